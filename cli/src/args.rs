@@ -1,0 +1,250 @@
+//! The command line.
+
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use toolglot::Finish;
+use toolglot_cli::chunks::Chunking;
+use toolglot_cli::options;
+use toolglot_cli::sets::{Choice, SetError, Sets};
+
+const EXAMPLES: &str = "\
+Examples:
+  toolglot parse reply.txt                          show text, reasoning and calls
+  toolglot parse --output turn < reply.txt          the same as one JSON object
+  toolglot parse --chunk 3 --delay 30 reply.txt     watch it stream
+  toolglot batch replies.jsonl -o turns.jsonl       one turn a line, on all cores
+  toolglot check tests/vectors/*.jsonl              every way to cut every vector
+  toolglot dialects                                 what is recognised
+
+Exit status: 0 it ran; 1 errors were found and --strict is set, or a check failed; 2 wrong usage or unreadable input.";
+
+const PARSE_EXAMPLES: &str = "\
+Examples:
+  toolglot parse examples/mixed.txt
+  toolglot parse --dialect vcp --switch vcp.fuzzy --output events reply.txt
+  toolglot parse --tools tools.json --output turn reply.txt | jq '.calls[].arguments'
+  toolglot parse --dialect-file mine.toml --chunk random:7 reply.txt
+  llm prompt | toolglot parse";
+
+const BATCH_EXAMPLES: &str = "\
+Records, one JSON object a line:
+  {\"id\"?, \"input\" | \"input_b64\", \"dialect\"? | \"dialects\"?, \"tools\"?, \"finish\"?, \"options\"?, \"native_tool_calls\"?}
+gives, in the same order,
+  {\"id\"?, \"text\", \"reasoning\", \"calls\": [...], \"errors\": [...]}
+and for a line that is no record
+  {\"line\": N, \"id\"?, \"error\": \"...\"}
+Blank lines are skipped. Memory does not grow with the length of the file.
+
+Examples:
+  toolglot batch replies.jsonl -o turns.jsonl
+  toolglot batch --dialect all --jobs 4 < replies.jsonl | jq -c '.calls[]'";
+
+const CHECK_EXAMPLES: &str = "\
+Every vector runs in one chunk, in chunks of every size, and under every 2-way and 3-way split (a sample of them above 400
+bytes), with its dialect alone and with all dialects active.
+
+Examples:
+  toolglot check tests/vectors/*.jsonl
+  toolglot check --dialect-file mine.toml mine.jsonl";
+
+const DIALECTS_EXAMPLES: &str = "\
+Examples:
+  toolglot dialects                  list the built-in dialects
+  toolglot dialects show vcp         print the file of one
+  toolglot dialects lint mine.toml   check a file of your own, alone and beside the default set";
+
+/// Parse the tool calls that language models write into their text.
+#[derive(Debug, Parser)]
+#[command(name = "toolglot", version, about, after_help = EXAMPLES)]
+pub struct Cli {
+    /// When to use colours; NO_COLOR is respected
+    #[arg(long, global = true, value_enum, default_value_t = Color::Auto, value_name = "WHEN")]
+    pub color: Color,
+    #[command(subcommand)]
+    pub command: Option<Command>,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Parse one model output
+    #[command(after_help = PARSE_EXAMPLES)]
+    Parse(ParseArgs),
+    /// Parse many outputs, one JSON record a line
+    #[command(after_help = BATCH_EXAMPLES)]
+    Batch(BatchArgs),
+    /// Check conformance vectors under every way to cut their input
+    #[command(after_help = CHECK_EXAMPLES)]
+    Check(CheckArgs),
+    /// List, show or check dialects
+    #[command(after_help = DIALECTS_EXAMPLES)]
+    Dialects(DialectsArgs),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Color {
+    Auto,
+    Always,
+    Never,
+}
+
+impl Color {
+    pub fn choice(self) -> anstream::ColorChoice {
+        match self {
+            Self::Auto => anstream::ColorChoice::Auto,
+            Self::Always => anstream::ColorChoice::Always,
+            Self::Never => anstream::ColorChoice::Never,
+        }
+    }
+}
+
+/// Which dialects are active.
+#[derive(Debug, Args)]
+pub struct SetArgs {
+    /// Dialect to look for: an id, `default`, or `all`; may be repeated [default: the default set]
+    #[arg(long = "dialect", value_name = "ID")]
+    pub dialects: Vec<String>,
+    /// Dialect file that is active too; may be repeated. With `--dialect` of its own id, nothing else is
+    #[arg(long = "dialect-file", value_name = "F")]
+    pub files: Vec<PathBuf>,
+    /// Variation of a dialect to switch on, for example vcp.fuzzy; may be repeated
+    #[arg(long = "switch", value_name = "DIALECT.NAME", value_parser = options::switch)]
+    pub switches: Vec<(String, String)>,
+}
+
+impl SetArgs {
+    pub fn sets(&self) -> Result<Sets, SetError> {
+        Sets::load(&self.files)
+    }
+
+    pub fn choice(&self) -> Choice {
+        let mut switches = self.switches.clone();
+        switches.sort();
+        switches.dedup();
+        Choice { names: self.dialects.clone(), files: true, switches }
+    }
+}
+
+#[derive(Debug, Args)]
+pub struct ParseArgs {
+    /// Model output; `-` is standard input
+    #[arg(value_name = "FILE", default_value = "-")]
+    pub file: PathBuf,
+    #[command(flatten)]
+    pub set: SetArgs,
+    /// Tools on offer: a JSON array of {"name", "parameters"} or OpenAI's form of it
+    #[arg(long, value_name = "TOOLS.json")]
+    pub tools: Option<PathBuf>,
+    /// Feed it in chunks: a number of bytes, `whole`, or `random:SEED` [default: as it comes]
+    #[arg(long, value_name = "N|whole|random:SEED")]
+    pub chunk: Option<Chunking>,
+    /// Wait so many milliseconds after each chunk (of 8 bytes unless `--chunk` is given)
+    #[arg(long, value_name = "MS", value_parser = milliseconds)]
+    pub delay: Option<Duration>,
+    /// Why the output ended: stop, length, tool_calls, error, cancelled
+    #[arg(long, value_name = "REASON", default_value = "stop", value_parser = finish)]
+    pub finish: Finish,
+    /// What to print
+    #[arg(long, value_enum, default_value_t = Output::Pretty)]
+    pub output: Output,
+    /// Exit with status 1 if an error is reported
+    #[arg(long)]
+    pub strict: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Output {
+    /// For people, live
+    Pretty,
+    /// One JSON object
+    Turn,
+    /// One JSON object for each event, live
+    Events,
+}
+
+#[derive(Debug, Args)]
+pub struct BatchArgs {
+    /// Records, one a line; `-` is standard input
+    #[arg(value_name = "IN.jsonl", default_value = "-")]
+    pub file: PathBuf,
+    /// Where the turns go [default: standard output]
+    #[arg(short, long, value_name = "OUT.jsonl")]
+    pub output: Option<PathBuf>,
+    #[command(flatten)]
+    pub set: SetArgs,
+    /// Tools on offer where a record has none
+    #[arg(long, value_name = "TOOLS.json")]
+    pub tools: Option<PathBuf>,
+    /// Feed every input in chunks: a number of bytes, `whole`, or `random:SEED`
+    #[arg(long, value_name = "N|whole|random:SEED", default_value = "whole")]
+    pub chunk: Chunking,
+    /// Threads [default: one for each core]
+    #[arg(long, value_name = "N")]
+    pub jobs: Option<NonZeroUsize>,
+    /// Longest line in MiB; longer ones are skipped with an error record
+    #[arg(long, value_name = "MIB", default_value = "256")]
+    pub max_line: NonZeroUsize,
+    /// Exit with status 1 if a line is no record or an error is reported in one
+    #[arg(long)]
+    pub strict: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct CheckArgs {
+    /// Vectors, one a line
+    #[arg(value_name = "VECTORS.jsonl", required = true)]
+    pub files: Vec<PathBuf>,
+    /// Dialect file that vectors may name by its id; may be repeated
+    #[arg(long = "dialect-file", value_name = "F")]
+    pub dialect_files: Vec<PathBuf>,
+    /// Threads [default: one for each core]
+    #[arg(long, value_name = "N")]
+    pub jobs: Option<NonZeroUsize>,
+}
+
+#[derive(Debug, Args)]
+pub struct DialectsArgs {
+    #[command(subcommand)]
+    pub command: Option<DialectsCommand>,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum DialectsCommand {
+    /// List the built-in dialects (the default)
+    List,
+    /// Print the file of a built-in dialect
+    Show {
+        /// Its id or an alias
+        #[arg(value_name = "ID")]
+        id: String,
+    },
+    /// Check dialect files, or the built-in ones
+    Lint {
+        /// Dialect files
+        #[arg(value_name = "FILE")]
+        files: Vec<PathBuf>,
+        /// Exit with status 1 if there is anything to say
+        #[arg(long)]
+        strict: bool,
+    },
+}
+
+/// Whether a path means standard input.
+pub fn is_stdin(path: &Path) -> bool {
+    path.as_os_str() == "-"
+}
+
+/// The number of threads: as asked for, else one for each core.
+pub fn threads(jobs: Option<NonZeroUsize>) -> NonZeroUsize {
+    jobs.or_else(|| std::thread::available_parallelism().ok()).unwrap_or(NonZeroUsize::MIN)
+}
+
+fn milliseconds(text: &str) -> Result<Duration, String> {
+    text.parse().map(Duration::from_millis).map_err(|_| format!("`{text}` is not a whole number of milliseconds"))
+}
+
+fn finish(text: &str) -> Result<Finish, String> {
+    Finish::from_name(text).ok_or_else(|| format!("`{text}` is none of: stop, length, tool_calls, error, cancelled"))
+}

@@ -1,0 +1,70 @@
+//! Standard base64 (RFC 4648, section 4), decoding only. Padding may be missing; white space is refused.
+
+const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+const NONE: u8 = 0xff;
+
+const fn values() -> [u8; 256] {
+    let mut table = [NONE; 256];
+    let mut value = 0;
+    while value < ALPHABET.len() {
+        table[ALPHABET[value] as usize] = value as u8;
+        value += 1;
+    }
+    table
+}
+
+static VALUES: [u8; 256] = values();
+
+/// The bytes that `text` stands for.
+///
+/// # Errors
+/// Which byte does not belong, or that the end is cut.
+pub fn decode(text: &str) -> Result<Vec<u8>, String> {
+    let digits = text.trim_end_matches('=');
+    if text.len() - digits.len() > 2 {
+        return Err("there is more padding than base64 has".to_owned());
+    }
+    let mut out = Vec::with_capacity(digits.len() / 4 * 3 + 2);
+    let (mut bits, mut have) = (0_u32, 0);
+    for (at, byte) in digits.bytes().enumerate() {
+        let value = VALUES[usize::from(byte)];
+        if value == NONE {
+            return Err(format!("the byte at {at} is not base64"));
+        }
+        bits = (bits << 6) | u32::from(value);
+        have += 6;
+        if have >= 8 {
+            have -= 8;
+            out.push((bits >> have) as u8);
+        }
+    }
+    match have {
+        6 => Err("the last character stands alone".to_owned()),
+        _ => Ok(out),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::decode;
+
+    #[test]
+    fn the_examples_of_the_rfc() {
+        let cases: [(&str, &[u8]); 8] = [
+            ("", b""),
+            ("Zg==", b"f"),
+            ("Zm8=", b"fo"),
+            ("Zm9v", b"foo"),
+            ("Zm9vYg", b"foob"),
+            ("Zm9vYmE=", b"fooba"),
+            ("Zm9vYmFy", b"foobar"),
+            ("//79", &[0xff, 0xfe, 0xfd]),
+        ];
+        for (text, bytes) in cases {
+            assert_eq!(decode(text).as_deref(), Ok(bytes), "{text}");
+        }
+        for text in ["A", "Zm 9v", "Zm9v===", "Zm9%", "=Zg", "Zm9v始"] {
+            assert!(decode(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! One record: what it asks for, and the answer.
+
+use std::panic::{self, AssertUnwindSafe};
+use std::sync::Arc;
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+use toolglot::{Collect, Finish, NativeCall, Severity, Tools};
+use toolglot_cli::chunks::{Chunking, Cutter};
+use toolglot_cli::options::{self, ReadOptions};
+use toolglot_cli::run::Stream;
+use toolglot_cli::sets::{Choice, Sets};
+use toolglot_cli::vectors::{json_error, panic_text};
+use toolglot_cli::{base64, json};
+
+use super::lines::{Line, Text};
+
+/// What holds where a record says nothing.
+pub struct Defaults {
+    pub sets: Sets,
+    pub choice: Choice,
+    pub tools: Option<Arc<Tools>>,
+    pub chunking: Chunking,
+}
+
+/// A line of the output.
+pub struct Answer {
+    pub text: String,
+    /// The line was no record.
+    pub bad: bool,
+    /// The turn has an issue of severity error.
+    pub errors: bool,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Record {
+    id: Option<Box<RawValue>>,
+    input: Option<String>,
+    input_b64: Option<String>,
+    dialect: Option<String>,
+    dialects: Option<Vec<String>>,
+    tools: Option<Box<RawValue>>,
+    finish: Option<String>,
+    #[serde(default)]
+    options: Map<String, Value>,
+    native_tool_calls: Option<Value>,
+}
+
+/// Of a record that cannot be read, at least the id.
+#[derive(Deserialize)]
+struct Id {
+    id: Option<Box<RawValue>>,
+}
+
+/// Answers records, one after the other.
+pub struct Answers<'a> {
+    defaults: &'a Defaults,
+    /// The tools of the last record: many records offer the same.
+    tools: Option<(Box<RawValue>, Arc<Tools>)>,
+}
+
+impl<'a> Answers<'a> {
+    pub fn new(defaults: &'a Defaults) -> Self {
+        Self { defaults, tools: None }
+    }
+
+    /// The answer to a line; a panic of the engine is an answer too.
+    pub fn to(&mut self, line: Line) -> Answer {
+        let text = match line.text {
+            Text::Kept(text) => text,
+            Text::TooLong => {
+                let why = format!("the line has {} bytes, more than --max-line allows", line.bytes);
+                return bad(line.number, None, &why);
+            }
+        };
+        let answer = panic::catch_unwind(AssertUnwindSafe(|| self.turn(&text)));
+        let why = match answer {
+            Ok(Ok(answer)) => return answer,
+            Ok(Err(why)) => why,
+            Err(cause) => format!("internal error: {}", panic_text(&*cause)),
+        };
+        let id = serde_json::from_slice::<Id>(&text).ok().and_then(|found| found.id);
+        bad(line.number, id.as_deref(), &why)
+    }
+
+    fn turn(&mut self, text: &[u8]) -> Result<Answer, String> {
+        let record: Record = serde_json::from_slice(text).map_err(|e| json_error(&e))?;
+        let ReadOptions { mut options, switches } = options::read(&record.options).map_err(|e| e.to_string())?;
+        let choice = self.choice(&record, switches)?;
+        let set = self.defaults.sets.get(&choice).map_err(|e| e.to_string())?;
+        options.tools = self.tools(record.tools)?;
+        let native = match &record.native_tool_calls {
+            Some(calls) => NativeCall::from_openai(calls).map_err(|e| format!("native_tool_calls: {e}"))?,
+            None => vec![],
+        };
+        let finish = record.finish.as_deref().unwrap_or("stop");
+        let finish = Finish::from_name(finish).ok_or_else(|| format!("there is no finish reason `{finish}`"))?;
+        let input = match (record.input, record.input_b64) {
+            (Some(text), None) => text.into_bytes(),
+            (None, Some(text)) => base64::decode(&text).map_err(|why| format!("input_b64: {why}"))?,
+            (None, None) => return Err("`input` or `input_b64` is missing".to_owned()),
+            (Some(_), Some(_)) => return Err("`input` and `input_b64` stand together".to_owned()),
+        };
+
+        let stream = Stream { set: &set, options: &options, native: &native, finish };
+        let mut collect = Collect::new();
+        stream.run(|take| Cutter::new(self.defaults.chunking).each(&input, take), &mut collect);
+        let turn = collect.turn();
+        let errors = turn.errors.iter().any(|report| report.severity == Severity::Error);
+        Ok(Answer { text: json::turn(&turn, record.id.as_deref()), bad: false, errors })
+    }
+
+    /// A record that names dialects gets those and no others; switches add up.
+    fn choice(&self, record: &Record, switches: Vec<(String, String)>) -> Result<Choice, String> {
+        let names = match (&record.dialect, &record.dialects) {
+            (Some(_), Some(_)) => return Err("`dialect` and `dialects` stand together".to_owned()),
+            (Some(one), None) => vec![one.clone()],
+            (None, Some(some)) if some.is_empty() => return Err("`dialects` is empty".to_owned()),
+            (None, Some(some)) => some.clone(),
+            (None, None) => vec![],
+        };
+        if !names.is_empty() {
+            return Ok(Choice { names, files: false, switches });
+        }
+        let mut choice = self.defaults.choice.clone();
+        choice.switches.extend(switches);
+        choice.switches.sort();
+        choice.switches.dedup();
+        Ok(choice)
+    }
+
+    fn tools(&mut self, raw: Option<Box<RawValue>>) -> Result<Option<Arc<Tools>>, String> {
+        let Some(raw) = raw else { return Ok(self.defaults.tools.clone()) };
+        if let Some((have, tools)) = &self.tools
+            && have.get() == raw.get()
+        {
+            return Ok(Some(tools.clone()));
+        }
+        let tools = Arc::new(Tools::from_json(raw.get()).map_err(|e| e.to_string())?);
+        self.tools = Some((raw, tools.clone()));
+        Ok(Some(tools))
+    }
+}
+
+fn bad(number: u64, id: Option<&RawValue>, why: &str) -> Answer {
+    let id = id.map(|id| format!("\"id\":{},", id.get())).unwrap_or_default();
+    let text = format!("{{\"line\":{number},{id}\"error\":{}}}", Value::from(why));
+    Answer { text, bad: true, errors: false }
+}

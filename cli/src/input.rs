@@ -1,0 +1,67 @@
+//! Reading files and standard input, with errors that name the file.
+
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::Path;
+use std::sync::Arc;
+
+use toolglot::Tools;
+
+use crate::args::is_stdin;
+use crate::stop::Stop;
+
+/// An input that is read as it comes.
+pub struct Input {
+    name: String,
+    reader: Box<dyn Read + Send>,
+    /// Its length if it is a regular file.
+    pub len: Option<u64>,
+}
+
+impl Input {
+    /// Opens a file, or standard input for `-`.
+    pub fn open(path: &Path) -> Result<Self, Stop> {
+        if is_stdin(path) {
+            return Ok(Self { name: "standard input".to_owned(), reader: Box::new(io::stdin()), len: None });
+        }
+        let name = path.display().to_string();
+        let fail = |error: io::Error| Stop::because(format!("cannot read {name}: {error}"));
+        let file = File::open(path).map_err(fail)?;
+        let meta = file.metadata().map_err(fail)?;
+        if meta.is_dir() {
+            return Err(Stop::because(format!("cannot read {name}: it is a directory")));
+        }
+        let len = meta.is_file().then_some(meta.len());
+        Ok(Self { name, reader: Box::new(file), len })
+    }
+
+    /// Adds the name of the input to an error.
+    pub fn error(&self, error: &io::Error) -> Stop {
+        Stop::because(format!("cannot read {}: {error}", self.name))
+    }
+
+    /// Fills `buffer` with up to `len` bytes, fewer only at the end.
+    pub fn exactly(&mut self, len: usize, buffer: &mut Vec<u8>) -> Result<(), Stop> {
+        buffer.clear();
+        let read = (&mut self.reader).take(len as u64).read_to_end(buffer);
+        read.map(drop).map_err(|e| self.error(&e))
+    }
+}
+
+impl Read for Input {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.reader.read(buffer)
+    }
+}
+
+/// Reads a list of tools.
+pub fn tools(path: Option<&Path>) -> Result<Option<Arc<Tools>>, Stop> {
+    let Some(path) = path else { return Ok(None) };
+    let name = path.display();
+    let bytes = fs::read(path).map_err(|e| Stop::because(format!("cannot read {name}: {e}")))?;
+    let text = String::from_utf8(bytes).map_err(|e| Stop::because(format!("{name}: it is not UTF-8 text: {e}")))?;
+    match Tools::from_json(&text) {
+        Ok(tools) => Ok(Some(Arc::new(tools))),
+        Err(error) => Err(Stop::because(format!("{name}: {error}"))),
+    }
+}

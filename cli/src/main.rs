@@ -1,0 +1,56 @@
+//! The `toolglot` command.
+//!
+//! Exit status: 0 it ran; 1 errors were found and `--strict` is set, or a check failed; 2 wrong usage or unreadable input.
+//! Whatever the input is, the answer is one clear line on standard error, never a backtrace.
+
+#![deny(unsafe_code)]
+
+mod args;
+mod batch;
+mod check;
+mod dialects;
+mod input;
+mod output;
+mod parse;
+mod pretty;
+mod stop;
+
+use std::io::{self, Write};
+use std::panic;
+use std::process::ExitCode;
+
+use clap::{CommandFactory, Parser};
+
+use args::{Cli, Command};
+use stop::{Stop, Verdict};
+
+fn main() -> ExitCode {
+    panic::set_hook(Box::new(|info| {
+        let text = info.to_string().replace('\n', " ");
+        let _ = writeln!(io::stderr(), "toolglot: internal error: {text}; please report it together with the input");
+    }));
+    // A usage error ends the process here, with status 2.
+    let cli = Cli::parse();
+    match panic::catch_unwind(|| run(&cli)) {
+        Ok(Ok(Verdict::Clean)) => ExitCode::SUCCESS,
+        Ok(Ok(Verdict::Errors)) => ExitCode::from(1),
+        Ok(Err(stop)) => stop.report(),
+        Err(_) => ExitCode::from(2),
+    }
+}
+
+fn run(cli: &Cli) -> Result<Verdict, Stop> {
+    let color = cli.color.choice();
+    match &cli.command {
+        None => help(),
+        Some(Command::Parse(args)) => parse::run(args, color),
+        Some(Command::Batch(args)) => batch::run(args),
+        Some(Command::Check(args)) => check::run(args, color),
+        Some(Command::Dialects(args)) => dialects::run(args, color),
+    }
+}
+
+fn help() -> Result<Verdict, Stop> {
+    Cli::command().print_help().map_err(Stop::output)?;
+    Ok(Verdict::Clean)
+}

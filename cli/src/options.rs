@@ -1,0 +1,189 @@
+//! Parser options as JSON: the `options` of a conformance vector and of a batch record.
+//!
+//! | key | value |
+//! |---|---|
+//! | `switches` | `["vcp.fuzzy", ...]`; `"vcp.fuzzy": true` says the same |
+//! | `limits` | `{"max_value": 65536, ...}`, the fields of [`toolglot::Limits`] |
+//! | `prefer` | `text`, `native`, `both` |
+//! | `reasoning` | `split`, `off` |
+//! | `calls_in_reasoning`, `trusted_only` | `true`, `false` |
+//! | `fence` | `skip`, `allow` |
+//! | `unclosed` | `drop`, `text` |
+//! | `start` | `text`, `reasoning` |
+//! | `retain` | `block`, `none` |
+//! | `text` | `bytes`, `chars` |
+//!
+//! A key or word that is not in the table is an error: a typing mistake must not pass as "the default is fine".
+
+use serde_json::{Map, Value};
+use toolglot::{Fence, Limits, Options, Prefer, ReasoningMode, Retain, Start, TextMode, Unclosed};
+
+/// What the JSON says: options of a stream, and switches, which belong to the set.
+#[derive(Clone, Debug, Default)]
+pub struct ReadOptions {
+    /// Options of the stream; the defaults where nothing is said.
+    pub options: Options,
+    /// `(dialect, switch)` pairs, sorted, each once.
+    pub switches: Vec<(String, String)>,
+}
+
+/// What is wrong with options.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("options.{key}: {why}")]
+pub struct OptionsError {
+    /// The key concerned.
+    pub key: String,
+    /// What is wrong with it.
+    pub why: String,
+}
+
+fn wrong<T>(key: &str, why: impl Into<String>) -> Result<T, OptionsError> {
+    Err(OptionsError { key: key.to_owned(), why: why.into() })
+}
+
+/// Reads options from a JSON object.
+///
+/// # Errors
+/// A key is unknown or its value cannot be used.
+pub fn read(map: &Map<String, Value>) -> Result<ReadOptions, OptionsError> {
+    let mut out = ReadOptions::default();
+    for (key, value) in map {
+        option(&mut out, key, value)?;
+    }
+    out.switches.sort();
+    out.switches.dedup();
+    Ok(out)
+}
+
+/// Reads a switch as it is written on a command line: `vcp.fuzzy`.
+///
+/// # Errors
+/// There is no dot, or nothing on one side of it.
+pub fn switch(text: &str) -> Result<(String, String), String> {
+    // The id of a dialect may hold dots, the name of a switch does not.
+    match text.rsplit_once('.') {
+        Some((dialect, name)) if !dialect.is_empty() && !name.is_empty() => Ok((dialect.to_owned(), name.to_owned())),
+        _ => Err(format!("`{text}` is no switch; write DIALECT.NAME, for example vcp.fuzzy")),
+    }
+}
+
+fn option(out: &mut ReadOptions, key: &str, value: &Value) -> Result<(), OptionsError> {
+    let options = &mut out.options;
+    match key {
+        "switches" => out.switches.extend(switches(value)?),
+        "limits" => limits(&mut options.limits, value)?,
+        "prefer" => {
+            let words = [("text", Prefer::Text), ("native", Prefer::Native), ("both", Prefer::Both)];
+            options.prefer = word(key, value, &words)?;
+        }
+        "reasoning" => {
+            options.reasoning = word(key, value, &[("split", ReasoningMode::Split), ("off", ReasoningMode::Off)])?;
+        }
+        "calls_in_reasoning" => options.calls_in_reasoning = boolean(key, value)?,
+        "trusted_only" => options.trusted_only = boolean(key, value)?,
+        "fence" => options.fence = Some(word(key, value, &[("skip", Fence::Skip), ("allow", Fence::Allow)])?),
+        "unclosed" => options.unclosed = Some(word(key, value, &[("drop", Unclosed::Drop), ("text", Unclosed::Text)])?),
+        "start" => options.start = word(key, value, &[("text", Start::Text), ("reasoning", Start::Reasoning)])?,
+        "retain" => options.retain = word(key, value, &[("block", Retain::Block), ("none", Retain::None)])?,
+        "text" => options.text = word(key, value, &[("bytes", TextMode::Bytes), ("chars", TextMode::Chars)])?,
+        _ if key.contains('.') => {
+            let pair = switch(key).or_else(|why| wrong(key, why))?;
+            if boolean(key, value)? {
+                out.switches.push(pair);
+            }
+        }
+        _ => return wrong(key, "there is no such option"),
+    }
+    Ok(())
+}
+
+fn switches(value: &Value) -> Result<Vec<(String, String)>, OptionsError> {
+    let Some(list) = value.as_array() else { return wrong("switches", "an array of strings is needed") };
+    let read = |item: &Value| match item.as_str() {
+        Some(text) => switch(text).or_else(|why| wrong("switches", why)),
+        None => wrong("switches", "an array of strings is needed"),
+    };
+    list.iter().map(read).collect()
+}
+
+fn limits(limits: &mut Limits, value: &Value) -> Result<(), OptionsError> {
+    let Some(map) = value.as_object() else { return wrong("limits", "an object is needed") };
+    for (name, value) in map {
+        let key = format!("limits.{name}");
+        let Some(number) = value.as_u64() else { return wrong(&key, "a whole number from 0 is needed") };
+        let small = || match u32::try_from(number) {
+            Ok(small) => Ok(small),
+            Err(_) => wrong(&key, format!("it is at most {}", u32::MAX)),
+        };
+        match name.as_str() {
+            "max_value" => limits.max_value = number,
+            "max_block" => limits.max_block = number,
+            "max_native" => limits.max_native = number,
+            "max_calls" => limits.max_calls = small()?,
+            "max_chain" => limits.max_chain = small()?,
+            "max_depth" => limits.max_depth = small()?,
+            "max_params" => limits.max_params = small()?,
+            "max_name" => limits.max_name = small()?,
+            "max_header" => limits.max_header = small()?,
+            "max_lookahead" => limits.max_lookahead = small()?,
+            "max_issues" => limits.max_issues = small()?,
+            _ => return wrong(&key, "there is no such limit"),
+        }
+    }
+    Ok(())
+}
+
+fn boolean(key: &str, value: &Value) -> Result<bool, OptionsError> {
+    value.as_bool().map_or_else(|| wrong(key, "true or false is needed"), Ok)
+}
+
+fn word<T: Copy>(key: &str, value: &Value, words: &[(&str, T)]) -> Result<T, OptionsError> {
+    let found = value.as_str().and_then(|text| words.iter().find(|(word, _)| *word == text));
+    match found {
+        Some((_, meant)) => Ok(*meant),
+        None => {
+            let known: Vec<String> = words.iter().map(|(word, _)| format!("\"{word}\"")).collect();
+            wrong(key, format!("{value} is none of: {}", known.join(", ")))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> Result<ReadOptions, String> {
+        let map: Map<String, Value> = serde_json::from_str(text).expect("a JSON object");
+        read(&map).map_err(|e| e.to_string())
+    }
+
+    #[test]
+    fn every_option_is_read() {
+        let all = r#"{"switches": ["vcp.fuzzy"], "vcp.fuzzy": true, "tam.x": false, "limits": {"max_value": 9, "max_name": 3},
+            "prefer": "both", "reasoning": "off", "calls_in_reasoning": true, "trusted_only": true, "fence": "skip",
+            "unclosed": "text", "start": "reasoning", "retain": "none", "text": "chars"}"#;
+        let read = parse(all).expect("valid options");
+        assert_eq!(read.switches, [("vcp".to_owned(), "fuzzy".to_owned())]);
+        let options = read.options;
+        assert_eq!((options.limits.max_value, options.limits.max_name), (9, 3));
+        assert_eq!((options.prefer, options.reasoning), (Prefer::Both, ReasoningMode::Off));
+        assert_eq!((options.fence, options.unclosed), (Some(Fence::Skip), Some(Unclosed::Text)));
+        assert_eq!((options.start, options.retain, options.text), (Start::Reasoning, Retain::None, TextMode::Chars));
+        assert!(options.calls_in_reasoning && options.trusted_only);
+    }
+
+    #[test]
+    fn mistakes_are_named() {
+        for (text, message) in [
+            (r#"{"prefers": "text"}"#, "options.prefers: there is no such option"),
+            (r#"{"prefer": "texts"}"#, r#"options.prefer: "texts" is none of: "text", "native", "both""#),
+            (r#"{"limits": {"max": 1}}"#, "options.limits.max: there is no such limit"),
+            (r#"{"limits": {"max_name": -1}}"#, "options.limits.max_name: a whole number from 0 is needed"),
+            (r#"{"limits": {"max_name": 4294967296}}"#, "options.limits.max_name: it is at most 4294967295"),
+            (r#"{"vcp.fuzzy": 1}"#, "options.vcp.fuzzy: true or false is needed"),
+            (r#"{"switches": "vcp.fuzzy"}"#, "options.switches: an array of strings is needed"),
+        ] {
+            assert_eq!(parse(text).expect_err("a mistake"), message);
+        }
+    }
+}

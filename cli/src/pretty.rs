@@ -1,0 +1,287 @@
+//! The live view for people: text plain, reasoning dim, blocks in a frame, issues in colour.
+//!
+//! Values are shown as they arrive; the call as it counts is shown when it closes. What a model wrote must not drive the
+//! terminal, so control characters are shown as pictures.
+
+use std::fmt::Display;
+use std::io::{self, Write};
+use std::mem;
+
+use anstyle::{AnsiColor, Style};
+use toolglot::{Abandoned, Arguments, CallState, Event, Issue, Origin, Severity, Sink};
+use toolglot_cli::json;
+
+use crate::output::Output;
+
+const PLAIN: Style = Style::new();
+const DIM: Style = Style::new().dimmed();
+const BOLD: Style = Style::new().bold();
+const NAME: Style = AnsiColor::Cyan.on_default().bold();
+const KEY: Style = AnsiColor::Cyan.on_default();
+const GOOD: Style = AnsiColor::Green.on_default();
+const WARN: Style = AnsiColor::Yellow.on_default();
+const BAD: Style = AnsiColor::Red.on_default();
+
+/// How much of a closed call's arguments is repeated.
+const ARGUMENTS: usize = 240;
+
+/// Where the next byte belongs.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Text,
+    Block,
+    /// The value of a parameter at this depth, inside a block.
+    Value(usize),
+}
+
+/// Writes for people.
+pub struct Pretty<W: Write> {
+    out: W,
+    failed: Option<io::Error>,
+    place: Place,
+    /// The cursor stands at the start of a line.
+    fresh: bool,
+    /// The beginning of a character that was cut.
+    rest: Vec<u8>,
+    /// Name and arguments of the open call; the arguments are cut at [`ARGUMENTS`].
+    call: (String, String),
+    /// Issues that came up in text, where they would tear lines apart.
+    later: Vec<(Style, String)>,
+    calls: u64,
+    errors: u64,
+    warnings: u64,
+}
+
+impl<W: Write> Pretty<W> {
+    pub fn new(out: W) -> Self {
+        Self {
+            out,
+            failed: None,
+            place: Place::Text,
+            fresh: true,
+            rest: vec![],
+            call: Default::default(),
+            later: vec![],
+            calls: 0,
+            errors: 0,
+            warnings: 0,
+        }
+    }
+
+    fn put(&mut self, style: Style, text: impl Display) {
+        if self.failed.is_none() {
+            self.failed = write!(self.out, "{style}{text}{style:#}").err();
+        }
+        self.fresh = false;
+    }
+
+    fn newline(&mut self) {
+        if self.failed.is_none() {
+            self.failed = self.out.write_all(b"\n").err();
+        }
+        self.fresh = true;
+    }
+
+    fn start_line(&mut self) {
+        if !self.fresh {
+            self.newline();
+        }
+    }
+
+    /// A line of its own inside the frame of a block.
+    fn framed(&mut self, style: Style, text: impl Display) {
+        self.start_line();
+        self.put(DIM, "│ ");
+        self.put(style, text);
+        self.newline();
+    }
+
+    /// Bytes of the model, lines and all.
+    fn flow(&mut self, style: Style, data: &[u8]) {
+        let text = self.chars(data);
+        for line in text.split_inclusive('\n') {
+            let (line, ends) = match line.strip_suffix('\n') {
+                Some(line) => (line, true),
+                None => (line, false),
+            };
+            if self.fresh && self.place != Place::Text {
+                self.put(DIM, "│   ");
+            }
+            if !line.is_empty() {
+                self.put(style, line);
+            }
+            if ends {
+                self.newline();
+            }
+        }
+    }
+
+    /// The whole characters of what has come, fit to be shown.
+    fn chars(&mut self, data: &[u8]) -> String {
+        let mut bytes = mem::take(&mut self.rest);
+        bytes.extend_from_slice(data);
+        let mut out = String::with_capacity(bytes.len());
+        let mut chunks = bytes.utf8_chunks().peekable();
+        while let Some(chunk) = chunks.next() {
+            out.extend(chunk.valid().chars().map(shown));
+            let cut = chunks.peek().is_none() && is_cut(chunk.invalid());
+            match chunk.invalid() {
+                [] => {}
+                tail if cut => self.rest = tail.to_vec(),
+                _ => out.push(char::REPLACEMENT_CHARACTER),
+            }
+        }
+        out
+    }
+
+    /// What was cut and is not going on.
+    fn settle(&mut self) {
+        if !mem::take(&mut self.rest).is_empty() {
+            self.put(PLAIN, char::REPLACEMENT_CHARACTER);
+        }
+    }
+
+    fn call_open(&mut self, name: &str, meta: &[(String, String)], origin: Origin) {
+        self.calls += 1;
+        self.call = (shown_text(name), String::new());
+        let mut line = format!("call {}", self.call.0);
+        for (key, value) in meta {
+            line.push_str(&format!("  {}={}", shown_text(key), shown_text(value)));
+        }
+        if origin == Origin::Native {
+            line.push_str("  (native)");
+        }
+        self.framed(NAME, line);
+    }
+
+    fn arguments(&mut self, json: &str) {
+        let have = &mut self.call.1;
+        if have.chars().count() <= ARGUMENTS {
+            have.extend(json.chars().take(ARGUMENTS + 1).map(|c| if c.is_control() { ' ' } else { c }));
+        }
+    }
+
+    fn call_close(&mut self, number: u32, state: CallState, arguments: Arguments) {
+        let (name, json) = mem::take(&mut self.call);
+        let mut shown: String = json.chars().take(ARGUMENTS).collect();
+        if shown.len() < json.len() {
+            shown.push('…');
+        }
+        if arguments == Arguments::Params {
+            shown = "(arguments were not retained)".to_owned();
+        }
+        match state {
+            CallState::Complete => self.framed(GOOD, format!("✓ #{number} {name} {shown}")),
+            CallState::Recovered(kinds) => {
+                let kinds = json::kinds(kinds).join(", ");
+                self.framed(WARN, format!("~ #{number} {name} {shown}  recovered: {kinds}"));
+            }
+        }
+    }
+
+    fn issue(&mut self, issue: &Issue<'_>) {
+        let style = match issue.severity {
+            Severity::Error => BAD,
+            Severity::Warning => WARN,
+        };
+        match issue.severity {
+            Severity::Error => self.errors += 1,
+            Severity::Warning => self.warnings += 1,
+        }
+        let line = format!("{} {}: {}", issue.severity.name(), issue.kind, shown_text(&issue.to_string()));
+        match self.place {
+            Place::Text => self.later.push((style, line)),
+            Place::Block | Place::Value(_) => self.framed(style, line),
+        }
+    }
+
+    fn close_block(&mut self, style: Style, text: &str) {
+        self.settle();
+        self.start_line();
+        self.place = Place::Text;
+        self.put(style, text);
+        self.newline();
+    }
+
+    fn param_open(&mut self, name: &str, depth: u32) {
+        self.settle();
+        self.start_line();
+        // Depth is bounded by a limit that a host may raise; the picture is not.
+        let depth = depth.min(32) as usize;
+        self.put(DIM, "│ ");
+        self.put(KEY, format!("{}{}: ", "  ".repeat(depth), shown_text(name)));
+        self.place = Place::Value(depth);
+    }
+}
+
+impl<W: Write> Sink for Pretty<W> {
+    fn event(&mut self, event: Event<'_>) {
+        match event {
+            Event::Text { data, .. } => self.flow(PLAIN, data),
+            Event::Reasoning { data, .. } | Event::Protected { data, .. } | Event::Raw { data, .. } => self.flow(DIM, data),
+            Event::BlockOpen { dialect, .. } => {
+                self.settle();
+                self.start_line();
+                self.place = Place::Block;
+                self.put(DIM, format!("┌ {dialect}"));
+                self.newline();
+            }
+            Event::CallOpen { name, meta, origin, .. } => self.call_open(name, meta, origin),
+            Event::ArgDelta { json, .. } => self.arguments(json),
+            Event::ParamOpen { name, depth, .. } => self.param_open(name, depth),
+            Event::ParamDelta { data, .. } => self.flow(PLAIN, data),
+            Event::ParamClose { .. } => {
+                self.settle();
+                self.start_line();
+                self.place = Place::Block;
+            }
+            Event::CallClose { call, state, arguments, .. } => self.call_close(call, state, arguments),
+            Event::BlockClose { .. } => self.close_block(DIM, "└"),
+            Event::BlockAbandoned { becomes: Abandoned::Text, .. } => self.close_block(WARN, "└ no block after all; it is text:"),
+            Event::BlockAbandoned { becomes: Abandoned::Drop, .. } => self.close_block(WARN, "└ given up; it is no text"),
+            Event::Issue(issue) => self.issue(&issue),
+            _ => {}
+        }
+    }
+}
+
+impl<W: Write> Output for Pretty<W> {
+    fn flush(&mut self) -> io::Result<()> {
+        self.failed.take().map_or(Ok(()), Err)?;
+        self.out.flush()
+    }
+
+    fn end(&mut self) -> io::Result<()> {
+        self.settle();
+        self.start_line();
+        for (style, line) in mem::take(&mut self.later) {
+            self.put(style, line);
+            self.newline();
+        }
+        let count = |n: u64, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
+        let (calls, errors) = (count(self.calls, "call"), count(self.errors, "error"));
+        self.put(BOLD, format!("{calls}, {errors}, {}", count(self.warnings, "warning")));
+        self.newline();
+        self.flush()
+    }
+}
+
+/// Whether bytes are the beginning of a character.
+fn is_cut(bytes: &[u8]) -> bool {
+    std::str::from_utf8(bytes).is_err_and(|error| error.error_len().is_none())
+}
+
+fn shown_text(text: &str) -> String {
+    text.chars().map(|c| if c == '\n' { '␊' } else { shown(c) }).collect()
+}
+
+/// A character as it can be shown without doing anything to the terminal.
+fn shown(c: char) -> char {
+    match c {
+        '\n' | '\t' => c,
+        '\u{0}'..='\u{1f}' => char::from_u32(0x2400 + c as u32).unwrap_or(char::REPLACEMENT_CHARACTER),
+        '\u{7f}' => '␡',
+        '\u{80}'..='\u{9f}' => char::REPLACEMENT_CHARACTER,
+        _ => c,
+    }
+}

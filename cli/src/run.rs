@@ -1,0 +1,44 @@
+//! One stream from its first byte to its end.
+
+use toolglot::{DialectSet, Finish, NativeCall, Options, Parser, Prefer, Sink};
+
+/// Everything about a stream but its bytes.
+#[derive(Clone, Copy, Debug)]
+pub struct Stream<'a> {
+    /// The dialects.
+    pub set: &'a DialectSet,
+    /// How to parse.
+    pub options: &'a Options,
+    /// What the API delivered beside the text.
+    pub native: &'a [NativeCall],
+    /// Why the output ended.
+    pub finish: Finish,
+}
+
+impl Stream<'_> {
+    /// Parses the chunks that `feed` hands over.
+    ///
+    /// Native calls are given behind the text, as an API delivers them, except where they are preferred: then the text
+    /// must know of them before its first marker.
+    pub fn run<'c>(&self, feed: impl FnOnce(&mut dyn FnMut(&'c [u8])), sink: &mut dyn Sink) {
+        let mut parser = Parser::new(self.set, self.options.clone());
+        let first = match self.options.prefer {
+            Prefer::Native => true,
+            Prefer::Text | Prefer::Both => false,
+        };
+        if first {
+            self.give_native(&mut parser, sink);
+        }
+        feed(&mut |chunk| parser.feed(chunk, sink));
+        if !first {
+            self.give_native(&mut parser, sink);
+        }
+        parser.finish(self.finish, sink);
+    }
+
+    fn give_native(&self, parser: &mut Parser, sink: &mut dyn Sink) {
+        for call in self.native {
+            parser.native_call(call, sink);
+        }
+    }
+}

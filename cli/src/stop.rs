@@ -1,0 +1,57 @@
+//! How a command ends.
+
+use std::fmt::Display;
+use std::io::{self, ErrorKind, Write};
+use std::process::ExitCode;
+
+/// A command ran to its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Nothing to complain about, or nobody asked to be strict.
+    Clean,
+    /// Errors were found.
+    Errors,
+}
+
+impl Verdict {
+    /// Errors count only if somebody asked to be strict.
+    pub fn of(errors: bool, strict: bool) -> Self {
+        if errors && strict { Self::Errors } else { Self::Clean }
+    }
+}
+
+/// A command cannot go on.
+#[derive(Debug)]
+pub enum Stop {
+    /// What to tell the user: what and where.
+    Message(String),
+    /// Nobody reads the output any more, which is no error.
+    Closed,
+}
+
+impl Stop {
+    /// Something is wrong with the input or the usage.
+    pub fn because(what: impl Display) -> Self {
+        Self::Message(what.to_string())
+    }
+
+    /// The output cannot be written.
+    pub fn output(error: io::Error) -> Self {
+        match error.kind() {
+            ErrorKind::BrokenPipe => Self::Closed,
+            _ => Self::Message(format!("cannot write the output: {error}")),
+        }
+    }
+
+    /// Says why, and gives the exit status.
+    pub fn report(&self) -> ExitCode {
+        match self {
+            Self::Closed => ExitCode::SUCCESS,
+            Self::Message(text) => {
+                // If standard error is closed too, the status has to do.
+                let _ = writeln!(io::stderr(), "toolglot: {}", text.trim_end());
+                ExitCode::from(2)
+            }
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! Every way to cut an input that a vector runs under.
+//!
+//! Hand-picked splits are not enough: a parser can fail under exactly one 3-way split. Inputs up to [`ALL_SPLITS`] bytes
+//! run under all 2-way and 3-way splits, empty chunks included, and all chunk sizes; longer ones under a sample that
+//! depends on nothing but the seed.
+
+use std::fmt;
+use std::ops::ControlFlow;
+
+use super::log::readable;
+use crate::chunks::Rng;
+
+/// Longest input, in bytes, that is split in every way.
+const ALL_SPLITS: usize = 400;
+/// Chunk sizes for longer inputs.
+const SIZES: [usize; 8] = [1, 2, 3, 5, 7, 11, 16, 64];
+/// How many 2-way and 3-way splits a longer input gets, if it is not very long.
+const SAMPLE: usize = 500;
+/// Bytes that all sampled runs of one input may add up to, so that a long vector does not take minutes.
+const SAMPLE_BYTES: usize = 64 << 20;
+/// A sample is never smaller than this.
+const SAMPLE_MIN: usize = 20;
+
+/// One way to cut an input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cut {
+    /// One chunk.
+    Whole,
+    /// Two chunks; the second starts here.
+    Two(usize),
+    /// Three chunks; the second and the third start here.
+    Three(usize, usize),
+    /// Chunks of so many bytes.
+    Size(usize),
+}
+
+impl Cut {
+    /// Hands over the chunks in order.
+    pub fn feed<'a>(self, input: &'a [u8], take: &mut dyn FnMut(&'a [u8])) {
+        match self {
+            Self::Whole => take(input),
+            Self::Two(at) => [&input[..at], &input[at..]].into_iter().for_each(take),
+            Self::Three(i, j) => [&input[..i], &input[i..j], &input[j..]].into_iter().for_each(take),
+            Self::Size(size) => input.chunks(size.max(1)).for_each(take),
+        }
+    }
+
+    /// The cut for people, with the bytes around it.
+    #[must_use]
+    pub fn describe(self, input: &[u8]) -> String {
+        let around = |at: usize| {
+            let before = &input[at.saturating_sub(12)..at];
+            let after = &input[at..input.len().min(at + 12)];
+            format!("`{}` | `{}`", readable(before), readable(after))
+        };
+        match self {
+            Self::Two(at) => format!("{self}: {}", around(at)),
+            Self::Three(i, j) => format!("{self}: {} and {}", around(i), around(j)),
+            Self::Whole | Self::Size(_) => self.to_string(),
+        }
+    }
+}
+
+impl fmt::Display for Cut {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Whole => f.write_str("one chunk"),
+            Self::Two(at) => write!(f, "cut at byte {at}"),
+            Self::Three(i, j) => write!(f, "cut at bytes {i} and {j}"),
+            Self::Size(size) => write!(f, "chunks of {size} bytes"),
+        }
+    }
+}
+
+/// Hands over every cut of an input of `len` bytes, simple ones first, until `check` breaks. The whole input is not among
+/// them: it is what the others are compared with.
+pub fn each_cut<B>(len: usize, seed: u64, mut check: impl FnMut(Cut) -> ControlFlow<B>) -> ControlFlow<B> {
+    match len <= ALL_SPLITS {
+        true => every(len, &mut check),
+        false => sample(len, seed, &mut check),
+    }
+}
+
+fn every<B>(len: usize, check: &mut impl FnMut(Cut) -> ControlFlow<B>) -> ControlFlow<B> {
+    (0..=len).map(Cut::Two).try_for_each(&mut *check)?;
+    (1..=len).map(Cut::Size).try_for_each(&mut *check)?;
+    (0..=len).flat_map(|i| (i..=len).map(move |j| Cut::Three(i, j))).try_for_each(check)
+}
+
+fn sample<B>(len: usize, seed: u64, check: &mut impl FnMut(Cut) -> ControlFlow<B>) -> ControlFlow<B> {
+    SIZES.into_iter().map(Cut::Size).try_for_each(&mut *check)?;
+    let mut rng = Rng::new(seed);
+    let mut at = |from: usize| from + rng.below((len - from + 1) as u64) as usize;
+    for _ in 0..SAMPLE.min(SAMPLE_BYTES / len).max(SAMPLE_MIN) {
+        check(Cut::Two(at(0)))?;
+        let i = at(0);
+        check(Cut::Three(i, at(i)))?;
+    }
+    ControlFlow::Continue(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn all(len: usize) -> Vec<Cut> {
+        let mut out = vec![];
+        let _: ControlFlow<()> = each_cut(len, 7, |cut| {
+            out.push(cut);
+            ControlFlow::Continue(())
+        });
+        out
+    }
+
+    #[test]
+    fn short_inputs_are_cut_everywhere() {
+        // 5 places for one cut, 4 sizes, 5 + 4 + 3 + 2 + 1 places for two.
+        assert_eq!(all(4).len(), 5 + 4 + 15);
+        assert_eq!(all(0), [Cut::Two(0), Cut::Three(0, 0)]);
+        assert!(all(400).contains(&Cut::Three(400, 400)));
+    }
+
+    #[test]
+    fn long_inputs_are_sampled_the_same_way_each_time() {
+        assert_eq!(all(401), all(401));
+        assert_eq!(all(401).len(), SIZES.len() + 2 * SAMPLE);
+        assert_eq!(all(1 << 30).len(), SIZES.len() + 2 * SAMPLE_MIN);
+    }
+
+    #[test]
+    fn chunks_joined_are_the_input() {
+        let input = b"abcdefg";
+        for cut in all(input.len()).into_iter().chain([Cut::Whole]) {
+            let mut joined = vec![];
+            cut.feed(input, &mut |chunk| joined.extend_from_slice(chunk));
+            assert_eq!(joined, input, "{cut}");
+        }
+    }
+}

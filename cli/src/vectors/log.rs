@@ -1,0 +1,275 @@
+//! The joined event log: what a stream said, whatever way it was cut.
+//!
+//! Neighbouring fragments of one kind become one entry. `ArgDelta` and `ParamDelta` tell two stories of the same bytes
+//! side by side, so a run of both is joined kind by kind, provisional bytes first. Fragments without bytes say nothing.
+
+use std::fmt;
+
+use toolglot::{Abandoned, Arguments, CallState, Event, Issue, Kind, Origin, Severity, Sink, Span};
+
+/// One entry of a joined log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// What was said, without bytes and place.
+    pub what: What,
+    /// The bytes, joined.
+    pub data: Vec<u8>,
+    /// From the first byte of the first fragment to the last byte of the last.
+    pub span: Span,
+}
+
+/// The kind of an entry with everything that is compared beside bytes and span.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the fields are those of toolglot::Event")]
+pub enum What {
+    Text { recovered: bool },
+    Reasoning { framing: bool },
+    Protected { kind: String },
+    Raw,
+    ParamDelta,
+    ArgDelta { call: u32 },
+    BlockOpen { dialect: String },
+    CallOpen { call: u32, name: String, meta: Vec<(String, String)>, dialect: String, origin: Origin },
+    ParamOpen { name: String, depth: u32 },
+    ParamClose,
+    CallClose { call: u32, state: CallState, arguments: Arguments },
+    BlockClose,
+    BlockAbandoned { becomes: Abandoned },
+    Issue(Box<IssueEntry>),
+    Other(String),
+}
+
+/// An issue, owned.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the fields are those of toolglot::Issue")]
+pub struct IssueEntry {
+    pub kind: Kind,
+    pub severity: Severity,
+    pub dialect: Option<String>,
+    pub call: Option<u32>,
+    pub tool: String,
+    pub subject: String,
+    pub suggestion: String,
+}
+
+impl From<&Issue<'_>> for IssueEntry {
+    fn from(issue: &Issue<'_>) -> Self {
+        Self {
+            kind: issue.kind,
+            severity: issue.severity,
+            dialect: issue.dialect.map(|dialect| dialect.id().to_owned()),
+            call: issue.call,
+            tool: issue.tool.to_owned(),
+            subject: issue.subject.to_owned(),
+            suggestion: issue.suggestion.to_owned(),
+        }
+    }
+}
+
+/// A sink that joins.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Log {
+    entries: Vec<Entry>,
+}
+
+impl Log {
+    /// Nothing yet.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// What was said so far.
+    #[must_use]
+    pub fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    /// Where two logs part: the number of the first entry that differs, and the entry of each.
+    #[must_use]
+    pub fn difference<'a>(&'a self, other: &'a Self) -> Option<(usize, Option<&'a Entry>, Option<&'a Entry>)> {
+        let longer = self.entries.len().max(other.entries.len());
+        (0..longer).map(|n| (n, self.entries.get(n), other.entries.get(n))).find(|(_, a, b)| a != b)
+    }
+
+    fn fragment(&mut self, what: What, data: &[u8], span: Span) {
+        if data.is_empty() && span.is_empty() {
+            return;
+        }
+        match self.partner(&what) {
+            Ok(at) => {
+                let entry = &mut self.entries[at];
+                entry.data.extend_from_slice(data);
+                entry.span = Span::new(entry.span.start.min(span.start), entry.span.end.max(span.end));
+            }
+            Err(at) => self.entries.insert(at, Entry { what, data: data.to_vec(), span }),
+        }
+    }
+
+    /// The entry that a fragment joins, or where it becomes one.
+    fn partner(&self, what: &What) -> Result<usize, usize> {
+        let len = self.entries.len();
+        let run = match what {
+            What::ArgDelta { .. } | What::ParamDelta => {
+                self.entries.iter().rev().take_while(|e| matches!(e.what, What::ArgDelta { .. } | What::ParamDelta)).count()
+            }
+            _ => len.min(1),
+        };
+        match self.entries[len - run..].iter().position(|entry| entry.what == *what) {
+            Some(at) => Ok(len - run + at),
+            None if *what == What::ParamDelta => Err(len - run),
+            None => Err(len),
+        }
+    }
+
+    fn other(&mut self, what: What, data: &[u8], span: Span) {
+        self.entries.push(Entry { what, data: data.to_vec(), span });
+    }
+}
+
+impl Sink for Log {
+    fn event(&mut self, event: Event<'_>) {
+        match event {
+            Event::Text { data, span, recovered } => self.fragment(What::Text { recovered }, data, span),
+            Event::Reasoning { data, span, framing } => self.fragment(What::Reasoning { framing }, data, span),
+            Event::Protected { kind, data, span } => self.fragment(What::Protected { kind: kind.to_owned() }, data, span),
+            Event::Raw { data, span } => self.fragment(What::Raw, data, span),
+            Event::ParamDelta { data, span } => self.fragment(What::ParamDelta, data, span),
+            Event::ArgDelta { call, json, span } => self.fragment(What::ArgDelta { call }, json.as_bytes(), span),
+            Event::BlockOpen { dialect, span } => self.other(What::BlockOpen { dialect: dialect.to_owned() }, &[], span),
+            Event::CallOpen { call, name, meta, dialect, origin, span } => {
+                let (name, dialect, meta) = (name.to_owned(), dialect.to_owned(), meta.to_vec());
+                self.other(What::CallOpen { call, name, meta, dialect, origin }, &[], span);
+            }
+            Event::ParamOpen { name, depth, span } => {
+                self.other(What::ParamOpen { name: name.to_owned(), depth }, &[], span);
+            }
+            Event::ParamClose { span } => self.other(What::ParamClose, &[], span),
+            Event::CallClose { call, state, arguments, span } => {
+                self.other(What::CallClose { call, state, arguments }, &[], span);
+            }
+            Event::BlockClose { span, raw } => self.other(What::BlockClose, raw, span),
+            Event::BlockAbandoned { span, becomes, raw } => self.other(What::BlockAbandoned { becomes }, raw, span),
+            Event::Issue(issue) => self.other(What::Issue(Box::new(IssueEntry::from(&issue))), &[], issue.span),
+            _ => self.other(What::Other(format!("{event:?}")), &[], Span::default()),
+        }
+    }
+}
+
+impl fmt::Display for Entry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?} {}..{}", self.what, self.span.start, self.span.end)?;
+        match self.data.is_empty() {
+            true => Ok(()),
+            false => write!(f, " `{}`", readable(&self.data)),
+        }
+    }
+}
+
+/// Bytes for people: characters as they are, controls and what is not UTF-8 escaped.
+#[must_use]
+pub(super) fn readable(bytes: &[u8]) -> String {
+    let mut out = String::with_capacity(bytes.len());
+    for chunk in bytes.utf8_chunks() {
+        for c in chunk.valid().chars() {
+            match c.is_control() {
+                true => out.extend(c.escape_default()),
+                false => out.push(c),
+            }
+        }
+        for byte in chunk.invalid() {
+            out.push_str(&format!("\\x{byte:02x}"));
+        }
+    }
+    out
+}
+
+/// What is wrong with the leaves of a log: side by side they must be the input. `verbatim` says that text was asked for
+/// byte by byte.
+#[must_use]
+pub(super) fn partition(log: &Log, input: &[u8], verbatim: bool) -> Option<String> {
+    let mut at = 0;
+    for entry in log.entries() {
+        let leaf = match &entry.what {
+            What::Text { .. } | What::Reasoning { .. } | What::Protected { .. } | What::Raw | What::BlockClose => true,
+            What::BlockAbandoned { becomes } => *becomes == Abandoned::Drop,
+            _ => false,
+        };
+        if !leaf {
+            continue;
+        }
+        let Span { start, end } = entry.span;
+        if start != at || end < start || end > input.len() as u64 {
+            return Some(format!("the leaf spans do not partition the input at byte {at}: {entry}"));
+        }
+        let source = &input[start as usize..end as usize];
+        // A block that was not retained has no bytes to compare.
+        if verbatim && !entry.data.is_empty() && entry.data != source {
+            return Some(format!("these are not the bytes of the span: {entry}"));
+        }
+        at = end;
+    }
+    (at != input.len() as u64).then(|| format!("the bytes from {at} on came out nowhere"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(data: &str, start: u64) -> Event<'_> {
+        Event::Text { data: data.as_bytes(), span: Span::new(start, start + data.len() as u64), recovered: false }
+    }
+
+    fn log(events: &[Event<'_>]) -> Log {
+        let mut log = Log::new();
+        events.iter().for_each(|event| log.event(*event));
+        log
+    }
+
+    #[test]
+    fn fragments_of_one_kind_are_joined() {
+        let cut = log(&[text("a", 0), text("", 1), text("bc", 1)]);
+        assert_eq!(cut, log(&[text("abc", 0)]));
+        let close = Event::ParamClose { span: Span::new(1, 1) };
+        assert_ne!(log(&[text("a", 0), close, text("b", 1)]), log(&[text("ab", 0), close]));
+    }
+
+    #[test]
+    fn both_stories_of_a_value_are_joined_apart() {
+        let param = |data, start| Event::ParamDelta { data, span: Span::new(start, start + 1) };
+        let arg = |json, start| Event::ArgDelta { call: 0, json, span: Span::new(start, start + 1) };
+        let cut = log(&[arg("x", 0), param(b"x", 0), arg("y", 1), param(b"y", 1)]);
+        assert_eq!(cut.entries().len(), 2);
+        let joined = log(&[
+            Event::ParamDelta { data: b"xy", span: Span::new(0, 2) },
+            Event::ArgDelta { call: 0, json: "xy", span: Span::new(0, 2) },
+        ]);
+        assert_eq!(cut, joined);
+    }
+
+    #[test]
+    fn the_first_difference_is_named() {
+        let (a, b) = (log(&[text("ab", 0)]), log(&[text("ac", 0)]));
+        assert_eq!(a.difference(&b).map(|(n, _, _)| n), Some(0));
+        assert_eq!(a.difference(&a), None);
+        assert!(matches!(a.difference(&Log::new()), Some((0, Some(_), None))));
+    }
+
+    #[test]
+    fn leaves_must_be_the_input() {
+        assert_eq!(partition(&log(&[text("ab", 0)]), b"ab", true), None);
+        let messages = [
+            partition(&log(&[text("a", 0)]), b"ab", true),
+            partition(&log(&[text("b", 1)]), b"ab", true),
+            partition(&log(&[text("xb", 0)]), b"ab", true),
+        ];
+        assert!(messages.iter().all(Option::is_some), "{messages:?}");
+        assert_eq!(partition(&log(&[text("xb", 0)]), b"ab", false), None);
+    }
+
+    #[test]
+    fn bytes_are_readable() {
+        assert_eq!(readable("始\n\u{1b}".as_bytes()), "始\\n\\u{1b}");
+        assert_eq!(readable(&[b'a', 0xe5, 0xa7]), "a\\xe5\\xa7");
+    }
+}

@@ -1,0 +1,303 @@
+//! Writes the arguments of a call while they come.
+//!
+//! A value whose form is settled (text, or nothing known of its type) leaves as an escaped JSON string at once. A value
+//! whose type decides its form waits for its end; a list that repetition may add to waits for the end of the call. The
+//! joined pieces are one JSON object.
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Gate, Opened, Out, json, pieces};
+use crate::dialect::spec::Deltas;
+use crate::error::{Kind, KindSet, Severity};
+use crate::event::{Arguments, Event, Origin, Span};
+use crate::hints::{Coerced, Schema, Types, coerce};
+
+/// The open call.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Args {
+    call: u32,
+    tool: String,
+    start: u64,
+    /// Parameters so far, with or without a name.
+    count: u32,
+    /// Something was written into the object.
+    any: bool,
+    seen: BTreeSet<String>,
+    kinds: KindSet,
+    param: Option<Param>,
+    /// Lists that repetition may add to, in order.
+    lists: Vec<(String, Vec<String>)>,
+}
+
+/// The open parameter.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Param {
+    key: String,
+    start: u64,
+    writer: Writer,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+enum Writer {
+    /// Leaves as it comes.
+    Live(Gate),
+    /// Waits for its type.
+    Typed(Vec<u8>),
+    /// Waits for repetition.
+    List(Vec<u8>),
+    /// Has no name and is left out.
+    Left,
+}
+
+/// A tool's name as it counts, or what is wrong with it.
+pub(crate) fn tool_name(raw: &str, max: u32) -> Result<&str, Kind> {
+    let name = raw.trim();
+    let bad = |c: char| c.is_whitespace() || c.is_control() || "<>\"'`「」『』“”‘’".contains(c);
+    if name.is_empty() {
+        Err(Kind::MissingName)
+    } else if name.len() > max as usize {
+        Err(Kind::LimitName)
+    } else if name.contains(bad) {
+        Err(Kind::MalformedBody)
+    } else {
+        Ok(name)
+    }
+}
+
+impl Args {
+    /// Opens the call that a header names.
+    pub fn open(out: &mut Out<'_>, header: &Opened<'_>) -> Result<Self, Kind> {
+        let call = out.call_open(header.name, header.meta, header.span, Origin::Text)?;
+        Ok(Self {
+            call,
+            tool: header.name.to_owned(),
+            start: header.span.start,
+            count: 0,
+            any: false,
+            seen: BTreeSet::new(),
+            kinds: KindSet::default(),
+            param: None,
+            lists: vec![],
+        })
+    }
+
+    /// Something about the call was recovered.
+    pub fn recovered(&mut self, kind: Kind) {
+        self.kinds.insert(kind);
+    }
+
+    /// Offset of the open value.
+    pub fn value_start(&self) -> u64 {
+        self.param.as_ref().map_or(0, |param| param.start)
+    }
+
+    /// Name of the open parameter.
+    pub fn key(&self) -> &str {
+        self.param.as_ref().map_or("", |param| &param.key)
+    }
+
+    pub fn tool(&self) -> &str {
+        &self.tool
+    }
+
+    /// Opens a parameter whose value begins at `start`. An empty name is reported and its value left out.
+    pub fn param_open(&mut self, out: &mut Out<'_>, name: &str, span: Span, start: u64) -> Result<(), Kind> {
+        self.count += 1;
+        if self.count > out.limits().max_params {
+            return Err(Kind::LimitParams);
+        }
+        if name.len() > out.limits().max_name as usize {
+            return Err(Kind::LimitName);
+        }
+        out.event(Event::ParamOpen { name, depth: 0, span });
+        let mut writer = Writer::Left;
+        if name.is_empty() {
+            self.recovered(Kind::MissingParamName);
+            out.report(Kind::MissingParamName, Severity::Warning, span, &self.tool, "", "");
+        } else {
+            writer = self.writer(out, name, span);
+            let list = matches!(writer, Writer::List(_));
+            if !self.seen.insert(name.to_owned()) && !list {
+                self.recovered(Kind::DuplicateParam);
+                out.report(Kind::DuplicateParam, Severity::Warning, span, &self.tool, name, "");
+            }
+        }
+        if matches!(writer, Writer::Live(_)) {
+            let mut head = self.head(name);
+            head.push('"');
+            out.arg(self.call, &head, span);
+        }
+        self.param = Some(Param { key: name.to_owned(), start, writer });
+        Ok(())
+    }
+
+    fn writer(&self, out: &mut Out<'_>, name: &str, span: Span) -> Writer {
+        let Some(tool) = out.tool(&self.tool) else { return self.untyped(out) };
+        let Some(param) = tool.param(name) else {
+            out.unknown_param(&self.tool, name, span);
+            return self.untyped(out);
+        };
+        let types = param.schema.types;
+        if types.has(Types::ARRAY) && !types.has(Types::STRING) {
+            Writer::List(vec![])
+        } else if types.plain() {
+            self.untyped(out)
+        } else {
+            Writer::Typed(vec![])
+        }
+    }
+
+    fn untyped(&self, out: &Out<'_>) -> Writer {
+        match out.dialect().map(|dialect| dialect.spec.deltas) {
+            Some(Deltas::AtValueEnd) => Writer::Typed(vec![]),
+            _ => Writer::Live(Gate::default()),
+        }
+    }
+
+    /// What stands before a value: `{"key":` or `,"key":`.
+    fn head(&mut self, key: &str) -> String {
+        let mut head = String::from(if self.any { "," } else { "{" });
+        self.any = true;
+        json::string(key, &mut head);
+        head.push(':');
+        head
+    }
+
+    /// Delivers bytes up to `to` as they stand.
+    pub fn value(&mut self, out: &mut Out<'_>, to: u64) {
+        if to <= out.io.from {
+            return;
+        }
+        let (from, base) = (out.io.from, out.base);
+        for (data, at) in pieces(&out.io.carry, out.seg, base, from, to) {
+            if data.is_empty() {
+                continue;
+            }
+            out.sink.event(Event::ParamDelta { data, span: Span::new(at, at + data.len() as u64) });
+            let Some(param) = &mut self.param else { continue };
+            match &mut param.writer {
+                Writer::Live(gate) => {
+                    let (call, sink) = (self.call, &mut *out.sink);
+                    let mut heard = out.io.heard.last_mut().map(|(_, arguments)| arguments);
+                    gate.push(data, at, |piece, span| {
+                        json::escape(piece, |json| {
+                            if let Some(heard) = &mut heard {
+                                heard.push_str(json);
+                            }
+                            sink.event(Event::ArgDelta { call, json, span });
+                        });
+                    });
+                }
+                Writer::Typed(bytes) | Writer::List(bytes) => bytes.extend_from_slice(data),
+                Writer::Left => {}
+            }
+        }
+        out.skip(to);
+    }
+
+    /// Delivers bytes up to `to`, which mean `text`.
+    pub fn value_as(&mut self, out: &mut Out<'_>, to: u64, text: &str) {
+        let span = Span::new(out.io.from, to);
+        out.param(to);
+        let Some(param) = &mut self.param else { return };
+        match &mut param.writer {
+            Writer::Live(gate) => {
+                let mut joined = String::new();
+                gate.end(span.start, |piece, _| joined.push_str(piece));
+                json::escape(text, |piece| joined.push_str(piece));
+                let call = self.call;
+                out.arg(call, &joined, span);
+            }
+            Writer::Typed(bytes) | Writer::List(bytes) => bytes.extend_from_slice(text.as_bytes()),
+            Writer::Left => {}
+        }
+    }
+
+    /// The open value ends at `end`.
+    pub fn param_close(&mut self, out: &mut Out<'_>, end: u64) -> Result<(), Kind> {
+        let Some(param) = self.param.take() else { return Ok(()) };
+        let span = Span::new(param.start, end);
+        out.event(Event::ParamClose { span });
+        match param.writer {
+            Writer::Live(mut gate) => {
+                let mut tail = String::new();
+                gate.end(end, |piece, _| tail.push_str(piece));
+                tail.push('"');
+                out.arg(self.call, &tail, Span::new(end, end));
+            }
+            Writer::Typed(bytes) => {
+                let plain = Schema::default();
+                let schema = out.tool(&self.tool).and_then(|t| t.param(&param.key)).map_or(&plain, |p| &p.schema);
+                let mut text = String::new();
+                let result = coerce(&String::from_utf8_lossy(&bytes), schema, &mut text);
+                self.typed(out, result, &param.key, span)?;
+                let head = self.head(&param.key);
+                out.arg(self.call, &(head + &text), span);
+            }
+            Writer::List(bytes) => {
+                let text = String::from_utf8_lossy(&bytes).into_owned();
+                match self.lists.iter_mut().find(|(key, _)| *key == param.key) {
+                    Some((_, items)) => items.push(text),
+                    None => self.lists.push((param.key, vec![text])),
+                }
+            }
+            Writer::Left => {}
+        }
+        Ok(())
+    }
+
+    fn typed(&self, out: &mut Out<'_>, result: Coerced, key: &str, span: Span) -> Result<(), Kind> {
+        match result {
+            Coerced::Fits => Ok(()),
+            Coerced::Mismatch => {
+                out.report(Kind::TypeMismatch, Severity::Warning, span, &self.tool, key, "");
+                Ok(())
+            }
+            Coerced::Malformed => {
+                out.report(Kind::MalformedValue, Severity::Error, span, &self.tool, key, "");
+                Err(Kind::MalformedValue)
+            }
+        }
+    }
+
+    /// The call ends at `end`.
+    pub fn close(&mut self, out: &mut Out<'_>, end: u64) -> Result<(), Kind> {
+        let span = Span::new(self.start, end);
+        for (key, items) in std::mem::take(&mut self.lists) {
+            let plain = Schema::default();
+            let schema = out.tool(&self.tool).and_then(|t| t.param(&key)).map_or(&plain, |p| &p.schema);
+            let mut text = String::new();
+            let result = match items.as_slice() {
+                [one] => coerce(one, schema, &mut text),
+                many => repeated(many, schema.items.as_deref().unwrap_or(&plain), &mut text),
+            };
+            self.typed(out, result, &key, span)?;
+            let head = self.head(&key);
+            out.arg(self.call, &(head + &text), span);
+        }
+        out.missing(&self.tool, span, |name| self.seen.contains(name));
+        out.arg(self.call, if self.any { "}" } else { "{}" }, Span::new(end, end));
+        out.call_close(self.call, self.kinds, Arguments::Deltas, span);
+        Ok(())
+    }
+}
+
+/// A list from the occurrences of a repeated parameter.
+pub(super) fn repeated(items: &[String], schema: &Schema, out: &mut String) -> Coerced {
+    let mut worst = Coerced::Fits;
+    out.push('[');
+    for (index, item) in items.iter().enumerate() {
+        if index > 0 {
+            out.push(',');
+        }
+        match coerce(item, schema, out) {
+            Coerced::Fits => {}
+            Coerced::Mismatch => worst = Coerced::Mismatch,
+            Coerced::Malformed => return Coerced::Malformed,
+        }
+    }
+    out.push(']');
+    worst
+}

@@ -1,0 +1,212 @@
+//! The text of an element that holds a value: up to its closing tag, with CDATA and entities decoded.
+//!
+//! Only the element's own closing tag is structural. All constructs begin with `<` or `&` and hold neither again, so a
+//! construct that fails is content as it stands and nothing is looked at twice. While one is under way the carry begins
+//! with it; everything before is delivered.
+
+use memchr::{memchr, memchr2};
+use serde::{Deserialize, Serialize};
+
+use super::{Args, Out, pieces, xml};
+use crate::error::{Kind, Severity};
+use crate::event::Span;
+
+const CDATA: &[u8] = b"<![CDATA[";
+
+/// Blanks in a closing tag behind its name.
+const MAX_TAIL: u32 = 64;
+
+/// How far a byte string has been matched that begins with `<`: against the closing tag and against CDATA.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Lt {
+    len: u16,
+    close: bool,
+    cdata: bool,
+}
+
+impl Lt {
+    /// Right behind `<`.
+    pub const fn new() -> Self {
+        Self { len: 1, close: true, cdata: true }
+    }
+
+    pub fn len(self) -> u64 {
+        u64::from(self.len)
+    }
+
+    /// Takes the next byte; false if neither fits any more.
+    pub fn step(&mut self, byte: u8, closer: &[u8]) -> bool {
+        let at = usize::from(self.len);
+        self.close &= closer.get(at) == Some(&byte);
+        self.cdata &= CDATA.get(at) == Some(&byte);
+        self.len += 1;
+        self.close || self.cdata
+    }
+}
+
+/// Where in a value the stream is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+enum At {
+    Text,
+    Lt(Lt),
+    /// Behind the name of the closing tag.
+    Tail { blanks: u32 },
+    /// Behind `&`.
+    Entity { len: u8 },
+    /// In CDATA, with so many bytes of `]]>`.
+    Cdata { len: u8 },
+}
+
+/// The state of an open value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Content {
+    at: At,
+    /// Unescaped markup was reported.
+    bare: bool,
+}
+
+/// How far it came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// It took everything.
+    More,
+    /// The closing tag is complete; the carry begins with it.
+    Closed,
+    Limit(Kind),
+}
+
+impl Content {
+    pub fn new() -> Self {
+        Self { at: At::Text, bare: false }
+    }
+
+    /// Goes on before `pos` after a closing tag that was none; `lt` is a construct that has begun since.
+    pub fn resume(&mut self, out: &mut Out<'_>, args: &mut Args, lt: Option<Lt>, pos: u64) {
+        self.at = lt.map_or(At::Text, At::Lt);
+        args.value(out, pos - lt.map_or(0, Lt::len));
+    }
+
+    /// Takes the chunk from index `i` up to `end`; `closer` is the closing tag up to its name.
+    pub fn feed(&mut self, out: &mut Out<'_>, args: &mut Args, closer: &[u8], mut i: usize, end: usize) -> (usize, Step) {
+        let max = args.value_start().saturating_add(out.limits().max_value).saturating_add(1);
+        while i < end {
+            let pos = out.base + i as u64;
+            let byte = out.seg[i];
+            match self.at {
+                At::Text | At::Cdata { len: 0 } => {
+                    // Clipped, so that the limit fires at one offset for every cut.
+                    let stop = usize::try_from(max.saturating_sub(out.base)).map_or(end, |n| n.clamp(i + 1, end));
+                    i = self.text(out, args, i, stop);
+                }
+                At::Lt(mut lt) => {
+                    if lt.step(byte, closer) {
+                        i += 1;
+                        self.at = At::Lt(lt);
+                        if lt.close && usize::from(lt.len) == closer.len() {
+                            self.at = At::Tail { blanks: 0 };
+                        } else if lt.cdata && usize::from(lt.len) == CDATA.len() {
+                            out.skip(pos + 1);
+                            self.at = At::Cdata { len: 0 };
+                        }
+                    } else {
+                        self.markup(out, args);
+                        self.at = At::Text;
+                    }
+                }
+                At::Tail { blanks } => match byte {
+                    b'>' => return (i + 1, Step::Closed),
+                    b if xml::is_space(b) && blanks < MAX_TAIL => {
+                        i += 1;
+                        self.at = At::Tail { blanks: blanks + 1 };
+                    }
+                    _ => {
+                        self.markup(out, args);
+                        self.at = At::Text;
+                    }
+                },
+                At::Entity { len } => i += usize::from(self.entity(out, args, byte, pos, len)),
+                At::Cdata { len } => {
+                    i += 1;
+                    self.at = match (len, byte) {
+                        (2, b'>') => {
+                            args.value(out, pos - 2);
+                            out.skip(pos + 1);
+                            At::Text
+                        }
+                        (2, b']') => At::Cdata { len: 2 },
+                        (1, b']') => At::Cdata { len: 2 },
+                        _ => At::Cdata { len: 0 },
+                    };
+                }
+            }
+            if self.settled(out, out.base + i as u64) >= max {
+                args.value(out, max);
+                return (i, Step::Limit(Kind::LimitValue));
+            }
+        }
+        args.value(out, self.settled(out, out.base + i as u64));
+        (i, Step::More)
+    }
+
+    /// Up to where everything is known to be content, having looked at everything before `pos`.
+    fn settled(&self, out: &Out<'_>, pos: u64) -> u64 {
+        match self.at {
+            At::Text => pos,
+            At::Cdata { len } => pos - u64::from(len),
+            At::Lt(lt) => (pos - lt.len()).max(out.io.from),
+            At::Tail { .. } | At::Entity { .. } => out.io.from,
+        }
+    }
+
+    /// Skips to the next byte that means something.
+    fn text(&mut self, out: &mut Out<'_>, args: &mut Args, i: usize, stop: usize) -> usize {
+        let rest = &out.seg[i..stop];
+        let cdata = matches!(self.at, At::Cdata { .. });
+        let found = if cdata { memchr(b']', rest) } else { memchr2(b'<', b'&', rest) };
+        let Some(n) = found else { return stop };
+        let at = out.base + (i + n) as u64;
+        if cdata {
+            self.at = At::Cdata { len: 1 };
+        } else {
+            args.value(out, at);
+            self.at = if rest[n] == b'<' { At::Lt(Lt::new()) } else { At::Entity { len: 0 } };
+        }
+        i + n + 1
+    }
+
+    /// Takes a byte behind `&`; false if the byte is not part of it.
+    fn entity(&mut self, out: &mut Out<'_>, args: &mut Args, byte: u8, pos: u64, len: u8) -> bool {
+        if xml::is_entity(byte) && usize::from(len) < xml::MAX_ENTITY {
+            self.at = At::Entity { len: len + 1 };
+            return true;
+        }
+        self.at = At::Text;
+        if byte != b';' || len == 0 {
+            self.markup(out, args);
+            return false;
+        }
+        let mut name = Vec::with_capacity(usize::from(len));
+        for (piece, _) in pieces(&out.io.carry, out.seg, out.base, pos - u64::from(len), pos) {
+            name.extend_from_slice(piece);
+        }
+        match xml::entity(&name) {
+            Some(c) => args.value_as(out, pos + 1, c.encode_utf8(&mut [0; 4])),
+            None => {
+                let span = Span::new(out.io.from, pos + 1);
+                let subject = format!("&{};", String::from_utf8_lossy(&name));
+                out.report(Kind::UnknownEntity, Severity::Warning, span, args.tool(), &subject, "");
+            }
+        }
+        true
+    }
+
+    /// The construct under way is content: unescaped markup.
+    fn markup(&mut self, out: &mut Out<'_>, args: &Args) {
+        if !self.bare {
+            self.bare = true;
+            let span = Span::new(out.io.from, out.io.from + 1);
+            let subject = args.key().to_owned();
+            out.report(Kind::BareMarkup, Severity::Warning, span, args.tool(), &subject, "");
+        }
+    }
+}

@@ -1,0 +1,398 @@
+//! `<ACTION><tool><param>value</param></tool></ACTION>`: reads the tags.
+//!
+//! The tags are read as they come, with an explicit stack; what they enclose stays in the block's retained bytes and
+//! becomes JSON when the block ends (`tree.rs`). What does not parse as a tag is text. The carry begins with the construct
+//! that is under way.
+
+use memchr::memchr;
+use serde::{Deserialize, Serialize};
+
+use super::tags::{CommentEnd, Edge, Match, MatchStep};
+use super::tree::{self, Element};
+use super::xml::{self, Header, HeaderStep};
+use super::{Flow, Out, pieces};
+use crate::dialect::ElementTree;
+use crate::error::{Kind, KindSet, Severity};
+use crate::event::{Event, Span};
+
+/// The body of an open block.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Body {
+    at: At,
+    /// In order of their opening tags; the tools are those without a parent.
+    elements: Vec<Element>,
+    open: Vec<u32>,
+    kinds: KindSet,
+    /// Unescaped markup was reported.
+    bare: bool,
+    /// Text directly in the block, up to the next tag, was reported.
+    junk: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+enum At {
+    Text,
+    /// Behind `<`.
+    Lt,
+    /// In the name of an opening tag; `slash` right behind a `/`.
+    Name { slash: bool },
+    /// Behind that name, which ends at `name`.
+    Header { name: u64, header: Header },
+    /// In a closing tag; `name` once its name has ended.
+    Closing { name: Option<u64> },
+    /// Behind `<!`.
+    Bang(Match),
+    Comment(CommentEnd),
+    /// With so many bytes of `]]>`.
+    Cdata { len: u8 },
+    /// In a document type declaration.
+    Doctype { depth: u32, quote: u8 },
+    /// In a processing instruction; `mark` right behind `?`.
+    Instruction { mark: bool },
+}
+
+const BANGS: [(&[u8], Edge); 3] = [(b"<!--", Edge::None), (b"<![CDATA[", Edge::None), (b"<!DOCTYPE", Edge::None)];
+
+impl Body {
+    /// The opener ended at `at`.
+    pub fn new(_at: u64) -> Self {
+        let bare = false;
+        Self { at: At::Text, elements: vec![], open: vec![], kinds: KindSet::default(), bare, junk: false }
+    }
+
+    pub fn fits(&self) -> bool {
+        let known = |index: &u32| (*index as usize) < self.elements.len();
+        let earlier = |(index, element): (usize, &Element)| element.parent.is_none_or(|parent| (parent as usize) < index);
+        self.open.iter().all(known) && self.elements.iter().enumerate().all(earlier)
+    }
+
+    /// The stream ended: the block is not closed.
+    pub fn finish(&mut self, _out: &mut Out<'_>) -> Option<u64> {
+        None
+    }
+
+    pub fn feed(&mut self, out: &mut Out<'_>, table: &ElementTree, mut i: usize, end: usize) -> (usize, Flow) {
+        while i < end {
+            let pos = out.base + i as u64;
+            let byte = out.seg[i];
+            let step = match self.at {
+                At::Text => self.text(out, i, end),
+                At::Cdata { len } => self.cdata(out, len, i, end),
+                At::Lt => Ok(self.lt(out, byte, pos, i)),
+                At::Name { slash } => self.name(out, byte, slash, pos, i),
+                At::Header { name, mut header } => match header.step(byte) {
+                    HeaderStep::More => {
+                        self.at = At::Header { name, header };
+                        self.length(out, out.limits().max_header, Kind::LimitHeader, pos, i)
+                    }
+                    HeaderStep::Bad => Ok(self.literal(out, i)),
+                    HeaderStep::End { closed } => self.opened(out, table, name, pos + 1, closed, i + 1),
+                },
+                At::Closing { name } => self.closing(out, table, byte, name, pos, i),
+                At::Bang(mut bang) => match bang.step(byte, &BANGS) {
+                    MatchStep::More => {
+                        self.at = At::Bang(bang);
+                        Ok(i + 1)
+                    }
+                    MatchStep::Found { index, .. } => Ok(self.bang(out, index, pos, i)),
+                    MatchStep::None => Ok(self.literal(out, i)),
+                },
+                At::Comment(mut comment) => {
+                    out.skip(pos + 1);
+                    self.at = if comment.step(byte) { At::Text } else { At::Comment(comment) };
+                    Ok(i + 1)
+                }
+                At::Doctype { depth, quote } => {
+                    out.skip(pos + 1);
+                    self.at = match (quote, byte) {
+                        (0, b'"' | b'\'') => At::Doctype { depth, quote: byte },
+                        (0, b'[' | b'<') => At::Doctype { depth: depth.saturating_add(1), quote: 0 },
+                        (0, b']') => At::Doctype { depth: depth.saturating_sub(1), quote: 0 },
+                        (0, b'>') if depth == 0 => At::Text,
+                        (0, b'>') => At::Doctype { depth: depth - 1, quote: 0 },
+                        (q, b) if q == b => At::Doctype { depth, quote: 0 },
+                        _ => At::Doctype { depth, quote },
+                    };
+                    Ok(i + 1)
+                }
+                At::Instruction { mark } => {
+                    out.skip(pos + 1);
+                    self.at = if mark && byte == b'>' { At::Text } else { At::Instruction { mark: byte == b'?' } };
+                    Ok(i + 1)
+                }
+            };
+            match step {
+                Ok(next) => i = next,
+                Err(stop) => return stop,
+            }
+        }
+        if let At::Text = self.at {
+            let pos = out.base + i as u64;
+            self.content(out, pos);
+        }
+        (i, Flow::More)
+    }
+
+    /// Delivers bytes up to `to` as content of the open element.
+    fn content(&mut self, out: &mut Out<'_>, to: u64) {
+        let from = out.io.from;
+        if to <= from {
+            return;
+        }
+        let blank = || pieces(&out.io.carry, out.seg, out.base, from, to).iter().all(|(p, _)| p.trim_ascii().is_empty());
+        match self.open.last().map(|index| &mut self.elements[*index as usize]) {
+            Some(element) => element.text = element.text || !blank(),
+            None if !self.junk && !blank() => {
+                self.junk = true;
+                self.kinds.insert(Kind::JunkInBlock);
+                // One byte, so that the place does not depend on how the text was cut.
+                let bytes = pieces(&out.io.carry, out.seg, out.base, from, to);
+                let blanks = bytes.iter().flat_map(|(p, _)| p.iter()).take_while(|b| b.is_ascii_whitespace()).count();
+                let at = from + blanks as u64;
+                out.issue(Kind::JunkInBlock, Span::new(at, at + 1), "");
+            }
+            None => {}
+        }
+        if self.open.len() > 1 { out.param(to) } else { out.skip(to) }
+    }
+
+    /// Takes text up to the next tag.
+    fn text(&mut self, out: &mut Out<'_>, i: usize, end: usize) -> Result<usize, (usize, Flow)> {
+        let start = self.open.last().map_or(out.base + i as u64, |index| self.elements[*index as usize].inner.0);
+        let max = start.saturating_add(out.limits().max_value).saturating_add(1);
+        let stop = usize::try_from(max.saturating_sub(out.base)).map_or(end, |n| n.clamp(i + 1, end));
+        let found = memchr(b'<', &out.seg[i..stop]);
+        let at = out.base + (i + found.unwrap_or(stop - i)) as u64;
+        if self.open.len() > 1 && at >= max {
+            self.content(out, at);
+            return Err(((at - out.base) as usize, Flow::Limit(Kind::LimitValue)));
+        }
+        let Some(n) = found else { return Ok(stop) };
+        self.content(out, at);
+        self.at = At::Lt;
+        Ok(i + n + 1)
+    }
+
+    fn lt(&mut self, out: &mut Out<'_>, byte: u8, pos: u64, i: usize) -> usize {
+        self.at = match byte {
+            b'/' => At::Closing { name: None },
+            b'!' => {
+                let mut bang = Match::behind_lt(BANGS.len());
+                bang.step(byte, &BANGS);
+                At::Bang(bang)
+            }
+            b'?' => {
+                out.skip(pos + 1);
+                At::Instruction { mark: false }
+            }
+            b if b.is_ascii_alphabetic() || b == b'_' || b >= 0x80 => At::Name { slash: false },
+            _ => return self.literal(out, i),
+        };
+        i + 1
+    }
+
+    /// What is under way is no tag but text, up to before the byte at `i`.
+    fn literal(&mut self, out: &mut Out<'_>, i: usize) -> usize {
+        if !self.bare {
+            self.bare = true;
+            let span = Span::new(out.io.from, out.io.from + 1);
+            let subject = self.open.last().map_or("", |index| &self.elements[*index as usize].name);
+            out.issue(Kind::BareMarkup, span, subject);
+        }
+        self.at = At::Text;
+        let pos = out.base + i as u64;
+        self.content(out, pos);
+        i
+    }
+
+    fn length(&self, out: &Out<'_>, max: u32, kind: Kind, pos: u64, i: usize) -> Result<usize, (usize, Flow)> {
+        if pos + 1 - out.io.from > u64::from(max) + 2 { Err((i + 1, Flow::Limit(kind))) } else { Ok(i + 1) }
+    }
+
+    /// Takes a byte of an opening tag's name. A slash belongs to the name unless the tag ends behind it.
+    fn name(&mut self, out: &mut Out<'_>, byte: u8, slash: bool, pos: u64, i: usize) -> Result<usize, (usize, Flow)> {
+        if slash && byte == b'>' {
+            self.at = At::Header { name: pos - 1, header: Header::Slash };
+            return Ok(i);
+        }
+        if byte == b'/' || xml::is_name(byte) {
+            self.at = At::Name { slash: byte == b'/' };
+            return self.length(out, out.limits().max_name, Kind::LimitName, pos, i);
+        }
+        if xml::is_space(byte) || byte == b'>' {
+            self.at = At::Header { name: pos, header: Header::Edge };
+            return Ok(i);
+        }
+        Ok(self.literal(out, i))
+    }
+
+    /// An opening tag is complete.
+    fn opened(
+        &mut self,
+        out: &mut Out<'_>,
+        table: &ElementTree,
+        name_end: u64,
+        end: u64,
+        closed: bool,
+        next: usize,
+    ) -> Result<usize, (usize, Flow)> {
+        let start = out.io.from;
+        let name = out.slice(start + 1, name_end);
+        self.junk = false;
+        if name == table.tag {
+            return Err((next, Flow::Reopened { start, done: false }));
+        }
+        if self.open.len() >= out.limits().max_depth as usize {
+            return Err((next, Flow::Limit(Kind::LimitDepth)));
+        }
+        if self.elements.len() >= out.limits().max_params as usize {
+            return Err((next, Flow::Limit(Kind::LimitParams)));
+        }
+        out.skip(end);
+        let parent = self.open.last().copied();
+        if parent.is_some() {
+            let depth = self.open.len() as u32 - 1;
+            out.event(Event::ParamOpen { name: &name, depth, span: Span::new(start, end) });
+        }
+        let index = self.elements.len() as u32;
+        self.elements.push(Element { name, parent, start, inner: (end, end), end, text: false });
+        self.open.push(index);
+        self.at = At::Text;
+        if closed {
+            self.close(out, end, end);
+        }
+        Ok(next)
+    }
+
+    /// Takes a byte of a closing tag.
+    fn closing(
+        &mut self,
+        out: &mut Out<'_>,
+        table: &ElementTree,
+        byte: u8,
+        name: Option<u64>,
+        pos: u64,
+        i: usize,
+    ) -> Result<usize, (usize, Flow)> {
+        match (name, byte) {
+            (_, b'>') => {
+                let tag = out.slice(out.io.from + 2, name.unwrap_or(pos));
+                return self.closed(out, table, &tag, pos + 1, i + 1);
+            }
+            (_, b) if xml::is_space(b) => self.at = At::Closing { name: name.or(Some(pos)) },
+            (None, b) if xml::is_name(b) || b == b'/' => {}
+            _ => return Ok(self.literal(out, i)),
+        }
+        self.length(out, out.limits().max_name, Kind::LimitName, pos, i)
+    }
+
+    /// A closing tag is complete.
+    fn closed(
+        &mut self,
+        out: &mut Out<'_>,
+        table: &ElementTree,
+        tag: &str,
+        end: u64,
+        next: usize,
+    ) -> Result<usize, (usize, Flow)> {
+        let start = out.io.from;
+        out.skip(end);
+        self.at = At::Text;
+        self.junk = false;
+        let block = tag == table.tag;
+        let keep = if block {
+            Some(0)
+        } else {
+            self.open.iter().rposition(|index| self.elements[*index as usize].name == tag)
+        };
+        let Some(keep) = keep else {
+            self.misfit(out, Span::new(start, end), tag);
+            return Ok(next);
+        };
+        let implied = self.open.len() - keep - usize::from(!block);
+        if implied > 0 {
+            let inner = self.open.last().map_or(String::new(), |index| self.elements[*index as usize].name.clone());
+            self.misfit(out, Span::new(start, end), &inner);
+        }
+        while self.open.len() > keep {
+            // Only the element that the tag names ends behind the tag.
+            let own = !block && self.open.len() == keep + 1;
+            self.close(out, start, if own { end } else { start });
+        }
+        if !block {
+            return Ok(next);
+        }
+        tree::assemble(out, table, &self.elements, self.kinds, end).map_err(|flow| (next, flow))?;
+        Err((next, Flow::Closed { end }))
+    }
+
+    /// Tags do not fit; the call is recovered.
+    fn misfit(&mut self, out: &mut Out<'_>, span: Span, tag: &str) {
+        self.kinds.insert(Kind::MalformedXml);
+        out.report(Kind::MalformedXml, Severity::Warning, span, "", tag, "");
+    }
+
+    /// Closes the innermost element: its content ends at `inner`, its tag at `end`.
+    fn close(&mut self, out: &mut Out<'_>, inner: u64, end: u64) {
+        let Some(index) = self.open.pop() else { return };
+        let element = &mut self.elements[index as usize];
+        element.inner.1 = inner;
+        element.end = end;
+        if element.parent.is_some() {
+            let span = Span::new(element.inner.0, inner);
+            out.event(Event::ParamClose { span });
+        }
+    }
+
+    fn bang(&mut self, out: &mut Out<'_>, index: usize, pos: u64, i: usize) -> usize {
+        let span = Span::new(out.io.from, pos + 1);
+        out.skip(pos + 1);
+        self.at = match index {
+            0 => At::Comment(CommentEnd::default()),
+            1 => {
+                match self.open.last().map(|index| &mut self.elements[*index as usize]) {
+                    Some(element) => element.text = true,
+                    None => self.kinds.insert(Kind::JunkInBlock),
+                }
+                At::Cdata { len: 0 }
+            }
+            _ => {
+                self.kinds.insert(Kind::DtdForbidden);
+                out.issue(Kind::DtdForbidden, span, "");
+                At::Doctype { depth: 0, quote: 0 }
+            }
+        };
+        i + 1
+    }
+
+    /// Takes CDATA.
+    fn cdata(&mut self, out: &mut Out<'_>, len: u8, i: usize, end: usize) -> Result<usize, (usize, Flow)> {
+        let start = self.open.last().map_or(out.base, |index| self.elements[*index as usize].inner.0);
+        let max = start.saturating_add(out.limits().max_value).saturating_add(1);
+        let stop = usize::try_from(max.saturating_sub(out.base)).map_or(end, |n| n.clamp(i + 1, end));
+        let (next, len) = if len == 0 {
+            match memchr(b']', &out.seg[i..stop]) {
+                Some(n) => (i + n + 1, 1),
+                None => (stop, 0),
+            }
+        } else {
+            match (len, out.seg[i]) {
+                (2, b'>') => (i + 1, 3),
+                (_, b']') => (i + 1, 2),
+                _ => (i + 1, 0),
+            }
+        };
+        let pos = out.base + next as u64;
+        let content = pos - u64::from(len);
+        if self.open.len() > 1 { out.param(content) } else { out.skip(content) }
+        if self.open.len() > 1 && content >= max {
+            return Err((next, Flow::Limit(Kind::LimitValue)));
+        }
+        self.at = At::Cdata { len };
+        if len == 3 {
+            out.skip(pos);
+            self.at = At::Text;
+        }
+        Ok(next)
+    }
+}

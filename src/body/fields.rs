@@ -1,0 +1,318 @@
+//! Fields into calls: runs once, when a key-quote block ends.
+//!
+//! A numbered chain (`command1`, `path1`, `command2`, ...) is one call per number, in numeric order; keys without a number
+//! are shared. A suffix is a number only if the chain has that number, so `sha256` stays a key of its own.
+
+use std::collections::{BTreeSet, HashMap};
+
+use serde::{Deserialize, Serialize};
+
+use super::{Block, Out, json, tool_name};
+use crate::dialect::KeyQuote;
+use crate::dialect::spec::{self, Fold, Trim};
+use crate::error::{Kind, KindSet, Severity};
+use crate::event::{Arguments, Origin, Span};
+use crate::hints::{Coerced, Schema, Tool, coerce, is_json};
+
+/// One field; offsets are those of the stream.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Field {
+    pub key: String,
+    /// Its key up to the value's opener.
+    pub span: Span,
+    pub quote: u16,
+    pub value: (u64, u64),
+    /// The value's first bytes, where the block is not retained and it may name the tool.
+    pub kept: Option<Vec<u8>>,
+}
+
+/// Whether a field of this key may name the tool.
+pub(super) fn may_name(table: &KeyQuote, key: &str) -> bool {
+    let spec = &table.spec;
+    let name = fold(&spec.name, &spec.fold);
+    fold(key, &spec.fold) == name || split(key, spec).any(|(base, _)| fold(base, &spec.fold) == name)
+}
+
+/// A field as a chain sees it.
+struct Read<'a> {
+    field: &'a Field,
+    /// The number, if the key ends with one of the chain.
+    number: Option<u32>,
+    /// The key without it.
+    base: &'a str,
+    folded: String,
+    /// The whole key, folded.
+    folded_whole: String,
+}
+
+/// One argument of a call.
+struct Argument<'a> {
+    key: String,
+    field: &'a Field,
+    own: bool,
+}
+
+/// Delivers the calls of a block that ends at `end`.
+pub(super) fn assemble(
+    out: &mut Out<'_>,
+    table: &KeyQuote,
+    fields: &[Field],
+    kinds: KindSet,
+    end: u64,
+) -> Result<(), Kind> {
+    let spec = &table.spec;
+    let span = Span::new(out.io.block.as_ref().map_or(end, |block| block.start), end);
+    if fields.is_empty() {
+        let kind = if kinds.contains(Kind::JunkInBlock) { Kind::MalformedBody } else { Kind::EmptyBlock };
+        out.issue(kind, span, "");
+        return Ok(());
+    }
+    let chain = spec.chain.as_deref().map(|chain| fold(chain, &spec.fold));
+    let numbers: BTreeSet<u32> = match &chain {
+        None => BTreeSet::new(),
+        Some(chain) => {
+            let all = fields.iter().flat_map(|field| split(&field.key, spec).map(|(base, n)| (fold(base, &spec.fold), n)));
+            all.filter(|(base, _)| base == chain).map(|(_, number)| number).collect()
+        }
+    };
+    if numbers.len() > out.limits().max_chain as usize {
+        return Err(Kind::LimitChain);
+    }
+    let read: Vec<Read> = fields.iter().map(|field| read(field, spec, &numbers)).collect();
+    let name = fold(&spec.name, &spec.fold);
+    let named_by_chain = chain.as_deref() == Some(name.as_str());
+    let first = read.iter().any(|r| r.number.is_none() && r.folded == name);
+    let mut calls: Vec<Option<u32>> = numbers.iter().copied().map(Some).collect();
+    if calls.is_empty() || (named_by_chain && first) {
+        calls.insert(0, None);
+    }
+    for number in calls {
+        let wanted = if named_by_chain { number } else { None };
+        let is_name = |r: &&Read| r.folded == name && r.number == wanted;
+        let naming: Vec<&Read> = read.iter().filter(is_name).collect();
+        let plan = Plan { table, read: &read, name: &name, chain: chain.as_deref(), number, kinds, span };
+        plan.call(out, &naming)?;
+    }
+    Ok(())
+}
+
+/// Ways to take a key apart into base and number, the longest number first.
+fn split<'a>(key: &'a str, spec: &'a spec::KeyQuote) -> impl Iterator<Item = (&'a str, u32)> {
+    let digits = key.bytes().rev().take_while(u8::is_ascii_digit).count().min(9);
+    (1..=digits).rev().filter_map(move |count| {
+        let (base, number) = key.split_at(key.len() - count);
+        let infix = spec.chain_infix.as_str();
+        let base = if infix.is_empty() { base } else { base.strip_suffix(infix).unwrap_or(base) };
+        (!number.starts_with('0') && !base.is_empty()).then(|| number.parse().ok().map(|n| (base, n))).flatten()
+    })
+}
+
+fn read<'a>(field: &'a Field, spec: &'a spec::KeyQuote, numbers: &BTreeSet<u32>) -> Read<'a> {
+    let found = split(&field.key, spec).find(|(_, number)| numbers.contains(number));
+    let (base, number) = found.map_or((field.key.as_str(), None), |(base, number)| (base, Some(number)));
+    let folded = fold(base, &spec.fold);
+    Read { field, number, base, folded, folded_whole: fold(&field.key, &spec.fold) }
+}
+
+/// A key as it is compared.
+fn fold(key: &str, folds: &[Fold]) -> String {
+    let mut key = key.to_owned();
+    for fold in folds {
+        key = match fold {
+            Fold::Case => key.to_lowercase(),
+            Fold::Underscore => key.replace('_', ""),
+            Fold::Hyphen => key.replace('-', ""),
+            Fold::Punctuation => {
+                let parts = key.split(|c: char| !c.is_alphanumeric()).filter(|part| !part.is_empty());
+                parts.collect::<Vec<_>>().join("_")
+            }
+        };
+    }
+    key
+}
+
+/// One call to be made of the fields.
+struct Plan<'a> {
+    table: &'a KeyQuote,
+    read: &'a [Read<'a>],
+    name: &'a str,
+    chain: Option<&'a str>,
+    number: Option<u32>,
+    kinds: KindSet,
+    span: Span,
+}
+
+impl<'a> Plan<'a> {
+    fn call(&self, out: &mut Out<'_>, naming: &[&Read<'_>]) -> Result<(), Kind> {
+        let mut kinds = self.kinds;
+        let retained = out.retains();
+        let Some(last) = naming.last() else {
+            out.issue(Kind::MissingName, self.span, "");
+            return Ok(());
+        };
+        let raw = self.text(out, last.field);
+        let name = match tool_name(&raw, out.limits().max_name) {
+            Ok(name) => name,
+            Err(Kind::LimitName) => return Err(Kind::LimitName),
+            Err(kind) => {
+                out.issue(kind, last.field.span, raw.trim());
+                return Ok(());
+            }
+        };
+        if naming.len() > 1 {
+            kinds.insert(Kind::DuplicateParam);
+            out.report(Kind::DuplicateParam, Severity::Warning, last.field.span, name, &last.field.key, "");
+        }
+        let tool = out.tool(name);
+        let (arguments, meta) = self.arguments(out, name, tool, &mut kinds);
+        let mut json = String::from("{");
+        let mut remarks = vec![];
+        let hints = self.types(out);
+        for argument in arguments.iter().filter(|_| retained) {
+            let result = self.write(out, argument, tool, &hints, &mut json);
+            if result != Coerced::Fits {
+                remarks.push((result, argument));
+            }
+        }
+        json.push('}');
+        if let Some((_, bad)) = remarks.iter().find(|(result, _)| *result == Coerced::Malformed) {
+            out.report(Kind::MalformedValue, Severity::Error, bad.field.span, name, &bad.key, "");
+            return Ok(());
+        }
+        let call = out.call_open(name, &meta, last.field.span, Origin::Text)?;
+        if retained {
+            out.arg(call, &json, self.span);
+        }
+        for (_, argument) in remarks {
+            out.report(Kind::TypeMismatch, Severity::Warning, argument.field.span, name, &argument.key, "");
+        }
+        if let Some(tool) = tool {
+            for argument in arguments.iter().filter(|argument| tool.param(&argument.key).is_none()) {
+                out.unknown_param(name, &argument.key, argument.field.span);
+            }
+            let keys: std::collections::HashSet<&str> = arguments.iter().map(|a| a.key.as_str()).collect();
+            out.missing(name, self.span, |key| keys.contains(key));
+        }
+        let form = if retained { Arguments::Deltas } else { Arguments::Params };
+        out.call_close(call, kinds, form, self.span);
+        Ok(())
+    }
+
+    /// The fields that are arguments of this call, each key once, and those that are facts of it.
+    fn arguments(
+        &self,
+        out: &mut Out<'_>,
+        name: &str,
+        tool: Option<&Tool>,
+        kinds: &mut KindSet,
+    ) -> (Vec<Argument<'a>>, Vec<(String, String)>) {
+        let spec = &self.table.spec;
+        let same = |list: &[String], folded: &str| list.iter().any(|key| fold(key, &spec.fold) == folded);
+        let mut arguments: Vec<Argument> = vec![];
+        let mut places: HashMap<String, usize> = HashMap::new();
+        let mut meta = vec![];
+        for read in self.read {
+            let (mut base, mut folded, mut own) = (read.base, read.folded.as_str(), read.number.is_some());
+            if own {
+                let known = |folded: &str| tool.and_then(|t| t.param_folded(folded, |n| fold(n, &spec.fold))).is_some();
+                let chained = self.chain == Some(folded) || folded == self.name;
+                if !chained && tool.is_some() && !known(folded) && known(&read.folded_whole) {
+                    (base, folded, own) = (read.field.key.as_str(), read.folded_whole.as_str(), false);
+                } else if read.number != self.number {
+                    continue;
+                }
+            }
+            let names_tool = folded == self.name && (!own || self.chain == Some(self.name));
+            let typing = !spec.type_prefix.is_empty() && folded.starts_with(&spec.type_prefix);
+            if names_tool || typing || same(&spec.ignore, folded) {
+                continue;
+            }
+            if same(&spec.meta, folded) {
+                meta.push((folded.to_owned(), self.text(out, read.field)));
+                continue;
+            }
+            let mut key = base.to_owned();
+            let mut folded = folded;
+            if let Some(rest) = folded.strip_prefix(spec.shared_prefix.as_str()).filter(|_| !spec.shared_prefix.is_empty()) {
+                (key, folded) = (rest.to_owned(), rest);
+            }
+            let param = tool.and_then(|t| t.param(&key).or_else(|| t.param_folded(folded, |n| fold(n, &spec.fold))));
+            if let Some(param) = param {
+                key.clone_from(&param.name);
+            } else if spec.fold.contains(&Fold::Punctuation) {
+                key = folded.to_owned();
+            }
+            let place = *places.entry(folded.to_owned()).or_insert(arguments.len());
+            let argument = Argument { key, field: read.field, own };
+            match arguments.get_mut(place) {
+                None => arguments.push(argument),
+                // A key with the call's number beats a shared one without a word.
+                Some(have) if have.own && !own => {}
+                Some(have) => {
+                    if have.own == own {
+                        kinds.insert(Kind::DuplicateParam);
+                        let span = Span::new(have.field.span.start, read.field.value.1);
+                        out.report(Kind::DuplicateParam, Severity::Warning, span, name, &argument.key, "");
+                    }
+                    *have = argument;
+                }
+            }
+        }
+        (arguments, meta)
+    }
+
+    /// Types that fields give to other parameters, by folded key.
+    fn types(&self, out: &Out<'_>) -> HashMap<String, String> {
+        let prefix = self.table.spec.type_prefix.as_str();
+        if prefix.is_empty() {
+            return HashMap::new();
+        }
+        let mine = self.read.iter().filter(|r| r.number.is_none() || r.number == self.number);
+        mine.filter_map(|r| Some((r.folded.strip_prefix(prefix)?.to_owned(), self.text(out, r.field)))).collect()
+    }
+
+    /// Writes one member of the arguments object.
+    fn write(
+        &self,
+        out: &Out<'_>,
+        argument: &Argument<'_>,
+        tool: Option<&Tool>,
+        hints: &HashMap<String, String>,
+        json: &mut String,
+    ) -> Coerced {
+        if json.len() > 1 {
+            json.push(',');
+        }
+        json::string(&argument.key, json);
+        json.push(':');
+        let value = self.text(out, argument.field);
+        let folded = fold(&argument.key, &self.table.spec.fold);
+        if hints.get(&folded).is_some_and(|hint| hint == "json") {
+            let text = value.trim();
+            if !is_json(text) {
+                return Coerced::Malformed;
+            }
+            json.push_str(text);
+            return Coerced::Fits;
+        }
+        let plain = Schema::default();
+        let schema = tool.and_then(|t| t.param(&argument.key)).map_or(&plain, |p| &p.schema);
+        coerce(&value, schema, json)
+    }
+
+    /// A value as text: restored where its quote says so, trimmed where the dialect does.
+    fn text(&self, out: &Out<'_>, field: &Field) -> String {
+        let retained = || out.io.block.as_ref().map_or(&[][..], |block: &Block| block.slice(field.value.0, field.value.1));
+        let bytes = field.kept.as_deref().unwrap_or_else(retained);
+        let mut text = String::from_utf8_lossy(bytes).into_owned();
+        for [from, to] in &self.table.spec.quotes[usize::from(field.quote)].restore {
+            if text.contains(from) {
+                text = text.replace(from, to);
+            }
+        }
+        match self.table.spec.trim {
+            Trim::None => text,
+            Trim::Ends => text.trim().to_owned(),
+        }
+    }
+}

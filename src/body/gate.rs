@@ -1,0 +1,114 @@
+//! From bytes to text: whole characters only, U+FFFD for what is no UTF-8.
+
+use serde::{Deserialize, Serialize};
+
+use crate::event::Span;
+
+/// Holds the beginning of a character that is not complete yet: at most 3 bytes.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Gate {
+    held: Vec<u8>,
+}
+
+impl Gate {
+    /// How many bytes wait.
+    pub fn len(&self) -> usize {
+        self.held.len()
+    }
+
+    /// Takes bytes that stand at `at` and hands over text with its place. One replacement character stands for each
+    /// ill-formed part, as `String::from_utf8_lossy` has it.
+    pub fn push(&mut self, bytes: &[u8], at: u64, mut piece: impl FnMut(&str, Span)) {
+        let mut rest = bytes;
+        let mut at = at;
+        while !self.held.is_empty() && !rest.is_empty() {
+            let start = at - self.held.len() as u64;
+            self.held.push(rest[0]);
+            match std::str::from_utf8(&self.held) {
+                Ok(text) => {
+                    piece(text, Span::new(start, at + 1));
+                    self.held.clear();
+                }
+                Err(error) if error.error_len().is_none() => {}
+                Err(_) => {
+                    // The new byte does not continue the character: what was held is ill-formed, the byte starts anew.
+                    piece("\u{FFFD}", Span::new(start, at));
+                    self.held.clear();
+                    continue;
+                }
+            }
+            rest = &rest[1..];
+            at += 1;
+        }
+        loop {
+            match std::str::from_utf8(rest) {
+                Ok("") => return,
+                Ok(text) => return piece(text, Span::new(at, at + text.len() as u64)),
+                Err(error) => {
+                    let (good, bad) = rest.split_at(error.valid_up_to());
+                    // `good` was just found valid, so this is it and not the default.
+                    let text = std::str::from_utf8(good).unwrap_or_default();
+                    if !text.is_empty() {
+                        piece(text, Span::new(at, at + text.len() as u64));
+                    }
+                    at += good.len() as u64;
+                    match error.error_len() {
+                        None => return self.held.extend_from_slice(bad),
+                        Some(len) => {
+                            piece("\u{FFFD}", Span::new(at, at + len as u64));
+                            at += len as u64;
+                            rest = &bad[len..];
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// Nothing follows: what waits up to `at` is ill-formed.
+    pub fn end(&mut self, at: u64, mut piece: impl FnMut(&str, Span)) {
+        if !self.held.is_empty() {
+            piece("\u{FFFD}", Span::new(at - self.held.len() as u64, at));
+            self.held.clear();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn any_cut_gives_what_lossy_conversion_gives() {
+        let samples: [&[u8]; 8] = [
+            "a中🌊b".as_bytes(),
+            b"\xf0\x9f\x98",
+            b"\xc0\xaf\xed\xa0\x80\xf4\x90\x80\x80",
+            b"\x80\x80a\xe4\xb8a",
+            b"\xe4\xb8\xf0\x9f\x8c\x8a",
+            b"\xf0\x9f\xf0\x9f\x8c\x8a\xff",
+            b"",
+            b"\xe4\xe4\xe4\xb8\xad",
+        ];
+        for sample in samples {
+            for cut in 0..=sample.len() {
+                for second in cut..=sample.len() {
+                    let mut gate = Gate::default();
+                    let mut text = String::new();
+                    let mut end = 0;
+                    let mut take = |piece: &str, span: Span| {
+                        assert_eq!(span.start, end);
+                        end = span.end;
+                        text.push_str(piece);
+                    };
+                    gate.push(&sample[..cut], 0, &mut take);
+                    gate.push(&sample[cut..second], cut as u64, &mut take);
+                    gate.push(&sample[second..], second as u64, &mut take);
+                    gate.end(sample.len() as u64, &mut take);
+                    assert_eq!(text, String::from_utf8_lossy(sample));
+                    assert_eq!(end, sample.len() as u64);
+                }
+            }
+        }
+    }
+}

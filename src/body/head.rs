@@ -1,0 +1,125 @@
+//! The head of a field: key, colon and the value's opener.
+
+use serde::{Deserialize, Serialize};
+
+use crate::dialect::KeyQuote;
+use crate::dialect::spec::Case;
+
+/// Puts characters together from bytes. What is no UTF-8 becomes U+FFFD.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Utf8 {
+    held: Vec<u8>,
+}
+
+impl Utf8 {
+    /// Takes a byte and hands over the characters that end with it: one, or a U+FFFD and one.
+    pub fn step(&mut self, byte: u8, mut char: impl FnMut(char)) {
+        if self.held.is_empty() && byte < 0x80 {
+            return char(byte.into());
+        }
+        self.held.push(byte);
+        match std::str::from_utf8(&self.held) {
+            Ok(text) => {
+                text.chars().for_each(char);
+                self.held.clear();
+            }
+            Err(error) if error.error_len().is_none() => {}
+            Err(_) => {
+                let alone = self.held.len() == 1;
+                self.held.clear();
+                char('\u{FFFD}');
+                if !alone {
+                    self.step(byte, char);
+                }
+            }
+        }
+    }
+}
+
+/// Characters of a key: letters and digits of any script, `_`, `-` and `.`.
+pub(super) fn is_key(c: char) -> bool {
+    c.is_alphanumeric() || matches!(c, '_' | '-' | '.')
+}
+
+/// A head that is under way.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Head {
+    pub start: u64,
+    pub key: String,
+    at: At,
+    /// What has come of the opener.
+    opener: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+enum At {
+    Key,
+    BehindKey,
+    BehindColon,
+}
+
+/// What one character did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum HeadStep {
+    More,
+    /// The value opens, with the quote of that index.
+    Open { quote: u16 },
+    /// No head.
+    No,
+    TooLong,
+}
+
+impl Head {
+    /// Begins with `c` at `start`.
+    pub fn new(c: char, start: u64) -> Self {
+        Self { start, key: c.to_string(), at: At::Key, opener: String::new() }
+    }
+
+    /// Takes the next character.
+    pub fn step(&mut self, c: char, _at: u64, table: &KeyQuote, max: u32) -> HeadStep {
+        let colon = || table.spec.colon.iter().any(|colon| colon.starts_with(c));
+        match self.at {
+            At::Key if is_key(c) => {
+                self.key.push(c);
+                if self.key.len() > max as usize {
+                    return HeadStep::TooLong;
+                }
+            }
+            At::Key | At::BehindKey if colon() => self.at = At::BehindColon,
+            At::Key | At::BehindKey if c.is_whitespace() && c != '\n' => self.at = At::BehindKey,
+            At::Key | At::BehindKey => return HeadStep::No,
+            At::BehindColon if self.opener.is_empty() && c.is_whitespace() => {}
+            At::BehindColon => {
+                self.opener.push(c);
+                return self.opener(table);
+            }
+        }
+        HeadStep::More
+    }
+
+    fn opener(&self, table: &KeyQuote) -> HeadStep {
+        let mut result = HeadStep::No;
+        for (index, quote) in table.spec.quotes.iter().enumerate() {
+            let begins = |open: &String| match (open.get(..self.opener.len()), quote.case) {
+                (None, _) => false,
+                (Some(head), Case::Exact) => head == self.opener,
+                (Some(head), Case::Ignore) => head.eq_ignore_ascii_case(&self.opener),
+            };
+            for open in quote.open.iter().filter(|open| begins(open)) {
+                if open.len() == self.opener.len() {
+                    return HeadStep::Open { quote: index as u16 };
+                }
+                result = HeadStep::More;
+            }
+        }
+        result
+    }
+
+    /// The quote that has opened.
+    pub fn opened(&self, table: &KeyQuote) -> u16 {
+        match self.opener(table) {
+            HeadStep::Open { quote } => quote,
+            HeadStep::More | HeadStep::No | HeadStep::TooLong => 0,
+        }
+    }
+}

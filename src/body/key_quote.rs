@@ -1,0 +1,548 @@
+//! `key:「始」value「末」` fields between two markers: reads the fields.
+//!
+//! Values stay in the block's retained bytes; calls are made of the fields when the block ends (`fields.rs`), since a
+//! later field may name the tool, repeat a key or start a chain. Outside values the block's own markers always count.
+//! Inside a value only its closer does, with two exceptions that are decided by what follows: the block's closer
+//! ([`Ahead`]), and, where the dialect says so, a line that begins like a field ([`Line`]).
+
+use serde::{Deserialize, Serialize};
+
+use super::fields::{self, Field};
+use super::head::{Head, HeadStep, Utf8, is_key};
+use super::{Flow, Out, pieces};
+use crate::dialect::spec::CommentAt;
+use crate::dialect::{KeyQuote, QuoteEnd};
+use crate::error::{Kind, KindSet, Severity};
+use crate::event::{Event, Span};
+use crate::scan::{Node, ROOT, Skip};
+
+/// The body of an open block.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Body {
+    at: At,
+    /// Where the scan for the block's own markers stands, outside values.
+    marks: Node,
+    chars: Utf8,
+    line_start: bool,
+    /// Where bytes began that belong to nothing, if they were not reported yet.
+    junk: Option<u64>,
+    /// Bytes of a wide opener that may still follow it.
+    extra: u8,
+    fields: Vec<Field>,
+    kinds: KindSet,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+enum At {
+    Between,
+    /// Behind the first of two characters that open a comment.
+    Slash(u64),
+    Comment,
+    Head(Head),
+    Value(Value),
+    /// Behind the block's closer, of which so many bytes may still follow.
+    Wide(u8),
+}
+
+/// An open value.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Value {
+    quote: u16,
+    start: u64,
+    node: Node,
+    /// The line under way may begin like a field.
+    line: Option<Line>,
+    /// Another quote's closer began here and may count at the end of the line.
+    loose: Option<u64>,
+    ahead: Option<Ahead>,
+}
+
+/// A line in a value that may begin like a field.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Line {
+    /// Where the newline before it began; what comes from here on waits.
+    start: u64,
+    head: Option<Head>,
+    chars: Utf8,
+}
+
+/// Behind the block's closer in an open value. Everything from the closer on waits until one of these comes: the value's
+/// own closer (then the block's closer was content); a line that begins like a field, the end of the stream or the end
+/// of the lookahead (then the value, and the block, ended at the closer).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Ahead {
+    /// Where the value would end.
+    value_end: u64,
+    /// Behind the closer.
+    end: u64,
+    /// A block opener was seen: from here on a field need not begin a line.
+    opened: bool,
+}
+
+impl Line {
+    fn new(start: u64) -> Self {
+        Self { start, head: None, chars: Utf8::default() }
+    }
+
+    /// Takes a byte at `pos`; the index of the quote if a field's value opens with it, or whether it still may.
+    fn step(&mut self, byte: u8, pos: u64, table: &KeyQuote, max: u32) -> LineStep {
+        let mut result = LineStep::More;
+        let (head, chars) = (&mut self.head, &mut self.chars);
+        chars.step(byte, |c| {
+            if result != LineStep::More {
+                return;
+            }
+            let at = pos + 1 - c.len_utf8() as u64;
+            match head {
+                None if c == ' ' || c == '\t' => {}
+                None if is_key(c) => *head = Some(Head::new(c, at)),
+                None => result = LineStep::No,
+                Some(head) => match head.step(c, at, table, max) {
+                    HeadStep::More => {}
+                    HeadStep::Open { quote } => result = LineStep::Field { quote },
+                    HeadStep::No | HeadStep::TooLong => result = LineStep::No,
+                },
+            }
+        });
+        result
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum LineStep {
+    More,
+    Field { quote: u16 },
+    No,
+}
+
+/// What one byte of a value led to.
+enum ValueStep {
+    More,
+    /// The value ended at `end` by its own or another quote's closer.
+    Closed { end: u64, loose: bool },
+    /// A line that begins like a field ended it.
+    Field(u64),
+    /// The block's closer ended it, and the block.
+    Ended(Ahead),
+}
+
+impl Body {
+    /// The opener ended at `at`.
+    pub fn new(_at: u64) -> Self {
+        Self {
+            at: At::Between,
+            marks: ROOT,
+            chars: Utf8::default(),
+            line_start: true,
+            junk: None,
+            extra: u8::MAX,
+            fields: vec![],
+            kinds: KindSet::default(),
+        }
+    }
+
+    pub fn fits(&self, table: &KeyQuote) -> bool {
+        let quote = |index: u16| table.quotes.get(usize::from(index));
+        let fields = self.fields.iter().all(|field| quote(field.quote).is_some());
+        let value = match &self.at {
+            At::Value(value) => quote(value.quote).is_some_and(|q| q.scanner.dfa.knows(value.node)),
+            At::Between | At::Slash(_) | At::Comment | At::Head(_) | At::Wide(_) => true,
+        };
+        fields && value && table.marks.knows(self.marks)
+    }
+
+    pub fn undecided(&self) -> bool {
+        matches!(&self.at, At::Value(Value { ahead: Some(_), .. }))
+    }
+
+    /// The stream ended. If the block's closer stood in the open value, the block ended there.
+    pub fn finish(&mut self, out: &mut Out<'_>, table: &KeyQuote) -> Option<u64> {
+        if let At::Wide(_) = self.at {
+            let end = out.base;
+            return fields::assemble(out, table, &self.fields, self.kinds, end).ok().map(|()| end);
+        }
+        let At::Value(value) = &mut self.at else { return None };
+        if let Some(ahead) = value.ahead {
+            return match self.ended(out, table, ahead) {
+                Flow::Closed { end } => Some(end),
+                _ => None,
+            };
+        }
+        let name = self.fields.last().map_or("", |field| field.key.as_str());
+        let span = Span::new(value.start, out.base);
+        out.report(Kind::UnclosedValue, Severity::Error, span, "", name, "");
+        None
+    }
+
+    pub fn feed(&mut self, out: &mut Out<'_>, table: &KeyQuote, mut i: usize, end: usize) -> (usize, Flow) {
+        let mut skip = Skip::default();
+        while i < end {
+            if let At::Value(_) = self.at {
+                match self.value(out, table, i, end, &mut skip) {
+                    Ok(next) => i = next,
+                    Err(stop) => return stop,
+                }
+                continue;
+            }
+            let byte = out.seg[i];
+            if let At::Wide(left) = self.at {
+                if left > 0 && table.spec.extra.as_bytes().first() == Some(&byte) {
+                    i += 1;
+                    self.at = At::Wide(left - 1);
+                    out.skip(out.base + i as u64);
+                    continue;
+                }
+                return (i, self.done(out, table, out.base + i as u64));
+            }
+            i += 1;
+            let pos = out.base + i as u64;
+            self.marks = table.marks.next(self.marks, byte);
+            // The beginning of a block's opener stays in the carry: it may be the next block's.
+            out.skip(pos - table.marks.hold(self.marks) as u64);
+            let hit = table.marks.hits(self.marks).first().copied();
+            let hit = hit.map(|pattern| (pattern, pos - table.marks.len_of(pattern) as u64));
+            if let Some((pattern, start)) = hit.filter(|(_, start)| out.dialect().is_none_or(|d| out.trusts(d, *start))) {
+                self.leave(out, start);
+                if usize::from(pattern) < table.closers {
+                    if table.spec.extra.is_empty() {
+                        return (i, self.done(out, table, pos));
+                    }
+                    self.at = At::Wide(table.spec.extra.len() as u8);
+                    continue;
+                }
+                out.io.from = start;
+                return (i, Flow::Reopened { start, done: false });
+            }
+            if let Err(kind) = self.outside(out, table, byte, pos) {
+                return (i, Flow::Limit(kind));
+            }
+        }
+        (i, Flow::More)
+    }
+
+    /// What was under way outside values ends before `start`.
+    fn leave(&mut self, out: &mut Out<'_>, start: u64) {
+        match &self.at {
+            At::Head(head) => self.junk = Some(self.junk.unwrap_or(head.start)),
+            At::Slash(at) => self.junk = Some(self.junk.unwrap_or(*at)),
+            At::Between | At::Comment | At::Value(_) | At::Wide(_) => {}
+        }
+        self.tell_junk(out, start);
+    }
+
+    /// Reports bytes that belong to nothing, up to `end`.
+    fn tell_junk(&mut self, out: &mut Out<'_>, end: u64) {
+        let Some(start) = self.junk.take().filter(|start| *start < end) else { return };
+        self.kinds.insert(Kind::JunkInBlock);
+        let mut bytes: Vec<u8> = vec![];
+        if let Some(block) = &out.io.block {
+            bytes.extend(block.slice(start, end).iter().take(80));
+        }
+        let text = String::from_utf8_lossy(&bytes);
+        out.report(Kind::JunkInBlock, Severity::Error, Span::new(start, end), "", text.trim(), "");
+    }
+
+    /// Takes a byte outside values that ends at `pos`.
+    fn outside(&mut self, out: &mut Out<'_>, table: &KeyQuote, byte: u8, pos: u64) -> Result<(), Kind> {
+        let mut chars = std::mem::take(&mut self.chars);
+        let mut result = Ok(());
+        chars.step(byte, |c| {
+            if result.is_ok() {
+                result = self.char(out, table, c, pos - c.len_utf8() as u64, pos);
+            }
+        });
+        self.chars = chars;
+        result
+    }
+
+    /// Takes a character that stands from `start` to `end`.
+    fn char(&mut self, out: &mut Out<'_>, table: &KeyQuote, c: char, start: u64, end: u64) -> Result<(), Kind> {
+        if self.extra > 0 {
+            let extra = table.spec.extra.as_bytes();
+            self.extra = self.extra.min(extra.len() as u8);
+            if extra.first().is_some_and(|b| char::from(*b) == c) && self.extra > 0 {
+                self.extra -= 1;
+                return Ok(());
+            }
+            self.extra = 0;
+        }
+        match &mut self.at {
+            At::Comment => {
+                if c == '\n' {
+                    self.at = At::Between;
+                    self.line_start = true;
+                }
+            }
+            At::Slash(at) => {
+                let second = table.spec.comment.as_ref().and_then(|comment| comment.open.chars().nth(1));
+                if second == Some(c) {
+                    self.at = At::Comment;
+                } else {
+                    self.junk = Some(self.junk.unwrap_or(*at));
+                    self.at = At::Between;
+                    self.between(out, table, c, start);
+                }
+            }
+            At::Head(head) => match head.step(c, start, table, out.limits().max_name) {
+                HeadStep::More => {}
+                HeadStep::TooLong => return Err(Kind::LimitName),
+                HeadStep::Open { quote } => {
+                    let head = head.clone();
+                    return self.open(out, table, head, quote, end);
+                }
+                HeadStep::No => {
+                    self.junk = Some(self.junk.unwrap_or(head.start));
+                    self.at = At::Between;
+                    self.between(out, table, c, start);
+                }
+            },
+            At::Between => self.between(out, table, c, start),
+            At::Value(_) | At::Wide(_) => {}
+        }
+        Ok(())
+    }
+
+    fn between(&mut self, out: &mut Out<'_>, table: &KeyQuote, c: char, start: u64) {
+        if c == '\n' {
+            self.tell_junk(out, start);
+            self.line_start = true;
+            return;
+        }
+        if c.is_whitespace() {
+            return;
+        }
+        let comment = table.spec.comment.as_ref().filter(|comment| {
+            comment.open.starts_with(c) && (comment.at == CommentAt::Anywhere || self.line_start)
+        });
+        self.line_start = false;
+        if let Some(comment) = comment {
+            self.at = if comment.open.chars().nth(1).is_some() { At::Slash(start) } else { At::Comment };
+            if self.at == At::Comment {
+                self.tell_junk(out, start);
+            }
+        } else if is_key(c) {
+            self.at = At::Head(Head::new(c, start));
+        } else if !table.spec.separators.iter().any(|separator| separator.starts_with(c)) {
+            self.junk = Some(self.junk.unwrap_or(start));
+        }
+    }
+
+    /// A field's value opens at `start`.
+    fn open(&mut self, out: &mut Out<'_>, table: &KeyQuote, head: Head, quote: u16, start: u64) -> Result<(), Kind> {
+        self.tell_junk(out, head.start);
+        if self.fields.len() >= out.limits().max_params as usize {
+            return Err(Kind::LimitParams);
+        }
+        out.event(Event::ParamOpen { name: &head.key, depth: 0, span: Span::new(head.start, start) });
+        out.skip(start);
+        let keep = !out.retains() && fields::may_name(table, &head.key);
+        let span = Span::new(head.start, start);
+        self.fields.push(Field { key: head.key, span, quote, value: (start, start), kept: keep.then(Vec::new) });
+        self.at = At::Value(Value { quote, start, node: ROOT, line: None, loose: None, ahead: None });
+        Ok(())
+    }
+
+    /// The open value ends at `value_end`.
+    fn close(&mut self, out: &mut Out<'_>, start: u64, value_end: u64, kind: Option<Kind>) {
+        deliver(out, &mut self.fields, value_end);
+        let span = Span::new(start, value_end);
+        out.event(Event::ParamClose { span });
+        let Some(field) = self.fields.last_mut() else { return };
+        field.value = (start, value_end);
+        if let Some(kind) = kind {
+            if kind == Kind::UnclosedValue {
+                self.kinds.insert(kind);
+            }
+            out.report(kind, Severity::Warning, span, "", &field.key, "");
+        }
+    }
+
+    /// The block's closer ended the value and the block.
+    fn ended(&mut self, out: &mut Out<'_>, table: &KeyQuote, ahead: Ahead) -> Flow {
+        let At::Value(value) = &self.at else { return Flow::Malformed };
+        let start = value.start;
+        self.close(out, start, ahead.value_end.max(start), Some(Kind::UnclosedValue));
+        out.skip(ahead.end);
+        self.at = At::Between;
+        self.done(out, table, ahead.end)
+    }
+
+    /// The block ends at `end`.
+    fn done(&mut self, out: &mut Out<'_>, table: &KeyQuote, end: u64) -> Flow {
+        match fields::assemble(out, table, &self.fields, self.kinds, end) {
+            Ok(()) => Flow::Closed { end },
+            Err(kind) => Flow::Limit(kind),
+        }
+    }
+
+    /// Takes bytes of a value from index `i` on.
+    fn value(
+        &mut self,
+        out: &mut Out<'_>,
+        table: &KeyQuote,
+        mut i: usize,
+        end: usize,
+        skip: &mut Skip,
+    ) -> Result<usize, (usize, Flow)> {
+        let At::Value(value) = &mut self.at else { return Ok(i) };
+        let quote = &table.quotes[usize::from(value.quote)];
+        let limits = out.limits();
+        let lookahead = u64::from(table.spec.lookahead.min(limits.max_lookahead));
+        let max = value.start.saturating_add(limits.max_value).saturating_add(1);
+        while i < end {
+            if value.node == ROOT && value.line.is_none() && value.loose.is_none() && value.ahead.is_none() {
+                // Clipped, so that the limit fires at one offset for every cut.
+                let stop = usize::try_from(max.saturating_sub(out.base)).map_or(end, |n| n.clamp(i, end));
+                i = quote.scanner.skip(&out.seg[..stop], i, skip);
+                if out.base + i as u64 >= max {
+                    deliver(out, &mut self.fields, max);
+                    return Err((i, Flow::Limit(Kind::LimitValue)));
+                }
+                if i == end {
+                    break;
+                }
+            }
+            let byte = out.seg[i];
+            i += 1;
+            let pos = out.base + i as u64;
+            match value.step(byte, pos, table, limits.max_name, lookahead) {
+                ValueStep::More => {
+                    let settled = value.settled(pos, quote.scanner.dfa.hold(value.node));
+                    if settled >= max {
+                        deliver(out, &mut self.fields, max);
+                        return Err((i, Flow::Limit(Kind::LimitValue)));
+                    }
+                }
+                ValueStep::Closed { end, loose } => {
+                    let start = value.start;
+                    self.close(out, start, end, loose.then_some(Kind::MixedDelimiters));
+                    out.skip(pos);
+                    if loose {
+                        // The closer ended at a newline, which is looked at again.
+                        i -= 1;
+                        out.io.from = pos - 1;
+                    }
+                    self.between_fields();
+                    return Ok(i);
+                }
+                ValueStep::Field(line_start) => {
+                    let start = value.start;
+                    let head = value.line.take().and_then(|line| line.head);
+                    self.close(out, start, line_start.max(start), Some(Kind::UnclosedValue));
+                    self.between_fields();
+                    let Some(head) = head else { return Ok(i) };
+                    let opened = head.opened(table);
+                    return self.open(out, table, head, opened, pos).map(|()| i).map_err(|kind| (i, Flow::Limit(kind)));
+                }
+                ValueStep::Ended(ahead) => {
+                    let flow = self.ended(out, table, ahead);
+                    return Err((i, flow));
+                }
+            }
+        }
+        let pos = out.base + i as u64;
+        let settled = value.settled(pos, quote.scanner.dfa.hold(value.node));
+        deliver(out, &mut self.fields, settled);
+        Ok(i)
+    }
+
+    fn between_fields(&mut self) {
+        self.at = At::Between;
+        self.marks = ROOT;
+        self.chars = Utf8::default();
+        self.line_start = false;
+    }
+}
+
+impl Value {
+    /// Up to where everything is known to be content, having looked at everything before `pos`.
+    fn settled(&self, pos: u64, hold: usize) -> u64 {
+        let mut to = pos - hold as u64;
+        if let Some(line) = &self.line {
+            to = to.min(line.start);
+        }
+        if let Some(loose) = self.loose {
+            to = to.min(loose);
+        }
+        if let Some(ahead) = &self.ahead {
+            to = to.min(ahead.value_end);
+        }
+        to
+    }
+
+    /// Takes a byte that ends at `pos`.
+    fn step(&mut self, byte: u8, pos: u64, table: &KeyQuote, max_name: u32, lookahead: u64) -> ValueStep {
+        let quote = &table.quotes[usize::from(self.quote)];
+        self.node = quote.scanner.dfa.next(self.node, byte);
+        if let Some(start) = self.loose {
+            match byte {
+                b'\n' => return ValueStep::Closed { end: start, loose: true },
+                b' ' | b'\t' | b'\r' | b',' => {}
+                // The bytes of a full-width comma.
+                0xef | 0xbc | 0x8c => {}
+                _ => self.loose = None,
+            }
+        }
+        let mut field = None;
+        if let Some(line) = &mut self.line {
+            match line.step(byte, pos, table, max_name) {
+                LineStep::More => {}
+                LineStep::Field { .. } => field = Some(line.start),
+                LineStep::No => self.line = None,
+            }
+        }
+        let mut newline = false;
+        let hits = quote.scanner.dfa.hits(self.node).iter().map(|p| (*p, quote.ends[usize::from(*p)]));
+        for (pattern, end) in hits {
+            let start = pos - quote.scanner.dfa.len_of(pattern) as u64;
+            match end {
+                QuoteEnd::Close => return ValueStep::Closed { end: start.max(self.start), loose: false },
+                QuoteEnd::Loose => self.loose = Some(start.max(self.start)),
+                QuoteEnd::BlockClose { .. } if self.ahead.is_none() => {
+                    let value_end = start.max(self.start);
+                    self.ahead = Some(Ahead { value_end, end: pos, opened: false });
+                    self.line = None;
+                }
+                // The longer of two newlines comes first.
+                QuoteEnd::Newline if self.ahead.is_none() && !newline => {
+                    newline = true;
+                    self.line = Some(Line::new(start));
+                }
+                QuoteEnd::BlockOpen => {
+                    if let Some(ahead) = &mut self.ahead {
+                        ahead.opened = true;
+                        self.line = Some(Line::new(pos));
+                    }
+                }
+                QuoteEnd::BlockClose { .. } | QuoteEnd::Newline => {}
+            }
+        }
+        let Some(ahead) = self.ahead else {
+            return field.map_or(ValueStep::More, ValueStep::Field);
+        };
+        if field.is_some() || pos - ahead.end >= lookahead {
+            return ValueStep::Ended(ahead);
+        }
+        if byte == b'\n' {
+            self.line = Some(Line::new(pos));
+        } else if self.line.is_none() && ahead.opened {
+            // Behind an opener a field may begin anywhere, with this very byte too.
+            let mut line = Line::new(pos);
+            if line.step(byte, pos, table, max_name) == LineStep::No {
+                line = Line::new(pos);
+            }
+            self.line = Some(line);
+        }
+        ValueStep::More
+    }
+}
+
+/// Delivers bytes of the open value up to `to`, and keeps them where the field asks for it.
+fn deliver(out: &mut Out<'_>, fields: &mut [Field], to: u64) {
+    if let Some(kept) = fields.last_mut().and_then(|field| field.kept.as_mut()) {
+        let room = (out.limits().max_name as usize + 1).saturating_sub(kept.len());
+        let bytes = pieces(&out.io.carry, out.seg, out.base, out.io.from, to.max(out.io.from));
+        kept.extend(bytes.iter().flat_map(|(piece, _)| piece.iter()).take(room));
+    }
+    out.param(to);
+}

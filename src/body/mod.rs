@@ -1,0 +1,132 @@
+//! One resumable parser per body family.
+//!
+//! A body takes the bytes of a block from behind its opener up to its own closer and reports parameters and calls to
+//! [`Out`], the only door by which events leave. It never looks at a byte twice and keeps no bytes of its own: what is
+//! undecided stays in the carry, what must be kept stays in the block.
+
+mod args;
+mod attribute_params;
+mod content;
+mod element_tree;
+mod fields;
+mod gate;
+mod head;
+pub(crate) mod json;
+mod key_quote;
+mod named_params;
+mod out;
+mod tags;
+mod tree;
+pub(crate) mod xml;
+
+use serde::{Deserialize, Serialize};
+
+use crate::dialect::Family;
+use crate::error::Kind;
+
+pub(crate) use args::{Args, tool_name};
+pub(crate) use gate::Gate;
+pub(crate) use out::{Block, Io, Out, Stuff, pieces};
+
+/// Blanks behind an opener that must be followed by a tag, before it counts as one whatever follows.
+pub(crate) const PROBE_BLANKS: u32 = 256;
+
+/// The state of an open block's body.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) enum Body {
+    KeyQuote(key_quote::Body),
+    ElementTree(element_tree::Body),
+    NamedParams(named_params::Body),
+    AttributeParams(attribute_params::Body),
+}
+
+/// How a body left off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Flow {
+    /// It took everything.
+    More,
+    /// The block ended at `end`; bytes behind it that were looked at ahead are to be read again as text.
+    Closed { end: u64 },
+    /// The next block of the same dialect opened at `start`; `done` if this one counts all the same.
+    Reopened { start: u64, done: bool },
+    /// The body broke its grammar; it has been reported.
+    Malformed,
+    /// A limit fired.
+    Limit(Kind),
+}
+
+impl Body {
+    /// The body of a block that has just opened. The header is that of a tag, already accepted.
+    pub fn open(out: &mut Out<'_>, family: &Family, header: &Opened<'_>) -> Result<Self, Kind> {
+        Ok(match family {
+            Family::KeyQuote(_) => Self::KeyQuote(key_quote::Body::new(header.at)),
+            Family::ElementTree(_) => Self::ElementTree(element_tree::Body::new(header.at)),
+            Family::NamedParams(_) => Self::NamedParams(named_params::Body::new(Args::open(out, header)?)),
+            Family::AttributeParams(_) => Self::AttributeParams(attribute_params::Body::new(Args::open(out, header)?)),
+        })
+    }
+
+    /// Takes the chunk from index `at` up to `end`. Gives the index behind the last byte taken.
+    pub fn feed(&mut self, out: &mut Out<'_>, family: &Family, at: usize, end: usize) -> (usize, Flow) {
+        match (self, family) {
+            (Self::KeyQuote(body), Family::KeyQuote(table)) => body.feed(out, table, at, end),
+            (Self::ElementTree(body), Family::ElementTree(table)) => body.feed(out, table, at, end),
+            (Self::NamedParams(body), Family::NamedParams(table)) => body.feed(out, table, at, end),
+            (Self::AttributeParams(body), Family::AttributeParams(table)) => body.feed(out, table, at, end),
+            // A snapshot that was tampered with; never taken otherwise.
+            _ => (at, Flow::Malformed),
+        }
+    }
+
+    /// The opening tag closed itself: a call without parameters, which ends at `end`.
+    pub fn close_empty(&mut self, out: &mut Out<'_>, end: u64) -> Result<(), Kind> {
+        match self {
+            Self::NamedParams(body) => body.close_empty(out, end),
+            Self::AttributeParams(body) => body.close_empty(out, end),
+            Self::KeyQuote(_) | Self::ElementTree(_) => Ok(()),
+        }
+    }
+
+    /// The stream ended here. Some if the block counts as closed at that offset.
+    pub fn finish(&mut self, out: &mut Out<'_>, family: &Family) -> Option<u64> {
+        match (self, family) {
+            (Self::KeyQuote(body), Family::KeyQuote(table)) => body.finish(out, table),
+            (Self::ElementTree(body), _) => body.finish(out),
+            (Self::NamedParams(body), _) => body.finish(out),
+            (Self::AttributeParams(body), _) => body.finish(out),
+            (Self::KeyQuote(_), _) => None,
+        }
+    }
+
+    /// Whether a block limit must wait: the block may have ended already.
+    pub fn undecided(&self) -> bool {
+        match self {
+            Self::KeyQuote(body) => body.undecided(),
+            Self::ElementTree(_) | Self::NamedParams(_) | Self::AttributeParams(_) => false,
+        }
+    }
+
+    /// Whether the state fits its tables; only a snapshot that was tampered with does not.
+    pub fn fits(&self, family: &Family) -> bool {
+        match (self, family) {
+            (Self::KeyQuote(body), Family::KeyQuote(table)) => body.fits(table),
+            (Self::ElementTree(body), Family::ElementTree(_)) => body.fits(),
+            (Self::NamedParams(body), Family::NamedParams(table)) => body.fits(table),
+            (Self::AttributeParams(_), Family::AttributeParams(_)) => true,
+            _ => false,
+        }
+    }
+}
+
+/// An opener that has been accepted.
+#[derive(Debug)]
+pub(crate) struct Opened<'a> {
+    /// Name of the tool, where the header has it.
+    pub name: &'a str,
+    /// Its other attributes.
+    pub meta: &'a [(String, String)],
+    /// The opener with its header.
+    pub span: crate::event::Span,
+    /// Offset behind it.
+    pub at: u64,
+}

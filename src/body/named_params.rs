@@ -1,0 +1,274 @@
+//! `<tool_call name="n"><param name="k">v</param></tool_call>`.
+//!
+//! A value's closing tag is provisional: only if the next parameter, the end of the call, the next call or a comment
+//! follows it (blanks between) did the value end there; else it was content. That is decided within `confirm` blanks and
+//! one tag name, and the bytes in between wait in the carry.
+
+use serde::{Deserialize, Serialize};
+
+use super::content::{Content, Lt, Step};
+use super::tags::{CommentEnd, Edge, Match, MatchStep};
+use super::xml::{self, Header, HeaderStep};
+use super::{Args, Flow, Out, pieces};
+use crate::dialect::NamedParams;
+use crate::dialect::spec::Reopen;
+use crate::error::{Kind, Severity};
+use crate::event::Span;
+
+/// The body of an open call.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Body {
+    args: Args,
+    at: At,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+enum At {
+    /// Where parameters may begin.
+    Between,
+    /// A tag began.
+    Tag { start: u64, tag: Match },
+    /// In the opening tag of a parameter; the carry begins with it.
+    Header(Header),
+    Value(Content),
+    /// Behind a closing tag of a value, which the carry begins with.
+    Confirm { value: Content, blanks: u32, next: Option<(Match, Option<Lt>)>, end: u64 },
+    /// In the closing tag of the call.
+    Close,
+    Comment(CommentEnd),
+}
+
+const PARAM: usize = 0;
+const CLOSE: usize = 1;
+const OPEN: usize = 2;
+const COUNT: usize = 4;
+
+fn literals(table: &NamedParams) -> [(&[u8], Edge); COUNT] {
+    [
+        (table.param_open.as_bytes(), Edge::Open),
+        (table.close.as_bytes(), Edge::Close),
+        (table.open.as_bytes(), Edge::Open),
+        (b"<!--", Edge::None),
+    ]
+}
+
+impl Body {
+    pub fn new(args: Args) -> Self {
+        Self { args, at: At::Between }
+    }
+
+    pub fn fits(&self, _table: &NamedParams) -> bool {
+        true
+    }
+
+    pub fn close_empty(&mut self, out: &mut Out<'_>, end: u64) -> Result<(), Kind> {
+        self.args.close(out, end)
+    }
+
+    /// The stream ended: the call is not closed.
+    pub fn finish(&mut self, out: &mut Out<'_>) -> Option<u64> {
+        if let At::Confirm { .. } | At::Value(_) = self.at {
+            let span = Span::new(self.args.value_start(), out.io.from);
+            let key = self.args.key().to_owned();
+            out.report(Kind::UnclosedValue, Severity::Warning, span, self.args.tool(), &key, "");
+        }
+        None
+    }
+
+    pub fn feed(&mut self, out: &mut Out<'_>, table: &NamedParams, mut i: usize, end: usize) -> (usize, Flow) {
+        let literals = literals(table);
+        while i < end {
+            let pos = out.base + i as u64;
+            let byte = out.seg[i];
+            match &mut self.at {
+                At::Between => {
+                    if byte == b'<' {
+                        out.io.from = pos;
+                        self.at = At::Tag { start: pos, tag: Match::behind_lt(COUNT) };
+                    } else if xml::is_space(byte) {
+                        out.skip(pos + 1);
+                    } else {
+                        return malformed(out, Kind::MalformedBody, pos, i);
+                    }
+                    i += 1;
+                }
+                At::Tag { start, tag } => {
+                    let start = *start;
+                    match tag.step(byte, &literals) {
+                        MatchStep::More => i += 1,
+                        MatchStep::None => return malformed(out, Kind::MalformedBody, pos, i),
+                        MatchStep::Found { index, taken } => {
+                            i += usize::from(taken);
+                            if let Some(flow) = self.tag(out, index, start) {
+                                return (i, flow);
+                            }
+                        }
+                    }
+                }
+                At::Header(header) => {
+                    match header.step(byte) {
+                        HeaderStep::More if pos + 1 - out.io.from > u64::from(out.limits().max_header) => {
+                            return (i + 1, Flow::Limit(Kind::LimitHeader));
+                        }
+                        HeaderStep::More => i += 1,
+                        HeaderStep::Bad => return malformed(out, Kind::MalformedXml, pos, i),
+                        HeaderStep::End { closed } => {
+                            i += 1;
+                            if let Err(kind) = self.param(out, table, pos + 1, closed) {
+                                return (i, fail(kind));
+                            }
+                        }
+                    }
+                }
+                At::Value(value) => {
+                    let (next, step) = value.feed(out, &mut self.args, table.param_close.as_bytes(), i, end);
+                    i = next;
+                    match step {
+                        Step::More => {}
+                        Step::Limit(kind) => return (i, Flow::Limit(kind)),
+                        Step::Closed => {
+                            let end = out.base + i as u64;
+                            self.at = At::Confirm { value: *value, blanks: 0, next: None, end };
+                        }
+                    }
+                }
+                At::Confirm { .. } => {
+                    let (taken, flow) = self.confirm(out, table, byte, pos);
+                    i += usize::from(taken);
+                    if let Some(flow) = flow {
+                        return (i, flow);
+                    }
+                }
+                At::Close => {
+                    if byte != b'>' && !xml::is_space(byte) {
+                        return malformed(out, Kind::MalformedXml, pos, i);
+                    }
+                    i += 1;
+                    out.skip(pos + 1);
+                    if byte == b'>' {
+                        return match self.args.close(out, pos + 1) {
+                            Ok(()) => (i, Flow::Closed { end: pos + 1 }),
+                            Err(kind) => (i, fail(kind)),
+                        };
+                    }
+                }
+                At::Comment(comment) => {
+                    i += 1;
+                    out.skip(pos + 1);
+                    if comment.step(byte) {
+                        self.at = At::Between;
+                    }
+                }
+            }
+        }
+        (i, Flow::More)
+    }
+
+    /// A tag that may stand between parameters began at `start` and its name is complete.
+    fn tag(&mut self, out: &mut Out<'_>, index: usize, start: u64) -> Option<Flow> {
+        match index {
+            PARAM => {
+                out.io.from = start;
+                self.at = At::Header(Header::Edge);
+            }
+            CLOSE => self.at = At::Close,
+            OPEN => return Some(self.reopened(out, start)),
+            _ => self.at = At::Comment(CommentEnd::default()),
+        }
+        None
+    }
+
+    /// The next call begins at `start` while this one is open; all its parameters are closed.
+    fn reopened(&mut self, out: &mut Out<'_>, start: u64) -> Flow {
+        out.io.from = start;
+        if out.dialect().is_none_or(|dialect| dialect.spec.reopen == Reopen::Abandon) {
+            return Flow::Reopened { start, done: false };
+        }
+        self.args.recovered(Kind::UnclosedBlock);
+        out.report(Kind::UnclosedBlock, Severity::Warning, Span::new(start, start), self.args.tool(), "", "");
+        match self.args.close(out, start) {
+            Ok(()) => Flow::Reopened { start, done: true },
+            Err(_) => Flow::Reopened { start, done: false },
+        }
+    }
+
+    /// The opening tag of a parameter ends at `end`; the carry begins with it.
+    fn param(&mut self, out: &mut Out<'_>, table: &NamedParams, end: u64, closed: bool) -> Result<(), Kind> {
+        let start = out.io.from;
+        let mut header = Vec::with_capacity((end - start) as usize);
+        for (piece, _) in pieces(&out.io.carry, out.seg, out.base, start + table.param_open.len() as u64, end) {
+            header.extend_from_slice(piece);
+        }
+        out.skip(end);
+        let attributes = xml::attributes(&header);
+        let name = attributes.iter().find(|(key, _)| *key == table.spec.name).map_or("", |(_, name)| name.trim());
+        self.args.param_open(out, name, Span::new(start, end), end)?;
+        if closed {
+            self.at = At::Between;
+            return self.args.param_close(out, end);
+        }
+        self.at = At::Value(Content::new());
+        Ok(())
+    }
+
+    /// Takes a byte behind the closing tag of a value: does what follows confirm that the value ended?
+    fn confirm(&mut self, out: &mut Out<'_>, table: &NamedParams, byte: u8, pos: u64) -> (bool, Option<Flow>) {
+        let At::Confirm { value, blanks, next, end } = &mut self.at else { return (true, None) };
+        let closer = table.param_close.as_bytes();
+        let lt = match next {
+            None if xml::is_space(byte) && *blanks < table.spec.confirm => {
+                *blanks += 1;
+                return (true, None);
+            }
+            None if byte == b'<' => {
+                *next = Some((Match::behind_lt(COUNT), Some(Lt::new())));
+                return (true, None);
+            }
+            None => None,
+            Some((tag, lt)) => {
+                let start = pos - tag.len();
+                match tag.step(byte, &literals(table)) {
+                    MatchStep::More => {
+                        *lt = lt.and_then(|mut lt| lt.step(byte, closer).then_some(lt));
+                        return (true, None);
+                    }
+                    MatchStep::Found { index, taken } => {
+                        let flow = self.ended(out, index, start);
+                        return (taken, flow);
+                    }
+                    MatchStep::None => *lt,
+                }
+            }
+        };
+        // Nothing confirms it: the closing tag was content. The byte is looked at again as part of the value.
+        let mut value = *value;
+        let span = Span::new(out.io.from, *end);
+        let key = self.args.key().to_owned();
+        out.report(Kind::AmbiguousClose, Severity::Warning, span, self.args.tool(), &key, "");
+        value.resume(out, &mut self.args, lt, pos);
+        self.at = At::Value(value);
+        (false, None)
+    }
+
+    /// The value ended where the carry begins, and a tag that began at `start` follows.
+    fn ended(&mut self, out: &mut Out<'_>, index: usize, start: u64) -> Option<Flow> {
+        let end = out.io.from;
+        out.skip(start);
+        match self.args.param_close(out, end) {
+            Ok(()) => self.tag(out, index, start),
+            Err(kind) => Some(fail(kind)),
+        }
+    }
+}
+
+/// The block breaks its grammar at `pos`; that byte is not part of it.
+pub(super) fn malformed(out: &mut Out<'_>, kind: Kind, pos: u64, i: usize) -> (usize, Flow) {
+    out.skip(pos);
+    out.issue(kind, Span::new(pos, pos + 1), "");
+    (i, Flow::Malformed)
+}
+
+/// What a refusal of the arguments means for the block.
+pub(super) fn fail(kind: Kind) -> Flow {
+    if kind == Kind::MalformedValue { Flow::Malformed } else { Flow::Limit(kind) }
+}

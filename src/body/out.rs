@@ -1,0 +1,290 @@
+//! The only door by which events leave, and the only owner of carried bytes.
+//!
+//! [`Io`] is the part of a stream's state that every mode shares; [`Out`] lends it to a mode together with the bytes at
+//! hand. `from` is the first byte that is in no event yet. Bytes from there on stand in the chunk, or, where they came
+//! with an earlier one, in `carry`; whoever delivers them moves `from`.
+
+use serde::{Deserialize, Serialize};
+
+use super::gate::Gate;
+use crate::dialect::{Dialect, SetInner};
+use crate::error::{Issue, Kind, KindSet, Severity};
+use crate::event::{Arguments, CallState, Event, Origin, Sink, Span};
+use crate::hints::{Tool, Tools};
+use crate::limits::{Limits, Options, Prefer, Retain, TextMode};
+
+/// What a stream carries beside its mode.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Io {
+    /// The first byte that is in no event yet.
+    pub from: u64,
+    /// Bytes of earlier chunks that are in no event yet, up to the current chunk.
+    pub carry: Vec<u8>,
+    /// Characters of text that are not complete.
+    pub gate: Gate,
+    /// Calls opened so far.
+    pub calls: u32,
+    /// Calls in the text that stand so far.
+    pub stood: u32,
+    /// Issues so far.
+    pub issues: u32,
+    /// The open block.
+    pub block: Option<Block>,
+    /// Blocks so far, by dialect.
+    pub blocks: Vec<u32>,
+    /// Offsets from here on were vouched for by the host.
+    pub trusted_from: Option<u64>,
+    /// What native merging has to remember: name and arguments of calls in the text.
+    pub heard: Vec<(String, String)>,
+    /// The buffer of the last block, for the next one.
+    #[serde(skip)]
+    pub spare: Vec<u8>,
+}
+
+/// An open block.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Block {
+    pub dialect: u16,
+    pub start: u64,
+    /// Its bytes from `start` on, if they are retained.
+    pub raw: Vec<u8>,
+    /// Calls that stood, and calls remembered for native merging, before it.
+    pub before: (u32, usize),
+}
+
+impl Block {
+    /// Retained bytes of a range of the stream; empty if they were not retained.
+    pub fn slice(&self, from: u64, to: u64) -> &[u8] {
+        let index = |at: u64| at.checked_sub(self.start).and_then(|n| usize::try_from(n).ok());
+        match (index(from), index(to)) {
+            (Some(from), Some(to)) => self.raw.get(from..to).unwrap_or_default(),
+            _ => &[],
+        }
+    }
+}
+
+impl Io {
+    pub fn new(dialects: usize, bound: usize) -> Self {
+        Self {
+            from: 0,
+            carry: Vec::with_capacity(bound),
+            gate: Gate::default(),
+            calls: 0,
+            stood: 0,
+            issues: 0,
+            block: None,
+            blocks: vec![0; dialects],
+            trusted_from: None,
+            heard: vec![],
+            spare: vec![],
+        }
+    }
+}
+
+/// What bytes outside blocks are delivered as.
+#[derive(Clone, Copy)]
+pub(crate) enum Stuff<'k> {
+    Text,
+    Reasoning,
+    Protected(&'k str),
+}
+
+impl<'k> Stuff<'k> {
+    fn event<'e>(self, data: &'e [u8], span: Span) -> Event<'e>
+    where
+        'k: 'e,
+    {
+        match self {
+            Self::Text => Event::Text { data, span, recovered: false },
+            Self::Reasoning => Event::Reasoning { data, span, framing: false },
+            Self::Protected(kind) => Event::Protected { kind, data, span },
+        }
+    }
+}
+
+/// Lends the shared state and the bytes at hand to a mode.
+pub(crate) struct Out<'p> {
+    pub io: &'p mut Io,
+    pub set: &'p SetInner,
+    pub opts: &'p Options,
+    pub sink: &'p mut dyn Sink,
+    /// The chunk.
+    pub seg: &'p [u8],
+    /// Offset of its first byte.
+    pub base: u64,
+}
+
+/// The bytes `from..to`, which may begin in `carry` and go on in the chunk, in at most two pieces.
+pub(crate) fn pieces<'a>(carry: &'a [u8], seg: &'a [u8], base: u64, from: u64, to: u64) -> [(&'a [u8], u64); 2] {
+    let carried = base - carry.len() as u64;
+    let head = if from < base { &carry[(from - carried) as usize..(to.min(base) - carried) as usize] } else { &[] };
+    let begin = from.max(base);
+    let tail = if to > begin { &seg[(begin - base) as usize..(to - base) as usize] } else { &[] };
+    [(head, from), (tail, begin)]
+}
+
+impl<'p> Out<'p> {
+    pub fn limits(&self) -> &'p Limits {
+        &self.opts.limits
+    }
+
+    pub fn tools(&self) -> Option<&'p Tools> {
+        self.opts.tools.as_deref()
+    }
+
+    pub fn tool(&self, name: &str) -> Option<&'p Tool> {
+        self.tools()?.get(name)
+    }
+
+    pub fn dialect(&self) -> Option<&'p Dialect> {
+        let index = self.io.block.as_ref()?.dialect;
+        self.set.dialects.get(usize::from(index))
+    }
+
+    pub fn retains(&self) -> bool {
+        self.opts.retain == Retain::Block
+    }
+
+    /// Whether a marker that starts at `start` counts, as far as the host must vouch for it.
+    pub fn trusts(&self, dialect: &Dialect, start: u64) -> bool {
+        let needed = self.opts.trusted_only || dialect.spec.trusted_only;
+        !needed || self.io.trusted_from.is_some_and(|from| start >= from)
+    }
+
+    pub fn event(&mut self, event: Event<'_>) {
+        self.sink.event(event);
+    }
+
+    /// The bytes `from..to` as text. They must not have been delivered.
+    pub fn slice(&self, from: u64, to: u64) -> String {
+        let mut bytes = vec![];
+        for (piece, _) in pieces(&self.io.carry, self.seg, self.base, from, to.max(from)) {
+            bytes.extend_from_slice(piece);
+        }
+        String::from_utf8_lossy(&bytes).into_owned()
+    }
+
+    /// Leaves out bytes up to `to`: they are structure.
+    pub fn skip(&mut self, to: u64) {
+        self.io.from = self.io.from.max(to);
+    }
+
+    /// Delivers bytes up to `to` as the open parameter's value.
+    pub fn param(&mut self, to: u64) {
+        for (data, at) in pieces(&self.io.carry, self.seg, self.base, self.io.from, to.max(self.io.from)) {
+            if !data.is_empty() {
+                self.sink.event(Event::ParamDelta { data, span: Span::new(at, at + data.len() as u64) });
+            }
+        }
+        self.skip(to);
+    }
+
+    /// Delivers bytes up to `to` as text-like data, in whole characters if asked for. `held` stands for the bytes before
+    /// the chunk.
+    pub fn flow(&mut self, held: &[u8], to: u64, stuff: Stuff<'_>) {
+        if to <= self.io.from {
+            return;
+        }
+        for (data, at) in pieces(held, self.seg, self.base, self.io.from, to) {
+            if data.is_empty() {
+                continue;
+            }
+            match self.opts.text {
+                TextMode::Bytes => self.sink.event(stuff.event(data, Span::new(at, at + data.len() as u64))),
+                TextMode::Chars => {
+                    let sink = &mut *self.sink;
+                    self.io.gate.push(data, at, |piece, span| sink.event(stuff.event(piece.as_bytes(), span)));
+                }
+            }
+        }
+        self.io.from = to;
+    }
+
+    /// The text-like run ends here: an unfinished character will not be finished.
+    pub fn flow_end(&mut self, stuff: Stuff<'_>) {
+        let sink = &mut *self.sink;
+        self.io.gate.end(self.io.from, |piece, span| sink.event(stuff.event(piece.as_bytes(), span)));
+    }
+
+    /// Reports an issue with its usual severity.
+    pub fn issue(&mut self, kind: Kind, span: Span, subject: &str) {
+        self.report(kind, kind.severity(), span, "", subject, "");
+    }
+
+    /// Reports an issue.
+    pub fn report(&mut self, kind: Kind, severity: Severity, span: Span, tool: &str, subject: &str, suggestion: &str) {
+        let dialect = self.dialect();
+        self.report_for(dialect, kind, severity, span, tool, subject, suggestion);
+    }
+
+    /// Reports an issue of a given dialect.
+    #[expect(clippy::too_many_arguments, reason = "an issue has that many parts")]
+    pub fn report_for(
+        &mut self,
+        dialect: Option<&Dialect>,
+        kind: Kind,
+        severity: Severity,
+        span: Span,
+        tool: &str,
+        subject: &str,
+        suggestion: &str,
+    ) {
+        self.io.issues = self.io.issues.saturating_add(1);
+        if self.io.issues > self.opts.limits.max_issues {
+            return;
+        }
+        let call = (!tool.is_empty()).then_some(self.io.calls.saturating_sub(1));
+        self.sink.event(Event::Issue(Issue { kind, severity, span, dialect, call, tool, subject, suggestion }));
+    }
+
+    /// Opens a call, or says which limit forbids it.
+    pub fn call_open(&mut self, name: &str, meta: &[(String, String)], span: Span, origin: Origin) -> Result<u32, Kind> {
+        if self.io.calls >= self.opts.limits.max_calls {
+            return Err(Kind::LimitCalls);
+        }
+        let call = self.io.calls;
+        self.io.calls += 1;
+        if self.opts.prefer == Prefer::Both {
+            self.io.heard.push((name.to_owned(), String::new()));
+        }
+        let dialect = self.dialect().map_or("", Dialect::id);
+        self.sink.event(Event::CallOpen { call, name, meta, dialect, origin, span });
+        if let Some(tools) = self.tools().filter(|tools| tools.get(name).is_none()) {
+            let close = crate::hints::closest(name, tools.names()).unwrap_or_default();
+            self.report(Kind::UnknownTool, Severity::Warning, span, name, "", close);
+        }
+        Ok(call)
+    }
+
+    /// A piece of a call's arguments.
+    pub fn arg(&mut self, call: u32, json: &str, span: Span) {
+        if self.opts.prefer == Prefer::Both {
+            if let Some((_, arguments)) = self.io.heard.last_mut() {
+                arguments.push_str(json);
+            }
+        }
+        self.sink.event(Event::ArgDelta { call, json, span });
+    }
+
+    /// Closes a call.
+    pub fn call_close(&mut self, call: u32, kinds: KindSet, arguments: Arguments, span: Span) {
+        self.io.stood += 1;
+        let state = if kinds.is_empty() { CallState::Complete } else { CallState::Recovered(kinds) };
+        self.sink.event(Event::CallClose { call, state, arguments, span });
+    }
+
+    /// Warns of required parameters of a tool that `has` does not know.
+    pub fn missing(&mut self, tool: &str, span: Span, has: impl Fn(&str) -> bool) {
+        let Some(params) = self.tool(tool).map(|tool| &tool.params) else { return };
+        for param in params.iter().filter(|param| param.required && !has(&param.name)) {
+            self.report(Kind::MissingRequired, Severity::Warning, span, tool, &param.name, "");
+        }
+    }
+
+    /// Warns of a parameter that the tool does not have.
+    pub fn unknown_param(&mut self, tool: &str, name: &str, span: Span) {
+        let Some(known) = self.tool(tool) else { return };
+        let close = crate::hints::closest(name, known.params.iter().map(|p| p.name.as_str())).unwrap_or_default();
+        self.report(Kind::UnknownParam, Severity::Warning, span, tool, name, close);
+    }
+}

@@ -1,0 +1,99 @@
+//! Small matchers for the inside of a block: which tag begins here, where a comment ends.
+
+use serde::{Deserialize, Serialize};
+
+use super::xml;
+
+/// Matches bytes against up to eight literals at once. A literal that is the name of a tag counts only when the byte
+/// behind it ends the name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Match {
+    len: u16,
+    alive: u8,
+}
+
+/// What must follow a literal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Edge {
+    /// Nothing: it is complete by itself.
+    None,
+    /// A blank, `>` or `/`.
+    Open,
+    /// A blank or `>`.
+    Close,
+}
+
+impl Edge {
+    fn ends(self, byte: u8) -> bool {
+        match self {
+            Self::None => true,
+            Self::Open => xml::is_space(byte) || byte == b'>' || byte == b'/',
+            Self::Close => xml::is_space(byte) || byte == b'>',
+        }
+    }
+}
+
+/// What one byte did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum MatchStep {
+    More,
+    /// The literal of that index is complete; `taken` if the byte belongs to it.
+    Found { index: usize, taken: bool },
+    None,
+}
+
+impl Match {
+    /// Nothing matched yet of any of `count` literals.
+    pub fn new(count: usize) -> Self {
+        Self { len: 0, alive: ((1_u16 << count) - 1) as u8 }
+    }
+
+    /// The same, with the first byte (`<` of all literals) already seen.
+    pub fn behind_lt(count: usize) -> Self {
+        Self { len: 1, ..Self::new(count) }
+    }
+
+    /// How many bytes have matched.
+    pub fn len(self) -> u64 {
+        u64::from(self.len)
+    }
+
+    /// Takes the next byte.
+    pub fn step(&mut self, byte: u8, literals: &[(&[u8], Edge)]) -> MatchStep {
+        let at = usize::from(self.len);
+        for (index, (literal, edge)) in literals.iter().enumerate() {
+            if self.alive & (1 << index) == 0 {
+                continue;
+            }
+            if at == literal.len() {
+                if edge.ends(byte) {
+                    return MatchStep::Found { index, taken: false };
+                }
+                self.alive &= !(1 << index);
+            } else if literal[at] != byte {
+                self.alive &= !(1 << index);
+            } else if at + 1 == literal.len() && *edge == Edge::None {
+                return MatchStep::Found { index, taken: true };
+            }
+        }
+        self.len = self.len.saturating_add(1);
+        if self.alive == 0 { MatchStep::None } else { MatchStep::More }
+    }
+}
+
+/// Looks for the end of a comment: how many bytes of `-->` have been seen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct CommentEnd(u8);
+
+impl CommentEnd {
+    /// Takes the next byte; true if the comment ends with it.
+    pub fn step(&mut self, byte: u8) -> bool {
+        self.0 = match (self.0, byte) {
+            (2, b'>') => return true,
+            (1 | 2, b'-') => 2,
+            (_, b'-') => 1,
+            _ => 0,
+        };
+        false
+    }
+}

@@ -1,0 +1,331 @@
+//! Elements into calls: runs once, when a block ends, over the block's retained bytes.
+//!
+//! Children of one name become a list, children of several names an object, and an element without children its text:
+//! trimmed, with CDATA as it stands, entities decoded and comments left out. Nothing recurses; the work is linear in the
+//! bytes of the block.
+
+use std::collections::HashMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Block, Flow, Out, json, tool_name, xml};
+use crate::dialect::ElementTree;
+use crate::error::{Kind, KindSet, Severity};
+use crate::event::{Arguments, Origin, Span};
+use crate::hints::{Coerced, Schema, Tool, Types, coerce};
+
+/// One element; offsets are those of the stream.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Element {
+    pub name: String,
+    pub parent: Option<u32>,
+    pub start: u64,
+    /// What it encloses.
+    pub inner: (u64, u64),
+    pub end: u64,
+    /// It has text of its own that is not blank.
+    pub text: bool,
+}
+
+/// Delivers the calls of a block that ends at `end`.
+pub(super) fn assemble(
+    out: &mut Out<'_>,
+    table: &ElementTree,
+    elements: &[Element],
+    kinds: KindSet,
+    end: u64,
+) -> Result<(), Flow> {
+    let span = Span::new(out.io.block.as_ref().map_or(end, |block| block.start), end);
+    if elements.is_empty() {
+        let kind = if kinds.contains(Kind::JunkInBlock) { Kind::MalformedBody } else { Kind::EmptyBlock };
+        out.issue(kind, span, "");
+        return Ok(());
+    }
+    let mut children: Vec<Vec<u32>> = vec![vec![]; elements.len()];
+    let mut tools = vec![];
+    for (index, element) in elements.iter().enumerate() {
+        match element.parent {
+            Some(parent) => children[parent as usize].push(index as u32),
+            None => tools.push(index as u32),
+        }
+    }
+    for index in tools {
+        call(out, &Tree { table, elements, children: &children }, index, kinds)?;
+    }
+    Ok(())
+}
+
+struct Tree<'a> {
+    table: &'a ElementTree,
+    elements: &'a [Element],
+    children: &'a [Vec<u32>],
+}
+
+/// What came up while values were written.
+enum Remark {
+    Of(Kind, u32),
+    Entity(String, Span),
+}
+
+fn call(out: &mut Out<'_>, tree: &Tree<'_>, index: u32, mut kinds: KindSet) -> Result<(), Flow> {
+    let element = &tree.elements[index as usize];
+    let span = Span::new(element.start, element.end);
+    let max = out.limits().max_name;
+    let name = match tool_name(&element.name, max) {
+        Ok(name) => name,
+        Err(kind) => {
+            out.issue(kind, span, &element.name);
+            return Ok(());
+        }
+    };
+    let mut text = String::new();
+    let mut remarks = vec![];
+    let retained = out.retains();
+    if retained {
+        if let Some(block) = &out.io.block {
+            let mut writer = Writer { tree, block, out: &mut text, remarks: &mut remarks };
+            writer.arguments(index, out.tool(name));
+        }
+    }
+    if element.text && !tree.children[index as usize].is_empty() {
+        kinds.insert(Kind::JunkInBlock);
+        out.report(Kind::JunkInBlock, Severity::Error, span, name, "", "");
+    }
+    let fatal = remarks.iter().any(|remark| matches!(remark, Remark::Of(Kind::MalformedValue, _)));
+    if !fatal {
+        let call = out.call_open(name, &[], span, Origin::Text).map_err(Flow::Limit)?;
+        let form = if retained { Arguments::Deltas } else { Arguments::Params };
+        if retained {
+            out.arg(call, &text, span);
+        }
+        params(out, tree, index, name, span);
+        tell(out, tree, &remarks, name);
+        out.call_close(call, kinds, form, span);
+    } else {
+        tell(out, tree, &remarks, name);
+    }
+    Ok(())
+}
+
+/// Reports what came up while values were written.
+fn tell(out: &mut Out<'_>, tree: &Tree<'_>, remarks: &[Remark], tool: &str) {
+    for remark in remarks {
+        match remark {
+            Remark::Of(kind, index) => {
+                let element = &tree.elements[*index as usize];
+                let span = Span::new(element.start, element.end);
+                out.report(*kind, kind.severity(), span, tool, &element.name, "");
+            }
+            Remark::Entity(entity, span) => {
+                out.report(Kind::UnknownEntity, Severity::Warning, *span, tool, entity, "");
+            }
+        }
+    }
+}
+
+/// Warns of parameters that the tool does not have, and of those that are missing.
+fn params(out: &mut Out<'_>, tree: &Tree<'_>, index: u32, tool: &str, span: Span) {
+    let Some(known) = out.tool(tool) else { return };
+    let children = &tree.children[index as usize];
+    let mut told: Vec<&str> = vec![];
+    for child in children {
+        let element = &tree.elements[*child as usize];
+        if known.param(&element.name).is_none() && !told.contains(&element.name.as_str()) && told.len() < 64 {
+            told.push(&element.name);
+            out.unknown_param(tool, &element.name, Span::new(element.start, element.end));
+        }
+    }
+    let names: std::collections::HashSet<&str> =
+        children.iter().map(|child| tree.elements[*child as usize].name.as_str()).collect();
+    out.missing(tool, span, |name| names.contains(name));
+}
+
+struct Writer<'a> {
+    tree: &'a Tree<'a>,
+    block: &'a Block,
+    out: &'a mut String,
+    remarks: &'a mut Vec<Remark>,
+}
+
+/// What is left to write.
+enum Task<'s> {
+    Text(&'static str),
+    Key(u32),
+    Value(u32, &'s Schema),
+}
+
+static ANY: Schema = Schema { types: Types::none(), items: None, props: vec![] };
+
+impl<'a> Writer<'a> {
+    /// The arguments object of a tool.
+    fn arguments(&mut self, index: u32, tool: Option<&Tool>) {
+        let element = &self.tree.elements[index as usize];
+        if self.tree.children[index as usize].is_empty() {
+            if element.text {
+                let text = self.leaf(element);
+                self.out.push_str("{\"__raw\":");
+                json::string(&text, self.out);
+                self.out.push('}');
+            } else {
+                self.out.push_str("{}");
+            }
+            return;
+        }
+        let schema = |name: &str| tool.and_then(|t| t.param(name)).map_or(&ANY, |p| &p.schema);
+        let mut tasks = vec![];
+        self.members(index, schema, &mut tasks);
+        while let Some(task) = tasks.pop() {
+            match task {
+                Task::Text(text) => self.out.push_str(text),
+                Task::Key(index) => {
+                    json::string(&self.tree.elements[index as usize].name, self.out);
+                    self.out.push(':');
+                }
+                Task::Value(index, schema) => self.value(index, schema, &mut tasks),
+            }
+        }
+    }
+
+    /// Puts the members of an object on the stack, last first.
+    fn members<'s>(&self, index: u32, schema: impl Fn(&str) -> &'s Schema, tasks: &mut Vec<Task<'s>>) {
+        let mut groups: Vec<Vec<u32>> = vec![];
+        let mut by_name: HashMap<&str, usize> = HashMap::new();
+        for child in &self.tree.children[index as usize] {
+            let name = self.tree.elements[*child as usize].name.as_str();
+            let group = *by_name.entry(name).or_insert(groups.len());
+            if group == groups.len() {
+                groups.push(vec![]);
+            }
+            groups[group].push(*child);
+        }
+        let mut forward = vec![Task::Text("{")];
+        for (number, group) in groups.iter().enumerate() {
+            let schema = schema(&self.tree.elements[group[0] as usize].name);
+            if number > 0 {
+                forward.push(Task::Text(","));
+            }
+            forward.push(Task::Key(group[0]));
+            match group.as_slice() {
+                [one] => forward.push(Task::Value(*one, schema)),
+                many => list(many, schema.items.as_deref().unwrap_or(&ANY), &mut forward),
+            }
+        }
+        forward.push(Task::Text("}"));
+        tasks.extend(forward.into_iter().rev());
+    }
+
+    fn value<'s>(&mut self, index: u32, schema: &'s Schema, tasks: &mut Vec<Task<'s>>) {
+        let element = &self.tree.elements[index as usize];
+        let children = &self.tree.children[index as usize];
+        if children.is_empty() {
+            let text = self.leaf(element);
+            match coerce(&text, schema, self.out) {
+                Coerced::Fits => {}
+                Coerced::Mismatch => self.remarks.push(Remark::Of(Kind::TypeMismatch, index)),
+                Coerced::Malformed => self.remarks.push(Remark::Of(Kind::MalformedValue, index)),
+            }
+            return;
+        }
+        if schema.types == Types::STRING || element.text {
+            let raw = String::from_utf8_lossy(self.block.slice(element.inner.0, element.inner.1)).into_owned();
+            json::string(raw.trim(), self.out);
+            self.remarks.push(Remark::Of(Kind::BareMarkup, index));
+            return;
+        }
+        let item = |child: &u32| self.tree.elements[*child as usize].name == self.tree.table.spec.item;
+        let array = schema.types.has(Types::ARRAY) && !schema.types.has(Types::OBJECT);
+        if array && children.iter().all(item) {
+            let mut forward = vec![];
+            list(children, schema.items.as_deref().unwrap_or(&ANY), &mut forward);
+            tasks.extend(forward.into_iter().rev());
+        } else if array {
+            let items = schema.items.as_deref().unwrap_or(&ANY);
+            tasks.push(Task::Text("]"));
+            self.members(index, |name| items.prop(name).unwrap_or(&ANY), tasks);
+            tasks.push(Task::Text("["));
+        } else {
+            self.members(index, |name| schema.prop(name).unwrap_or(&ANY), tasks);
+        }
+    }
+
+    fn leaf(&mut self, element: &Element) -> String {
+        let bytes = self.block.slice(element.inner.0, element.inner.1);
+        leaf(bytes, element.inner.0, self.remarks)
+    }
+}
+
+fn list<'s>(items: &[u32], schema: &'s Schema, tasks: &mut Vec<Task<'s>>) {
+    tasks.push(Task::Text("["));
+    for (number, item) in items.iter().enumerate() {
+        if number > 0 {
+            tasks.push(Task::Text(","));
+        }
+        tasks.push(Task::Value(*item, schema));
+    }
+    tasks.push(Task::Text("]"));
+}
+
+/// The text of an element without children.
+fn leaf(bytes: &[u8], at: u64, remarks: &mut Vec<Remark>) -> String {
+    let mut out: Vec<u8> = vec![];
+    // What stands before this index came from CDATA and is not trimmed.
+    let mut kept = 0;
+    let mut started = false;
+    let mut rest = bytes;
+    while !rest.is_empty() {
+        let offset = at + (bytes.len() - rest.len()) as u64;
+        if let Some(inner) = rest.strip_prefix(b"<![CDATA[") {
+            let end = memchr::memmem::find(inner, b"]]>").unwrap_or(inner.len());
+            out.extend_from_slice(&inner[..end]);
+            kept = out.len();
+            started = true;
+            rest = &inner[(end + 3).min(inner.len())..];
+        } else if let Some(len) = left_out(rest) {
+            rest = &rest[len..];
+        } else if rest[0] == b'&' {
+            let len = rest[1..].iter().take(xml::MAX_ENTITY + 1).take_while(|b| xml::is_entity(**b)).count();
+            let name = &rest[1..=len];
+            let whole = len > 0 && rest.get(len + 1) == Some(&b';');
+            match xml::entity(name) {
+                Some(c) if whole => out.extend(c.encode_utf8(&mut [0; 4]).bytes()),
+                _ => {
+                    let taken = if whole { len + 2 } else { 1 };
+                    if whole {
+                        let entity = String::from_utf8_lossy(&rest[..taken]).into_owned();
+                        remarks.push(Remark::Entity(entity, Span::new(offset, offset + taken as u64)));
+                    }
+                    out.extend_from_slice(&rest[..taken]);
+                }
+            }
+            started = true;
+            rest = &rest[if whole { len + 2 } else { 1 }..];
+        } else {
+            let len = 1 + memchr::memchr2(b'<', b'&', &rest[1..]).unwrap_or(rest.len() - 1);
+            let text = if started { &rest[..len] } else { rest[..len].trim_ascii_start() };
+            started = started || !text.is_empty();
+            out.extend_from_slice(text);
+            rest = &rest[len..];
+        }
+    }
+    let text = out.trim_ascii_end().len().max(kept);
+    out.truncate(text);
+    String::from_utf8_lossy(&out).into_owned()
+}
+
+/// Length of what is no content at the start of `rest`: a comment, an instruction, a declaration, a closing tag that
+/// closes nothing.
+fn left_out(rest: &[u8]) -> Option<usize> {
+    let behind = |mark: &[u8]| memchr::memmem::find(rest, mark).map_or(rest.len(), |n| n + mark.len());
+    if rest.starts_with(b"<!--") {
+        return Some(4 + memchr::memmem::find(&rest[4..], b"-->").map_or(rest.len() - 4, |n| n + 3));
+    }
+    if rest.starts_with(b"<?") {
+        return Some(behind(b"?>"));
+    }
+    if rest.starts_with(b"</") {
+        let name = rest[2..].iter().take_while(|b| xml::is_name(**b) || **b == b'/').count();
+        let blanks = rest[2 + name..].iter().take_while(|b| xml::is_space(**b)).count();
+        return (rest.get(2 + name + blanks) == Some(&b'>')).then_some(3 + name + blanks);
+    }
+    None
+}

@@ -1,0 +1,164 @@
+//! The parts of XML that the tag families share: blanks, tag headers, entities.
+
+use serde::{Deserialize, Serialize};
+
+/// XML white space.
+pub(crate) fn is_space(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t' | b'\n' | b'\r')
+}
+
+/// Bytes that an attribute name may have. Any script; nothing that ends a name, and no ampersand.
+pub(crate) fn is_name(byte: u8) -> bool {
+    !is_space(byte) && byte >= 0x20 && byte != 0x7f && !matches!(byte, b'=' | b'>' | b'/' | b'<' | b'"' | b'\'' | b'&')
+}
+
+/// Where a scan of a tag's attributes stands, from behind the tag's name up to its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Header {
+    /// Right behind the name.
+    Edge,
+    Space,
+    Name,
+    AfterName,
+    BeforeValue,
+    Value(u8),
+    AfterValue,
+    Slash,
+}
+
+/// What one byte of a header did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum HeaderStep {
+    More,
+    /// The tag ended, by `/>` or by `>`.
+    End { closed: bool },
+    /// Not a tag.
+    Bad,
+}
+
+impl Header {
+    /// Takes the next byte.
+    pub fn step(&mut self, byte: u8) -> HeaderStep {
+        use Header::*;
+        let next = match (*self, byte) {
+            (Edge | Space | AfterValue, b) if is_space(b) => Space,
+            (Edge | Space | AfterValue, b'>') => return HeaderStep::End { closed: false },
+            (Edge | Space | AfterValue, b'/') => Slash,
+            (Slash, b'>') => return HeaderStep::End { closed: true },
+            (Space | Name, b) if is_name(b) => Name,
+            (Name | AfterName, b'=') => BeforeValue,
+            (Name | AfterName, b) if is_space(b) => AfterName,
+            (BeforeValue, b) if is_space(b) => BeforeValue,
+            (BeforeValue, b'"' | b'\'') => Value(byte),
+            (Value(quote), b) if b == quote => AfterValue,
+            (Value(quote), _) => Value(quote),
+            (Edge | Space | Name | AfterName | BeforeValue | AfterValue | Slash, _) => return HeaderStep::Bad,
+        };
+        *self = next;
+        HeaderStep::More
+    }
+}
+
+/// The attributes in what stands behind a tag's name, once [`Header`] has accepted it. Values are decoded.
+pub(crate) fn attributes(header: &[u8]) -> Vec<(String, String)> {
+    let mut out = vec![];
+    let mut state = Header::Edge;
+    let mut name: Vec<u8> = vec![];
+    let mut value: Vec<u8> = vec![];
+    for byte in header {
+        let before = state;
+        if state.step(*byte) != HeaderStep::More {
+            break;
+        }
+        match (before, state) {
+            (Header::Value(_), Header::Value(_)) => value.push(*byte),
+            (Header::Value(_), _) => {
+                out.push((String::from_utf8_lossy(&name).into_owned(), decode(&value)));
+                name.clear();
+                value.clear();
+            }
+            (_, Header::Name) => name.push(*byte),
+            _ => {}
+        }
+    }
+    out
+}
+
+/// Longest entity that is looked for, without `&` and `;`.
+pub(crate) const MAX_ENTITY: usize = 10;
+
+/// Whether a byte can stand in an entity.
+pub(crate) fn is_entity(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'#'
+}
+
+/// What an entity means: the five of XML, and references to characters that XML allows.
+pub(crate) fn entity(name: &[u8]) -> Option<char> {
+    match name {
+        b"lt" => Some('<'),
+        b"gt" => Some('>'),
+        b"amp" => Some('&'),
+        b"quot" => Some('"'),
+        b"apos" => Some('\''),
+        [b'#', b'x' | b'X', hex @ ..] => code(hex, 16),
+        [b'#', decimal @ ..] => code(decimal, 10),
+        _ => None,
+    }
+}
+
+fn code(digits: &[u8], radix: u32) -> Option<char> {
+    let text = std::str::from_utf8(digits).ok().filter(|t| !t.starts_with('+'))?;
+    u32::from_str_radix(text, radix).ok().and_then(char::from_u32).filter(|c| *c != '\0')
+}
+
+/// Decodes entities of a short string; what is no entity stays.
+pub(crate) fn decode(bytes: &[u8]) -> String {
+    let mut out: Vec<u8> = vec![];
+    let mut rest = bytes;
+    while let Some(at) = memchr::memchr(b'&', rest) {
+        out.extend(&rest[..at]);
+        rest = &rest[at..];
+        let len = rest[1..].iter().take(MAX_ENTITY + 1).take_while(|b| is_entity(**b)).count();
+        match (rest.get(len + 1), entity(&rest[1..=len])) {
+            (Some(b';'), Some(c)) => {
+                out.extend(c.encode_utf8(&mut [0; 4]).bytes());
+                rest = &rest[len + 2..];
+            }
+            _ => {
+                out.push(b'&');
+                rest = &rest[1..];
+            }
+        }
+    }
+    out.extend(rest);
+    String::from_utf8_lossy(&out).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn attributes_in_any_order_and_quotes() {
+        let got = attributes(b"  a = 'x \"y\"'\n b=\"1 &lt; 2 &bogus; &#x4e2d;\"/>");
+        let want = [("a", "x \"y\""), ("b", "1 < 2 &bogus; 中")].map(|(k, v)| (k.to_owned(), v.to_owned()));
+        assert_eq!(got, want);
+    }
+
+    #[test]
+    fn no_tag_is_no_tag() {
+        for text in ["s name='a'>", " to call>", " a=1>", " a='b'c='d'>", " a>", "/ >", " n && i>"] {
+            let mut state = Header::Edge;
+            let end = text.bytes().map(|b| state.step(b)).find(|s| *s != HeaderStep::More);
+            assert_eq!(end, Some(HeaderStep::Bad), "{text}");
+        }
+    }
+
+    #[test]
+    fn references_to_no_character_are_none() {
+        for name in ["#0", "#xD800", "#x110000", "#99999999999999999999", "nbsp", "", "#", "#x", "#+65"] {
+            assert_eq!(entity(name.as_bytes()), None, "{name}");
+        }
+        assert_eq!(entity(b"#20013"), Some('中'));
+    }
+}

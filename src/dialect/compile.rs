@@ -1,0 +1,311 @@
+//! From a dialect file to the tables that the engine runs on.
+
+use crate::error::BuildError;
+use crate::scan::{Dfa, Pattern, Scanner};
+
+use super::spec::{self, Case, Spec};
+use super::{Dialect, check};
+
+/// The grammar of a block's body, with its tables.
+#[derive(Debug)]
+pub(crate) enum Family {
+    KeyQuote(KeyQuote),
+    ElementTree(ElementTree),
+    NamedParams(NamedParams),
+    AttributeParams(AttributeParams),
+}
+
+/// Tables of the key-quote family.
+#[derive(Debug)]
+pub(crate) struct KeyQuote {
+    pub spec: spec::KeyQuote,
+    /// Closers (first) and openers of the block, outside values.
+    pub marks: Dfa,
+    /// How many of the patterns of `marks` are closers.
+    pub closers: usize,
+    pub quotes: Vec<QuoteTable>,
+}
+
+/// Tables of one way to enclose a value.
+#[derive(Debug)]
+pub(crate) struct QuoteTable {
+    pub scanner: Scanner,
+    pub ends: Vec<QuoteEnd>,
+}
+
+/// What a marker inside an open value means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum QuoteEnd {
+    /// The value's own closer.
+    Close,
+    /// Another quote's closer: it counts at the end of a line.
+    Loose,
+    /// The block's closer, behind so many bytes of framing newline: provisional.
+    BlockClose { newline: u8 },
+    /// A newline, where a line may end the value.
+    Newline,
+    /// The block's opener, which matters behind a provisional closer.
+    BlockOpen,
+}
+
+/// Tables of the element-tree family.
+#[derive(Debug)]
+pub(crate) struct ElementTree {
+    pub spec: spec::ElementTree,
+    /// The name inside the block's tags.
+    pub tag: String,
+}
+
+/// Tables of the named-params family.
+#[derive(Debug)]
+pub(crate) struct NamedParams {
+    pub spec: spec::NamedParams,
+    pub open: String,
+    pub close: String,
+    pub param_open: String,
+    pub param_close: String,
+}
+
+/// Tables of the attribute-params family.
+#[derive(Debug)]
+pub(crate) struct AttributeParams {
+    pub spec: spec::AttributeParams,
+    pub open: String,
+}
+
+impl Family {
+    fn new(spec: &Spec) -> Result<Self, BuildError> {
+        let fail = |why: String| check::key(spec, "open", &why);
+        if let Some(body) = &spec.key_quote {
+            return KeyQuote::new(body.clone()).map(Self::KeyQuote).map_err(fail);
+        }
+        if let Some(body) = &spec.element_tree {
+            let tag = body.open.trim_matches(['<', '>']).to_owned();
+            return Ok(Self::ElementTree(ElementTree { tag, spec: body.clone() }));
+        }
+        if let Some(body) = &spec.named_params {
+            return Ok(Self::NamedParams(NamedParams {
+                open: format!("<{}", body.call),
+                close: format!("</{}", body.call),
+                param_open: format!("<{}", body.param),
+                param_close: format!("</{}", body.param),
+                spec: body.clone(),
+            }));
+        }
+        if let Some(body) = &spec.attribute_params {
+            return Ok(Self::AttributeParams(AttributeParams { open: format!("<{}", body.call), spec: body.clone() }));
+        }
+        Err(check::no_family(spec))
+    }
+
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::KeyQuote(_) => "key-quote",
+            Self::ElementTree(_) => "element-tree",
+            Self::NamedParams(_) => "named-params",
+            Self::AttributeParams(_) => "attribute-params",
+        }
+    }
+
+    pub fn openers(&self) -> Vec<String> {
+        match self {
+            Self::KeyQuote(body) => body.spec.open.clone(),
+            Self::ElementTree(body) => vec![body.spec.open.clone()],
+            Self::NamedParams(body) => vec![body.open.clone()],
+            Self::AttributeParams(body) => vec![body.open.clone()],
+        }
+    }
+
+    pub fn closers(&self) -> Vec<String> {
+        match self {
+            Self::KeyQuote(body) => body.spec.close.clone(),
+            Self::ElementTree(body) => vec![body.spec.close.clone()],
+            Self::NamedParams(body) => vec![body.close.clone()],
+            Self::AttributeParams(body) => vec![format!("</{}", body.spec.call)],
+        }
+    }
+
+    /// Whether the opener is a tag with attributes.
+    pub fn tag_header(&self) -> bool {
+        match self {
+            Self::KeyQuote(_) | Self::ElementTree(_) => false,
+            Self::NamedParams(_) | Self::AttributeParams(_) => true,
+        }
+    }
+
+    fn case(&self) -> Case {
+        match self {
+            Self::KeyQuote(body) => body.spec.case,
+            Self::ElementTree(_) | Self::NamedParams(_) | Self::AttributeParams(_) => Case::Exact,
+        }
+    }
+
+    pub fn lookahead(&self) -> usize {
+        let bytes = match self {
+            Self::KeyQuote(body) => body.spec.lookahead,
+            Self::ElementTree(_) => crate::body::PROBE_BLANKS,
+            Self::NamedParams(body) => body.spec.confirm + body.spec.param.len() as u32 + 16,
+            Self::AttributeParams(body) => body.spec.confirm + 16,
+        };
+        bytes as usize
+    }
+}
+
+impl KeyQuote {
+    fn new(spec: spec::KeyQuote) -> Result<Self, String> {
+        let marks = spec.close.iter().chain(&spec.open);
+        let marks = Dfa::new(marks.map(|m| Pattern::new(m, spec.case)).collect())?;
+        let quotes = spec.quotes.iter().map(|quote| QuoteTable::new(&spec, quote)).collect::<Result<_, _>>()?;
+        Ok(Self { marks, closers: spec.close.len(), quotes, spec })
+    }
+}
+
+impl QuoteTable {
+    fn new(spec: &spec::KeyQuote, quote: &spec::Quote) -> Result<Self, String> {
+        let mut patterns = vec![];
+        let mut ends = vec![];
+        let mut add = |bytes: String, case: Case, hold: bool, end: QuoteEnd| {
+            patterns.push(Pattern { bytes: bytes.into_bytes(), case, hold });
+            ends.push(end);
+        };
+        for close in &quote.close {
+            add(close.clone(), quote.case, true, QuoteEnd::Close);
+        }
+        for close in &quote.loose_close {
+            add(close.clone(), quote.case, true, QuoteEnd::Loose);
+        }
+        if !quote.protect {
+            for close in &spec.close {
+                for newline in ["", "\n", "\r\n"] {
+                    let end = QuoteEnd::BlockClose { newline: newline.len() as u8 };
+                    add(format!("{newline}{close}"), spec.case, true, end);
+                }
+            }
+            for open in &spec.open {
+                add(open.clone(), spec.case, false, QuoteEnd::BlockOpen);
+            }
+            if spec.key_line_ends_value {
+                for newline in ["\r\n", "\n"] {
+                    add(newline.to_owned(), Case::Exact, true, QuoteEnd::Newline);
+                }
+            }
+        }
+        Ok(Self { scanner: Scanner::new(patterns)?, ends })
+    }
+}
+
+/// What a marker in plain text means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Role {
+    Open { dialect: u16 },
+    Reasoning { id: u16 },
+    Span { id: u16 },
+    /// A closer without its block. Never held back.
+    Close { dialect: u16 },
+}
+
+/// Reasoning markers of one dialect.
+#[derive(Debug)]
+pub(crate) struct Reasoning {
+    pub dialect: u16,
+    pub spec: spec::Reasoning,
+    /// Inside: the closer (pattern 0), then the opener if it nests.
+    pub inside: Scanner,
+    /// The same, then all call openers.
+    pub inside_with_calls: Scanner,
+    /// What the patterns of `inside_with_calls` from the first opener on mean.
+    pub calls: Vec<Role>,
+}
+
+/// A protected region of one dialect.
+#[derive(Debug)]
+pub(crate) struct SpanMarks {
+    pub dialect: u16,
+    pub spec: spec::SpanSpec,
+    pub inside: Scanner,
+}
+
+/// A compiled set.
+#[derive(Debug)]
+pub(crate) struct SetInner {
+    pub dialects: Vec<Dialect>,
+    pub text: Scanner,
+    /// Per pattern of `text`.
+    pub roles: Vec<Role>,
+    pub reasoning: Vec<Reasoning>,
+    pub spans: Vec<SpanMarks>,
+    /// Some dialect does not look into code.
+    pub code: bool,
+    pub fingerprint: u64,
+}
+
+impl SetInner {
+    pub fn new(specs: Vec<Spec>, fingerprint: u64) -> Result<Self, BuildError> {
+        let mut dialects = vec![];
+        for spec in specs {
+            check::dialect(&spec)?;
+            let family = Family::new(&spec)?;
+            let closers = family.closers().iter().map(|close| Pattern::new(close, family.case())).collect();
+            let closer = Dfa::new(closers).map_err(|why| check::key(&spec, "close", &why))?;
+            dialects.push(Dialect { family, closer, spec });
+        }
+        check::set(&dialects)?;
+        let too_big = |why: String| check::key(&dialects[0].spec, "open", &why);
+        let mut patterns: Vec<Pattern> = vec![];
+        let mut roles = vec![];
+        let mut calls: Vec<(Pattern, Role)> = vec![];
+        let mut reasoning = vec![];
+        let mut spans = vec![];
+        for (index, dialect) in dialects.iter().enumerate() {
+            let index = index as u16;
+            for open in dialect.family.openers() {
+                calls.push((Pattern::new(open, dialect.family.case()), Role::Open { dialect: index }));
+            }
+        }
+        for (pattern, role) in &calls {
+            patterns.push(pattern.clone());
+            roles.push(*role);
+        }
+        for (index, dialect) in dialects.iter().enumerate() {
+            let index = index as u16;
+            for spec in &dialect.spec.reasoning {
+                roles.push(Role::Reasoning { id: reasoning.len() as u16 });
+                patterns.push(Pattern::new(&spec.open, Case::Exact));
+                let mut inside = vec![Pattern::new(&spec.close, Case::Exact)];
+                if spec.nested {
+                    inside.push(Pattern { hold: false, ..Pattern::new(&spec.open, Case::Exact) });
+                }
+                let with_calls = inside.iter().cloned().chain(calls.iter().map(|(p, _)| p.clone())).collect();
+                reasoning.push(Reasoning {
+                    dialect: index,
+                    spec: spec.clone(),
+                    inside: Scanner::new(inside).map_err(too_big)?,
+                    inside_with_calls: Scanner::new(with_calls).map_err(too_big)?,
+                    calls: calls.iter().map(|(_, role)| *role).collect(),
+                });
+            }
+            for spec in &dialect.spec.span {
+                roles.push(Role::Span { id: spans.len() as u16 });
+                patterns.push(Pattern::new(&spec.open, Case::Exact));
+                let inside = Scanner::new(vec![Pattern { hold: false, ..Pattern::new(&spec.close, Case::Exact) }]);
+                spans.push(SpanMarks { dialect: index, spec: spec.clone(), inside: inside.map_err(too_big)? });
+            }
+            for close in dialect.family.closers() {
+                roles.push(Role::Close { dialect: index });
+                let close = if dialect.family.tag_header() { format!("{close}>") } else { close };
+                patterns.push(Pattern { hold: false, ..Pattern::new(close, dialect.family.case()) });
+            }
+        }
+        let text = Scanner::new(patterns).map_err(too_big)?;
+        let code = dialects.iter().any(|d| d.spec.fence == crate::limits::Fence::Skip);
+        Ok(Self { text, roles, reasoning, spans, code, fingerprint, dialects })
+    }
+
+    /// The most bytes of text that are ever withheld: the longest opener less one, or the longest lookahead.
+    pub fn bound(&self, max_header: usize) -> usize {
+        let marker = self.text.dfa.max_len().saturating_sub(1);
+        let ahead = self.dialects.iter().map(Dialect::lookahead).max().unwrap_or(0);
+        let header = self.dialects.iter().any(|d| d.family.tag_header());
+        marker.max(ahead).max(if header { max_header } else { 0 })
+    }
+}

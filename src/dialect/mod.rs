@@ -1,0 +1,119 @@
+//! Dialects as data: one TOML file each, compiled together into a [`DialectSet`].
+//!
+//! Nothing in the engine knows a dialect by name. What a built-in file can say, a user's file can say; both go through
+//! [`load`](SetBuilder::toml) and the same compiler. `docs/DIALECTS.md` is the manual of the format.
+
+mod builtin;
+mod check;
+mod compile;
+mod set;
+pub(crate) mod spec;
+
+pub use set::{DialectSet, Lint, SetBuilder};
+pub(crate) use set::Fnv;
+
+pub(crate) use compile::{
+    AttributeParams, ElementTree, Family, KeyQuote, NamedParams, QuoteEnd, Role, SetInner,
+};
+
+use crate::error::Kind;
+use spec::Spec;
+
+/// The built-in dialect files: `(id, TOML text)`, in the order of the default set.
+#[must_use]
+pub fn builtin_files() -> &'static [(&'static str, &'static str)] {
+    builtin::FILES
+}
+
+/// One compiled dialect. Immutable.
+pub struct Dialect {
+    pub(crate) spec: Spec,
+    pub(crate) family: Family,
+    /// What ends a block that is skipped.
+    pub(crate) closer: crate::scan::Dfa,
+}
+
+impl Dialect {
+    /// Its id.
+    #[must_use]
+    pub fn id(&self) -> &str {
+        &self.spec.id
+    }
+
+    /// Its title.
+    #[must_use]
+    pub fn title(&self) -> &str {
+        &self.spec.title
+    }
+
+    /// The family of its body: `key-quote`, `element-tree`, `named-params` or `attribute-params`.
+    #[must_use]
+    pub fn family(&self) -> &'static str {
+        self.family.name()
+    }
+
+    /// Other names it is asked for by.
+    #[must_use]
+    pub fn aliases(&self) -> &[String] {
+        &self.spec.aliases
+    }
+
+    /// Who writes it.
+    #[must_use]
+    pub fn models(&self) -> &[String] {
+        &self.spec.models
+    }
+
+    /// Where its rules come from.
+    #[must_use]
+    pub fn sources(&self) -> &[String] {
+        &self.spec.sources
+    }
+
+    /// Whether it belongs to the default set.
+    #[must_use]
+    pub fn in_default_set(&self) -> bool {
+        self.spec.default
+    }
+
+    /// The names of its switches.
+    pub fn switches(&self) -> impl Iterator<Item = &str> {
+        self.spec.switch.keys().map(String::as_str)
+    }
+
+    /// What opens its blocks; a tag is shown up to its name.
+    #[must_use]
+    pub fn openers(&self) -> Vec<String> {
+        self.family.openers()
+    }
+
+    /// What closes its blocks; a tag is shown up to its name.
+    #[must_use]
+    pub fn closers(&self) -> Vec<String> {
+        self.family.closers()
+    }
+
+    /// The most bytes that a lookahead of this dialect withholds beside the beginning of a marker.
+    #[must_use]
+    pub fn lookahead(&self) -> usize {
+        self.family.lookahead()
+    }
+
+    /// Its own wording of an observation, if it has one for this kind of issue.
+    #[must_use]
+    pub fn observation(&self, kind: Kind) -> Option<&str> {
+        self.spec.observe.get(kind.name()).map(String::as_str)
+    }
+}
+
+impl PartialEq for Dialect {
+    fn eq(&self, other: &Self) -> bool {
+        self.spec.id == other.spec.id
+    }
+}
+
+impl std::fmt::Debug for Dialect {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Dialect").field("id", &self.spec.id).field("family", &self.family()).finish_non_exhaustive()
+    }
+}

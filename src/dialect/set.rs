@@ -1,0 +1,247 @@
+//! Dialects that are compiled together.
+
+use std::fmt;
+use std::sync::Arc;
+
+use serde::Deserialize;
+
+use super::compile::SetInner;
+use super::spec::Spec;
+use super::{Dialect, builtin, check};
+use crate::error::BuildError;
+use crate::limits::Limits;
+
+/// Dialects compiled together. Immutable, cheap to clone, shared by any number of streams on any threads.
+///
+/// ```
+/// let set = toolglot::DialectSet::defaults();
+/// assert!(set.dialects().any(|dialect| dialect.id() == "vcp"));
+/// ```
+#[derive(Clone)]
+pub struct DialectSet {
+    pub(crate) inner: Arc<SetInner>,
+}
+
+/// Something about a set that works and may still surprise.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lint {
+    /// The dialect concerned.
+    pub dialect: String,
+    /// What and why.
+    pub message: String,
+}
+
+impl fmt::Display for Lint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "dialect {}: {}", self.dialect, self.message)
+    }
+}
+
+impl DialectSet {
+    /// Starts a set.
+    #[must_use]
+    pub fn builder() -> SetBuilder {
+        SetBuilder::default()
+    }
+
+    /// The default set: every built-in dialect that cannot fire on ordinary prose or code.
+    ///
+    /// # Panics
+    /// Never: a test builds it.
+    #[must_use]
+    pub fn defaults() -> Self {
+        Self::builder().defaults().build().expect("the built-in dialects fit together")
+    }
+
+    /// One built-in dialect.
+    ///
+    /// # Errors
+    /// There is no such dialect.
+    pub fn builtin(id: &str) -> Result<Self, BuildError> {
+        Self::builder().builtin(id).build()
+    }
+
+    /// The dialects, in order.
+    pub fn dialects(&self) -> impl ExactSizeIterator<Item = &Dialect> {
+        self.inner.dialects.iter()
+    }
+
+    /// The most bytes of text that a stream with these dialects and limits ever withholds.
+    #[must_use]
+    pub fn bound(&self, limits: &Limits) -> usize {
+        self.inner.bound(limits.max_header as usize)
+    }
+
+    /// What works and may still surprise.
+    #[must_use]
+    pub fn lints(&self) -> Vec<Lint> {
+        check::lints(&self.inner.dialects)
+    }
+}
+
+impl fmt::Debug for DialectSet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.dialects().map(Dialect::id)).finish()
+    }
+}
+
+/// Gathers dialects for a [`DialectSet`]. Errors wait for [`build`](Self::build).
+#[derive(Clone, Debug, Default)]
+pub struct SetBuilder {
+    files: Vec<(String, String)>,
+    switches: Vec<(String, String)>,
+    unknown: Option<String>,
+}
+
+impl SetBuilder {
+    /// Adds a built-in dialect by its id or an alias.
+    #[must_use]
+    pub fn builtin(mut self, id: &str) -> Self {
+        match find_builtin(id) {
+            Some((id, text)) => self.add(id, text),
+            None => self.unknown = self.unknown.or_else(|| Some(id.to_owned())),
+        }
+        self
+    }
+
+    /// Adds every built-in dialect of the default set that is not there yet and whose group is free.
+    #[must_use]
+    pub fn defaults(mut self) -> Self {
+        let mut groups: Vec<String> = self.files.iter().filter_map(|(_, text)| Head::of(text)?.group).collect();
+        for (id, text) in builtin::FILES {
+            let Some(head) = Head::of(text) else { continue };
+            let taken = head.group.as_ref().is_some_and(|group| groups.contains(group));
+            if head.default && !taken {
+                groups.extend(head.group);
+                self.add(id, text);
+            }
+        }
+        self
+    }
+
+    /// Adds a dialect file. `origin` names it in errors.
+    #[must_use]
+    pub fn toml(mut self, origin: &str, text: &str) -> Self {
+        self.files.push((origin.to_owned(), text.to_owned()));
+        self
+    }
+
+    /// Switches on a named variation of a dialect, for example `("vcp", "fuzzy")`.
+    #[must_use]
+    pub fn switch(mut self, dialect: &str, name: &str) -> Self {
+        self.switches.push((dialect.to_owned(), name.to_owned()));
+        self
+    }
+
+    /// Compiles the set. Linear in the size of the files; milliseconds for all built-in ones.
+    ///
+    /// # Errors
+    /// The first thing that is wrong, with the key and the reason.
+    pub fn build(self) -> Result<DialectSet, BuildError> {
+        if let Some(id) = self.unknown {
+            let names = builtin::FILES.iter().map(|(id, _)| *id);
+            let suggestion = crate::hints::closest(&id, names).map(str::to_owned);
+            return Err(BuildError::Unknown { id, suggestion });
+        }
+        if self.files.is_empty() {
+            return Err(BuildError::Empty);
+        }
+        let mut fingerprint = Fnv::default();
+        let mut specs = vec![];
+        for (origin, text) in &self.files {
+            fingerprint.add(text.as_bytes());
+            specs.push(read(origin, text, &self.switches)?);
+        }
+        for (dialect, name) in &self.switches {
+            fingerprint.add(dialect.as_bytes());
+            fingerprint.add(name.as_bytes());
+            if !specs.iter().any(|spec| spec.id == *dialect) {
+                let why = format!("switch {name} is for a dialect that is not in the set");
+                return Err(BuildError::Key { dialect: dialect.clone(), key: format!("switch.{name}"), why });
+            }
+        }
+        let inner = SetInner::new(specs, fingerprint.0)?;
+        Ok(DialectSet { inner: Arc::new(inner) })
+    }
+
+    fn add(&mut self, id: &str, text: &str) {
+        if !self.files.iter().any(|(have, _)| have == id) {
+            self.files.push((id.to_owned(), text.to_owned()));
+        }
+    }
+}
+
+fn find_builtin(id: &str) -> Option<(&'static str, &'static str)> {
+    let alias = |text: &str| Head::of(text).is_some_and(|head| head.aliases.iter().any(|a| a == id));
+    builtin::FILES.iter().copied().find(|(have, text)| *have == id || alias(text))
+}
+
+/// The part of a file that tells where it belongs.
+#[derive(Deserialize)]
+struct Head {
+    #[serde(default)]
+    aliases: Vec<String>,
+    group: Option<String>,
+    #[serde(default = "in_default")]
+    default: bool,
+}
+
+fn in_default() -> bool {
+    true
+}
+
+impl Head {
+    fn of(text: &str) -> Option<Self> {
+        toml::from_str(text).ok()
+    }
+}
+
+fn read(origin: &str, text: &str, switches: &[(String, String)]) -> Result<Spec, BuildError> {
+    let fail = |error: toml::de::Error| {
+        let message = error.to_string().trim_end().to_owned();
+        BuildError::Toml { origin: origin.to_owned(), message }
+    };
+    let spec: Spec = toml::from_str(text).map_err(fail)?;
+    let wanted: Vec<&String> = switches.iter().filter(|(id, _)| *id == spec.id).map(|(_, name)| name).collect();
+    if wanted.is_empty() {
+        return Ok(spec);
+    }
+    let mut table: toml::Table = toml::from_str(text).map_err(fail)?;
+    for name in wanted {
+        let Some(layer) = spec.switch.get(name) else {
+            let names = spec.switch.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
+            return Err(check::key(&spec, &format!("switch.{name}"), &format!("there is no such switch; it has: {names}")));
+        };
+        overlay(&mut table, layer);
+    }
+    table.try_into().map_err(fail)
+}
+
+/// Lays one table over another: tables are merged, everything else is replaced.
+fn overlay(base: &mut toml::Table, layer: &toml::Table) {
+    for (key, value) in layer {
+        match (base.get_mut(key), value) {
+            (Some(toml::Value::Table(below)), toml::Value::Table(above)) => overlay(below, above),
+            _ => {
+                base.insert(key.clone(), value.clone());
+            }
+        }
+    }
+}
+
+/// FNV-1a, 64 bits: a stable fingerprint, not a defence.
+pub(crate) struct Fnv(pub u64);
+
+impl Default for Fnv {
+    fn default() -> Self {
+        Self(0xcbf2_9ce4_8422_2325)
+    }
+}
+
+impl Fnv {
+    pub fn add(&mut self, bytes: &[u8]) {
+        for byte in bytes.iter().chain(&(bytes.len() as u64).to_le_bytes()) {
+            self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3);
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! Where the text stands in lines and in Markdown code. Only preceding bytes decide.
+//!
+//! A fence is a run of three or more backticks with at most three blanks before it on its line; a run at least as long,
+//! placed alike, closes it. A run of the same length on the same line makes both inline code. Any other run opens inline
+//! code, which a run of its own length or the end of the line closes.
+
+use memchr::{memchr, memchr2};
+use serde::{Deserialize, Serialize};
+
+/// What stands before the current byte on its line.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum Line {
+    /// Nothing.
+    #[default]
+    Start,
+    /// So many blanks, at most three.
+    Blanks(u8),
+    /// Something else.
+    Other,
+    /// A block or reasoning ended right here, or up to three blanks ago.
+    Behind(u8),
+}
+
+impl Line {
+    /// The line after more text. Looks at the last four bytes at most.
+    pub fn after(self, text: &[u8]) -> Self {
+        let tail = &text[text.len().saturating_sub(4)..];
+        let blank = |b: &u8| matches!(b, b' ' | b'\t');
+        if let Some(newline) = tail.iter().rposition(|b| *b == b'\n') {
+            let rest = &tail[newline + 1..];
+            return match rest.len() {
+                0 => Self::Start,
+                n if rest.iter().all(blank) => Self::Blanks(n as u8),
+                _ => Self::Other,
+            };
+        }
+        if text.len() > 3 || !tail.iter().all(blank) {
+            return if text.is_empty() { self } else { Self::Other };
+        }
+        let more = text.len() as u8;
+        match self {
+            Self::Start if more == 0 => Self::Start,
+            Self::Start => Self::Blanks(more),
+            Self::Blanks(n) if n + more <= 3 => Self::Blanks(n + more),
+            Self::Behind(n) if n + more <= 3 => Self::Behind(n + more),
+            Self::Blanks(_) | Self::Behind(_) | Self::Other => Self::Other,
+        }
+    }
+
+    /// Whether a reasoning marker for line starts counts here.
+    pub fn begins(self) -> bool {
+        self != Self::Other
+    }
+
+    fn begins_fence(self) -> bool {
+        matches!(self, Self::Start | Self::Blanks(_))
+    }
+}
+
+/// Whether the text is in code.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Code {
+    state: State,
+    /// Backticks of the run under way, and whether a fence may begin with it.
+    run: u16,
+    fence: bool,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+enum State {
+    #[default]
+    None,
+    /// Behind a run of that length on the same line.
+    Inline(u16),
+    /// On the opening line of a fence.
+    Info(u16),
+    Fence(u16),
+}
+
+impl Code {
+    /// Takes more text, before which the line stands at `line`. Linear; a vector scan while no backtick is near.
+    pub fn after(&mut self, text: &[u8], line: Line) {
+        let mut at = 0;
+        while at < text.len() {
+            if self.run > 0 {
+                if text[at] == b'`' {
+                    self.run = self.run.saturating_add(1);
+                    at += 1;
+                    continue;
+                }
+                self.settle();
+            }
+            let rest = &text[at..];
+            let found = match self.state {
+                State::None | State::Fence(_) => memchr(b'`', rest),
+                State::Inline(_) | State::Info(_) => memchr2(b'`', b'\n', rest),
+            };
+            let Some(n) = found else { return };
+            at += n;
+            if text[at] == b'\n' {
+                self.state = match self.state {
+                    State::Info(length) => State::Fence(length),
+                    State::None | State::Inline(_) => State::None,
+                    State::Fence(length) => State::Fence(length),
+                };
+            } else {
+                self.run = 1;
+                self.fence = line.after(&text[..at]).begins_fence();
+            }
+            at += 1;
+        }
+    }
+
+    /// What follows is no backtick: the run under way is decided.
+    pub fn settle(&mut self) {
+        let run = std::mem::take(&mut self.run);
+        let fence = std::mem::take(&mut self.fence);
+        if run == 0 {
+            return;
+        }
+        self.state = match self.state {
+            State::None if run >= 3 && fence => State::Info(run),
+            State::None => State::Inline(run),
+            State::Inline(length) | State::Info(length) if run == length => State::None,
+            State::Fence(length) if run >= length && fence => State::None,
+            same => same,
+        };
+    }
+
+    /// Whether a marker here is in code.
+    pub fn hides(self) -> bool {
+        self.state != State::None
+    }
+
+    /// Whether a fence is open.
+    pub fn in_fence(self) -> bool {
+        matches!(self.state, State::Fence(_) | State::Info(_))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hidden(text: &str) -> bool {
+        let mut whole = Code::default();
+        whole.after(text.as_bytes(), Line::Start);
+        whole.settle();
+        for cut in 0..=text.len() {
+            let (head, tail) = text.as_bytes().split_at(cut);
+            let mut code = Code::default();
+            code.after(head, Line::Start);
+            code.after(tail, Line::Start.after(head));
+            code.settle();
+            assert_eq!(code, whole, "{text:?} cut at {cut}");
+            assert_eq!(Line::Start.after(head).after(tail), Line::Start.after(text.as_bytes()), "{text:?} cut at {cut}");
+        }
+        whole.hides()
+    }
+
+    #[test]
+    fn code_is_what_markdown_says() {
+        for text in ["```\n", "a\n```rust\nx", "   ```\n", "`", "a ``b` c", "```\n``\n", "````\n```\n", "``` `` x"] {
+            assert!(hidden(text), "{text:?}");
+        }
+        for text in ["", "a", "```\nx\n```\n", "`a`", "`a\n", "    ```\n", "a ```\n", "```a``` b", "```\n````\nx", "``` x ```"] {
+            assert!(!hidden(text), "{text:?}");
+        }
+    }
+}

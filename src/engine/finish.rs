@@ -1,0 +1,154 @@
+//! The end of a stream.
+
+use super::machine::{Chunk, Concat, Machine};
+use super::{Mode, Region};
+use crate::body::pieces;
+use crate::error::{Kind, Severity};
+use crate::event::{Event, Span};
+use crate::limits::Unclosed;
+
+/// Why a stream ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Finish {
+    /// The model stopped by itself.
+    #[default]
+    Stop,
+    /// Its length limit cut it.
+    Length,
+    /// It stopped to have tools called.
+    ToolCalls,
+    /// The connection or the server failed.
+    Error,
+    /// The host cancelled it.
+    Cancelled,
+}
+
+impl Finish {
+    /// All reasons.
+    pub const ALL: &'static [Self] = &[Self::Stop, Self::Length, Self::ToolCalls, Self::Error, Self::Cancelled];
+
+    /// Its name, as in `finish_reason`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Stop => "stop",
+            Self::Length => "length",
+            Self::ToolCalls => "tool_calls",
+            Self::Error => "error",
+            Self::Cancelled => "cancelled",
+        }
+    }
+
+    /// The reason of that name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|reason| reason.name() == name)
+    }
+
+    /// How an issue tells it.
+    const fn why(self) -> &'static str {
+        match self {
+            Self::Stop | Self::ToolCalls => "",
+            Self::Length => "the output was cut by its length limit",
+            Self::Error => "the output broke off",
+            Self::Cancelled => "the output was cancelled",
+        }
+    }
+}
+
+impl Machine<'_> {
+    /// Brings out what waits and reports what is open.
+    pub fn finish(&mut self, reason: Finish) {
+        self.held = &[];
+        if self.flows() && self.st.io.carry.is_empty() {
+            self.held = self.scanner().dfa.held(self.st.node);
+        }
+        while !self.flows() {
+            self.end_mode(reason);
+            if !self.flows() {
+                continue;
+            }
+            self.held = &[];
+            if self.st.io.carry.is_empty() {
+                self.held = self.scanner().dfa.held(self.st.node);
+            }
+        }
+        let chunk = self.nothing();
+        self.deliver(chunk, self.st.pos);
+        self.flow_end(chunk);
+        match self.st.region {
+            Region::Text => {}
+            Region::Reasoning { start, .. } => {
+                let span = Span::new(start, self.st.pos);
+                self.tell_all(chunk, Kind::UnclosedReasoning, Severity::Error, span, reason.why());
+            }
+            Region::Span { id, start } => {
+                let dialect = self.set.spans[usize::from(id)].dialect;
+                self.tell(chunk, dialect, Kind::UnclosedSpan, Span::new(start, self.st.pos));
+            }
+        }
+        self.st.code.settle();
+        if self.st.code.in_fence() {
+            self.tell_all(chunk, Kind::UnclosedFence, Severity::Warning, Span::new(self.st.pos, self.st.pos), "");
+        }
+        self.natives_last();
+        let told = self.opts.limits.max_issues;
+        if self.st.io.issues > told {
+            let left = format!("{} more", self.st.io.issues - told);
+            self.st.io.issues = 0;
+            self.tell_all(chunk, Kind::LimitIssues, Severity::Error, Span::new(0, self.st.pos), &left);
+        }
+    }
+
+    /// No bytes, at the end.
+    pub fn nothing<'c>(&self) -> Chunk<'c> {
+        Chunk { seg: &[], base: self.st.pos }
+    }
+
+    /// Ends whatever is not plain flow.
+    fn end_mode(&mut self, reason: Finish) {
+        let chunk = self.nothing();
+        let end = self.st.pos;
+        let mut mode = std::mem::replace(&mut self.st.mode, Mode::Flow);
+        match &mut mode {
+            Mode::Flow => {}
+            Mode::Skip(skip) => {
+                self.tell(chunk, skip.dialect, Kind::UnclosedBlock, Span::new(end, end));
+                self.flow_again(end);
+            }
+            Mode::Opening(opening) if opening.unborn() => {}
+            Mode::Opening(opening) => {
+                let compiled = self.dialect(opening.dialect);
+                let span = Span::new(opening.start, end);
+                let severity = Kind::UnclosedBlock.severity();
+                self.out(chunk).report_for(Some(compiled), Kind::UnclosedBlock, severity, span, "", reason.why(), "");
+                if self.unclosed(compiled) == Unclosed::Drop {
+                    self.flow_end(chunk);
+                    let raw = self.bytes(chunk, opening.start, end);
+                    let becomes = crate::event::Abandoned::Drop;
+                    let mut out = self.out(chunk);
+                    out.event(Event::BlockOpen { dialect: compiled.id(), span });
+                    out.event(Event::BlockAbandoned { span, becomes, raw: &raw });
+                    self.flow_again(end);
+                }
+            }
+            Mode::Body(body) => {
+                let Some(block) = &self.st.io.block else { return };
+                let (start, compiled) = (block.start, self.dialect(block.dialect));
+                match body.finish(&mut self.out(chunk), &compiled.family) {
+                    Some(closed) => {
+                        let again = pieces(&self.st.io.carry, chunk.seg, end, closed, end).concat_bytes();
+                        self.close(chunk, closed);
+                        self.st.pos = closed;
+                        self.st.io.carry.clear();
+                        self.again(again);
+                    }
+                    None => {
+                        self.out(chunk).issue(Kind::UnclosedBlock, Span::new(start, end), reason.why());
+                        self.abandon(chunk, end);
+                    }
+                }
+            }
+        }
+    }
+}

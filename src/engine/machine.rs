@@ -1,0 +1,379 @@
+//! Runs a stream over one chunk: picks the mode, opens, closes and abandons blocks.
+
+use super::code::Line;
+use super::skip::Skipping;
+use super::{Mode, Region, State};
+use crate::body::{Block, Body, Flow, Gate, Opened, Out, pieces};
+use crate::dialect::{Dialect, Role, SetInner};
+use crate::error::{Kind, Severity};
+use crate::event::{Abandoned, Event, Sink, Span};
+use crate::limits::{Options, Retain, TextMode, Unclosed};
+use crate::scan::{Dfa, ROOT, Scanner};
+
+/// A stream at work.
+pub(super) struct Machine<'p> {
+    pub set: &'p SetInner,
+    pub opts: &'p Options,
+    pub st: &'p mut State,
+    pub sink: &'p mut dyn Sink,
+    /// Withheld bytes before the chunk that the marker table stands for.
+    pub held: &'p [u8],
+}
+
+/// A chunk with the offset of its first byte.
+#[derive(Clone, Copy)]
+pub(super) struct Chunk<'c> {
+    pub seg: &'c [u8],
+    pub base: u64,
+}
+
+/// How far a mode came in a chunk, and bytes that must be read again as text first.
+pub(super) struct Taken {
+    pub to: usize,
+    pub again: Option<Vec<u8>>,
+}
+
+impl<'p> Machine<'p> {
+    /// Takes a chunk.
+    pub fn run(&mut self, chunk: &[u8]) {
+        let mut at = 0;
+        while at < chunk.len() {
+            let taken = self.once(&chunk[at..]);
+            at += taken.to;
+            if let Some(again) = taken.again {
+                self.again(again);
+            }
+        }
+        self.natives_now();
+    }
+
+    /// Reads bytes again that were looked at ahead. What they lead to may look ahead in turn; the stack is as deep as
+    /// dialects are nested, never as the input asks.
+    pub fn again(&mut self, bytes: Vec<u8>) {
+        let mut stack = vec![(bytes, 0)];
+        while let Some((bytes, at)) = stack.pop() {
+            let taken = self.once(&bytes[at..]);
+            if at + taken.to < bytes.len() {
+                stack.push((bytes, at + taken.to));
+            }
+            if let Some(again) = taken.again {
+                stack.push((again, 0));
+            }
+        }
+    }
+
+    /// Takes bytes until they end or some must be read again.
+    fn once(&mut self, seg: &[u8]) -> Taken {
+        let chunk = Chunk { seg, base: self.st.pos };
+        self.held = &[];
+        if matches!(self.st.mode, Mode::Flow) && self.st.io.carry.is_empty() {
+            let dfa = &self.scanner().dfa;
+            self.held = dfa.held(self.st.node);
+        }
+        let mut at = 0;
+        while at < seg.len() {
+            at = match self.st.mode {
+                Mode::Flow => self.flow(chunk, at),
+                Mode::Opening(_) => self.opening(chunk, at),
+                Mode::Skip(_) => self.skipping(chunk, at),
+                Mode::Body(_) => {
+                    let taken = self.body(chunk, at);
+                    if taken.again.is_some() {
+                        return taken;
+                    }
+                    taken.to
+                }
+            };
+        }
+        self.settle(chunk);
+        Taken { to: at, again: None }
+    }
+
+    /// Keeps what was not delivered for the next chunk.
+    fn settle(&mut self, chunk: Chunk<'_>) {
+        let exact = matches!(self.st.mode, Mode::Flow) && self.scanner().dfa.exact();
+        let io = &mut self.st.io;
+        self.st.pos = chunk.base + chunk.seg.len() as u64;
+        if exact {
+            io.carry.clear();
+        } else if io.from >= chunk.base {
+            io.carry.clear();
+            io.carry.extend_from_slice(&chunk.seg[(io.from - chunk.base) as usize..]);
+        } else {
+            let carried = chunk.base - io.carry.len() as u64;
+            io.carry.drain(..(io.from - carried) as usize);
+            io.carry.extend_from_slice(chunk.seg);
+        }
+    }
+
+    /// The automaton of the region, with what its patterns mean.
+    pub fn scanner(&self) -> &'p Scanner {
+        match self.st.region {
+            Region::Text => &self.set.text,
+            Region::Reasoning { id, .. } if self.opts.calls_in_reasoning => {
+                &self.set.reasoning[usize::from(id)].inside_with_calls
+            }
+            Region::Reasoning { id, .. } => &self.set.reasoning[usize::from(id)].inside,
+            Region::Span { id, .. } => &self.set.spans[usize::from(id)].inside,
+        }
+    }
+
+    /// What a pattern of the region's automaton opens or closes in text.
+    pub fn role(&self, pattern: u16) -> Option<Role> {
+        match self.st.region {
+            Region::Text => self.set.roles.get(usize::from(pattern)).copied(),
+            Region::Reasoning { id, .. } => {
+                let reasoning = &self.set.reasoning[usize::from(id)];
+                let own = 1 + usize::from(reasoning.spec.nested);
+                usize::from(pattern).checked_sub(own).and_then(|n| reasoning.calls.get(n)).copied()
+            }
+            Region::Span { .. } => None,
+        }
+    }
+
+    pub fn out<'s>(&'s mut self, chunk: Chunk<'s>) -> Out<'s> {
+        Out {
+            io: &mut self.st.io,
+            set: self.set,
+            opts: self.opts,
+            sink: &mut *self.sink,
+            seg: chunk.seg,
+            base: chunk.base,
+        }
+    }
+
+    pub fn dialect(&self, index: u16) -> &'p Dialect {
+        &self.set.dialects[usize::from(index)]
+    }
+
+    /// The bytes `from..to` that were not delivered yet.
+    pub fn bytes(&self, chunk: Chunk<'_>, from: u64, to: u64) -> Vec<u8> {
+        let before = if self.st.io.carry.is_empty() { self.held } else { &self.st.io.carry };
+        pieces(before, chunk.seg, chunk.base, from, to).concat_bytes()
+    }
+
+    /// Sees to it that bytes from `start` on, before the chunk, are in the carry: the marker table no longer stands for
+    /// them.
+    pub fn adopt(&mut self, start: u64, base: u64) {
+        if start < base && self.st.io.carry.is_empty() {
+            let len = (base - start) as usize;
+            self.st.io.carry.extend_from_slice(&self.held[self.held.len() - len..]);
+        }
+        self.st.io.from = start;
+    }
+
+    /// A marker of a call is complete: `start..end`. Either the block opens or what follows decides.
+    pub fn begin(&mut self, chunk: Chunk<'_>, dialect: u16, start: u64, end: u64) {
+        self.adopt(start, chunk.base);
+        match super::opening::Opening::new(&self.dialect(dialect).family, dialect, start) {
+            Some(opening) => self.st.mode = Mode::Opening(opening),
+            None => self.open(chunk, dialect, Opened { name: "", meta: &[], span: Span::new(start, end), at: end }),
+        }
+    }
+
+    /// A block opens behind `header`.
+    pub fn open(&mut self, chunk: Chunk<'_>, dialect: u16, header: Opened<'_>) {
+        self.flow_end(chunk);
+        self.st.blank = false;
+        let compiled = self.dialect(dialect);
+        let io = &mut self.st.io;
+        let mut raw = std::mem::take(&mut io.spare);
+        raw.clear();
+        if self.opts.retain == Retain::Block {
+            for (piece, _) in pieces(&io.carry, chunk.seg, chunk.base, header.span.start, header.at) {
+                raw.extend_from_slice(piece);
+            }
+        }
+        io.blocks[usize::from(dialect)] += 1;
+        let blocks = io.blocks[usize::from(dialect)];
+        io.block = Some(Block { dialect, start: header.span.start, raw, before: (io.stood, io.heard.len()) });
+        let mut out = self.out(chunk);
+        if compiled.spec.max_blocks.is_some_and(|max| blocks > max) {
+            out.issue(Kind::MultipleBlocks, header.span, "");
+        }
+        out.event(Event::BlockOpen { dialect: compiled.id(), span: header.span });
+        out.skip(header.at);
+        match Body::open(&mut out, &compiled.family, &header) {
+            Ok(body) => self.st.mode = Mode::Body(body),
+            Err(kind) => self.limit(chunk, kind, header.at),
+        }
+    }
+
+    /// Takes bytes of a block from index `at` on.
+    fn body(&mut self, chunk: Chunk<'_>, at: usize) -> Taken {
+        let pos = chunk.base + at as u64;
+        let Mode::Body(body) = &mut self.st.mode else { return Taken { to: at, again: None } };
+        let Some(block) = &mut self.st.io.block else { return Taken { to: at, again: None } };
+        let family = &self.set.dialects[usize::from(block.dialect)].family;
+        let room = self.opts.limits.max_block.saturating_sub(pos - block.start);
+        let room = usize::try_from(room).unwrap_or(usize::MAX);
+        // While it is not known whether the block has ended, a byte at a time, so that the limit fires at one offset.
+        let end = if room == 0 && body.undecided() { at + 1 } else { chunk.seg.len().min(at.saturating_add(room)) };
+        if end == at {
+            self.limit(chunk, Kind::LimitBlock, pos);
+            return Taken { to: at, again: None };
+        }
+        let retained = self.opts.retain == Retain::Block;
+        if retained {
+            block.raw.extend_from_slice(&chunk.seg[at..end]);
+        }
+        let mut out = Out {
+            io: &mut self.st.io,
+            set: self.set,
+            opts: self.opts,
+            sink: &mut *self.sink,
+            seg: chunk.seg,
+            base: chunk.base,
+        };
+        let (to, flow) = body.feed(&mut out, family, at, end);
+        let pos = chunk.base + to as u64;
+        if let Some(block) = self.st.io.block.as_mut().filter(|_| retained) {
+            block.raw.truncate((pos - block.start) as usize);
+        }
+        let mut again = None;
+        match flow {
+            Flow::More => {}
+            Flow::Closed { end } => {
+                if end < pos {
+                    again = Some(pieces(&self.st.io.carry, chunk.seg, chunk.base, end, pos).concat_bytes());
+                }
+                self.close(chunk, end);
+                if again.is_some() {
+                    self.st.pos = end;
+                    self.st.io.carry.clear();
+                }
+            }
+            Flow::Reopened { start, done } => self.reopen(chunk, start, pos, done),
+            Flow::Malformed => self.malformed(chunk, pos),
+            Flow::Limit(kind) => self.limit(chunk, kind, pos),
+        }
+        Taken { to, again }
+    }
+
+    /// The block ends at `end`.
+    pub fn close(&mut self, chunk: Chunk<'_>, end: u64) {
+        let Some(mut block) = self.st.io.block.take() else { return };
+        block.raw.truncate((end - block.start) as usize);
+        let mut out = self.out(chunk);
+        out.event(Event::BlockClose { span: Span::new(block.start, end), raw: &block.raw });
+        out.skip(end);
+        self.st.io.spare = block.raw;
+        self.flow_again(end);
+    }
+
+    /// Text begins at `from`, right behind a block.
+    pub fn flow_again(&mut self, from: u64) {
+        self.st.mode = Mode::Flow;
+        self.st.node = ROOT;
+        self.st.line = Line::Behind(0);
+        self.st.io.from = from;
+    }
+
+    /// The next block opened inside this one: its marker is `start..end`.
+    fn reopen(&mut self, chunk: Chunk<'_>, start: u64, end: u64, done: bool) {
+        let Some(block) = &self.st.io.block else { return };
+        let (dialect, span) = (block.dialect, Span::new(block.start, start));
+        if done {
+            self.close(chunk, start);
+        } else {
+            self.out(chunk).issue(Kind::UnclosedBlock, span, "");
+            self.abandon(chunk, start);
+        }
+        let mut node = ROOT;
+        for (piece, _) in pieces(&self.st.io.carry, chunk.seg, chunk.base, start, end) {
+            node = piece.iter().fold(node, |node, byte| self.scanner().dfa.next(node, *byte));
+        }
+        self.st.node = node;
+        self.begin(chunk, dialect, start, end);
+    }
+
+    /// What becomes of blocks that are not finished.
+    pub fn unclosed(&self, dialect: &Dialect) -> Unclosed {
+        self.opts.unclosed.unwrap_or(dialect.spec.unclosed)
+    }
+
+    /// The open block turns out to be none, up to `end`. The stream goes on as text.
+    pub fn abandon(&mut self, chunk: Chunk<'_>, end: u64) {
+        let Some(block) = &self.st.io.block else { return };
+        let text = self.unclosed(self.dialect(block.dialect)) == Unclosed::Text;
+        self.drop_block(chunk, end, text);
+        self.flow_again(end);
+        if text {
+            self.st.line = Line::Other;
+        }
+    }
+
+    /// Ends the open block at `end` without a call.
+    fn drop_block(&mut self, chunk: Chunk<'_>, end: u64, text: bool) {
+        let Some(mut block) = self.st.io.block.take() else { return };
+        let retained = self.opts.retain == Retain::Block;
+        block.raw.truncate((end - block.start) as usize);
+        (self.st.io.stood, _) = block.before;
+        self.st.io.heard.truncate(block.before.1);
+        let span = Span::new(block.start, end);
+        let becomes = if text && retained { Abandoned::Text } else { Abandoned::Drop };
+        if becomes == Abandoned::Text {
+            self.st.code.after(&block.raw, Line::Other);
+        }
+        let mut out = self.out(chunk);
+        out.event(Event::BlockAbandoned { span, becomes, raw: &block.raw });
+        if becomes == Abandoned::Text {
+            match out.opts.text {
+                TextMode::Bytes => out.event(Event::Text { data: &block.raw, span, recovered: true }),
+                TextMode::Chars => {
+                    let mut whole = String::new();
+                    let mut gate = Gate::default();
+                    gate.push(&block.raw, span.start, |piece, _| whole.push_str(piece));
+                    gate.end(span.end, |piece, _| whole.push_str(piece));
+                    out.event(Event::Text { data: whole.as_bytes(), span, recovered: true });
+                }
+            }
+        }
+        out.skip(end);
+        self.st.io.spare = block.raw;
+    }
+
+    /// The body broke its grammar before `pos`.
+    fn malformed(&mut self, chunk: Chunk<'_>, pos: u64) {
+        let Some(block) = &self.st.io.block else { return };
+        let dialect = block.dialect;
+        match self.dialect(dialect).spec.malformed {
+            Unclosed::Text => {
+                self.drop_block(chunk, pos, true);
+                self.flow_again(pos);
+                self.st.line = Line::Other;
+            }
+            Unclosed::Drop => {
+                self.drop_block(chunk, pos, false);
+                self.st.mode = Mode::Skip(Skipping::new(dialect));
+                self.st.io.from = pos;
+            }
+        }
+    }
+
+    /// A limit fired at `pos`: the block is dropped and its rest leaves as raw bytes.
+    fn limit(&mut self, chunk: Chunk<'_>, kind: Kind, pos: u64) {
+        let Some(block) = &self.st.io.block else { return };
+        let (dialect, span) = (block.dialect, Span::new(block.start, pos));
+        self.out(chunk).report(kind, Severity::Error, span, "", "", "");
+        self.drop_block(chunk, pos, false);
+        self.st.mode = Mode::Skip(Skipping::new(dialect));
+        self.st.io.from = pos;
+    }
+
+    /// The block's closer, for a block that is skipped.
+    pub fn closer(&self, dialect: u16) -> &'p Dfa {
+        &self.set.dialects[usize::from(dialect)].closer
+    }
+}
+
+/// Joins the two pieces of a range.
+pub(super) trait Concat {
+    fn concat_bytes(&self) -> Vec<u8>;
+}
+
+impl Concat for [(&[u8], u64); 2] {
+    fn concat_bytes(&self) -> Vec<u8> {
+        [self[0].0, self[1].0].concat()
+    }
+}

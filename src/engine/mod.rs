@@ -1,0 +1,192 @@
+//! The stream parser.
+//!
+//! A stream is in one of four modes: [`Mode::Flow`] (text, reasoning or a protected region: what the seeds call normal),
+//! [`Mode::Opening`] (a marker is complete, its header or the first bytes of its body decide whether it counts),
+//! [`Mode::Body`] (inside a block; its family's parser reads it, closers included) and [`Mode::Skip`] (a block that broke
+//! a limit, up to its closer). Each byte is stepped by the mode it falls into; what is undecided waits in one carry.
+//! State is a function of the bytes so far and never of how they were cut.
+
+mod code;
+mod finish;
+mod flow;
+mod machine;
+mod native;
+mod opening;
+mod skip;
+mod snapshot;
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::body::{Body, Io};
+use crate::dialect::{DialectSet, SetInner};
+use crate::event::{Event, Sink};
+use crate::limits::{Options, ReasoningMode, Start};
+use crate::scan::{Node, ROOT};
+use code::{Code, Line};
+use machine::Machine;
+use opening::Opening;
+use skip::Skipping;
+
+pub use finish::Finish;
+pub use native::NativeCall;
+
+/// One stream: the output of one model turn.
+///
+/// Feed bytes in any chunks, then [`finish`](Self::finish). Events go to the sink of each call and borrow until it returns.
+/// `Send`, not shared: one stream belongs to one thread at a time. Cloning copies the state, for a stream that may have
+/// to be rolled back.
+///
+/// Cost: linear in the bytes fed, whatever they are; a byte is looked at by a prefilter and stepped at most three times.
+/// Text needs no memory. An open block is retained up to [`Limits::max_block`](crate::Limits::max_block), or not at all
+/// with [`Retain::None`](crate::Retain::None).
+#[derive(Clone, Debug)]
+pub struct Parser {
+    set: DialectSet,
+    opts: Arc<Options>,
+    state: State,
+}
+
+/// Everything that a stream remembers.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct State {
+    /// Bytes read.
+    pos: u64,
+    mode: Mode,
+    region: Region,
+    /// Where the scan for markers of the region stands, in `Flow` and `Opening`.
+    node: Node,
+    /// At the first byte of text that was not delivered.
+    line: Line,
+    code: Code,
+    /// Nothing but blanks so far.
+    blank: bool,
+    io: Io,
+    /// Native calls that wait.
+    natives: Vec<NativeCall>,
+    /// A native call was given.
+    native: bool,
+    finished: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+enum Mode {
+    Flow,
+    Opening(Opening),
+    Body(Body),
+    Skip(Skipping),
+}
+
+/// What bytes outside blocks are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+enum Region {
+    Text,
+    Reasoning { id: u16, depth: u32, start: u64 },
+    Span { id: u16, start: u64 },
+}
+
+impl State {
+    fn new(set: &SetInner, opts: &Options) -> Self {
+        let reasoning = opts.reasoning == ReasoningMode::Split && !set.reasoning.is_empty();
+        let region = match opts.start {
+            Start::Reasoning if reasoning => Region::Reasoning { id: 0, depth: 1, start: 0 },
+            Start::Reasoning | Start::Text => Region::Text,
+        };
+        Self {
+            pos: 0,
+            mode: Mode::Flow,
+            region,
+            node: ROOT,
+            line: Line::Start,
+            code: Code::default(),
+            blank: true,
+            io: Io::new(set.dialects.len(), set.bound(0)),
+            natives: vec![],
+            native: false,
+            finished: false,
+        }
+    }
+}
+
+impl Parser {
+    /// A stream over a compiled set. The set is shared, not copied.
+    #[must_use]
+    pub fn new(set: &DialectSet, options: Options) -> Self {
+        let state = State::new(&set.inner, &options);
+        Self { set: set.clone(), opts: Arc::new(options), state }
+    }
+
+    /// Takes the next bytes. An empty chunk changes nothing; bytes after [`finish`](Self::finish) are ignored.
+    pub fn feed(&mut self, chunk: &[u8], sink: &mut dyn Sink) {
+        if chunk.is_empty() || self.state.finished {
+            return;
+        }
+        self.machine(sink).run(chunk);
+    }
+
+    /// Takes the bytes of one special token that the host knows by its id. A marker that lies wholly in them counts also
+    /// where a dialect, or [`Options::trusted_only`], requires the host to vouch for it.
+    pub fn feed_special(&mut self, marker: &[u8], sink: &mut dyn Sink) {
+        self.state.io.trusted_from = Some(self.state.pos);
+        self.feed(marker, sink);
+        self.state.io.trusted_from = None;
+    }
+
+    /// Takes what the prompt has already put at the beginning of the reply (a forced call's opener, for example). It is
+    /// read like any bytes and counts in offsets, but text and reasoning in it are not delivered.
+    pub fn prefill(&mut self, bytes: &[u8], sink: &mut dyn Sink) {
+        let mut filter = |event: Event<'_>| match event {
+            Event::Text { .. } | Event::Reasoning { .. } | Event::Protected { .. } | Event::Raw { .. } => {}
+            other => sink.event(other),
+        };
+        self.feed(bytes, &mut filter);
+    }
+
+    /// Takes a call that the host got beside the text. See [`Prefer`](crate::Prefer) for when it comes out.
+    pub fn native_call(&mut self, call: &NativeCall, sink: &mut dyn Sink) {
+        if !self.state.finished {
+            self.machine(sink).native(call);
+        }
+    }
+
+    /// Ends the stream: what is withheld comes out, what is open is reported. A second call does nothing.
+    pub fn finish(&mut self, reason: Finish, sink: &mut dyn Sink) {
+        if !self.state.finished {
+            self.machine(sink).finish(reason);
+            self.state.finished = true;
+        }
+    }
+
+    /// Starts over with the same options. Keeps allocations and no data.
+    pub fn reset(&mut self) {
+        let mut fresh = State::new(&self.set.inner, &self.opts);
+        std::mem::swap(&mut fresh.io.spare, &mut self.state.io.spare);
+        fresh.io.spare.clear();
+        std::mem::swap(&mut fresh.io.carry, &mut self.state.io.carry);
+        fresh.io.carry.clear();
+        self.state = fresh;
+    }
+
+    /// Bytes that were fed and are in no event yet.
+    #[must_use]
+    pub fn held(&self) -> usize {
+        (self.state.pos - self.state.io.from) as usize + self.state.io.gate.len()
+    }
+
+    /// Bytes fed so far.
+    #[must_use]
+    pub fn position(&self) -> u64 {
+        self.state.pos
+    }
+
+    /// The dialects it looks for.
+    #[must_use]
+    pub fn dialects(&self) -> &DialectSet {
+        &self.set
+    }
+
+    fn machine<'p>(&'p mut self, sink: &'p mut dyn Sink) -> Machine<'p> {
+        Machine { set: &self.set.inner, opts: &self.opts, st: &mut self.state, sink, held: &[] }
+    }
+}

@@ -1,0 +1,59 @@
+//! A block that broke a limit, or its grammar: raw bytes up to its own closer.
+
+use serde::{Deserialize, Serialize};
+
+use super::Mode;
+use super::machine::{Chunk, Machine};
+use crate::body::xml;
+use crate::event::{Event, Span};
+use crate::scan::{Node, ROOT};
+
+/// Where the search for the closer stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Skipping {
+    pub dialect: u16,
+    pub node: Node,
+    /// Behind the name of a closing tag.
+    tail: bool,
+}
+
+impl Skipping {
+    pub fn new(dialect: u16) -> Self {
+        Self { dialect, node: ROOT, tail: false }
+    }
+}
+
+impl Machine<'_> {
+    /// Takes bytes from index `at` on.
+    pub fn skipping(&mut self, chunk: Chunk<'_>, mut at: usize) -> usize {
+        let Mode::Skip(mut skip) = self.st.mode else { return at };
+        let dfa = self.closer(skip.dialect);
+        let tag = self.dialect(skip.dialect).family.tag_header();
+        let mut found = false;
+        while at < chunk.seg.len() && !found {
+            let byte = chunk.seg[at];
+            at += 1;
+            if skip.tail {
+                found = byte == b'>';
+                skip.tail = xml::is_space(byte);
+            }
+            skip.node = dfa.next(skip.node, byte);
+            if dfa.is_hit(skip.node) {
+                found = !tag;
+                skip.tail = tag;
+            }
+        }
+        let from = (self.st.io.from.max(chunk.base) - chunk.base) as usize;
+        let span = Span::new(chunk.base + from as u64, chunk.base + at as u64);
+        if from < at {
+            self.out(chunk).event(Event::Raw { data: &chunk.seg[from..at], span });
+        }
+        self.st.io.from = span.end;
+        if found {
+            self.flow_again(span.end);
+        } else {
+            self.st.mode = Mode::Skip(skip);
+        }
+        at
+    }
+}

@@ -1,0 +1,112 @@
+//! A stream's state as bytes: to roll it back, or to move it to another machine.
+//!
+//! A snapshot holds what the stream remembers and nothing of what it delivered; its size does not grow with the stream
+//! but for the bytes of an open block. It fits only the set and the options that it was made with.
+
+use std::sync::Arc;
+
+use super::{Mode, Parser, Region, State};
+use crate::dialect::{DialectSet, Fnv, SetInner};
+use crate::error::SnapshotError;
+use crate::limits::Options;
+
+const MAGIC: &[u8; 4] = b"TGss";
+const VERSION: u16 = 1;
+const HEAD: usize = 4 + 2 + 8 + 8;
+
+impl Parser {
+    /// The state as bytes. Linear in the bytes of the open block.
+    #[must_use]
+    pub fn snapshot(&self) -> Vec<u8> {
+        // Only a sequence of unknown length or a failing allocation could stop it; the state has neither.
+        let body = postcard::to_allocvec(&self.state).unwrap_or_default();
+        let mut out = Vec::with_capacity(HEAD + body.len());
+        out.extend_from_slice(MAGIC);
+        out.extend_from_slice(&VERSION.to_le_bytes());
+        out.extend_from_slice(&fingerprint(&self.set, &self.opts).to_le_bytes());
+        out.extend_from_slice(&checksum(&body).to_le_bytes());
+        out.extend_from_slice(&body);
+        out
+    }
+
+    /// The stream that a snapshot was made of.
+    ///
+    /// # Errors
+    /// It is damaged, of another version, or was made with other dialects or options.
+    pub fn restore(set: &DialectSet, options: Options, snapshot: &[u8]) -> Result<Self, SnapshotError> {
+        let (head, body) = snapshot.split_at_checked(HEAD).ok_or(SnapshotError::Damaged)?;
+        let number = |from: usize| {
+            let bytes = head.get(from..from + 8).and_then(|b| b.try_into().ok());
+            bytes.map(u64::from_le_bytes).ok_or(SnapshotError::Damaged)
+        };
+        if !head.starts_with(MAGIC) {
+            return Err(SnapshotError::Damaged);
+        }
+        let found = u16::from_le_bytes([head[4], head[5]]);
+        if found != VERSION {
+            return Err(SnapshotError::Version { found, expected: VERSION });
+        }
+        if number(6)? != fingerprint(set, &options) {
+            return Err(SnapshotError::OtherSet);
+        }
+        if number(14)? != checksum(body) {
+            return Err(SnapshotError::Damaged);
+        }
+        let state: State = postcard::from_bytes(body).map_err(|_| SnapshotError::Damaged)?;
+        if !state.fits(&set.inner) {
+            return Err(SnapshotError::Damaged);
+        }
+        Ok(Self { set: set.clone(), opts: Arc::new(options), state })
+    }
+}
+
+impl State {
+    /// Whether every index points at something; false only for a snapshot that was made up.
+    fn fits(&self, set: &SetInner) -> bool {
+        let dialect = |index: u16| set.dialects.get(usize::from(index));
+        let (region, scanner) = match self.region {
+            Region::Text => (true, Some(&set.text)),
+            Region::Reasoning { id, .. } => {
+                let scanner = set.reasoning.get(usize::from(id)).map(|r| &r.inside);
+                (scanner.is_some(), scanner)
+            }
+            Region::Span { id, .. } => {
+                let scanner = set.spans.get(usize::from(id)).map(|s| &s.inside);
+                (scanner.is_some(), scanner)
+            }
+        };
+        let block = self.io.block.as_ref().is_none_or(|b| dialect(b.dialect).is_some() && b.start <= self.pos);
+        let mode = match &self.mode {
+            Mode::Flow => self.io.block.is_none(),
+            Mode::Opening(opening) => dialect(opening.dialect).is_some() && opening.start == self.io.from,
+            Mode::Skip(skip) => dialect(skip.dialect).is_some_and(|d| d.closer.knows(skip.node)),
+            Mode::Body(body) => {
+                let family = self.io.block.as_ref().and_then(|b| dialect(b.dialect)).map(|d| &d.family);
+                family.is_some_and(|family| body.fits(family))
+            }
+        };
+        let node = scanner.is_some_and(|s| s.dfa.knows(self.node));
+        let carried = self.pos.checked_sub(self.io.from);
+        let exact = matches!(self.mode, Mode::Flow) && scanner.is_some_and(|s| s.dfa.exact());
+        let carry = match (carried, exact, scanner) {
+            (Some(n), true, Some(s)) => node && n == s.dfa.hold(self.node) as u64 && self.io.carry.is_empty(),
+            (Some(n), false, _) => n == self.io.carry.len() as u64,
+            _ => false,
+        };
+        region && block && mode && node && carry && self.io.blocks.len() == set.dialects.len()
+    }
+}
+
+fn checksum(bytes: &[u8]) -> u64 {
+    let mut fnv = Fnv::default();
+    fnv.add(bytes);
+    fnv.0
+}
+
+fn fingerprint(set: &DialectSet, options: &Options) -> u64 {
+    let mut fnv = Fnv(set.inner.fingerprint);
+    let plain = Options { tools: None, ..options.clone() };
+    fnv.add(format!("{plain:?}").as_bytes());
+    fnv.add(&options.tools.as_ref().map_or(0, |tools| tools.fingerprint()).to_le_bytes());
+    fnv.0
+}

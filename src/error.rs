@@ -1,0 +1,338 @@
+//! What can be wrong: with a model's output (an [`Issue`] in the event stream) and with a dialect ([`BuildError`]).
+//!
+//! A model's mistakes never stop a stream. Each has a [`Kind`] with a pinned number, a severity, a span, one sentence for
+//! people ([`Issue`] implements `Display`) and an observation for the model ([`Issue::observation`]). Numbers are appended,
+//! never changed.
+
+use std::fmt;
+
+use crate::dialect::Dialect;
+use crate::event::Span;
+
+/// How bad an issue is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Severity {
+    /// Worth knowing; nothing was lost.
+    Warning,
+    /// Something the model wrote did not become a call, or only in part.
+    Error,
+}
+
+impl Severity {
+    /// `"error"` or `"warning"`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Warning => "warning",
+            Self::Error => "error",
+        }
+    }
+}
+
+macro_rules! kinds {
+    ($($variant:ident = $code:literal $name:literal $severity:ident $doc:literal $sentence:literal;)*) => {
+        /// What is wrong. `code` is pinned.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        #[non_exhaustive]
+        #[repr(u16)]
+        pub enum Kind {
+            $(#[doc = $doc] $variant = $code,)*
+        }
+
+        impl Kind {
+            /// Every kind, in order of codes.
+            pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
+
+            /// Its name, for example `unclosed_block`.
+            #[must_use]
+            pub const fn name(self) -> &'static str {
+                match self { $(Self::$variant => $name,)* }
+            }
+
+            /// The severity that it has unless an issue says otherwise.
+            #[must_use]
+            pub const fn severity(self) -> Severity {
+                match self { $(Self::$variant => Severity::$severity,)* }
+            }
+
+            /// What it means, in half a sentence.
+            #[must_use]
+            pub const fn sentence(self) -> &'static str {
+                match self { $(Self::$variant => $sentence,)* }
+            }
+        }
+    };
+}
+
+kinds! {
+    UnclosedBlock = 1 "unclosed_block" Error "A block has no closer, or the next block began inside it." "the block is not closed";
+    UnclosedValue = 2 "unclosed_value" Error "A value has no closer." "the value is not closed";
+    UnclosedReasoning = 3 "unclosed_reasoning" Error "The stream ended inside reasoning." "the reasoning is not closed";
+    MissingName = 4 "missing_name" Error "A block names no tool." "the call names no tool";
+    EmptyBlock = 5 "empty_block" Error "A block holds nothing." "the block is empty";
+    MalformedXml = 6 "malformed_xml" Error "Tags do not fit; a warning where the call was recovered." "the tags do not fit";
+    MalformedJson = 7 "malformed_json" Error "Native arguments are not a JSON object." "the arguments are not a JSON object";
+    MalformedBody = 8 "malformed_body" Error "The body breaks its grammar, or the name is none." "the body breaks the rules of its format";
+    MalformedValue = 9 "malformed_value" Error "A value begins as the JSON its type demands and does not parse." "the value is not the JSON that its type demands";
+    MalformedHeader = 10 "malformed_header" Error "A channel header cannot be read." "the header cannot be read";
+    MissingInput = 11 "missing_input" Error "An action has no input." "the action has no input";
+    NestedOpen = 12 "nested_open" Error "A block was opened inside another." "a block was opened inside another";
+    DtdForbidden = 13 "dtd_forbidden" Error "A document type declaration; it is never processed." "a document type declaration is not allowed";
+    UnknownEntity = 14 "unknown_entity" Warning "An entity or character reference that is not known; kept as written." "the entity is not known and was kept as written";
+    JunkInBlock = 15 "junk_in_block" Error "Bytes in a block that belong to nothing." "text inside the block belongs to no parameter";
+    UnsupportedExpression = 16 "unsupported_expression" Error "Known and not supported." "the expression is not supported";
+    DuplicateParam = 17 "duplicate_param" Warning "A parameter stands more than once; the last one wins." "the parameter stands more than once; the last one wins";
+    OrphanParam = 18 "orphan_param" Warning "A parameter outside any call." "the parameter belongs to no call";
+    BareMarkup = 19 "bare_markup" Warning "`<` or `&` that was not escaped; kept as written." "unescaped markup was kept as written";
+    AmbiguousClose = 20 "ambiguous_close" Warning "A closer inside a value that no parameter or end follows; it is content." "a closing marker inside the value was taken as content";
+    BareQuote = 21 "bare_quote" Warning "A quote inside a quoted value; it is content." "a quote inside the value was taken as content";
+    MissingParamName = 22 "missing_param_name" Warning "A parameter without a name; it is left out." "a parameter without a name was left out";
+    MissingValueAttr = 23 "missing_value_attr" Warning "The value is the content of the element, not its attribute." "the value was taken from the element's content";
+    MultipleBlocks = 24 "multiple_blocks" Warning "More blocks than the format allows in one reply." "the reply holds more than one block";
+    OrphanClose = 25 "orphan_close" Warning "A closer that closes nothing; it is text." "a closing marker closes nothing";
+    HiddenByCode = 26 "hidden_by_code" Warning "A marker in a code sample; it is text." "a marker in code was taken as text";
+    UnclosedFence = 27 "unclosed_fence" Warning "The stream ended inside a code fence." "the code fence is not closed";
+    LookalikeMarker = 28 "lookalike_marker" Warning "A marker that opens nothing; it is text." "a marker that opens nothing was taken as text";
+    HallucinatedResult = 29 "hallucinated_result" Warning "The model wrote a tool's result itself." "the model wrote the result itself";
+    FinalAnswerWithAction = 30 "final_answer_with_action" Warning "A final answer beside an action." "a final answer stands beside an action";
+    NullAction = 31 "null_action" Warning "An action that names no tool on purpose." "the action is empty on purpose";
+    MixedDelimiters = 32 "mixed_delimiters" Warning "A value that opens with one spelling of its delimiter and closes with another." "the value's delimiters are mixed";
+    UnknownTool = 33 "unknown_tool" Warning "The tool is not on offer." "the tool is not on offer";
+    UnknownParam = 34 "unknown_param" Warning "The tool has no such parameter." "the tool has no such parameter";
+    MissingRequired = 35 "missing_required" Warning "A required parameter is missing." "a required parameter is missing";
+    TypeMismatch = 36 "type_mismatch" Warning "A value does not fit its type and stays a string." "the value does not fit its type and stays a string";
+    LimitValue = 37 "limit_value" Error "Limits::max_value." "the value is longer than allowed";
+    LimitBlock = 38 "limit_block" Error "Limits::max_block." "the block is longer than allowed";
+    LimitCalls = 39 "limit_calls" Error "Limits::max_calls." "there are more calls than allowed";
+    LimitChain = 40 "limit_chain" Error "Limits::max_chain." "the chain has more calls than allowed";
+    LimitDepth = 41 "limit_depth" Error "Limits::max_depth." "the elements nest deeper than allowed";
+    LimitParams = 42 "limit_params" Error "Limits::max_params." "the call has more parameters than allowed";
+    LimitName = 43 "limit_name" Error "Limits::max_name." "the name is longer than allowed";
+    LimitHeader = 44 "limit_header" Error "Limits::max_header." "the opening tag is longer than allowed";
+    LimitIssues = 45 "limit_issues" Error "Limits::max_issues; the rest was counted." "there were more issues than are reported";
+    LimitNative = 46 "limit_native" Error "Limits::max_native." "the native calls are longer than allowed";
+    UnclosedSpan = 47 "unclosed_span" Warning "The stream ended inside a protected region." "the protected region is not closed";
+}
+
+impl Kind {
+    /// Its pinned number.
+    #[must_use]
+    pub const fn code(self) -> u16 {
+        self as u16
+    }
+
+    /// The kind with that name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|kind| kind.name() == name)
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// A set of kinds.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+pub struct KindSet(u64);
+
+impl KindSet {
+    /// Adds one.
+    pub fn insert(&mut self, kind: Kind) {
+        self.0 |= 1 << (kind.code() as u64 % 64);
+    }
+
+    /// Whether it is in the set.
+    #[must_use]
+    pub fn contains(self, kind: Kind) -> bool {
+        self.0 & (1 << (kind.code() as u64 % 64)) != 0
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub const fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    /// Those in the set, in order of codes.
+    pub fn iter(self) -> impl Iterator<Item = Kind> {
+        Kind::ALL.iter().copied().filter(move |kind| self.contains(*kind))
+    }
+}
+
+impl fmt::Debug for KindSet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.iter()).finish()
+    }
+}
+
+/// One thing that is wrong with what the model wrote.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Issue<'a> {
+    /// What.
+    pub kind: Kind,
+    /// How bad.
+    pub severity: Severity,
+    /// Which bytes.
+    pub span: Span,
+    /// The dialect that speaks, if one does.
+    pub dialect: Option<&'a Dialect>,
+    /// The call concerned.
+    pub call: Option<u32>,
+    /// The tool concerned, or empty.
+    pub tool: &'a str,
+    /// The parameter, entity or tag concerned, or empty.
+    pub subject: &'a str,
+    /// A name that was probably meant, or empty.
+    pub suggestion: &'a str,
+}
+
+impl Issue<'_> {
+    /// What to tell the model so that it can do better. The wording is the dialect's own where its file has one for this
+    /// kind; see `docs/DIALECTS.md`, table `observe`.
+    #[must_use]
+    pub fn observation(&self) -> String {
+        let own = self.dialect.and_then(|dialect| dialect.observation(self.kind));
+        let text = own.unwrap_or("Error ({kind}): {message}. Nothing was executed for it; write the call again.");
+        let message = self.message();
+        let pairs = [
+            ("{kind}", self.kind.name()),
+            ("{message}", message.as_str()),
+            ("{tool}", self.tool),
+            ("{name}", self.subject),
+            ("{suggestion}", self.suggestion),
+        ];
+        expand(text, &pairs)
+    }
+
+    /// What is wrong, without the place: `the tool has no such parameter: playerId (did you mean player_id?)`.
+    #[must_use]
+    pub fn message(&self) -> String {
+        let mut text = self.kind.sentence().to_owned();
+        if !self.subject.is_empty() {
+            text.push_str(": ");
+            text.push_str(self.subject);
+        }
+        if !self.suggestion.is_empty() {
+            text.push_str(" (did you mean ");
+            text.push_str(self.suggestion);
+            text.push_str("?)");
+        }
+        text
+    }
+}
+
+/// Replaces `{name}` by its value and drops a bracketed part `[...]` whose first placeholder is empty.
+fn expand(template: &str, pairs: &[(&str, &str)]) -> String {
+    let fill = |part: &str| {
+        let mut out = String::with_capacity(part.len());
+        let mut rest = part;
+        'next: while !rest.is_empty() {
+            for (key, value) in pairs {
+                if let Some(tail) = rest.strip_prefix(key) {
+                    out.push_str(value);
+                    rest = tail;
+                    continue 'next;
+                }
+            }
+            let mut chars = rest.chars();
+            out.extend(chars.next());
+            rest = chars.as_str();
+        }
+        out
+    };
+    let mut out = String::new();
+    let mut rest = template;
+    while let Some(open) = rest.find("[[") {
+        let Some(len) = rest[open..].find("]]") else { break };
+        out.push_str(&fill(&rest[..open]));
+        let part = &rest[open + 2..open + len];
+        let empty = pairs.iter().any(|(key, value)| value.is_empty() && part.contains(key));
+        if !empty {
+            out.push_str(&fill(part));
+        }
+        rest = &rest[open + len + 2..];
+    }
+    out.push_str(&fill(rest));
+    out
+}
+
+impl fmt::Display for Issue<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.message())?;
+        if !self.tool.is_empty() {
+            write!(f, ", tool {}", self.tool)?;
+        }
+        if let Some(dialect) = self.dialect {
+            write!(f, ", dialect {}", dialect.id())?;
+        }
+        write!(f, ", bytes {}..{}", self.span.start, self.span.end)
+    }
+}
+
+/// Why a dialect or a set of dialects cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum BuildError {
+    /// The text is not TOML, or a key is unknown, missing or of the wrong type.
+    #[error("{origin}: {message}")]
+    Toml {
+        /// The file or built-in id.
+        origin: String,
+        /// What and where, with line and column.
+        message: String,
+    },
+    /// A key has a value that cannot work.
+    #[error("dialect {dialect}: key `{key}`: {why}")]
+    Key {
+        /// Its dialect.
+        dialect: String,
+        /// The key with its path.
+        key: String,
+        /// Why.
+        why: String,
+    },
+    /// Dialects that cannot be active together.
+    #[error("dialects {first} and {second}: {why}")]
+    Clash {
+        /// One of them.
+        first: String,
+        /// The other.
+        second: String,
+        /// Why.
+        why: String,
+    },
+    /// There is no built-in dialect of that id.
+    #[error("there is no dialect {id}{}", suggestion.as_ref().map(|s| format!(" (did you mean {s}?)")).unwrap_or_default())]
+    Unknown {
+        /// What was asked for.
+        id: String,
+        /// What was probably meant.
+        suggestion: Option<String>,
+    },
+    /// A set needs at least one dialect.
+    #[error("a set needs at least one dialect")]
+    Empty,
+}
+
+/// Why a snapshot cannot be restored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum SnapshotError {
+    /// It was made by another version of the format.
+    #[error("the snapshot has format version {found}, this library reads {expected}")]
+    Version {
+        /// The version it has.
+        found: u16,
+        /// The version read here.
+        expected: u16,
+    },
+    /// It was made with another set of dialects or other options.
+    #[error("the snapshot was made with other dialects or options")]
+    OtherSet,
+    /// It is cut or changed.
+    #[error("the snapshot is damaged")]
+    Damaged,
+}

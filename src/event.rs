@@ -1,0 +1,212 @@
+//! What comes out of a parser.
+//!
+//! Every event carries the absolute range of stream bytes that it speaks of. Five kinds are *leaves*: [`Event::Text`],
+//! [`Event::Reasoning`], [`Event::Protected`], [`Event::Raw`] and a whole block ([`Event::BlockOpen`] to its
+//! [`Event::BlockClose`], or a [`Event::BlockAbandoned`] that drops it). The spans of the leaves partition the input:
+//! laid side by side they are the input, byte for byte. All other events describe what is inside a block.
+//!
+//! Data is borrowed from the chunk that was fed, from the parser, or from the static marker table, and lives until the
+//! next call on that parser. Neighbouring events of one kind may be cut anywhere; joined they are the same for every way
+//! to cut the input.
+
+use crate::error::{Issue, KindSet};
+
+/// A half-open range of stream bytes. Offsets count from the first byte that was fed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
+pub struct Span {
+    /// Offset of the first byte.
+    pub start: u64,
+    /// Offset behind the last byte.
+    pub end: u64,
+}
+
+impl Span {
+    /// The range `start..end`.
+    #[must_use]
+    pub const fn new(start: u64, end: u64) -> Self {
+        Self { start, end }
+    }
+
+    /// Its length in bytes.
+    #[must_use]
+    pub const fn len(self) -> u64 {
+        self.end.saturating_sub(self.start)
+    }
+
+    /// Whether it holds no byte.
+    #[must_use]
+    pub const fn is_empty(self) -> bool {
+        self.end <= self.start
+    }
+}
+
+/// Where a call came from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Origin {
+    /// Written in the text.
+    Text,
+    /// Given by the host beside the text (`tool_calls` of an API response).
+    Native,
+}
+
+/// What became of the bytes of a block that turned out to be none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Abandoned {
+    /// They follow as one [`Event::Text`] that is flagged `recovered` and has the same span.
+    Text,
+    /// They are not text; `raw` of the event holds them when they were retained.
+    Drop,
+}
+
+/// How a call ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CallState {
+    /// Well formed and closed.
+    Complete,
+    /// Put together by a documented rule from something that was not quite well formed; the kinds say how. A host
+    /// should not execute such a call without asking.
+    Recovered(KindSet),
+}
+
+/// Where the arguments of a call were delivered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Arguments {
+    /// The concatenation of the call's [`Event::ArgDelta`] is the JSON text of its arguments.
+    Deltas,
+    /// Only in the provisional parameter events: the dialect knows arguments when the block ends, and the parser was
+    /// told to retain nothing ([`Retain::None`](crate::Retain::None)).
+    Params,
+}
+
+/// One thing that a parser has to say. See the [module documentation](self) for spans and lifetimes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Event<'a> {
+    /// Plain text of the reply.
+    Text {
+        /// The bytes. In [`TextMode::Chars`](crate::TextMode::Chars) always whole UTF-8 characters.
+        data: &'a [u8],
+        /// Where they stand.
+        span: Span,
+        /// They were taken for a block first; see [`Event::BlockAbandoned`].
+        recovered: bool,
+    },
+    /// Reasoning of the model.
+    Reasoning {
+        /// The bytes; whole characters as for text.
+        data: &'a [u8],
+        /// Where they stand.
+        span: Span,
+        /// The bytes are the marker (`<think>`), not the reasoning itself.
+        framing: bool,
+    },
+    /// Part of a region that a dialect protects: no calls are looked for inside.
+    Protected {
+        /// The kind of region, as its dialect names it.
+        kind: &'a str,
+        /// The bytes, markers included.
+        data: &'a [u8],
+        /// Where they stand.
+        span: Span,
+    },
+    /// Bytes of a block that broke a limit; they go on until the block's own closer.
+    Raw {
+        /// The bytes.
+        data: &'a [u8],
+        /// Where they stand.
+        span: Span,
+    },
+    /// A block begins.
+    BlockOpen {
+        /// The id of its dialect.
+        dialect: &'a str,
+        /// The opening marker with its header.
+        span: Span,
+    },
+    /// A call begins; its name is final.
+    CallOpen {
+        /// Number of the call in this stream, from 0.
+        call: u32,
+        /// Name of the tool.
+        name: &'a str,
+        /// What the format says of the call beside name and arguments (for example an `id` or `type` attribute).
+        meta: &'a [(String, String)],
+        /// The id of its dialect; empty for a native call.
+        dialect: &'a str,
+        /// Text or native.
+        origin: Origin,
+        /// What named it.
+        span: Span,
+    },
+    /// The next piece of a call's arguments: final JSON text.
+    ArgDelta {
+        /// Number of the call.
+        call: u32,
+        /// The piece.
+        json: &'a str,
+        /// The source bytes that it came from.
+        span: Span,
+    },
+    /// A parameter begins. Provisional: what counts are the arguments of the call.
+    ParamOpen {
+        /// Its name as written.
+        name: &'a str,
+        /// Nesting depth; 0 is a parameter of the call.
+        depth: u32,
+        /// Where it is named.
+        span: Span,
+    },
+    /// Raw bytes of the open parameter's value, at once.
+    ParamDelta {
+        /// The bytes as written.
+        data: &'a [u8],
+        /// Where they stand.
+        span: Span,
+    },
+    /// The open parameter ends.
+    ParamClose {
+        /// The range of its value.
+        span: Span,
+    },
+    /// A call ends. It is final unless its block is abandoned.
+    CallClose {
+        /// Number of the call.
+        call: u32,
+        /// Complete, or recovered and why.
+        state: CallState,
+        /// Where its arguments were delivered.
+        arguments: Arguments,
+        /// The bytes of the call.
+        span: Span,
+    },
+    /// The block ends.
+    BlockClose {
+        /// The whole block, markers included.
+        span: Span,
+        /// Its bytes if they were retained, else empty.
+        raw: &'a [u8],
+    },
+    /// The block was none after all. All calls since its [`Event::BlockOpen`] are void.
+    BlockAbandoned {
+        /// The whole block as far as it went.
+        span: Span,
+        /// What becomes of its bytes.
+        becomes: Abandoned,
+        /// Its bytes if they were retained, else empty.
+        raw: &'a [u8],
+    },
+    /// Something is wrong with what the model wrote. Parsing goes on.
+    Issue(Issue<'a>),
+}
+
+/// Takes events. Implemented for closures `FnMut(Event<'_>)`.
+pub trait Sink {
+    /// Takes one event; what it borrows lives until this returns.
+    fn event(&mut self, event: Event<'_>);
+}
+
+impl<F: FnMut(Event<'_>)> Sink for F {
+    fn event(&mut self, event: Event<'_>) {
+        self(event);
+    }
+}

@@ -1,0 +1,57 @@
+//! A streaming parser for the tool calls that language models write into their text.
+//!
+//! Feed the bytes of a model's output as they come, in any chunks. Out come plain text, reasoning and tool calls, whatever
+//! dialect the model writes. The same bytes give the same events however they are cut; no byte is lost; text comes out as
+//! soon as it cannot be the beginning of a marker; the cost is linear and memory is bounded.
+//!
+//! ```
+//! use toolglot::{DialectSet, Finish, Options, Parser, Collect};
+//!
+//! let set = DialectSet::defaults();                       // compiled once, shared by all streams
+//! let mut parser = Parser::new(&set, Options::default()); // one stream
+//! let mut turn = Collect::new();
+//! for chunk in ["Looking. <tool_c", "all name=\"weather\"><param name=\"city\">Le", "ith</param></tool_call>"] {
+//!     parser.feed(chunk.as_bytes(), &mut turn);
+//! }
+//! parser.finish(Finish::Stop, &mut turn);
+//!
+//! let turn = turn.turn();
+//! assert_eq!(turn.text, "Looking. ");
+//! assert_eq!(turn.calls[0].name, "weather");
+//! assert_eq!(turn.calls[0].arguments, r#"{"city":"Leith"}"#);
+//! ```
+//!
+//! [`Event`] lists what comes out and says what every event promises; [`DialectSet`] says what is looked for;
+//! [`Options`] how. `docs/ARCHITECTURE.md` shows how the parts fit, `docs/DIALECTS.md` how to add a dialect.
+
+#![deny(unsafe_code, missing_docs)]
+
+mod body;
+mod call;
+mod dialect;
+mod engine;
+mod error;
+mod event;
+mod hints;
+mod limits;
+mod scan;
+mod sink;
+
+pub use call::{Call, Report, Turn};
+pub use dialect::{Dialect, DialectSet, Lint, SetBuilder, builtin_files};
+pub use engine::{Finish, NativeCall, Parser};
+pub use error::{BuildError, Issue, Kind, KindSet, Severity, SnapshotError};
+pub use event::{Abandoned, Arguments, CallState, Event, Origin, Sink, Span};
+pub use hints::{Tools, ToolsError};
+pub use limits::{Fence, Limits, Options, Prefer, ReasoningMode, Retain, Start, TextMode, Unclosed};
+pub use sink::Collect;
+
+/// Parses a whole output at once.
+#[must_use]
+pub fn parse(set: &DialectSet, options: Options, input: &[u8], finish: Finish) -> Turn {
+    let mut parser = Parser::new(set, options);
+    let mut turn = Collect::new();
+    parser.feed(input, &mut turn);
+    parser.finish(finish, &mut turn);
+    turn.turn()
+}

@@ -1,0 +1,159 @@
+//! Limits and options of one stream.
+//!
+//! Each limit fires at one stream offset for every way to cut the input, is reported as an issue of its own kind, and
+//! loses nothing: the block is abandoned, its bytes go on as [`Event::Raw`](crate::Event::Raw) up to its own closer, and
+//! the stream goes on after it.
+
+use std::sync::Arc;
+
+use crate::hints::Tools;
+
+/// Upper bounds of what one stream may hold or deliver. All of them count bytes or items of the model's output.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Limits {
+    /// Bytes of one parameter value (`limit_value`). Default 8 MiB.
+    pub max_value: u64,
+    /// Bytes of one block, which is also what is retained of it (`limit_block`). Default 16 MiB.
+    pub max_block: u64,
+    /// Calls in one stream (`limit_calls`). Default 4,096.
+    pub max_calls: u32,
+    /// Calls that one numbered chain may hold (`limit_chain`); shared parameters are repeated in each. Default 64.
+    pub max_chain: u32,
+    /// Nesting depth of elements in a block (`limit_depth`). Default 128.
+    pub max_depth: u32,
+    /// Parameters of one block, all levels together (`limit_params`). Default 16,384.
+    pub max_params: u32,
+    /// Bytes of a tool name, parameter name or tag name (`limit_name`). Default 1,024.
+    pub max_name: u32,
+    /// Bytes of an opening tag with its attributes (`limit_header`). Default 4,096.
+    pub max_header: u32,
+    /// Bytes that a lookahead may withhold. Where it ends undecided, the documented default of that decision holds.
+    /// A dialect may ask for less. Default 1,024.
+    pub max_lookahead: u32,
+    /// Issues that are reported one by one; after that they are counted (`limit_issues`). Default 10,000.
+    pub max_issues: u32,
+    /// Bytes of native calls that may wait for the end of the text (`limit_native`). Default 1 MiB.
+    pub max_native: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            max_value: 8 << 20,
+            max_block: 16 << 20,
+            max_calls: 4096,
+            max_chain: 64,
+            max_depth: 128,
+            max_params: 16_384,
+            max_name: 1024,
+            max_header: 4096,
+            max_lookahead: 1024,
+            max_issues: 10_000,
+            max_native: 1 << 20,
+        }
+    }
+}
+
+/// How text comes out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum TextMode {
+    /// The bytes as they came; an event may end inside a character.
+    #[default]
+    Bytes,
+    /// Whole UTF-8 characters; what is not UTF-8 becomes U+FFFD, one for each ill-formed part as `String::from_utf8_lossy`
+    /// does it. At most 3 bytes wait for the rest of their character.
+    Chars,
+}
+
+/// What is kept of an open block.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Retain {
+    /// Its bytes, up to [`Limits::max_block`]: an abandoned block can be given back as text.
+    #[default]
+    Block,
+    /// Nothing: memory does not grow with the length of an argument. An abandoned block is dropped (its span says where
+    /// it stood), and dialects whose arguments are final only at the end of the call deliver parameter events alone.
+    None,
+}
+
+/// Which calls count when the host gives native ones beside the text.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Prefer {
+    /// Calls in the text; native ones only if the text had none.
+    #[default]
+    Text,
+    /// Native calls; from the first one on, markers in the text are text.
+    Native,
+    /// Both, without native calls that repeat one of the text (same name, equal arguments).
+    Both,
+}
+
+/// What to do with reasoning.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ReasoningMode {
+    /// Reasoning is an event kind of its own.
+    #[default]
+    Split,
+    /// Reasoning markers mean nothing; their bytes are text.
+    Off,
+}
+
+/// Whether code fences and inline code hide markers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Fence {
+    /// Markers in code are text.
+    Skip,
+    /// Markers count everywhere.
+    Allow,
+}
+
+/// What becomes of a block that the stream ends in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Unclosed {
+    /// Its bytes are no text; the issue's span says where they stood.
+    Drop,
+    /// Its bytes are text.
+    Text,
+}
+
+/// Where a stream starts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Start {
+    /// In plain text.
+    #[default]
+    Text,
+    /// Inside reasoning that the prompt opened.
+    Reasoning,
+}
+
+/// How one stream is to be parsed. Cheap to clone.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct Options {
+    /// How text comes out.
+    pub text: TextMode,
+    /// What is kept of an open block.
+    pub retain: Retain,
+    /// Which calls count when native ones are given.
+    pub prefer: Prefer,
+    /// What to do with reasoning.
+    pub reasoning: ReasoningMode,
+    /// Look for calls inside reasoning too. Off by default.
+    pub calls_in_reasoning: bool,
+    /// Overrides the fence policy of every dialect.
+    pub fence: Option<Fence>,
+    /// Overrides what becomes of an unclosed block in every dialect.
+    pub unclosed: Option<Unclosed>,
+    /// Call markers count only where the host vouches for them with
+    /// [`Parser::feed_special`](crate::Parser::feed_special), whatever the dialect says.
+    pub trusted_only: bool,
+    /// Where the stream starts.
+    pub start: Start,
+    /// Upper bounds.
+    pub limits: Limits,
+    /// The tools on offer: names, and types of their parameters.
+    pub tools: Option<Arc<Tools>>,
+}

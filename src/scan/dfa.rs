@@ -1,0 +1,224 @@
+//! The automaton: subset construction over linear patterns.
+//!
+//! A node stands for the set of (pattern, bytes matched) that are under way after the last byte. Patterns are short and
+//! few, so all nodes are built ahead; letters may match in either case without a second copy of the pattern.
+
+use std::collections::HashMap;
+
+use crate::dialect::spec::Case;
+
+/// One node of a [`Dfa`].
+pub(crate) type Node = u16;
+
+/// The node in which no pattern is under way.
+pub(crate) const ROOT: Node = 0;
+
+/// Bytes to look for.
+#[derive(Clone, Debug)]
+pub(crate) struct Pattern {
+    pub bytes: Vec<u8>,
+    pub case: Case,
+    /// Whether a beginning of it must be held back until it is decided.
+    pub hold: bool,
+}
+
+impl Pattern {
+    pub fn new(bytes: impl AsRef<[u8]>, case: Case) -> Self {
+        Self { bytes: bytes.as_ref().to_vec(), case, hold: true }
+    }
+
+    fn accepts(&self, at: usize, byte: u8) -> bool {
+        match self.case {
+            Case::Exact => self.bytes[at] == byte,
+            Case::Ignore => self.bytes[at].eq_ignore_ascii_case(&byte),
+        }
+    }
+
+    /// Whether its bytes can be told from the pattern alone.
+    fn exact(&self) -> bool {
+        self.case == Case::Exact || !self.bytes.iter().any(u8::is_ascii_alphabetic)
+    }
+}
+
+/// An automaton over patterns. Immutable.
+#[derive(Clone, Debug)]
+pub(crate) struct Dfa {
+    patterns: Vec<Pattern>,
+    /// Byte to column; column 0 holds all bytes that occur in no pattern.
+    column: Box<[u8; 256]>,
+    /// Row length as a shift.
+    shift: u32,
+    next: Vec<Node>,
+    /// Per node: patterns that end here, longest first.
+    hits: Vec<Vec<u16>>,
+    is_hit: Vec<bool>,
+    /// Per node: the pattern and length of what must be held back.
+    held: Vec<(u16, u16)>,
+    exact: bool,
+    max_len: usize,
+}
+
+impl Dfa {
+    /// Builds it, or says that the patterns are too many. Empty patterns must have been refused before.
+    pub fn new(patterns: Vec<Pattern>) -> Result<Self, String> {
+        let mut column = Box::new([0_u8; 256]);
+        let mut columns: Vec<u8> = vec![];
+        for byte in 0..=255_u8 {
+            let used = patterns.iter().any(|p| (0..p.bytes.len()).any(|at| p.accepts(at, byte)));
+            if used {
+                columns.push(byte);
+                column[usize::from(byte)] =
+                    u8::try_from(columns.len()).map_err(|_| "the markers use too many different bytes".to_owned())?;
+            }
+        }
+        let shift = (columns.len() + 1).next_power_of_two().trailing_zeros();
+        let mut nodes: HashMap<Vec<(u16, u16)>, Node> = HashMap::new();
+        let mut order: Vec<Vec<(u16, u16)>> = vec![vec![]];
+        nodes.insert(vec![], ROOT);
+        let mut next: Vec<Node> = vec![];
+        let mut at = 0;
+        while at < order.len() {
+            let row = next.len();
+            next.resize(row + (1 << shift), ROOT);
+            let here = order[at].clone();
+            for (index, byte) in columns.iter().enumerate() {
+                let mut there: Vec<(u16, u16)> = vec![];
+                let begins = (0..patterns.len()).map(|p| (p as u16, 0_u16));
+                for (p, len) in here.iter().copied().chain(begins) {
+                    let pattern = &patterns[usize::from(p)];
+                    if usize::from(len) < pattern.bytes.len() && pattern.accepts(usize::from(len), *byte) {
+                        there.push((p, len + 1));
+                    }
+                }
+                there.sort_unstable();
+                there.dedup();
+                let fresh = order.len();
+                let node = match nodes.get(&there) {
+                    Some(node) => *node,
+                    None => {
+                        let node = Node::try_from(fresh).map_err(|_| "the markers are too many or too long".to_owned())?;
+                        nodes.insert(there.clone(), node);
+                        order.push(there);
+                        node
+                    }
+                };
+                next[row + index + 1] = node;
+            }
+            at += 1;
+        }
+        let mut hits = vec![];
+        let mut held = vec![];
+        for node in &order {
+            let len = |p: u16| patterns[usize::from(p)].bytes.len();
+            let mut ends: Vec<u16> = node.iter().filter(|(p, n)| usize::from(*n) == len(*p)).map(|(p, _)| *p).collect();
+            ends.sort_by_key(|p| std::cmp::Reverse(len(*p)));
+            hits.push(ends);
+            let live = node.iter().filter(|(p, n)| usize::from(*n) < len(*p) && patterns[usize::from(*p)].hold);
+            held.push(live.max_by_key(|(_, n)| *n).copied().unwrap_or((0, 0)));
+        }
+        Ok(Self {
+            exact: patterns.iter().all(Pattern::exact),
+            max_len: patterns.iter().map(|p| p.bytes.len()).max().unwrap_or(0),
+            is_hit: hits.iter().map(|ends: &Vec<u16>| !ends.is_empty()).collect(),
+            patterns,
+            column,
+            shift,
+            next,
+            hits,
+            held,
+        })
+    }
+
+    /// The node after one more byte.
+    #[inline]
+    pub fn next(&self, node: Node, byte: u8) -> Node {
+        let row = usize::from(node) << self.shift;
+        self.next[row + usize::from(self.column[usize::from(byte)])]
+    }
+
+    /// Whether a pattern ends here.
+    #[inline]
+    pub fn is_hit(&self, node: Node) -> bool {
+        self.is_hit[usize::from(node)]
+    }
+
+    /// The patterns that end here, longest first.
+    pub fn hits(&self, node: Node) -> &[u16] {
+        &self.hits[usize::from(node)]
+    }
+
+    /// How many bytes must be held back: the longest suffix of the stream that begins a holding pattern.
+    #[inline]
+    pub fn hold(&self, node: Node) -> usize {
+        usize::from(self.held[usize::from(node)].1)
+    }
+
+    /// The bytes that are held back. They are right only if the automaton is [exact](Self::exact).
+    pub fn held(&self, node: Node) -> &[u8] {
+        let (pattern, len) = self.held[usize::from(node)];
+        self.patterns.get(usize::from(pattern)).map_or(&[], |p| &p.bytes[..usize::from(len)])
+    }
+
+    /// Whether the node tells the held bytes, so that nobody needs to keep them.
+    pub fn exact(&self) -> bool {
+        self.exact
+    }
+
+    /// Length of a pattern.
+    pub fn len_of(&self, pattern: u16) -> usize {
+        self.patterns[usize::from(pattern)].bytes.len()
+    }
+
+    /// Length of the longest pattern.
+    pub fn max_len(&self) -> usize {
+        self.max_len
+    }
+
+    /// Whether the node exists.
+    pub fn knows(&self, node: Node) -> bool {
+        usize::from(node) < self.hits.len()
+    }
+
+    pub fn patterns(&self) -> &[Pattern] {
+        &self.patterns
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The longest suffix of `text` that is a proper beginning of a pattern.
+    fn hold_by_force(patterns: &[&str], text: &[u8]) -> usize {
+        (0..=text.len()).map(|from| &text[from..]).find(|tail| {
+            patterns.iter().any(|p| tail.len() < p.len() && p.as_bytes().starts_with(tail))
+        }).map_or(0, <[u8]>::len)
+    }
+
+    #[test]
+    fn hold_is_the_longest_live_beginning() {
+        let patterns = ["<<[a", "<[b", "aba", "<<<x"];
+        let dfa = Dfa::new(patterns.iter().map(|p| Pattern::new(p, Case::Exact)).collect()).expect("few patterns");
+        let alphabet = b"<[abx";
+        for length in 0..7_u32 {
+            for mut number in 0..alphabet.len().pow(length) {
+                let mut text = vec![];
+                for _ in 0..length {
+                    text.push(alphabet[number % alphabet.len()]);
+                    number /= alphabet.len();
+                }
+                let node = text.iter().fold(ROOT, |node, byte| dfa.next(node, *byte));
+                assert_eq!(dfa.hold(node), hold_by_force(&patterns, &text), "{}", String::from_utf8_lossy(&text));
+                assert!(text.ends_with(dfa.held(node)));
+            }
+        }
+    }
+
+    #[test]
+    fn letters_match_in_either_case_where_asked() {
+        let dfa = Dfa::new(vec![Pattern::new("<A", Case::Ignore), Pattern::new("<b", Case::Exact)]).expect("few patterns");
+        let ends = |text: &str| dfa.is_hit(text.bytes().fold(ROOT, |node, byte| dfa.next(node, byte)));
+        assert!(ends("<a") && ends("<A") && ends("<b") && !ends("<B"));
+        assert!(!dfa.exact());
+    }
+}

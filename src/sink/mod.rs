@@ -1,0 +1,5 @@
+//! What can be made of events.
+
+mod collect;
+
+pub use collect::Collect;

@@ -1,0 +1,93 @@
+//! From written parameters to the arguments of a call: spelling, duplicates, lists, types, complaints.
+
+use serde_json::{Map, Value};
+
+use super::schema::{self, Typed};
+use super::Run;
+
+/// A parameter as written, its value decoded.
+#[derive(Clone)]
+pub(super) struct Field {
+    pub key: String,
+    pub text: String,
+    /// The format itself says that the text is JSON.
+    pub json: bool,
+}
+
+impl Field {
+    pub fn new(key: &str, text: &str) -> Self {
+        Self { key: key.to_owned(), text: text.to_owned(), json: false }
+    }
+}
+
+/// The arguments of a call, or nothing where a value is malformed. `fold` makes keys equal that are one parameter.
+pub(super) fn arguments(run: &mut Run<'_>, name: &str, fields: &[Field], fold: &dyn Fn(&str) -> String) -> Option<Value> {
+    let tool = known_tool(run, name);
+    let mut groups: Vec<(String, Vec<&Field>)> = vec![];
+    for field in fields {
+        let folded = fold(&field.key);
+        match groups.iter_mut().find(|(key, _)| *key == folded) {
+            Some((_, group)) => group.push(field),
+            None => groups.push((folded, vec![field])),
+        }
+    }
+    let mut out = Map::new();
+    for (folded, group) in groups {
+        let last = group[group.len() - 1];
+        let known = tool.and_then(|tool| schema::params(tool).into_iter().find(|(key, _)| fold(key) == folded));
+        if tool.is_some() && known.is_none() {
+            run.warn("unknown_param");
+        }
+        // Chosen: without a schema the last spelling counts, as the last value does.
+        let key = known.map_or(last.key.as_str(), |(key, _)| key);
+        let schema = known.map(|(_, schema)| schema);
+        if group.len() > 1 && schema::is_list(schema) {
+            let items = schema.and_then(schema::items);
+            let list: Option<Vec<Value>> = group.iter().map(|field| settle(run, schema::typed(&field.text, items))).collect();
+            out.insert(key.to_owned(), Value::Array(list?));
+            continue;
+        }
+        if group.len() > 1 {
+            run.warn("duplicate_param");
+        }
+        let typed = if last.json {
+            serde_json::from_str(&last.text).map_or(Typed::Malformed, Typed::Fits)
+        } else {
+            schema::typed(&last.text, schema)
+        };
+        out.insert(key.to_owned(), settle(run, typed)?);
+    }
+    complain_of_missing(run, tool, &out);
+    Some(Value::Object(out))
+}
+
+/// The tool on offer; one that is not on offer is reported.
+pub(super) fn known_tool<'a>(run: &mut Run<'a>, name: &str) -> Option<&'a Value> {
+    let tool = schema::tool(run.tools, name);
+    if run.tools.is_some() && tool.is_none() {
+        run.warn("unknown_tool");
+    }
+    tool
+}
+
+/// Reports what a tool demands and `out` lacks.
+pub(super) fn complain_of_missing(run: &mut Run<'_>, tool: Option<&Value>, out: &Map<String, Value>) {
+    if tool.is_some_and(|tool| schema::required(tool).iter().any(|key| !out.contains_key(*key))) {
+        run.warn("missing_required");
+    }
+}
+
+/// The value, with its complaint; nothing where it is malformed.
+pub(super) fn settle(run: &mut Run<'_>, typed: Typed) -> Option<Value> {
+    match typed {
+        Typed::Fits(value) => Some(value),
+        Typed::Mismatch(value) => {
+            run.warn("type_mismatch");
+            Some(value)
+        }
+        Typed::Malformed => {
+            run.error("malformed_value");
+            None
+        }
+    }
+}

@@ -1,0 +1,495 @@
+//! `key:「始」value「末」` between two block markers: tam, tam2 and vcp.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use super::fields::{Field, arguments};
+use super::{Block, Family, Run, char_at, name_of, schema, stands, stands_ignore_case};
+
+const COLONS: [char; 2] = [':', '：'];
+const SEPARATORS: [char; 2] = [',', '，'];
+
+#[derive(Clone, Copy, PartialEq)]
+enum Kind {
+    Tam,
+    Tam2,
+    Vcp,
+}
+
+struct Quote {
+    open: Vec<&'static str>,
+    close: Vec<&'static str>,
+    /// Closers of the other quote, which count at the end of a line.
+    loose: Vec<&'static str>,
+    ignore_case: bool,
+    /// An ESCAPE quote: only its own closer ends it.
+    escape: bool,
+}
+
+/// One of the three dialects.
+pub(super) struct KeyQuote {
+    kind: Kind,
+    open: Vec<&'static str>,
+    close: Vec<&'static str>,
+    ignore_case: bool,
+    /// How many more `>` belong to a marker.
+    extra: usize,
+    quotes: Vec<Quote>,
+}
+
+pub(super) fn tam() -> KeyQuote {
+    KeyQuote {
+        kind: Kind::Tam,
+        open: vec!["<|[REQUEST_TOOL]|>"],
+        close: vec!["<|[END_TOOL]|>"],
+        ignore_case: false,
+        extra: 0,
+        quotes: vec![plain(vec!["「始」"], vec!["「末」"], vec![])],
+    }
+}
+
+pub(super) fn tam2() -> KeyQuote {
+    KeyQuote {
+        kind: Kind::Tam2,
+        ignore_case: true,
+        quotes: vec![
+            plain(vec!["»»»"], vec!["«««"], vec!["<<<"]),
+            plain(vec![">>>"], vec!["<<<"], vec!["«««"]),
+        ],
+        ..tam()
+    }
+}
+
+pub(super) fn vcp(fuzzy: bool) -> KeyQuote {
+    let escape = Quote {
+        open: vec!["「始ESCAPE」", "「始ESCAPE}", "{始ESCAPE」", "{始ESCAPE}"],
+        close: vec!["「末ESCAPE」", "「末ESCAPE}", "{末ESCAPE」", "{末ESCAPE}"],
+        loose: vec![],
+        ignore_case: true,
+        escape: true,
+    };
+    if fuzzy {
+        return KeyQuote {
+            kind: Kind::Vcp,
+            open: vec!["<<[TOOL_REQUEST]>>", "<<<[TOOL_REQUEST]>>", "<<<<[TOOL_REQUEST]>>"],
+            close: vec!["<<[END_TOOL_REQUEST]>>", "<<<[END_TOOL_REQUEST]>>", "<<<<[END_TOOL_REQUEST]>>"],
+            ignore_case: true,
+            extra: 2,
+            quotes: vec![
+                plain(vec!["「始」", "{始}", "{始」", "「始}"], vec!["「末」", "{末}", "{末」", "「末}"], vec![]),
+                escape,
+            ],
+        };
+    }
+    KeyQuote {
+        kind: Kind::Vcp,
+        open: vec!["<<<[TOOL_REQUEST]>>>"],
+        close: vec!["<<<[END_TOOL_REQUEST]>>>"],
+        ignore_case: false,
+        extra: 0,
+        quotes: vec![plain(vec!["「始」"], vec!["「末」"], vec![]), escape],
+    }
+}
+
+fn plain(open: Vec<&'static str>, close: Vec<&'static str>, loose: Vec<&'static str>) -> Quote {
+    Quote { open, close, loose, ignore_case: false, escape: false }
+}
+
+/// How a value ended.
+enum End {
+    /// By a closer of its own, `next` behind it.
+    Closed { text: usize, next: usize, mixed: bool },
+    /// By a line with a key; that line is next.
+    KeyLine { text: usize, next: usize },
+    /// By the block's closer; text goes on at `next`.
+    Block { text: usize, next: usize },
+    /// The stream ends inside.
+    Stream,
+}
+
+/// A field of a block and the call of the chain that it belongs to.
+struct Entry {
+    key: String,
+    value: String,
+    index: Option<u32>,
+    /// From `common_x`: the weakest.
+    common: bool,
+}
+
+impl Family for KeyQuote {
+    fn opener(&self, input: &str, at: usize) -> Option<usize> {
+        self.marker(input, at, &self.open)
+    }
+
+    fn closer(&self, input: &str, at: usize) -> Option<usize> {
+        self.marker(input, at, &self.close)
+    }
+
+    fn block(&self, run: &mut Run<'_>, start: usize) -> Block {
+        let input = run.input;
+        let mut at = start + self.opener(input, start).expect("an opener stands here");
+        let mut fields: Vec<(String, String)> = vec![];
+        let mut junk = false;
+        // Chosen: the place right behind the opener is a line start for comments.
+        let mut line_start = true;
+        let end = loop {
+            if at >= input.len() {
+                return Block::unclosed(run);
+            }
+            if let Some(len) = self.closer(input, at) {
+                break at + len;
+            }
+            if self.opener(input, at).is_some() {
+                run.error("unclosed_block");
+                return Block { end: at, text: run.unclosed_is_text, calls: vec![] };
+            }
+            let c = char_at(input, at).expect("at is a character boundary");
+            if self.comment(input, at, line_start) {
+                while at < input.len() && !stands(input, at, "\n") && !self.any_marker(input, at) {
+                    at += char_at(input, at).map_or(1, char::len_utf8);
+                }
+                line_start = false;
+                continue;
+            }
+            if c.is_whitespace() {
+                line_start |= c == '\n';
+                at += c.len_utf8();
+                continue;
+            }
+            line_start = false;
+            if SEPARATORS.contains(&c) {
+                at += c.len_utf8();
+                continue;
+            }
+            let key_end = key_end(input, at);
+            if key_end == at {
+                junk = true;
+                at += c.len_utf8();
+                continue;
+            }
+            if key_end - at > run.setup.limits.name {
+                return Block::limit(run, self, "limit_name", at);
+            }
+            let Some((quote, from)) = self.value_open(input, key_end) else {
+                junk = true;
+                at = key_end;
+                continue;
+            };
+            if fields.len() == run.setup.limits.params {
+                return Block::limit(run, self, "limit_params", at);
+            }
+            let key = &input[at..key_end];
+            let (text, next, closed) = match self.value(run, quote, from) {
+                End::Closed { text, next, mixed } => {
+                    if mixed {
+                        run.warn("mixed_delimiters");
+                    }
+                    (text, next, None)
+                }
+                End::KeyLine { text, next } => {
+                    run.warn("unclosed_value");
+                    (text, next, None)
+                }
+                End::Block { text, next } => {
+                    run.warn("unclosed_value");
+                    (text, next, Some(next))
+                }
+                End::Stream => return Block::unclosed(run),
+            };
+            if text - from > run.setup.limits.value {
+                return Block::limit(run, self, "limit_value", from + run.setup.limits.value);
+            }
+            fields.push((key.to_owned(), self.finished(&input[from..text], quote)));
+            at = next;
+            if let Some(end) = closed {
+                break end;
+            }
+        };
+        if junk && !fields.is_empty() {
+            run.error("junk_in_block");
+        }
+        if fields.is_empty() {
+            run.error(if junk { "malformed_body" } else { "empty_block" });
+            return Block::hidden(end);
+        }
+        self.calls(run, end, fields)
+    }
+}
+
+impl KeyQuote {
+    fn marker(&self, input: &str, at: usize, markers: &[&str]) -> Option<usize> {
+        let fits = if self.ignore_case { stands_ignore_case } else { stands };
+        let len = markers.iter().find(|marker| fits(input, at, marker))?.len();
+        let more = input.as_bytes()[at + len..].iter().take(self.extra).take_while(|b| **b == b'>').count();
+        Some(len + more)
+    }
+
+    fn any_marker(&self, input: &str, at: usize) -> bool {
+        self.opener(input, at).is_some() || self.closer(input, at).is_some()
+    }
+
+    fn comment(&self, input: &str, at: usize, line_start: bool) -> bool {
+        match self.kind {
+            Kind::Vcp => stands(input, at, "//"),
+            Kind::Tam | Kind::Tam2 => line_start && stands(input, at, "#"),
+        }
+    }
+
+    /// Behind a key: blanks, colon, blanks of any kind, value opener. Gives the quote and where its value begins.
+    fn value_open(&self, input: &str, key_end: usize) -> Option<(&Quote, usize)> {
+        let colon = skip(input, key_end, |c| c.is_whitespace() && c != '\n');
+        let c = char_at(input, colon).filter(|c| COLONS.contains(c))?;
+        let at = skip(input, colon + c.len_utf8(), char::is_whitespace);
+        for quote in &self.quotes {
+            if let Some(open) = quote.open.iter().find(|open| quote.fits(input, at, open)) {
+                return Some((quote, at + open.len()));
+            }
+        }
+        None
+    }
+
+    /// Whether a line that starts at `at` starts with a key and a value's opener.
+    fn key_line(&self, input: &str, at: usize) -> bool {
+        let key = skip(input, at, |c| c.is_whitespace() && c != '\n');
+        let end = key_end(input, key);
+        end > key && self.value_open(input, end).is_some()
+    }
+
+    fn value(&self, run: &Run<'_>, quote: &Quote, from: usize) -> End {
+        let input = run.input;
+        for at in from..input.len() {
+            if let Some((len, mixed)) = quote.closer(input, at) {
+                return End::Closed { text: at, next: at + len, mixed };
+            }
+            if quote.escape {
+                continue;
+            }
+            if self.kind != Kind::Vcp && stands(input, at, "\n") && self.key_line(input, at + 1) {
+                return End::KeyLine { text: without_return(input, from, at), next: at };
+            }
+            if let Some(len) = self.closer(input, at) {
+                let ended = End::Block { text: without_newline(input, from, at), next: at + len };
+                match self.own_closer_first(run, quote, at + len) {
+                    Some((at, len, mixed)) => return End::Closed { text: at, next: at + len, mixed },
+                    None => return ended,
+                }
+            }
+        }
+        End::Stream
+    }
+
+    /// Behind a block's closer in an open value: the value's own closer, if it comes before anything that shows that the
+    /// value had ended.
+    fn own_closer_first(&self, run: &Run<'_>, quote: &Quote, from: usize) -> Option<(usize, usize, bool)> {
+        let input = run.input;
+        let limit = from + run.setup.limits.lookahead.min(1024);
+        let mut opener_seen = false;
+        for at in from..input.len().min(limit) {
+            if let Some((len, mixed)) = quote.closer(input, at) {
+                return (at + len <= limit).then_some((at, len, mixed));
+            }
+            if stands(input, at, "\n") && self.key_line(input, at + 1) {
+                return None;
+            }
+            opener_seen |= self.opener(input, at).is_some();
+            if opener_seen && input.is_char_boundary(at) {
+                let end = key_end(input, at);
+                if end > at && self.value_open(input, end).is_some() {
+                    return None;
+                }
+            }
+        }
+        None
+    }
+
+    fn finished(&self, raw: &str, quote: &Quote) -> String {
+        match self.kind {
+            Kind::Tam2 => raw.trim().to_owned(),
+            Kind::Vcp if quote.escape => raw
+                .replace("<<<[TOOL_REQUEST_ESCAPE]>>>", "<<<[TOOL_REQUEST]>>>")
+                .replace("<<<[END_TOOL_REQUEST_ESCAPE]>>>", "<<<[END_TOOL_REQUEST]>>>"),
+            Kind::Tam | Kind::Vcp => raw.to_owned(),
+        }
+    }
+
+    /// Makes keys equal that are one.
+    fn fold(&self, key: &str) -> String {
+        match self.kind {
+            Kind::Tam => key.to_lowercase().replace('_', ""),
+            Kind::Vcp => key.to_lowercase().replace(['_', '-'], ""),
+            Kind::Tam2 => normal(key),
+        }
+    }
+
+    /// The number of `commandN`.
+    fn command_index(&self, key: &str) -> Option<u32> {
+        let folded = self.fold(key);
+        let rest = folded.strip_prefix("command")?;
+        let digits = if self.kind == Kind::Tam2 { rest.strip_prefix('_').unwrap_or(rest) } else { rest };
+        let fine = (1..=9).contains(&digits.len()) && digits.bytes().all(|b| b.is_ascii_digit()) && !digits.starts_with('0');
+        if fine { digits.parse().ok() } else { None }
+    }
+
+    /// Splits off the longest suffix that is a declared number.
+    fn split(&self, key: &str, indices: &BTreeSet<u32>) -> Option<(String, u32)> {
+        let digits = key.len() - key.trim_end_matches(|c: char| c.is_ascii_digit()).len();
+        let (index, cut) = (key.len() - digits..key.len())
+            .find_map(|cut| indices.iter().find(|n| n.to_string() == key[cut..]).map(|n| (*n, cut)))?;
+        let mut stem = &key[..cut];
+        if self.kind == Kind::Tam2 {
+            stem = stem.strip_suffix('_').unwrap_or(stem);
+        }
+        if stem.is_empty() { None } else { Some((stem.to_owned(), index)) }
+    }
+
+    fn calls(&self, run: &mut Run<'_>, end: usize, fields: Vec<(String, String)>) -> Block {
+        let name_key = if self.kind == Kind::Vcp { "tool_name" } else { "command" };
+        let name_key = self.fold(name_key);
+        let indices: BTreeSet<u32> = fields.iter().filter_map(|(key, _)| self.command_index(key)).collect();
+        if indices.len() > run.setup.limits.chain {
+            run.error("limit_chain");
+            return Block::hidden(end);
+        }
+        let entries = self.entries(run.tools, &name_key, &indices, fields);
+        let mut turns: Vec<Option<u32>> = indices.into_iter().map(Some).collect();
+        let plain_command = entries.iter().any(|e| e.index.is_none() && self.fold(&e.key) == name_key);
+        if turns.is_empty() || (self.kind != Kind::Vcp && plain_command) {
+            turns.insert(0, None);
+        }
+        let mut calls = vec![];
+        for turn in turns {
+            let mine = self.of_turn(&entries, turn);
+            let (names, args): (Vec<&Entry>, Vec<&Entry>) = mine.into_iter().partition(|e| self.fold(&e.key) == name_key);
+            if names.len() > 1 {
+                run.warn("duplicate_param");
+            }
+            let name = match names.last().map(|e| name_of(&e.value)) {
+                Some(Ok(name)) => name,
+                Some(Err(kind)) => {
+                    run.error(kind);
+                    continue;
+                }
+                None => {
+                    run.error("missing_name");
+                    continue;
+                }
+            };
+            if name.len() > run.setup.limits.name {
+                run.error("limit_name");
+                return Block::hidden(end);
+            }
+            let args = self.without_control(&args);
+            if let Some(arguments) = arguments(run, &name, &args, &|key| self.fold(key)) {
+                calls.push((name, arguments));
+            }
+        }
+        Block::calls(end, calls)
+    }
+
+    /// The fields with their place in the chain.
+    fn entries(&self, tools: Option<&Value>, name_key: &str, indices: &BTreeSet<u32>, fields: Vec<(String, String)>) -> Vec<Entry> {
+        let name_of_call = |index: u32| {
+            let wanted = |key: &str| match self.kind {
+                Kind::Vcp => self.fold(key) == name_key,
+                Kind::Tam | Kind::Tam2 => self.command_index(key) == Some(index),
+            };
+            fields.iter().rev().find(|(key, _)| wanted(key)).map(|(_, value)| value.trim().to_owned())
+        };
+        let entry = |(key, value): &(String, String)| {
+            let key = if self.kind == Kind::Tam2 { normal(key) } else { key.clone() };
+            let mut out = Entry { key: key.clone(), value: value.clone(), index: None, common: false };
+            if let Some((stem, index)) = self.split(&key, indices) {
+                let tool = name_of_call(index).and_then(|name| schema::tool(tools, &name));
+                let has = |wanted: &str| {
+                    let wanted = self.fold(wanted);
+                    tool.is_some_and(|tool| schema::params(tool).iter().any(|(key, _)| self.fold(key) == wanted))
+                };
+                if self.command_index(&key).is_some() || has(&stem) || !has(&key) {
+                    out.key = stem;
+                    out.index = Some(index);
+                }
+            }
+            if self.kind == Kind::Tam2 {
+                if let Some(rest) = out.key.strip_prefix("common_") {
+                    out.key = rest.to_owned();
+                    out.common = true;
+                }
+            }
+            out
+        };
+        fields.iter().map(entry).collect()
+    }
+
+    /// The entries of one call: its own, and those unsuffixed ones that none of its own replaces.
+    fn of_turn<'e>(&self, entries: &'e [Entry], turn: Option<u32>) -> Vec<&'e Entry> {
+        let rank = |e: &Entry| if e.common { 0 } else { 1 + usize::from(e.index.is_some()) };
+        let mine: Vec<&Entry> = entries.iter().filter(|e| e.index.is_none() || e.index == turn).collect();
+        let best = |e: &Entry| mine.iter().filter(|o| self.fold(&o.key) == self.fold(&e.key)).map(|o| rank(o)).max();
+        mine.iter().copied().filter(|e| Some(rank(e)) == best(e)).collect()
+    }
+
+    /// The arguments: what is left without control fields, with the types that hints give.
+    fn without_control(&self, entries: &[&Entry]) -> Vec<Field> {
+        let field = |e: &&&Entry| Field::new(&e.key, &e.value);
+        if self.kind != Kind::Tam2 {
+            return entries.iter().map(|e| field(&e)).collect();
+        }
+        let hint = |key: &str| {
+            let wanted = format!("type_hint_{key}");
+            entries.iter().rev().find(|e| e.key == wanted).map(|e| e.value.as_str())
+        };
+        let control = ["on_error", "retry", "request_id", "comment"];
+        let mut out = vec![];
+        for e in entries {
+            if control.contains(&e.key.as_str()) || e.key.starts_with("type_hint_") {
+                continue;
+            }
+            let json = hint(&e.key).is_some_and(|word| word.eq_ignore_ascii_case("json"));
+            out.push(Field { json, ..field(&e) });
+        }
+        out
+    }
+}
+
+impl Quote {
+    fn fits(&self, input: &str, at: usize, marker: &str) -> bool {
+        if self.ignore_case { stands_ignore_case(input, at, marker) } else { stands(input, at, marker) }
+    }
+
+    /// The length of a closer at `at`, and whether it belongs to the other quote.
+    fn closer(&self, input: &str, at: usize) -> Option<(usize, bool)> {
+        if let Some(own) = self.close.iter().find(|close| self.fits(input, at, close)) {
+            return Some((own.len(), false));
+        }
+        let foreign = self.loose.iter().find(|close| stands(input, at, close))?;
+        let blank = |c: char| (c.is_whitespace() && c != '\n') || SEPARATORS.contains(&c);
+        let behind = skip(input, at + foreign.len(), blank);
+        stands(input, behind, "\n").then_some((foreign.len(), true))
+    }
+}
+
+/// Every run of other than letters and digits is one underscore; none at the ends; lower case.
+fn normal(key: &str) -> String {
+    let words = key.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    words.collect::<Vec<_>>().join("_").to_lowercase()
+}
+
+fn key_end(input: &str, at: usize) -> usize {
+    skip(input, at, |c| c.is_alphanumeric() || matches!(c, '_' | '-' | '.'))
+}
+
+fn skip(input: &str, at: usize, wanted: impl Fn(char) -> bool) -> usize {
+    let rest = &input[at..];
+    at + rest.find(|c| !wanted(c)).unwrap_or(rest.len())
+}
+
+/// The end of a value that reaches to `end`, less one final newline.
+fn without_newline(input: &str, from: usize, end: usize) -> usize {
+    if end > from && stands(input, end - 1, "\n") { without_return(input, from, end - 1) } else { end }
+}
+
+/// Chosen: CR LF is one newline.
+fn without_return(input: &str, from: usize, end: usize) -> usize {
+    if end > from && stands(input, end - 1, "\r") { end - 1 } else { end }
+}

@@ -1,0 +1,239 @@
+//! Naive twins: a second opinion on what an output means.
+//!
+//! Each family of dialects has a parser here that was written from the rules alone, over a whole string, with index
+//! arithmetic and no thought of speed. It shares nothing with the engine but `serde_json`, so a rule that the engine
+//! gets wrong is unlikely to be wrong here in the same way. Tests run both over the vectors and over the mixtures of
+//! [`generate`] and compare text, reasoning and calls.
+//!
+//! A twin knows one dialect at a time, native calls and retention not at all. Where a rule was open, the comment at that
+//! line begins with "Chosen:".
+
+#![allow(dead_code, reason = "a test uses the part that it needs")]
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+pub mod generate;
+
+mod attribute_params;
+mod element_tree;
+mod fields;
+mod key_quote;
+mod named_params;
+mod schema;
+mod text;
+mod xml;
+
+/// What one output means.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Outcome {
+    /// All text outside calls, reasoning and protected regions, joined.
+    pub text: String,
+    /// All reasoning, joined, without its outer markers.
+    pub reasoning: String,
+    /// Name and arguments of every call, in order.
+    pub calls: Vec<(String, Value)>,
+    /// Names of all kinds of issues, of either severity.
+    pub kinds: BTreeSet<String>,
+    /// Names of those kinds that were reported as errors.
+    pub severe: BTreeSet<String>,
+}
+
+/// Parses `input` with one dialect. `tools` is an array of `{"name", "parameters"}`.
+///
+/// # Panics
+/// There is no twin for that dialect.
+pub fn run(dialect: &str, input: &str, tools: Option<&Value>) -> Outcome {
+    run_with(dialect, input, tools, None)
+}
+
+/// The same with the `options` of a vector: `limits`, `fence`, `unclosed`, `reasoning`, `calls_in_reasoning`, `start`,
+/// `switches`. Others are ignored.
+///
+/// # Panics
+/// There is no twin for that dialect.
+pub fn run_with(dialect: &str, input: &str, tools: Option<&Value>, options: Option<&Value>) -> Outcome {
+    let setup = Setup::new(options);
+    let family: Box<dyn Family> = match dialect {
+        "tam" => Box::new(key_quote::tam()),
+        "tam2" => Box::new(key_quote::tam2()),
+        "vcp" => Box::new(key_quote::vcp(setup.fuzzy)),
+        "tool-call-xml" => Box::new(named_params::NamedParams),
+        "tool-action" => Box::new(attribute_params::AttributeParams),
+        "action" => Box::new(element_tree::ElementTree),
+        other => panic!("there is no twin for {other}"),
+    };
+    let unclosed_is_text = match setup.unclosed.as_deref() {
+        Some(word) => word == "text",
+        None => !matches!(dialect, "tam" | "tam2" | "vcp"),
+    };
+    let run = Run { input, tools, setup, unclosed_is_text, outcome: Outcome::default(), issues: 0 };
+    text::read(run, &*family, dialect == "vcp")
+}
+
+/// What a vector's `options` say.
+struct Setup {
+    limits: Limits,
+    fence: Option<String>,
+    unclosed: Option<String>,
+    reasoning: bool,
+    calls_in_reasoning: bool,
+    start_in_reasoning: bool,
+    fuzzy: bool,
+}
+
+impl Setup {
+    fn new(options: Option<&Value>) -> Self {
+        let get = |key: &str| options.and_then(|o| o.get(key));
+        let word = |key: &str| get(key).and_then(Value::as_str).map(str::to_owned);
+        let switches = get("switches").and_then(Value::as_array);
+        Self {
+            limits: Limits::new(get("limits")),
+            fence: word("fence"),
+            unclosed: word("unclosed"),
+            reasoning: word("reasoning").is_none_or(|w| w != "off"),
+            calls_in_reasoning: get("calls_in_reasoning") == Some(&Value::Bool(true)),
+            start_in_reasoning: word("start").is_some_and(|w| w == "reasoning"),
+            fuzzy: switches.is_some_and(|list| list.iter().any(|s| s == "vcp.fuzzy")),
+        }
+    }
+}
+
+struct Limits {
+    value: usize,
+    block: usize,
+    calls: usize,
+    chain: usize,
+    depth: usize,
+    params: usize,
+    name: usize,
+    header: usize,
+    lookahead: usize,
+    issues: usize,
+}
+
+impl Limits {
+    fn new(limits: Option<&Value>) -> Self {
+        let get = |key: &str, default: usize| {
+            let given = limits.and_then(|l| l.get(key)).and_then(Value::as_u64);
+            given.map_or(default, |n| usize::try_from(n).expect("a limit of a test is small"))
+        };
+        Self {
+            value: get("max_value", 8 << 20),
+            block: get("max_block", 16 << 20),
+            calls: get("max_calls", 4096),
+            chain: get("max_chain", 64),
+            depth: get("max_depth", 128),
+            params: get("max_params", 16_384),
+            name: get("max_name", 1024),
+            header: get("max_header", 4096),
+            lookahead: get("max_lookahead", 1024),
+            issues: get("max_issues", 10_000),
+        }
+    }
+}
+
+/// One run over one input.
+struct Run<'a> {
+    input: &'a str,
+    tools: Option<&'a Value>,
+    setup: Setup,
+    unclosed_is_text: bool,
+    outcome: Outcome,
+    issues: usize,
+}
+
+impl Run<'_> {
+    fn warn(&mut self, kind: &str) {
+        self.issues += 1;
+        if self.issues > self.setup.limits.issues {
+            self.outcome.kinds.insert("limit_issues".to_owned());
+            self.outcome.severe.insert("limit_issues".to_owned());
+        }
+        self.outcome.kinds.insert(kind.to_owned());
+    }
+
+    fn error(&mut self, kind: &str) {
+        self.warn(kind);
+        self.outcome.severe.insert(kind.to_owned());
+    }
+}
+
+/// A body grammar.
+trait Family {
+    /// The length of the opener that stands at `at`. What must follow an opener is not part of it.
+    fn opener(&self, input: &str, at: usize) -> Option<usize>;
+    /// The length of the closer that stands at `at`.
+    fn closer(&self, input: &str, at: usize) -> Option<usize>;
+    /// Whether a reply may hold one block only.
+    fn one_block(&self) -> bool {
+        false
+    }
+    /// Reads the block whose opener stands at `at`.
+    fn block(&self, run: &mut Run<'_>, at: usize) -> Block;
+}
+
+/// What a block turned out to be.
+struct Block {
+    /// Where text goes on.
+    end: usize,
+    /// Its bytes are text after all.
+    text: bool,
+    /// Its calls, in order.
+    calls: Vec<(String, Value)>,
+}
+
+impl Block {
+    fn hidden(end: usize) -> Self {
+        Self { end, text: false, calls: vec![] }
+    }
+
+    fn text(end: usize) -> Self {
+        Self { end, text: true, calls: vec![] }
+    }
+
+    fn calls(end: usize, calls: Vec<(String, Value)>) -> Self {
+        Self { end, text: false, calls }
+    }
+
+    /// The stream ends inside.
+    fn unclosed(run: &mut Run<'_>) -> Self {
+        run.error("unclosed_block");
+        Self { end: run.input.len(), text: run.unclosed_is_text, calls: vec![] }
+    }
+
+    /// A limit was broken at `at`: nothing counts up to the first closer behind that place.
+    fn limit(run: &mut Run<'_>, family: &dyn Family, kind: &str, at: usize) -> Self {
+        run.error(kind);
+        let input = run.input;
+        let found = (at..input.len()).find_map(|i| family.closer(input, i).map(|len| i + len));
+        Self::hidden(found.unwrap_or(input.len()))
+    }
+}
+
+/// Whether `pattern` stands at `at`, a byte offset that may lie inside a character.
+fn stands(input: &str, at: usize, pattern: &str) -> bool {
+    input.as_bytes().get(at..).is_some_and(|rest| rest.starts_with(pattern.as_bytes()))
+}
+
+/// The same with ASCII letters in either case.
+fn stands_ignore_case(input: &str, at: usize, pattern: &str) -> bool {
+    let part = input.as_bytes().get(at..at + pattern.len());
+    part.is_some_and(|part| part.eq_ignore_ascii_case(pattern.as_bytes()))
+}
+
+/// The character at `at`.
+fn char_at(input: &str, at: usize) -> Option<char> {
+    input.get(at..).and_then(|rest| rest.chars().next())
+}
+
+/// A name as it counts, or the kind of issue that it is.
+fn name_of(raw: &str) -> Result<String, &'static str> {
+    let name = raw.trim();
+    if name.is_empty() {
+        return Err("missing_name");
+    }
+    let bad = |c: char| c.is_whitespace() || c.is_control() || matches!(c, '"' | '\'' | '<' | '>');
+    if name.chars().any(bad) { Err("malformed_body") } else { Ok(name.to_owned()) }
+}

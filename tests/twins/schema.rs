@@ -1,0 +1,152 @@
+//! Types by JSON Schema: what untyped text becomes.
+//!
+//! Types are tried in the order null, integer, number, boolean, object, array, string; text that fits none stays a
+//! string. References are not followed.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+/// How text fitted its type.
+pub(super) enum Typed {
+    Fits(Value),
+    /// It stays a string.
+    Mismatch(Value),
+    /// It begins as the JSON that its type demands and does not parse.
+    Malformed,
+}
+
+/// The tool of that name.
+pub(super) fn tool<'a>(tools: Option<&'a Value>, name: &str) -> Option<&'a Value> {
+    tools?.as_array()?.iter().find(|tool| tool.get("name").and_then(Value::as_str) == Some(name))
+}
+
+/// Name and schema of a tool's parameters.
+pub(super) fn params(tool: &Value) -> Vec<(&str, &Value)> {
+    let props = tool.get("parameters").and_then(|p| p.get("properties")).and_then(Value::as_object);
+    props.into_iter().flatten().map(|(name, schema)| (name.as_str(), schema)).collect()
+}
+
+/// The parameters that a tool demands.
+pub(super) fn required(tool: &Value) -> Vec<&str> {
+    let list = tool.get("parameters").and_then(|p| p.get("required")).and_then(Value::as_array);
+    list.into_iter().flatten().filter_map(Value::as_str).collect()
+}
+
+/// The names of all types that a schema allows; none if it says nothing.
+pub(super) fn types(schema: &Value) -> BTreeSet<String> {
+    let mut out = BTreeSet::new();
+    match schema.get("type") {
+        Some(Value::String(name)) => {
+            out.insert(name.clone());
+        }
+        Some(Value::Array(names)) => out.extend(names.iter().filter_map(Value::as_str).map(str::to_owned)),
+        _ => {
+            let listed = schema.get("enum").and_then(Value::as_array).into_iter().flatten();
+            out.extend(listed.chain(schema.get("const")).map(|value| type_of(value).to_owned()));
+        }
+    }
+    if schema.get("nullable") == Some(&Value::Bool(true)) {
+        out.insert("null".to_owned());
+    }
+    for word in ["anyOf", "oneOf", "allOf"] {
+        for part in schema.get(word).and_then(Value::as_array).into_iter().flatten() {
+            out.extend(types(part));
+        }
+    }
+    out
+}
+
+fn type_of(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "boolean",
+        Value::Number(n) if n.is_i64() || n.is_u64() => "integer",
+        Value::Number(_) => "number",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    }
+}
+
+/// Whether the schema asks for a list.
+pub(super) fn is_list(schema: Option<&Value>) -> bool {
+    schema.is_some_and(|schema| types(schema).contains("array"))
+}
+
+/// The schema of a list's items.
+pub(super) fn items(schema: &Value) -> Option<&Value> {
+    let parts = ["anyOf", "oneOf", "allOf"].iter().filter_map(|word| schema.get(word)).filter_map(Value::as_array);
+    schema.get("items").or_else(|| parts.flatten().find_map(items))
+}
+
+/// The schema of an object's property.
+pub(super) fn prop<'a>(schema: &'a Value, name: &str) -> Option<&'a Value> {
+    let parts = ["anyOf", "oneOf", "allOf"].iter().filter_map(|word| schema.get(word)).filter_map(Value::as_array);
+    let own = schema.get("properties").and_then(|props| props.get(name));
+    own.or_else(|| parts.flatten().find_map(|part| prop(part, name)))
+}
+
+/// Gives `text` the type that `schema` asks for.
+pub(super) fn typed(text: &str, schema: Option<&Value>) -> Typed {
+    let string = || Value::String(text.to_owned());
+    let Some(schema) = schema else { return Typed::Fits(string()) };
+    let types = types(schema);
+    let has = |name: &str| types.contains(name);
+    if types.iter().all(|name| name == "string") {
+        return Typed::Fits(string());
+    }
+    let bare = text.trim();
+    let json = serde_json::from_str::<Value>(bare).ok();
+    if has("null") && bare == "null" {
+        return Typed::Fits(Value::Null);
+    }
+    if let Some(Value::Number(number)) = &json {
+        if has("number") || (has("integer") && is_whole(bare)) {
+            return Typed::Fits(Value::Number(number.clone()));
+        }
+    }
+    if has("boolean") {
+        match bare.to_ascii_lowercase().as_str() {
+            "true" => return Typed::Fits(Value::Bool(true)),
+            "false" => return Typed::Fits(Value::Bool(false)),
+            _ => {}
+        }
+    }
+    for (name, sign) in [("object", '{'), ("array", '[')] {
+        if has(name) && bare.starts_with(sign) {
+            match json {
+                Some(value) => return Typed::Fits(value),
+                None if has("string") => {}
+                None => return Typed::Malformed,
+            }
+            break;
+        }
+    }
+    if has("string") {
+        return Typed::Fits(string());
+    }
+    if has("array") {
+        let inner = items(schema).filter(|inner| !is_list(Some(inner)));
+        return match typed(text, inner) {
+            Typed::Fits(value) => Typed::Fits(Value::Array(vec![value])),
+            Typed::Mismatch(value) => Typed::Mismatch(Value::Array(vec![value])),
+            Typed::Malformed => Typed::Malformed,
+        };
+    }
+    Typed::Mismatch(string())
+}
+
+/// Whether a JSON number has no fraction in value: `14.0` and `1e2` have none.
+fn is_whole(number: &str) -> bool {
+    let number = number.to_ascii_lowercase();
+    let (mantissa, exponent) = number.split_once('e').unwrap_or((&number, "0"));
+    let (_, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let fraction = fraction.trim_end_matches('0');
+    if !exponent.starts_with('-') {
+        let shift = exponent.trim_start_matches('+').parse::<usize>().unwrap_or(usize::MAX);
+        return fraction.len() <= shift;
+    }
+    // Chosen: a negative exponent makes a number, not an integer.
+    false
+}

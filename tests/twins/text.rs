@@ -1,0 +1,253 @@
+//! Plain text, reasoning, protected regions and code: what stands outside blocks.
+//!
+//! The text is read character by character. A small line state knows how many blanks stand before a character on its
+//! line and whether a code fence or an inline code run is open; only bytes before a marker decide whether it counts.
+
+use super::{Block, Family, Outcome, Run, char_at, stands};
+
+const REASONING: [(&str, &str); 2] = [("<think>", "</think>"), ("<thinking>", "</thinking>")];
+
+const SPANS: [(&str, &str); 8] = [
+    ("[[VCP调用结果信息汇总:", "VCP调用结果结束]]"),
+    ("[[AIO工具调用结果信息汇总:", "AIO工具调用结果结束]]"),
+    ("[本轮工具调用摘要:]", "[本轮工具调用摘要结束]"),
+    ("<<<DailyNoteStart>>>", "<<<DailyNoteEnd>>>"),
+    ("<<<[ROLE_DIVIDE_USER]>>>", "<<<[END_ROLE_DIVIDE_USER]>>>"),
+    ("<<<[ROLE_DIVIDE_ASSISTANT]>>>", "<<<[END_ROLE_DIVIDE_ASSISTANT]>>>"),
+    ("<<<[ROLE_DIVIDE_SYSTEM]>>>", "<<<[END_ROLE_DIVIDE_SYSTEM]>>>"),
+    ("<<<[DESKTOP_PUSH]>>>", "<<<[DESKTOP_PUSH_END]>>>"),
+];
+
+/// Reads the whole input. `vcp` switches on what only that dialect has: reasoning, regions, code.
+pub(super) fn read(mut run: Run<'_>, family: &dyn Family, vcp: bool) -> Outcome {
+    let input = run.input;
+    let skip_code = run.setup.fence.as_deref().map_or(vcp, |word| word == "skip");
+    let reasoning = vcp && run.setup.reasoning;
+    let mut line = Line::start();
+    let mut at = 0;
+    let mut blocks = 0;
+    if run.setup.start_in_reasoning {
+        at = reason(&mut run, family, at, None);
+    }
+    while at < input.len() {
+        let hidden = skip_code && line.in_code();
+        let marker = if let Some(len) = family.opener(input, at) {
+            Some(Marker::Open(len))
+        } else if let Some(len) = family.closer(input, at) {
+            Some(Marker::Close(len))
+        } else if let Some(pair) = REASONING.iter().find(|(open, _)| reasoning && line.is_start() && stands(input, at, open)) {
+            Some(Marker::Reasoning(*pair))
+        } else {
+            let span = SPANS.iter().find(|(open, _)| vcp && stands(input, at, open));
+            span.map(|pair| Marker::Span(*pair))
+        };
+        match marker {
+            Some(marker) if hidden => {
+                run.warn("hidden_by_code");
+                push_text(&mut run, &mut line, &mut at, marker.len());
+            }
+            Some(Marker::Close(len)) => {
+                run.warn("orphan_close");
+                push_text(&mut run, &mut line, &mut at, len);
+            }
+            Some(Marker::Open(_)) => {
+                at = block(&mut run, family, at, &mut blocks);
+                line = Line::start();
+            }
+            Some(Marker::Reasoning(pair)) => {
+                at = reason(&mut run, family, at + pair.0.len(), Some(pair));
+                line = Line::start();
+            }
+            Some(Marker::Span((open, close))) => {
+                let body = at + open.len();
+                at = match input[body..].find(close) {
+                    Some(len) => body + len + close.len(),
+                    None => {
+                        run.warn("unclosed_span");
+                        input.len()
+                    }
+                };
+                // Chosen: right behind a region counts as a line start, as behind a block.
+                line = Line::start();
+            }
+            None => {
+                let run_len = input[at..].bytes().take_while(|b| *b == b'`').count();
+                if run_len > 0 {
+                    line.backticks(run_len);
+                    run.outcome.text.push_str(&input[at..at + run_len]);
+                    at += run_len;
+                } else {
+                    let len = char_at(input, at).expect("at is a character boundary").len_utf8();
+                    push_text(&mut run, &mut line, &mut at, len);
+                }
+            }
+        }
+    }
+    if skip_code && line.fence.is_some() {
+        run.warn("unclosed_fence");
+    }
+    run.outcome
+}
+
+enum Marker {
+    Open(usize),
+    Close(usize),
+    Reasoning((&'static str, &'static str)),
+    Span((&'static str, &'static str)),
+}
+
+impl Marker {
+    fn len(&self) -> usize {
+        match self {
+            Self::Open(len) | Self::Close(len) => *len,
+            Self::Reasoning(pair) | Self::Span(pair) => pair.0.len(),
+        }
+    }
+}
+
+fn push_text(run: &mut Run<'_>, line: &mut Line, at: &mut usize, len: usize) {
+    let part = &run.input[*at..*at + len];
+    part.chars().for_each(|c| line.char(c));
+    run.outcome.text.push_str(part);
+    *at += len;
+}
+
+/// Reads one block, applies the limits that concern it as a whole, and says where text goes on.
+fn block(run: &mut Run<'_>, family: &dyn Family, at: usize, blocks: &mut usize) -> usize {
+    let mut block = family.block(run, at);
+    if block.end - at > run.setup.limits.block {
+        let full = at + run.setup.limits.block;
+        block = Block::limit(run, family, "limit_block", full);
+    }
+    if run.outcome.calls.len() + block.calls.len() > run.setup.limits.calls {
+        run.error("limit_calls");
+        block = Block::hidden(block.end);
+    }
+    if block.text {
+        run.outcome.text.push_str(&run.input[at..block.end]);
+    } else {
+        *blocks += 1;
+        if family.one_block() && *blocks > 1 {
+            run.warn("multiple_blocks");
+        }
+    }
+    run.outcome.calls.append(&mut block.calls);
+    block.end
+}
+
+/// Reads reasoning from `from` on. Without a pair the prompt opened it, and the first closer of any pair ends it.
+fn reason(run: &mut Run<'_>, family: &dyn Family, from: usize, pair: Option<(&'static str, &'static str)>) -> usize {
+    let input = run.input;
+    let mut line = Line::start();
+    let mut depth = 1;
+    let mut at = from;
+    while at < input.len() {
+        if run.setup.calls_in_reasoning && family.opener(input, at).is_some() {
+            at = block(run, family, at, &mut 0);
+            line = Line::start();
+            continue;
+        }
+        let ends = |(_, close): &&(&str, &str)| stands(input, at, close);
+        let close = match &pair {
+            Some(pair) => Some(pair).filter(ends),
+            None => REASONING.iter().find(ends),
+        };
+        if let Some((_, close)) = close {
+            depth -= 1;
+            if depth == 0 {
+                return at + close.len();
+            }
+            run.outcome.reasoning.push_str(close);
+            at += close.len();
+            line = Line::start();
+            continue;
+        }
+        // Chosen: an opener inside counts where one outside would, at a line start.
+        if let Some((open, _)) = pair.filter(|(open, _)| line.is_start() && stands(input, at, open)) {
+            depth += 1;
+            run.outcome.reasoning.push_str(open);
+            at += open.len();
+            line = Line::start();
+            continue;
+        }
+        let c = char_at(input, at).expect("at is a character boundary");
+        line.char(c);
+        run.outcome.reasoning.push(c);
+        at += c.len_utf8();
+    }
+    run.error("unclosed_reasoning");
+    input.len()
+}
+
+/// What the current line has shown so far.
+struct Line {
+    /// Blanks since the line start, as long as there is nothing else.
+    blanks: Option<usize>,
+    /// Those blanks are all spaces.
+    spaces: bool,
+    /// The length of the run that opened the open fence.
+    fence: Option<usize>,
+    /// The fence was opened on this line.
+    fence_line: bool,
+    /// The length of the run that opened inline code.
+    inline: Option<usize>,
+}
+
+impl Line {
+    /// A line start: of the stream, or right behind a block, reasoning or region.
+    fn start() -> Self {
+        Self { blanks: Some(0), spaces: true, fence: None, fence_line: false, inline: None }
+    }
+
+    fn in_code(&self) -> bool {
+        self.fence.is_some() || self.inline.is_some()
+    }
+
+    fn is_start(&self) -> bool {
+        self.blanks.is_some_and(|n| n <= 3)
+    }
+
+    fn char(&mut self, c: char) {
+        match c {
+            '\n' => {
+                self.blanks = Some(0);
+                self.spaces = true;
+                self.fence_line = false;
+                self.inline = None;
+            }
+            ' ' | '\t' => {
+                self.blanks = self.blanks.map(|n| n + 1);
+                self.spaces &= c == ' ';
+            }
+            _ => self.blanks = None,
+        }
+    }
+
+    fn backticks(&mut self, run: usize) {
+        let starts = self.is_start() && self.spaces;
+        match (self.fence, self.inline) {
+            // A second run of the same length on the line: it was inline code.
+            (Some(open), _) if self.fence_line => {
+                if run == open {
+                    self.fence = None;
+                }
+            }
+            (Some(open), _) => {
+                if starts && run >= open {
+                    self.fence = None;
+                }
+            }
+            (None, Some(open)) => {
+                if run == open {
+                    self.inline = None;
+                }
+            }
+            (None, None) if starts && run >= 3 => {
+                self.fence = Some(run);
+                self.fence_line = true;
+            }
+            (None, None) => self.inline = Some(run),
+        }
+        self.blanks = None;
+    }
+}
