@@ -41,7 +41,11 @@ impl Call {
     /// `"complete"` or `"recovered"`.
     #[must_use]
     pub fn state(&self) -> &'static str {
-        if self.recovered.is_some() { "recovered" } else { "complete" }
+        if self.recovered.is_some() {
+            "recovered"
+        } else {
+            "complete"
+        }
     }
 }
 

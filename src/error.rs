@@ -158,7 +158,10 @@ impl KindSet {
 
     /// Those in the set, in order of codes.
     pub fn iter(self) -> impl Iterator<Item = Kind> {
-        Kind::ALL.iter().copied().filter(move |kind| self.contains(*kind))
+        Kind::ALL
+            .iter()
+            .copied()
+            .filter(move |kind| self.contains(*kind))
     }
 }
 
@@ -194,8 +197,12 @@ impl Issue<'_> {
     /// kind; see `docs/DIALECTS.md`, table `observe`.
     #[must_use]
     pub fn observation(&self) -> String {
-        let own = self.dialect.and_then(|dialect| dialect.observation(self.kind));
-        let text = own.unwrap_or("Error ({kind}): {message}. Nothing was executed for it; write the call again.");
+        let own = self
+            .dialect
+            .and_then(|dialect| dialect.observation(self.kind));
+        let text = own.unwrap_or(
+            "Error ({kind}): {message}. Nothing was executed for it; write the call again.",
+        );
         let message = self.message();
         let pairs = [
             ("{kind}", self.kind.name()),
@@ -246,10 +253,14 @@ fn expand(template: &str, pairs: &[(&str, &str)]) -> String {
     let mut out = String::new();
     let mut rest = template;
     while let Some(open) = rest.find("[[") {
-        let Some(len) = rest[open..].find("]]") else { break };
+        let Some(len) = rest[open..].find("]]") else {
+            break;
+        };
         out.push_str(&fill(&rest[..open]));
         let part = &rest[open + 2..open + len];
-        let empty = pairs.iter().any(|(key, value)| value.is_empty() && part.contains(key));
+        let empty = pairs
+            .iter()
+            .any(|(key, value)| value.is_empty() && part.contains(key));
         if !empty {
             out.push_str(&fill(part));
         }

@@ -12,7 +12,19 @@
 use crate::error::{Issue, KindSet};
 
 /// A half-open range of stream bytes. Offsets count from the first byte that was fed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    Hash,
+    PartialOrd,
+    Ord,
+    serde::Serialize,
+    serde::Deserialize,
+)]
 pub struct Span {
     /// Offset of the first byte.
     pub start: u64,

@@ -43,7 +43,9 @@ pub use engine::{Finish, NativeCall, Parser};
 pub use error::{BuildError, Issue, Kind, KindSet, Severity, SnapshotError};
 pub use event::{Abandoned, Arguments, CallState, Event, Origin, Sink, Span};
 pub use hints::{Tools, ToolsError};
-pub use limits::{Fence, Limits, Options, Prefer, ReasoningMode, Retain, Start, TextMode, Unclosed};
+pub use limits::{
+    Fence, Limits, Options, Prefer, ReasoningMode, Retain, Start, TextMode, Unclosed,
+};
 pub use sink::Collect;
 
 /// Parses a whole output at once.

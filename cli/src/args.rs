@@ -58,7 +58,7 @@ Examples:
 
 /// Parse the tool calls that language models write into their text.
 #[derive(Debug, Parser)]
-#[command(name = "toolglot", version, about, after_help = EXAMPLES)]
+#[command(name = "toolglot", version, after_help = EXAMPLES)]
 pub struct Cli {
     /// When to use colours; NO_COLOR is respected
     #[arg(long, global = true, value_enum, default_value_t = Color::Auto, value_name = "WHEN")]
@@ -123,7 +123,11 @@ impl SetArgs {
         let mut switches = self.switches.clone();
         switches.sort();
         switches.dedup();
-        Choice { names: self.dialects.clone(), files: true, switches }
+        Choice {
+            names: self.dialects.clone(),
+            files: true,
+            switches,
+        }
     }
 }
 
@@ -238,13 +242,17 @@ pub fn is_stdin(path: &Path) -> bool {
 
 /// The number of threads: as asked for, else one for each core.
 pub fn threads(jobs: Option<NonZeroUsize>) -> NonZeroUsize {
-    jobs.or_else(|| std::thread::available_parallelism().ok()).unwrap_or(NonZeroUsize::MIN)
+    jobs.or_else(|| std::thread::available_parallelism().ok())
+        .unwrap_or(NonZeroUsize::MIN)
 }
 
 fn milliseconds(text: &str) -> Result<Duration, String> {
-    text.parse().map(Duration::from_millis).map_err(|_| format!("`{text}` is not a whole number of milliseconds"))
+    text.parse()
+        .map(Duration::from_millis)
+        .map_err(|_| format!("`{text}` is not a whole number of milliseconds"))
 }
 
 fn finish(text: &str) -> Result<Finish, String> {
-    Finish::from_name(text).ok_or_else(|| format!("`{text}` is none of: stop, length, tool_calls, error, cancelled"))
+    Finish::from_name(text)
+        .ok_or_else(|| format!("`{text}` is none of: stop, length, tool_calls, error, cancelled"))
 }

@@ -19,14 +19,20 @@ const MISTAKES: usize = 20;
 pub fn run(args: &CheckArgs, color: ColorChoice) -> Result<Verdict, Stop> {
     let sets = Sets::load(&args.dialect_files).map_err(Stop::because)?;
     let vectors = load(args)?;
-    let summary = vectors::check(&vectors, &sets, threads(args.jobs)).map_err(|errors| unreadable(&errors))?;
+    let summary = vectors::check(&vectors, &sets, threads(args.jobs))
+        .map_err(|errors| unreadable(&errors))?;
 
     let mut out = AutoStream::new(io::stdout().lock(), color);
     for failure in &summary.failures {
         writeln!(out, "{BAD}{failure}{BAD:#}").map_err(Stop::output)?;
     }
     let style = if summary.failed == 0 { GOOD } else { BAD };
-    writeln!(out, "{style}{} passed, {} failed{style:#}", summary.passed, summary.failed).map_err(Stop::output)?;
+    writeln!(
+        out,
+        "{style}{} passed, {} failed{style:#}",
+        summary.passed, summary.failed
+    )
+    .map_err(Stop::output)?;
     Ok(Verdict::of(summary.failed > 0, true))
 }
 
@@ -39,11 +45,19 @@ fn load(args: &CheckArgs) -> Result<Vec<Vector>, Stop> {
             Err(more) => errors.extend(more),
         }
     }
-    if errors.is_empty() { Ok(vectors) } else { Err(unreadable(&errors)) }
+    if errors.is_empty() {
+        Ok(vectors)
+    } else {
+        Err(unreadable(&errors))
+    }
 }
 
 fn unreadable(errors: &[LineError]) -> Stop {
-    let mut lines: Vec<String> = errors.iter().take(MISTAKES).map(ToString::to_string).collect();
+    let mut lines: Vec<String> = errors
+        .iter()
+        .take(MISTAKES)
+        .map(ToString::to_string)
+        .collect();
     if errors.len() > MISTAKES {
         lines.push(format!("and {} more like these", errors.len() - MISTAKES));
     }

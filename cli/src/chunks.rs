@@ -28,10 +28,13 @@ impl FromStr for Chunking {
             return Ok(Self::Whole);
         }
         if let Some(seed) = text.strip_prefix("random:") {
-            let seed = seed.parse().map_err(|_| format!("the seed `{seed}` is not a whole number"))?;
+            let seed = seed
+                .parse()
+                .map_err(|_| format!("the seed `{seed}` is not a whole number"))?;
             return Ok(Self::Random(seed));
         }
-        let wrong = || format!("`{text}` is none of: a number of bytes from 1, `whole`, `random:SEED`");
+        let wrong =
+            || format!("`{text}` is none of: a number of bytes from 1, `whole`, `random:SEED`");
         text.parse().map(Self::Size).map_err(|_| wrong())
     }
 }
@@ -51,7 +54,10 @@ impl Cutter {
             Chunking::Random(seed) => seed,
             Chunking::Whole | Chunking::Size(_) => 0,
         };
-        Self { chunking, rng: Rng::new(seed) }
+        Self {
+            chunking,
+            rng: Rng::new(seed),
+        }
     }
 
     /// The length of the next chunk; `None` takes all that is left.
@@ -109,7 +115,8 @@ mod tests {
 
     fn cut(spec: &str, input: &[u8]) -> Vec<Vec<u8>> {
         let mut out = vec![];
-        Cutter::new(spec.parse().expect("a chunking")).each(input, |chunk| out.push(chunk.to_vec()));
+        Cutter::new(spec.parse().expect("a chunking"))
+            .each(input, |chunk| out.push(chunk.to_vec()));
         out
     }
 
@@ -120,7 +127,10 @@ mod tests {
             assert_eq!(cut(spec, &input).concat(), input, "{spec}");
             assert_eq!(cut(spec, b"").concat(), b"", "{spec}");
         }
-        assert_eq!(cut("100", &input).iter().map(Vec::len).collect::<Vec<_>>(), [100, 100, 56]);
+        assert_eq!(
+            cut("100", &input).iter().map(Vec::len).collect::<Vec<_>>(),
+            [100, 100, 56]
+        );
         assert_eq!(cut("random:5", &input), cut("random:5", &input));
         assert_ne!(cut("random:5", &input), cut("random:6", &input));
     }

@@ -16,11 +16,13 @@ const BOLD: Style = Style::new().bold();
 const WARN: Style = AnsiColor::Yellow.on_default();
 
 pub fn run(args: &DialectsArgs, color: ColorChoice) -> Result<Verdict, Stop> {
-    let mut out = AutoStream::new(io::stdout().lock(), color);
+    let out = io::stdout().lock();
     match &args.command {
-        None | Some(DialectsCommand::List) => list(&mut out),
-        Some(DialectsCommand::Show { id }) => show(id, &mut out),
-        Some(DialectsCommand::Lint { files, strict }) => lint(files, *strict, &mut out),
+        None | Some(DialectsCommand::List) => list(&mut AutoStream::new(out, color)),
+        Some(DialectsCommand::Show { id }) => show(id, out),
+        Some(DialectsCommand::Lint { files, strict }) => {
+            lint(files, *strict, &mut AutoStream::new(out, color))
+        }
     }
 }
 
@@ -29,25 +31,48 @@ fn list(out: &mut dyn Write) -> Result<Verdict, Stop> {
     for (id, _) in builtin_files() {
         let set = DialectSet::builtin(id).map_err(Stop::because)?;
         for dialect in set.dialects() {
-            let default = if dialect.in_default_set() { "yes" } else { "no" };
-            let cells = [dialect.id(), dialect.family(), default, &dialect.openers().join(" "), dialect.title()];
+            let default = if dialect.in_default_set() {
+                "yes"
+            } else {
+                "no"
+            };
+            let cells = [
+                dialect.id(),
+                dialect.family(),
+                default,
+                &dialect.openers().join(" "),
+                dialect.title(),
+            ];
             rows.push(cells.map(str::to_owned));
         }
     }
-    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+    let width = |column: usize| {
+        rows.iter()
+            .map(|row| row[column].chars().count())
+            .max()
+            .unwrap_or(0)
+    };
     let widths: Vec<usize> = (0..4).map(width).collect();
     for (index, [id, family, default, openers, title]) in rows.iter().enumerate() {
         let style = if index == 0 { BOLD } else { Style::new() };
         let (a, b, c, d) = (widths[0], widths[1], widths[2], widths[3]);
-        writeln!(out, "{style}{id:a$}  {family:b$}  {default:c$}  {openers:d$}  {title}{style:#}").map_err(Stop::output)?;
+        writeln!(
+            out,
+            "{style}{id:a$}  {family:b$}  {default:c$}  {openers:d$}  {title}{style:#}"
+        )
+        .map_err(Stop::output)?;
     }
     Ok(Verdict::Clean)
 }
 
-fn show(id: &str, out: &mut dyn Write) -> Result<Verdict, Stop> {
+fn show(id: &str, mut out: impl Write) -> Result<Verdict, Stop> {
     // Building it finds aliases, and gives the engine's own answer to an id that does not exist.
     let set = DialectSet::builtin(id).map_err(Stop::because)?;
-    let found = set.dialects().find_map(|dialect| builtin_files().iter().find(|(have, _)| *have == dialect.id()));
+    let found = set.dialects().find_map(|dialect| {
+        builtin_files()
+            .iter()
+            .find(|(have, _)| *have == dialect.id())
+    });
     if let Some((_, text)) = found {
         out.write_all(text.as_bytes()).map_err(Stop::output)?;
     }
@@ -55,7 +80,10 @@ fn show(id: &str, out: &mut dyn Write) -> Result<Verdict, Stop> {
 }
 
 fn lint(files: &[PathBuf], strict: bool, out: &mut dyn Write) -> Result<Verdict, Stop> {
-    let mut lints = Lints { out, seen: BTreeSet::new() };
+    let mut lints = Lints {
+        out,
+        seen: BTreeSet::new(),
+    };
     if files.is_empty() {
         lints.builtins()?;
     }
@@ -75,7 +103,10 @@ struct Lints<'a> {
 impl Lints<'_> {
     fn builtins(&mut self) -> Result<(), Stop> {
         for (id, _) in builtin_files() {
-            self.set(&format!("{id} alone"), &DialectSet::builtin(id).map_err(Stop::because)?)?;
+            self.set(
+                &format!("{id} alone"),
+                &DialectSet::builtin(id).map_err(Stop::because)?,
+            )?;
         }
         let sets = Sets::new();
         for name in ["default", "all"] {
@@ -86,12 +117,20 @@ impl Lints<'_> {
     }
 
     fn file(&mut self, name: &str, sets: &Sets) -> Result<(), Stop> {
-        let with = |names: &[&str]| Choice { files: true, ..Choice::of(names) };
+        let with = |names: &[&str]| Choice {
+            files: true,
+            ..Choice::of(names)
+        };
         let ids: Vec<&str> = sets.file_ids().collect();
-        self.set(&format!("{name} alone"), &sets.get(&with(&ids)).map_err(Stop::because)?)?;
+        self.set(
+            &format!("{name} alone"),
+            &sets.get(&with(&ids)).map_err(Stop::because)?,
+        )?;
         match sets.get(&with(&["default"])) {
             Ok(set) => self.set(&format!("{name} beside the default set"), &set),
-            Err(error) => self.say(format!("{name} cannot be active beside the default set: {error}")),
+            Err(error) => self.say(format!(
+                "{name} cannot be active beside the default set: {error}"
+            )),
         }
     }
 
@@ -100,7 +139,11 @@ impl Lints<'_> {
             self.say(lint.to_string())?;
         }
         let bound = set.bound(&Limits::default());
-        writeln!(self.out, "{what}: at most {bound} bytes of text are withheld").map_err(Stop::output)
+        writeln!(
+            self.out,
+            "{what}: at most {bound} bytes of text are withheld"
+        )
+        .map_err(Stop::output)
     }
 
     fn say(&mut self, finding: String) -> Result<(), Stop> {

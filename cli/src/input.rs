@@ -22,17 +22,27 @@ impl Input {
     /// Opens a file, or standard input for `-`.
     pub fn open(path: &Path) -> Result<Self, Stop> {
         if is_stdin(path) {
-            return Ok(Self { name: "standard input".to_owned(), reader: Box::new(io::stdin()), len: None });
+            return Ok(Self {
+                name: "standard input".to_owned(),
+                reader: Box::new(io::stdin()),
+                len: None,
+            });
         }
         let name = path.display().to_string();
         let fail = |error: io::Error| Stop::because(format!("cannot read {name}: {error}"));
         let file = File::open(path).map_err(fail)?;
         let meta = file.metadata().map_err(fail)?;
         if meta.is_dir() {
-            return Err(Stop::because(format!("cannot read {name}: it is a directory")));
+            return Err(Stop::because(format!(
+                "cannot read {name}: it is a directory"
+            )));
         }
         let len = meta.is_file().then_some(meta.len());
-        Ok(Self { name, reader: Box::new(file), len })
+        Ok(Self {
+            name,
+            reader: Box::new(file),
+            len,
+        })
     }
 
     /// Adds the name of the input to an error.
@@ -59,7 +69,8 @@ pub fn tools(path: Option<&Path>) -> Result<Option<Arc<Tools>>, Stop> {
     let Some(path) = path else { return Ok(None) };
     let name = path.display();
     let bytes = fs::read(path).map_err(|e| Stop::because(format!("cannot read {name}: {e}")))?;
-    let text = String::from_utf8(bytes).map_err(|e| Stop::because(format!("{name}: it is not UTF-8 text: {e}")))?;
+    let text = String::from_utf8(bytes)
+        .map_err(|e| Stop::because(format!("{name}: it is not UTF-8 text: {e}")))?;
     match Tools::from_json(&text) {
         Ok(tools) => Ok(Some(Arc::new(tools))),
         Err(error) => Err(Stop::because(format!("{name}: {error}"))),

@@ -27,7 +27,10 @@ use stop::{Stop, Verdict};
 fn main() -> ExitCode {
     panic::set_hook(Box::new(|info| {
         let text = info.to_string().replace('\n', " ");
-        let _ = writeln!(io::stderr(), "toolglot: internal error: {text}; please report it together with the input");
+        let _ = writeln!(
+            io::stderr(),
+            "toolglot: internal error: {text}; please report it together with the input"
+        );
     }));
     // A usage error ends the process here, with status 2.
     let cli = Cli::parse();

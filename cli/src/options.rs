@@ -38,7 +38,10 @@ pub struct OptionsError {
 }
 
 fn wrong<T>(key: &str, why: impl Into<String>) -> Result<T, OptionsError> {
-    Err(OptionsError { key: key.to_owned(), why: why.into() })
+    Err(OptionsError {
+        key: key.to_owned(),
+        why: why.into(),
+    })
 }
 
 /// Reads options from a JSON object.
@@ -62,8 +65,12 @@ pub fn read(map: &Map<String, Value>) -> Result<ReadOptions, OptionsError> {
 pub fn switch(text: &str) -> Result<(String, String), String> {
     // The id of a dialect may hold dots, the name of a switch does not.
     match text.rsplit_once('.') {
-        Some((dialect, name)) if !dialect.is_empty() && !name.is_empty() => Ok((dialect.to_owned(), name.to_owned())),
-        _ => Err(format!("`{text}` is no switch; write DIALECT.NAME, for example vcp.fuzzy")),
+        Some((dialect, name)) if !dialect.is_empty() && !name.is_empty() => {
+            Ok((dialect.to_owned(), name.to_owned()))
+        }
+        _ => Err(format!(
+            "`{text}` is no switch; write DIALECT.NAME, for example vcp.fuzzy"
+        )),
     }
 }
 
@@ -73,19 +80,57 @@ fn option(out: &mut ReadOptions, key: &str, value: &Value) -> Result<(), Options
         "switches" => out.switches.extend(switches(value)?),
         "limits" => limits(&mut options.limits, value)?,
         "prefer" => {
-            let words = [("text", Prefer::Text), ("native", Prefer::Native), ("both", Prefer::Both)];
+            let words = [
+                ("text", Prefer::Text),
+                ("native", Prefer::Native),
+                ("both", Prefer::Both),
+            ];
             options.prefer = word(key, value, &words)?;
         }
         "reasoning" => {
-            options.reasoning = word(key, value, &[("split", ReasoningMode::Split), ("off", ReasoningMode::Off)])?;
+            options.reasoning = word(
+                key,
+                value,
+                &[("split", ReasoningMode::Split), ("off", ReasoningMode::Off)],
+            )?;
         }
         "calls_in_reasoning" => options.calls_in_reasoning = boolean(key, value)?,
         "trusted_only" => options.trusted_only = boolean(key, value)?,
-        "fence" => options.fence = Some(word(key, value, &[("skip", Fence::Skip), ("allow", Fence::Allow)])?),
-        "unclosed" => options.unclosed = Some(word(key, value, &[("drop", Unclosed::Drop), ("text", Unclosed::Text)])?),
-        "start" => options.start = word(key, value, &[("text", Start::Text), ("reasoning", Start::Reasoning)])?,
-        "retain" => options.retain = word(key, value, &[("block", Retain::Block), ("none", Retain::None)])?,
-        "text" => options.text = word(key, value, &[("bytes", TextMode::Bytes), ("chars", TextMode::Chars)])?,
+        "fence" => {
+            options.fence = Some(word(
+                key,
+                value,
+                &[("skip", Fence::Skip), ("allow", Fence::Allow)],
+            )?)
+        }
+        "unclosed" => {
+            options.unclosed = Some(word(
+                key,
+                value,
+                &[("drop", Unclosed::Drop), ("text", Unclosed::Text)],
+            )?)
+        }
+        "start" => {
+            options.start = word(
+                key,
+                value,
+                &[("text", Start::Text), ("reasoning", Start::Reasoning)],
+            )?
+        }
+        "retain" => {
+            options.retain = word(
+                key,
+                value,
+                &[("block", Retain::Block), ("none", Retain::None)],
+            )?
+        }
+        "text" => {
+            options.text = word(
+                key,
+                value,
+                &[("bytes", TextMode::Bytes), ("chars", TextMode::Chars)],
+            )?
+        }
         _ if key.contains('.') => {
             let pair = switch(key).or_else(|why| wrong(key, why))?;
             if boolean(key, value)? {
@@ -98,7 +143,9 @@ fn option(out: &mut ReadOptions, key: &str, value: &Value) -> Result<(), Options
 }
 
 fn switches(value: &Value) -> Result<Vec<(String, String)>, OptionsError> {
-    let Some(list) = value.as_array() else { return wrong("switches", "an array of strings is needed") };
+    let Some(list) = value.as_array() else {
+        return wrong("switches", "an array of strings is needed");
+    };
     let read = |item: &Value| match item.as_str() {
         Some(text) => switch(text).or_else(|why| wrong("switches", why)),
         None => wrong("switches", "an array of strings is needed"),
@@ -107,10 +154,14 @@ fn switches(value: &Value) -> Result<Vec<(String, String)>, OptionsError> {
 }
 
 fn limits(limits: &mut Limits, value: &Value) -> Result<(), OptionsError> {
-    let Some(map) = value.as_object() else { return wrong("limits", "an object is needed") };
+    let Some(map) = value.as_object() else {
+        return wrong("limits", "an object is needed");
+    };
     for (name, value) in map {
         let key = format!("limits.{name}");
-        let Some(number) = value.as_u64() else { return wrong(&key, "a whole number from 0 is needed") };
+        let Some(number) = value.as_u64() else {
+            return wrong(&key, "a whole number from 0 is needed");
+        };
         let small = || match u32::try_from(number) {
             Ok(small) => Ok(small),
             Err(_) => wrong(&key, format!("it is at most {}", u32::MAX)),
@@ -134,15 +185,22 @@ fn limits(limits: &mut Limits, value: &Value) -> Result<(), OptionsError> {
 }
 
 fn boolean(key: &str, value: &Value) -> Result<bool, OptionsError> {
-    value.as_bool().map_or_else(|| wrong(key, "true or false is needed"), Ok)
+    value
+        .as_bool()
+        .map_or_else(|| wrong(key, "true or false is needed"), Ok)
 }
 
 fn word<T: Copy>(key: &str, value: &Value, words: &[(&str, T)]) -> Result<T, OptionsError> {
-    let found = value.as_str().and_then(|text| words.iter().find(|(word, _)| *word == text));
+    let found = value
+        .as_str()
+        .and_then(|text| words.iter().find(|(word, _)| *word == text));
     match found {
         Some((_, meant)) => Ok(*meant),
         None => {
-            let known: Vec<String> = words.iter().map(|(word, _)| format!("\"{word}\"")).collect();
+            let known: Vec<String> = words
+                .iter()
+                .map(|(word, _)| format!("\"{word}\""))
+                .collect();
             wrong(key, format!("{value} is none of: {}", known.join(", ")))
         }
     }
@@ -166,22 +224,52 @@ mod tests {
         assert_eq!(read.switches, [("vcp".to_owned(), "fuzzy".to_owned())]);
         let options = read.options;
         assert_eq!((options.limits.max_value, options.limits.max_name), (9, 3));
-        assert_eq!((options.prefer, options.reasoning), (Prefer::Both, ReasoningMode::Off));
-        assert_eq!((options.fence, options.unclosed), (Some(Fence::Skip), Some(Unclosed::Text)));
-        assert_eq!((options.start, options.retain, options.text), (Start::Reasoning, Retain::None, TextMode::Chars));
+        assert_eq!(
+            (options.prefer, options.reasoning),
+            (Prefer::Both, ReasoningMode::Off)
+        );
+        assert_eq!(
+            (options.fence, options.unclosed),
+            (Some(Fence::Skip), Some(Unclosed::Text))
+        );
+        assert_eq!(
+            (options.start, options.retain, options.text),
+            (Start::Reasoning, Retain::None, TextMode::Chars)
+        );
         assert!(options.calls_in_reasoning && options.trusted_only);
     }
 
     #[test]
     fn mistakes_are_named() {
         for (text, message) in [
-            (r#"{"prefers": "text"}"#, "options.prefers: there is no such option"),
-            (r#"{"prefer": "texts"}"#, r#"options.prefer: "texts" is none of: "text", "native", "both""#),
-            (r#"{"limits": {"max": 1}}"#, "options.limits.max: there is no such limit"),
-            (r#"{"limits": {"max_name": -1}}"#, "options.limits.max_name: a whole number from 0 is needed"),
-            (r#"{"limits": {"max_name": 4294967296}}"#, "options.limits.max_name: it is at most 4294967295"),
-            (r#"{"vcp.fuzzy": 1}"#, "options.vcp.fuzzy: true or false is needed"),
-            (r#"{"switches": "vcp.fuzzy"}"#, "options.switches: an array of strings is needed"),
+            (
+                r#"{"prefers": "text"}"#,
+                "options.prefers: there is no such option",
+            ),
+            (
+                r#"{"prefer": "texts"}"#,
+                r#"options.prefer: "texts" is none of: "text", "native", "both""#,
+            ),
+            (
+                r#"{"limits": {"max": 1}}"#,
+                "options.limits.max: there is no such limit",
+            ),
+            (
+                r#"{"limits": {"max_name": -1}}"#,
+                "options.limits.max_name: a whole number from 0 is needed",
+            ),
+            (
+                r#"{"limits": {"max_name": 4294967296}}"#,
+                "options.limits.max_name: it is at most 4294967295",
+            ),
+            (
+                r#"{"vcp.fuzzy": 1}"#,
+                "options.vcp.fuzzy: true or false is needed",
+            ),
+            (
+                r#"{"switches": "vcp.fuzzy"}"#,
+                "options.switches: an array of strings is needed",
+            ),
         ] {
             assert_eq!(parse(text).expect_err("a mistake"), message);
         }

@@ -55,7 +55,10 @@ pub struct Turn<W: Write> {
 
 impl<W: Write> Turn<W> {
     pub fn new(out: W) -> Self {
-        Self { out, collect: Collect::new() }
+        Self {
+            out,
+            collect: Collect::new(),
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! `toolglot parse`: one output, as it comes.
 
-use std::io::{self, BufWriter, ErrorKind, Read, Write};
+use std::io::{self, BufWriter, ErrorKind, Read};
 use std::num::NonZeroUsize;
 use std::thread;
 
@@ -20,16 +20,23 @@ const BUFFER: usize = 64 << 10;
 const WATCH: NonZeroUsize = NonZeroUsize::new(8).expect("8 is not 0");
 
 pub fn run(args: &ParseArgs, color: ColorChoice) -> Result<Verdict, Stop> {
-    let set = args.set.sets().map_err(Stop::because)?.get(&args.set.choice()).map_err(Stop::because)?;
+    let set = args
+        .set
+        .sets()
+        .map_err(Stop::because)?
+        .get(&args.set.choice())
+        .map_err(Stop::because)?;
     let mut options = Options::default();
     // Every output of this command is text, so no character may be cut.
     options.text = TextMode::Chars;
     options.tools = input::tools(args.tools.as_deref())?;
     let mut input = Input::open(&args.file)?;
 
-    let out = BufWriter::new(AutoStream::new(io::stdout().lock(), color));
-    let mut output = output(args.output, out);
-    let mut sink = Counted { inner: &mut *output, errors: 0 };
+    let mut output = output(args.output, color);
+    let mut sink = Counted {
+        inner: &mut *output,
+        errors: 0,
+    };
     let mut parser = Parser::new(&set, options);
     chunks(args, &mut input, &mut |chunk| {
         parser.feed(chunk, &mut sink);
@@ -40,11 +47,13 @@ pub fn run(args: &ParseArgs, color: ColorChoice) -> Result<Verdict, Stop> {
     Ok(Verdict::of(sink.errors > 0, args.strict))
 }
 
-fn output<'a>(format: Format, out: impl Write + 'a) -> Box<dyn Output + 'a> {
+/// Colours, and the filter that takes them out where nobody wants them, are for people only: JSON goes out byte by byte.
+fn output(format: Format, color: ColorChoice) -> Box<dyn Output> {
+    let out = io::stdout().lock();
     match format {
-        Format::Pretty => Box::new(Pretty::new(out)),
-        Format::Turn => Box::new(Turn::new(out)),
-        Format::Events => Box::new(Events::new(out)),
+        Format::Pretty => Box::new(Pretty::new(BufWriter::new(AutoStream::new(out, color)))),
+        Format::Turn => Box::new(Turn::new(BufWriter::new(out))),
+        Format::Events => Box::new(Events::new(BufWriter::new(out))),
     }
 }
 

@@ -30,8 +30,8 @@ const ARGUMENTS: usize = 240;
 enum Place {
     Text,
     Block,
-    /// The value of a parameter at this depth, inside a block.
-    Value(usize),
+    /// The value of a parameter, inside a block.
+    Value,
 }
 
 /// Writes for people.
@@ -45,9 +45,15 @@ pub struct Pretty<W: Write> {
     rest: Vec<u8>,
     /// Name and arguments of the open call; the arguments are cut at [`ARGUMENTS`].
     call: (String, String),
-    /// Issues that came up in text, where they would tear lines apart.
+    /// A block has just been closed with a line break of our own, which stands for one of the model.
+    closed: bool,
+    /// Issues that came up in a value, where they would tear it apart: they follow it.
+    aside: Vec<(Style, String)>,
+    /// Issues that came up in text: they come at the end.
     later: Vec<(Style, String)>,
     calls: u64,
+    /// Calls of the open block: they count unless it is abandoned.
+    block_calls: u64,
     errors: u64,
     warnings: u64,
 }
@@ -61,8 +67,11 @@ impl<W: Write> Pretty<W> {
             fresh: true,
             rest: vec![],
             call: Default::default(),
+            closed: false,
+            aside: vec![],
             later: vec![],
             calls: 0,
+            block_calls: 0,
             errors: 0,
             warnings: 0,
         }
@@ -99,6 +108,10 @@ impl<W: Write> Pretty<W> {
     /// Bytes of the model, lines and all.
     fn flow(&mut self, style: Style, data: &[u8]) {
         let text = self.chars(data);
+        let text = match mem::take(&mut self.closed) {
+            true => text.strip_prefix('\n').unwrap_or(&text),
+            false => &text,
+        };
         for line in text.split_inclusive('\n') {
             let (line, ends) = match line.strip_suffix('\n') {
                 Some(line) => (line, true),
@@ -142,7 +155,6 @@ impl<W: Write> Pretty<W> {
     }
 
     fn call_open(&mut self, name: &str, meta: &[(String, String)], origin: Origin) {
-        self.calls += 1;
         self.call = (shown_text(name), String::new());
         let mut line = format!("call {}", self.call.0);
         for (key, value) in meta {
@@ -157,11 +169,17 @@ impl<W: Write> Pretty<W> {
     fn arguments(&mut self, json: &str) {
         let have = &mut self.call.1;
         if have.chars().count() <= ARGUMENTS {
-            have.extend(json.chars().take(ARGUMENTS + 1).map(|c| if c.is_control() { ' ' } else { c }));
+            have.extend(
+                json.chars()
+                    .take(ARGUMENTS + 1)
+                    .map(|c| if c.is_control() { ' ' } else { c }),
+            );
         }
     }
 
     fn call_close(&mut self, number: u32, state: CallState, arguments: Arguments) {
+        self.calls += 1;
+        self.block_calls += 1;
         let (name, json) = mem::take(&mut self.call);
         let mut shown: String = json.chars().take(ARGUMENTS).collect();
         if shown.len() < json.len() {
@@ -174,7 +192,10 @@ impl<W: Write> Pretty<W> {
             CallState::Complete => self.framed(GOOD, format!("✓ #{number} {name} {shown}")),
             CallState::Recovered(kinds) => {
                 let kinds = json::kinds(kinds).join(", ");
-                self.framed(WARN, format!("~ #{number} {name} {shown}  recovered: {kinds}"));
+                self.framed(
+                    WARN,
+                    format!("~ #{number} {name} {shown}  recovered: {kinds}"),
+                );
             }
         }
     }
@@ -188,29 +209,53 @@ impl<W: Write> Pretty<W> {
             Severity::Error => self.errors += 1,
             Severity::Warning => self.warnings += 1,
         }
-        let line = format!("{} {}: {}", issue.severity.name(), issue.kind, shown_text(&issue.to_string()));
+        let line = format!(
+            "{} {}: {}",
+            issue.severity.name(),
+            issue.kind,
+            shown_text(&issue.to_string())
+        );
         match self.place {
             Place::Text => self.later.push((style, line)),
-            Place::Block | Place::Value(_) => self.framed(style, line),
+            Place::Value => self.aside.push((style, line)),
+            Place::Block => self.framed(style, line),
         }
     }
 
-    fn close_block(&mut self, style: Style, text: &str) {
+    /// The open value, if there is one, ends.
+    fn close_value(&mut self) {
         self.settle();
         self.start_line();
+        self.place = Place::Block;
+        for (style, line) in mem::take(&mut self.aside) {
+            self.framed(style, line);
+        }
+    }
+
+    fn open_block(&mut self, dialect: &str) {
+        self.settle();
+        self.start_line();
+        self.put(DIM, format!("┌ {dialect}"));
+        self.newline();
+        self.place = Place::Block;
+        self.block_calls = 0;
+        self.closed = false;
+    }
+
+    fn close_block(&mut self, style: Style, text: &str) {
+        self.close_value();
         self.place = Place::Text;
         self.put(style, text);
         self.newline();
     }
 
     fn param_open(&mut self, name: &str, depth: u32) {
-        self.settle();
-        self.start_line();
+        self.close_value();
         // Depth is bounded by a limit that a host may raise; the picture is not.
         let depth = depth.min(32) as usize;
         self.put(DIM, "│ ");
         self.put(KEY, format!("{}{}: ", "  ".repeat(depth), shown_text(name)));
-        self.place = Place::Value(depth);
+        self.place = Place::Value;
     }
 }
 
@@ -218,27 +263,35 @@ impl<W: Write> Sink for Pretty<W> {
     fn event(&mut self, event: Event<'_>) {
         match event {
             Event::Text { data, .. } => self.flow(PLAIN, data),
-            Event::Reasoning { data, .. } | Event::Protected { data, .. } | Event::Raw { data, .. } => self.flow(DIM, data),
-            Event::BlockOpen { dialect, .. } => {
-                self.settle();
-                self.start_line();
-                self.place = Place::Block;
-                self.put(DIM, format!("┌ {dialect}"));
-                self.newline();
-            }
-            Event::CallOpen { name, meta, origin, .. } => self.call_open(name, meta, origin),
+            Event::Reasoning { data, .. }
+            | Event::Protected { data, .. }
+            | Event::Raw { data, .. } => self.flow(DIM, data),
+            Event::BlockOpen { dialect, .. } => self.open_block(dialect),
+            Event::CallOpen {
+                name, meta, origin, ..
+            } => self.call_open(name, meta, origin),
             Event::ArgDelta { json, .. } => self.arguments(json),
             Event::ParamOpen { name, depth, .. } => self.param_open(name, depth),
             Event::ParamDelta { data, .. } => self.flow(PLAIN, data),
-            Event::ParamClose { .. } => {
-                self.settle();
-                self.start_line();
-                self.place = Place::Block;
+            Event::ParamClose { .. } => self.close_value(),
+            Event::CallClose {
+                call,
+                state,
+                arguments,
+                ..
+            } => self.call_close(call, state, arguments),
+            Event::BlockClose { .. } => {
+                self.close_block(DIM, "└");
+                self.closed = true;
             }
-            Event::CallClose { call, state, arguments, .. } => self.call_close(call, state, arguments),
-            Event::BlockClose { .. } => self.close_block(DIM, "└"),
-            Event::BlockAbandoned { becomes: Abandoned::Text, .. } => self.close_block(WARN, "└ no block after all; it is text:"),
-            Event::BlockAbandoned { becomes: Abandoned::Drop, .. } => self.close_block(WARN, "└ given up; it is no text"),
+            Event::BlockAbandoned { becomes, .. } => {
+                self.calls -= self.block_calls;
+                let text = match becomes {
+                    Abandoned::Text => "└ no block after all; it is text:",
+                    Abandoned::Drop => "└ given up; it is no text",
+                };
+                self.close_block(WARN, text);
+            }
             Event::Issue(issue) => self.issue(&issue),
             _ => {}
         }
@@ -260,7 +313,10 @@ impl<W: Write> Output for Pretty<W> {
         }
         let count = |n: u64, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
         let (calls, errors) = (count(self.calls, "call"), count(self.errors, "error"));
-        self.put(BOLD, format!("{calls}, {errors}, {}", count(self.warnings, "warning")));
+        self.put(
+            BOLD,
+            format!("{calls}, {errors}, {}", count(self.warnings, "warning")),
+        );
         self.newline();
         self.flush()
     }
@@ -272,14 +328,18 @@ fn is_cut(bytes: &[u8]) -> bool {
 }
 
 fn shown_text(text: &str) -> String {
-    text.chars().map(|c| if c == '\n' { '␊' } else { shown(c) }).collect()
+    text.chars()
+        .map(|c| if c == '\n' { '␊' } else { shown(c) })
+        .collect()
 }
 
 /// A character as it can be shown without doing anything to the terminal.
 fn shown(c: char) -> char {
     match c {
         '\n' | '\t' => c,
-        '\u{0}'..='\u{1f}' => char::from_u32(0x2400 + c as u32).unwrap_or(char::REPLACEMENT_CHARACTER),
+        '\u{0}'..='\u{1f}' => {
+            char::from_u32(0x2400 + c as u32).unwrap_or(char::REPLACEMENT_CHARACTER)
+        }
         '\u{7f}' => '␡',
         '\u{80}'..='\u{9f}' => char::REPLACEMENT_CHARACTER,
         _ => c,

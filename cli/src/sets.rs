@@ -29,7 +29,10 @@ impl Choice {
     /// The named dialects and nothing else.
     #[must_use]
     pub fn of(names: &[&str]) -> Self {
-        Self { names: names.iter().map(|name| (*name).to_owned()).collect(), ..Self::default() }
+        Self {
+            names: names.iter().map(|name| (*name).to_owned()).collect(),
+            ..Self::default()
+        }
     }
 }
 
@@ -85,9 +88,13 @@ impl Sets {
         let mut sets = Self::new();
         for path in paths {
             let path = path.as_ref();
-            let read = |why: String| SetError::Read { path: path.display().to_string(), why };
+            let read = |why: String| SetError::Read {
+                path: path.display().to_string(),
+                why,
+            };
             let bytes = fs::read(path).map_err(|e| read(e.to_string()))?;
-            let text = String::from_utf8(bytes).map_err(|e| read(format!("it is not UTF-8 text ({})", e.utf8_error())))?;
+            let text = String::from_utf8(bytes)
+                .map_err(|e| read(format!("it is not UTF-8 text ({})", e.utf8_error())))?;
             sets.add(&path.display().to_string(), &text)?;
         }
         Ok(sets)
@@ -99,11 +106,22 @@ impl Sets {
     /// It is no dialect, or another file has its id.
     pub fn add(&mut self, origin: &str, text: &str) -> Result<(), SetError> {
         let alone = DialectSet::builder().toml(origin, text).build()?;
-        let id = alone.dialects().next().map(|dialect| dialect.id().to_owned()).unwrap_or_default();
+        let id = alone
+            .dialects()
+            .next()
+            .map(|dialect| dialect.id().to_owned())
+            .unwrap_or_default();
         if let Some(have) = self.files.iter().find(|file| file.id == id) {
-            return Err(SetError::Twice { first: have.origin.clone(), second: origin.to_owned() });
+            return Err(SetError::Twice {
+                first: have.origin.clone(),
+                second: origin.to_owned(),
+            });
         }
-        self.files.push(UserFile { id, origin: origin.to_owned(), text: text.to_owned() });
+        self.files.push(UserFile {
+            id,
+            origin: origin.to_owned(),
+            text: text.to_owned(),
+        });
         Ok(())
     }
 
@@ -118,7 +136,12 @@ impl Sets {
     /// A name is unknown, or the dialects do not fit together.
     pub fn get(&self, choice: &Choice) -> Result<DialectSet, BuildError> {
         // A thread that panicked while it held the lock left whole entries behind: they stay good.
-        if let Some(set) = self.cache.lock().unwrap_or_else(PoisonError::into_inner).get(choice) {
+        if let Some(set) = self
+            .cache
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .get(choice)
+        {
             return Ok(set.clone());
         }
         let set = self.builder(choice)?.build()?;
@@ -133,8 +156,13 @@ impl Sets {
     fn builder(&self, choice: &Choice) -> Result<SetBuilder, BuildError> {
         let named = |file: &UserFile| choice.files || choice.names.contains(&file.id);
         let files = self.files.iter().filter(|file| named(file));
-        let mut builder = files.fold(DialectSet::builder(), |b, file| b.toml(&file.origin, &file.text));
-        let builtins = choice.names.iter().filter(|name| !self.files.iter().any(|file| file.id == **name));
+        let mut builder = files.fold(DialectSet::builder(), |b, file| {
+            b.toml(&file.origin, &file.text)
+        });
+        let builtins = choice
+            .names
+            .iter()
+            .filter(|name| !self.files.iter().any(|file| file.id == **name));
         let (words, ids): (Vec<&String>, Vec<&String>) = builtins.partition(|name| is_word(name));
         builder = ids.into_iter().fold(builder, |b, id| b.builtin(id));
         if choice.names.is_empty() || !words.is_empty() {
@@ -143,7 +171,10 @@ impl Sets {
         if words.iter().any(|word| *word == "all") {
             builder = all(builder)?;
         }
-        Ok(choice.switches.iter().fold(builder, |b, (dialect, name)| b.switch(dialect, name)))
+        Ok(choice
+            .switches
+            .iter()
+            .fold(builder, |b, (dialect, name)| b.switch(dialect, name)))
     }
 }
 
@@ -169,43 +200,84 @@ mod tests {
     use super::*;
 
     fn ids(set: &DialectSet) -> Vec<String> {
-        set.dialects().map(|dialect| dialect.id().to_owned()).collect()
+        set.dialects()
+            .map(|dialect| dialect.id().to_owned())
+            .collect()
     }
 
     #[test]
     fn no_name_is_the_default_set() {
         let sets = Sets::new();
         let default = ids(&DialectSet::defaults());
-        assert_eq!(ids(&sets.get(&Choice::default()).expect("the default set")), default);
-        assert_eq!(ids(&sets.get(&Choice::of(&["default"])).expect("the default set")), default);
+        assert_eq!(
+            ids(&sets.get(&Choice::default()).expect("the default set")),
+            default
+        );
+        assert_eq!(
+            ids(&sets
+                .get(&Choice::of(&["default"]))
+                .expect("the default set")),
+            default
+        );
     }
 
     #[test]
     fn all_holds_the_default_set() {
-        let all = ids(&Sets::new().get(&Choice::of(&["all"])).expect("they fit together"));
-        assert!(ids(&DialectSet::defaults()).iter().all(|id| all.contains(id)));
+        let all = ids(&Sets::new()
+            .get(&Choice::of(&["all"]))
+            .expect("they fit together"));
+        assert!(
+            ids(&DialectSet::defaults())
+                .iter()
+                .all(|id| all.contains(id))
+        );
     }
 
     #[test]
     fn a_name_beside_the_default_set_replaces_its_group() {
-        let both = ids(&Sets::new().get(&Choice::of(&["tam2", "default"])).expect("they fit together"));
-        assert!(both.contains(&"tam2".to_owned()) && !both.contains(&"tam".to_owned()) && both.contains(&"vcp".to_owned()));
+        let both = ids(&Sets::new()
+            .get(&Choice::of(&["tam2", "default"]))
+            .expect("they fit together"));
+        assert!(
+            both.contains(&"tam2".to_owned())
+                && !both.contains(&"tam".to_owned())
+                && both.contains(&"vcp".to_owned())
+        );
     }
 
     #[test]
     fn a_file_is_asked_for_by_its_id() {
-        let (_, text) = builtin_files().iter().find(|(id, _)| *id == "vcp").expect("vcp is built in");
+        let (_, text) = builtin_files()
+            .iter()
+            .find(|(id, _)| *id == "vcp")
+            .expect("vcp is built in");
         let mut sets = Sets::new();
-        sets.add("mine.toml", &text.replace("id = \"vcp\"", "id = \"mine\"")).expect("a dialect");
-        assert_eq!(ids(&sets.get(&Choice::of(&["mine"])).expect("a set")), ["mine"]);
-        assert_eq!(ids(&sets.get(&Choice::of(&["action"])).expect("a set")), ["action"]);
-        let beside = Choice { files: true, ..Choice::of(&["action"]) };
+        sets.add("mine.toml", &text.replace("id = \"vcp\"", "id = \"mine\""))
+            .expect("a dialect");
+        assert_eq!(
+            ids(&sets.get(&Choice::of(&["mine"])).expect("a set")),
+            ["mine"]
+        );
+        assert_eq!(
+            ids(&sets.get(&Choice::of(&["action"])).expect("a set")),
+            ["action"]
+        );
+        let beside = Choice {
+            files: true,
+            ..Choice::of(&["action"])
+        };
         assert_eq!(ids(&sets.get(&beside).expect("a set")), ["mine", "action"]);
-        assert!(matches!(sets.add("again.toml", &text.replace("\"vcp\"", "\"mine\"")), Err(SetError::Twice { .. })));
+        assert!(matches!(
+            sets.add("again.toml", &text.replace("\"vcp\"", "\"mine\"")),
+            Err(SetError::Twice { .. })
+        ));
     }
 
     #[test]
     fn unknown_names_are_errors() {
-        assert!(matches!(Sets::new().get(&Choice::of(&["vpc"])), Err(BuildError::Unknown { .. })));
+        assert!(matches!(
+            Sets::new().get(&Choice::of(&["vpc"])),
+            Err(BuildError::Unknown { .. })
+        ));
     }
 }

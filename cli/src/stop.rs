@@ -16,7 +16,11 @@ pub enum Verdict {
 impl Verdict {
     /// Errors count only if somebody asked to be strict.
     pub fn of(errors: bool, strict: bool) -> Self {
-        if errors && strict { Self::Errors } else { Self::Clean }
+        if errors && strict {
+            Self::Errors
+        } else {
+            Self::Clean
+        }
     }
 }
 

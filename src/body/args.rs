@@ -103,7 +103,13 @@ impl Args {
     }
 
     /// Opens a parameter whose value begins at `start`. An empty name is reported and its value left out.
-    pub fn param_open(&mut self, out: &mut Out<'_>, name: &str, span: Span, start: u64) -> Result<(), Kind> {
+    pub fn param_open(
+        &mut self,
+        out: &mut Out<'_>,
+        name: &str,
+        span: Span,
+        start: u64,
+    ) -> Result<(), Kind> {
         self.count += 1;
         if self.count > out.limits().max_params {
             return Err(Kind::LimitParams);
@@ -111,17 +117,35 @@ impl Args {
         if name.len() > out.limits().max_name as usize {
             return Err(Kind::LimitName);
         }
-        out.event(Event::ParamOpen { name, depth: 0, span });
+        out.event(Event::ParamOpen {
+            name,
+            depth: 0,
+            span,
+        });
         let mut writer = Writer::Left;
         if name.is_empty() {
             self.recovered(Kind::MissingParamName);
-            out.report(Kind::MissingParamName, Severity::Warning, span, &self.tool, "", "");
+            out.report(
+                Kind::MissingParamName,
+                Severity::Warning,
+                span,
+                &self.tool,
+                "",
+                "",
+            );
         } else {
             writer = self.writer(out, name, span);
             let list = matches!(writer, Writer::List(_));
             if !self.seen.insert(name.to_owned()) && !list {
                 self.recovered(Kind::DuplicateParam);
-                out.report(Kind::DuplicateParam, Severity::Warning, span, &self.tool, name, "");
+                out.report(
+                    Kind::DuplicateParam,
+                    Severity::Warning,
+                    span,
+                    &self.tool,
+                    name,
+                    "",
+                );
             }
         }
         if matches!(writer, Writer::Live(_)) {
@@ -129,12 +153,18 @@ impl Args {
             head.push('"');
             out.arg(self.call, &head, span);
         }
-        self.param = Some(Param { key: name.to_owned(), start, writer });
+        self.param = Some(Param {
+            key: name.to_owned(),
+            start,
+            writer,
+        });
         Ok(())
     }
 
     fn writer(&self, out: &mut Out<'_>, name: &str, span: Span) -> Writer {
-        let Some(tool) = out.tool(&self.tool) else { return self.untyped(out) };
+        let Some(tool) = out.tool(&self.tool) else {
+            return self.untyped(out);
+        };
         let Some(param) = tool.param(name) else {
             out.unknown_param(&self.tool, name, span);
             return self.untyped(out);
@@ -175,8 +205,13 @@ impl Args {
             if data.is_empty() {
                 continue;
             }
-            out.sink.event(Event::ParamDelta { data, span: Span::new(at, at + data.len() as u64) });
-            let Some(param) = &mut self.param else { continue };
+            out.sink.event(Event::ParamDelta {
+                data,
+                span: Span::new(at, at + data.len() as u64),
+            });
+            let Some(param) = &mut self.param else {
+                continue;
+            };
             match &mut param.writer {
                 Writer::Live(gate) => {
                     let (call, sink) = (self.call, &mut *out.sink);
@@ -217,7 +252,9 @@ impl Args {
 
     /// The open value ends at `end`.
     pub fn param_close(&mut self, out: &mut Out<'_>, end: u64) -> Result<(), Kind> {
-        let Some(param) = self.param.take() else { return Ok(()) };
+        let Some(param) = self.param.take() else {
+            return Ok(());
+        };
         let span = Span::new(param.start, end);
         out.event(Event::ParamClose { span });
         match param.writer {
@@ -229,7 +266,10 @@ impl Args {
             }
             Writer::Typed(bytes) => {
                 let plain = Schema::default();
-                let schema = out.tool(&self.tool).and_then(|t| t.param(&param.key)).map_or(&plain, |p| &p.schema);
+                let schema = out
+                    .tool(&self.tool)
+                    .and_then(|t| t.param(&param.key))
+                    .map_or(&plain, |p| &p.schema);
                 let mut text = String::new();
                 let result = coerce(&String::from_utf8_lossy(&bytes), schema, &mut text);
                 self.typed(out, result, &param.key, span)?;
@@ -252,11 +292,25 @@ impl Args {
         match result {
             Coerced::Fits => Ok(()),
             Coerced::Mismatch => {
-                out.report(Kind::TypeMismatch, Severity::Warning, span, &self.tool, key, "");
+                out.report(
+                    Kind::TypeMismatch,
+                    Severity::Warning,
+                    span,
+                    &self.tool,
+                    key,
+                    "",
+                );
                 Ok(())
             }
             Coerced::Malformed => {
-                out.report(Kind::MalformedValue, Severity::Error, span, &self.tool, key, "");
+                out.report(
+                    Kind::MalformedValue,
+                    Severity::Error,
+                    span,
+                    &self.tool,
+                    key,
+                    "",
+                );
                 Err(Kind::MalformedValue)
             }
         }
@@ -267,7 +321,10 @@ impl Args {
         let span = Span::new(self.start, end);
         for (key, items) in std::mem::take(&mut self.lists) {
             let plain = Schema::default();
-            let schema = out.tool(&self.tool).and_then(|t| t.param(&key)).map_or(&plain, |p| &p.schema);
+            let schema = out
+                .tool(&self.tool)
+                .and_then(|t| t.param(&key))
+                .map_or(&plain, |p| &p.schema);
             let mut text = String::new();
             let result = match items.as_slice() {
                 [one] => coerce(one, schema, &mut text),
@@ -278,7 +335,11 @@ impl Args {
             out.arg(self.call, &(head + &text), span);
         }
         out.missing(&self.tool, span, |name| self.seen.contains(name));
-        out.arg(self.call, if self.any { "}" } else { "{}" }, Span::new(end, end));
+        out.arg(
+            self.call,
+            if self.any { "}" } else { "{}" },
+            Span::new(end, end),
+        );
         out.call_close(self.call, self.kinds, Arguments::Deltas, span);
         Ok(())
     }

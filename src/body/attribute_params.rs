@@ -7,7 +7,7 @@ use memchr::memchr2;
 use serde::{Deserialize, Serialize};
 
 use super::content::{Content, Step};
-use super::named_params::{fail, malformed};
+use super::named_params::{fail, limit, malformed};
 use super::tags::{CommentEnd, Edge, Match, MatchStep};
 use super::{Args, Flow, Out, xml};
 use crate::dialect::AttributeParams;
@@ -19,8 +19,8 @@ use crate::event::Span;
 pub(crate) struct Body {
     args: Args,
     at: At,
-    /// The open parameter's tag.
-    tag: String,
+    /// What closes the open parameter's tag, up to its name.
+    closer: String,
     tag_start: u64,
     /// Its value has been given.
     valued: bool,
@@ -39,19 +39,35 @@ enum At {
     /// In the closing tag of the call, behind its name.
     Close,
     /// Between attributes; `edge` right behind the name or a value.
-    Space { edge: bool },
+    Space {
+        edge: bool,
+    },
     /// In an attribute's name; the carry begins with it.
     Attribute,
     /// Between an attribute's name and its value; `equals` once `=` was seen.
-    Equals { value: bool, equals: bool },
+    Equals {
+        value: bool,
+        equals: bool,
+    },
     /// In the value that counts.
-    Value { quote: u8 },
+    Value {
+        quote: u8,
+    },
     /// Behind `&` in it; the carry begins with it.
-    Entity { quote: u8, len: u8 },
+    Entity {
+        quote: u8,
+        len: u8,
+    },
     /// Behind a quote in it; the carry begins with the quote.
-    Tail { quote: u8, len: u32, tail: Tail },
+    Tail {
+        quote: u8,
+        len: u32,
+        tail: Tail,
+    },
     /// In another attribute's value.
-    Other { quote: u8 },
+    Other {
+        quote: u8,
+    },
     /// Behind `/` of a tag.
     Slash,
     /// In the content that is the value.
@@ -65,11 +81,19 @@ enum At {
 /// What stands behind a quote.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum Tail {
-    Blanks { some: bool },
+    Blanks {
+        some: bool,
+    },
     Slash,
     /// The name of another attribute, from there on.
-    Name { start: u64 },
-    AfterName { start: u64, end: u64, equals: bool },
+    Name {
+        start: u64,
+    },
+    AfterName {
+        start: u64,
+        end: u64,
+        equals: bool,
+    },
 }
 
 /// What one byte behind a quote decided.
@@ -87,16 +111,36 @@ impl Tail {
             Self::Blanks { .. } if byte == b'>' => Verdict::Ends { closed: false },
             Self::Blanks { .. } if byte == b'/' => Verdict::Open(Self::Slash),
             Self::Blanks { .. } if blank => Verdict::Open(Self::Blanks { some: true }),
-            Self::Blanks { some: true } if xml::is_name(byte) => Verdict::Open(Self::Name { start: pos }),
+            Self::Blanks { some: true } if xml::is_name(byte) => {
+                Verdict::Open(Self::Name { start: pos })
+            }
             Self::Slash if byte == b'>' => Verdict::Ends { closed: true },
             Self::Name { .. } if xml::is_name(byte) => Verdict::Open(self),
-            Self::Name { start } if byte == b'=' => Verdict::Open(Self::AfterName { start, end: pos, equals: true }),
-            Self::Name { start } if blank => Verdict::Open(Self::AfterName { start, end: pos, equals: false }),
+            Self::Name { start } if byte == b'=' => Verdict::Open(Self::AfterName {
+                start,
+                end: pos,
+                equals: true,
+            }),
+            Self::Name { start } if blank => Verdict::Open(Self::AfterName {
+                start,
+                end: pos,
+                equals: false,
+            }),
             Self::AfterName { .. } if blank => Verdict::Open(self),
-            Self::AfterName { start, end, equals: false } if byte == b'=' => {
-                Verdict::Open(Self::AfterName { start, end, equals: true })
-            }
-            Self::AfterName { start, end, equals: true } if byte == b'"' || byte == b'\'' => Verdict::Attribute { start, end },
+            Self::AfterName {
+                start,
+                end,
+                equals: false,
+            } if byte == b'=' => Verdict::Open(Self::AfterName {
+                start,
+                end,
+                equals: true,
+            }),
+            Self::AfterName {
+                start,
+                end,
+                equals: true,
+            } if byte == b'"' || byte == b'\'' => Verdict::Attribute { start, end },
             _ => Verdict::Content,
         }
     }
@@ -104,7 +148,14 @@ impl Tail {
 
 impl Body {
     pub fn new(args: Args) -> Self {
-        Self { args, at: At::Between, tag: String::new(), tag_start: 0, valued: false, bare: false }
+        Self {
+            args,
+            at: At::Between,
+            closer: String::from("</"),
+            tag_start: 0,
+            valued: false,
+            bare: false,
+        }
     }
 
     pub fn close_empty(&mut self, out: &mut Out<'_>, end: u64) -> Result<(), Kind> {
@@ -115,23 +166,38 @@ impl Body {
     pub fn finish(&mut self, out: &mut Out<'_>) -> Option<u64> {
         if let At::Value { .. } | At::Entity { .. } | At::Tail { .. } | At::Content(_) = self.at {
             let span = Span::new(self.args.value_start(), out.io.from);
-            out.report(Kind::UnclosedValue, Severity::Warning, span, self.args.tool(), &self.tag, "");
+            out.report(
+                Kind::UnclosedValue,
+                Severity::Warning,
+                span,
+                self.args.tool(),
+                tag(&self.closer),
+                "",
+            );
         }
         None
     }
 
-    pub fn feed(&mut self, out: &mut Out<'_>, table: &AttributeParams, mut i: usize, end: usize) -> (usize, Flow) {
+    pub fn feed(
+        &mut self,
+        out: &mut Out<'_>,
+        table: &AttributeParams,
+        mut i: usize,
+        end: usize,
+    ) -> (usize, Flow) {
         while i < end {
             let step = match self.at {
                 At::Value { quote } => self.value(out, quote, i, end),
                 At::Content(mut content) => {
-                    let closer = format!("</{}", self.tag);
-                    let (next, step) = content.feed(out, &mut self.args, closer.as_bytes(), i, end);
+                    let (next, step) =
+                        content.feed(out, &mut self.args, self.closer.as_bytes(), i, end);
                     self.at = At::Content(content);
                     match step {
                         Step::More => Ok(next),
-                        Step::Limit(kind) => Err((next, Flow::Limit(kind))),
-                        Step::Closed => self.param_end(out, out.io.from, out.base + next as u64, next),
+                        Step::Limit(kind) => Err((next, limit(kind))),
+                        Step::Closed => {
+                            self.param_end(out, out.io.from, out.base + next as u64, next)
+                        }
                     }
                 }
                 _ => self.structure(out, table, out.seg[i], i),
@@ -145,28 +211,51 @@ impl Body {
     }
 
     /// The value ends at `end`, its tag at `to`.
-    fn param_end(&mut self, out: &mut Out<'_>, end: u64, to: u64, next: usize) -> Result<usize, (usize, Flow)> {
+    fn param_end(
+        &mut self,
+        out: &mut Out<'_>,
+        end: u64,
+        to: u64,
+        next: usize,
+    ) -> Result<usize, (usize, Flow)> {
         out.skip(to);
         self.at = At::Between;
-        self.args.param_close(out, end).map_err(|kind| (next, fail(kind)))?;
+        self.args
+            .param_close(out, end)
+            .map_err(|kind| (next, fail(kind, false)))?;
         Ok(next)
     }
 
     /// Takes value bytes up to the next quote or entity.
-    fn value(&mut self, out: &mut Out<'_>, quote: u8, i: usize, end: usize) -> Result<usize, (usize, Flow)> {
-        let max = self.args.value_start().saturating_add(out.limits().max_value).saturating_add(1);
-        let stop = usize::try_from(max.saturating_sub(out.base)).map_or(end, |n| n.clamp(i + 1, end));
+    fn value(
+        &mut self,
+        out: &mut Out<'_>,
+        quote: u8,
+        i: usize,
+        end: usize,
+    ) -> Result<usize, (usize, Flow)> {
+        let max = self
+            .args
+            .value_start()
+            .saturating_add(out.limits().max_value)
+            .saturating_add(1);
+        let stop =
+            usize::try_from(max.saturating_sub(out.base)).map_or(end, |n| n.clamp(i + 1, end));
         let found = memchr2(quote, b'&', &out.seg[i..stop]);
         let at = i + found.unwrap_or(stop - i);
         self.args.value(out, out.base + at as u64);
         if out.io.from >= max {
-            return Err((at, Flow::Limit(Kind::LimitValue)));
+            return Err((at, limit(Kind::LimitValue)));
         }
         if found.is_none() {
             return Ok(at);
         }
         self.at = if out.seg[at] == quote {
-            At::Tail { quote, len: 0, tail: Tail::Blanks { some: false } }
+            At::Tail {
+                quote,
+                len: 0,
+                tail: Tail::Blanks { some: false },
+            }
         } else {
             At::Entity { quote, len: 0 }
         };
@@ -174,7 +263,13 @@ impl Body {
     }
 
     /// Takes one byte of anything but a value.
-    fn structure(&mut self, out: &mut Out<'_>, table: &AttributeParams, byte: u8, i: usize) -> Result<usize, (usize, Flow)> {
+    fn structure(
+        &mut self,
+        out: &mut Out<'_>,
+        table: &AttributeParams,
+        byte: u8,
+        i: usize,
+    ) -> Result<usize, (usize, Flow)> {
         let pos = out.base + i as u64;
         let blank = xml::is_space(byte);
         let next = match self.at {
@@ -189,14 +284,20 @@ impl Body {
             At::Bang(mut bang) => match bang.step(byte, &[(b"<!--", Edge::None)]) {
                 MatchStep::More => At::Bang(bang),
                 MatchStep::Found { .. } => At::Comment(CommentEnd::default()),
-                MatchStep::None => return Err(malformed(out, Kind::MalformedXml, pos, i)),
+                MatchStep::None => return Err(malformed(out, Kind::MalformedBody, pos, i)),
             },
             At::Comment(mut comment) => {
-                if comment.step(byte) { At::Between } else { At::Comment(comment) }
+                if comment.step(byte) {
+                    At::Between
+                } else {
+                    At::Comment(comment)
+                }
             }
             At::Close if byte == b'>' => {
                 out.skip(pos + 1);
-                self.args.close(out, pos + 1).map_err(|kind| (i + 1, fail(kind)))?;
+                self.args
+                    .close(out, pos + 1)
+                    .map_err(|kind| (i + 1, fail(kind, true)))?;
                 return Err((i + 1, Flow::Closed { end: pos + 1 }));
             }
             At::Close if blank => At::Close,
@@ -210,31 +311,48 @@ impl Body {
             }
             At::Attribute if xml::is_name(byte) => {
                 if pos - out.io.from >= u64::from(out.limits().max_name) {
-                    return Err((i, Flow::Limit(Kind::LimitName)));
+                    return Err((i, limit(Kind::LimitName)));
                 }
                 return Ok(i + 1);
             }
             At::Attribute if blank || byte == b'=' => {
                 let name = out.slice(out.io.from, pos);
-                At::Equals { value: name == table.spec.value, equals: byte == b'=' }
+                At::Equals {
+                    value: name == table.spec.value,
+                    equals: byte == b'=',
+                }
             }
             At::Equals { .. } if blank => self.at,
-            At::Equals { value, equals: false } if byte == b'=' => At::Equals { value, equals: true },
-            At::Equals { value, equals: true } if byte == b'"' || byte == b'\'' => {
+            At::Equals {
+                value,
+                equals: false,
+            } if byte == b'=' => At::Equals {
+                value,
+                equals: true,
+            },
+            At::Equals {
+                value,
+                equals: true,
+            } if byte == b'"' || byte == b'\'' => {
                 out.skip(pos + 1);
                 return self.quoted(out, value, byte, pos + 1, i + 1);
             }
             At::Other { quote } => {
-                if byte == quote { At::Space { edge: true } } else { At::Other { quote } }
+                if byte == quote {
+                    At::Space { edge: true }
+                } else {
+                    At::Other { quote }
+                }
             }
             At::Slash if byte == b'>' => return self.tag_end(out, pos + 1, true, i + 1),
             At::Entity { quote, len } => return Ok(self.entity(out, byte, pos, quote, len, i)),
-            At::Tail { quote, len, tail } => return self.tail(out, table, byte, quote, len, tail, i),
+            At::Tail { quote, len, tail } => {
+                return self.tail(out, table, byte, quote, len, tail, i);
+            }
             At::Empty(None) if blank => At::Empty(None),
             At::Empty(None) if byte == b'<' => At::Empty(Some(Match::behind_lt(1))),
             At::Empty(Some(mut closing)) => {
-                let closer = format!("</{}", self.tag);
-                match closing.step(byte, &[(closer.as_bytes(), Edge::Close)]) {
+                match closing.step(byte, &[(self.closer.as_bytes(), Edge::Close)]) {
                     MatchStep::More => At::Empty(Some(closing)),
                     MatchStep::Found { .. } => {
                         self.at = At::End;
@@ -245,8 +363,10 @@ impl Body {
             }
             At::End if blank => At::End,
             At::End if byte == b'>' => At::Between,
-            At::Between | At::Empty(None) => return Err(malformed(out, Kind::MalformedBody, pos, i)),
-            _ => return Err(malformed(out, Kind::MalformedXml, pos, i)),
+            At::Between | At::Empty(None) => {
+                return Err(malformed(out, Kind::MalformedBody, pos, i));
+            }
+            _ => return Err(malformed(out, Kind::MalformedBody, pos, i)),
         };
         out.skip(pos + 1);
         self.at = next;
@@ -254,7 +374,13 @@ impl Body {
     }
 
     /// Takes a byte of a tag's name.
-    fn name(&mut self, out: &mut Out<'_>, table: &AttributeParams, byte: u8, i: usize) -> Result<usize, (usize, Flow)> {
+    fn name(
+        &mut self,
+        out: &mut Out<'_>,
+        table: &AttributeParams,
+        byte: u8,
+        i: usize,
+    ) -> Result<usize, (usize, Flow)> {
         let pos = out.base + i as u64;
         let first = pos == out.io.from + 1;
         if first && byte == b'!' {
@@ -266,34 +392,48 @@ impl Body {
         }
         if (xml::is_name(byte) && byte != b'?') || (first && byte == b'/') {
             if pos - out.io.from > u64::from(out.limits().max_name) {
-                return Err((i, Flow::Limit(Kind::LimitName)));
+                return Err((i, limit(Kind::LimitName)));
             }
             return Ok(i + 1);
         }
         let name = out.slice(out.io.from + 1, pos);
         let ends = xml::is_space(byte) || byte == b'>' || byte == b'/';
         if !ends || name.is_empty() || name == "/" {
-            return Err(malformed(out, Kind::MalformedXml, pos, i));
+            return Err(malformed(out, Kind::MalformedBody, pos, i));
         }
         if name == table.spec.call {
-            return Err((i, Flow::Reopened { start: out.io.from, done: false }));
+            return Err((
+                i,
+                Flow::Reopened {
+                    start: out.io.from,
+                    done: false,
+                },
+            ));
         }
         out.skip(pos);
         if let Some(closing) = name.strip_prefix('/') {
             if closing != table.spec.call || byte == b'/' {
-                return Err(malformed(out, Kind::MalformedXml, pos, i));
+                return Err(malformed(out, Kind::MalformedBody, pos, i));
             }
             self.at = At::Close;
             return Ok(i);
         }
-        self.tag = name;
+        self.closer.truncate(2);
+        self.closer.push_str(&name);
         self.valued = false;
         self.at = At::Space { edge: true };
         Ok(i)
     }
 
     /// An attribute's value begins.
-    fn quoted(&mut self, out: &mut Out<'_>, value: bool, quote: u8, start: u64, next: usize) -> Result<usize, (usize, Flow)> {
+    fn quoted(
+        &mut self,
+        out: &mut Out<'_>,
+        value: bool,
+        quote: u8,
+        start: u64,
+        next: usize,
+    ) -> Result<usize, (usize, Flow)> {
         if !value {
             self.at = At::Other { quote };
             return Ok(next);
@@ -302,20 +442,37 @@ impl Body {
         self.bare = false;
         self.at = At::Value { quote };
         let span = Span::new(self.tag_start, start);
-        self.args.param_open(out, &self.tag, span, start).map_err(|kind| (next, fail(kind)))?;
+        self.args
+            .param_open(out, tag(&self.closer), span, start)
+            .map_err(|kind| (next, fail(kind, false)))?;
         Ok(next)
     }
 
     /// The opening tag of a parameter ends at `end`.
-    fn tag_end(&mut self, out: &mut Out<'_>, end: u64, closed: bool, next: usize) -> Result<usize, (usize, Flow)> {
+    fn tag_end(
+        &mut self,
+        out: &mut Out<'_>,
+        end: u64,
+        closed: bool,
+        next: usize,
+    ) -> Result<usize, (usize, Flow)> {
         out.skip(end);
         if self.valued {
             self.at = if closed { At::Between } else { At::Empty(None) };
             return Ok(next);
         }
         let span = Span::new(self.tag_start, end);
-        self.args.param_open(out, &self.tag, span, end).map_err(|kind| (next, fail(kind)))?;
-        out.report(Kind::MissingValueAttr, Severity::Warning, span, self.args.tool(), &self.tag, "");
+        self.args
+            .param_open(out, tag(&self.closer), span, end)
+            .map_err(|kind| (next, fail(kind, false)))?;
+        out.report(
+            Kind::MissingValueAttr,
+            Severity::Warning,
+            span,
+            self.args.tool(),
+            tag(&self.closer),
+            "",
+        );
         if closed {
             return self.param_end(out, end, end, next);
         }
@@ -324,9 +481,20 @@ impl Body {
     }
 
     /// Takes a byte behind `&`.
-    fn entity(&mut self, out: &mut Out<'_>, byte: u8, pos: u64, quote: u8, len: u8, i: usize) -> usize {
+    fn entity(
+        &mut self,
+        out: &mut Out<'_>,
+        byte: u8,
+        pos: u64,
+        quote: u8,
+        len: u8,
+        i: usize,
+    ) -> usize {
         if xml::is_entity(byte) && usize::from(len) < xml::MAX_ENTITY {
-            self.at = At::Entity { quote, len: len + 1 };
+            self.at = At::Entity {
+                quote,
+                len: len + 1,
+            };
             return i + 1;
         }
         self.at = At::Value { quote };
@@ -339,7 +507,14 @@ impl Body {
             Some(c) => self.args.value_as(out, pos + 1, c.encode_utf8(&mut [0; 4])),
             None => {
                 let span = Span::new(out.io.from, pos + 1);
-                out.report(Kind::UnknownEntity, Severity::Warning, span, self.args.tool(), &format!("&{name};"), "");
+                out.report(
+                    Kind::UnknownEntity,
+                    Severity::Warning,
+                    span,
+                    self.args.tool(),
+                    &format!("&{name};"),
+                    "",
+                );
                 self.args.value(out, pos + 1);
             }
         }
@@ -361,8 +536,16 @@ impl Body {
         let pos = out.base + i as u64;
         let end = out.io.from;
         match tail.step(byte, pos) {
+            Verdict::Open(tail) if byte == b'/' || byte == b'=' => {
+                self.at = At::Tail { quote, len, tail };
+                Ok(i + 1)
+            }
             Verdict::Open(tail) if len < table.spec.confirm => {
-                self.at = At::Tail { quote, len: len + 1, tail };
+                self.at = At::Tail {
+                    quote,
+                    len: len + 1,
+                    tail,
+                };
                 Ok(i + 1)
             }
             Verdict::Ends { closed } => {
@@ -370,7 +553,10 @@ impl Body {
                 self.at = if closed { At::Between } else { At::Empty(None) };
                 Ok(i + 1)
             }
-            Verdict::Attribute { start, end: name_end } => {
+            Verdict::Attribute {
+                start,
+                end: name_end,
+            } => {
                 let name = out.slice(start, name_end);
                 self.param_end(out, end, pos + 1, i + 1)?;
                 self.quoted(out, name == table.spec.value, byte, pos + 1, i + 1)
@@ -379,7 +565,14 @@ impl Body {
                 if !self.bare {
                     self.bare = true;
                     let span = Span::new(end, end + 1);
-                    out.report(Kind::BareQuote, Severity::Warning, span, self.args.tool(), &self.tag, "");
+                    out.report(
+                        Kind::BareQuote,
+                        Severity::Warning,
+                        span,
+                        self.args.tool(),
+                        tag(&self.closer),
+                        "",
+                    );
                 }
                 self.args.value(out, pos);
                 self.at = At::Value { quote };
@@ -389,3 +582,7 @@ impl Body {
     }
 }
 
+/// The name in the beginning of a closing tag.
+fn tag(closer: &str) -> &str {
+    closer.strip_prefix("</").unwrap_or(closer)
+}

@@ -14,7 +14,7 @@ use crate::event::Span;
 const CDATA: &[u8] = b"<![CDATA[";
 
 /// Blanks in a closing tag behind its name.
-const MAX_TAIL: u32 = 64;
+pub(crate) const MAX_TAIL: u32 = 64;
 
 /// How far a byte string has been matched that begins with `<`: against the closing tag and against CDATA.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -27,7 +27,11 @@ pub(crate) struct Lt {
 impl Lt {
     /// Right behind `<`.
     pub const fn new() -> Self {
-        Self { len: 1, close: true, cdata: true }
+        Self {
+            len: 1,
+            close: true,
+            cdata: true,
+        }
     }
 
     pub fn len(self) -> u64 {
@@ -50,11 +54,17 @@ enum At {
     Text,
     Lt(Lt),
     /// Behind the name of the closing tag.
-    Tail { blanks: u32 },
+    Tail {
+        blanks: u32,
+    },
     /// Behind `&`.
-    Entity { len: u8 },
+    Entity {
+        len: u8,
+    },
     /// In CDATA, with so many bytes of `]]>`.
-    Cdata { len: u8 },
+    Cdata {
+        len: u8,
+    },
 }
 
 /// The state of an open value.
@@ -77,7 +87,10 @@ pub(crate) enum Step {
 
 impl Content {
     pub fn new() -> Self {
-        Self { at: At::Text, bare: false }
+        Self {
+            at: At::Text,
+            bare: false,
+        }
     }
 
     /// Goes on before `pos` after a closing tag that was none; `lt` is a construct that has begun since.
@@ -87,15 +100,26 @@ impl Content {
     }
 
     /// Takes the chunk from index `i` up to `end`; `closer` is the closing tag up to its name.
-    pub fn feed(&mut self, out: &mut Out<'_>, args: &mut Args, closer: &[u8], mut i: usize, end: usize) -> (usize, Step) {
-        let max = args.value_start().saturating_add(out.limits().max_value).saturating_add(1);
+    pub fn feed(
+        &mut self,
+        out: &mut Out<'_>,
+        args: &mut Args,
+        closer: &[u8],
+        mut i: usize,
+        end: usize,
+    ) -> (usize, Step) {
+        let max = args
+            .value_start()
+            .saturating_add(out.limits().max_value)
+            .saturating_add(1);
         while i < end {
             let pos = out.base + i as u64;
             let byte = out.seg[i];
             match self.at {
                 At::Text | At::Cdata { len: 0 } => {
                     // Clipped, so that the limit fires at one offset for every cut.
-                    let stop = usize::try_from(max.saturating_sub(out.base)).map_or(end, |n| n.clamp(i + 1, end));
+                    let stop = usize::try_from(max.saturating_sub(out.base))
+                        .map_or(end, |n| n.clamp(i + 1, end));
                     i = self.text(out, args, i, stop);
                 }
                 At::Lt(mut lt) => {
@@ -162,14 +186,22 @@ impl Content {
     fn text(&mut self, out: &mut Out<'_>, args: &mut Args, i: usize, stop: usize) -> usize {
         let rest = &out.seg[i..stop];
         let cdata = matches!(self.at, At::Cdata { .. });
-        let found = if cdata { memchr(b']', rest) } else { memchr2(b'<', b'&', rest) };
+        let found = if cdata {
+            memchr(b']', rest)
+        } else {
+            memchr2(b'<', b'&', rest)
+        };
         let Some(n) = found else { return stop };
         let at = out.base + (i + n) as u64;
         if cdata {
             self.at = At::Cdata { len: 1 };
         } else {
             args.value(out, at);
-            self.at = if rest[n] == b'<' { At::Lt(Lt::new()) } else { At::Entity { len: 0 } };
+            self.at = if rest[n] == b'<' {
+                At::Lt(Lt::new())
+            } else {
+                At::Entity { len: 0 }
+            };
         }
         i + n + 1
     }
@@ -194,7 +226,14 @@ impl Content {
             None => {
                 let span = Span::new(out.io.from, pos + 1);
                 let subject = format!("&{};", String::from_utf8_lossy(&name));
-                out.report(Kind::UnknownEntity, Severity::Warning, span, args.tool(), &subject, "");
+                out.report(
+                    Kind::UnknownEntity,
+                    Severity::Warning,
+                    span,
+                    args.tool(),
+                    &subject,
+                    "",
+                );
             }
         }
         true
@@ -206,7 +245,14 @@ impl Content {
             self.bare = true;
             let span = Span::new(out.io.from, out.io.from + 1);
             let subject = args.key().to_owned();
-            out.report(Kind::BareMarkup, Severity::Warning, span, args.tool(), &subject, "");
+            out.report(
+                Kind::BareMarkup,
+                Severity::Warning,
+                span,
+                args.tool(),
+                &subject,
+                "",
+            );
         }
     }
 }

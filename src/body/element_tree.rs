@@ -7,6 +7,7 @@
 use memchr::memchr;
 use serde::{Deserialize, Serialize};
 
+use super::named_params::limit;
 use super::tags::{CommentEnd, Edge, Match, MatchStep};
 use super::tree::{self, Element};
 use super::xml::{self, Header, HeaderStep};
@@ -35,34 +36,63 @@ enum At {
     /// Behind `<`.
     Lt,
     /// In the name of an opening tag; `slash` right behind a `/`.
-    Name { slash: bool },
+    Name {
+        slash: bool,
+    },
     /// Behind that name, which ends at `name`.
-    Header { name: u64, header: Header },
+    Header {
+        name: u64,
+        header: Header,
+    },
     /// In a closing tag; `name` once its name has ended.
-    Closing { name: Option<u64> },
+    Closing {
+        name: Option<u64>,
+    },
     /// Behind `<!`.
     Bang(Match),
     Comment(CommentEnd),
     /// With so many bytes of `]]>`.
-    Cdata { len: u8 },
+    Cdata {
+        len: u8,
+    },
     /// In a document type declaration.
-    Doctype { depth: u32, quote: u8 },
+    Doctype {
+        depth: u32,
+        quote: u8,
+    },
     /// In a processing instruction; `mark` right behind `?`.
-    Instruction { mark: bool },
+    Instruction {
+        mark: bool,
+    },
 }
 
-const BANGS: [(&[u8], Edge); 3] = [(b"<!--", Edge::None), (b"<![CDATA[", Edge::None), (b"<!DOCTYPE", Edge::None)];
+const BANGS: [(&[u8], Edge); 3] = [
+    (b"<!--", Edge::None),
+    (b"<![CDATA[", Edge::None),
+    (b"<!DOCTYPE", Edge::None),
+];
 
 impl Body {
     /// The opener ended at `at`.
     pub fn new(_at: u64) -> Self {
         let bare = false;
-        Self { at: At::Text, elements: vec![], open: vec![], kinds: KindSet::default(), bare, junk: false }
+        Self {
+            at: At::Text,
+            elements: vec![],
+            open: vec![],
+            kinds: KindSet::default(),
+            bare,
+            junk: false,
+        }
     }
 
     pub fn fits(&self) -> bool {
         let known = |index: &u32| (*index as usize) < self.elements.len();
-        let earlier = |(index, element): (usize, &Element)| element.parent.is_none_or(|parent| (parent as usize) < index);
+        let earlier = |(index, element): (usize, &Element)| {
+            element
+                .parent
+                .is_none_or(|parent| (parent as usize) < index)
+        };
         self.open.iter().all(known) && self.elements.iter().enumerate().all(earlier)
     }
 
@@ -71,7 +101,13 @@ impl Body {
         None
     }
 
-    pub fn feed(&mut self, out: &mut Out<'_>, table: &ElementTree, mut i: usize, end: usize) -> (usize, Flow) {
+    pub fn feed(
+        &mut self,
+        out: &mut Out<'_>,
+        table: &ElementTree,
+        mut i: usize,
+        end: usize,
+    ) -> (usize, Flow) {
         while i < end {
             let pos = out.base + i as u64;
             let byte = out.seg[i];
@@ -86,7 +122,9 @@ impl Body {
                         self.length(out, out.limits().max_header, Kind::LimitHeader, pos, i)
                     }
                     HeaderStep::Bad => Ok(self.literal(out, i)),
-                    HeaderStep::End { closed } => self.opened(out, table, name, pos + 1, closed, i + 1),
+                    HeaderStep::End { closed } => {
+                        self.opened(out, table, name, pos + 1, closed, i + 1)
+                    }
                 },
                 At::Closing { name } => self.closing(out, table, byte, name, pos, i),
                 At::Bang(mut bang) => match bang.step(byte, &BANGS) {
@@ -99,17 +137,30 @@ impl Body {
                 },
                 At::Comment(mut comment) => {
                     out.skip(pos + 1);
-                    self.at = if comment.step(byte) { At::Text } else { At::Comment(comment) };
+                    self.at = if comment.step(byte) {
+                        At::Text
+                    } else {
+                        At::Comment(comment)
+                    };
                     Ok(i + 1)
                 }
                 At::Doctype { depth, quote } => {
                     out.skip(pos + 1);
                     self.at = match (quote, byte) {
                         (0, b'"' | b'\'') => At::Doctype { depth, quote: byte },
-                        (0, b'[' | b'<') => At::Doctype { depth: depth.saturating_add(1), quote: 0 },
-                        (0, b']') => At::Doctype { depth: depth.saturating_sub(1), quote: 0 },
+                        (0, b'[' | b'<') => At::Doctype {
+                            depth: depth.saturating_add(1),
+                            quote: 0,
+                        },
+                        (0, b']') => At::Doctype {
+                            depth: depth.saturating_sub(1),
+                            quote: 0,
+                        },
                         (0, b'>') if depth == 0 => At::Text,
-                        (0, b'>') => At::Doctype { depth: depth - 1, quote: 0 },
+                        (0, b'>') => At::Doctype {
+                            depth: depth - 1,
+                            quote: 0,
+                        },
                         (q, b) if q == b => At::Doctype { depth, quote: 0 },
                         _ => At::Doctype { depth, quote },
                     };
@@ -117,7 +168,11 @@ impl Body {
                 }
                 At::Instruction { mark } => {
                     out.skip(pos + 1);
-                    self.at = if mark && byte == b'>' { At::Text } else { At::Instruction { mark: byte == b'?' } };
+                    self.at = if mark && byte == b'>' {
+                        At::Text
+                    } else {
+                        At::Instruction { mark: byte == b'?' }
+                    };
                     Ok(i + 1)
                 }
             };
@@ -139,33 +194,54 @@ impl Body {
         if to <= from {
             return;
         }
-        let blank = || pieces(&out.io.carry, out.seg, out.base, from, to).iter().all(|(p, _)| p.trim_ascii().is_empty());
-        match self.open.last().map(|index| &mut self.elements[*index as usize]) {
+        let blank = || {
+            pieces(&out.io.carry, out.seg, out.base, from, to)
+                .iter()
+                .all(|(p, _)| p.trim_ascii().is_empty())
+        };
+        match self
+            .open
+            .last()
+            .map(|index| &mut self.elements[*index as usize])
+        {
             Some(element) => element.text = element.text || !blank(),
             None if !self.junk && !blank() => {
                 self.junk = true;
                 self.kinds.insert(Kind::JunkInBlock);
                 // One byte, so that the place does not depend on how the text was cut.
                 let bytes = pieces(&out.io.carry, out.seg, out.base, from, to);
-                let blanks = bytes.iter().flat_map(|(p, _)| p.iter()).take_while(|b| b.is_ascii_whitespace()).count();
+                let blanks = bytes
+                    .iter()
+                    .flat_map(|(p, _)| p.iter())
+                    .take_while(|b| b.is_ascii_whitespace())
+                    .count();
                 let at = from + blanks as u64;
                 out.issue(Kind::JunkInBlock, Span::new(at, at + 1), "");
             }
             None => {}
         }
-        if self.open.len() > 1 { out.param(to) } else { out.skip(to) }
+        if self.open.len() > 1 {
+            out.param(to)
+        } else {
+            out.skip(to)
+        }
     }
 
     /// Takes text up to the next tag.
     fn text(&mut self, out: &mut Out<'_>, i: usize, end: usize) -> Result<usize, (usize, Flow)> {
-        let start = self.open.last().map_or(out.base + i as u64, |index| self.elements[*index as usize].inner.0);
-        let max = start.saturating_add(out.limits().max_value).saturating_add(1);
-        let stop = usize::try_from(max.saturating_sub(out.base)).map_or(end, |n| n.clamp(i + 1, end));
+        let start = self.open.last().map_or(out.base + i as u64, |index| {
+            self.elements[*index as usize].inner.0
+        });
+        let max = start
+            .saturating_add(out.limits().max_value)
+            .saturating_add(1);
+        let stop =
+            usize::try_from(max.saturating_sub(out.base)).map_or(end, |n| n.clamp(i + 1, end));
         let found = memchr(b'<', &out.seg[i..stop]);
         let at = out.base + (i + found.unwrap_or(stop - i)) as u64;
         if self.open.len() > 1 && at >= max {
             self.content(out, at);
-            return Err(((at - out.base) as usize, Flow::Limit(Kind::LimitValue)));
+            return Err(((at - out.base) as usize, limit(Kind::LimitValue)));
         }
         let Some(n) = found else { return Ok(stop) };
         self.content(out, at);
@@ -196,7 +272,10 @@ impl Body {
         if !self.bare {
             self.bare = true;
             let span = Span::new(out.io.from, out.io.from + 1);
-            let subject = self.open.last().map_or("", |index| &self.elements[*index as usize].name);
+            let subject = self
+                .open
+                .last()
+                .map_or("", |index| &self.elements[*index as usize].name);
             out.issue(Kind::BareMarkup, span, subject);
         }
         self.at = At::Text;
@@ -205,22 +284,48 @@ impl Body {
         i
     }
 
-    fn length(&self, out: &Out<'_>, max: u32, kind: Kind, pos: u64, i: usize) -> Result<usize, (usize, Flow)> {
-        if pos + 1 - out.io.from > u64::from(max) + 2 { Err((i + 1, Flow::Limit(kind))) } else { Ok(i + 1) }
+    fn length(
+        &self,
+        out: &Out<'_>,
+        max: u32,
+        kind: Kind,
+        pos: u64,
+        i: usize,
+    ) -> Result<usize, (usize, Flow)> {
+        if pos + 1 - out.io.from > u64::from(max) + 2 {
+            Err((i + 1, limit(kind)))
+        } else {
+            Ok(i + 1)
+        }
     }
 
     /// Takes a byte of an opening tag's name. A slash belongs to the name unless the tag ends behind it.
-    fn name(&mut self, out: &mut Out<'_>, byte: u8, slash: bool, pos: u64, i: usize) -> Result<usize, (usize, Flow)> {
+    fn name(
+        &mut self,
+        out: &mut Out<'_>,
+        byte: u8,
+        slash: bool,
+        pos: u64,
+        i: usize,
+    ) -> Result<usize, (usize, Flow)> {
         if slash && byte == b'>' {
-            self.at = At::Header { name: pos - 1, header: Header::Slash };
+            self.at = At::Header {
+                name: pos - 1,
+                header: Header::Slash,
+            };
             return Ok(i);
         }
         if byte == b'/' || xml::is_name(byte) {
-            self.at = At::Name { slash: byte == b'/' };
+            self.at = At::Name {
+                slash: byte == b'/',
+            };
             return self.length(out, out.limits().max_name, Kind::LimitName, pos, i);
         }
         if xml::is_space(byte) || byte == b'>' {
-            self.at = At::Header { name: pos, header: Header::Edge };
+            self.at = At::Header {
+                name: pos,
+                header: Header::Edge,
+            };
             return Ok(i);
         }
         Ok(self.literal(out, i))
@@ -243,19 +348,30 @@ impl Body {
             return Err((next, Flow::Reopened { start, done: false }));
         }
         if self.open.len() >= out.limits().max_depth as usize {
-            return Err((next, Flow::Limit(Kind::LimitDepth)));
+            return Err((next, limit(Kind::LimitDepth)));
         }
         if self.elements.len() >= out.limits().max_params as usize {
-            return Err((next, Flow::Limit(Kind::LimitParams)));
+            return Err((next, limit(Kind::LimitParams)));
         }
         out.skip(end);
         let parent = self.open.last().copied();
         if parent.is_some() {
             let depth = self.open.len() as u32 - 1;
-            out.event(Event::ParamOpen { name: &name, depth, span: Span::new(start, end) });
+            out.event(Event::ParamOpen {
+                name: &name,
+                depth,
+                span: Span::new(start, end),
+            });
         }
         let index = self.elements.len() as u32;
-        self.elements.push(Element { name, parent, start, inner: (end, end), end, text: false });
+        self.elements.push(Element {
+            name,
+            parent,
+            start,
+            inner: (end, end),
+            end,
+            text: false,
+        });
         self.open.push(index);
         self.at = At::Text;
         if closed {
@@ -275,11 +391,15 @@ impl Body {
         i: usize,
     ) -> Result<usize, (usize, Flow)> {
         match (name, byte) {
-            (_, b'>') => {
+            (_, b'>') if pos > out.io.from + 2 => {
                 let tag = out.slice(out.io.from + 2, name.unwrap_or(pos));
                 return self.closed(out, table, &tag, pos + 1, i + 1);
             }
-            (_, b) if xml::is_space(b) => self.at = At::Closing { name: name.or(Some(pos)) },
+            (_, b) if xml::is_space(b) && pos > out.io.from + 2 => {
+                self.at = At::Closing {
+                    name: name.or(Some(pos)),
+                }
+            }
             (None, b) if xml::is_name(b) || b == b'/' => {}
             _ => return Ok(self.literal(out, i)),
         }
@@ -303,7 +423,9 @@ impl Body {
         let keep = if block {
             Some(0)
         } else {
-            self.open.iter().rposition(|index| self.elements[*index as usize].name == tag)
+            self.open
+                .iter()
+                .rposition(|index| self.elements[*index as usize].name == tag)
         };
         let Some(keep) = keep else {
             self.misfit(out, Span::new(start, end), tag);
@@ -311,7 +433,9 @@ impl Body {
         };
         let implied = self.open.len() - keep - usize::from(!block);
         if implied > 0 {
-            let inner = self.open.last().map_or(String::new(), |index| self.elements[*index as usize].name.clone());
+            let inner = self.open.last().map_or(String::new(), |index| {
+                self.elements[*index as usize].name.clone()
+            });
             self.misfit(out, Span::new(start, end), &inner);
         }
         while self.open.len() > keep {
@@ -350,7 +474,11 @@ impl Body {
         self.at = match index {
             0 => At::Comment(CommentEnd::default()),
             1 => {
-                match self.open.last().map(|index| &mut self.elements[*index as usize]) {
+                match self
+                    .open
+                    .last()
+                    .map(|index| &mut self.elements[*index as usize])
+                {
                     Some(element) => element.text = true,
                     None => self.kinds.insert(Kind::JunkInBlock),
                 }
@@ -366,10 +494,22 @@ impl Body {
     }
 
     /// Takes CDATA.
-    fn cdata(&mut self, out: &mut Out<'_>, len: u8, i: usize, end: usize) -> Result<usize, (usize, Flow)> {
-        let start = self.open.last().map_or(out.base, |index| self.elements[*index as usize].inner.0);
-        let max = start.saturating_add(out.limits().max_value).saturating_add(1);
-        let stop = usize::try_from(max.saturating_sub(out.base)).map_or(end, |n| n.clamp(i + 1, end));
+    fn cdata(
+        &mut self,
+        out: &mut Out<'_>,
+        len: u8,
+        i: usize,
+        end: usize,
+    ) -> Result<usize, (usize, Flow)> {
+        let start = self
+            .open
+            .last()
+            .map_or(out.base, |index| self.elements[*index as usize].inner.0);
+        let max = start
+            .saturating_add(out.limits().max_value)
+            .saturating_add(1);
+        let stop =
+            usize::try_from(max.saturating_sub(out.base)).map_or(end, |n| n.clamp(i + 1, end));
         let (next, len) = if len == 0 {
             match memchr(b']', &out.seg[i..stop]) {
                 Some(n) => (i + n + 1, 1),
@@ -384,9 +524,13 @@ impl Body {
         };
         let pos = out.base + next as u64;
         let content = pos - u64::from(len);
-        if self.open.len() > 1 { out.param(content) } else { out.skip(content) }
+        if self.open.len() > 1 {
+            out.param(content)
+        } else {
+            out.skip(content)
+        }
         if self.open.len() > 1 && content >= max {
-            return Err((next, Flow::Limit(Kind::LimitValue)));
+            return Err((next, limit(Kind::LimitValue)));
         }
         self.at = At::Cdata { len };
         if len == 3 {

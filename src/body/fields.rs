@@ -7,12 +7,13 @@ use std::collections::{BTreeSet, HashMap};
 
 use serde::{Deserialize, Serialize};
 
+use super::args::repeated;
 use super::{Block, Out, json, tool_name};
 use crate::dialect::KeyQuote;
 use crate::dialect::spec::{self, Fold, Trim};
 use crate::error::{Kind, KindSet, Severity};
 use crate::event::{Arguments, Origin, Span};
-use crate::hints::{Coerced, Schema, Tool, coerce, is_json};
+use crate::hints::{Coerced, Schema, Tool, Types, coerce, is_json};
 
 /// One field; offsets are those of the stream.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -30,7 +31,8 @@ pub(super) struct Field {
 pub(super) fn may_name(table: &KeyQuote, key: &str) -> bool {
     let spec = &table.spec;
     let name = fold(&spec.name, &spec.fold);
-    fold(key, &spec.fold) == name || split(key, spec).any(|(base, _)| fold(base, &spec.fold) == name)
+    fold(key, &spec.fold) == name
+        || split(key, spec).any(|(base, _)| fold(base, &spec.fold) == name)
 }
 
 /// A field as a chain sees it.
@@ -50,6 +52,8 @@ struct Argument<'a> {
     key: String,
     field: &'a Field,
     own: bool,
+    /// Earlier fields of this key, where the schema makes a list of them.
+    before: Vec<&'a Field>,
 }
 
 /// Delivers the calls of a block that ends at `end`.
@@ -63,7 +67,11 @@ pub(super) fn assemble(
     let spec = &table.spec;
     let span = Span::new(out.io.block.as_ref().map_or(end, |block| block.start), end);
     if fields.is_empty() {
-        let kind = if kinds.contains(Kind::JunkInBlock) { Kind::MalformedBody } else { Kind::EmptyBlock };
+        let kind = if kinds.contains(Kind::JunkInBlock) {
+            Kind::MalformedBody
+        } else {
+            Kind::EmptyBlock
+        };
         out.issue(kind, span, "");
         return Ok(());
     }
@@ -71,14 +79,21 @@ pub(super) fn assemble(
     let numbers: BTreeSet<u32> = match &chain {
         None => BTreeSet::new(),
         Some(chain) => {
-            let all = fields.iter().flat_map(|field| split(&field.key, spec).map(|(base, n)| (fold(base, &spec.fold), n)));
-            all.filter(|(base, _)| base == chain).map(|(_, number)| number).collect()
+            let all = fields.iter().flat_map(|field| {
+                split(&field.key, spec).map(|(base, n)| (fold(base, &spec.fold), n))
+            });
+            all.filter(|(base, _)| base == chain)
+                .map(|(_, number)| number)
+                .collect()
         }
     };
     if numbers.len() > out.limits().max_chain as usize {
         return Err(Kind::LimitChain);
     }
-    let read: Vec<Read> = fields.iter().map(|field| read(field, spec, &numbers)).collect();
+    let read: Vec<Read> = fields
+        .iter()
+        .map(|field| read(field, spec, &numbers))
+        .collect();
     let name = fold(&spec.name, &spec.fold);
     let named_by_chain = chain.as_deref() == Some(name.as_str());
     let first = read.iter().any(|r| r.number.is_none() && r.folded == name);
@@ -90,7 +105,15 @@ pub(super) fn assemble(
         let wanted = if named_by_chain { number } else { None };
         let is_name = |r: &&Read| r.folded == name && r.number == wanted;
         let naming: Vec<&Read> = read.iter().filter(is_name).collect();
-        let plan = Plan { table, read: &read, name: &name, chain: chain.as_deref(), number, kinds, span };
+        let plan = Plan {
+            table,
+            read: &read,
+            name: &name,
+            chain: chain.as_deref(),
+            number,
+            kinds,
+            span,
+        };
         plan.call(out, &naming)?;
     }
     Ok(())
@@ -98,20 +121,39 @@ pub(super) fn assemble(
 
 /// Ways to take a key apart into base and number, the longest number first.
 fn split<'a>(key: &'a str, spec: &'a spec::KeyQuote) -> impl Iterator<Item = (&'a str, u32)> {
-    let digits = key.bytes().rev().take_while(u8::is_ascii_digit).count().min(9);
+    let digits = key
+        .bytes()
+        .rev()
+        .take_while(u8::is_ascii_digit)
+        .count()
+        .min(9);
     (1..=digits).rev().filter_map(move |count| {
         let (base, number) = key.split_at(key.len() - count);
         let infix = spec.chain_infix.as_str();
-        let base = if infix.is_empty() { base } else { base.strip_suffix(infix).unwrap_or(base) };
-        (!number.starts_with('0') && !base.is_empty()).then(|| number.parse().ok().map(|n| (base, n))).flatten()
+        let base = if infix.is_empty() {
+            base
+        } else {
+            base.strip_suffix(infix).unwrap_or(base)
+        };
+        (!number.starts_with('0') && !base.is_empty())
+            .then(|| number.parse().ok().map(|n| (base, n)))
+            .flatten()
     })
 }
 
 fn read<'a>(field: &'a Field, spec: &'a spec::KeyQuote, numbers: &BTreeSet<u32>) -> Read<'a> {
     let found = split(&field.key, spec).find(|(_, number)| numbers.contains(number));
-    let (base, number) = found.map_or((field.key.as_str(), None), |(base, number)| (base, Some(number)));
+    let (base, number) = found.map_or((field.key.as_str(), None), |(base, number)| {
+        (base, Some(number))
+    });
     let folded = fold(base, &spec.fold);
-    Read { field, number, base, folded, folded_whole: fold(&field.key, &spec.fold) }
+    Read {
+        field,
+        number,
+        base,
+        folded,
+        folded_whole: fold(&field.key, &spec.fold),
+    }
 }
 
 /// A key as it is compared.
@@ -123,7 +165,9 @@ fn fold(key: &str, folds: &[Fold]) -> String {
             Fold::Underscore => key.replace('_', ""),
             Fold::Hyphen => key.replace('-', ""),
             Fold::Punctuation => {
-                let parts = key.split(|c: char| !c.is_alphanumeric()).filter(|part| !part.is_empty());
+                let parts = key
+                    .split(|c: char| !c.is_alphanumeric())
+                    .filter(|part| !part.is_empty());
                 parts.collect::<Vec<_>>().join("_")
             }
         };
@@ -161,7 +205,14 @@ impl<'a> Plan<'a> {
         };
         if naming.len() > 1 {
             kinds.insert(Kind::DuplicateParam);
-            out.report(Kind::DuplicateParam, Severity::Warning, last.field.span, name, &last.field.key, "");
+            out.report(
+                Kind::DuplicateParam,
+                Severity::Warning,
+                last.field.span,
+                name,
+                &last.field.key,
+                "",
+            );
         }
         let tool = out.tool(name);
         let (arguments, meta) = self.arguments(out, name, tool, &mut kinds);
@@ -175,8 +226,18 @@ impl<'a> Plan<'a> {
             }
         }
         json.push('}');
-        if let Some((_, bad)) = remarks.iter().find(|(result, _)| *result == Coerced::Malformed) {
-            out.report(Kind::MalformedValue, Severity::Error, bad.field.span, name, &bad.key, "");
+        if let Some((_, bad)) = remarks
+            .iter()
+            .find(|(result, _)| *result == Coerced::Malformed)
+        {
+            out.report(
+                Kind::MalformedValue,
+                Severity::Error,
+                bad.field.span,
+                name,
+                &bad.key,
+                "",
+            );
             return Ok(());
         }
         let call = out.call_open(name, &meta, last.field.span, Origin::Text)?;
@@ -184,16 +245,31 @@ impl<'a> Plan<'a> {
             out.arg(call, &json, self.span);
         }
         for (_, argument) in remarks {
-            out.report(Kind::TypeMismatch, Severity::Warning, argument.field.span, name, &argument.key, "");
+            out.report(
+                Kind::TypeMismatch,
+                Severity::Warning,
+                argument.field.span,
+                name,
+                &argument.key,
+                "",
+            );
         }
         if let Some(tool) = tool {
-            for argument in arguments.iter().filter(|argument| tool.param(&argument.key).is_none()) {
+            for argument in arguments
+                .iter()
+                .filter(|argument| tool.param(&argument.key).is_none())
+            {
                 out.unknown_param(name, &argument.key, argument.field.span);
             }
-            let keys: std::collections::HashSet<&str> = arguments.iter().map(|a| a.key.as_str()).collect();
+            let keys: std::collections::HashSet<&str> =
+                arguments.iter().map(|a| a.key.as_str()).collect();
             out.missing(name, self.span, |key| keys.contains(key));
         }
-        let form = if retained { Arguments::Deltas } else { Arguments::Params };
+        let form = if retained {
+            Arguments::Deltas
+        } else {
+            Arguments::Params
+        };
         out.call_close(call, kinds, form, self.span);
         Ok(())
     }
@@ -207,17 +283,23 @@ impl<'a> Plan<'a> {
         kinds: &mut KindSet,
     ) -> (Vec<Argument<'a>>, Vec<(String, String)>) {
         let spec = &self.table.spec;
-        let same = |list: &[String], folded: &str| list.iter().any(|key| fold(key, &spec.fold) == folded);
+        let same =
+            |list: &[String], folded: &str| list.iter().any(|key| fold(key, &spec.fold) == folded);
         let mut arguments: Vec<Argument> = vec![];
         let mut places: HashMap<String, usize> = HashMap::new();
         let mut meta = vec![];
         for read in self.read {
-            let (mut base, mut folded, mut own) = (read.base, read.folded.as_str(), read.number.is_some());
+            let (mut base, mut folded, mut own) =
+                (read.base, read.folded.as_str(), read.number.is_some());
             if own {
-                let known = |folded: &str| tool.and_then(|t| t.param_folded(folded, |n| fold(n, &spec.fold))).is_some();
+                let known = |folded: &str| {
+                    tool.and_then(|t| t.param_folded(folded, |n| fold(n, &spec.fold)))
+                        .is_some()
+                };
                 let chained = self.chain == Some(folded) || folded == self.name;
                 if !chained && tool.is_some() && !known(folded) && known(&read.folded_whole) {
-                    (base, folded, own) = (read.field.key.as_str(), read.folded_whole.as_str(), false);
+                    (base, folded, own) =
+                        (read.field.key.as_str(), read.folded_whole.as_str(), false);
                 } else if read.number != self.number {
                     continue;
                 }
@@ -232,27 +314,50 @@ impl<'a> Plan<'a> {
                 continue;
             }
             let mut key = base.to_owned();
-            let mut folded = folded;
-            if let Some(rest) = folded.strip_prefix(spec.shared_prefix.as_str()).filter(|_| !spec.shared_prefix.is_empty()) {
+            if let Some(rest) = folded
+                .strip_prefix(spec.shared_prefix.as_str())
+                .filter(|_| !spec.shared_prefix.is_empty())
+            {
                 (key, folded) = (rest.to_owned(), rest);
             }
-            let param = tool.and_then(|t| t.param(&key).or_else(|| t.param_folded(folded, |n| fold(n, &spec.fold))));
+            let param = tool.and_then(|t| {
+                t.param(&key)
+                    .or_else(|| t.param_folded(folded, |n| fold(n, &spec.fold)))
+            });
             if let Some(param) = param {
                 key.clone_from(&param.name);
             } else if spec.fold.contains(&Fold::Punctuation) {
                 key = folded.to_owned();
             }
             let place = *places.entry(folded.to_owned()).or_insert(arguments.len());
-            let argument = Argument { key, field: read.field, own };
+            let list = param.is_some_and(|p| {
+                p.schema.types.has(Types::ARRAY) && !p.schema.types.has(Types::STRING)
+            });
+            let mut argument = Argument {
+                key,
+                field: read.field,
+                own,
+                before: vec![],
+            };
             match arguments.get_mut(place) {
                 None => arguments.push(argument),
                 // A key with the call's number beats a shared one without a word.
                 Some(have) if have.own && !own => {}
                 Some(have) => {
-                    if have.own == own {
+                    if list && have.own == own {
+                        argument.before = std::mem::take(&mut have.before);
+                        argument.before.push(have.field);
+                    } else if have.own == own {
                         kinds.insert(Kind::DuplicateParam);
                         let span = Span::new(have.field.span.start, read.field.value.1);
-                        out.report(Kind::DuplicateParam, Severity::Warning, span, name, &argument.key, "");
+                        out.report(
+                            Kind::DuplicateParam,
+                            Severity::Warning,
+                            span,
+                            name,
+                            &argument.key,
+                            "",
+                        );
                     }
                     *have = argument;
                 }
@@ -267,8 +372,17 @@ impl<'a> Plan<'a> {
         if prefix.is_empty() {
             return HashMap::new();
         }
-        let mine = self.read.iter().filter(|r| r.number.is_none() || r.number == self.number);
-        mine.filter_map(|r| Some((r.folded.strip_prefix(prefix)?.to_owned(), self.text(out, r.field)))).collect()
+        let mine = self
+            .read
+            .iter()
+            .filter(|r| r.number.is_none() || r.number == self.number);
+        mine.filter_map(|r| {
+            Some((
+                r.folded.strip_prefix(prefix)?.to_owned(),
+                self.text(out, r.field),
+            ))
+        })
+        .collect()
     }
 
     /// Writes one member of the arguments object.
@@ -296,13 +410,28 @@ impl<'a> Plan<'a> {
             return Coerced::Fits;
         }
         let plain = Schema::default();
-        let schema = tool.and_then(|t| t.param(&argument.key)).map_or(&plain, |p| &p.schema);
-        coerce(&value, schema, json)
+        let schema = tool
+            .and_then(|t| t.param(&argument.key))
+            .map_or(&plain, |p| &p.schema);
+        if argument.before.is_empty() {
+            return coerce(&value, schema, json);
+        }
+        let mut items: Vec<String> = argument
+            .before
+            .iter()
+            .map(|field| self.text(out, field))
+            .collect();
+        items.push(value);
+        repeated(&items, schema.items.as_deref().unwrap_or(&plain), json)
     }
 
     /// A value as text: restored where its quote says so, trimmed where the dialect does.
     fn text(&self, out: &Out<'_>, field: &Field) -> String {
-        let retained = || out.io.block.as_ref().map_or(&[][..], |block: &Block| block.slice(field.value.0, field.value.1));
+        let retained = || {
+            out.io.block.as_ref().map_or(&[][..], |block: &Block| {
+                block.slice(field.value.0, field.value.1)
+            })
+        };
         let bytes = field.kept.as_deref().unwrap_or_else(retained);
         let mut text = String::from_utf8_lossy(bytes).into_owned();
         for [from, to] in &self.table.spec.quotes[usize::from(field.quote)].restore {

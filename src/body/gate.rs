@@ -7,13 +7,29 @@ use crate::event::Span;
 /// Holds the beginning of a character that is not complete yet: at most 3 bytes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Gate {
-    held: Vec<u8>,
+    bytes: [u8; 4],
+    len: u8,
 }
 
 impl Gate {
     /// How many bytes wait.
     pub fn len(&self) -> usize {
-        self.held.len()
+        usize::from(self.len)
+    }
+
+    fn held(&self) -> &[u8] {
+        &self.bytes[..self.len()]
+    }
+
+    fn hold(&mut self, bytes: &[u8]) {
+        for byte in bytes.iter().take(self.bytes.len() - self.len()) {
+            self.bytes[self.len()] = *byte;
+            self.len += 1;
+        }
+    }
+
+    fn clear(&mut self) {
+        *self = Self::default();
     }
 
     /// Takes bytes that stand at `at` and hands over text with its place. One replacement character stands for each
@@ -21,19 +37,19 @@ impl Gate {
     pub fn push(&mut self, bytes: &[u8], at: u64, mut piece: impl FnMut(&str, Span)) {
         let mut rest = bytes;
         let mut at = at;
-        while !self.held.is_empty() && !rest.is_empty() {
-            let start = at - self.held.len() as u64;
-            self.held.push(rest[0]);
-            match std::str::from_utf8(&self.held) {
+        while self.len > 0 && !rest.is_empty() {
+            let start = at - self.len() as u64;
+            self.hold(&rest[..1]);
+            match std::str::from_utf8(self.held()) {
                 Ok(text) => {
                     piece(text, Span::new(start, at + 1));
-                    self.held.clear();
+                    self.clear();
                 }
                 Err(error) if error.error_len().is_none() => {}
                 Err(_) => {
                     // The new byte does not continue the character: what was held is ill-formed, the byte starts anew.
                     piece("\u{FFFD}", Span::new(start, at));
-                    self.held.clear();
+                    self.clear();
                     continue;
                 }
             }
@@ -53,7 +69,7 @@ impl Gate {
                     }
                     at += good.len() as u64;
                     match error.error_len() {
-                        None => return self.held.extend_from_slice(bad),
+                        None => return self.hold(bad),
                         Some(len) => {
                             piece("\u{FFFD}", Span::new(at, at + len as u64));
                             at += len as u64;
@@ -67,9 +83,9 @@ impl Gate {
 
     /// Nothing follows: what waits up to `at` is ill-formed.
     pub fn end(&mut self, at: u64, mut piece: impl FnMut(&str, Span)) {
-        if !self.held.is_empty() {
-            piece("\u{FFFD}", Span::new(at - self.held.len() as u64, at));
-            self.held.clear();
+        if self.len > 0 {
+            piece("\u{FFFD}", Span::new(at - self.len() as u64, at));
+            self.clear();
         }
     }
 }

@@ -63,7 +63,9 @@ enum At {
 pub(super) enum HeadStep {
     More,
     /// The value opens, with the quote of that index.
-    Open { quote: u16 },
+    Open {
+        quote: u16,
+    },
     /// No head.
     No,
     TooLong,
@@ -72,7 +74,12 @@ pub(super) enum HeadStep {
 impl Head {
     /// Begins with `c` at `start`.
     pub fn new(c: char, start: u64) -> Self {
-        Self { start, key: c.to_string(), at: At::Key, opener: String::new() }
+        Self {
+            start,
+            key: c.to_string(),
+            at: At::Key,
+            opener: String::new(),
+        }
     }
 
     /// Takes the next character.
@@ -97,6 +104,11 @@ impl Head {
         HeadStep::More
     }
 
+    /// Behind the colon, with nothing but blanks so far.
+    pub fn waits(&self) -> bool {
+        self.at == At::BehindColon && self.opener.is_empty()
+    }
+
     fn opener(&self, table: &KeyQuote) -> HeadStep {
         let mut result = HeadStep::No;
         for (index, quote) in table.spec.quotes.iter().enumerate() {
@@ -107,7 +119,9 @@ impl Head {
             };
             for open in quote.open.iter().filter(|open| begins(open)) {
                 if open.len() == self.opener.len() {
-                    return HeadStep::Open { quote: index as u16 };
+                    return HeadStep::Open {
+                        quote: index as u16,
+                    };
                 }
                 result = HeadStep::More;
             }

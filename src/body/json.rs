@@ -2,9 +2,10 @@
 
 /// Escapes of the characters below space, and of quote and backslash.
 const ESCAPES: [&str; 32] = [
-    "\\u0000", "\\u0001", "\\u0002", "\\u0003", "\\u0004", "\\u0005", "\\u0006", "\\u0007", "\\b", "\\t", "\\n", "\\u000b",
-    "\\f", "\\r", "\\u000e", "\\u000f", "\\u0010", "\\u0011", "\\u0012", "\\u0013", "\\u0014", "\\u0015", "\\u0016",
-    "\\u0017", "\\u0018", "\\u0019", "\\u001a", "\\u001b", "\\u001c", "\\u001d", "\\u001e", "\\u001f",
+    "\\u0000", "\\u0001", "\\u0002", "\\u0003", "\\u0004", "\\u0005", "\\u0006", "\\u0007", "\\b",
+    "\\t", "\\n", "\\u000b", "\\f", "\\r", "\\u000e", "\\u000f", "\\u0010", "\\u0011", "\\u0012",
+    "\\u0013", "\\u0014", "\\u0015", "\\u0016", "\\u0017", "\\u0018", "\\u0019", "\\u001a",
+    "\\u001b", "\\u001c", "\\u001d", "\\u001e", "\\u001f",
 ];
 
 const fn needs_escape() -> [bool; 256] {
@@ -53,7 +54,12 @@ pub(crate) fn string(text: &str, out: &mut String) {
 /// Whether it is a number as JSON spells it.
 pub(crate) fn is_number(text: &str) -> bool {
     let bytes = text.as_bytes();
-    let digits = |from: usize| bytes[from..].iter().take_while(|b| b.is_ascii_digit()).count();
+    let digits = |from: usize| {
+        bytes[from..]
+            .iter()
+            .take_while(|b| b.is_ascii_digit())
+            .count()
+    };
     let mut at = usize::from(bytes.first() == Some(&b'-'));
     let whole = digits(at);
     if whole == 0 || (whole > 1 && bytes[at] == b'0') {
@@ -94,15 +100,24 @@ mod tests {
 
     #[test]
     fn strings_read_back() {
-        let text: String = (0..0x250_u32).filter_map(char::from_u32).chain("\u{2028}中🌊".chars()).collect();
+        let text: String = (0..0x250_u32)
+            .filter_map(char::from_u32)
+            .chain("\u{2028}中🌊".chars())
+            .collect();
         let mut out = String::new();
         string(&text, &mut out);
-        assert_eq!(serde_json::from_str::<String>(&out).expect("valid JSON"), text);
+        assert_eq!(
+            serde_json::from_str::<String>(&out).expect("valid JSON"),
+            text
+        );
     }
 
     #[test]
     fn numbers_are_those_of_json() {
-        for text in ["0", "-0", "10", "1.0", "-1.5e+9", "1E5", "1e-7", "", "-", "01", "1.", ".5", "+1", "1e", "1e+", "0x1", "1a", "NaN"] {
+        for text in [
+            "0", "-0", "10", "1.0", "-1.5e+9", "1E5", "1e-7", "", "-", "01", "1.", ".5", "+1",
+            "1e", "1e+", "0x1", "1a", "NaN",
+        ] {
             let real = serde_json::from_str::<serde_json::Number>(text).is_ok();
             assert_eq!(is_number(text), real, "{text}");
         }

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::fields::{self, Field};
 use super::head::{Head, HeadStep, Utf8, is_key};
+use super::named_params::limit;
 use super::{Flow, Out, pieces};
 use crate::dialect::spec::CommentAt;
 use crate::dialect::{KeyQuote, QuoteEnd};
@@ -57,6 +58,9 @@ struct Value {
     ahead: Option<Ahead>,
 }
 
+/// So many blanks a line may hold and still begin like a field.
+pub(crate) const LINE_BLANKS: u32 = 64;
+
 /// A line in a value that may begin like a field.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Line {
@@ -64,6 +68,9 @@ struct Line {
     start: u64,
     head: Option<Head>,
     chars: Utf8,
+    /// A newline between a colon and what may be the value's opener; a line begins there too.
+    next: Option<u64>,
+    blanks: u32,
 }
 
 /// Behind the block's closer in an open value. Everything from the closer on waits until one of these comes: the value's
@@ -81,30 +88,65 @@ struct Ahead {
 
 impl Line {
     fn new(start: u64) -> Self {
-        Self { start, head: None, chars: Utf8::default() }
+        Self {
+            start,
+            head: None,
+            chars: Utf8::default(),
+            next: None,
+            blanks: 0,
+        }
     }
 
     /// Takes a byte at `pos`; the index of the quote if a field's value opens with it, or whether it still may.
     fn step(&mut self, byte: u8, pos: u64, table: &KeyQuote, max: u32) -> LineStep {
         let mut result = LineStep::More;
-        let (head, chars) = (&mut self.head, &mut self.chars);
+        let mut chars = std::mem::take(&mut self.chars);
         chars.step(byte, |c| {
-            if result != LineStep::More {
-                return;
-            }
-            let at = pos + 1 - c.len_utf8() as u64;
-            match head {
-                None if c == ' ' || c == '\t' => {}
-                None if is_key(c) => *head = Some(Head::new(c, at)),
-                None => result = LineStep::No,
-                Some(head) => match head.step(c, at, table, max) {
-                    HeadStep::More => {}
-                    HeadStep::Open { quote } => result = LineStep::Field { quote },
-                    HeadStep::No | HeadStep::TooLong => result = LineStep::No,
-                },
+            if result == LineStep::More {
+                result = self.char(c, pos - c.len_utf8() as u64, table, max);
             }
         });
+        self.chars = chars;
         result
+    }
+
+    fn char(&mut self, c: char, at: u64, table: &KeyQuote, max: u32) -> LineStep {
+        self.blanks += u32::from(c.is_whitespace());
+        if self.blanks > LINE_BLANKS {
+            return LineStep::No;
+        }
+        let Some(head) = &mut self.head else {
+            if is_key(c) {
+                self.head = Some(Head::new(c, at));
+            }
+            return if is_key(c) || c == ' ' || c == '\t' {
+                LineStep::More
+            } else {
+                LineStep::No
+            };
+        };
+        if c == '\n' && head.waits() {
+            self.next = Some(at);
+        }
+        let waited = head.waits();
+        match head.step(c, at, table, max) {
+            HeadStep::More => LineStep::More,
+            HeadStep::Open { quote } => LineStep::Field { quote },
+            HeadStep::No | HeadStep::TooLong => match self.next.filter(|_| waited) {
+                None => LineStep::No,
+                Some(newline) => {
+                    self.start = newline;
+                    self.head = None;
+                    self.next = None;
+                    self.char(c, at, table, max)
+                }
+            },
+        }
+    }
+
+    /// Whether a newline may stand here without a new line of fields.
+    fn waits(&self) -> bool {
+        self.head.as_ref().is_some_and(Head::waits)
     }
 }
 
@@ -119,7 +161,10 @@ enum LineStep {
 enum ValueStep {
     More,
     /// The value ended at `end` by its own or another quote's closer.
-    Closed { end: u64, loose: bool },
+    Closed {
+        end: u64,
+        loose: bool,
+    },
     /// A line that begins like a field ended it.
     Field(u64),
     /// The block's closer ended it, and the block.
@@ -159,9 +204,13 @@ impl Body {
     pub fn finish(&mut self, out: &mut Out<'_>, table: &KeyQuote) -> Option<u64> {
         if let At::Wide(_) = self.at {
             let end = out.base;
-            return fields::assemble(out, table, &self.fields, self.kinds, end).ok().map(|()| end);
+            return fields::assemble(out, table, &self.fields, self.kinds, end)
+                .ok()
+                .map(|()| end);
         }
-        let At::Value(value) = &mut self.at else { return None };
+        let At::Value(value) = &mut self.at else {
+            return None;
+        };
         if let Some(ahead) = value.ahead {
             return match self.ended(out, table, ahead) {
                 Flow::Closed { end } => Some(end),
@@ -174,7 +223,13 @@ impl Body {
         None
     }
 
-    pub fn feed(&mut self, out: &mut Out<'_>, table: &KeyQuote, mut i: usize, end: usize) -> (usize, Flow) {
+    pub fn feed(
+        &mut self,
+        out: &mut Out<'_>,
+        table: &KeyQuote,
+        mut i: usize,
+        end: usize,
+    ) -> (usize, Flow) {
         let mut skip = Skip::default();
         while i < end {
             if let At::Value(_) = self.at {
@@ -201,7 +256,9 @@ impl Body {
             out.skip(pos - table.marks.hold(self.marks) as u64);
             let hit = table.marks.hits(self.marks).first().copied();
             let hit = hit.map(|pattern| (pattern, pos - table.marks.len_of(pattern) as u64));
-            if let Some((pattern, start)) = hit.filter(|(_, start)| out.dialect().is_none_or(|d| out.trusts(d, *start))) {
+            if let Some((pattern, start)) =
+                hit.filter(|(_, start)| out.dialect().is_none_or(|d| out.trusts(d, *start)))
+            {
                 self.leave(out, start);
                 if usize::from(pattern) < table.closers {
                     if table.spec.extra.is_empty() {
@@ -214,7 +271,7 @@ impl Body {
                 return (i, Flow::Reopened { start, done: false });
             }
             if let Err(kind) = self.outside(out, table, byte, pos) {
-                return (i, Flow::Limit(kind));
+                return (i, limit(kind));
             }
         }
         (i, Flow::More)
@@ -232,18 +289,33 @@ impl Body {
 
     /// Reports bytes that belong to nothing, up to `end`.
     fn tell_junk(&mut self, out: &mut Out<'_>, end: u64) {
-        let Some(start) = self.junk.take().filter(|start| *start < end) else { return };
+        let Some(start) = self.junk.take().filter(|start| *start < end) else {
+            return;
+        };
         self.kinds.insert(Kind::JunkInBlock);
         let mut bytes: Vec<u8> = vec![];
         if let Some(block) = &out.io.block {
             bytes.extend(block.slice(start, end).iter().take(80));
         }
         let text = String::from_utf8_lossy(&bytes);
-        out.report(Kind::JunkInBlock, Severity::Error, Span::new(start, end), "", text.trim(), "");
+        out.report(
+            Kind::JunkInBlock,
+            Severity::Error,
+            Span::new(start, end),
+            "",
+            text.trim(),
+            "",
+        );
     }
 
     /// Takes a byte outside values that ends at `pos`.
-    fn outside(&mut self, out: &mut Out<'_>, table: &KeyQuote, byte: u8, pos: u64) -> Result<(), Kind> {
+    fn outside(
+        &mut self,
+        out: &mut Out<'_>,
+        table: &KeyQuote,
+        byte: u8,
+        pos: u64,
+    ) -> Result<(), Kind> {
         let mut chars = std::mem::take(&mut self.chars);
         let mut result = Ok(());
         chars.step(byte, |c| {
@@ -256,7 +328,14 @@ impl Body {
     }
 
     /// Takes a character that stands from `start` to `end`.
-    fn char(&mut self, out: &mut Out<'_>, table: &KeyQuote, c: char, start: u64, end: u64) -> Result<(), Kind> {
+    fn char(
+        &mut self,
+        out: &mut Out<'_>,
+        table: &KeyQuote,
+        c: char,
+        start: u64,
+        end: u64,
+    ) -> Result<(), Kind> {
         if self.extra > 0 {
             let extra = table.spec.extra.as_bytes();
             self.extra = self.extra.min(extra.len() as u8);
@@ -274,7 +353,11 @@ impl Body {
                 }
             }
             At::Slash(at) => {
-                let second = table.spec.comment.as_ref().and_then(|comment| comment.open.chars().nth(1));
+                let second = table
+                    .spec
+                    .comment
+                    .as_ref()
+                    .and_then(|comment| comment.open.chars().nth(1));
                 if second == Some(c) {
                     self.at = At::Comment;
                 } else {
@@ -316,29 +399,62 @@ impl Body {
         });
         self.line_start = false;
         if let Some(comment) = comment {
-            self.at = if comment.open.chars().nth(1).is_some() { At::Slash(start) } else { At::Comment };
+            self.at = if comment.open.chars().nth(1).is_some() {
+                At::Slash(start)
+            } else {
+                At::Comment
+            };
             if self.at == At::Comment {
                 self.tell_junk(out, start);
             }
         } else if is_key(c) {
             self.at = At::Head(Head::new(c, start));
-        } else if !table.spec.separators.iter().any(|separator| separator.starts_with(c)) {
+        } else if !table
+            .spec
+            .separators
+            .iter()
+            .any(|separator| separator.starts_with(c))
+        {
             self.junk = Some(self.junk.unwrap_or(start));
         }
     }
 
     /// A field's value opens at `start`.
-    fn open(&mut self, out: &mut Out<'_>, table: &KeyQuote, head: Head, quote: u16, start: u64) -> Result<(), Kind> {
+    fn open(
+        &mut self,
+        out: &mut Out<'_>,
+        table: &KeyQuote,
+        head: Head,
+        quote: u16,
+        start: u64,
+    ) -> Result<(), Kind> {
         self.tell_junk(out, head.start);
         if self.fields.len() >= out.limits().max_params as usize {
             return Err(Kind::LimitParams);
         }
-        out.event(Event::ParamOpen { name: &head.key, depth: 0, span: Span::new(head.start, start) });
+        out.event(Event::ParamOpen {
+            name: &head.key,
+            depth: 0,
+            span: Span::new(head.start, start),
+        });
         out.skip(start);
         let keep = !out.retains() && fields::may_name(table, &head.key);
         let span = Span::new(head.start, start);
-        self.fields.push(Field { key: head.key, span, quote, value: (start, start), kept: keep.then(Vec::new) });
-        self.at = At::Value(Value { quote, start, node: ROOT, line: None, loose: None, ahead: None });
+        self.fields.push(Field {
+            key: head.key,
+            span,
+            quote,
+            value: (start, start),
+            kept: keep.then(Vec::new),
+        });
+        self.at = At::Value(Value {
+            quote,
+            start,
+            node: ROOT,
+            line: None,
+            loose: None,
+            ahead: None,
+        });
         Ok(())
     }
 
@@ -347,7 +463,9 @@ impl Body {
         deliver(out, &mut self.fields, value_end);
         let span = Span::new(start, value_end);
         out.event(Event::ParamClose { span });
-        let Some(field) = self.fields.last_mut() else { return };
+        let Some(field) = self.fields.last_mut() else {
+            return;
+        };
         field.value = (start, value_end);
         if let Some(kind) = kind {
             if kind == Kind::UnclosedValue {
@@ -359,9 +477,16 @@ impl Body {
 
     /// The block's closer ended the value and the block.
     fn ended(&mut self, out: &mut Out<'_>, table: &KeyQuote, ahead: Ahead) -> Flow {
-        let At::Value(value) = &self.at else { return Flow::Malformed };
+        let At::Value(value) = &self.at else {
+            return Flow::Malformed { ended: false };
+        };
         let start = value.start;
-        self.close(out, start, ahead.value_end.max(start), Some(Kind::UnclosedValue));
+        self.close(
+            out,
+            start,
+            ahead.value_end.max(start),
+            Some(Kind::UnclosedValue),
+        );
         out.skip(ahead.end);
         self.at = At::Between;
         self.done(out, table, ahead.end)
@@ -371,7 +496,7 @@ impl Body {
     fn done(&mut self, out: &mut Out<'_>, table: &KeyQuote, end: u64) -> Flow {
         match fields::assemble(out, table, &self.fields, self.kinds, end) {
             Ok(()) => Flow::Closed { end },
-            Err(kind) => Flow::Limit(kind),
+            Err(kind) => Flow::Limit { kind, ended: true },
         }
     }
 
@@ -384,19 +509,29 @@ impl Body {
         end: usize,
         skip: &mut Skip,
     ) -> Result<usize, (usize, Flow)> {
-        let At::Value(value) = &mut self.at else { return Ok(i) };
+        let At::Value(value) = &mut self.at else {
+            return Ok(i);
+        };
         let quote = &table.quotes[usize::from(value.quote)];
         let limits = out.limits();
         let lookahead = u64::from(table.spec.lookahead.min(limits.max_lookahead));
-        let max = value.start.saturating_add(limits.max_value).saturating_add(1);
+        let max = value
+            .start
+            .saturating_add(limits.max_value)
+            .saturating_add(1);
         while i < end {
-            if value.node == ROOT && value.line.is_none() && value.loose.is_none() && value.ahead.is_none() {
+            if value.node == ROOT
+                && value.line.is_none()
+                && value.loose.is_none()
+                && value.ahead.is_none()
+            {
                 // Clipped, so that the limit fires at one offset for every cut.
-                let stop = usize::try_from(max.saturating_sub(out.base)).map_or(end, |n| n.clamp(i, end));
+                let stop =
+                    usize::try_from(max.saturating_sub(out.base)).map_or(end, |n| n.clamp(i, end));
                 i = quote.scanner.skip(&out.seg[..stop], i, skip);
                 if out.base + i as u64 >= max {
                     deliver(out, &mut self.fields, max);
-                    return Err((i, Flow::Limit(Kind::LimitValue)));
+                    return Err((i, limit(Kind::LimitValue)));
                 }
                 if i == end {
                     break;
@@ -410,7 +545,7 @@ impl Body {
                     let settled = value.settled(pos, quote.scanner.dfa.hold(value.node));
                     if settled >= max {
                         deliver(out, &mut self.fields, max);
-                        return Err((i, Flow::Limit(Kind::LimitValue)));
+                        return Err((i, limit(Kind::LimitValue)));
                     }
                 }
                 ValueStep::Closed { end, loose } => {
@@ -432,7 +567,10 @@ impl Body {
                     self.between_fields();
                     let Some(head) = head else { return Ok(i) };
                     let opened = head.opened(table);
-                    return self.open(out, table, head, opened, pos).map(|()| i).map_err(|kind| (i, Flow::Limit(kind)));
+                    return self
+                        .open(out, table, head, opened, pos)
+                        .map(|()| i)
+                        .map_err(|kind| (i, limit(kind)));
                 }
                 ValueStep::Ended(ahead) => {
                     let flow = self.ended(out, table, ahead);
@@ -471,12 +609,24 @@ impl Value {
     }
 
     /// Takes a byte that ends at `pos`.
-    fn step(&mut self, byte: u8, pos: u64, table: &KeyQuote, max_name: u32, lookahead: u64) -> ValueStep {
+    fn step(
+        &mut self,
+        byte: u8,
+        pos: u64,
+        table: &KeyQuote,
+        max_name: u32,
+        lookahead: u64,
+    ) -> ValueStep {
         let quote = &table.quotes[usize::from(self.quote)];
         self.node = quote.scanner.dfa.next(self.node, byte);
         if let Some(start) = self.loose {
             match byte {
-                b'\n' => return ValueStep::Closed { end: start, loose: true },
+                b'\n' => {
+                    return ValueStep::Closed {
+                        end: start,
+                        loose: true,
+                    };
+                }
                 b' ' | b'\t' | b'\r' | b',' => {}
                 // The bytes of a full-width comma.
                 0xef | 0xbc | 0x8c => {}
@@ -492,20 +642,37 @@ impl Value {
             }
         }
         let mut newline = false;
-        let hits = quote.scanner.dfa.hits(self.node).iter().map(|p| (*p, quote.ends[usize::from(*p)]));
+        let hits = quote
+            .scanner
+            .dfa
+            .hits(self.node)
+            .iter()
+            .map(|p| (*p, quote.ends[usize::from(*p)]));
         for (pattern, end) in hits {
             let start = pos - quote.scanner.dfa.len_of(pattern) as u64;
             match end {
-                QuoteEnd::Close => return ValueStep::Closed { end: start.max(self.start), loose: false },
+                QuoteEnd::Close => {
+                    return ValueStep::Closed {
+                        end: start.max(self.start),
+                        loose: false,
+                    };
+                }
                 QuoteEnd::Loose => self.loose = Some(start.max(self.start)),
                 QuoteEnd::BlockClose { .. } if self.ahead.is_none() => {
                     let value_end = start.max(self.start);
-                    self.ahead = Some(Ahead { value_end, end: pos, opened: false });
+                    self.ahead = Some(Ahead {
+                        value_end,
+                        end: pos,
+                        opened: false,
+                    });
                     self.line = None;
                 }
                 // The longer of two newlines comes first.
                 QuoteEnd::Newline if self.ahead.is_none() && !newline => {
                     newline = true;
+                    if self.line.as_ref().is_some_and(Line::waits) {
+                        continue;
+                    }
                     self.line = Some(Line::new(start));
                 }
                 QuoteEnd::BlockOpen => {
@@ -523,7 +690,7 @@ impl Value {
         if field.is_some() || pos - ahead.end >= lookahead {
             return ValueStep::Ended(ahead);
         }
-        if byte == b'\n' {
+        if byte == b'\n' && !self.line.as_ref().is_some_and(Line::waits) {
             self.line = Some(Line::new(pos));
         } else if self.line.is_none() && ahead.opened {
             // Behind an opener a field may begin anywhere, with this very byte too.
@@ -541,7 +708,13 @@ impl Value {
 fn deliver(out: &mut Out<'_>, fields: &mut [Field], to: u64) {
     if let Some(kept) = fields.last_mut().and_then(|field| field.kept.as_mut()) {
         let room = (out.limits().max_name as usize + 1).saturating_sub(kept.len());
-        let bytes = pieces(&out.io.carry, out.seg, out.base, out.io.from, to.max(out.io.from));
+        let bytes = pieces(
+            &out.io.carry,
+            out.seg,
+            out.base,
+            out.io.from,
+            to.max(out.io.from),
+        );
         kept.extend(bytes.iter().flat_map(|(piece, _)| piece.iter()).take(room));
     }
     out.param(to);

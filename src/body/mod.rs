@@ -25,10 +25,12 @@ use crate::dialect::Family;
 use crate::error::Kind;
 
 pub(crate) use args::{Args, tool_name};
+pub(crate) use content::MAX_TAIL;
 pub(crate) use gate::Gate;
+pub(crate) use key_quote::LINE_BLANKS;
 pub(crate) use out::{Block, Io, Out, Stuff, pieces};
 
-/// Blanks behind an opener that must be followed by a tag, before it counts as one whatever follows.
+/// So many blanks may stand between an opener and the tag that must follow it.
 pub(crate) const PROBE_BLANKS: u32 = 256;
 
 /// The state of an open block's body.
@@ -49,10 +51,10 @@ pub(crate) enum Flow {
     Closed { end: u64 },
     /// The next block of the same dialect opened at `start`; `done` if this one counts all the same.
     Reopened { start: u64, done: bool },
-    /// The body broke its grammar; it has been reported.
-    Malformed,
-    /// A limit fired.
-    Limit(Kind),
+    /// The body broke its grammar; it has been reported. `ended` if the block has ended here all the same.
+    Malformed { ended: bool },
+    /// A limit fired. `ended` if the block has ended here all the same.
+    Limit { kind: Kind, ended: bool },
 }
 
 impl Body {
@@ -61,20 +63,32 @@ impl Body {
         Ok(match family {
             Family::KeyQuote(_) => Self::KeyQuote(key_quote::Body::new(header.at)),
             Family::ElementTree(_) => Self::ElementTree(element_tree::Body::new(header.at)),
-            Family::NamedParams(_) => Self::NamedParams(named_params::Body::new(Args::open(out, header)?)),
-            Family::AttributeParams(_) => Self::AttributeParams(attribute_params::Body::new(Args::open(out, header)?)),
+            Family::NamedParams(_) => {
+                Self::NamedParams(named_params::Body::new(Args::open(out, header)?))
+            }
+            Family::AttributeParams(_) => {
+                Self::AttributeParams(attribute_params::Body::new(Args::open(out, header)?))
+            }
         })
     }
 
     /// Takes the chunk from index `at` up to `end`. Gives the index behind the last byte taken.
-    pub fn feed(&mut self, out: &mut Out<'_>, family: &Family, at: usize, end: usize) -> (usize, Flow) {
+    pub fn feed(
+        &mut self,
+        out: &mut Out<'_>,
+        family: &Family,
+        at: usize,
+        end: usize,
+    ) -> (usize, Flow) {
         match (self, family) {
             (Self::KeyQuote(body), Family::KeyQuote(table)) => body.feed(out, table, at, end),
             (Self::ElementTree(body), Family::ElementTree(table)) => body.feed(out, table, at, end),
             (Self::NamedParams(body), Family::NamedParams(table)) => body.feed(out, table, at, end),
-            (Self::AttributeParams(body), Family::AttributeParams(table)) => body.feed(out, table, at, end),
+            (Self::AttributeParams(body), Family::AttributeParams(table)) => {
+                body.feed(out, table, at, end)
+            }
             // A snapshot that was tampered with; never taken otherwise.
-            _ => (at, Flow::Malformed),
+            _ => (at, Flow::Malformed { ended: false }),
         }
     }
 

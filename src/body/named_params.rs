@@ -27,12 +27,20 @@ enum At {
     /// Where parameters may begin.
     Between,
     /// A tag began.
-    Tag { start: u64, tag: Match },
+    Tag {
+        start: u64,
+        tag: Match,
+    },
     /// In the opening tag of a parameter; the carry begins with it.
     Header(Header),
     Value(Content),
     /// Behind a closing tag of a value, which the carry begins with.
-    Confirm { value: Content, blanks: u32, next: Option<(Match, Option<Lt>)>, end: u64 },
+    Confirm {
+        value: Content,
+        blanks: u32,
+        next: Option<(Match, Option<Lt>)>,
+        end: u64,
+    },
     /// In the closing tag of the call.
     Close,
     Comment(CommentEnd),
@@ -54,7 +62,10 @@ fn literals(table: &NamedParams) -> [(&[u8], Edge); COUNT] {
 
 impl Body {
     pub fn new(args: Args) -> Self {
-        Self { args, at: At::Between }
+        Self {
+            args,
+            at: At::Between,
+        }
     }
 
     pub fn fits(&self, _table: &NamedParams) -> bool {
@@ -70,12 +81,25 @@ impl Body {
         if let At::Confirm { .. } | At::Value(_) = self.at {
             let span = Span::new(self.args.value_start(), out.io.from);
             let key = self.args.key().to_owned();
-            out.report(Kind::UnclosedValue, Severity::Warning, span, self.args.tool(), &key, "");
+            out.report(
+                Kind::UnclosedValue,
+                Severity::Warning,
+                span,
+                self.args.tool(),
+                &key,
+                "",
+            );
         }
         None
     }
 
-    pub fn feed(&mut self, out: &mut Out<'_>, table: &NamedParams, mut i: usize, end: usize) -> (usize, Flow) {
+    pub fn feed(
+        &mut self,
+        out: &mut Out<'_>,
+        table: &NamedParams,
+        mut i: usize,
+        end: usize,
+    ) -> (usize, Flow) {
         let literals = literals(table);
         while i < end {
             let pos = out.base + i as u64;
@@ -84,7 +108,10 @@ impl Body {
                 At::Between => {
                     if byte == b'<' {
                         out.io.from = pos;
-                        self.at = At::Tag { start: pos, tag: Match::behind_lt(COUNT) };
+                        self.at = At::Tag {
+                            start: pos,
+                            tag: Match::behind_lt(COUNT),
+                        };
                     } else if xml::is_space(byte) {
                         out.skip(pos + 1);
                     } else {
@@ -105,30 +132,36 @@ impl Body {
                         }
                     }
                 }
-                At::Header(header) => {
-                    match header.step(byte) {
-                        HeaderStep::More if pos + 1 - out.io.from > u64::from(out.limits().max_header) => {
-                            return (i + 1, Flow::Limit(Kind::LimitHeader));
-                        }
-                        HeaderStep::More => i += 1,
-                        HeaderStep::Bad => return malformed(out, Kind::MalformedXml, pos, i),
-                        HeaderStep::End { closed } => {
-                            i += 1;
-                            if let Err(kind) = self.param(out, table, pos + 1, closed) {
-                                return (i, fail(kind));
-                            }
+                At::Header(header) => match header.step(byte) {
+                    HeaderStep::More
+                        if pos + 1 - out.io.from > u64::from(out.limits().max_header) =>
+                    {
+                        return (i + 1, limit(Kind::LimitHeader));
+                    }
+                    HeaderStep::More => i += 1,
+                    HeaderStep::Bad => return malformed(out, Kind::MalformedBody, pos, i),
+                    HeaderStep::End { closed } => {
+                        i += 1;
+                        if let Err(kind) = self.param(out, table, pos + 1, closed) {
+                            return (i, fail(kind, false));
                         }
                     }
-                }
+                },
                 At::Value(value) => {
-                    let (next, step) = value.feed(out, &mut self.args, table.param_close.as_bytes(), i, end);
+                    let (next, step) =
+                        value.feed(out, &mut self.args, table.param_close.as_bytes(), i, end);
                     i = next;
                     match step {
                         Step::More => {}
-                        Step::Limit(kind) => return (i, Flow::Limit(kind)),
+                        Step::Limit(kind) => return (i, limit(kind)),
                         Step::Closed => {
                             let end = out.base + i as u64;
-                            self.at = At::Confirm { value: *value, blanks: 0, next: None, end };
+                            self.at = At::Confirm {
+                                value: *value,
+                                blanks: 0,
+                                next: None,
+                                end,
+                            };
                         }
                     }
                 }
@@ -141,14 +174,14 @@ impl Body {
                 }
                 At::Close => {
                     if byte != b'>' && !xml::is_space(byte) {
-                        return malformed(out, Kind::MalformedXml, pos, i);
+                        return malformed(out, Kind::MalformedBody, pos, i);
                     }
                     i += 1;
                     out.skip(pos + 1);
                     if byte == b'>' {
                         return match self.args.close(out, pos + 1) {
                             Ok(()) => (i, Flow::Closed { end: pos + 1 }),
-                            Err(kind) => (i, fail(kind)),
+                            Err(kind) => (i, fail(kind, true)),
                         };
                     }
                 }
@@ -181,11 +214,21 @@ impl Body {
     /// The next call begins at `start` while this one is open; all its parameters are closed.
     fn reopened(&mut self, out: &mut Out<'_>, start: u64) -> Flow {
         out.io.from = start;
-        if out.dialect().is_none_or(|dialect| dialect.spec.reopen == Reopen::Abandon) {
+        if out
+            .dialect()
+            .is_none_or(|dialect| dialect.spec.reopen == Reopen::Abandon)
+        {
             return Flow::Reopened { start, done: false };
         }
         self.args.recovered(Kind::UnclosedBlock);
-        out.report(Kind::UnclosedBlock, Severity::Warning, Span::new(start, start), self.args.tool(), "", "");
+        out.report(
+            Kind::UnclosedBlock,
+            Severity::Warning,
+            Span::new(start, start),
+            self.args.tool(),
+            "",
+            "",
+        );
         match self.args.close(out, start) {
             Ok(()) => Flow::Reopened { start, done: true },
             Err(_) => Flow::Reopened { start, done: false },
@@ -193,16 +236,32 @@ impl Body {
     }
 
     /// The opening tag of a parameter ends at `end`; the carry begins with it.
-    fn param(&mut self, out: &mut Out<'_>, table: &NamedParams, end: u64, closed: bool) -> Result<(), Kind> {
+    fn param(
+        &mut self,
+        out: &mut Out<'_>,
+        table: &NamedParams,
+        end: u64,
+        closed: bool,
+    ) -> Result<(), Kind> {
         let start = out.io.from;
         let mut header = Vec::with_capacity((end - start) as usize);
-        for (piece, _) in pieces(&out.io.carry, out.seg, out.base, start + table.param_open.len() as u64, end) {
+        for (piece, _) in pieces(
+            &out.io.carry,
+            out.seg,
+            out.base,
+            start + table.param_open.len() as u64,
+            end,
+        ) {
             header.extend_from_slice(piece);
         }
         out.skip(end);
         let attributes = xml::attributes(&header);
-        let name = attributes.iter().find(|(key, _)| *key == table.spec.name).map_or("", |(_, name)| name.trim());
-        self.args.param_open(out, name, Span::new(start, end), end)?;
+        let name = attributes
+            .iter()
+            .find(|(key, _)| *key == table.spec.name)
+            .map_or("", |(_, name)| name.trim());
+        self.args
+            .param_open(out, name, Span::new(start, end), end)?;
         if closed {
             self.at = At::Between;
             return self.args.param_close(out, end);
@@ -212,8 +271,22 @@ impl Body {
     }
 
     /// Takes a byte behind the closing tag of a value: does what follows confirm that the value ended?
-    fn confirm(&mut self, out: &mut Out<'_>, table: &NamedParams, byte: u8, pos: u64) -> (bool, Option<Flow>) {
-        let At::Confirm { value, blanks, next, end } = &mut self.at else { return (true, None) };
+    fn confirm(
+        &mut self,
+        out: &mut Out<'_>,
+        table: &NamedParams,
+        byte: u8,
+        pos: u64,
+    ) -> (bool, Option<Flow>) {
+        let At::Confirm {
+            value,
+            blanks,
+            next,
+            end,
+        } = &mut self.at
+        else {
+            return (true, None);
+        };
         let closer = table.param_close.as_bytes();
         let lt = match next {
             None if xml::is_space(byte) && *blanks < table.spec.confirm => {
@@ -244,7 +317,14 @@ impl Body {
         let mut value = *value;
         let span = Span::new(out.io.from, *end);
         let key = self.args.key().to_owned();
-        out.report(Kind::AmbiguousClose, Severity::Warning, span, self.args.tool(), &key, "");
+        out.report(
+            Kind::AmbiguousClose,
+            Severity::Warning,
+            span,
+            self.args.tool(),
+            &key,
+            "",
+        );
         value.resume(out, &mut self.args, lt, pos);
         self.at = At::Value(value);
         (false, None)
@@ -256,7 +336,7 @@ impl Body {
         out.skip(start);
         match self.args.param_close(out, end) {
             Ok(()) => self.tag(out, index, start),
-            Err(kind) => Some(fail(kind)),
+            Err(kind) => Some(fail(kind, false)),
         }
     }
 }
@@ -265,10 +345,19 @@ impl Body {
 pub(super) fn malformed(out: &mut Out<'_>, kind: Kind, pos: u64, i: usize) -> (usize, Flow) {
     out.skip(pos);
     out.issue(kind, Span::new(pos, pos + 1), "");
-    (i, Flow::Malformed)
+    (i, Flow::Malformed { ended: false })
 }
 
 /// What a refusal of the arguments means for the block.
-pub(super) fn fail(kind: Kind) -> Flow {
-    if kind == Kind::MalformedValue { Flow::Malformed } else { Flow::Limit(kind) }
+pub(super) fn fail(kind: Kind, ended: bool) -> Flow {
+    if kind == Kind::MalformedValue {
+        Flow::Malformed { ended }
+    } else {
+        Flow::Limit { kind, ended }
+    }
+}
+
+/// A limit that fires inside the block.
+pub(super) fn limit(kind: Kind) -> Flow {
+    Flow::Limit { kind, ended: false }
 }

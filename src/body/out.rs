@@ -55,7 +55,10 @@ pub(crate) struct Block {
 impl Block {
     /// Retained bytes of a range of the stream; empty if they were not retained.
     pub fn slice(&self, from: u64, to: u64) -> &[u8] {
-        let index = |at: u64| at.checked_sub(self.start).and_then(|n| usize::try_from(n).ok());
+        let index = |at: u64| {
+            at.checked_sub(self.start)
+                .and_then(|n| usize::try_from(n).ok())
+        };
         match (index(from), index(to)) {
             (Some(from), Some(to)) => self.raw.get(from..to).unwrap_or_default(),
             _ => &[],
@@ -95,8 +98,16 @@ impl<'k> Stuff<'k> {
         'k: 'e,
     {
         match self {
-            Self::Text => Event::Text { data, span, recovered: false },
-            Self::Reasoning => Event::Reasoning { data, span, framing: false },
+            Self::Text => Event::Text {
+                data,
+                span,
+                recovered: false,
+            },
+            Self::Reasoning => Event::Reasoning {
+                data,
+                span,
+                framing: false,
+            },
             Self::Protected(kind) => Event::Protected { kind, data, span },
         }
     }
@@ -115,11 +126,25 @@ pub(crate) struct Out<'p> {
 }
 
 /// The bytes `from..to`, which may begin in `carry` and go on in the chunk, in at most two pieces.
-pub(crate) fn pieces<'a>(carry: &'a [u8], seg: &'a [u8], base: u64, from: u64, to: u64) -> [(&'a [u8], u64); 2] {
+pub(crate) fn pieces<'a>(
+    carry: &'a [u8],
+    seg: &'a [u8],
+    base: u64,
+    from: u64,
+    to: u64,
+) -> [(&'a [u8], u64); 2] {
     let carried = base - carry.len() as u64;
-    let head = if from < base { &carry[(from - carried) as usize..(to.min(base) - carried) as usize] } else { &[] };
+    let head = if from < base {
+        &carry[(from - carried) as usize..(to.min(base) - carried) as usize]
+    } else {
+        &[]
+    };
     let begin = from.max(base);
-    let tail = if to > begin { &seg[(begin - base) as usize..(to - base) as usize] } else { &[] };
+    let tail = if to > begin {
+        &seg[(begin - base) as usize..(to - base) as usize]
+    } else {
+        &[]
+    };
     [(head, from), (tail, begin)]
 }
 
@@ -171,9 +196,18 @@ impl<'p> Out<'p> {
 
     /// Delivers bytes up to `to` as the open parameter's value.
     pub fn param(&mut self, to: u64) {
-        for (data, at) in pieces(&self.io.carry, self.seg, self.base, self.io.from, to.max(self.io.from)) {
+        for (data, at) in pieces(
+            &self.io.carry,
+            self.seg,
+            self.base,
+            self.io.from,
+            to.max(self.io.from),
+        ) {
             if !data.is_empty() {
-                self.sink.event(Event::ParamDelta { data, span: Span::new(at, at + data.len() as u64) });
+                self.sink.event(Event::ParamDelta {
+                    data,
+                    span: Span::new(at, at + data.len() as u64),
+                });
             }
         }
         self.skip(to);
@@ -190,10 +224,14 @@ impl<'p> Out<'p> {
                 continue;
             }
             match self.opts.text {
-                TextMode::Bytes => self.sink.event(stuff.event(data, Span::new(at, at + data.len() as u64))),
+                TextMode::Bytes => self
+                    .sink
+                    .event(stuff.event(data, Span::new(at, at + data.len() as u64))),
                 TextMode::Chars => {
                     let sink = &mut *self.sink;
-                    self.io.gate.push(data, at, |piece, span| sink.event(stuff.event(piece.as_bytes(), span)));
+                    self.io.gate.push(data, at, |piece, span| {
+                        sink.event(stuff.event(piece.as_bytes(), span))
+                    });
                 }
             }
         }
@@ -203,7 +241,9 @@ impl<'p> Out<'p> {
     /// The text-like run ends here: an unfinished character will not be finished.
     pub fn flow_end(&mut self, stuff: Stuff<'_>) {
         let sink = &mut *self.sink;
-        self.io.gate.end(self.io.from, |piece, span| sink.event(stuff.event(piece.as_bytes(), span)));
+        self.io.gate.end(self.io.from, |piece, span| {
+            sink.event(stuff.event(piece.as_bytes(), span))
+        });
     }
 
     /// Reports an issue with its usual severity.
@@ -212,7 +252,15 @@ impl<'p> Out<'p> {
     }
 
     /// Reports an issue.
-    pub fn report(&mut self, kind: Kind, severity: Severity, span: Span, tool: &str, subject: &str, suggestion: &str) {
+    pub fn report(
+        &mut self,
+        kind: Kind,
+        severity: Severity,
+        span: Span,
+        tool: &str,
+        subject: &str,
+        suggestion: &str,
+    ) {
         let dialect = self.dialect();
         self.report_for(dialect, kind, severity, span, tool, subject, suggestion);
     }
@@ -234,11 +282,26 @@ impl<'p> Out<'p> {
             return;
         }
         let call = (!tool.is_empty()).then_some(self.io.calls.saturating_sub(1));
-        self.sink.event(Event::Issue(Issue { kind, severity, span, dialect, call, tool, subject, suggestion }));
+        self.sink.event(Event::Issue(Issue {
+            kind,
+            severity,
+            span,
+            dialect,
+            call,
+            tool,
+            subject,
+            suggestion,
+        }));
     }
 
     /// Opens a call, or says which limit forbids it.
-    pub fn call_open(&mut self, name: &str, meta: &[(String, String)], span: Span, origin: Origin) -> Result<u32, Kind> {
+    pub fn call_open(
+        &mut self,
+        name: &str,
+        meta: &[(String, String)],
+        span: Span,
+        origin: Origin,
+    ) -> Result<u32, Kind> {
         if self.io.calls >= self.opts.limits.max_calls {
             return Err(Kind::LimitCalls);
         }
@@ -248,7 +311,14 @@ impl<'p> Out<'p> {
             self.io.heard.push((name.to_owned(), String::new()));
         }
         let dialect = self.dialect().map_or("", Dialect::id);
-        self.sink.event(Event::CallOpen { call, name, meta, dialect, origin, span });
+        self.sink.event(Event::CallOpen {
+            call,
+            name,
+            meta,
+            dialect,
+            origin,
+            span,
+        });
         if let Some(tools) = self.tools().filter(|tools| tools.get(name).is_none()) {
             let close = crate::hints::closest(name, tools.names()).unwrap_or_default();
             self.report(Kind::UnknownTool, Severity::Warning, span, name, "", close);
@@ -258,10 +328,10 @@ impl<'p> Out<'p> {
 
     /// A piece of a call's arguments.
     pub fn arg(&mut self, call: u32, json: &str, span: Span) {
-        if self.opts.prefer == Prefer::Both {
-            if let Some((_, arguments)) = self.io.heard.last_mut() {
-                arguments.push_str(json);
-            }
+        if self.opts.prefer == Prefer::Both
+            && let Some((_, arguments)) = self.io.heard.last_mut()
+        {
+            arguments.push_str(json);
         }
         self.sink.event(Event::ArgDelta { call, json, span });
     }
@@ -269,22 +339,51 @@ impl<'p> Out<'p> {
     /// Closes a call.
     pub fn call_close(&mut self, call: u32, kinds: KindSet, arguments: Arguments, span: Span) {
         self.io.stood += 1;
-        let state = if kinds.is_empty() { CallState::Complete } else { CallState::Recovered(kinds) };
-        self.sink.event(Event::CallClose { call, state, arguments, span });
+        let state = if kinds.is_empty() {
+            CallState::Complete
+        } else {
+            CallState::Recovered(kinds)
+        };
+        self.sink.event(Event::CallClose {
+            call,
+            state,
+            arguments,
+            span,
+        });
     }
 
     /// Warns of required parameters of a tool that `has` does not know.
     pub fn missing(&mut self, tool: &str, span: Span, has: impl Fn(&str) -> bool) {
-        let Some(params) = self.tool(tool).map(|tool| &tool.params) else { return };
-        for param in params.iter().filter(|param| param.required && !has(&param.name)) {
-            self.report(Kind::MissingRequired, Severity::Warning, span, tool, &param.name, "");
+        let Some(params) = self.tool(tool).map(|tool| &tool.params) else {
+            return;
+        };
+        for param in params
+            .iter()
+            .filter(|param| param.required && !has(&param.name))
+        {
+            self.report(
+                Kind::MissingRequired,
+                Severity::Warning,
+                span,
+                tool,
+                &param.name,
+                "",
+            );
         }
     }
 
     /// Warns of a parameter that the tool does not have.
     pub fn unknown_param(&mut self, tool: &str, name: &str, span: Span) {
         let Some(known) = self.tool(tool) else { return };
-        let close = crate::hints::closest(name, known.params.iter().map(|p| p.name.as_str())).unwrap_or_default();
-        self.report(Kind::UnknownParam, Severity::Warning, span, tool, name, close);
+        let close = crate::hints::closest(name, known.params.iter().map(|p| p.name.as_str()))
+            .unwrap_or_default();
+        self.report(
+            Kind::UnknownParam,
+            Severity::Warning,
+            span,
+            tool,
+            name,
+            close,
+        );
     }
 }

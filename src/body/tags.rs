@@ -38,19 +38,28 @@ impl Edge {
 pub(crate) enum MatchStep {
     More,
     /// The literal of that index is complete; `taken` if the byte belongs to it.
-    Found { index: usize, taken: bool },
+    Found {
+        index: usize,
+        taken: bool,
+    },
     None,
 }
 
 impl Match {
     /// Nothing matched yet of any of `count` literals.
     pub fn new(count: usize) -> Self {
-        Self { len: 0, alive: ((1_u16 << count) - 1) as u8 }
+        Self {
+            len: 0,
+            alive: ((1_u16 << count) - 1) as u8,
+        }
     }
 
     /// The same, with the first byte (`<` of all literals) already seen.
     pub fn behind_lt(count: usize) -> Self {
-        Self { len: 1, ..Self::new(count) }
+        Self {
+            len: 1,
+            ..Self::new(count)
+        }
     }
 
     /// How many bytes have matched.
@@ -67,7 +76,10 @@ impl Match {
             }
             if at == literal.len() {
                 if edge.ends(byte) {
-                    return MatchStep::Found { index, taken: false };
+                    return MatchStep::Found {
+                        index,
+                        taken: false,
+                    };
                 }
                 self.alive &= !(1 << index);
             } else if literal[at] != byte {
@@ -77,7 +89,11 @@ impl Match {
             }
         }
         self.len = self.len.saturating_add(1);
-        if self.alive == 0 { MatchStep::None } else { MatchStep::More }
+        if self.alive == 0 {
+            MatchStep::None
+        } else {
+            MatchStep::More
+        }
     }
 }
 

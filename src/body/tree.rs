@@ -37,7 +37,11 @@ pub(super) fn assemble(
 ) -> Result<(), Flow> {
     let span = Span::new(out.io.block.as_ref().map_or(end, |block| block.start), end);
     if elements.is_empty() {
-        let kind = if kinds.contains(Kind::JunkInBlock) { Kind::MalformedBody } else { Kind::EmptyBlock };
+        let kind = if kinds.contains(Kind::JunkInBlock) {
+            Kind::MalformedBody
+        } else {
+            Kind::EmptyBlock
+        };
         out.issue(kind, span, "");
         return Ok(());
     }
@@ -50,7 +54,16 @@ pub(super) fn assemble(
         }
     }
     for index in tools {
-        call(out, &Tree { table, elements, children: &children }, index, kinds)?;
+        call(
+            out,
+            &Tree {
+                table,
+                elements,
+                children: &children,
+            },
+            index,
+            kinds,
+        )?;
     }
     Ok(())
 }
@@ -81,20 +94,31 @@ fn call(out: &mut Out<'_>, tree: &Tree<'_>, index: u32, mut kinds: KindSet) -> R
     let mut text = String::new();
     let mut remarks = vec![];
     let retained = out.retains();
-    if retained {
-        if let Some(block) = &out.io.block {
-            let mut writer = Writer { tree, block, out: &mut text, remarks: &mut remarks };
-            writer.arguments(index, out.tool(name));
-        }
+    if let Some(block) = out.io.block.as_ref().filter(|_| retained) {
+        let mut writer = Writer {
+            tree,
+            block,
+            out: &mut text,
+            remarks: &mut remarks,
+        };
+        writer.arguments(index, out.tool(name));
     }
     if element.text && !tree.children[index as usize].is_empty() {
         kinds.insert(Kind::JunkInBlock);
         out.report(Kind::JunkInBlock, Severity::Error, span, name, "", "");
     }
-    let fatal = remarks.iter().any(|remark| matches!(remark, Remark::Of(Kind::MalformedValue, _)));
+    let fatal = remarks
+        .iter()
+        .any(|remark| matches!(remark, Remark::Of(Kind::MalformedValue, _)));
     if !fatal {
-        let call = out.call_open(name, &[], span, Origin::Text).map_err(Flow::Limit)?;
-        let form = if retained { Arguments::Deltas } else { Arguments::Params };
+        let call = out
+            .call_open(name, &[], span, Origin::Text)
+            .map_err(|kind| Flow::Limit { kind, ended: true })?;
+        let form = if retained {
+            Arguments::Deltas
+        } else {
+            Arguments::Params
+        };
         if retained {
             out.arg(call, &text, span);
         }
@@ -117,7 +141,14 @@ fn tell(out: &mut Out<'_>, tree: &Tree<'_>, remarks: &[Remark], tool: &str) {
                 out.report(*kind, kind.severity(), span, tool, &element.name, "");
             }
             Remark::Entity(entity, span) => {
-                out.report(Kind::UnknownEntity, Severity::Warning, *span, tool, entity, "");
+                out.report(
+                    Kind::UnknownEntity,
+                    Severity::Warning,
+                    *span,
+                    tool,
+                    entity,
+                    "",
+                );
             }
         }
     }
@@ -130,13 +161,18 @@ fn params(out: &mut Out<'_>, tree: &Tree<'_>, index: u32, tool: &str, span: Span
     let mut told: Vec<&str> = vec![];
     for child in children {
         let element = &tree.elements[*child as usize];
-        if known.param(&element.name).is_none() && !told.contains(&element.name.as_str()) && told.len() < 64 {
+        if known.param(&element.name).is_none()
+            && !told.contains(&element.name.as_str())
+            && told.len() < 64
+        {
             told.push(&element.name);
             out.unknown_param(tool, &element.name, Span::new(element.start, element.end));
         }
     }
-    let names: std::collections::HashSet<&str> =
-        children.iter().map(|child| tree.elements[*child as usize].name.as_str()).collect();
+    let names: std::collections::HashSet<&str> = children
+        .iter()
+        .map(|child| tree.elements[*child as usize].name.as_str())
+        .collect();
     out.missing(tool, span, |name| names.contains(name));
 }
 
@@ -154,7 +190,11 @@ enum Task<'s> {
     Value(u32, &'s Schema),
 }
 
-static ANY: Schema = Schema { types: Types::none(), items: None, props: vec![] };
+static ANY: Schema = Schema {
+    types: Types::none(),
+    items: None,
+    props: vec![],
+};
 
 impl<'a> Writer<'a> {
     /// The arguments object of a tool.
@@ -187,7 +227,12 @@ impl<'a> Writer<'a> {
     }
 
     /// Puts the members of an object on the stack, last first.
-    fn members<'s>(&self, index: u32, schema: impl Fn(&str) -> &'s Schema, tasks: &mut Vec<Task<'s>>) {
+    fn members<'s>(
+        &self,
+        index: u32,
+        schema: impl Fn(&str) -> &'s Schema,
+        tasks: &mut Vec<Task<'s>>,
+    ) {
         let mut groups: Vec<Vec<u32>> = vec![];
         let mut by_name: HashMap<&str, usize> = HashMap::new();
         for child in &self.tree.children[index as usize] {
@@ -226,17 +271,26 @@ impl<'a> Writer<'a> {
             }
             return;
         }
-        if schema.types == Types::STRING || element.text {
-            let raw = String::from_utf8_lossy(self.block.slice(element.inner.0, element.inner.1)).into_owned();
+        let wanted = schema.types == Types::STRING;
+        if wanted || element.text {
+            let raw = String::from_utf8_lossy(self.block.slice(element.inner.0, element.inner.1))
+                .into_owned();
             json::string(raw.trim(), self.out);
-            self.remarks.push(Remark::Of(Kind::BareMarkup, index));
+            if !wanted {
+                self.remarks.push(Remark::Of(Kind::BareMarkup, index));
+            }
             return;
         }
-        let item = |child: &u32| self.tree.elements[*child as usize].name == self.tree.table.spec.item;
+        let item =
+            |child: &u32| self.tree.elements[*child as usize].name == self.tree.table.spec.item;
         let array = schema.types.has(Types::ARRAY) && !schema.types.has(Types::OBJECT);
         if array && children.iter().all(item) {
             let mut forward = vec![];
-            list(children, schema.items.as_deref().unwrap_or(&ANY), &mut forward);
+            list(
+                children,
+                schema.items.as_deref().unwrap_or(&ANY),
+                &mut forward,
+            );
             tasks.extend(forward.into_iter().rev());
         } else if array {
             let items = schema.items.as_deref().unwrap_or(&ANY);
@@ -283,7 +337,11 @@ fn leaf(bytes: &[u8], at: u64, remarks: &mut Vec<Remark>) -> String {
         } else if let Some(len) = left_out(rest) {
             rest = &rest[len..];
         } else if rest[0] == b'&' {
-            let len = rest[1..].iter().take(xml::MAX_ENTITY + 1).take_while(|b| xml::is_entity(**b)).count();
+            let len = rest[1..]
+                .iter()
+                .take(xml::MAX_ENTITY + 1)
+                .take_while(|b| xml::is_entity(**b))
+                .count();
             let name = &rest[1..=len];
             let whole = len > 0 && rest.get(len + 1) == Some(&b';');
             match xml::entity(name) {
@@ -292,7 +350,10 @@ fn leaf(bytes: &[u8], at: u64, remarks: &mut Vec<Remark>) -> String {
                     let taken = if whole { len + 2 } else { 1 };
                     if whole {
                         let entity = String::from_utf8_lossy(&rest[..taken]).into_owned();
-                        remarks.push(Remark::Entity(entity, Span::new(offset, offset + taken as u64)));
+                        remarks.push(Remark::Entity(
+                            entity,
+                            Span::new(offset, offset + taken as u64),
+                        ));
                     }
                     out.extend_from_slice(&rest[..taken]);
                 }
@@ -301,7 +362,11 @@ fn leaf(bytes: &[u8], at: u64, remarks: &mut Vec<Remark>) -> String {
             rest = &rest[if whole { len + 2 } else { 1 }..];
         } else {
             let len = 1 + memchr::memchr2(b'<', b'&', &rest[1..]).unwrap_or(rest.len() - 1);
-            let text = if started { &rest[..len] } else { rest[..len].trim_ascii_start() };
+            let text = if started {
+                &rest[..len]
+            } else {
+                rest[..len].trim_ascii_start()
+            };
             started = started || !text.is_empty();
             out.extend_from_slice(text);
             rest = &rest[len..];
@@ -315,17 +380,27 @@ fn leaf(bytes: &[u8], at: u64, remarks: &mut Vec<Remark>) -> String {
 /// Length of what is no content at the start of `rest`: a comment, an instruction, a declaration, a closing tag that
 /// closes nothing.
 fn left_out(rest: &[u8]) -> Option<usize> {
-    let behind = |mark: &[u8]| memchr::memmem::find(rest, mark).map_or(rest.len(), |n| n + mark.len());
+    let behind =
+        |mark: &[u8]| memchr::memmem::find(rest, mark).map_or(rest.len(), |n| n + mark.len());
     if rest.starts_with(b"<!--") {
-        return Some(4 + memchr::memmem::find(&rest[4..], b"-->").map_or(rest.len() - 4, |n| n + 3));
+        return Some(
+            4 + memchr::memmem::find(&rest[4..], b"-->").map_or(rest.len() - 4, |n| n + 3),
+        );
     }
     if rest.starts_with(b"<?") {
         return Some(behind(b"?>"));
     }
     if rest.starts_with(b"</") {
-        let name = rest[2..].iter().take_while(|b| xml::is_name(**b) || **b == b'/').count();
-        let blanks = rest[2 + name..].iter().take_while(|b| xml::is_space(**b)).count();
-        return (rest.get(2 + name + blanks) == Some(&b'>')).then_some(3 + name + blanks);
+        let name = rest[2..]
+            .iter()
+            .take_while(|b| xml::is_name(**b) || **b == b'/')
+            .count();
+        let blanks = rest[2 + name..]
+            .iter()
+            .take_while(|b| xml::is_space(**b))
+            .count();
+        return (name > 0 && rest.get(2 + name + blanks) == Some(&b'>'))
+            .then_some(3 + name + blanks);
     }
     None
 }

@@ -9,7 +9,10 @@ pub(crate) fn is_space(byte: u8) -> bool {
 
 /// Bytes that an attribute name may have. Any script; nothing that ends a name, and no ampersand.
 pub(crate) fn is_name(byte: u8) -> bool {
-    !is_space(byte) && byte >= 0x20 && byte != 0x7f && !matches!(byte, b'=' | b'>' | b'/' | b'<' | b'"' | b'\'' | b'&')
+    !is_space(byte)
+        && byte >= 0x20
+        && byte != 0x7f
+        && !matches!(byte, b'=' | b'>' | b'/' | b'<' | b'"' | b'\'' | b'&')
 }
 
 /// Where a scan of a tag's attributes stands, from behind the tag's name up to its end.
@@ -31,7 +34,9 @@ pub(crate) enum Header {
 pub(crate) enum HeaderStep {
     More,
     /// The tag ended, by `/>` or by `>`.
-    End { closed: bool },
+    End {
+        closed: bool,
+    },
     /// Not a tag.
     Bad,
 }
@@ -52,7 +57,9 @@ impl Header {
             (BeforeValue, b'"' | b'\'') => Value(byte),
             (Value(quote), b) if b == quote => AfterValue,
             (Value(quote), _) => Value(quote),
-            (Edge | Space | Name | AfterName | BeforeValue | AfterValue | Slash, _) => return HeaderStep::Bad,
+            (Edge | Space | Name | AfterName | BeforeValue | AfterValue | Slash, _) => {
+                return HeaderStep::Bad;
+            }
         };
         *self = next;
         HeaderStep::More
@@ -107,8 +114,13 @@ pub(crate) fn entity(name: &[u8]) -> Option<char> {
 }
 
 fn code(digits: &[u8], radix: u32) -> Option<char> {
-    let text = std::str::from_utf8(digits).ok().filter(|t| !t.starts_with('+'))?;
-    u32::from_str_radix(text, radix).ok().and_then(char::from_u32).filter(|c| *c != '\0')
+    let text = std::str::from_utf8(digits)
+        .ok()
+        .filter(|t| !t.starts_with('+'))?;
+    u32::from_str_radix(text, radix)
+        .ok()
+        .and_then(char::from_u32)
+        .filter(|c| *c != '\0')
 }
 
 /// Decodes entities of a short string; what is no entity stays.
@@ -118,7 +130,11 @@ pub(crate) fn decode(bytes: &[u8]) -> String {
     while let Some(at) = memchr::memchr(b'&', rest) {
         out.extend(&rest[..at]);
         rest = &rest[at..];
-        let len = rest[1..].iter().take(MAX_ENTITY + 1).take_while(|b| is_entity(**b)).count();
+        let len = rest[1..]
+            .iter()
+            .take(MAX_ENTITY + 1)
+            .take_while(|b| is_entity(**b))
+            .count();
         match (rest.get(len + 1), entity(&rest[1..=len])) {
             (Some(b';'), Some(c)) => {
                 out.extend(c.encode_utf8(&mut [0; 4]).bytes());
@@ -141,22 +157,44 @@ mod tests {
     #[test]
     fn attributes_in_any_order_and_quotes() {
         let got = attributes(b"  a = 'x \"y\"'\n b=\"1 &lt; 2 &bogus; &#x4e2d;\"/>");
-        let want = [("a", "x \"y\""), ("b", "1 < 2 &bogus; 中")].map(|(k, v)| (k.to_owned(), v.to_owned()));
+        let want = [("a", "x \"y\""), ("b", "1 < 2 &bogus; 中")]
+            .map(|(k, v)| (k.to_owned(), v.to_owned()));
         assert_eq!(got, want);
     }
 
     #[test]
     fn no_tag_is_no_tag() {
-        for text in ["s name='a'>", " to call>", " a=1>", " a='b'c='d'>", " a>", "/ >", " n && i>"] {
+        for text in [
+            "s name='a'>",
+            " to call>",
+            " a=1>",
+            " a='b'c='d'>",
+            " a>",
+            "/ >",
+            " n && i>",
+        ] {
             let mut state = Header::Edge;
-            let end = text.bytes().map(|b| state.step(b)).find(|s| *s != HeaderStep::More);
+            let end = text
+                .bytes()
+                .map(|b| state.step(b))
+                .find(|s| *s != HeaderStep::More);
             assert_eq!(end, Some(HeaderStep::Bad), "{text}");
         }
     }
 
     #[test]
     fn references_to_no_character_are_none() {
-        for name in ["#0", "#xD800", "#x110000", "#99999999999999999999", "nbsp", "", "#", "#x", "#+65"] {
+        for name in [
+            "#0",
+            "#xD800",
+            "#x110000",
+            "#99999999999999999999",
+            "nbsp",
+            "",
+            "#",
+            "#x",
+            "#+65",
+        ] {
             assert_eq!(entity(name.as_bytes()), None, "{name}");
         }
         assert_eq!(entity(b"#20013"), Some('中'));

@@ -9,7 +9,11 @@ use super::{Dialect, Lint};
 const MAX_MARKER: usize = 256;
 
 pub(super) fn key(spec: &Spec, key: &str, why: &str) -> BuildError {
-    BuildError::Key { dialect: spec.id.clone(), key: key.to_owned(), why: why.to_owned() }
+    BuildError::Key {
+        dialect: spec.id.clone(),
+        key: key.to_owned(),
+        why: why.to_owned(),
+    }
 }
 
 pub(super) fn no_family(spec: &Spec) -> BuildError {
@@ -19,9 +23,14 @@ pub(super) fn no_family(spec: &Spec) -> BuildError {
 
 /// Checks one dialect on its own.
 pub(super) fn dialect(spec: &Spec) -> Result<(), BuildError> {
-    let id_ok = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-' || c == '_' || c == '.';
+    let id_ok =
+        |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-' || c == '_' || c == '.';
     if spec.id.is_empty() || !spec.id.chars().all(id_ok) {
-        return Err(key(spec, "id", "it must be made of a-z, 0-9, `-`, `_` and `.`"));
+        return Err(key(
+            spec,
+            "id",
+            "it must be made of a-z, 0-9, `-`, `_` and `.`",
+        ));
     }
     let families = [
         spec.key_quote.is_some(),
@@ -34,29 +43,59 @@ pub(super) fn dialect(spec: &Spec) -> Result<(), BuildError> {
     }
     for name in spec.observe.keys() {
         if Kind::from_name(name).is_none() {
-            return Err(key(spec, &format!("observe.{name}"), "there is no kind of issue of that name"));
+            return Err(key(
+                spec,
+                &format!("observe.{name}"),
+                "there is no kind of issue of that name",
+            ));
         }
     }
     for (index, reasoning) in spec.reasoning.iter().enumerate() {
-        pair(spec, &format!("reasoning[{index}]"), &reasoning.open, &reasoning.close)?;
+        pair(
+            spec,
+            &format!("reasoning[{index}]"),
+            &reasoning.open,
+            &reasoning.close,
+        )?;
     }
     for (index, span) in spec.span.iter().enumerate() {
         pair(spec, &format!("span[{index}]"), &span.open, &span.close)?;
         if span.kind.is_empty() {
-            return Err(key(spec, &format!("span[{index}].kind"), "it must not be empty"));
+            return Err(key(
+                spec,
+                &format!("span[{index}].kind"),
+                "it must not be empty",
+            ));
         }
     }
     if let Some(body) = &spec.key_quote {
-        deltas(spec, &[Deltas::AtCallEnd], "arguments are known when the block ends: a later field may change them")?;
+        deltas(
+            spec,
+            &[Deltas::AtCallEnd],
+            "arguments are known when the block ends: a later field may change them",
+        )?;
         key_quote(spec, body)?;
     }
     if let Some(body) = &spec.element_tree {
-        deltas(spec, &[Deltas::AtCallEnd], "a later element may turn a value into a list")?;
+        deltas(
+            spec,
+            &[Deltas::AtCallEnd],
+            "a later element may turn a value into a list",
+        )?;
         pair(spec, "element_tree", &body.open, &body.close)?;
-        let name = body.open.strip_prefix('<').and_then(|rest| rest.strip_suffix('>'));
+        let name = body
+            .open
+            .strip_prefix('<')
+            .and_then(|rest| rest.strip_suffix('>'));
         match name {
             Some(name) if tag(name) && body.close == format!("</{name}>") => {}
-            _ => return Err(key(spec, "element_tree.open", "open and close must be the tags <NAME> and </NAME> of one name")),
+            _ => {
+                return Err(key(
+                    spec,
+                    "element_tree.open",
+                    "open and close must be the tags <NAME> and </NAME> of one name",
+                ));
+            }
         }
         if !tag(&body.item) {
             return Err(key(spec, "element_tree.item", "it must be a tag name"));
@@ -65,16 +104,36 @@ pub(super) fn dialect(spec: &Spec) -> Result<(), BuildError> {
     let live = "a parameter is final at its closer at the latest";
     if let Some(body) = &spec.named_params {
         deltas(spec, &[Deltas::Live, Deltas::AtValueEnd], live)?;
-        tags(spec, "named_params", &[("call", &body.call), ("param", &body.param), ("name", &body.name)])?;
+        tags(
+            spec,
+            "named_params",
+            &[
+                ("call", &body.call),
+                ("param", &body.param),
+                ("name", &body.name),
+            ],
+        )?;
         nameless(spec, "named_params.nameless", &body.nameless)?;
         if body.call == body.param {
-            return Err(key(spec, "named_params.param", "it must differ from `call`"));
+            return Err(key(
+                spec,
+                "named_params.param",
+                "it must differ from `call`",
+            ));
         }
         bound(spec, "named_params.confirm", body.confirm)?;
     }
     if let Some(body) = &spec.attribute_params {
         deltas(spec, &[Deltas::Live, Deltas::AtValueEnd], live)?;
-        tags(spec, "attribute_params", &[("call", &body.call), ("name", &body.name), ("value", &body.value)])?;
+        tags(
+            spec,
+            "attribute_params",
+            &[
+                ("call", &body.call),
+                ("name", &body.name),
+                ("value", &body.value),
+            ],
+        )?;
         nameless(spec, "attribute_params.nameless", &body.nameless)?;
         bound(spec, "attribute_params.confirm", body.confirm)?;
     }
@@ -85,17 +144,28 @@ fn deltas(spec: &Spec, allowed: &[Deltas], why: &str) -> Result<(), BuildError> 
     if allowed.contains(&spec.deltas) {
         return Ok(());
     }
-    let names: Vec<_> = allowed.iter().map(|d| match d {
-        Deltas::Live => "live",
-        Deltas::AtValueEnd => "at-value-end",
-        Deltas::AtCallEnd => "at-call-end",
-    }).collect();
-    Err(key(spec, "deltas", &format!("this family can do {}: {why}", names.join(" or "))))
+    let names: Vec<_> = allowed
+        .iter()
+        .map(|d| match d {
+            Deltas::Live => "live",
+            Deltas::AtValueEnd => "at-value-end",
+            Deltas::AtCallEnd => "at-call-end",
+        })
+        .collect();
+    Err(key(
+        spec,
+        "deltas",
+        &format!("this family can do {}: {why}", names.join(" or ")),
+    ))
 }
 
 fn bound(spec: &Spec, name: &str, value: u32) -> Result<(), BuildError> {
     if value > 65_536 {
-        return Err(key(spec, name, "a lookahead of more than 65536 bytes would hold text back for too long"));
+        return Err(key(
+            spec,
+            name,
+            "a lookahead of more than 65536 bytes would hold text back for too long",
+        ));
     }
     Ok(())
 }
@@ -105,7 +175,11 @@ fn marker(spec: &Spec, name: &str, marker: &str) -> Result<(), BuildError> {
         return Err(key(spec, name, "an empty marker would match everywhere"));
     }
     if marker.len() > MAX_MARKER {
-        return Err(key(spec, name, &format!("a marker may have at most {MAX_MARKER} bytes")));
+        return Err(key(
+            spec,
+            name,
+            &format!("a marker may have at most {MAX_MARKER} bytes"),
+        ));
     }
     Ok(())
 }
@@ -114,7 +188,11 @@ fn pair(spec: &Spec, name: &str, open: &str, close: &str) -> Result<(), BuildErr
     marker(spec, &format!("{name}.open"), open)?;
     marker(spec, &format!("{name}.close"), close)?;
     if open == close {
-        return Err(key(spec, &format!("{name}.close"), "it must differ from the opener, or nothing could be told apart"));
+        return Err(key(
+            spec,
+            &format!("{name}.close"),
+            "it must differ from the opener, or nothing could be told apart",
+        ));
     }
     Ok(())
 }
@@ -122,12 +200,19 @@ fn pair(spec: &Spec, name: &str, open: &str, close: &str) -> Result<(), BuildErr
 /// Whether a string can be the name in a tag.
 fn tag(name: &str) -> bool {
     let bad = |c: char| c.is_whitespace() || c.is_control() || "<>/=\"'&".contains(c);
-    !name.is_empty() && !name.contains(bad) && name.len() <= MAX_MARKER && !name.starts_with(['!', '?'])
+    !name.is_empty()
+        && !name.contains(bad)
+        && name.len() <= MAX_MARKER
+        && !name.starts_with(['!', '?'])
 }
 
 fn tags(spec: &Spec, table: &str, names: &[(&str, &String)]) -> Result<(), BuildError> {
     match names.iter().find(|(_, name)| !tag(name)) {
-        Some((name, _)) => Err(key(spec, &format!("{table}.{name}"), "it must be a tag or attribute name")),
+        Some((name, _)) => Err(key(
+            spec,
+            &format!("{table}.{name}"),
+            "it must be a tag or attribute name",
+        )),
         None => Ok(()),
     }
 }
@@ -160,22 +245,39 @@ fn key_quote(spec: &Spec, body: &KeyQuote) -> Result<(), BuildError> {
     }
     for (name, list) in [("colon", &body.colon), ("separators", &body.separators)] {
         if list.iter().any(|item| item.chars().count() != 1) {
-            return Err(key(spec, &format!("key_quote.{name}"), "each must be one character"));
+            return Err(key(
+                spec,
+                &format!("key_quote.{name}"),
+                "each must be one character",
+            ));
         }
     }
     if let Some(both) = body.close.iter().find(|close| body.open.contains(close)) {
-        return Err(key(spec, "key_quote.close", &format!("`{both}` is an opener too")));
+        return Err(key(
+            spec,
+            "key_quote.close",
+            &format!("`{both}` is an opener too"),
+        ));
     }
     if body.name.is_empty() {
         return Err(key(spec, "key_quote.name", "it must not be empty"));
     }
-    if body.extra.bytes().any(|b| Some(b) != body.extra.bytes().next()) {
+    if body
+        .extra
+        .bytes()
+        .any(|b| Some(b) != body.extra.bytes().next())
+    {
         return Err(key(spec, "key_quote.extra", "it must repeat one byte"));
     }
     if let Some(comment) = &body.comment {
-        let ok = matches!(comment.open.chars().count(), 1 | 2) && !comment.open.contains(char::is_whitespace);
+        let ok = matches!(comment.open.chars().count(), 1 | 2)
+            && !comment.open.contains(char::is_whitespace);
         if !ok {
-            return Err(key(spec, "key_quote.comment.open", "it must be one or two characters that are no blanks"));
+            return Err(key(
+                spec,
+                "key_quote.comment.open",
+                "it must be one or two characters that are no blanks",
+            ));
         }
     }
     bound(spec, "key_quote.lookahead", body.lookahead)?;
@@ -185,26 +287,45 @@ fn key_quote(spec: &Spec, body: &KeyQuote) -> Result<(), BuildError> {
     for (index, quote) in body.quotes.iter().enumerate() {
         let name = format!("key_quote.quotes[{index}]");
         if quote.open.is_empty() || quote.close.is_empty() {
-            return Err(key(spec, &name, "open and close need at least one marker each"));
+            return Err(key(
+                spec,
+                &name,
+                "open and close need at least one marker each",
+            ));
         }
-        for item in quote.open.iter().chain(&quote.close).chain(&quote.loose_close) {
+        for item in quote
+            .open
+            .iter()
+            .chain(&quote.close)
+            .chain(&quote.loose_close)
+        {
             marker(spec, &name, item)?;
         }
         for [from, _] in &quote.restore {
             marker(spec, &format!("{name}.restore"), from)?;
         }
         if let Some(both) = quote.close.iter().find(|close| quote.open.contains(close)) {
-            return Err(key(spec, &format!("{name}.close"), &format!("`{both}` is an opener too")));
+            return Err(key(
+                spec,
+                &format!("{name}.close"),
+                &format!("`{both}` is an opener too"),
+            ));
         }
         if let Some(both) = quote.close.iter().find(|close| body.close.contains(close)) {
-            return Err(key(spec, &format!("{name}.close"), &format!("`{both}` closes the block too")));
+            return Err(key(
+                spec,
+                &format!("{name}.close"),
+                &format!("`{both}` closes the block too"),
+            ));
         }
     }
     let opens: Vec<&String> = body.quotes.iter().flat_map(|quote| &quote.open).collect();
     match prefix(&opens) {
-        Some((short, long)) => {
-            Err(key(spec, "key_quote.quotes", &format!("`{short}` is a beginning of `{long}`, so the longer one can never be seen")))
-        }
+        Some((short, long)) => Err(key(
+            spec,
+            "key_quote.quotes",
+            &format!("`{short}` is a beginning of `{long}`, so the longer one can never be seen"),
+        )),
         None => Ok(()),
     }
 }
@@ -225,9 +346,26 @@ fn prefix<'a>(list: &[&'a String]) -> Option<(&'a str, &'a str)> {
 fn starters(dialects: &[Dialect]) -> Vec<(usize, String, bool)> {
     let mut out = vec![];
     for (index, dialect) in dialects.iter().enumerate() {
-        out.extend(dialect.openers().into_iter().map(|m| (index, m, dialect.family.tag_header())));
-        out.extend(dialect.spec.reasoning.iter().map(|r| (index, r.open.clone(), false)));
-        out.extend(dialect.spec.span.iter().map(|s| (index, s.open.clone(), false)));
+        out.extend(
+            dialect
+                .openers()
+                .into_iter()
+                .map(|m| (index, m, dialect.family.tag_header())),
+        );
+        out.extend(
+            dialect
+                .spec
+                .reasoning
+                .iter()
+                .map(|r| (index, r.open.clone(), false)),
+        );
+        out.extend(
+            dialect
+                .spec
+                .span
+                .iter()
+                .map(|s| (index, s.open.clone(), false)),
+        );
     }
     out
 }
@@ -246,7 +384,13 @@ pub(super) fn set(dialects: &[Dialect]) -> Result<(), BuildError> {
             }
             if first.spec.group.is_some() && first.spec.group == second.spec.group {
                 let group = first.spec.group.as_deref().unwrap_or_default();
-                return Err(clash(a, b, format!("both belong to the group {group}: same markup, different framing; choose one")));
+                return Err(clash(
+                    a,
+                    b,
+                    format!(
+                        "both belong to the group {group}: same markup, different framing; choose one"
+                    ),
+                ));
             }
         }
     }
@@ -263,7 +407,11 @@ pub(super) fn set(dialects: &[Dialect]) -> Result<(), BuildError> {
             };
             let decided = *tag && short != long && next_is_name(short, long);
             if !decided {
-                return if a == b { Err(key(&dialects[*a].spec, "open", &why)) } else { Err(clash(*a, *b, why)) };
+                return if a == b {
+                    Err(key(&dialects[*a].spec, "open", &why))
+                } else {
+                    Err(clash(*a, *b, why))
+                };
             }
         }
     }
@@ -272,31 +420,52 @@ pub(super) fn set(dialects: &[Dialect]) -> Result<(), BuildError> {
 
 /// Whether the longer marker goes on with a byte that no tag header can go on with.
 fn next_is_name(short: &str, long: &str) -> bool {
-    long.as_bytes().get(short.len()).is_some_and(|b| !crate::body::xml::is_space(*b) && *b != b'>' && *b != b'/')
+    long.as_bytes()
+        .get(short.len())
+        .is_some_and(|b| !crate::body::xml::is_space(*b) && *b != b'>' && *b != b'/')
 }
 
 /// What works and may still surprise.
 pub(super) fn lints(dialects: &[Dialect]) -> Vec<Lint> {
     let mut out = vec![];
-    let mut say = |dialect: &Dialect, message: String| out.push(Lint { dialect: dialect.id().to_owned(), message });
+    let mut say = |dialect: &Dialect, message: String| {
+        out.push(Lint {
+            dialect: dialect.id().to_owned(),
+            message,
+        })
+    };
     for dialect in dialects {
         for open in dialect.openers() {
             let word = |b: u8| b.is_ascii_alphanumeric() || b == b' ';
             if open.bytes().all(word) {
-                say(dialect, format!("opener `{open}` is made of letters alone and will fire in prose"));
+                say(
+                    dialect,
+                    format!("opener `{open}` is made of letters alone and will fire in prose"),
+                );
             }
             if open.len() < 4 {
-                say(dialect, format!("opener `{open}` is short and will fire in prose or code"));
+                say(
+                    dialect,
+                    format!("opener `{open}` is short and will fire in prose or code"),
+                );
             }
-            let overlap = (1..open.len()).rev().find(|n| open.is_char_boundary(*n) && open.ends_with(&open[..*n]));
+            let overlap = (1..open.len())
+                .rev()
+                .find(|n| open.is_char_boundary(*n) && open.ends_with(&open[..*n]));
             if let Some(n) = overlap {
-                say(dialect, format!("opener `{open}` overlaps itself by {n} bytes"));
+                say(
+                    dialect,
+                    format!("opener `{open}` overlaps itself by {n} bytes"),
+                );
             }
         }
         if let Some(body) = &dialect.spec.key_quote {
             for quote in &body.quotes {
                 if let Some(plain) = quote.close.iter().find(|c| c.len() < 3) {
-                    say(dialect, format!("value closer `{plain}` is short and will cut values that hold it"));
+                    say(
+                        dialect,
+                        format!("value closer `{plain}` is short and will cut values that hold it"),
+                    );
                 }
             }
         }
@@ -304,7 +473,11 @@ pub(super) fn lints(dialects: &[Dialect]) -> Vec<Lint> {
     let starters = starters(dialects);
     for (i, (a, marker, _)) in starters.iter().enumerate() {
         for (b, other, _) in &starters[i + 1..] {
-            let shared = marker.bytes().zip(other.bytes()).take_while(|(x, y)| x == y).count();
+            let shared = marker
+                .bytes()
+                .zip(other.bytes())
+                .take_while(|(x, y)| x == y)
+                .count();
             if a != b && shared > 1 {
                 let message = format!(
                     "`{marker}` and `{other}` of {} share their first {shared} bytes; byte {} decides",

@@ -1,6 +1,8 @@
 //! From a dialect file to the tables that the engine runs on.
 
+use crate::body::{LINE_BLANKS, MAX_TAIL, PROBE_BLANKS};
 use crate::error::BuildError;
+use crate::limits::Limits;
 use crate::scan::{Dfa, Pattern, Scanner};
 
 use super::spec::{self, Case, Spec};
@@ -9,7 +11,7 @@ use super::{Dialect, check};
 /// The grammar of a block's body, with its tables.
 #[derive(Debug)]
 pub(crate) enum Family {
-    KeyQuote(KeyQuote),
+    KeyQuote(Box<KeyQuote>),
     ElementTree(ElementTree),
     NamedParams(NamedParams),
     AttributeParams(AttributeParams),
@@ -77,11 +79,16 @@ impl Family {
     fn new(spec: &Spec) -> Result<Self, BuildError> {
         let fail = |why: String| check::key(spec, "open", &why);
         if let Some(body) = &spec.key_quote {
-            return KeyQuote::new(body.clone()).map(Self::KeyQuote).map_err(fail);
+            return KeyQuote::new(body.clone())
+                .map(|body| Self::KeyQuote(Box::new(body)))
+                .map_err(fail);
         }
         if let Some(body) = &spec.element_tree {
             let tag = body.open.trim_matches(['<', '>']).to_owned();
-            return Ok(Self::ElementTree(ElementTree { tag, spec: body.clone() }));
+            return Ok(Self::ElementTree(ElementTree {
+                tag,
+                spec: body.clone(),
+            }));
         }
         if let Some(body) = &spec.named_params {
             return Ok(Self::NamedParams(NamedParams {
@@ -93,7 +100,10 @@ impl Family {
             }));
         }
         if let Some(body) = &spec.attribute_params {
-            return Ok(Self::AttributeParams(AttributeParams { open: format!("<{}", body.call), spec: body.clone() }));
+            return Ok(Self::AttributeParams(AttributeParams {
+                open: format!("<{}", body.call),
+                spec: body.clone(),
+            }));
         }
         Err(check::no_family(spec))
     }
@@ -140,14 +150,38 @@ impl Family {
         }
     }
 
-    pub fn lookahead(&self) -> usize {
-        let bytes = match self {
-            Self::KeyQuote(body) => body.spec.lookahead,
-            Self::ElementTree(_) => crate::body::PROBE_BLANKS,
-            Self::NamedParams(body) => body.spec.confirm + body.spec.param.len() as u32 + 16,
-            Self::AttributeParams(body) => body.spec.confirm + 16,
-        };
-        bytes as usize
+    /// The most bytes that a block of this family withholds: a lookahead, a name, or a tag that is not complete.
+    pub fn lookahead(&self, limits: &Limits) -> usize {
+        let len = |list: &[String]| list.iter().map(String::len).max().unwrap_or(0);
+        // Two ends of a tag, and a character that is cut.
+        let edges = 8;
+        let tag = (limits.max_header.max(limits.max_name)) as usize;
+        edges
+            + match self {
+                Self::KeyQuote(body) => {
+                    let quotes = body
+                        .spec
+                        .quotes
+                        .iter()
+                        .map(|q| len(&q.open).max(len(&q.close)))
+                        .max()
+                        .unwrap_or(0);
+                    let ahead = body.spec.lookahead.min(limits.max_lookahead) as usize
+                        + len(&body.spec.close);
+                    // A character may be a blank of three bytes.
+                    let line = limits.max_name as usize + 3 * LINE_BLANKS as usize + quotes;
+                    ahead.max(line).max(len(&body.spec.open))
+                }
+                Self::ElementTree(body) => tag.max(PROBE_BLANKS as usize) + body.spec.open.len(),
+                Self::NamedParams(body) => {
+                    let close = body.param_close.len() + MAX_TAIL as usize;
+                    (tag + body.open.len().max(body.param_open.len()))
+                        .max(close + body.spec.confirm as usize + body.close.len())
+                }
+                Self::AttributeParams(body) => {
+                    (tag + body.open.len()).max(body.spec.confirm as usize)
+                }
+            }
     }
 }
 
@@ -155,8 +189,17 @@ impl KeyQuote {
     fn new(spec: spec::KeyQuote) -> Result<Self, String> {
         let marks = spec.close.iter().chain(&spec.open);
         let marks = Dfa::new(marks.map(|m| Pattern::new(m, spec.case)).collect())?;
-        let quotes = spec.quotes.iter().map(|quote| QuoteTable::new(&spec, quote)).collect::<Result<_, _>>()?;
-        Ok(Self { marks, closers: spec.close.len(), quotes, spec })
+        let quotes = spec
+            .quotes
+            .iter()
+            .map(|quote| QuoteTable::new(&spec, quote))
+            .collect::<Result<_, _>>()?;
+        Ok(Self {
+            marks,
+            closers: spec.close.len(),
+            quotes,
+            spec,
+        })
     }
 }
 
@@ -165,7 +208,11 @@ impl QuoteTable {
         let mut patterns = vec![];
         let mut ends = vec![];
         let mut add = |bytes: String, case: Case, hold: bool, end: QuoteEnd| {
-            patterns.push(Pattern { bytes: bytes.into_bytes(), case, hold });
+            patterns.push(Pattern {
+                bytes: bytes.into_bytes(),
+                case,
+                hold,
+            });
             ends.push(end);
         };
         for close in &quote.close {
@@ -177,7 +224,9 @@ impl QuoteTable {
         if !quote.protect {
             for close in &spec.close {
                 for newline in ["", "\n", "\r\n"] {
-                    let end = QuoteEnd::BlockClose { newline: newline.len() as u8 };
+                    let end = QuoteEnd::BlockClose {
+                        newline: newline.len() as u8,
+                    };
                     add(format!("{newline}{close}"), spec.case, true, end);
                 }
             }
@@ -190,18 +239,29 @@ impl QuoteTable {
                 }
             }
         }
-        Ok(Self { scanner: Scanner::new(patterns)?, ends })
+        Ok(Self {
+            scanner: Scanner::new(patterns)?,
+            ends,
+        })
     }
 }
 
 /// What a marker in plain text means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
-    Open { dialect: u16 },
-    Reasoning { id: u16 },
-    Span { id: u16 },
+    Open {
+        dialect: u16,
+    },
+    Reasoning {
+        id: u16,
+    },
+    Span {
+        id: u16,
+    },
     /// A closer without its block. Never held back.
-    Close { dialect: u16 },
+    Close {
+        dialect: u16,
+    },
 }
 
 /// Reasoning markers of one dialect.
@@ -245,9 +305,17 @@ impl SetInner {
         for spec in specs {
             check::dialect(&spec)?;
             let family = Family::new(&spec)?;
-            let closers = family.closers().iter().map(|close| Pattern::new(close, family.case())).collect();
+            let closers = family
+                .closers()
+                .iter()
+                .map(|close| Pattern::new(close, family.case()))
+                .collect();
             let closer = Dfa::new(closers).map_err(|why| check::key(&spec, "close", &why))?;
-            dialects.push(Dialect { family, closer, spec });
+            dialects.push(Dialect {
+                family,
+                closer,
+                spec,
+            });
         }
         check::set(&dialects)?;
         let too_big = |why: String| check::key(&dialects[0].spec, "open", &why);
@@ -259,7 +327,10 @@ impl SetInner {
         for (index, dialect) in dialects.iter().enumerate() {
             let index = index as u16;
             for open in dialect.family.openers() {
-                calls.push((Pattern::new(open, dialect.family.case()), Role::Open { dialect: index }));
+                calls.push((
+                    Pattern::new(open, dialect.family.case()),
+                    Role::Open { dialect: index },
+                ));
             }
         }
         for (pattern, role) in &calls {
@@ -269,13 +340,22 @@ impl SetInner {
         for (index, dialect) in dialects.iter().enumerate() {
             let index = index as u16;
             for spec in &dialect.spec.reasoning {
-                roles.push(Role::Reasoning { id: reasoning.len() as u16 });
+                roles.push(Role::Reasoning {
+                    id: reasoning.len() as u16,
+                });
                 patterns.push(Pattern::new(&spec.open, Case::Exact));
                 let mut inside = vec![Pattern::new(&spec.close, Case::Exact)];
                 if spec.nested {
-                    inside.push(Pattern { hold: false, ..Pattern::new(&spec.open, Case::Exact) });
+                    inside.push(Pattern {
+                        hold: false,
+                        ..Pattern::new(&spec.open, Case::Exact)
+                    });
                 }
-                let with_calls = inside.iter().cloned().chain(calls.iter().map(|(p, _)| p.clone())).collect();
+                let with_calls = inside
+                    .iter()
+                    .cloned()
+                    .chain(calls.iter().map(|(p, _)| p.clone()))
+                    .collect();
                 reasoning.push(Reasoning {
                     dialect: index,
                     spec: spec.clone(),
@@ -285,27 +365,61 @@ impl SetInner {
                 });
             }
             for spec in &dialect.spec.span {
-                roles.push(Role::Span { id: spans.len() as u16 });
+                roles.push(Role::Span {
+                    id: spans.len() as u16,
+                });
                 patterns.push(Pattern::new(&spec.open, Case::Exact));
-                let inside = Scanner::new(vec![Pattern { hold: false, ..Pattern::new(&spec.close, Case::Exact) }]);
-                spans.push(SpanMarks { dialect: index, spec: spec.clone(), inside: inside.map_err(too_big)? });
+                let inside = Scanner::new(vec![Pattern {
+                    hold: false,
+                    ..Pattern::new(&spec.close, Case::Exact)
+                }]);
+                spans.push(SpanMarks {
+                    dialect: index,
+                    spec: spec.clone(),
+                    inside: inside.map_err(too_big)?,
+                });
             }
             for close in dialect.family.closers() {
                 roles.push(Role::Close { dialect: index });
-                let close = if dialect.family.tag_header() { format!("{close}>") } else { close };
-                patterns.push(Pattern { hold: false, ..Pattern::new(close, dialect.family.case()) });
+                let close = if dialect.family.tag_header() {
+                    format!("{close}>")
+                } else {
+                    close
+                };
+                patterns.push(Pattern {
+                    hold: false,
+                    ..Pattern::new(close, dialect.family.case())
+                });
             }
         }
         let text = Scanner::new(patterns).map_err(too_big)?;
-        let code = dialects.iter().any(|d| d.spec.fence == crate::limits::Fence::Skip);
-        Ok(Self { text, roles, reasoning, spans, code, fingerprint, dialects })
+        let code = dialects
+            .iter()
+            .any(|d| d.spec.fence == crate::limits::Fence::Skip);
+        Ok(Self {
+            text,
+            roles,
+            reasoning,
+            spans,
+            code,
+            fingerprint,
+            dialects,
+        })
     }
 
-    /// The most bytes of text that are ever withheld: the longest opener less one, or the longest lookahead.
-    pub fn bound(&self, max_header: usize) -> usize {
-        let marker = self.text.dfa.max_len().saturating_sub(1);
-        let ahead = self.dialects.iter().map(Dialect::lookahead).max().unwrap_or(0);
-        let header = self.dialects.iter().any(|d| d.family.tag_header());
-        marker.max(ahead).max(if header { max_header } else { 0 })
+    /// The longest beginning of a marker that plain text withholds.
+    pub fn marker(&self) -> usize {
+        self.text.dfa.max_len().saturating_sub(1)
+    }
+
+    /// The most bytes that are ever withheld: the longest marker less one, or the longest lookahead.
+    pub fn bound(&self, limits: &Limits) -> usize {
+        let ahead = self
+            .dialects
+            .iter()
+            .map(|dialect| dialect.lookahead(limits))
+            .max()
+            .unwrap_or(0);
+        self.marker().max(ahead)
     }
 }

@@ -9,14 +9,15 @@ mod compile;
 mod set;
 pub(crate) mod spec;
 
-pub use set::{DialectSet, Lint, SetBuilder};
 pub(crate) use set::Fnv;
+pub use set::{DialectSet, Lint, SetBuilder};
 
 pub(crate) use compile::{
     AttributeParams, ElementTree, Family, KeyQuote, NamedParams, QuoteEnd, Role, SetInner,
 };
 
 use crate::error::Kind;
+use crate::limits::Limits;
 use spec::Spec;
 
 /// The built-in dialect files: `(id, TOML text)`, in the order of the default set.
@@ -93,10 +94,10 @@ impl Dialect {
         self.family.closers()
     }
 
-    /// The most bytes that a lookahead of this dialect withholds beside the beginning of a marker.
+    /// The most bytes that a block of this dialect withholds: a lookahead, a name, or a tag that is not complete.
     #[must_use]
-    pub fn lookahead(&self) -> usize {
-        self.family.lookahead()
+    pub fn lookahead(&self, limits: &Limits) -> usize {
+        self.family.lookahead(limits)
     }
 
     /// Its own wording of an observation, if it has one for this kind of issue.
@@ -114,6 +115,9 @@ impl PartialEq for Dialect {
 
 impl std::fmt::Debug for Dialect {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Dialect").field("id", &self.spec.id).field("family", &self.family()).finish_non_exhaustive()
+        f.debug_struct("Dialect")
+            .field("id", &self.spec.id)
+            .field("family", &self.family())
+            .finish_non_exhaustive()
     }
 }

@@ -50,7 +50,10 @@ impl DialectSet {
     /// Never: a test builds it.
     #[must_use]
     pub fn defaults() -> Self {
-        Self::builder().defaults().build().expect("the built-in dialects fit together")
+        Self::builder()
+            .defaults()
+            .build()
+            .expect("the built-in dialects fit together")
     }
 
     /// One built-in dialect.
@@ -69,7 +72,7 @@ impl DialectSet {
     /// The most bytes of text that a stream with these dialects and limits ever withholds.
     #[must_use]
     pub fn bound(&self, limits: &Limits) -> usize {
-        self.inner.bound(limits.max_header as usize)
+        self.inner.bound(limits)
     }
 
     /// What works and may still surprise.
@@ -81,7 +84,9 @@ impl DialectSet {
 
 impl fmt::Debug for DialectSet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(self.dialects().map(Dialect::id)).finish()
+        f.debug_list()
+            .entries(self.dialects().map(Dialect::id))
+            .finish()
     }
 }
 
@@ -107,10 +112,17 @@ impl SetBuilder {
     /// Adds every built-in dialect of the default set that is not there yet and whose group is free.
     #[must_use]
     pub fn defaults(mut self) -> Self {
-        let mut groups: Vec<String> = self.files.iter().filter_map(|(_, text)| Head::of(text)?.group).collect();
+        let mut groups: Vec<String> = self
+            .files
+            .iter()
+            .filter_map(|(_, text)| Head::of(text)?.group)
+            .collect();
         for (id, text) in builtin::FILES {
             let Some(head) = Head::of(text) else { continue };
-            let taken = head.group.as_ref().is_some_and(|group| groups.contains(group));
+            let taken = head
+                .group
+                .as_ref()
+                .is_some_and(|group| groups.contains(group));
             if head.default && !taken {
                 groups.extend(head.group);
                 self.add(id, text);
@@ -157,11 +169,17 @@ impl SetBuilder {
             fingerprint.add(name.as_bytes());
             if !specs.iter().any(|spec| spec.id == *dialect) {
                 let why = format!("switch {name} is for a dialect that is not in the set");
-                return Err(BuildError::Key { dialect: dialect.clone(), key: format!("switch.{name}"), why });
+                return Err(BuildError::Key {
+                    dialect: dialect.clone(),
+                    key: format!("switch.{name}"),
+                    why,
+                });
             }
         }
         let inner = SetInner::new(specs, fingerprint.0)?;
-        Ok(DialectSet { inner: Arc::new(inner) })
+        Ok(DialectSet {
+            inner: Arc::new(inner),
+        })
     }
 
     fn add(&mut self, id: &str, text: &str) {
@@ -172,8 +190,12 @@ impl SetBuilder {
 }
 
 fn find_builtin(id: &str) -> Option<(&'static str, &'static str)> {
-    let alias = |text: &str| Head::of(text).is_some_and(|head| head.aliases.iter().any(|a| a == id));
-    builtin::FILES.iter().copied().find(|(have, text)| *have == id || alias(text))
+    let alias =
+        |text: &str| Head::of(text).is_some_and(|head| head.aliases.iter().any(|a| a == id));
+    builtin::FILES
+        .iter()
+        .copied()
+        .find(|(have, text)| *have == id || alias(text))
 }
 
 /// The part of a file that tells where it belongs.
@@ -199,18 +221,34 @@ impl Head {
 fn read(origin: &str, text: &str, switches: &[(String, String)]) -> Result<Spec, BuildError> {
     let fail = |error: toml::de::Error| {
         let message = error.to_string().trim_end().to_owned();
-        BuildError::Toml { origin: origin.to_owned(), message }
+        BuildError::Toml {
+            origin: origin.to_owned(),
+            message,
+        }
     };
     let spec: Spec = toml::from_str(text).map_err(fail)?;
-    let wanted: Vec<&String> = switches.iter().filter(|(id, _)| *id == spec.id).map(|(_, name)| name).collect();
+    let wanted: Vec<&String> = switches
+        .iter()
+        .filter(|(id, _)| *id == spec.id)
+        .map(|(_, name)| name)
+        .collect();
     if wanted.is_empty() {
         return Ok(spec);
     }
     let mut table: toml::Table = toml::from_str(text).map_err(fail)?;
     for name in wanted {
         let Some(layer) = spec.switch.get(name) else {
-            let names = spec.switch.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
-            return Err(check::key(&spec, &format!("switch.{name}"), &format!("there is no such switch; it has: {names}")));
+            let names = spec
+                .switch
+                .keys()
+                .map(String::as_str)
+                .collect::<Vec<_>>()
+                .join(", ");
+            return Err(check::key(
+                &spec,
+                &format!("switch.{name}"),
+                &format!("there is no such switch; it has: {names}"),
+            ));
         };
         overlay(&mut table, layer);
     }

@@ -153,17 +153,41 @@ mod tests {
             code.after(tail, Line::Start.after(head));
             code.settle();
             assert_eq!(code, whole, "{text:?} cut at {cut}");
-            assert_eq!(Line::Start.after(head).after(tail), Line::Start.after(text.as_bytes()), "{text:?} cut at {cut}");
+            assert_eq!(
+                Line::Start.after(head).after(tail),
+                Line::Start.after(text.as_bytes()),
+                "{text:?} cut at {cut}"
+            );
         }
         whole.hides()
     }
 
     #[test]
     fn code_is_what_markdown_says() {
-        for text in ["```\n", "a\n```rust\nx", "   ```\n", "`", "a ``b` c", "```\n``\n", "````\n```\n", "``` `` x"] {
+        for text in [
+            "```\n",
+            "a\n```rust\nx",
+            "   ```\n",
+            "`",
+            "a ``b` c",
+            "```\n``\n",
+            "````\n```\n",
+            "``` `` x",
+        ] {
             assert!(hidden(text), "{text:?}");
         }
-        for text in ["", "a", "```\nx\n```\n", "`a`", "`a\n", "    ```\n", "a ```\n", "```a``` b", "```\n````\nx", "``` x ```"] {
+        for text in [
+            "",
+            "a",
+            "```\nx\n```\n",
+            "`a`",
+            "`a\n",
+            "    ```\n",
+            "a ```\n",
+            "```a``` b",
+            "```\n````\nx",
+            "``` x ```",
+        ] {
             assert!(!hidden(text), "{text:?}");
         }
     }

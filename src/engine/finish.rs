@@ -25,7 +25,13 @@ pub enum Finish {
 
 impl Finish {
     /// All reasons.
-    pub const ALL: &'static [Self] = &[Self::Stop, Self::Length, Self::ToolCalls, Self::Error, Self::Cancelled];
+    pub const ALL: &'static [Self] = &[
+        Self::Stop,
+        Self::Length,
+        Self::ToolCalls,
+        Self::Error,
+        Self::Cancelled,
+    ];
 
     /// Its name, as in `finish_reason`.
     #[must_use]
@@ -42,7 +48,10 @@ impl Finish {
     /// The reason of that name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.iter().copied().find(|reason| reason.name() == name)
+        Self::ALL
+            .iter()
+            .copied()
+            .find(|reason| reason.name() == name)
     }
 
     /// How an issue tells it.
@@ -80,29 +89,55 @@ impl Machine<'_> {
             Region::Text => {}
             Region::Reasoning { start, .. } => {
                 let span = Span::new(start, self.st.pos);
-                self.tell_all(chunk, Kind::UnclosedReasoning, Severity::Error, span, reason.why());
+                self.tell_all(
+                    chunk,
+                    Kind::UnclosedReasoning,
+                    Severity::Error,
+                    span,
+                    reason.why(),
+                );
             }
             Region::Span { id, start } => {
                 let dialect = self.set.spans[usize::from(id)].dialect;
-                self.tell(chunk, dialect, Kind::UnclosedSpan, Span::new(start, self.st.pos));
+                self.tell(
+                    chunk,
+                    dialect,
+                    Kind::UnclosedSpan,
+                    Span::new(start, self.st.pos),
+                );
             }
         }
         self.st.code.settle();
         if self.st.code.in_fence() {
-            self.tell_all(chunk, Kind::UnclosedFence, Severity::Warning, Span::new(self.st.pos, self.st.pos), "");
+            self.tell_all(
+                chunk,
+                Kind::UnclosedFence,
+                Severity::Warning,
+                Span::new(self.st.pos, self.st.pos),
+                "",
+            );
         }
         self.natives_last();
         let told = self.opts.limits.max_issues;
         if self.st.io.issues > told {
             let left = format!("{} more", self.st.io.issues - told);
             self.st.io.issues = 0;
-            self.tell_all(chunk, Kind::LimitIssues, Severity::Error, Span::new(0, self.st.pos), &left);
+            self.tell_all(
+                chunk,
+                Kind::LimitIssues,
+                Severity::Error,
+                Span::new(0, self.st.pos),
+                &left,
+            );
         }
     }
 
     /// No bytes, at the end.
     pub fn nothing<'c>(&self) -> Chunk<'c> {
-        Chunk { seg: &[], base: self.st.pos }
+        Chunk {
+            seg: &[],
+            base: self.st.pos,
+        }
     }
 
     /// Ends whatever is not plain flow.
@@ -113,7 +148,12 @@ impl Machine<'_> {
         match &mut mode {
             Mode::Flow => {}
             Mode::Skip(skip) => {
-                self.tell(chunk, skip.dialect, Kind::UnclosedBlock, Span::new(end, end));
+                self.tell(
+                    chunk,
+                    skip.dialect,
+                    Kind::UnclosedBlock,
+                    Span::new(end, end),
+                );
                 self.flow_again(end);
             }
             Mode::Opening(opening) if opening.unborn() => {}
@@ -121,30 +161,52 @@ impl Machine<'_> {
                 let compiled = self.dialect(opening.dialect);
                 let span = Span::new(opening.start, end);
                 let severity = Kind::UnclosedBlock.severity();
-                self.out(chunk).report_for(Some(compiled), Kind::UnclosedBlock, severity, span, "", reason.why(), "");
+                self.out(chunk).report_for(
+                    Some(compiled),
+                    Kind::UnclosedBlock,
+                    severity,
+                    span,
+                    "",
+                    reason.why(),
+                    "",
+                );
                 if self.unclosed(compiled) == Unclosed::Drop {
                     self.flow_end(chunk);
                     let raw = self.bytes(chunk, opening.start, end);
                     let becomes = crate::event::Abandoned::Drop;
                     let mut out = self.out(chunk);
-                    out.event(Event::BlockOpen { dialect: compiled.id(), span });
-                    out.event(Event::BlockAbandoned { span, becomes, raw: &raw });
+                    out.event(Event::BlockOpen {
+                        dialect: compiled.id(),
+                        span,
+                    });
+                    out.event(Event::BlockAbandoned {
+                        span,
+                        becomes,
+                        raw: &raw,
+                    });
                     self.flow_again(end);
                 }
             }
             Mode::Body(body) => {
-                let Some(block) = &self.st.io.block else { return };
+                let Some(block) = &self.st.io.block else {
+                    return;
+                };
                 let (start, compiled) = (block.start, self.dialect(block.dialect));
                 match body.finish(&mut self.out(chunk), &compiled.family) {
                     Some(closed) => {
-                        let again = pieces(&self.st.io.carry, chunk.seg, end, closed, end).concat_bytes();
+                        let again =
+                            pieces(&self.st.io.carry, chunk.seg, end, closed, end).concat_bytes();
                         self.close(chunk, closed);
                         self.st.pos = closed;
                         self.st.io.carry.clear();
                         self.again(again);
                     }
                     None => {
-                        self.out(chunk).issue(Kind::UnclosedBlock, Span::new(start, end), reason.why());
+                        self.out(chunk).issue(
+                            Kind::UnclosedBlock,
+                            Span::new(start, end),
+                            reason.why(),
+                        );
                         self.abandon(chunk, end);
                     }
                 }

@@ -4,11 +4,11 @@ use super::code::Line;
 use super::machine::{Chunk, Machine};
 use super::{Mode, Region};
 use crate::body::{Out, Stuff, pieces};
+use crate::dialect::spec::ReasoningAt;
 use crate::dialect::{Dialect, Role, SetInner};
 use crate::error::{Kind, Severity};
 use crate::event::{Event, Span};
 use crate::limits::{Fence, Prefer, ReasoningMode};
-use crate::dialect::spec::ReasoningAt;
 use crate::scan::{ROOT, Skip};
 
 impl Machine<'_> {
@@ -34,7 +34,10 @@ impl Machine<'_> {
             }
         }
         self.st.node = node;
-        self.deliver(chunk, chunk.base + at as u64 - scanner.dfa.hold(node) as u64);
+        self.deliver(
+            chunk,
+            chunk.base + at as u64 - scanner.dfa.hold(node) as u64,
+        );
         at
     }
 
@@ -45,7 +48,9 @@ impl Machine<'_> {
         for pattern in dfa.hits(self.st.node) {
             let start = end - dfa.len_of(*pattern) as u64;
             let done = match self.st.region {
-                Region::Text => self.role(*pattern).is_some_and(|role| self.in_text(chunk, role, start, end, safe)),
+                Region::Text => self
+                    .role(*pattern)
+                    .is_some_and(|role| self.in_text(chunk, role, start, end, safe)),
                 Region::Reasoning { .. } => self.in_reasoning(chunk, *pattern, start, end, safe),
                 Region::Span { .. } => {
                     self.deliver(chunk, end);
@@ -71,7 +76,9 @@ impl Machine<'_> {
             Role::Open { dialect } => self.call(chunk, dialect, start, end, safe),
             Role::Reasoning { id } => {
                 let reasoning = &self.set.reasoning[usize::from(id)];
-                if self.opts.reasoning == ReasoningMode::Off || self.hidden(chunk, reasoning.dialect, span, safe) {
+                if self.opts.reasoning == ReasoningMode::Off
+                    || self.hidden(chunk, reasoning.dialect, span, safe)
+                {
                     return false;
                 }
                 let here = match reasoning.spec.at {
@@ -85,8 +92,19 @@ impl Machine<'_> {
                 self.flow_end(chunk);
                 self.adopt(start, chunk.base);
                 let data = reasoning.spec.open.as_bytes();
-                self.out(chunk).event(Event::Reasoning { data, span, framing: true });
-                self.enter(Region::Reasoning { id, depth: 1, start }, end);
+                self.out(chunk).event(Event::Reasoning {
+                    data,
+                    span,
+                    framing: true,
+                });
+                self.enter(
+                    Region::Reasoning {
+                        id,
+                        depth: 1,
+                        start,
+                    },
+                    end,
+                );
                 true
             }
             Role::Span { id } => {
@@ -102,12 +120,30 @@ impl Machine<'_> {
         }
     }
 
-    fn in_reasoning(&mut self, chunk: Chunk<'_>, pattern: u16, start: u64, end: u64, safe: u64) -> bool {
-        let Region::Reasoning { id, depth, start: opened } = self.st.region else { return false };
+    fn in_reasoning(
+        &mut self,
+        chunk: Chunk<'_>,
+        pattern: u16,
+        start: u64,
+        end: u64,
+        safe: u64,
+    ) -> bool {
+        let Region::Reasoning {
+            id,
+            depth,
+            start: opened,
+        } = self.st.region
+        else {
+            return false;
+        };
         let reasoning = &self.set.reasoning[usize::from(id)];
         match pattern {
             0 if depth > 1 => {
-                self.st.region = Region::Reasoning { id, depth: depth - 1, start: opened };
+                self.st.region = Region::Reasoning {
+                    id,
+                    depth: depth - 1,
+                    start: opened,
+                };
                 false
             }
             0 => {
@@ -115,12 +151,20 @@ impl Machine<'_> {
                 self.flow_end(chunk);
                 let span = Span::new(start, end);
                 let data = reasoning.spec.close.as_bytes();
-                self.out(chunk).event(Event::Reasoning { data, span, framing: true });
+                self.out(chunk).event(Event::Reasoning {
+                    data,
+                    span,
+                    framing: true,
+                });
                 self.leave(chunk, end);
                 true
             }
             1 if reasoning.spec.nested => {
-                self.st.region = Region::Reasoning { id, depth: depth.saturating_add(1), start: opened };
+                self.st.region = Region::Reasoning {
+                    id,
+                    depth: depth.saturating_add(1),
+                    start: opened,
+                };
                 false
             }
             _ => match self.role(pattern) {
@@ -165,12 +209,21 @@ impl Machine<'_> {
     /// Reports an issue of a dialect whose block is not open.
     pub fn tell(&mut self, chunk: Chunk<'_>, dialect: u16, kind: Kind, span: Span) {
         let compiled: &Dialect = self.dialect(dialect);
-        self.out(chunk).report_for(Some(compiled), kind, kind.severity(), span, "", "", "");
+        self.out(chunk)
+            .report_for(Some(compiled), kind, kind.severity(), span, "", "", "");
     }
 
     /// As [`tell`](Self::tell), of no dialect.
-    pub fn tell_all(&mut self, chunk: Chunk<'_>, kind: Kind, severity: Severity, span: Span, subject: &str) {
-        self.out(chunk).report_for(None, kind, severity, span, "", subject, "");
+    pub fn tell_all(
+        &mut self,
+        chunk: Chunk<'_>,
+        kind: Kind,
+        severity: Severity,
+        span: Span,
+        subject: &str,
+    ) {
+        self.out(chunk)
+            .report_for(None, kind, severity, span, "", subject, "");
     }
 
     fn enter(&mut self, region: Region, from: u64) {

@@ -64,7 +64,10 @@ impl<'p> Machine<'p> {
 
     /// Takes bytes until they end or some must be read again.
     fn once(&mut self, seg: &[u8]) -> Taken {
-        let chunk = Chunk { seg, base: self.st.pos };
+        let chunk = Chunk {
+            seg,
+            base: self.st.pos,
+        };
         self.held = &[];
         if matches!(self.st.mode, Mode::Flow) && self.st.io.carry.is_empty() {
             let dfa = &self.scanner().dfa;
@@ -86,7 +89,10 @@ impl<'p> Machine<'p> {
             };
         }
         self.settle(chunk);
-        Taken { to: at, again: None }
+        Taken {
+            to: at,
+            again: None,
+        }
     }
 
     /// Keeps what was not delivered for the next chunk.
@@ -98,7 +104,8 @@ impl<'p> Machine<'p> {
             io.carry.clear();
         } else if io.from >= chunk.base {
             io.carry.clear();
-            io.carry.extend_from_slice(&chunk.seg[(io.from - chunk.base) as usize..]);
+            io.carry
+                .extend_from_slice(&chunk.seg[(io.from - chunk.base) as usize..]);
         } else {
             let carried = chunk.base - io.carry.len() as u64;
             io.carry.drain(..(io.from - carried) as usize);
@@ -108,14 +115,7 @@ impl<'p> Machine<'p> {
 
     /// The automaton of the region, with what its patterns mean.
     pub fn scanner(&self) -> &'p Scanner {
-        match self.st.region {
-            Region::Text => &self.set.text,
-            Region::Reasoning { id, .. } if self.opts.calls_in_reasoning => {
-                &self.set.reasoning[usize::from(id)].inside_with_calls
-            }
-            Region::Reasoning { id, .. } => &self.set.reasoning[usize::from(id)].inside,
-            Region::Span { id, .. } => &self.set.spans[usize::from(id)].inside,
-        }
+        scanner(self.set, self.opts, self.st.region).unwrap_or(&self.set.text)
     }
 
     /// What a pattern of the region's automaton opens or closes in text.
@@ -125,7 +125,10 @@ impl<'p> Machine<'p> {
             Region::Reasoning { id, .. } => {
                 let reasoning = &self.set.reasoning[usize::from(id)];
                 let own = 1 + usize::from(reasoning.spec.nested);
-                usize::from(pattern).checked_sub(own).and_then(|n| reasoning.calls.get(n)).copied()
+                usize::from(pattern)
+                    .checked_sub(own)
+                    .and_then(|n| reasoning.calls.get(n))
+                    .copied()
             }
             Region::Span { .. } => None,
         }
@@ -148,7 +151,11 @@ impl<'p> Machine<'p> {
 
     /// The bytes `from..to` that were not delivered yet.
     pub fn bytes(&self, chunk: Chunk<'_>, from: u64, to: u64) -> Vec<u8> {
-        let before = if self.st.io.carry.is_empty() { self.held } else { &self.st.io.carry };
+        let before = if self.st.io.carry.is_empty() {
+            self.held
+        } else {
+            &self.st.io.carry
+        };
         pieces(before, chunk.seg, chunk.base, from, to).concat_bytes()
     }
 
@@ -157,7 +164,10 @@ impl<'p> Machine<'p> {
     pub fn adopt(&mut self, start: u64, base: u64) {
         if start < base && self.st.io.carry.is_empty() {
             let len = (base - start) as usize;
-            self.st.io.carry.extend_from_slice(&self.held[self.held.len() - len..]);
+            self.st
+                .io
+                .carry
+                .extend_from_slice(&self.held[self.held.len() - len..]);
         }
         self.st.io.from = start;
     }
@@ -167,7 +177,16 @@ impl<'p> Machine<'p> {
         self.adopt(start, chunk.base);
         match super::opening::Opening::new(&self.dialect(dialect).family, dialect, start) {
             Some(opening) => self.st.mode = Mode::Opening(opening),
-            None => self.open(chunk, dialect, Opened { name: "", meta: &[], span: Span::new(start, end), at: end }),
+            None => self.open(
+                chunk,
+                dialect,
+                Opened {
+                    name: "",
+                    meta: &[],
+                    span: Span::new(start, end),
+                    at: end,
+                },
+            ),
         }
     }
 
@@ -180,21 +199,35 @@ impl<'p> Machine<'p> {
         let mut raw = std::mem::take(&mut io.spare);
         raw.clear();
         if self.opts.retain == Retain::Block {
-            for (piece, _) in pieces(&io.carry, chunk.seg, chunk.base, header.span.start, header.at) {
+            for (piece, _) in pieces(
+                &io.carry,
+                chunk.seg,
+                chunk.base,
+                header.span.start,
+                header.at,
+            ) {
                 raw.extend_from_slice(piece);
             }
         }
         io.blocks[usize::from(dialect)] += 1;
         let blocks = io.blocks[usize::from(dialect)];
-        io.block = Some(Block { dialect, start: header.span.start, raw, before: (io.stood, io.heard.len()) });
+        io.block = Some(Block {
+            dialect,
+            start: header.span.start,
+            raw,
+            before: (io.stood, io.heard.len()),
+        });
         let mut out = self.out(chunk);
         if compiled.spec.max_blocks.is_some_and(|max| blocks > max) {
             out.issue(Kind::MultipleBlocks, header.span, "");
         }
-        out.event(Event::BlockOpen { dialect: compiled.id(), span: header.span });
+        out.event(Event::BlockOpen {
+            dialect: compiled.id(),
+            span: header.span,
+        });
         out.skip(header.at);
         match Body::open(&mut out, &compiled.family, &header) {
-            Ok(body) => self.st.mode = Mode::Body(body),
+            Ok(body) => self.st.mode = Mode::Body(Box::new(body)),
             Err(kind) => self.limit(chunk, kind, header.at),
         }
     }
@@ -202,16 +235,33 @@ impl<'p> Machine<'p> {
     /// Takes bytes of a block from index `at` on.
     fn body(&mut self, chunk: Chunk<'_>, at: usize) -> Taken {
         let pos = chunk.base + at as u64;
-        let Mode::Body(body) = &mut self.st.mode else { return Taken { to: at, again: None } };
-        let Some(block) = &mut self.st.io.block else { return Taken { to: at, again: None } };
+        let Mode::Body(body) = &mut self.st.mode else {
+            return Taken {
+                to: at,
+                again: None,
+            };
+        };
+        let Some(block) = &mut self.st.io.block else {
+            return Taken {
+                to: at,
+                again: None,
+            };
+        };
         let family = &self.set.dialects[usize::from(block.dialect)].family;
         let room = self.opts.limits.max_block.saturating_sub(pos - block.start);
         let room = usize::try_from(room).unwrap_or(usize::MAX);
         // While it is not known whether the block has ended, a byte at a time, so that the limit fires at one offset.
-        let end = if room == 0 && body.undecided() { at + 1 } else { chunk.seg.len().min(at.saturating_add(room)) };
+        let end = if room == 0 && body.undecided() {
+            at + 1
+        } else {
+            chunk.seg.len().min(at.saturating_add(room))
+        };
         if end == at {
             self.limit(chunk, Kind::LimitBlock, pos);
-            return Taken { to: at, again: None };
+            return Taken {
+                to: at,
+                again: None,
+            };
         }
         let retained = self.opts.retain == Retain::Block;
         if retained {
@@ -235,7 +285,9 @@ impl<'p> Machine<'p> {
             Flow::More => {}
             Flow::Closed { end } => {
                 if end < pos {
-                    again = Some(pieces(&self.st.io.carry, chunk.seg, chunk.base, end, pos).concat_bytes());
+                    again = Some(
+                        pieces(&self.st.io.carry, chunk.seg, chunk.base, end, pos).concat_bytes(),
+                    );
                 }
                 self.close(chunk, end);
                 if again.is_some() {
@@ -244,18 +296,28 @@ impl<'p> Machine<'p> {
                 }
             }
             Flow::Reopened { start, done } => self.reopen(chunk, start, pos, done),
-            Flow::Malformed => self.malformed(chunk, pos),
-            Flow::Limit(kind) => self.limit(chunk, kind, pos),
+            Flow::Malformed { ended } => self.malformed(chunk, pos, ended),
+            Flow::Limit { kind, ended } => {
+                self.limit(chunk, kind, pos);
+                if ended {
+                    self.flow_again(pos);
+                }
+            }
         }
         Taken { to, again }
     }
 
     /// The block ends at `end`.
     pub fn close(&mut self, chunk: Chunk<'_>, end: u64) {
-        let Some(mut block) = self.st.io.block.take() else { return };
+        let Some(mut block) = self.st.io.block.take() else {
+            return;
+        };
         block.raw.truncate((end - block.start) as usize);
         let mut out = self.out(chunk);
-        out.event(Event::BlockClose { span: Span::new(block.start, end), raw: &block.raw });
+        out.event(Event::BlockClose {
+            span: Span::new(block.start, end),
+            raw: &block.raw,
+        });
         out.skip(end);
         self.st.io.spare = block.raw;
         self.flow_again(end);
@@ -271,7 +333,9 @@ impl<'p> Machine<'p> {
 
     /// The next block opened inside this one: its marker is `start..end`.
     fn reopen(&mut self, chunk: Chunk<'_>, start: u64, end: u64, done: bool) {
-        let Some(block) = &self.st.io.block else { return };
+        let Some(block) = &self.st.io.block else {
+            return;
+        };
         let (dialect, span) = (block.dialect, Span::new(block.start, start));
         if done {
             self.close(chunk, start);
@@ -281,7 +345,9 @@ impl<'p> Machine<'p> {
         }
         let mut node = ROOT;
         for (piece, _) in pieces(&self.st.io.carry, chunk.seg, chunk.base, start, end) {
-            node = piece.iter().fold(node, |node, byte| self.scanner().dfa.next(node, *byte));
+            node = piece
+                .iter()
+                .fold(node, |node, byte| self.scanner().dfa.next(node, *byte));
         }
         self.st.node = node;
         self.begin(chunk, dialect, start, end);
@@ -294,7 +360,9 @@ impl<'p> Machine<'p> {
 
     /// The open block turns out to be none, up to `end`. The stream goes on as text.
     pub fn abandon(&mut self, chunk: Chunk<'_>, end: u64) {
-        let Some(block) = &self.st.io.block else { return };
+        let Some(block) = &self.st.io.block else {
+            return;
+        };
         let text = self.unclosed(self.dialect(block.dialect)) == Unclosed::Text;
         self.drop_block(chunk, end, text);
         self.flow_again(end);
@@ -305,27 +373,45 @@ impl<'p> Machine<'p> {
 
     /// Ends the open block at `end` without a call.
     fn drop_block(&mut self, chunk: Chunk<'_>, end: u64, text: bool) {
-        let Some(mut block) = self.st.io.block.take() else { return };
+        let Some(mut block) = self.st.io.block.take() else {
+            return;
+        };
         let retained = self.opts.retain == Retain::Block;
         block.raw.truncate((end - block.start) as usize);
         (self.st.io.stood, _) = block.before;
         self.st.io.heard.truncate(block.before.1);
         let span = Span::new(block.start, end);
-        let becomes = if text && retained { Abandoned::Text } else { Abandoned::Drop };
+        let becomes = if text && retained {
+            Abandoned::Text
+        } else {
+            Abandoned::Drop
+        };
         if becomes == Abandoned::Text {
             self.st.code.after(&block.raw, Line::Other);
         }
         let mut out = self.out(chunk);
-        out.event(Event::BlockAbandoned { span, becomes, raw: &block.raw });
+        out.event(Event::BlockAbandoned {
+            span,
+            becomes,
+            raw: &block.raw,
+        });
         if becomes == Abandoned::Text {
             match out.opts.text {
-                TextMode::Bytes => out.event(Event::Text { data: &block.raw, span, recovered: true }),
+                TextMode::Bytes => out.event(Event::Text {
+                    data: &block.raw,
+                    span,
+                    recovered: true,
+                }),
                 TextMode::Chars => {
                     let mut whole = String::new();
                     let mut gate = Gate::default();
                     gate.push(&block.raw, span.start, |piece, _| whole.push_str(piece));
                     gate.end(span.end, |piece, _| whole.push_str(piece));
-                    out.event(Event::Text { data: whole.as_bytes(), span, recovered: true });
+                    out.event(Event::Text {
+                        data: whole.as_bytes(),
+                        span,
+                        recovered: true,
+                    });
                 }
             }
         }
@@ -334,8 +420,10 @@ impl<'p> Machine<'p> {
     }
 
     /// The body broke its grammar before `pos`.
-    fn malformed(&mut self, chunk: Chunk<'_>, pos: u64) {
-        let Some(block) = &self.st.io.block else { return };
+    fn malformed(&mut self, chunk: Chunk<'_>, pos: u64, ended: bool) {
+        let Some(block) = &self.st.io.block else {
+            return;
+        };
         let dialect = block.dialect;
         match self.dialect(dialect).spec.malformed {
             Unclosed::Text => {
@@ -347,15 +435,21 @@ impl<'p> Machine<'p> {
                 self.drop_block(chunk, pos, false);
                 self.st.mode = Mode::Skip(Skipping::new(dialect));
                 self.st.io.from = pos;
+                if ended {
+                    self.flow_again(pos);
+                }
             }
         }
     }
 
     /// A limit fired at `pos`: the block is dropped and its rest leaves as raw bytes.
     fn limit(&mut self, chunk: Chunk<'_>, kind: Kind, pos: u64) {
-        let Some(block) = &self.st.io.block else { return };
+        let Some(block) = &self.st.io.block else {
+            return;
+        };
         let (dialect, span) = (block.dialect, Span::new(block.start, pos));
-        self.out(chunk).report(kind, Severity::Error, span, "", "", "");
+        self.out(chunk)
+            .report(kind, Severity::Error, span, "", "", "");
         self.drop_block(chunk, pos, false);
         self.st.mode = Mode::Skip(Skipping::new(dialect));
         self.st.io.from = pos;
@@ -364,6 +458,26 @@ impl<'p> Machine<'p> {
     /// The block's closer, for a block that is skipped.
     pub fn closer(&self, dialect: u16) -> &'p Dfa {
         &self.set.dialects[usize::from(dialect)].closer
+    }
+}
+
+/// The automaton of a region; none only for a snapshot that was made up.
+pub(super) fn scanner<'p>(
+    set: &'p SetInner,
+    opts: &Options,
+    region: Region,
+) -> Option<&'p Scanner> {
+    match region {
+        Region::Text => Some(&set.text),
+        Region::Reasoning { id, .. } => {
+            let reasoning = set.reasoning.get(usize::from(id))?;
+            Some(if opts.calls_in_reasoning {
+                &reasoning.inside_with_calls
+            } else {
+                &reasoning.inside
+            })
+        }
+        Region::Span { id, .. } => Some(&set.spans.get(usize::from(id))?.inside),
     }
 }
 

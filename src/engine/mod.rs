@@ -74,7 +74,7 @@ struct State {
 enum Mode {
     Flow,
     Opening(Opening),
-    Body(Body),
+    Body(Box<Body>),
     Skip(Skipping),
 }
 
@@ -90,7 +90,11 @@ impl State {
     fn new(set: &SetInner, opts: &Options) -> Self {
         let reasoning = opts.reasoning == ReasoningMode::Split && !set.reasoning.is_empty();
         let region = match opts.start {
-            Start::Reasoning if reasoning => Region::Reasoning { id: 0, depth: 1, start: 0 },
+            Start::Reasoning if reasoning => Region::Reasoning {
+                id: 0,
+                depth: 1,
+                start: 0,
+            },
             Start::Reasoning | Start::Text => Region::Text,
         };
         Self {
@@ -101,7 +105,7 @@ impl State {
             line: Line::Start,
             code: Code::default(),
             blank: true,
-            io: Io::new(set.dialects.len(), set.bound(0)),
+            io: Io::new(set.dialects.len(), set.marker()),
             natives: vec![],
             native: false,
             finished: false,
@@ -114,7 +118,11 @@ impl Parser {
     #[must_use]
     pub fn new(set: &DialectSet, options: Options) -> Self {
         let state = State::new(&set.inner, &options);
-        Self { set: set.clone(), opts: Arc::new(options), state }
+        Self {
+            set: set.clone(),
+            opts: Arc::new(options),
+            state,
+        }
     }
 
     /// Takes the next bytes. An empty chunk changes nothing; bytes after [`finish`](Self::finish) are ignored.
@@ -137,7 +145,10 @@ impl Parser {
     /// read like any bytes and counts in offsets, but text and reasoning in it are not delivered.
     pub fn prefill(&mut self, bytes: &[u8], sink: &mut dyn Sink) {
         let mut filter = |event: Event<'_>| match event {
-            Event::Text { .. } | Event::Reasoning { .. } | Event::Protected { .. } | Event::Raw { .. } => {}
+            Event::Text { .. }
+            | Event::Reasoning { .. }
+            | Event::Protected { .. }
+            | Event::Raw { .. } => {}
             other => sink.event(other),
         };
         self.feed(bytes, &mut filter);
@@ -187,6 +198,12 @@ impl Parser {
     }
 
     fn machine<'p>(&'p mut self, sink: &'p mut dyn Sink) -> Machine<'p> {
-        Machine { set: &self.set.inner, opts: &self.opts, st: &mut self.state, sink, held: &[] }
+        Machine {
+            set: &self.set.inner,
+            opts: &self.opts,
+            st: &mut self.state,
+            sink,
+            held: &[],
+        }
     }
 }

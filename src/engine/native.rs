@@ -26,18 +26,28 @@ impl NativeCall {
     /// # Errors
     /// It is no such array; the message says where.
     pub fn from_openai(value: &Value) -> Result<Vec<Self>, String> {
-        let list = value.as_array().ok_or("native_tool_calls: an array is needed")?;
+        let list = value
+            .as_array()
+            .ok_or("native_tool_calls: an array is needed")?;
         let read = |(index, item): (usize, &Value)| {
-            let function = item.get("function").ok_or(format!("native_tool_calls[{index}]: it has no `function`"))?;
+            let function = item
+                .get("function")
+                .ok_or(format!("native_tool_calls[{index}]: it has no `function`"))?;
             let name = function.get("name").and_then(Value::as_str);
-            let name = name.ok_or(format!("native_tool_calls[{index}].function.name: a string is needed"))?;
+            let name = name.ok_or(format!(
+                "native_tool_calls[{index}].function.name: a string is needed"
+            ))?;
             let arguments = match function.get("arguments") {
                 None | Some(Value::Null) => String::new(),
                 Some(Value::String(text)) => text.clone(),
                 Some(other) => other.to_string(),
             };
             let id = item.get("id").and_then(Value::as_str).map(str::to_owned);
-            Ok(Self { id, name: name.to_owned(), arguments })
+            Ok(Self {
+                id,
+                name: name.to_owned(),
+                arguments,
+            })
         };
         list.iter().enumerate().map(read).collect()
     }
@@ -49,7 +59,9 @@ impl NativeCall {
 
 /// Whether two JSON texts mean the same.
 fn same(a: &str, b: &str) -> bool {
-    let read = |text: &str| serde_json::from_str::<Value>(if text.trim().is_empty() { "{}" } else { text }).ok();
+    let read = |text: &str| {
+        serde_json::from_str::<Value>(if text.trim().is_empty() { "{}" } else { text }).ok()
+    };
     read(a).is_some() && read(a) == read(b)
 }
 
@@ -85,7 +97,9 @@ impl Machine<'_> {
                 Prefer::Native => true,
                 Prefer::Both => {
                     let mut heard = self.st.io.heard.iter();
-                    !heard.any(|(name, arguments)| *name == call.name && same(arguments, &call.arguments))
+                    !heard.any(|(name, arguments)| {
+                        *name == call.name && same(arguments, &call.arguments)
+                    })
                 }
             };
             if counts {
@@ -101,19 +115,36 @@ impl Machine<'_> {
         let mut out = self.out(chunk);
         let name = match tool_name(&native.name, max) {
             Ok(name) => name,
-            Err(kind) => return out.report_for(None, kind, Severity::Error, span, "", &native.name, ""),
+            Err(kind) => {
+                return out.report_for(None, kind, Severity::Error, span, "", &native.name, "");
+            }
         };
         let text = native.arguments.trim();
         let text = if text.is_empty() { "{}" } else { text };
         let Ok(members) = serde_json::from_str::<Map<String, Value>>(text) else {
-            return out.report_for(None, Kind::MalformedJson, Severity::Error, span, "", name, "");
+            return out.report_for(
+                None,
+                Kind::MalformedJson,
+                Severity::Error,
+                span,
+                "",
+                name,
+                "",
+            );
         };
-        let meta: Vec<(String, String)> = native.id.iter().map(|id| ("id".to_owned(), id.clone())).collect();
+        let meta: Vec<(String, String)> = native
+            .id
+            .iter()
+            .map(|id| ("id".to_owned(), id.clone()))
+            .collect();
         match out.call_open(name, &meta, span, Origin::Native) {
             Ok(call) => {
                 out.arg(call, text, span);
                 let tool = out.tool(name);
-                for key in members.keys().filter(|key| tool.is_some_and(|tool| tool.param(key).is_none())) {
+                for key in members
+                    .keys()
+                    .filter(|key| tool.is_some_and(|tool| tool.param(key).is_none()))
+                {
                     out.unknown_param(name, key, span);
                 }
                 out.missing(name, span, |key| members.contains_key(key));

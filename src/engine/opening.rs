@@ -13,7 +13,6 @@ use crate::body::{Opened, PROBE_BLANKS, pieces, tool_name};
 use crate::dialect::{Family, Role};
 use crate::error::Kind;
 use crate::event::Span;
-use crate::scan::ROOT;
 
 /// A marker that is not decided yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,7 +27,11 @@ enum At {
     /// In the tag; `complete` once an attribute is.
     Header { header: Header, complete: bool },
     /// Behind a tag without a name: what the body begins with tells an error from a mention.
-    Nameless { blanks: u32, matched: u16, alive: u32 },
+    Nameless {
+        blanks: u32,
+        matched: u16,
+        alive: u32,
+    },
     /// Behind a marker that a tag must follow.
     Tag { blanks: u32 },
 }
@@ -37,7 +40,10 @@ enum At {
 enum Verdict {
     More,
     /// It opens a block; the byte is part of the header if `taken`.
-    Open { taken: bool, closed: bool },
+    Open {
+        taken: bool,
+        closed: bool,
+    },
     /// It is text.
     Text(Option<Kind>),
 }
@@ -48,14 +54,23 @@ impl Opening {
         let at = match family {
             Family::KeyQuote(_) => return None,
             Family::ElementTree(_) => At::Tag { blanks: 0 },
-            Family::NamedParams(_) | Family::AttributeParams(_) => At::Header { header: Header::Edge, complete: false },
+            Family::NamedParams(_) | Family::AttributeParams(_) => At::Header {
+                header: Header::Edge,
+                complete: false,
+            },
         };
         Some(Self { dialect, start, at })
     }
 
     /// Whether the stream may end here without a word: the marker itself is not complete.
     pub fn unborn(&self) -> bool {
-        matches!(self.at, At::Header { header: Header::Edge, .. } | At::Nameless { .. })
+        matches!(
+            self.at,
+            At::Header {
+                header: Header::Edge,
+                ..
+            } | At::Nameless { .. }
+        )
     }
 }
 
@@ -80,7 +95,9 @@ impl Machine<'_> {
     pub fn opening(&mut self, chunk: Chunk<'_>, mut at: usize) -> usize {
         let scanner = self.scanner();
         while at < chunk.seg.len() {
-            let Mode::Opening(mut opening) = self.st.mode else { return at };
+            let Mode::Opening(mut opening) = self.st.mode else {
+                return at;
+            };
             let byte = chunk.seg[at];
             let end = chunk.base + at as u64 + 1;
             let node = scanner.dfa.next(self.st.node, byte);
@@ -88,7 +105,12 @@ impl Machine<'_> {
                 // The next marker begins in here: this one is text.
                 self.st.node = node;
                 self.st.mode = Mode::Flow;
-                self.tell(chunk, opening.dialect, Kind::LookalikeMarker, Span::new(opening.start, opening.start));
+                self.tell(
+                    chunk,
+                    opening.dialect,
+                    Kind::LookalikeMarker,
+                    Span::new(opening.start, opening.start),
+                );
                 self.markers(chunk, end);
                 self.release(chunk, end);
                 return at + 1;
@@ -127,7 +149,12 @@ impl Machine<'_> {
     }
 
     fn opens(&self, node: u16) -> bool {
-        let roles = self.scanner().dfa.hits(node).iter().filter_map(|pattern| self.role(*pattern));
+        let roles = self
+            .scanner()
+            .dfa
+            .hits(node)
+            .iter()
+            .filter_map(|pattern| self.role(*pattern));
         roles.into_iter().any(|role| match role {
             Role::Open { .. } | Role::Reasoning { .. } | Role::Span { .. } => true,
             Role::Close { .. } => false,
@@ -139,15 +166,26 @@ impl Machine<'_> {
         match &mut opening.at {
             At::Tag { blanks } => {
                 if byte == b'<' {
-                    return Verdict::Open { taken: false, closed: false };
+                    return Verdict::Open {
+                        taken: false,
+                        closed: false,
+                    };
                 }
                 if !xml::is_space(byte) {
                     return Verdict::Text(Some(Kind::LookalikeMarker));
                 }
                 *blanks += 1;
-                if *blanks > PROBE_BLANKS { Verdict::Open { taken: true, closed: false } } else { Verdict::More }
+                if *blanks > PROBE_BLANKS {
+                    Verdict::Text(Some(Kind::LookalikeMarker))
+                } else {
+                    Verdict::More
+                }
             }
-            At::Nameless { blanks, matched, alive } => {
+            At::Nameless {
+                blanks,
+                matched,
+                alive,
+            } => {
                 let starts = nameless(family);
                 if *matched == 0 && xml::is_space(byte) && *blanks < PROBE_BLANKS {
                     *blanks += 1;
@@ -156,19 +194,26 @@ impl Machine<'_> {
                 for (index, start) in starts.iter().enumerate().take(32) {
                     if start.as_bytes().get(usize::from(*matched)) != Some(&byte) {
                         *alive &= !(1 << index);
-                    } else if *alive & (1 << index) != 0 && start.len() == usize::from(*matched) + 1 {
+                    } else if *alive & (1 << index) != 0 && start.len() == usize::from(*matched) + 1
+                    {
                         return Verdict::Text(Some(Kind::MissingName));
                     }
                 }
                 *matched += 1;
-                if *alive == 0 { Verdict::Text(Some(Kind::LookalikeMarker)) } else { Verdict::More }
+                if *alive == 0 {
+                    Verdict::Text(Some(Kind::LookalikeMarker))
+                } else {
+                    Verdict::More
+                }
             }
             At::Header { header, complete } => {
                 let edge = *header == Header::Edge;
                 match header.step(byte) {
                     // No value of a header holds the beginning of a tag: an unclosed quote ends here.
-                    HeaderStep::More if byte == b'<' => Verdict::Text(Some(broken(*complete))),
-                    HeaderStep::More if end - opening.start > u64::from(self.opts.limits.max_header) => {
+                    HeaderStep::More if byte == b'<' => Verdict::Text(Some(Kind::MalformedXml)),
+                    HeaderStep::More
+                        if end - opening.start > u64::from(self.opts.limits.max_header) =>
+                    {
                         Verdict::Text(Some(Kind::LimitHeader))
                     }
                     HeaderStep::More => {
@@ -184,26 +229,58 @@ impl Machine<'_> {
     }
 
     /// The tag is complete: does it name a tool?
-    fn named(&mut self, chunk: Chunk<'_>, opening: &mut Opening, end: u64, closed: bool) -> Verdict {
+    fn named(
+        &mut self,
+        chunk: Chunk<'_>,
+        opening: &mut Opening,
+        end: u64,
+        closed: bool,
+    ) -> Verdict {
         let family = &self.dialect(opening.dialect).family;
         let attributes = self.attributes(chunk, opening, end);
-        let Some((_, name)) = attributes.iter().find(|(key, _)| key == name_attribute(family)) else {
+        let Some((_, name)) = attributes
+            .iter()
+            .find(|(key, _)| key == name_attribute(family))
+        else {
             if closed {
                 return Verdict::Text(Some(Kind::LookalikeMarker));
             }
             let alive = ((1_u64 << nameless(family).len().min(32)) - 1) as u32;
-            opening.at = At::Nameless { blanks: 0, matched: 0, alive };
-            return if alive == 0 { Verdict::Text(Some(Kind::LookalikeMarker)) } else { Verdict::More };
+            opening.at = At::Nameless {
+                blanks: 0,
+                matched: 0,
+                alive,
+            };
+            return if alive == 0 {
+                Verdict::Text(Some(Kind::LookalikeMarker))
+            } else {
+                Verdict::More
+            };
         };
         match tool_name(name, self.opts.limits.max_name) {
-            Ok(_) => Verdict::Open { taken: true, closed },
+            Ok(_) => Verdict::Open {
+                taken: true,
+                closed,
+            },
             Err(kind) => Verdict::Text(Some(kind)),
         }
     }
 
     fn attributes(&self, chunk: Chunk<'_>, opening: &Opening, end: u64) -> Vec<(String, String)> {
-        let open = self.dialect(opening.dialect).family.openers().first().map_or(0, String::len);
-        let header = pieces(&self.st.io.carry, chunk.seg, chunk.base, opening.start + open as u64, end).concat_bytes();
+        let open = self
+            .dialect(opening.dialect)
+            .family
+            .openers()
+            .first()
+            .map_or(0, String::len);
+        let header = pieces(
+            &self.st.io.carry,
+            chunk.seg,
+            chunk.base,
+            opening.start + open as u64,
+            end,
+        )
+        .concat_bytes();
         xml::attributes(&header)
     }
 
@@ -216,15 +293,37 @@ impl Machine<'_> {
             At::Header { .. } => {
                 let mut meta = self.attributes(chunk, &opening, end);
                 let key = name_attribute(family);
-                let name = meta.iter().position(|(have, _)| have == key).map(|n| meta.remove(n).1).unwrap_or_default();
+                let name = meta
+                    .iter()
+                    .position(|(have, _)| have == key)
+                    .map(|n| meta.remove(n).1)
+                    .unwrap_or_default();
                 let name = name.trim();
-                self.open(chunk, dialect, Opened { name, meta: &meta, span, at: end });
+                self.open(
+                    chunk,
+                    dialect,
+                    Opened {
+                        name,
+                        meta: &meta,
+                        span,
+                        at: end,
+                    },
+                );
                 if closed {
                     self.close_empty(chunk, end);
                 }
             }
             At::Tag { .. } | At::Nameless { .. } => {
-                self.open(chunk, dialect, Opened { name: "", meta: &[], span, at: end });
+                self.open(
+                    chunk,
+                    dialect,
+                    Opened {
+                        name: "",
+                        meta: &[],
+                        span,
+                        at: end,
+                    },
+                );
             }
         }
     }
@@ -237,14 +336,16 @@ impl Machine<'_> {
             let _ = body.close_empty(&mut self.out(chunk), end);
             self.close(chunk, end);
         } else {
-            self.st.mode = mode;
-        }
-        if self.flows() {
-            self.st.node = ROOT;
+            // A limit forbade the call; there is nothing to skip.
+            self.flow_again(end);
         }
     }
 }
 
 fn broken(complete: bool) -> Kind {
-    if complete { Kind::MalformedXml } else { Kind::LookalikeMarker }
+    if complete {
+        Kind::MalformedXml
+    } else {
+        Kind::LookalikeMarker
+    }
 }

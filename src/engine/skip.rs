@@ -19,14 +19,20 @@ pub(super) struct Skipping {
 
 impl Skipping {
     pub fn new(dialect: u16) -> Self {
-        Self { dialect, node: ROOT, tail: false }
+        Self {
+            dialect,
+            node: ROOT,
+            tail: false,
+        }
     }
 }
 
 impl Machine<'_> {
     /// Takes bytes from index `at` on.
     pub fn skipping(&mut self, chunk: Chunk<'_>, mut at: usize) -> usize {
-        let Mode::Skip(mut skip) = self.st.mode else { return at };
+        let Mode::Skip(mut skip) = self.st.mode else {
+            return at;
+        };
         let dfa = self.closer(skip.dialect);
         let tag = self.dialect(skip.dialect).family.tag_header();
         let mut found = false;
@@ -46,7 +52,10 @@ impl Machine<'_> {
         let from = (self.st.io.from.max(chunk.base) - chunk.base) as usize;
         let span = Span::new(chunk.base + from as u64, chunk.base + at as u64);
         if from < at {
-            self.out(chunk).event(Event::Raw { data: &chunk.seg[from..at], span });
+            self.out(chunk).event(Event::Raw {
+                data: &chunk.seg[from..at],
+                span,
+            });
         }
         self.st.io.from = span.end;
         if found {

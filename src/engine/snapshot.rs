@@ -5,7 +5,8 @@
 
 use std::sync::Arc;
 
-use super::{Mode, Parser, Region, State};
+use super::machine::scanner;
+use super::{Mode, Parser, State};
 use crate::dialect::{DialectSet, Fnv, SetInner};
 use crate::error::SnapshotError;
 use crate::limits::Options;
@@ -33,8 +34,14 @@ impl Parser {
     ///
     /// # Errors
     /// It is damaged, of another version, or was made with other dialects or options.
-    pub fn restore(set: &DialectSet, options: Options, snapshot: &[u8]) -> Result<Self, SnapshotError> {
-        let (head, body) = snapshot.split_at_checked(HEAD).ok_or(SnapshotError::Damaged)?;
+    pub fn restore(
+        set: &DialectSet,
+        options: Options,
+        snapshot: &[u8],
+    ) -> Result<Self, SnapshotError> {
+        let (head, body) = snapshot
+            .split_at_checked(HEAD)
+            .ok_or(SnapshotError::Damaged)?;
         let number = |from: usize| {
             let bytes = head.get(from..from + 8).and_then(|b| b.try_into().ok());
             bytes.map(u64::from_le_bytes).ok_or(SnapshotError::Damaged)
@@ -44,7 +51,10 @@ impl Parser {
         }
         let found = u16::from_le_bytes([head[4], head[5]]);
         if found != VERSION {
-            return Err(SnapshotError::Version { found, expected: VERSION });
+            return Err(SnapshotError::Version {
+                found,
+                expected: VERSION,
+            });
         }
         if number(6)? != fingerprint(set, &options) {
             return Err(SnapshotError::OtherSet);
@@ -53,35 +63,40 @@ impl Parser {
             return Err(SnapshotError::Damaged);
         }
         let state: State = postcard::from_bytes(body).map_err(|_| SnapshotError::Damaged)?;
-        if !state.fits(&set.inner) {
+        if !state.fits(&set.inner, &options) {
             return Err(SnapshotError::Damaged);
         }
-        Ok(Self { set: set.clone(), opts: Arc::new(options), state })
+        Ok(Self {
+            set: set.clone(),
+            opts: Arc::new(options),
+            state,
+        })
     }
 }
 
 impl State {
     /// Whether every index points at something; false only for a snapshot that was made up.
-    fn fits(&self, set: &SetInner) -> bool {
+    fn fits(&self, set: &SetInner, options: &Options) -> bool {
         let dialect = |index: u16| set.dialects.get(usize::from(index));
-        let (region, scanner) = match self.region {
-            Region::Text => (true, Some(&set.text)),
-            Region::Reasoning { id, .. } => {
-                let scanner = set.reasoning.get(usize::from(id)).map(|r| &r.inside);
-                (scanner.is_some(), scanner)
-            }
-            Region::Span { id, .. } => {
-                let scanner = set.spans.get(usize::from(id)).map(|s| &s.inside);
-                (scanner.is_some(), scanner)
-            }
-        };
-        let block = self.io.block.as_ref().is_none_or(|b| dialect(b.dialect).is_some() && b.start <= self.pos);
+        let scanner = scanner(set, options, self.region);
+        let block = self
+            .io
+            .block
+            .as_ref()
+            .is_none_or(|b| dialect(b.dialect).is_some() && b.start <= self.pos);
         let mode = match &self.mode {
             Mode::Flow => self.io.block.is_none(),
-            Mode::Opening(opening) => dialect(opening.dialect).is_some() && opening.start == self.io.from,
+            Mode::Opening(opening) => {
+                dialect(opening.dialect).is_some() && opening.start == self.io.from
+            }
             Mode::Skip(skip) => dialect(skip.dialect).is_some_and(|d| d.closer.knows(skip.node)),
             Mode::Body(body) => {
-                let family = self.io.block.as_ref().and_then(|b| dialect(b.dialect)).map(|d| &d.family);
+                let family = self
+                    .io
+                    .block
+                    .as_ref()
+                    .and_then(|b| dialect(b.dialect))
+                    .map(|d| &d.family);
                 family.is_some_and(|family| body.fits(family))
             }
         };
@@ -89,11 +104,13 @@ impl State {
         let carried = self.pos.checked_sub(self.io.from);
         let exact = matches!(self.mode, Mode::Flow) && scanner.is_some_and(|s| s.dfa.exact());
         let carry = match (carried, exact, scanner) {
-            (Some(n), true, Some(s)) => node && n == s.dfa.hold(self.node) as u64 && self.io.carry.is_empty(),
+            (Some(n), true, Some(s)) => {
+                node && n == s.dfa.hold(self.node) as u64 && self.io.carry.is_empty()
+            }
             (Some(n), false, _) => n == self.io.carry.len() as u64,
             _ => false,
         };
-        region && block && mode && node && carry && self.io.blocks.len() == set.dialects.len()
+        block && mode && node && carry && self.io.blocks.len() == set.dialects.len()
     }
 }
 
@@ -105,8 +122,17 @@ fn checksum(bytes: &[u8]) -> u64 {
 
 fn fingerprint(set: &DialectSet, options: &Options) -> u64 {
     let mut fnv = Fnv(set.inner.fingerprint);
-    let plain = Options { tools: None, ..options.clone() };
+    let plain = Options {
+        tools: None,
+        ..options.clone()
+    };
     fnv.add(format!("{plain:?}").as_bytes());
-    fnv.add(&options.tools.as_ref().map_or(0, |tools| tools.fingerprint()).to_le_bytes());
+    fnv.add(
+        &options
+            .tools
+            .as_ref()
+            .map_or(0, |tools| tools.fingerprint())
+            .to_le_bytes(),
+    );
     fnv.0
 }

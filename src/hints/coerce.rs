@@ -41,7 +41,8 @@ pub(crate) fn coerce(text: &str, schema: &Schema, out: &mut String) -> Coerced {
         }
     }
     if !types.has(Types::STRING) {
-        let begun = (types.has(Types::OBJECT) && bare.starts_with('{')) || (types.has(Types::ARRAY) && bare.starts_with('['));
+        let begun = (types.has(Types::OBJECT) && bare.starts_with('{'))
+            || (types.has(Types::ARRAY) && bare.starts_with('['));
         if begun {
             return Coerced::Malformed;
         }
@@ -50,7 +51,11 @@ pub(crate) fn coerce(text: &str, schema: &Schema, out: &mut String) -> Coerced {
         }
     }
     json::string(text, out);
-    if types.has(Types::STRING) { Coerced::Fits } else { Coerced::Mismatch }
+    if types.has(Types::STRING) {
+        Coerced::Fits
+    } else {
+        Coerced::Mismatch
+    }
 }
 
 /// One value where a list is asked for.
@@ -59,7 +64,11 @@ fn single(text: &str, schema: &Schema, out: &mut String) -> Coerced {
     let plain = Schema::default();
     let items = schema.items.as_deref().unwrap_or(&plain);
     // A list of lists is not guessed: the inner value would be wrapped without end.
-    let items = if items.types.has(Types::ARRAY) { &plain } else { items };
+    let items = if items.types.has(Types::ARRAY) {
+        &plain
+    } else {
+        items
+    };
     let result = coerce(text, items, out);
     out.push(']');
     result
@@ -93,7 +102,12 @@ mod tests {
     fn spelling_is_kept_and_nothing_is_guessed() {
         let cases: &[(&[Types], &str, Coerced, &str)] = &[
             (&[], "007", Coerced::Fits, "\"007\""),
-            (&[Types::INTEGER], " 20000000000000000001 ", Coerced::Fits, "20000000000000000001"),
+            (
+                &[Types::INTEGER],
+                " 20000000000000000001 ",
+                Coerced::Fits,
+                "20000000000000000001",
+            ),
             (&[Types::INTEGER], "14.0", Coerced::Fits, "14.0"),
             (&[Types::INTEGER], "14.5", Coerced::Mismatch, "\"14.5\""),
             (&[Types::INTEGER], "007", Coerced::Mismatch, "\"007\""),
@@ -102,16 +116,35 @@ mod tests {
             (&[Types::BOOLEAN], "True", Coerced::Fits, "true"),
             (&[Types::BOOLEAN], "1", Coerced::Mismatch, "\"1\""),
             (&[Types::NULL, Types::STRING], "null", Coerced::Fits, "null"),
-            (&[Types::NULL, Types::STRING], "nul", Coerced::Fits, "\"nul\""),
-            (&[Types::OBJECT], "{\"a\": 1.0}", Coerced::Fits, "{\"a\": 1.0}"),
+            (
+                &[Types::NULL, Types::STRING],
+                "nul",
+                Coerced::Fits,
+                "\"nul\"",
+            ),
+            (
+                &[Types::OBJECT],
+                "{\"a\": 1.0}",
+                Coerced::Fits,
+                "{\"a\": 1.0}",
+            ),
             (&[Types::OBJECT], "{\"a\": ", Coerced::Malformed, ""),
-            (&[Types::OBJECT, Types::STRING], "{\"a\": ", Coerced::Fits, "\"{\\\"a\\\": \""),
+            (
+                &[Types::OBJECT, Types::STRING],
+                "{\"a\": ",
+                Coerced::Fits,
+                "\"{\\\"a\\\": \"",
+            ),
             (&[Types::OBJECT], "a", Coerced::Mismatch, "\"a\""),
             (&[Types::ARRAY], "[1, 2]", Coerced::Fits, "[1, 2]"),
             (&[Types::ARRAY], "one", Coerced::Fits, "[\"one\"]"),
         ];
         for (types, text, result, json) in cases {
-            assert_eq!(try_one(types, text), (*result, (*json).to_owned()), "{types:?} {text}");
+            assert_eq!(
+                try_one(types, text),
+                (*result, (*json).to_owned()),
+                "{types:?} {text}"
+            );
         }
     }
 }

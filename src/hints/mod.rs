@@ -48,7 +48,10 @@ pub(crate) struct Schema {
 
 impl Schema {
     pub fn prop(&self, name: &str) -> Option<&Schema> {
-        self.props.iter().find(|(have, _)| have == name).map(|(_, schema)| schema)
+        self.props
+            .iter()
+            .find(|(have, _)| have == name)
+            .map(|(_, schema)| schema)
     }
 }
 
@@ -132,7 +135,8 @@ impl Tools {
     /// # Errors
     /// The text is not JSON, or not such an array; the message says where.
     pub fn from_json(text: &str) -> Result<Self, ToolsError> {
-        let value: Value = serde_json::from_str(text).map_err(|e| ToolsError::Json(e.to_string()))?;
+        let value: Value =
+            serde_json::from_str(text).map_err(|e| ToolsError::Json(e.to_string()))?;
         Self::from_value(&value)
     }
 
@@ -141,36 +145,65 @@ impl Tools {
     /// # Errors
     /// It is not such an array; the message says where.
     pub fn from_value(value: &Value) -> Result<Self, ToolsError> {
-        let shape = |path: String, why: &str| ToolsError::Shape { path, why: why.to_owned() };
-        let list = value.as_array().ok_or_else(|| shape(String::new(), "an array of tools is needed"))?;
+        let shape = |path: String, why: &str| ToolsError::Shape {
+            path,
+            why: why.to_owned(),
+        };
+        let list = value
+            .as_array()
+            .ok_or_else(|| shape(String::new(), "an array of tools is needed"))?;
         let mut out = Self::default();
         for (index, item) in list.iter().enumerate() {
             let mut path = format!("[{index}]");
-            let item = item.as_object().ok_or_else(|| shape(path.clone(), "a tool must be an object"))?;
+            let item = item
+                .as_object()
+                .ok_or_else(|| shape(path.clone(), "a tool must be an object"))?;
             let item = match item.get("function") {
                 Some(function) if !item.contains_key("name") => {
                     path.push_str(".function");
-                    function.as_object().ok_or_else(|| shape(path.clone(), "it must be an object"))?
+                    function
+                        .as_object()
+                        .ok_or_else(|| shape(path.clone(), "it must be an object"))?
                 }
                 _ => item,
             };
             let name = match item.get("name") {
                 Some(Value::String(name)) if !name.is_empty() => name.clone(),
-                Some(_) => return Err(shape(format!("{path}.name"), "it must be a string that is not empty")),
+                Some(_) => {
+                    return Err(shape(
+                        format!("{path}.name"),
+                        "it must be a string that is not empty",
+                    ));
+                }
                 None => return Err(shape(path, "it has no `name`")),
             };
             let params = match item.get("parameters") {
                 None | Some(Value::Null) => vec![],
-                Some(Value::Object(schema)) => params(schema).map_err(|(key, why)| {
-                    shape(format!("{path}.parameters{key}"), why)
-                })?,
-                Some(_) => return Err(shape(format!("{path}.parameters"), "it must be a JSON Schema object")),
+                Some(Value::Object(schema)) => params(schema)
+                    .map_err(|(key, why)| shape(format!("{path}.parameters{key}"), why))?,
+                Some(_) => {
+                    return Err(shape(
+                        format!("{path}.parameters"),
+                        "it must be a JSON Schema object",
+                    ));
+                }
             };
             if out.by_name.insert(name.clone(), index).is_some() {
-                return Err(shape(format!("{path}.name"), &format!("there are two tools called `{name}`")));
+                return Err(shape(
+                    format!("{path}.name"),
+                    &format!("there are two tools called `{name}`"),
+                ));
             }
-            let by_name = params.iter().enumerate().map(|(n, p)| (p.name.clone(), n)).collect();
-            out.tools.push(Tool { name, params, by_name });
+            let by_name = params
+                .iter()
+                .enumerate()
+                .map(|(n, p)| (p.name.clone(), n))
+                .collect();
+            out.tools.push(Tool {
+                name,
+                params,
+                by_name,
+            });
         }
         let mut fnv = crate::dialect::Fnv::default();
         fnv.add(value.to_string().as_bytes());
@@ -241,26 +274,46 @@ fn params(schema: &Map<String, Value>) -> Found<'static> {
 /// over the host's schema, bounded by [`MAX_DEPTH`].
 fn compile(schema: &Value, root: &Map<String, Value>, depth: usize) -> Schema {
     let mut out = Schema::default();
-    let Some(map) = schema.as_object() else { return out };
+    let Some(map) = schema.as_object() else {
+        return out;
+    };
     if depth >= MAX_DEPTH {
         return out;
     }
-    if let Some(target) = map.get("$ref").and_then(Value::as_str).and_then(|r| reference(r, root)) {
+    if let Some(target) = map
+        .get("$ref")
+        .and_then(Value::as_str)
+        .and_then(|r| reference(r, root))
+    {
         out = compile(target, root, depth + 1);
     }
     match map.get("type") {
         Some(Value::String(name)) => out.types.add(Types::named(name)),
-        Some(Value::Array(names)) => names.iter().filter_map(Value::as_str).for_each(|n| out.types.add(Types::named(n))),
+        Some(Value::Array(names)) => names
+            .iter()
+            .filter_map(Value::as_str)
+            .for_each(|n| out.types.add(Types::named(n))),
         _ => {
-            let values = map.get("enum").and_then(Value::as_array).into_iter().flatten();
-            values.chain(map.get("const")).for_each(|value| out.types.add(Types::of(value)));
+            let values = map
+                .get("enum")
+                .and_then(Value::as_array)
+                .into_iter()
+                .flatten();
+            values
+                .chain(map.get("const"))
+                .for_each(|value| out.types.add(Types::of(value)));
         }
     }
     if map.get("nullable") == Some(&Value::Bool(true)) {
         out.types.add(Types::NULL);
     }
     for word in ["anyOf", "oneOf", "allOf"] {
-        for part in map.get(word).and_then(Value::as_array).into_iter().flatten() {
+        for part in map
+            .get(word)
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten()
+        {
             let part = compile(part, root, depth + 1);
             out.types.add(part.types);
             out.items = out.items.take().or(part.items);
@@ -271,7 +324,11 @@ fn compile(schema: &Value, root: &Map<String, Value>, depth: usize) -> Schema {
         out.items = Some(Box::new(compile(items, root, depth + 1)));
     }
     if let Some(props) = map.get("properties").and_then(Value::as_object) {
-        out.props.extend(props.iter().map(|(name, schema)| (name.clone(), compile(schema, root, depth + 1))));
+        out.props.extend(
+            props
+                .iter()
+                .map(|(name, schema)| (name.clone(), compile(schema, root, depth + 1))),
+        );
     }
     out
 }
@@ -285,14 +342,24 @@ fn reference<'a>(reference: &str, root: &'a Map<String, Value>) -> Option<&'a Va
 
 /// The name that is closest to `wanted`, if one is close enough to be meant.
 pub(crate) fn closest<'a>(wanted: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    let plain = |name: &str| name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect::<String>();
+    let plain = |name: &str| {
+        name.chars()
+            .filter(|c| c.is_alphanumeric())
+            .flat_map(char::to_lowercase)
+            .collect::<String>()
+    };
     let target = plain(wanted);
     if target.is_empty() || target.len() > 256 {
         return None;
     }
     let distance = |name: &'a str| (strsim::damerau_levenshtein(&target, &plain(name)), name);
     let limit = target.chars().count() / 3;
-    names.take(10_000).map(distance).filter(|(d, _)| *d <= limit).min_by_key(|(d, _)| *d).map(|(_, name)| name)
+    names
+        .take(10_000)
+        .map(distance)
+        .filter(|(d, _)| *d <= limit)
+        .min_by_key(|(d, _)| *d)
+        .map(|(_, name)| name)
 }
 
 #[cfg(test)]
@@ -302,11 +369,21 @@ mod tests {
     #[test]
     fn both_shapes_are_read() {
         let plain = r#"[{"name": "a", "parameters": {"type": "object", "properties": {"n": {"type": ["integer", "null"]}}}}]"#;
-        let openai = format!(r#"[{{"type": "function", "function": {}}}]"#, &plain[1..plain.len() - 1]);
+        let openai = format!(
+            r#"[{{"type": "function", "function": {}}}]"#,
+            &plain[1..plain.len() - 1]
+        );
         for text in [plain, &openai] {
             let tools = Tools::from_json(text).expect("valid tools");
-            let types = tools.get("a").and_then(|t| t.param("n")).expect("the parameter").schema.types;
-            assert!(types.has(Types::INTEGER) && types.has(Types::NULL) && !types.has(Types::STRING));
+            let types = tools
+                .get("a")
+                .and_then(|t| t.param("n"))
+                .expect("the parameter")
+                .schema
+                .types;
+            assert!(
+                types.has(Types::INTEGER) && types.has(Types::NULL) && !types.has(Types::STRING)
+            );
         }
     }
 
@@ -314,8 +391,14 @@ mod tests {
     fn errors_say_where() {
         let message = |text: &str| Tools::from_json(text).expect_err("wrong tools").to_string();
         assert_eq!(message("{}"), "tools: an array of tools is needed");
-        assert_eq!(message(r#"[{"name": 1}]"#), "tools[0].name: it must be a string that is not empty");
-        assert_eq!(message(r#"[{"function": {}}]"#), "tools[0].function: it has no `name`");
+        assert_eq!(
+            message(r#"[{"name": 1}]"#),
+            "tools[0].name: it must be a string that is not empty"
+        );
+        assert_eq!(
+            message(r#"[{"function": {}}]"#),
+            "tools[0].function: it has no `name`"
+        );
         assert!(message("[").starts_with("the tools are not JSON"));
     }
 
@@ -325,7 +408,14 @@ mod tests {
             "loop": {"$ref": "#/$defs/loop"}},
             "properties": {"p": {"$ref": "#/$defs/x"}, "q": {"$ref": "#/$defs/loop"}, "e": {"enum": ["a", 1]}}}}]"##;
         let tools = Tools::from_json(text).expect("valid tools");
-        let types = |name: &str| tools.get("a").and_then(|t| t.param(name)).expect("the parameter").schema.types;
+        let types = |name: &str| {
+            tools
+                .get("a")
+                .and_then(|t| t.param(name))
+                .expect("the parameter")
+                .schema
+                .types
+        };
         assert!(types("p").has(Types::NUMBER) && types("p").has(Types::NULL));
         assert!(types("q").plain());
         assert!(types("e").has(Types::STRING) && types("e").has(Types::INTEGER));
@@ -333,7 +423,10 @@ mod tests {
 
     #[test]
     fn suggestions_fold_case_and_separators() {
-        assert_eq!(closest("playerId", ["player_id", "other"].into_iter()), Some("player_id"));
+        assert_eq!(
+            closest("playerId", ["player_id", "other"].into_iter()),
+            Some("player_id")
+        );
         assert_eq!(closest("xyz", ["player_id"].into_iter()), None);
     }
 }

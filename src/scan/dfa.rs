@@ -24,7 +24,11 @@ pub(crate) struct Pattern {
 
 impl Pattern {
     pub fn new(bytes: impl AsRef<[u8]>, case: Case) -> Self {
-        Self { bytes: bytes.as_ref().to_vec(), case, hold: true }
+        Self {
+            bytes: bytes.as_ref().to_vec(),
+            case,
+            hold: true,
+        }
     }
 
     fn accepts(&self, at: usize, byte: u8) -> bool {
@@ -64,11 +68,13 @@ impl Dfa {
         let mut column = Box::new([0_u8; 256]);
         let mut columns: Vec<u8> = vec![];
         for byte in 0..=255_u8 {
-            let used = patterns.iter().any(|p| (0..p.bytes.len()).any(|at| p.accepts(at, byte)));
+            let used = patterns
+                .iter()
+                .any(|p| (0..p.bytes.len()).any(|at| p.accepts(at, byte)));
             if used {
                 columns.push(byte);
-                column[usize::from(byte)] =
-                    u8::try_from(columns.len()).map_err(|_| "the markers use too many different bytes".to_owned())?;
+                column[usize::from(byte)] = u8::try_from(columns.len())
+                    .map_err(|_| "the markers use too many different bytes".to_owned())?;
             }
         }
         let shift = (columns.len() + 1).next_power_of_two().trailing_zeros();
@@ -86,7 +92,9 @@ impl Dfa {
                 let begins = (0..patterns.len()).map(|p| (p as u16, 0_u16));
                 for (p, len) in here.iter().copied().chain(begins) {
                     let pattern = &patterns[usize::from(p)];
-                    if usize::from(len) < pattern.bytes.len() && pattern.accepts(usize::from(len), *byte) {
+                    if usize::from(len) < pattern.bytes.len()
+                        && pattern.accepts(usize::from(len), *byte)
+                    {
                         there.push((p, len + 1));
                     }
                 }
@@ -96,7 +104,8 @@ impl Dfa {
                 let node = match nodes.get(&there) {
                     Some(node) => *node,
                     None => {
-                        let node = Node::try_from(fresh).map_err(|_| "the markers are too many or too long".to_owned())?;
+                        let node = Node::try_from(fresh)
+                            .map_err(|_| "the markers are too many or too long".to_owned())?;
                         nodes.insert(there.clone(), node);
                         order.push(there);
                         node
@@ -110,16 +119,25 @@ impl Dfa {
         let mut held = vec![];
         for node in &order {
             let len = |p: u16| patterns[usize::from(p)].bytes.len();
-            let mut ends: Vec<u16> = node.iter().filter(|(p, n)| usize::from(*n) == len(*p)).map(|(p, _)| *p).collect();
+            let mut ends: Vec<u16> = node
+                .iter()
+                .filter(|(p, n)| usize::from(*n) == len(*p))
+                .map(|(p, _)| *p)
+                .collect();
             ends.sort_by_key(|p| std::cmp::Reverse(len(*p)));
             hits.push(ends);
-            let live = node.iter().filter(|(p, n)| usize::from(*n) < len(*p) && patterns[usize::from(*p)].hold);
+            let live = node
+                .iter()
+                .filter(|(p, n)| usize::from(*n) < len(*p) && patterns[usize::from(*p)].hold);
             held.push(live.max_by_key(|(_, n)| *n).copied().unwrap_or((0, 0)));
         }
         Ok(Self {
             exact: patterns.iter().all(Pattern::exact),
             max_len: patterns.iter().map(|p| p.bytes.len()).max().unwrap_or(0),
-            is_hit: hits.iter().map(|ends: &Vec<u16>| !ends.is_empty()).collect(),
+            is_hit: hits
+                .iter()
+                .map(|ends: &Vec<u16>| !ends.is_empty())
+                .collect(),
             patterns,
             column,
             shift,
@@ -156,7 +174,9 @@ impl Dfa {
     /// The bytes that are held back. They are right only if the automaton is [exact](Self::exact).
     pub fn held(&self, node: Node) -> &[u8] {
         let (pattern, len) = self.held[usize::from(node)];
-        self.patterns.get(usize::from(pattern)).map_or(&[], |p| &p.bytes[..usize::from(len)])
+        self.patterns
+            .get(usize::from(pattern))
+            .map_or(&[], |p| &p.bytes[..usize::from(len)])
     }
 
     /// Whether the node tells the held bytes, so that nobody needs to keep them.
@@ -190,15 +210,26 @@ mod tests {
 
     /// The longest suffix of `text` that is a proper beginning of a pattern.
     fn hold_by_force(patterns: &[&str], text: &[u8]) -> usize {
-        (0..=text.len()).map(|from| &text[from..]).find(|tail| {
-            patterns.iter().any(|p| tail.len() < p.len() && p.as_bytes().starts_with(tail))
-        }).map_or(0, <[u8]>::len)
+        (0..=text.len())
+            .map(|from| &text[from..])
+            .find(|tail| {
+                patterns
+                    .iter()
+                    .any(|p| tail.len() < p.len() && p.as_bytes().starts_with(tail))
+            })
+            .map_or(0, <[u8]>::len)
     }
 
     #[test]
     fn hold_is_the_longest_live_beginning() {
         let patterns = ["<<[a", "<[b", "aba", "<<<x"];
-        let dfa = Dfa::new(patterns.iter().map(|p| Pattern::new(p, Case::Exact)).collect()).expect("few patterns");
+        let dfa = Dfa::new(
+            patterns
+                .iter()
+                .map(|p| Pattern::new(p, Case::Exact))
+                .collect(),
+        )
+        .expect("few patterns");
         let alphabet = b"<[abx";
         for length in 0..7_u32 {
             for mut number in 0..alphabet.len().pow(length) {
@@ -208,7 +239,12 @@ mod tests {
                     number /= alphabet.len();
                 }
                 let node = text.iter().fold(ROOT, |node, byte| dfa.next(node, *byte));
-                assert_eq!(dfa.hold(node), hold_by_force(&patterns, &text), "{}", String::from_utf8_lossy(&text));
+                assert_eq!(
+                    dfa.hold(node),
+                    hold_by_force(&patterns, &text),
+                    "{}",
+                    String::from_utf8_lossy(&text)
+                );
                 assert!(text.ends_with(dfa.held(node)));
             }
         }
@@ -216,8 +252,13 @@ mod tests {
 
     #[test]
     fn letters_match_in_either_case_where_asked() {
-        let dfa = Dfa::new(vec![Pattern::new("<A", Case::Ignore), Pattern::new("<b", Case::Exact)]).expect("few patterns");
-        let ends = |text: &str| dfa.is_hit(text.bytes().fold(ROOT, |node, byte| dfa.next(node, byte)));
+        let dfa = Dfa::new(vec![
+            Pattern::new("<A", Case::Ignore),
+            Pattern::new("<b", Case::Exact),
+        ])
+        .expect("few patterns");
+        let ends =
+            |text: &str| dfa.is_hit(text.bytes().fold(ROOT, |node, byte| dfa.next(node, byte)));
         assert!(ends("<a") && ends("<A") && ends("<b") && !ends("<B"));
         assert!(!dfa.exact());
     }

@@ -41,13 +41,23 @@ impl Scanner {
         for byte in 0..=255_u8 {
             begins[usize::from(byte)] = dfa.next(super::ROOT, byte) != super::ROOT;
         }
-        let firsts = (0..=255_u8).filter(|byte| begins[usize::from(*byte)]).collect();
+        let firsts = (0..=255_u8)
+            .filter(|byte| begins[usize::from(*byte)])
+            .collect();
         let teddy = if dfa.exact() && dfa.patterns().iter().all(|p| p.bytes.len() > 1) {
-            packed::Config::new().builder().extend(dfa.patterns().iter().map(|p| &p.bytes)).build()
+            packed::Config::new()
+                .builder()
+                .extend(dfa.patterns().iter().map(|p| &p.bytes))
+                .build()
         } else {
             None
         };
-        Ok(Self { dfa, begins, firsts, teddy })
+        Ok(Self {
+            dfa,
+            begins,
+            firsts,
+            teddy,
+        })
     }
 
     /// The next index from `at` on at which a marker may begin, or the length of `hay`. Nothing may be under way at `at`.
@@ -61,14 +71,16 @@ impl Scanner {
 
     #[inline]
     fn tiny(&self, hay: &[u8], at: usize) -> usize {
-        hay[at..].iter().position(|byte| self.begins[usize::from(*byte)]).map_or(hay.len(), |n| at + n)
+        hay[at..]
+            .iter()
+            .position(|byte| self.begins[usize::from(*byte)])
+            .map_or(hay.len(), |n| at + n)
     }
 
     fn bulk(&self, hay: &[u8], at: usize, state: &mut Skip) -> usize {
-        if at < state.dense_until || self.firsts.len() > 3 {
-            if let Some(teddy) = &self.teddy {
-                return self.dense(teddy, hay, at);
-            }
+        let dense = at < state.dense_until || self.firsts.len() > 3;
+        if let Some(teddy) = self.teddy.as_ref().filter(|_| dense) {
+            return self.dense(teddy, hay, at);
         }
         if at >= state.window + WINDOW {
             state.window = at;
@@ -94,7 +106,13 @@ impl Scanner {
     fn dense(&self, teddy: &packed::Searcher, hay: &[u8], at: usize) -> usize {
         let tail = hay.len().saturating_sub(self.dfa.max_len() - 1).max(at);
         if at < tail {
-            match teddy.find_in(hay, aho_corasick::Span { start: at, end: hay.len() }) {
+            match teddy.find_in(
+                hay,
+                aho_corasick::Span {
+                    start: at,
+                    end: hay.len(),
+                },
+            ) {
                 Some(found) => return found.start(),
                 None => return self.tiny(hay, tail),
             }
@@ -132,18 +150,39 @@ mod tests {
     fn skipping_changes_nothing() {
         let markers = ["<tool_call", "<<<[REQ]>>>", "<|[R]|>", "[x"];
         for count in 1..=markers.len() {
-            let patterns = markers[..count].iter().map(|m| Pattern::new(m, Case::Exact)).collect();
+            let patterns = markers[..count]
+                .iter()
+                .map(|m| Pattern::new(m, Case::Exact))
+                .collect();
             let scanner = Scanner::new(patterns).expect("few patterns");
             let mut seed = 7_u64;
-            let pieces = ["<", "plain words ", "<tool_call", "<tool_cal", "<<<[REQ]>>>", "<<", "<|[R]|", "[", "[x", "a < b; "];
+            let pieces = [
+                "<",
+                "plain words ",
+                "<tool_call",
+                "<tool_cal",
+                "<<<[REQ]>>>",
+                "<<",
+                "<|[R]|",
+                "[",
+                "[x",
+                "a < b; ",
+            ];
             for round in 0..400 {
                 let mut hay = String::new();
                 for _ in 0..(round % 97) {
-                    seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                    seed = seed
+                        .wrapping_mul(6_364_136_223_846_793_005)
+                        .wrapping_add(1_442_695_040_888_963_407);
                     hay.push_str(pieces[(seed >> 33) as usize % pieces.len()]);
                 }
                 let hay = hay.as_bytes();
-                assert_eq!(ends(&scanner, hay, true), ends(&scanner, hay, false), "{}", String::from_utf8_lossy(hay));
+                assert_eq!(
+                    ends(&scanner, hay, true),
+                    ends(&scanner, hay, false),
+                    "{}",
+                    String::from_utf8_lossy(hay)
+                );
             }
         }
     }

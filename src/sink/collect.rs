@@ -41,7 +41,9 @@ impl Collect {
     }
 
     fn close(&mut self, state: CallState, arguments: Arguments, span: Span) {
-        let Some(mut call) = self.open.take() else { return };
+        let Some(mut call) = self.open.take() else {
+            return;
+        };
         call.span = span;
         call.recovered = match state {
             CallState::Complete => None,
@@ -50,7 +52,10 @@ impl Collect {
         if arguments == Arguments::Params {
             call.arguments = "{}".to_owned();
         }
-        if call.recovered.is_some_and(|kinds: KindSet| kinds.contains(Kind::DuplicateParam)) {
+        if call
+            .recovered
+            .is_some_and(|kinds: KindSet| kinds.contains(Kind::DuplicateParam))
+        {
             call.arguments = last_wins(&call.arguments).unwrap_or(call.arguments);
         }
         self.calls.push(call);
@@ -61,9 +66,20 @@ impl Sink for Collect {
     fn event(&mut self, event: Event<'_>) {
         match event {
             Event::Text { data, .. } => self.text.extend_from_slice(data),
-            Event::Reasoning { data, framing: false, .. } => self.reasoning.extend_from_slice(data),
+            Event::Reasoning {
+                data,
+                framing: false,
+                ..
+            } => self.reasoning.extend_from_slice(data),
             Event::BlockOpen { .. } => self.block_calls = self.calls.len(),
-            Event::CallOpen { call, name, meta, dialect, origin, span } => {
+            Event::CallOpen {
+                call,
+                name,
+                meta,
+                dialect,
+                origin,
+                span,
+            } => {
                 self.open = Some(Call {
                     index: call,
                     name: name.to_owned(),
@@ -80,7 +96,12 @@ impl Sink for Collect {
                     call.arguments.push_str(json);
                 }
             }
-            Event::CallClose { state, arguments, span, .. } => self.close(state, arguments, span),
+            Event::CallClose {
+                state,
+                arguments,
+                span,
+                ..
+            } => self.close(state, arguments, span),
             Event::BlockAbandoned { .. } => {
                 self.open = None;
                 self.calls.truncate(self.block_calls);

@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value};
 
-use super::schema::{self, Typed};
 use super::Run;
+use super::schema::{self, Typed};
 
 /// A parameter as written, its value decoded.
 #[derive(Clone)]
@@ -16,12 +16,21 @@ pub(super) struct Field {
 
 impl Field {
     pub fn new(key: &str, text: &str) -> Self {
-        Self { key: key.to_owned(), text: text.to_owned(), json: false }
+        Self {
+            key: key.to_owned(),
+            text: text.to_owned(),
+            json: false,
+        }
     }
 }
 
 /// The arguments of a call, or nothing where a value is malformed. `fold` makes keys equal that are one parameter.
-pub(super) fn arguments(run: &mut Run<'_>, name: &str, fields: &[Field], fold: &dyn Fn(&str) -> String) -> Option<Value> {
+pub(super) fn arguments(
+    run: &mut Run<'_>,
+    name: &str,
+    fields: &[Field],
+    fold: &dyn Fn(&str) -> String,
+) -> Option<Value> {
     let tool = known_tool(run, name);
     let mut groups: Vec<(String, Vec<&Field>)> = vec![];
     for field in fields {
@@ -34,7 +43,11 @@ pub(super) fn arguments(run: &mut Run<'_>, name: &str, fields: &[Field], fold: &
     let mut out = Map::new();
     for (folded, group) in groups {
         let last = group[group.len() - 1];
-        let known = tool.and_then(|tool| schema::params(tool).into_iter().find(|(key, _)| fold(key) == folded));
+        let known = tool.and_then(|tool| {
+            schema::params(tool)
+                .into_iter()
+                .find(|(key, _)| fold(key) == folded)
+        });
         if tool.is_some() && known.is_none() {
             run.warn("unknown_param");
         }
@@ -43,7 +56,10 @@ pub(super) fn arguments(run: &mut Run<'_>, name: &str, fields: &[Field], fold: &
         let schema = known.map(|(_, schema)| schema);
         if group.len() > 1 && schema::is_list(schema) {
             let items = schema.and_then(schema::items);
-            let list: Option<Vec<Value>> = group.iter().map(|field| settle(run, schema::typed(&field.text, items))).collect();
+            let list: Option<Vec<Value>> = group
+                .iter()
+                .map(|field| settle(run, schema::typed(&field.text, items)))
+                .collect();
             out.insert(key.to_owned(), Value::Array(list?));
             continue;
         }
@@ -71,8 +87,16 @@ pub(super) fn known_tool<'a>(run: &mut Run<'a>, name: &str) -> Option<&'a Value>
 }
 
 /// Reports what a tool demands and `out` lacks.
-pub(super) fn complain_of_missing(run: &mut Run<'_>, tool: Option<&Value>, out: &Map<String, Value>) {
-    if tool.is_some_and(|tool| schema::required(tool).iter().any(|key| !out.contains_key(*key))) {
+pub(super) fn complain_of_missing(
+    run: &mut Run<'_>,
+    tool: Option<&Value>,
+    out: &Map<String, Value>,
+) {
+    if tool.is_some_and(|tool| {
+        schema::required(tool)
+            .iter()
+            .any(|key| !out.contains_key(*key))
+    }) {
         run.warn("missing_required");
     }
 }

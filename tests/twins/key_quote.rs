@@ -72,12 +72,24 @@ pub(super) fn vcp(fuzzy: bool) -> KeyQuote {
     if fuzzy {
         return KeyQuote {
             kind: Kind::Vcp,
-            open: vec!["<<[TOOL_REQUEST]>>", "<<<[TOOL_REQUEST]>>", "<<<<[TOOL_REQUEST]>>"],
-            close: vec!["<<[END_TOOL_REQUEST]>>", "<<<[END_TOOL_REQUEST]>>", "<<<<[END_TOOL_REQUEST]>>"],
+            open: vec![
+                "<<[TOOL_REQUEST]>>",
+                "<<<[TOOL_REQUEST]>>",
+                "<<<<[TOOL_REQUEST]>>",
+            ],
+            close: vec![
+                "<<[END_TOOL_REQUEST]>>",
+                "<<<[END_TOOL_REQUEST]>>",
+                "<<<<[END_TOOL_REQUEST]>>",
+            ],
             ignore_case: true,
             extra: 2,
             quotes: vec![
-                plain(vec!["「始」", "{始}", "{始」", "「始}"], vec!["「末」", "{末}", "{末」", "「末}"], vec![]),
+                plain(
+                    vec!["「始」", "{始}", "{始」", "「始}"],
+                    vec!["「末」", "{末}", "{末」", "「末}"],
+                    vec![],
+                ),
                 escape,
             ],
         };
@@ -93,13 +105,23 @@ pub(super) fn vcp(fuzzy: bool) -> KeyQuote {
 }
 
 fn plain(open: Vec<&'static str>, close: Vec<&'static str>, loose: Vec<&'static str>) -> Quote {
-    Quote { open, close, loose, ignore_case: false, escape: false }
+    Quote {
+        open,
+        close,
+        loose,
+        ignore_case: false,
+        escape: false,
+    }
 }
 
 /// How a value ended.
 enum End {
     /// By a closer of its own, `next` behind it.
-    Closed { text: usize, next: usize, mixed: bool },
+    Closed {
+        text: usize,
+        next: usize,
+        mixed: bool,
+    },
     /// By a line with a key; that line is next.
     KeyLine { text: usize, next: usize },
     /// By the block's closer; text goes on at `next`.
@@ -142,7 +164,11 @@ impl Family for KeyQuote {
             }
             if self.opener(input, at).is_some() {
                 run.error("unclosed_block");
-                return Block { end: at, text: run.unclosed_is_text, calls: vec![] };
+                return Block {
+                    end: at,
+                    text: run.unclosed_is_text,
+                    calls: vec![],
+                };
             }
             let c = char_at(input, at).expect("at is a character boundary");
             if self.comment(input, at, line_start) {
@@ -195,6 +221,9 @@ impl Family for KeyQuote {
                     run.warn("unclosed_value");
                     (text, next, Some(next))
                 }
+                End::Stream if input.len() - from > run.setup.limits.value => {
+                    (input.len(), input.len(), None)
+                }
                 End::Stream => return Block::unclosed(run),
             };
             if text - from > run.setup.limits.value {
@@ -210,7 +239,11 @@ impl Family for KeyQuote {
             run.error("junk_in_block");
         }
         if fields.is_empty() {
-            run.error(if junk { "malformed_body" } else { "empty_block" });
+            run.error(if junk {
+                "malformed_body"
+            } else {
+                "empty_block"
+            });
             return Block::hidden(end);
         }
         self.calls(run, end, fields)
@@ -219,9 +252,17 @@ impl Family for KeyQuote {
 
 impl KeyQuote {
     fn marker(&self, input: &str, at: usize, markers: &[&str]) -> Option<usize> {
-        let fits = if self.ignore_case { stands_ignore_case } else { stands };
+        let fits = if self.ignore_case {
+            stands_ignore_case
+        } else {
+            stands
+        };
         let len = markers.iter().find(|marker| fits(input, at, marker))?.len();
-        let more = input.as_bytes()[at + len..].iter().take(self.extra).take_while(|b| **b == b'>').count();
+        let more = input.as_bytes()[at + len..]
+            .iter()
+            .take(self.extra)
+            .take_while(|b| **b == b'>')
+            .count();
         Some(len + more)
     }
 
@@ -260,18 +301,34 @@ impl KeyQuote {
         let input = run.input;
         for at in from..input.len() {
             if let Some((len, mixed)) = quote.closer(input, at) {
-                return End::Closed { text: at, next: at + len, mixed };
+                return End::Closed {
+                    text: at,
+                    next: at + len,
+                    mixed,
+                };
             }
             if quote.escape {
                 continue;
             }
             if self.kind != Kind::Vcp && stands(input, at, "\n") && self.key_line(input, at + 1) {
-                return End::KeyLine { text: without_return(input, from, at), next: at };
+                return End::KeyLine {
+                    text: without_return(input, from, at),
+                    next: at,
+                };
             }
             if let Some(len) = self.closer(input, at) {
-                let ended = End::Block { text: without_newline(input, from, at), next: at + len };
+                let ended = End::Block {
+                    text: without_newline(input, from, at),
+                    next: at + len,
+                };
                 match self.own_closer_first(run, quote, at + len) {
-                    Some((at, len, mixed)) => return End::Closed { text: at, next: at + len, mixed },
+                    Some((at, len, mixed)) => {
+                        return End::Closed {
+                            text: at,
+                            next: at + len,
+                            mixed,
+                        };
+                    }
                     None => return ended,
                 }
             }
@@ -281,7 +338,12 @@ impl KeyQuote {
 
     /// Behind a block's closer in an open value: the value's own closer, if it comes before anything that shows that the
     /// value had ended.
-    fn own_closer_first(&self, run: &Run<'_>, quote: &Quote, from: usize) -> Option<(usize, usize, bool)> {
+    fn own_closer_first(
+        &self,
+        run: &Run<'_>,
+        quote: &Quote,
+        from: usize,
+    ) -> Option<(usize, usize, bool)> {
         let input = run.input;
         let limit = from + run.setup.limits.lookahead.min(1024);
         let mut opener_seen = false;
@@ -308,7 +370,10 @@ impl KeyQuote {
             Kind::Tam2 => raw.trim().to_owned(),
             Kind::Vcp if quote.escape => raw
                 .replace("<<<[TOOL_REQUEST_ESCAPE]>>>", "<<<[TOOL_REQUEST]>>>")
-                .replace("<<<[END_TOOL_REQUEST_ESCAPE]>>>", "<<<[END_TOOL_REQUEST]>>>"),
+                .replace(
+                    "<<<[END_TOOL_REQUEST_ESCAPE]>>>",
+                    "<<<[END_TOOL_REQUEST]>>>",
+                ),
             Kind::Tam | Kind::Vcp => raw.to_owned(),
         }
     }
@@ -326,41 +391,66 @@ impl KeyQuote {
     fn command_index(&self, key: &str) -> Option<u32> {
         let folded = self.fold(key);
         let rest = folded.strip_prefix("command")?;
-        let digits = if self.kind == Kind::Tam2 { rest.strip_prefix('_').unwrap_or(rest) } else { rest };
-        let fine = (1..=9).contains(&digits.len()) && digits.bytes().all(|b| b.is_ascii_digit()) && !digits.starts_with('0');
+        let digits = if self.kind == Kind::Tam2 {
+            rest.strip_prefix('_').unwrap_or(rest)
+        } else {
+            rest
+        };
+        let fine = (1..=9).contains(&digits.len())
+            && digits.bytes().all(|b| b.is_ascii_digit())
+            && !digits.starts_with('0');
         if fine { digits.parse().ok() } else { None }
     }
 
     /// Splits off the longest suffix that is a declared number.
     fn split(&self, key: &str, indices: &BTreeSet<u32>) -> Option<(String, u32)> {
         let digits = key.len() - key.trim_end_matches(|c: char| c.is_ascii_digit()).len();
-        let (index, cut) = (key.len() - digits..key.len())
-            .find_map(|cut| indices.iter().find(|n| n.to_string() == key[cut..]).map(|n| (*n, cut)))?;
+        let (index, cut) = (key.len() - digits..key.len()).find_map(|cut| {
+            indices
+                .iter()
+                .find(|n| n.to_string() == key[cut..])
+                .map(|n| (*n, cut))
+        })?;
         let mut stem = &key[..cut];
         if self.kind == Kind::Tam2 {
             stem = stem.strip_suffix('_').unwrap_or(stem);
         }
-        if stem.is_empty() { None } else { Some((stem.to_owned(), index)) }
+        if stem.is_empty() {
+            None
+        } else {
+            Some((stem.to_owned(), index))
+        }
     }
 
     fn calls(&self, run: &mut Run<'_>, end: usize, fields: Vec<(String, String)>) -> Block {
-        let name_key = if self.kind == Kind::Vcp { "tool_name" } else { "command" };
+        let name_key = if self.kind == Kind::Vcp {
+            "tool_name"
+        } else {
+            "command"
+        };
         let name_key = self.fold(name_key);
-        let indices: BTreeSet<u32> = fields.iter().filter_map(|(key, _)| self.command_index(key)).collect();
+        let indices: BTreeSet<u32> = fields
+            .iter()
+            .filter_map(|(key, _)| self.command_index(key))
+            .collect();
         if indices.len() > run.setup.limits.chain {
             run.error("limit_chain");
             return Block::hidden(end);
         }
         let entries = self.entries(run.tools, &name_key, &indices, fields);
         let mut turns: Vec<Option<u32>> = indices.into_iter().map(Some).collect();
-        let plain_command = entries.iter().any(|e| e.index.is_none() && self.fold(&e.key) == name_key);
+        let plain_command = entries
+            .iter()
+            .any(|e| e.index.is_none() && self.fold(&e.key) == name_key);
         if turns.is_empty() || (self.kind != Kind::Vcp && plain_command) {
             turns.insert(0, None);
         }
         let mut calls = vec![];
         for turn in turns {
             let mine = self.of_turn(&entries, turn);
-            let (names, args): (Vec<&Entry>, Vec<&Entry>) = mine.into_iter().partition(|e| self.fold(&e.key) == name_key);
+            let (names, args): (Vec<&Entry>, Vec<&Entry>) = mine
+                .into_iter()
+                .partition(|e| self.fold(&e.key) == name_key);
             if names.len() > 1 {
                 run.warn("duplicate_param");
             }
@@ -388,22 +478,45 @@ impl KeyQuote {
     }
 
     /// The fields with their place in the chain.
-    fn entries(&self, tools: Option<&Value>, name_key: &str, indices: &BTreeSet<u32>, fields: Vec<(String, String)>) -> Vec<Entry> {
+    fn entries(
+        &self,
+        tools: Option<&Value>,
+        name_key: &str,
+        indices: &BTreeSet<u32>,
+        fields: Vec<(String, String)>,
+    ) -> Vec<Entry> {
         let name_of_call = |index: u32| {
             let wanted = |key: &str| match self.kind {
                 Kind::Vcp => self.fold(key) == name_key,
                 Kind::Tam | Kind::Tam2 => self.command_index(key) == Some(index),
             };
-            fields.iter().rev().find(|(key, _)| wanted(key)).map(|(_, value)| value.trim().to_owned())
+            fields
+                .iter()
+                .rev()
+                .find(|(key, _)| wanted(key))
+                .map(|(_, value)| value.trim().to_owned())
         };
         let entry = |(key, value): &(String, String)| {
-            let key = if self.kind == Kind::Tam2 { normal(key) } else { key.clone() };
-            let mut out = Entry { key: key.clone(), value: value.clone(), index: None, common: false };
+            let key = if self.kind == Kind::Tam2 {
+                normal(key)
+            } else {
+                key.clone()
+            };
+            let mut out = Entry {
+                key: key.clone(),
+                value: value.clone(),
+                index: None,
+                common: false,
+            };
             if let Some((stem, index)) = self.split(&key, indices) {
                 let tool = name_of_call(index).and_then(|name| schema::tool(tools, &name));
                 let has = |wanted: &str| {
                     let wanted = self.fold(wanted);
-                    tool.is_some_and(|tool| schema::params(tool).iter().any(|(key, _)| self.fold(key) == wanted))
+                    tool.is_some_and(|tool| {
+                        schema::params(tool)
+                            .iter()
+                            .any(|(key, _)| self.fold(key) == wanted)
+                    })
                 };
                 if self.command_index(&key).is_some() || has(&stem) || !has(&key) {
                     out.key = stem;
@@ -423,21 +536,36 @@ impl KeyQuote {
 
     /// The entries of one call: its own, and those unsuffixed ones that none of its own replaces.
     fn of_turn<'e>(&self, entries: &'e [Entry], turn: Option<u32>) -> Vec<&'e Entry> {
-        let rank = |e: &Entry| if e.common { 0 } else { 1 + usize::from(e.index.is_some()) };
-        let mine: Vec<&Entry> = entries.iter().filter(|e| e.index.is_none() || e.index == turn).collect();
-        let best = |e: &Entry| mine.iter().filter(|o| self.fold(&o.key) == self.fold(&e.key)).map(|o| rank(o)).max();
-        mine.iter().copied().filter(|e| Some(rank(e)) == best(e)).collect()
+        let rank = |e: &Entry| (e.index.is_some(), !e.common);
+        let mine: Vec<&Entry> = entries
+            .iter()
+            .filter(|e| e.index.is_none() || e.index == turn)
+            .collect();
+        let best = |e: &Entry| {
+            mine.iter()
+                .filter(|o| self.fold(&o.key) == self.fold(&e.key))
+                .map(|o| rank(o))
+                .max()
+        };
+        mine.iter()
+            .copied()
+            .filter(|e| Some(rank(e)) == best(e))
+            .collect()
     }
 
     /// The arguments: what is left without control fields, with the types that hints give.
     fn without_control(&self, entries: &[&Entry]) -> Vec<Field> {
-        let field = |e: &&&Entry| Field::new(&e.key, &e.value);
+        let field = |e: &Entry| Field::new(&e.key, &e.value);
         if self.kind != Kind::Tam2 {
-            return entries.iter().map(|e| field(&e)).collect();
+            return entries.iter().map(|e| field(e)).collect();
         }
         let hint = |key: &str| {
             let wanted = format!("type_hint_{key}");
-            entries.iter().rev().find(|e| e.key == wanted).map(|e| e.value.as_str())
+            entries
+                .iter()
+                .rev()
+                .find(|e| e.key == wanted)
+                .map(|e| e.value.as_str())
         };
         let control = ["on_error", "retry", "request_id", "comment"];
         let mut out = vec![];
@@ -446,7 +574,7 @@ impl KeyQuote {
                 continue;
             }
             let json = hint(&e.key).is_some_and(|word| word.eq_ignore_ascii_case("json"));
-            out.push(Field { json, ..field(&e) });
+            out.push(Field { json, ..field(e) });
         }
         out
     }
@@ -454,7 +582,11 @@ impl KeyQuote {
 
 impl Quote {
     fn fits(&self, input: &str, at: usize, marker: &str) -> bool {
-        if self.ignore_case { stands_ignore_case(input, at, marker) } else { stands(input, at, marker) }
+        if self.ignore_case {
+            stands_ignore_case(input, at, marker)
+        } else {
+            stands(input, at, marker)
+        }
     }
 
     /// The length of a closer at `at`, and whether it belongs to the other quote.
@@ -471,12 +603,16 @@ impl Quote {
 
 /// Every run of other than letters and digits is one underscore; none at the ends; lower case.
 fn normal(key: &str) -> String {
-    let words = key.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    let words = key
+        .split(|c: char| !c.is_alphanumeric())
+        .filter(|word| !word.is_empty());
     words.collect::<Vec<_>>().join("_").to_lowercase()
 }
 
 fn key_end(input: &str, at: usize) -> usize {
-    skip(input, at, |c| c.is_alphanumeric() || matches!(c, '_' | '-' | '.'))
+    skip(input, at, |c| {
+        c.is_alphanumeric() || matches!(c, '_' | '-' | '.')
+    })
 }
 
 fn skip(input: &str, at: usize, wanted: impl Fn(char) -> bool) -> usize {
@@ -486,10 +622,18 @@ fn skip(input: &str, at: usize, wanted: impl Fn(char) -> bool) -> usize {
 
 /// The end of a value that reaches to `end`, less one final newline.
 fn without_newline(input: &str, from: usize, end: usize) -> usize {
-    if end > from && stands(input, end - 1, "\n") { without_return(input, from, end - 1) } else { end }
+    if end > from && stands(input, end - 1, "\n") {
+        without_return(input, from, end - 1)
+    } else {
+        end
+    }
 }
 
 /// Chosen: CR LF is one newline.
 fn without_return(input: &str, from: usize, end: usize) -> usize {
-    if end > from && stands(input, end - 1, "\r") { end - 1 } else { end }
+    if end > from && stands(input, end - 1, "\r") {
+        end - 1
+    } else {
+        end
+    }
 }

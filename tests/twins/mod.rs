@@ -53,7 +53,12 @@ pub fn run(dialect: &str, input: &str, tools: Option<&Value>) -> Outcome {
 ///
 /// # Panics
 /// There is no twin for that dialect.
-pub fn run_with(dialect: &str, input: &str, tools: Option<&Value>, options: Option<&Value>) -> Outcome {
+pub fn run_with(
+    dialect: &str,
+    input: &str,
+    tools: Option<&Value>,
+    options: Option<&Value>,
+) -> Outcome {
     let setup = Setup::new(options);
     let family: Box<dyn Family> = match dialect {
         "tam" => Box::new(key_quote::tam()),
@@ -68,7 +73,14 @@ pub fn run_with(dialect: &str, input: &str, tools: Option<&Value>, options: Opti
         Some(word) => word == "text",
         None => !matches!(dialect, "tam" | "tam2" | "vcp"),
     };
-    let run = Run { input, tools, setup, unclosed_is_text, outcome: Outcome::default(), issues: 0 };
+    let run = Run {
+        input,
+        tools,
+        setup,
+        unclosed_is_text,
+        outcome: Outcome::default(),
+        issues: 0,
+    };
     text::read(run, &*family, dialect == "vcp")
 }
 
@@ -117,7 +129,9 @@ impl Limits {
     fn new(limits: Option<&Value>) -> Self {
         let get = |key: &str, default: usize| {
             let given = limits.and_then(|l| l.get(key)).and_then(Value::as_u64);
-            given.map_or(default, |n| usize::try_from(n).expect("a limit of a test is small"))
+            given.map_or(default, |n| {
+                usize::try_from(n).expect("a limit of a test is small")
+            })
         };
         Self {
             value: get("max_value", 8 << 20),
@@ -186,21 +200,45 @@ struct Block {
 
 impl Block {
     fn hidden(end: usize) -> Self {
-        Self { end, text: false, calls: vec![] }
+        Self {
+            end,
+            text: false,
+            calls: vec![],
+        }
     }
 
     fn text(end: usize) -> Self {
-        Self { end, text: true, calls: vec![] }
+        Self {
+            end,
+            text: true,
+            calls: vec![],
+        }
     }
 
     fn calls(end: usize, calls: Vec<(String, Value)>) -> Self {
-        Self { end, text: false, calls }
+        Self {
+            end,
+            text: false,
+            calls,
+        }
+    }
+
+    /// The body broke at the character at `at`, which is text like everything before it. Chosen: a `<` there is looked at
+    /// again, for it may open the next block.
+    fn broken(run: &mut Run<'_>, at: usize) -> Self {
+        run.error("malformed_body");
+        let c = char_at(run.input, at).filter(|c| *c != '<');
+        Self::text(at + c.map_or(0, char::len_utf8))
     }
 
     /// The stream ends inside.
     fn unclosed(run: &mut Run<'_>) -> Self {
         run.error("unclosed_block");
-        Self { end: run.input.len(), text: run.unclosed_is_text, calls: vec![] }
+        Self {
+            end: run.input.len(),
+            text: run.unclosed_is_text,
+            calls: vec![],
+        }
     }
 
     /// A limit was broken at `at`: nothing counts up to the first closer behind that place.
@@ -214,7 +252,10 @@ impl Block {
 
 /// Whether `pattern` stands at `at`, a byte offset that may lie inside a character.
 fn stands(input: &str, at: usize, pattern: &str) -> bool {
-    input.as_bytes().get(at..).is_some_and(|rest| rest.starts_with(pattern.as_bytes()))
+    input
+        .as_bytes()
+        .get(at..)
+        .is_some_and(|rest| rest.starts_with(pattern.as_bytes()))
 }
 
 /// The same with ASCII letters in either case.
@@ -234,6 +275,12 @@ fn name_of(raw: &str) -> Result<String, &'static str> {
     if name.is_empty() {
         return Err("missing_name");
     }
-    let bad = |c: char| c.is_whitespace() || c.is_control() || matches!(c, '"' | '\'' | '<' | '>');
-    if name.chars().any(bad) { Err("malformed_body") } else { Ok(name.to_owned()) }
+    // Chosen: a quote is a quotation mark of any script that models write, backticks and guillemets included.
+    let quote = |c: char| "\"'`「」『』“”‘’«»".contains(c);
+    let bad = |c: char| c.is_whitespace() || c.is_control() || quote(c) || matches!(c, '<' | '>');
+    if name.chars().any(bad) {
+        Err("malformed_body")
+    } else {
+        Ok(name.to_owned())
+    }
 }

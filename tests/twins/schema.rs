@@ -18,19 +18,35 @@ pub(super) enum Typed {
 
 /// The tool of that name.
 pub(super) fn tool<'a>(tools: Option<&'a Value>, name: &str) -> Option<&'a Value> {
-    tools?.as_array()?.iter().find(|tool| tool.get("name").and_then(Value::as_str) == Some(name))
+    tools?
+        .as_array()?
+        .iter()
+        .find(|tool| tool.get("name").and_then(Value::as_str) == Some(name))
 }
 
 /// Name and schema of a tool's parameters.
 pub(super) fn params(tool: &Value) -> Vec<(&str, &Value)> {
-    let props = tool.get("parameters").and_then(|p| p.get("properties")).and_then(Value::as_object);
-    props.into_iter().flatten().map(|(name, schema)| (name.as_str(), schema)).collect()
+    let props = tool
+        .get("parameters")
+        .and_then(|p| p.get("properties"))
+        .and_then(Value::as_object);
+    props
+        .into_iter()
+        .flatten()
+        .map(|(name, schema)| (name.as_str(), schema))
+        .collect()
 }
 
 /// The parameters that a tool demands.
 pub(super) fn required(tool: &Value) -> Vec<&str> {
-    let list = tool.get("parameters").and_then(|p| p.get("required")).and_then(Value::as_array);
-    list.into_iter().flatten().filter_map(Value::as_str).collect()
+    let list = tool
+        .get("parameters")
+        .and_then(|p| p.get("required"))
+        .and_then(Value::as_array);
+    list.into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .collect()
 }
 
 /// The names of all types that a schema allows; none if it says nothing.
@@ -40,17 +56,32 @@ pub(super) fn types(schema: &Value) -> BTreeSet<String> {
         Some(Value::String(name)) => {
             out.insert(name.clone());
         }
-        Some(Value::Array(names)) => out.extend(names.iter().filter_map(Value::as_str).map(str::to_owned)),
+        Some(Value::Array(names)) => {
+            out.extend(names.iter().filter_map(Value::as_str).map(str::to_owned))
+        }
         _ => {
-            let listed = schema.get("enum").and_then(Value::as_array).into_iter().flatten();
-            out.extend(listed.chain(schema.get("const")).map(|value| type_of(value).to_owned()));
+            let listed = schema
+                .get("enum")
+                .and_then(Value::as_array)
+                .into_iter()
+                .flatten();
+            out.extend(
+                listed
+                    .chain(schema.get("const"))
+                    .map(|value| type_of(value).to_owned()),
+            );
         }
     }
     if schema.get("nullable") == Some(&Value::Bool(true)) {
         out.insert("null".to_owned());
     }
     for word in ["anyOf", "oneOf", "allOf"] {
-        for part in schema.get(word).and_then(Value::as_array).into_iter().flatten() {
+        for part in schema
+            .get(word)
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten()
+        {
             out.extend(types(part));
         }
     }
@@ -76,13 +107,21 @@ pub(super) fn is_list(schema: Option<&Value>) -> bool {
 
 /// The schema of a list's items.
 pub(super) fn items(schema: &Value) -> Option<&Value> {
-    let parts = ["anyOf", "oneOf", "allOf"].iter().filter_map(|word| schema.get(word)).filter_map(Value::as_array);
-    schema.get("items").or_else(|| parts.flatten().find_map(items))
+    let parts = ["anyOf", "oneOf", "allOf"]
+        .iter()
+        .filter_map(|word| schema.get(word))
+        .filter_map(Value::as_array);
+    schema
+        .get("items")
+        .or_else(|| parts.flatten().find_map(items))
 }
 
 /// The schema of an object's property.
 pub(super) fn prop<'a>(schema: &'a Value, name: &str) -> Option<&'a Value> {
-    let parts = ["anyOf", "oneOf", "allOf"].iter().filter_map(|word| schema.get(word)).filter_map(Value::as_array);
+    let parts = ["anyOf", "oneOf", "allOf"]
+        .iter()
+        .filter_map(|word| schema.get(word))
+        .filter_map(Value::as_array);
     let own = schema.get("properties").and_then(|props| props.get(name));
     own.or_else(|| parts.flatten().find_map(|part| prop(part, name)))
 }
@@ -90,7 +129,9 @@ pub(super) fn prop<'a>(schema: &'a Value, name: &str) -> Option<&'a Value> {
 /// Gives `text` the type that `schema` asks for.
 pub(super) fn typed(text: &str, schema: Option<&Value>) -> Typed {
     let string = || Value::String(text.to_owned());
-    let Some(schema) = schema else { return Typed::Fits(string()) };
+    let Some(schema) = schema else {
+        return Typed::Fits(string());
+    };
     let types = types(schema);
     let has = |name: &str| types.contains(name);
     if types.iter().all(|name| name == "string") {
@@ -144,7 +185,10 @@ fn is_whole(number: &str) -> bool {
     let (_, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
     let fraction = fraction.trim_end_matches('0');
     if !exponent.starts_with('-') {
-        let shift = exponent.trim_start_matches('+').parse::<usize>().unwrap_or(usize::MAX);
+        let shift = exponent
+            .trim_start_matches('+')
+            .parse::<usize>()
+            .unwrap_or(usize::MAX);
         return fraction.len() <= shift;
     }
     // Chosen: a negative exponent makes a number, not an integer.

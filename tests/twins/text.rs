@@ -13,15 +13,25 @@ const SPANS: [(&str, &str); 8] = [
     ("[本轮工具调用摘要:]", "[本轮工具调用摘要结束]"),
     ("<<<DailyNoteStart>>>", "<<<DailyNoteEnd>>>"),
     ("<<<[ROLE_DIVIDE_USER]>>>", "<<<[END_ROLE_DIVIDE_USER]>>>"),
-    ("<<<[ROLE_DIVIDE_ASSISTANT]>>>", "<<<[END_ROLE_DIVIDE_ASSISTANT]>>>"),
-    ("<<<[ROLE_DIVIDE_SYSTEM]>>>", "<<<[END_ROLE_DIVIDE_SYSTEM]>>>"),
+    (
+        "<<<[ROLE_DIVIDE_ASSISTANT]>>>",
+        "<<<[END_ROLE_DIVIDE_ASSISTANT]>>>",
+    ),
+    (
+        "<<<[ROLE_DIVIDE_SYSTEM]>>>",
+        "<<<[END_ROLE_DIVIDE_SYSTEM]>>>",
+    ),
     ("<<<[DESKTOP_PUSH]>>>", "<<<[DESKTOP_PUSH_END]>>>"),
 ];
 
 /// Reads the whole input. `vcp` switches on what only that dialect has: reasoning, regions, code.
 pub(super) fn read(mut run: Run<'_>, family: &dyn Family, vcp: bool) -> Outcome {
     let input = run.input;
-    let skip_code = run.setup.fence.as_deref().map_or(vcp, |word| word == "skip");
+    let skip_code = run
+        .setup
+        .fence
+        .as_deref()
+        .map_or(vcp, |word| word == "skip");
     let reasoning = vcp && run.setup.reasoning;
     let mut line = Line::start();
     let mut at = 0;
@@ -35,10 +45,15 @@ pub(super) fn read(mut run: Run<'_>, family: &dyn Family, vcp: bool) -> Outcome 
             Some(Marker::Open(len))
         } else if let Some(len) = family.closer(input, at) {
             Some(Marker::Close(len))
-        } else if let Some(pair) = REASONING.iter().find(|(open, _)| reasoning && line.is_start() && stands(input, at, open)) {
+        } else if let Some(pair) = REASONING
+            .iter()
+            .find(|(open, _)| reasoning && line.is_start() && stands(input, at, open))
+        {
             Some(Marker::Reasoning(*pair))
         } else {
-            let span = SPANS.iter().find(|(open, _)| vcp && stands(input, at, open));
+            let span = SPANS
+                .iter()
+                .find(|(open, _)| vcp && stands(input, at, open));
             span.map(|pair| Marker::Span(*pair))
         };
         match marker {
@@ -77,7 +92,9 @@ pub(super) fn read(mut run: Run<'_>, family: &dyn Family, vcp: bool) -> Outcome 
                     run.outcome.text.push_str(&input[at..at + run_len]);
                     at += run_len;
                 } else {
-                    let len = char_at(input, at).expect("at is a character boundary").len_utf8();
+                    let len = char_at(input, at)
+                        .expect("at is a character boundary")
+                        .len_utf8();
                     push_text(&mut run, &mut line, &mut at, len);
                 }
             }
@@ -136,7 +153,12 @@ fn block(run: &mut Run<'_>, family: &dyn Family, at: usize, blocks: &mut usize) 
 }
 
 /// Reads reasoning from `from` on. Without a pair the prompt opened it, and the first closer of any pair ends it.
-fn reason(run: &mut Run<'_>, family: &dyn Family, from: usize, pair: Option<(&'static str, &'static str)>) -> usize {
+fn reason(
+    run: &mut Run<'_>,
+    family: &dyn Family,
+    from: usize,
+    pair: Option<(&'static str, &'static str)>,
+) -> usize {
     let input = run.input;
     let mut line = Line::start();
     let mut depth = 1;
@@ -163,7 +185,8 @@ fn reason(run: &mut Run<'_>, family: &dyn Family, from: usize, pair: Option<(&'s
             continue;
         }
         // Chosen: an opener inside counts where one outside would, at a line start.
-        if let Some((open, _)) = pair.filter(|(open, _)| line.is_start() && stands(input, at, open)) {
+        if let Some((open, _)) = pair.filter(|(open, _)| line.is_start() && stands(input, at, open))
+        {
             depth += 1;
             run.outcome.reasoning.push_str(open);
             at += open.len();
@@ -196,7 +219,13 @@ struct Line {
 impl Line {
     /// A line start: of the stream, or right behind a block, reasoning or region.
     fn start() -> Self {
-        Self { blanks: Some(0), spaces: true, fence: None, fence_line: false, inline: None }
+        Self {
+            blanks: Some(0),
+            spaces: true,
+            fence: None,
+            fence_line: false,
+            inline: None,
+        }
     }
 
     fn in_code(&self) -> bool {

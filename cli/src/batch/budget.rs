@@ -18,13 +18,19 @@ struct Used {
 
 impl Budget {
     pub fn new(max_bytes: u64, max_batches: u64) -> Self {
-        Self { max_bytes, max_batches, used: Mutex::default(), less: Condvar::new() }
+        Self {
+            max_bytes,
+            max_batches,
+            used: Mutex::default(),
+            less: Condvar::new(),
+        }
     }
 
     /// Waits until a batch of so many bytes may go.
     pub fn take(&self, bytes: u64) {
         let full = |used: &mut Used| {
-            used.batches > 0 && (used.batches >= self.max_batches || used.bytes + bytes > self.max_bytes)
+            used.batches > 0
+                && (used.batches >= self.max_batches || used.bytes + bytes > self.max_bytes)
         };
         let waited = self.less.wait_while(self.used(), full);
         let mut used = waited.unwrap_or_else(PoisonError::into_inner);

@@ -42,13 +42,20 @@ impl Lines<BufReader<Input>> {
 impl<R: BufRead> Lines<R> {
     /// Lines of up to `max` bytes.
     pub fn new(reader: R, max: u64) -> Self {
-        Self { reader, max, number: 0, ended: false }
+        Self {
+            reader,
+            max,
+            number: 0,
+            ended: false,
+        }
     }
 
     /// The next line that is not blank.
     pub fn next_line(&mut self) -> io::Result<Option<Line>> {
         loop {
-            let Some(line) = self.any_line()? else { return Ok(None) };
+            let Some(line) = self.any_line()? else {
+                return Ok(None);
+            };
             match &line.text {
                 Text::Kept(text) if text.iter().all(u8::is_ascii_whitespace) => {}
                 Text::Kept(_) | Text::TooLong => return Ok(Some(line)),
@@ -61,7 +68,9 @@ impl<R: BufRead> Lines<R> {
             return Ok(None);
         }
         let mut text = vec![];
-        let mut bytes = (&mut self.reader).take(self.max.saturating_add(1)).read_until(b'\n', &mut text)? as u64;
+        let mut bytes = (&mut self.reader)
+            .take(self.max.saturating_add(1))
+            .read_until(b'\n', &mut text)? as u64;
         self.ended = bytes == 0;
         if self.ended {
             return Ok(None);
@@ -73,12 +82,20 @@ impl<R: BufRead> Lines<R> {
         } else if bytes > self.max {
             drop(text);
             bytes += self.reader.skip_until(b'\n')? as u64;
-            return Ok(Some(Line { number: self.number, bytes, text: Text::TooLong }));
+            return Ok(Some(Line {
+                number: self.number,
+                bytes,
+                text: Text::TooLong,
+            }));
         }
         if self.number == 1 && text.starts_with(b"\xef\xbb\xbf") {
             text.drain(..3);
         }
-        Ok(Some(Line { number: self.number, bytes, text: Text::Kept(text) }))
+        Ok(Some(Line {
+            number: self.number,
+            bytes,
+            text: Text::Kept(text),
+        }))
     }
 }
 
@@ -102,7 +119,10 @@ mod tests {
     #[test]
     fn long_lines_are_skipped_and_counted() {
         let kept = |text: &[u8]| Some(text.to_vec());
-        assert_eq!(lines(b"ab\n\n \r\ncdef\nabc", 3), [(1, 3, kept(b"ab")), (4, 5, None), (5, 3, kept(b"abc"))]);
+        assert_eq!(
+            lines(b"ab\n\n \r\ncdef\nabc", 3),
+            [(1, 3, kept(b"ab")), (4, 5, None), (5, 3, kept(b"abc"))]
+        );
         assert_eq!(lines(b"abc\nabcd", 3), [(1, 4, kept(b"abc")), (2, 4, None)]);
         assert_eq!(lines(b"", 3), []);
         assert_eq!(lines(b"\xef\xbb\xbf1", 9), [(1, 4, kept(b"1"))]);

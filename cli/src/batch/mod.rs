@@ -70,10 +70,19 @@ pub fn run(args: &BatchArgs) -> Result<Verdict, Stop> {
     let mut out = BufWriter::new(output(args.output.as_deref())?);
 
     let max_line = (args.max_line.get() as u64).saturating_mul(1 << 20);
-    let totals = pipeline(args, &defaults, Lines::new(BufReader::with_capacity(BUFFER, input), max_line), &bar, &mut out)?;
+    let totals = pipeline(
+        args,
+        &defaults,
+        Lines::new(BufReader::with_capacity(BUFFER, input), max_line),
+        &bar,
+        &mut out,
+    )?;
     bar.finish_and_clear();
     if totals.bad > 0 {
-        let message = format!("toolglot: {} of {} lines have an error record", totals.bad, totals.lines);
+        let message = format!(
+            "toolglot: {} of {} lines have an error record",
+            totals.bad, totals.lines
+        );
         let _ = writeln!(io::stderr(), "{message}");
     }
     Ok(Verdict::of(totals.bad > 0 || totals.errors, args.strict))
@@ -109,16 +118,26 @@ fn pipeline(
         // The reader may wait for input that never comes. With the output gone there is nothing left to do.
         if let Err(stop) = written {
             bar.finish_and_clear();
-            std::process::exit(if stop.report() == std::process::ExitCode::SUCCESS { 0 } else { 2 });
+            std::process::exit(if stop.report() == std::process::ExitCode::SUCCESS {
+                0
+            } else {
+                2
+            });
         }
         let totals = written?;
-        let lines = reader.join().map_err(|_| Stop::because("the reader ended early"))??;
+        let lines = reader
+            .join()
+            .map_err(|_| Stop::because("the reader ended early"))??;
         Ok(Totals { lines, ..totals })
     })
 }
 
 /// Reads to the end and says how many lines there were.
-fn read(lines: &mut Lines<BufReader<Input>>, budget: &Budget, tasks: Sender<Task>) -> Result<u64, Stop> {
+fn read(
+    lines: &mut Lines<BufReader<Input>>,
+    budget: &Budget,
+    tasks: Sender<Task>,
+) -> Result<u64, Stop> {
     let mut count = 0;
     for number in 0.. {
         let task = next_task(number, lines).map_err(|e| lines.input().error(&e))?;
@@ -136,7 +155,11 @@ fn read(lines: &mut Lines<BufReader<Input>>, budget: &Budget, tasks: Sender<Task
 
 /// As many lines as make a batch; fewer where the next one would have to be waited for; none at the end.
 fn next_task(number: u64, lines: &mut Lines<BufReader<Input>>) -> io::Result<Task> {
-    let mut task = Task { number, bytes: 0, lines: vec![] };
+    let mut task = Task {
+        number,
+        bytes: 0,
+        lines: vec![],
+    };
     while let Some(line) = lines.next_line()? {
         task.bytes += line.bytes;
         task.lines.push(line);
@@ -150,7 +173,10 @@ fn next_task(number: u64, lines: &mut Lines<BufReader<Input>>) -> io::Result<Tas
 fn work(defaults: &Defaults, waiting: &Mutex<Receiver<Task>>, done: Sender<Done>) {
     let mut answers = Answers::new(defaults);
     loop {
-        let task = waiting.lock().unwrap_or_else(PoisonError::into_inner).recv();
+        let task = waiting
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .recv();
         let Ok(task) = task else { return };
         let mut text = vec![];
         let (mut bad, mut errors) = (0, false);
@@ -161,14 +187,28 @@ fn work(defaults: &Defaults, waiting: &Mutex<Receiver<Task>>, done: Sender<Done>
             bad += u64::from(answer.bad);
             errors |= answer.errors;
         }
-        if done.send(Done { number: task.number, bytes: task.bytes, text, bad, errors }).is_err() {
+        if done
+            .send(Done {
+                number: task.number,
+                bytes: task.bytes,
+                text,
+                bad,
+                errors,
+            })
+            .is_err()
+        {
             return;
         }
     }
 }
 
 /// Writes the answers in order.
-fn write(finished: &Receiver<Done>, budget: &Budget, bar: &ProgressBar, out: &mut impl Write) -> Result<Totals, Stop> {
+fn write(
+    finished: &Receiver<Done>,
+    budget: &Budget,
+    bar: &ProgressBar,
+    out: &mut impl Write,
+) -> Result<Totals, Stop> {
     let mut totals = Totals::default();
     let mut early: BTreeMap<u64, Done> = BTreeMap::new();
     let mut next = 0;
@@ -188,18 +228,29 @@ fn write(finished: &Receiver<Done>, budget: &Budget, bar: &ProgressBar, out: &mu
 }
 
 fn output(path: Option<&Path>) -> Result<Box<dyn Write>, Stop> {
-    let Some(path) = path else { return Ok(Box::new(io::stdout())) };
+    let Some(path) = path else {
+        return Ok(Box::new(io::stdout()));
+    };
     match File::create(path) {
         Ok(file) => Ok(Box::new(file)),
-        Err(error) => Err(Stop::because(format!("cannot write {}: {error}", path.display()))),
+        Err(error) => Err(Stop::because(format!(
+            "cannot write {}: {error}",
+            path.display()
+        ))),
     }
 }
 
 /// Opening the output would empty the input.
 fn not_the_same(input: &Path, output: &Path) -> Result<(), Stop> {
-    let same = !is_stdin(input) && fs::canonicalize(input).ok().is_some_and(|path| fs::canonicalize(output).ok() == Some(path));
+    let same = !is_stdin(input)
+        && fs::canonicalize(input)
+            .ok()
+            .is_some_and(|path| fs::canonicalize(output).ok() == Some(path));
     match same {
-        true => Err(Stop::because(format!("{} is both input and output", input.display()))),
+        true => Err(Stop::because(format!(
+            "{} is both input and output",
+            input.display()
+        ))),
         false => Ok(()),
     }
 }
@@ -210,8 +261,14 @@ fn progress(len: Option<u64>) -> ProgressBar {
         return ProgressBar::hidden();
     }
     let (bar, template) = match len {
-        Some(len) => (ProgressBar::new(len), "{wide_bar} {bytes}/{total_bytes} {bytes_per_sec} {eta}"),
-        None => (ProgressBar::no_length(), "{spinner} {bytes} {bytes_per_sec}"),
+        Some(len) => (
+            ProgressBar::new(len),
+            "{wide_bar} {bytes}/{total_bytes} {bytes_per_sec} {eta}",
+        ),
+        None => (
+            ProgressBar::no_length(),
+            "{spinner} {bytes} {bytes_per_sec}",
+        ),
     };
     match ProgressStyle::with_template(template) {
         Ok(style) => bar.with_style(style),

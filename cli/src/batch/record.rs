@@ -63,7 +63,10 @@ pub struct Answers<'a> {
 
 impl<'a> Answers<'a> {
     pub fn new(defaults: &'a Defaults) -> Self {
-        Self { defaults, tools: None }
+        Self {
+            defaults,
+            tools: None,
+        }
     }
 
     /// The answer to a line; a panic of the engine is an answer too.
@@ -71,7 +74,10 @@ impl<'a> Answers<'a> {
         let text = match line.text {
             Text::Kept(text) => text,
             Text::TooLong => {
-                let why = format!("the line has {} bytes, more than --max-line allows", line.bytes);
+                let why = format!(
+                    "the line has {} bytes, more than --max-line allows",
+                    line.bytes
+                );
                 return bad(line.number, None, &why);
             }
         };
@@ -81,35 +87,60 @@ impl<'a> Answers<'a> {
             Ok(Err(why)) => why,
             Err(cause) => format!("internal error: {}", panic_text(&*cause)),
         };
-        let id = serde_json::from_slice::<Id>(&text).ok().and_then(|found| found.id);
+        let id = serde_json::from_slice::<Id>(&text)
+            .ok()
+            .and_then(|found| found.id);
         bad(line.number, id.as_deref(), &why)
     }
 
     fn turn(&mut self, text: &[u8]) -> Result<Answer, String> {
         let record: Record = serde_json::from_slice(text).map_err(|e| json_error(&e))?;
-        let ReadOptions { mut options, switches } = options::read(&record.options).map_err(|e| e.to_string())?;
+        let ReadOptions {
+            mut options,
+            switches,
+        } = options::read(&record.options).map_err(|e| e.to_string())?;
         let choice = self.choice(&record, switches)?;
         let set = self.defaults.sets.get(&choice).map_err(|e| e.to_string())?;
         options.tools = self.tools(record.tools)?;
         let native = match &record.native_tool_calls {
-            Some(calls) => NativeCall::from_openai(calls).map_err(|e| format!("native_tool_calls: {e}"))?,
+            Some(calls) => {
+                NativeCall::from_openai(calls).map_err(|e| format!("native_tool_calls: {e}"))?
+            }
             None => vec![],
         };
         let finish = record.finish.as_deref().unwrap_or("stop");
-        let finish = Finish::from_name(finish).ok_or_else(|| format!("there is no finish reason `{finish}`"))?;
+        let finish = Finish::from_name(finish)
+            .ok_or_else(|| format!("there is no finish reason `{finish}`"))?;
         let input = match (record.input, record.input_b64) {
             (Some(text), None) => text.into_bytes(),
-            (None, Some(text)) => base64::decode(&text).map_err(|why| format!("input_b64: {why}"))?,
+            (None, Some(text)) => {
+                base64::decode(&text).map_err(|why| format!("input_b64: {why}"))?
+            }
             (None, None) => return Err("`input` or `input_b64` is missing".to_owned()),
             (Some(_), Some(_)) => return Err("`input` and `input_b64` stand together".to_owned()),
         };
 
-        let stream = Stream { set: &set, options: &options, native: &native, finish };
+        let stream = Stream {
+            set: &set,
+            options: &options,
+            native: &native,
+            finish,
+        };
         let mut collect = Collect::new();
-        stream.run(|take| Cutter::new(self.defaults.chunking).each(&input, take), &mut collect);
+        stream.run(
+            |take| Cutter::new(self.defaults.chunking).each(&input, take),
+            &mut collect,
+        );
         let turn = collect.turn();
-        let errors = turn.errors.iter().any(|report| report.severity == Severity::Error);
-        Ok(Answer { text: json::turn(&turn, record.id.as_deref()), bad: false, errors })
+        let errors = turn
+            .errors
+            .iter()
+            .any(|report| report.severity == Severity::Error);
+        Ok(Answer {
+            text: json::turn(&turn, record.id.as_deref()),
+            bad: false,
+            errors,
+        })
     }
 
     /// A record that names dialects gets those and no others; switches add up.
@@ -122,7 +153,11 @@ impl<'a> Answers<'a> {
             (None, None) => vec![],
         };
         if !names.is_empty() {
-            return Ok(Choice { names, files: false, switches });
+            return Ok(Choice {
+                names,
+                files: false,
+                switches,
+            });
         }
         let mut choice = self.defaults.choice.clone();
         choice.switches.extend(switches);
@@ -132,7 +167,9 @@ impl<'a> Answers<'a> {
     }
 
     fn tools(&mut self, raw: Option<Box<RawValue>>) -> Result<Option<Arc<Tools>>, String> {
-        let Some(raw) = raw else { return Ok(self.defaults.tools.clone()) };
+        let Some(raw) = raw else {
+            return Ok(self.defaults.tools.clone());
+        };
         if let Some((have, tools)) = &self.tools
             && have.get() == raw.get()
         {
@@ -145,7 +182,13 @@ impl<'a> Answers<'a> {
 }
 
 fn bad(number: u64, id: Option<&RawValue>, why: &str) -> Answer {
-    let id = id.map(|id| format!("\"id\":{},", id.get())).unwrap_or_default();
+    let id = id
+        .map(|id| format!("\"id\":{},", id.get()))
+        .unwrap_or_default();
     let text = format!("{{\"line\":{number},{id}\"error\":{}}}", Value::from(why));
-    Answer { text, bad: true, errors: false }
+    Answer {
+        text,
+        bad: true,
+        errors: false,
+    }
 }

@@ -9,12 +9,15 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
-use toolglot::{Collect, DialectSet, Event, Finish, Kind, NativeCall, Options, Sink, TextMode, Tools};
+use toolglot::{
+    Collect, DialectSet, Event, Finish, Kind, NativeCall, Options, Sink, TextMode, Tools,
+};
 
 use super::compare::differences;
 use super::cuts::{Cut, each_cut};
+use super::leaves::partition;
 use super::load::{LineError, Vector};
-use super::log::{Entry, Log, partition};
+use super::log::{Entry, Log};
 use crate::options::{self, ReadOptions};
 use crate::run::Stream;
 use crate::sets::{Choice, Sets};
@@ -59,8 +62,14 @@ pub struct Failure {
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "FAIL {} ({}), {}, {}", self.id, self.place, self.mode, self.cut)?;
-        self.details.iter().try_for_each(|detail| write!(f, "\n  {detail}"))
+        write!(
+            f,
+            "FAIL {} ({}), {}, {}",
+            self.id, self.place, self.mode, self.cut
+        )?;
+        self.details
+            .iter()
+            .try_for_each(|detail| write!(f, "\n  {detail}"))
     }
 }
 
@@ -79,13 +88,21 @@ pub struct Summary {
 ///
 /// # Errors
 /// Lines that name dialects, options, tools or kinds that do not exist. Nothing is run then.
-pub fn check(vectors: &[Vector], sets: &Sets, jobs: NonZeroUsize) -> Result<Summary, Vec<LineError>> {
+pub fn check(
+    vectors: &[Vector],
+    sets: &Sets,
+    jobs: NonZeroUsize,
+) -> Result<Summary, Vec<LineError>> {
     let mut ready = vec![];
     let mut errors = vec![];
     for vector in vectors {
         match Ready::new(vector, sets) {
             Ok(one) => ready.push(one),
-            Err(why) => errors.push(LineError { origin: vector.origin.clone(), line: vector.line, why }),
+            Err(why) => errors.push(LineError {
+                origin: vector.origin.clone(),
+                line: vector.line,
+                why,
+            }),
         }
     }
     if !errors.is_empty() {
@@ -101,7 +118,11 @@ pub fn check(vectors: &[Vector], sets: &Sets, jobs: NonZeroUsize) -> Result<Summ
 pub fn check_one(vector: &Vector, sets: &Sets) -> Result<Vec<Failure>, LineError> {
     match Ready::new(vector, sets) {
         Ok(ready) => Ok(ready.check()),
-        Err(why) => Err(LineError { origin: vector.origin.clone(), line: vector.line, why }),
+        Err(why) => Err(LineError {
+            origin: vector.origin.clone(),
+            line: vector.line,
+            why,
+        }),
     }
 }
 
@@ -114,7 +135,10 @@ fn run(ready: &[Ready<'_>], jobs: NonZeroUsize) -> Summary {
                 while let Some((index, one)) = claim(&next, ready) {
                     let failures = one.check();
                     if !failures.is_empty() {
-                        found.lock().unwrap_or_else(PoisonError::into_inner).push((index, failures));
+                        found
+                            .lock()
+                            .unwrap_or_else(PoisonError::into_inner)
+                            .push((index, failures));
                     }
                 }
             });
@@ -125,7 +149,10 @@ fn run(ready: &[Ready<'_>], jobs: NonZeroUsize) -> Summary {
     Summary {
         passed: ready.len() - found.len(),
         failed: found.len(),
-        failures: found.into_iter().flat_map(|(_, failures)| failures).collect(),
+        failures: found
+            .into_iter()
+            .flat_map(|(_, failures)| failures)
+            .collect(),
     }
 }
 
@@ -145,25 +172,47 @@ struct Ready<'v> {
 
 impl<'v> Ready<'v> {
     fn new(vector: &'v Vector, sets: &Sets) -> Result<Self, String> {
-        let ReadOptions { mut options, switches } = options::read(&vector.options).map_err(|e| e.to_string())?;
+        let ReadOptions {
+            mut options,
+            switches,
+        } = options::read(&vector.options).map_err(|e| e.to_string())?;
         if let Some(tools) = &vector.tools {
-            options.tools = Some(Arc::new(Tools::from_value(tools).map_err(|e| e.to_string())?));
+            options.tools = Some(Arc::new(
+                Tools::from_value(tools).map_err(|e| e.to_string())?,
+            ));
         }
         let native = match &vector.native_tool_calls {
-            Some(calls) => NativeCall::from_openai(calls).map_err(|e| format!("native_tool_calls: {e}"))?,
+            Some(calls) => {
+                NativeCall::from_openai(calls).map_err(|e| format!("native_tool_calls: {e}"))?
+            }
             None => vec![],
         };
         let finish = Finish::from_name(&vector.finish);
-        let finish = finish.ok_or_else(|| format!("there is no finish reason `{}`", vector.finish))?;
-        if let Some(kind) = vector.expect.errors.iter().find(|name| Kind::from_name(name).is_none()) {
+        let finish =
+            finish.ok_or_else(|| format!("there is no finish reason `{}`", vector.finish))?;
+        if let Some(kind) = vector
+            .expect
+            .errors
+            .iter()
+            .find(|name| Kind::from_name(name).is_none())
+        {
             return Err(format!("expect.errors: there is no kind `{kind}`"));
         }
         let modes = modes(vector, switches, sets)?;
-        Ok(Self { vector, options, native, finish, modes })
+        Ok(Self {
+            vector,
+            options,
+            native,
+            finish,
+            modes,
+        })
     }
 
     fn check(&self) -> Vec<Failure> {
-        self.modes.iter().filter_map(|(mode, set)| self.check_mode(*mode, set)).collect()
+        self.modes
+            .iter()
+            .filter_map(|(mode, set)| self.check_mode(*mode, set))
+            .collect()
     }
 
     fn check_mode(&self, mode: Mode, set: &DialectSet) -> Option<Failure> {
@@ -175,13 +224,22 @@ impl<'v> Ready<'v> {
             cut: cut.describe(input),
             details,
         };
-        let stream = Stream { set, options: &self.options, native: &self.native, finish: self.finish };
+        let stream = Stream {
+            set,
+            options: &self.options,
+            native: &self.native,
+            finish: self.finish,
+        };
         let mut both = Both::default();
         if let Err(panic) = guarded(|| stream.run(|take| take(input), &mut both)) {
             return Some(fail(Cut::Whole, vec![panic]));
         }
         let mut details = differences(&self.vector.expect, &both.turn.turn());
-        details.extend(partition(&both.log, input, self.options.text == TextMode::Bytes));
+        details.extend(partition(
+            &both.log,
+            input,
+            self.options.text == TextMode::Bytes,
+        ));
         if !details.is_empty() {
             return Some(fail(Cut::Whole, details));
         }
@@ -199,33 +257,50 @@ impl<'v> Ready<'v> {
     }
 }
 
-fn modes(vector: &Vector, switches: Vec<(String, String)>, sets: &Sets) -> Result<Vec<(Mode, DialectSet)>, String> {
+fn modes(
+    vector: &Vector,
+    switches: Vec<(String, String)>,
+    sets: &Sets,
+) -> Result<Vec<(Mode, DialectSet)>, String> {
     let get = |names: &[&str]| {
-        let choice = Choice { switches: switches.clone(), ..Choice::of(names) };
+        let choice = Choice {
+            switches: switches.clone(),
+            ..Choice::of(names)
+        };
         sets.get(&choice).map_err(|e| e.to_string())
     };
     let own = vector.dialect.as_str();
     let mut modes = vec![(Mode::Alone, get(&[own])?)];
-    let exempt = vector.alone_only || ALONE.contains(&vector.id.as_str()) || own.starts_with(ALONE_DIALECTS);
+    let exempt =
+        vector.alone_only || ALONE.contains(&vector.id.as_str()) || own.starts_with(ALONE_DIALECTS);
     if !exempt {
         // A member of the default set runs in the set that hosts get, in its order.
         let default = sets.get(&Choice::default()).map_err(|e| e.to_string())?;
         let member = default.dialects().any(|dialect| dialect.id() == own);
-        modes.push((Mode::Together, if member { get(&["default"])? } else { get(&[own, "default"])? }));
+        modes.push((
+            Mode::Together,
+            if member {
+                get(&["default"])?
+            } else {
+                get(&[own, "default"])?
+            },
+        ));
     }
     Ok(modes)
 }
 
 /// A panic of the engine is a failure of one vector, not the end of the run. What it leaves behind is thrown away.
 fn guarded(run: impl FnOnce()) -> Result<(), String> {
-    panic::catch_unwind(AssertUnwindSafe(run)).map_err(|cause| format!("the engine panicked: {}", panic_text(&*cause)))
+    panic::catch_unwind(AssertUnwindSafe(run))
+        .map_err(|cause| format!("the engine panicked: {}", panic_text(&*cause)))
 }
 
 /// The message of a panic.
 #[must_use]
 pub fn panic_text(cause: &(dyn Any + Send)) -> &str {
     let text = cause.downcast_ref::<&str>().copied();
-    text.or_else(|| cause.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message")
+    text.or_else(|| cause.downcast_ref::<String>().map(String::as_str))
+        .unwrap_or("no message")
 }
 
 /// The log and the turn of one run.
@@ -243,11 +318,20 @@ impl Sink for Both {
 }
 
 fn difference((index, whole, cut): (usize, Option<&Entry>, Option<&Entry>)) -> String {
-    let show = |entry: Option<&Entry>| entry.map_or_else(|| "the end of the log".to_owned(), ToString::to_string);
-    format!("event {index}: in one chunk {}\n  {}with this cut {}", show(whole), " ".repeat(7), show(cut))
+    let show = |entry: Option<&Entry>| {
+        entry.map_or_else(|| "the end of the log".to_owned(), ToString::to_string)
+    };
+    format!(
+        "event {index}: in one chunk {}\n  {}with this cut {}",
+        show(whole),
+        " ".repeat(7),
+        show(cut)
+    )
 }
 
 /// A seed that depends on nothing but the id (FNV-1a).
 fn seed(id: &str) -> u64 {
-    id.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3))
+    id.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3)
+    })
 }

@@ -16,7 +16,12 @@ pub(super) fn differences(expect: &Expect, turn: &Turn) -> Vec<String> {
         (wanted, got) = (wanted.trim(), got.trim());
     }
     text("text", wanted, got, &mut out);
-    text("reasoning", expect.reasoning.trim(), turn.reasoning.trim(), &mut out);
+    text(
+        "reasoning",
+        expect.reasoning.trim(),
+        turn.reasoning.trim(),
+        &mut out,
+    );
     calls(expect, turn, &mut out);
     issues(expect, turn, &mut out);
     out
@@ -32,11 +37,22 @@ fn calls(expect: &Expect, turn: &Turn, out: &mut Vec<String>) {
     for index in 0..expect.calls.len().max(turn.calls.len()) {
         let place = format!("calls[{index}]");
         match (expect.calls.get(index), turn.calls.get(index)) {
-            (Some(wanted), None) => out.push(format!("{place}: expected {} {}, got no call", wanted.name, wanted.arguments)),
-            (None, Some(got)) => out.push(format!("{place}: expected no call, got {} {}", got.name, got.arguments)),
+            (Some(wanted), None) => out.push(format!(
+                "{place}: expected {} {}, got no call",
+                wanted.name, wanted.arguments
+            )),
+            (None, Some(got)) => out.push(format!(
+                "{place}: expected no call, got {} {}",
+                got.name, got.arguments
+            )),
             (Some(wanted), Some(got)) => {
                 text(&format!("{place}.name"), &wanted.name, &got.name, out);
-                arguments(&format!("{place}.arguments"), &wanted.arguments, &got.arguments, out);
+                arguments(
+                    &format!("{place}.arguments"),
+                    &wanted.arguments,
+                    &got.arguments,
+                    out,
+                );
                 if let Some(state) = expect.state.as_ref().and_then(|states| states.get(index)) {
                     text(&format!("{place}.state"), state, got.state(), out);
                 }
@@ -49,7 +65,9 @@ fn calls(expect: &Expect, turn: &Turn, out: &mut Vec<String>) {
 fn arguments(place: &str, wanted: &Value, got: &str, out: &mut Vec<String>) {
     match serde_json::from_str::<Value>(got) {
         Ok(value) => value_difference(place, wanted, &value, out),
-        Err(error) => out.push(format!("{place}: expected {wanted}, got {got:?}, which is not JSON ({error})")),
+        Err(error) => out.push(format!(
+            "{place}: expected {wanted}, got {got:?}, which is not JSON ({error})"
+        )),
     }
 }
 
@@ -81,20 +99,35 @@ fn value_difference(place: &str, wanted: &Value, got: &Value, out: &mut Vec<Stri
 fn issues(expect: &Expect, turn: &Turn, out: &mut Vec<String>) {
     for kind in &expect.errors {
         if !turn.errors.iter().any(|report| report.kind.name() == kind) {
-            let got: Vec<&str> = turn.errors.iter().map(|report| report.kind.name()).collect();
+            let got: Vec<&str> = turn
+                .errors
+                .iter()
+                .map(|report| report.kind.name())
+                .collect();
             out.push(format!("errors: expected {kind}, got [{}]", got.join(", ")));
         }
     }
     // A kind that is an error by nature leaves the vector free to bring others along. One that may be either says
     // nothing about others, but is itself allowed at any severity, as is everything else that is listed.
-    let only_warnings = expect.errors.iter().filter_map(|name| Kind::from_name(name)).all(|k| k.severity() == Severity::Warning);
+    let only_warnings = expect
+        .errors
+        .iter()
+        .filter_map(|name| Kind::from_name(name))
+        .all(|k| k.severity() == Severity::Warning);
     if !only_warnings {
         return;
     }
-    for report in turn.errors.iter().filter(|report| report.severity == Severity::Error) {
+    for report in turn
+        .errors
+        .iter()
+        .filter(|report| report.severity == Severity::Error)
+    {
         if !expect.errors.iter().any(|kind| report.kind.name() == kind) {
             let place = format!("bytes {}..{}", report.span.start, report.span.end);
-            out.push(format!("errors: expected no error, got {} ({}, {place})", report.kind, report.message));
+            out.push(format!(
+                "errors: expected no error, got {} ({}, {place})",
+                report.kind, report.message
+            ));
         }
     }
 }
@@ -116,7 +149,8 @@ mod tests {
         let call = Call {
             index: 0,
             name: "f".to_owned(),
-            arguments: r#"{"n": 1.0, "s": "x", "l": [1, {"k": 12345678901234567890123}]}"#.to_owned(),
+            arguments: r#"{"n": 1.0, "s": "x", "l": [1, {"k": 12345678901234567890123}]}"#
+                .to_owned(),
             recovered: None,
             dialect: "d".to_owned(),
             origin: Origin::Text,
@@ -135,7 +169,10 @@ mod tests {
         "calls": [{"name": "f", "arguments": {"l": [1e0, {"k": 12345678901234567890123}], "s": "x", "n": 1}}]}"#;
 
     fn differ(expect: &str) -> Vec<String> {
-        differences(&serde_json::from_str(expect).expect("an expectation"), &turn())
+        differences(
+            &serde_json::from_str(expect).expect("an expectation"),
+            &turn(),
+        )
     }
 
     #[test]
@@ -149,15 +186,42 @@ mod tests {
             (r#""t","#, r#""u","#, r#"text: expected "u", got "t""#),
             ("true", "false", r#"text: expected "t", got " t\n""#),
             (r#""r""#, r#""q""#, r#"reasoning: expected "q", got "r""#),
-            (r#""f""#, r#""g""#, r#"calls[0].name: expected "g", got "f""#),
-            ("0123}", "0124}", "calls[0].arguments.l[1].k: expected 12345678901234567890124, got 12345678901234567890123"),
-            (r#""n""#, r#""m""#, "calls[0].arguments.m: expected 1, got nothing"),
-            ("1e0,", "1e0, 2,", "calls[0].arguments.l: expected [1e+0,2,{"),
-            ("complete", "recovered", r#"calls[0].state: expected "recovered", got "complete""#),
-            ("bare_markup", "bare_quote", "errors: expected bare_quote, got [bare_markup]"),
+            (
+                r#""f""#,
+                r#""g""#,
+                r#"calls[0].name: expected "g", got "f""#,
+            ),
+            (
+                "0123}",
+                "0124}",
+                "calls[0].arguments.l[1].k: expected 12345678901234567890124, got 12345678901234567890123",
+            ),
+            (
+                r#""n""#,
+                r#""m""#,
+                "calls[0].arguments.m: expected 1, got nothing",
+            ),
+            (
+                "1e0,",
+                "1e0, 2,",
+                "calls[0].arguments.l: expected [1e+0,2,{",
+            ),
+            (
+                "complete",
+                "recovered",
+                r#"calls[0].state: expected "recovered", got "complete""#,
+            ),
+            (
+                "bare_markup",
+                "bare_quote",
+                "errors: expected bare_quote, got [bare_markup]",
+            ),
         ] {
             let all = differ(&EXPECT.replacen(from, to, 1));
-            assert!(all.iter().any(|text| text.starts_with(message)), "{message}: {all:?}");
+            assert!(
+                all.iter().any(|text| text.starts_with(message)),
+                "{message}: {all:?}"
+            );
         }
         let dropped = r#"{"text": "t", "trim": true, "reasoning": "r", "errors": [], "calls": []}"#;
         assert!(differ(dropped)[0].starts_with("calls[0]: expected no call, got f {"));
@@ -174,7 +238,8 @@ mod tests {
         assert_eq!(differ(r#"["bare_markup"]"#), 0);
         assert_eq!(differ("[]"), 1);
         turn.errors[0].kind = Kind::UnclosedBlock;
-        let expect: Expect = serde_json::from_str(&EXPECT.replace("bare_markup", "unclosed_block")).expect("one");
+        let expect: Expect =
+            serde_json::from_str(&EXPECT.replace("bare_markup", "unclosed_block")).expect("one");
         assert_eq!(differences(&expect, &turn).len(), 0);
     }
 }

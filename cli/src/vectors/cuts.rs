@@ -40,7 +40,9 @@ impl Cut {
         match self {
             Self::Whole => take(input),
             Self::Two(at) => [&input[..at], &input[at..]].into_iter().for_each(take),
-            Self::Three(i, j) => [&input[..i], &input[i..j], &input[j..]].into_iter().for_each(take),
+            Self::Three(i, j) => [&input[..i], &input[i..j], &input[j..]]
+                .into_iter()
+                .for_each(take),
             Self::Size(size) => input.chunks(size.max(1)).for_each(take),
         }
     }
@@ -74,7 +76,11 @@ impl fmt::Display for Cut {
 
 /// Hands over every cut of an input of `len` bytes, simple ones first, until `check` breaks. The whole input is not among
 /// them: it is what the others are compared with.
-pub fn each_cut<B>(len: usize, seed: u64, mut check: impl FnMut(Cut) -> ControlFlow<B>) -> ControlFlow<B> {
+pub fn each_cut<B>(
+    len: usize,
+    seed: u64,
+    mut check: impl FnMut(Cut) -> ControlFlow<B>,
+) -> ControlFlow<B> {
     match len <= ALL_SPLITS {
         true => every(len, &mut check),
         false => sample(len, seed, &mut check),
@@ -84,10 +90,16 @@ pub fn each_cut<B>(len: usize, seed: u64, mut check: impl FnMut(Cut) -> ControlF
 fn every<B>(len: usize, check: &mut impl FnMut(Cut) -> ControlFlow<B>) -> ControlFlow<B> {
     (0..=len).map(Cut::Two).try_for_each(&mut *check)?;
     (1..=len).map(Cut::Size).try_for_each(&mut *check)?;
-    (0..=len).flat_map(|i| (i..=len).map(move |j| Cut::Three(i, j))).try_for_each(check)
+    (0..=len)
+        .flat_map(|i| (i..=len).map(move |j| Cut::Three(i, j)))
+        .try_for_each(check)
 }
 
-fn sample<B>(len: usize, seed: u64, check: &mut impl FnMut(Cut) -> ControlFlow<B>) -> ControlFlow<B> {
+fn sample<B>(
+    len: usize,
+    seed: u64,
+    check: &mut impl FnMut(Cut) -> ControlFlow<B>,
+) -> ControlFlow<B> {
     SIZES.into_iter().map(Cut::Size).try_for_each(&mut *check)?;
     let mut rng = Rng::new(seed);
     let mut at = |from: usize| from + rng.below((len - from + 1) as u64) as usize;

@@ -116,11 +116,24 @@ impl std::error::Error for LineError {}
 /// Everything that is wrong with it.
 pub fn read_file(path: &Path) -> Result<Vec<Vector>, Vec<LineError>> {
     let origin = path.display().to_string();
-    let fail = |why: String| vec![LineError { origin: origin.clone(), line: 0, why }];
+    let fail = |why: String| {
+        vec![LineError {
+            origin: origin.clone(),
+            line: 0,
+            why,
+        }]
+    };
     let bytes = fs::read(path).map_err(|e| fail(e.to_string()))?;
     let text = String::from_utf8(bytes).map_err(|e| {
-        let line = 1 + e.as_bytes()[..e.utf8_error().valid_up_to()].iter().filter(|b| **b == b'\n').count();
-        vec![LineError { origin: origin.clone(), line, why: "it is not UTF-8 text".to_owned() }]
+        let line = 1 + e.as_bytes()[..e.utf8_error().valid_up_to()]
+            .iter()
+            .filter(|b| **b == b'\n')
+            .count();
+        vec![LineError {
+            origin: origin.clone(),
+            line,
+            why: "it is not UTF-8 text".to_owned(),
+        }]
     })?;
     read(&origin, &text)
 }
@@ -133,21 +146,42 @@ pub fn read(origin: &str, text: &str) -> Result<Vec<Vector>, Vec<LineError>> {
     let mut vectors = vec![];
     let mut errors = vec![];
     let mut seen: HashMap<String, usize> = HashMap::new();
-    for (index, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+    for (index, line) in text
+        .lines()
+        .enumerate()
+        .filter(|(_, line)| !line.trim().is_empty())
+    {
         let number = index + 1;
-        let mut fail = |why: String| errors.push(LineError { origin: origin.to_owned(), line: number, why });
+        let mut fail = |why: String| {
+            errors.push(LineError {
+                origin: origin.to_owned(),
+                line: number,
+                why,
+            })
+        };
         match vector(origin, number, line) {
             Ok(vector) => match seen.insert(vector.id.clone(), number) {
                 None => vectors.push(vector),
-                Some(before) => fail(format!("the id {} stands in line {before} already", vector.id)),
+                Some(before) => fail(format!(
+                    "the id {} stands in line {before} already",
+                    vector.id
+                )),
             },
             Err(why) => fail(why),
         }
     }
     if vectors.is_empty() && errors.is_empty() {
-        errors.push(LineError { origin: origin.to_owned(), line: 0, why: "there is no vector in it".to_owned() });
+        errors.push(LineError {
+            origin: origin.to_owned(),
+            line: 0,
+            why: "there is no vector in it".to_owned(),
+        });
     }
-    if errors.is_empty() { Ok(vectors) } else { Err(errors) }
+    if errors.is_empty() {
+        Ok(vectors)
+    } else {
+        Err(errors)
+    }
 }
 
 fn vector(origin: &str, number: usize, text: &str) -> Result<Vector, String> {
@@ -177,12 +211,20 @@ fn vector(origin: &str, number: usize, text: &str) -> Result<Vector, String> {
 }
 
 fn states_fit(states: &[String], calls: usize) -> Result<(), String> {
-    if let Some(wrong) = states.iter().find(|state| !["complete", "recovered"].contains(&state.as_str())) {
-        return Err(format!("expect.state: `{wrong}` is neither `complete` nor `recovered`"));
+    if let Some(wrong) = states
+        .iter()
+        .find(|state| !["complete", "recovered"].contains(&state.as_str()))
+    {
+        return Err(format!(
+            "expect.state: `{wrong}` is neither `complete` nor `recovered`"
+        ));
     }
     match states.len() == calls {
         true => Ok(()),
-        false => Err(format!("expect.state has {} entries for {calls} calls", states.len())),
+        false => Err(format!(
+            "expect.state has {} entries for {calls} calls",
+            states.len()
+        )),
     }
 }
 
@@ -201,17 +243,23 @@ pub fn json_error(error: &serde_json::Error) -> String {
 mod tests {
     use super::*;
 
-    const GOOD: &str =
-        r#"{"id":"d/a","dialect":"d","input":"x","expect":{"text":"x","calls":[],"errors":[]},"note":"n"}"#;
+    const GOOD: &str = r#"{"id":"d/a","dialect":"d","input":"x","expect":{"text":"x","calls":[],"errors":[]},"note":"n"}"#;
 
     fn errors(text: &str) -> Vec<String> {
-        read("f.jsonl", text).expect_err("a mistake").iter().map(ToString::to_string).collect()
+        read("f.jsonl", text)
+            .expect_err("a mistake")
+            .iter()
+            .map(ToString::to_string)
+            .collect()
     }
 
     #[test]
     fn a_good_line_is_read() {
         let vectors = read("f.jsonl", &format!("\n{GOOD}\n\n")).expect("vectors");
-        assert_eq!((vectors.len(), vectors[0].line, vectors[0].finish.as_str()), (1, 2, "stop"));
+        assert_eq!(
+            (vectors.len(), vectors[0].line, vectors[0].finish.as_str()),
+            (1, 2, "stop")
+        );
     }
 
     #[test]
@@ -219,12 +267,24 @@ mod tests {
         let twice = errors(&format!("{GOOD}\n{GOOD}"));
         assert_eq!(twice, ["f.jsonl:2: the id d/a stands in line 1 already"]);
         let both = errors(&format!("{{\n{}", GOOD.replace("\"note\"", "\"nite\"")));
-        assert!(both[0].starts_with("f.jsonl:1: EOF while parsing"), "{both:?}");
-        assert!(both[1].starts_with("f.jsonl:2: unknown field `nite`"), "{both:?}");
+        assert!(
+            both[0].starts_with("f.jsonl:1: EOF while parsing"),
+            "{both:?}"
+        );
+        assert!(
+            both[1].starts_with("f.jsonl:2: unknown field `nite`"),
+            "{both:?}"
+        );
         assert!(errors(&GOOD.replace("\"calls\":[],", ""))[0].contains("missing field `calls`"));
-        assert!(errors(&GOOD.replace("\"input\":\"x\",", ""))[0].contains("`input` or `input_b64` is missing"));
+        assert!(
+            errors(&GOOD.replace("\"input\":\"x\",", ""))[0]
+                .contains("`input` or `input_b64` is missing")
+        );
         assert!(errors(&GOOD.replace("\"input\"", "\"input_b64\""))[0].contains("input_b64: "));
-        assert!(errors(&GOOD.replace("\"text\":\"x\"", "\"text\":\"x\",\"txet\":1"))[0].contains("unknown field `txet`"));
+        assert!(
+            errors(&GOOD.replace("\"text\":\"x\"", "\"text\":\"x\",\"txet\":1"))[0]
+                .contains("unknown field `txet`")
+        );
         assert_eq!(errors(" \n"), ["f.jsonl: there is no vector in it"]);
     }
 }

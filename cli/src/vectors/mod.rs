@@ -8,12 +8,14 @@
 mod check;
 mod compare;
 mod cuts;
+mod leaves;
 mod load;
 mod log;
 mod number;
 
 pub use check::{Failure, Mode, Summary, check, check_one, panic_text};
 pub use cuts::{Cut, each_cut};
+pub use leaves::partition;
 pub use load::{Expect, ExpectCall, LineError, Vector, json_error, read, read_file};
-pub use log::{Entry, Log};
+pub use log::{Entry, Log, What};
 pub use number::same_number;

@@ -1,0 +1,98 @@
+#!/usr/bin/env python3
+"""Writes the seed corpus of the fuzz targets from the conformance vectors and the built-in dialect files.
+
+Usage: ci/fuzz-corpus.py (from anywhere). Existing seeds are replaced; the result depends on nothing but the files read.
+Findings belong in fuzz/regressions/, which this script does not touch.
+"""
+
+import json
+import pathlib
+import re
+import shutil
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+CORPUS = ROOT / "fuzz" / "corpus"
+BUILTIN = ROOT / "src" / "dialect" / "builtin"
+PER_DIALECT = 8
+MAX_INPUT = 500
+
+# What a chunking input starts with (see fuzz/checks/case.rs): dialect set, mode, extra, limit, cut, three places.
+HEADERS = [
+    (0, 0x00, 0x00, 0x00, 0x08, 0, 0, 40),
+    (0, 0x03, 0x02, 0x00, 0x18, 9, 9, 90),
+    (0, 0x01, 0x12, 0x91, 0xC8, 1, 2, 3),
+    (0, 0x40, 0x08, 0xA2, 0x00, 30, 60, 50),
+    (0, 0x90, 0x36, 0x13, 0x29, 10, 30, 70),
+    (0, 0x02, 0x80, 0x47, 0xD2, 7, 8, 120),
+    (0, 0x00, 0x62, 0x68, 0x10, 5, 22, 33),
+    (0, 0x18, 0x81, 0x35, 0xE3, 4, 4, 60),
+]
+
+# Lines laid over one built-in file (the index in its list, plus the number of files so that it is not taken for a mode).
+PATCHES = {
+    "tam": ['open = ["<<"]\nclose = [">>"]', 'case = "ignore"', 'open = ["a", "ab", "abc"]\nclose = ["b"]', 'lookahead = 0'],
+    "vcp": ['extra = ">>"', 'colon = ["="]\nseparators = []', 'fold = ["punctuation"]\ntrim = "ends"'],
+    "tool-call-xml": ['call = "t"\nparam = "p"', 'confirm = 0', 'nameless = ["<"]', 'call = "工具"\nname = "名"'],
+    "action": ['open = "<A>"\nclose = "</A>"', 'item = "a"'],
+    "tool-action": ['call = "x"\nvalue = "v"\nname = "v"', 'confirm = 65536'],
+}
+
+
+def fresh(name):
+    folder = CORPUS / name
+    if folder.exists():
+        shutil.rmtree(folder)
+    folder.mkdir(parents=True)
+    return folder
+
+
+def vectors():
+    for path in sorted((ROOT / "tests" / "vectors").glob("*.jsonl")):
+        lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
+        short = [v for v in lines if "input" in v and len(v["input"].encode()) <= MAX_INPUT]
+        step = max(1, len(short) // PER_DIALECT)
+        for vector in short[::step][:PER_DIALECT]:
+            yield path.stem, vector["id"].replace("/", "--"), vector["input"].encode()
+
+
+def order():
+    """The ids of the built-in list, in order."""
+    text = (BUILTIN.parent / "builtin.rs").read_text(encoding="utf-8")
+    return re.findall(r'^    "([a-z0-9-]+)"$', text, re.MULTILINE)
+
+
+def bare(text):
+    """A dialect file without what does not change how it parses."""
+    text = re.sub(r"^#.*\n", "", text, flags=re.MULTILINE)
+    text = re.sub(r"^sources = \[\n(?:  .*\n)*\]\n", "", text, flags=re.MULTILINE)
+    return re.sub(r"^\[observe\]\n(?:\w+ = .*\n)*", "", text, flags=re.MULTILINE)
+
+
+def main():
+    chunking, builtin, user = fresh("chunking"), fresh("builtin"), fresh("user_dialect")
+    inputs = {}
+    for number, (dialect, name, data) in enumerate(vectors()):
+        header = list(HEADERS[number % len(HEADERS)])
+        header[0] = number % 16
+        (chunking / name).write_bytes(bytes(header) + data)
+        if number % 2 == 0:
+            (builtin / name).write_bytes(data)
+        inputs.setdefault(dialect, []).append(data)
+    ids = order()
+    for index, dialect in enumerate(ids):
+        text = bare((BUILTIN / f"{dialect}.toml").read_text(encoding="utf-8")).encode()
+        stream = inputs.get(dialect, inputs["tam"])[1]
+        renamed = text.replace(f'id = "{dialect}"'.encode(), b'id = "mine"').replace(b"group = ", b"# ")
+        (user / f"whole--{dialect}").write_bytes(b"\0" + text + b"\0\x03" + stream)
+        if dialect != "vcp":
+            (user / f"beside--{dialect}").write_bytes(b"\1" + renamed + b"\0\x47" + stream)
+        for number, patch in enumerate(PATCHES.get(dialect, [])):
+            mode = bytes([len(ids) + index])
+            (user / f"patched--{dialect}-{number}").write_bytes(mode + patch.encode() + b"\0\x84" + stream)
+    size = sum(path.stat().st_size for path in CORPUS.rglob("*") if path.is_file())
+    count = sum(1 for path in CORPUS.rglob("*") if path.is_file())
+    print(f"{count} seeds, {size} bytes")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,71 @@
+//! Nothing is lost: the leaves of a log, side by side, are the input.
+
+use toolglot::{Abandoned, Span};
+
+use super::log::{Log, What};
+
+/// What is wrong with the leaves of a log: side by side they must be the input. `verbatim` says that text was asked for
+/// byte by byte.
+#[must_use]
+pub fn partition(log: &Log, input: &[u8], verbatim: bool) -> Option<String> {
+    let mut at = 0;
+    for entry in log.entries() {
+        let leaf = match &entry.what {
+            What::Text { .. }
+            | What::Reasoning { .. }
+            | What::Protected { .. }
+            | What::Raw
+            | What::BlockClose => true,
+            What::BlockAbandoned { becomes } => *becomes == Abandoned::Drop,
+            _ => false,
+        };
+        if !leaf {
+            continue;
+        }
+        let Span { start, end } = entry.span;
+        if start != at || end < start || end > input.len() as u64 {
+            return Some(format!(
+                "the leaf spans do not partition the input at byte {at}: {entry}"
+            ));
+        }
+        let source = &input[start as usize..end as usize];
+        // A block that was not retained has no bytes to compare.
+        if verbatim && !entry.data.is_empty() && entry.data != source {
+            return Some(format!("these are not the bytes of the span: {entry}"));
+        }
+        at = end;
+    }
+    (at != input.len() as u64).then(|| format!("the bytes from {at} on came out nowhere"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use toolglot::{Event, Sink};
+
+    fn text(data: &str, start: u64) -> Event<'_> {
+        Event::Text {
+            data: data.as_bytes(),
+            span: Span::new(start, start + data.len() as u64),
+            recovered: false,
+        }
+    }
+
+    fn log(events: &[Event<'_>]) -> Log {
+        let mut log = Log::new();
+        events.iter().for_each(|event| log.event(*event));
+        log
+    }
+
+    #[test]
+    fn leaves_must_be_the_input() {
+        assert_eq!(partition(&log(&[text("ab", 0)]), b"ab", true), None);
+        let messages = [
+            partition(&log(&[text("a", 0)]), b"ab", true),
+            partition(&log(&[text("b", 1)]), b"ab", true),
+            partition(&log(&[text("xb", 0)]), b"ab", true),
+        ];
+        assert!(messages.iter().all(Option::is_some), "{messages:?}");
+        assert_eq!(partition(&log(&[text("xb", 0)]), b"ab", false), None);
+    }
+}

@@ -1,0 +1,235 @@
+use std::fs;
+
+use serde_json::{Value, json};
+
+use crate::{CALL, CUT, directory, file, run};
+
+fn batch(args: &[&str], lines: &[Value]) -> Vec<Value> {
+    let input: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    let ran = run(&[&["batch"], args].concat(), input.as_bytes());
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    ran.json()
+}
+
+#[test]
+fn turns_come_in_the_order_of_records() {
+    // Long and short records by turns: on several threads they are not done in order.
+    let record = |n: usize| json!({"id": n, "input": format!("{n}{}", "x".repeat(if n.is_multiple_of(50) { 100_000 } else { n % 7 }))});
+    let records: Vec<Value> = (0..3000).map(record).collect();
+    for jobs in ["1", "4"] {
+        let turns = batch(&["--jobs", jobs], &records);
+        assert_eq!(turns.len(), records.len());
+        for (n, turn) in turns.iter().enumerate() {
+            assert_eq!(turn["id"], n);
+            assert_eq!(turn["text"], records[n]["input"]);
+        }
+    }
+}
+
+#[test]
+fn a_record_says_how_it_is_parsed() {
+    let tools = json!([{"name": "weather", "parameters": {"type": "object", "properties": {"n": {"type": "integer"}}}}]);
+    let number = "<tool_call name=\"weather\"><param name=\"n\">7</param></tool_call>";
+    let native = json!([{"id": "c", "type": "function", "function": {"name": "lookup", "arguments": "{\"w\":\"x\"}"}}]);
+    let turns = batch(
+        &[],
+        &[
+            json!({"id": "a", "input": CALL}),
+            json!({"input_b64": "YWJj"}),
+            json!({"id": [1, {"x": null}], "input": CALL, "dialect": "vcp"}),
+            json!({"input": CALL, "dialects": ["vcp", "tool-call-xml"]}),
+            json!({"input": number, "tools": tools}),
+            json!({"input": number, "tools": tools}),
+            json!({"input": number}),
+            json!({"input": "x", "native_tool_calls": native}),
+            json!({"input": "<<[tool_request]>>tool_name:{始}a{末}<<[end_tool_request]>>", "options": {"vcp.fuzzy": true}}),
+            json!({"input": "<think>\nx</think>", "options": {"reasoning": "off"}, "finish": "length"}),
+        ],
+    );
+    assert_eq!(
+        (&turns[0]["id"], &turns[0]["calls"][0]["arguments"]),
+        (&json!("a"), &json!({"city": "Leith"}))
+    );
+    assert_eq!(
+        (&turns[1]["text"], turns[1].get("id")),
+        (&json!("abc"), None)
+    );
+    assert_eq!(
+        (&turns[2]["id"], &turns[2]["calls"]),
+        (&json!([1, {"x": null}]), &json!([]))
+    );
+    assert_eq!(turns[3]["calls"][0]["name"], "weather");
+    assert_eq!(turns[4]["calls"][0]["arguments"], json!({"n": 7}));
+    assert_eq!(turns[5]["calls"][0]["arguments"], json!({"n": 7}));
+    assert_eq!(turns[6]["calls"][0]["arguments"], json!({"n": "7"}));
+    assert_eq!(
+        (
+            &turns[7]["calls"][0]["name"],
+            &turns[7]["calls"][0]["origin"]
+        ),
+        (&json!("lookup"), &json!("native"))
+    );
+    assert_eq!(turns[8]["calls"][0]["name"], "a");
+    assert_eq!(turns[9]["text"], "<think>\nx</think>");
+}
+
+#[test]
+fn the_command_line_gives_defaults() {
+    let tools = file(
+        "t.json",
+        r#"[{"name": "weather", "parameters": {"type": "object", "properties": {"n": {"type": "integer"}}}}]"#,
+    );
+    let number = "<tool_call name=\"weather\"><param name=\"n\">7</param></tool_call>";
+    let records = [
+        json!({"input": number}),
+        json!({"input": number, "tools": []}),
+        json!({"input": number, "dialect": "vcp"}),
+    ];
+    let turns = batch(
+        &[
+            "--tools",
+            &tools,
+            "--dialect",
+            "tool-call-xml",
+            "--chunk",
+            "3",
+        ],
+        &records,
+    );
+    assert_eq!(turns[0]["calls"][0]["arguments"], json!({"n": 7}));
+    assert_eq!(turns[1]["calls"][0]["arguments"], json!({"n": "7"}));
+    assert_eq!(turns[2]["calls"], json!([]));
+}
+
+#[test]
+fn a_bad_line_gives_an_error_record_and_the_run_goes_on() {
+    let lines: [(&[u8], &str); 16] = [
+        (b"{\"id\": 1, \"input\": \"x\"", "column"),
+        (b"nonsense", "column"),
+        (b"[]", ""),
+        (b"\xff\xfe\x00", ""),
+        (b"{\"id\": \"k\"}", "`input` or `input_b64` is missing"),
+        (
+            b"{\"id\": \"k\", \"input\": \"a\", \"input_b64\": \"YQ==\"}",
+            "stand together",
+        ),
+        (b"{\"id\": \"k\", \"input_b64\": \"Y\"}", "input_b64"),
+        (
+            b"{\"id\": \"k\", \"inputs\": \"a\"}",
+            "unknown field `inputs`",
+        ),
+        (b"{\"id\": \"k\", \"input\": \"\\ud800\"}", "hex escape"),
+        (
+            b"{\"id\": \"k\", \"input\": \"a\", \"dialect\": \"vpc\"}",
+            "vpc",
+        ),
+        (
+            b"{\"id\": \"k\", \"input\": \"a\", \"dialects\": []}",
+            "`dialects` is empty",
+        ),
+        (
+            b"{\"id\": \"k\", \"input\": \"a\", \"dialect\": \"vcp\", \"dialects\": [\"tam\"]}",
+            "stand together",
+        ),
+        (
+            b"{\"id\": \"k\", \"input\": \"a\", \"tools\": {}}",
+            "an array of tools is needed",
+        ),
+        (
+            b"{\"id\": \"k\", \"input\": \"a\", \"finish\": \"done\"}",
+            "`done`",
+        ),
+        (
+            b"{\"id\": \"k\", \"input\": \"a\", \"options\": {\"prefers\": 1}}",
+            "options.prefers",
+        ),
+        (
+            b"{\"id\": \"k\", \"input\": \"a\", \"native_tool_calls\": 7}",
+            "native_tool_calls",
+        ),
+    ];
+    let mut input = b"{\"id\": \"first\", \"input\": \"a\"}\n\n".to_vec();
+    lines
+        .iter()
+        .for_each(|(line, _)| input.extend_from_slice(&[line, &b"\n"[..]].concat()));
+    input.extend_from_slice(b"{\"id\": \"last\", \"input\": \"z\"}");
+    let ran = run(&["batch"], &input);
+    assert_eq!(ran.code, 0);
+    assert!(ran.err.contains("16 of 18 lines"), "{}", ran.err);
+    let out = ran.json();
+    assert_eq!(out.len(), 18);
+    assert_eq!(
+        (&out[0]["id"], &out[17]["id"], &out[17]["text"]),
+        (&json!("first"), &json!("last"), &json!("z"))
+    );
+    for (n, (line, words)) in lines.iter().enumerate() {
+        let answer = &out[n + 1];
+        // The first line and a blank one come before.
+        assert_eq!(answer["line"], n + 3, "{answer}");
+        let error = answer["error"].as_str().expect("a message");
+        assert!(!error.is_empty() && error.contains(words), "{error}");
+        assert_eq!(
+            answer.get("id").is_some(),
+            line.starts_with(b"{\"id\": \"k\""),
+            "{answer}"
+        );
+    }
+    assert_eq!(run(&["batch", "--strict"], &input).code, 1);
+}
+
+#[test]
+fn strict_counts_errors_in_turns() {
+    let record = |text: &str| format!("{}\n", json!({"input": text}));
+    assert_eq!(run(&["batch", "--strict"], record(CALL).as_bytes()).code, 0);
+    assert_eq!(run(&["batch", "--strict"], record(CUT).as_bytes()).code, 1);
+    assert_eq!(run(&["batch"], record(CUT).as_bytes()).code, 0);
+}
+
+#[test]
+fn a_line_that_is_too_long_is_skipped() {
+    let long = json!({"id": "long", "input": "x".repeat(3 << 20)});
+    let input = format!(
+        "{}\n{long}\n{}\n",
+        json!({"id": 1, "input": "a"}),
+        json!({"id": 3, "input": "b"})
+    );
+    let ran = run(&["batch", "--max-line", "1"], input.as_bytes());
+    assert_eq!(ran.code, 0);
+    let out = ran.json();
+    assert_eq!(
+        (&out[0]["id"], &out[1]["line"], &out[2]["id"]),
+        (&json!(1), &json!(2), &json!(3))
+    );
+    assert!(
+        out[1]["error"]
+            .as_str()
+            .is_some_and(|error| error.contains("--max-line"))
+    );
+    let ran = run(&["batch", "--max-line", "4"], input.as_bytes());
+    assert_eq!(ran.json()[1]["text"].as_str().map(str::len), Some(3 << 20));
+}
+
+#[test]
+fn files_are_read_and_written() {
+    let input = file("in.jsonl", format!("{}\n", json!({"id": 1, "input": CALL})));
+    let output = directory().join("out.jsonl").display().to_string();
+    let ran = run(&["batch", &input, "-o", &output], b"");
+    assert_eq!((ran.code, ran.out.as_str(), ran.err.as_str()), (0, "", ""));
+    let turn: Value =
+        serde_json::from_str(&fs::read_to_string(&output).expect("the output")).expect("JSON");
+    assert_eq!(turn["calls"][0]["name"], "weather");
+    assert_eq!(run(&["batch"], b"").out, "");
+}
+
+#[test]
+fn bad_input_is_named() {
+    let directory = directory().display().to_string();
+    let input = file("in.jsonl", "{}\n");
+    run(&["batch", "no/such.jsonl"], b"").refused(&["no/such.jsonl"]);
+    run(&["batch", &directory], b"").refused(&[&directory, "directory"]);
+    run(&["batch", &input, "-o", &directory], b"").refused(&["cannot write", &directory]);
+    run(&["batch", &input, "-o", &input], b"").refused(&["both input and output"]);
+    assert_eq!(fs::read_to_string(&input).expect("the input"), "{}\n");
+    run(&["batch", "--dialect", "vpc"], b"").refused(&["vpc"]);
+    run(&["batch", "--tools", "no/such.json"], b"").refused(&["no/such.json"]);
+}

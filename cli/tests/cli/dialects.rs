@@ -1,0 +1,90 @@
+use crate::{directory, file, run};
+
+#[test]
+fn the_list_names_every_dialect() {
+    for args in [&["dialects"][..], &["dialects", "list"]] {
+        let ran = run(args, b"");
+        assert_eq!(ran.code, 0);
+        let rows: Vec<&str> = ran.out.lines().collect();
+        assert!(rows[0].starts_with("ID "));
+        for (id, _) in toolglot::builtin_files() {
+            assert!(
+                rows.iter().any(|row| row.starts_with(&format!("{id} "))),
+                "{id}"
+            );
+        }
+        let vcp = rows
+            .iter()
+            .find(|row| row.starts_with("vcp "))
+            .expect("vcp");
+        for word in [
+            "key-quote",
+            "yes",
+            "<<<[TOOL_REQUEST]>>>",
+            "VCP tool request",
+        ] {
+            assert!(vcp.contains(word), "{vcp}");
+        }
+    }
+}
+
+#[test]
+fn show_prints_the_file() {
+    for (id, text) in toolglot::builtin_files() {
+        assert_eq!(run(&["dialects", "show", id], b"").out, *text);
+    }
+    assert!(
+        run(&["dialects", "show", "aio"], b"")
+            .out
+            .contains("id = \"vcp\"")
+    );
+    run(&["dialects", "show", "vpc"], b"").refused(&["vpc", "vcp"]);
+}
+
+#[test]
+fn lint_looks_at_built_in_dialects_and_files() {
+    let ran = run(&["dialects", "lint"], b"");
+    assert_eq!(ran.code, 0);
+    assert!(
+        ran.out.contains("the set `default`: at most ")
+            && ran.out.contains("bytes of text are withheld")
+    );
+
+    let show = run(&["dialects", "show", "tool-action"], b"").out;
+    let mine = show
+        .replace("id = \"tool-action\"", "id = \"mine\"")
+        .replace("\"tool_action\"", "\"do_it\"");
+    let ran = run(&["dialects", "lint", &file("mine.toml", mine)], b"");
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    assert!(
+        ran.out.contains("mine.toml alone: at most ")
+            && ran.out.contains("mine.toml beside the default set")
+    );
+
+    // The same file under its own id cannot stand beside the built-in one: a finding, not a failure.
+    let same = file("same.toml", show);
+    let ran = run(&["dialects", "lint", &same], b"");
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    assert!(
+        ran.out.contains("warning: ")
+            && ran.out.contains("cannot be active beside the default set"),
+        "{}",
+        ran.out
+    );
+    assert_eq!(run(&["dialects", "lint", "--strict", &same], b"").code, 1);
+}
+
+#[test]
+fn a_file_that_cannot_be_built_is_status_2() {
+    let bad = |text: &str| run(&["dialects", "lint", &file("bad.toml", text)], b"");
+    bad("id = ").refused(&["bad.toml", "line 1"]);
+    bad("id = \"x\"\ntitle = \"y\"\ndeltas = \"live\"\n").refused(&["dialect x"]);
+    bad("id = \"x\"\ntitle = \"y\"\ndeltas = \"live\"\ncolour = 1\n")
+        .refused(&["bad.toml", "colour"]);
+    run(&["dialects", "lint", "no/such.toml"], b"").refused(&["no/such.toml"]);
+    run(
+        &["dialects", "lint", &directory().display().to_string()],
+        b"",
+    )
+    .refused(&["directory"]);
+}

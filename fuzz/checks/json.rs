@@ -1,0 +1,50 @@
+//! Whether a text is one JSON object, and which keys it repeats.
+
+use std::collections::HashSet;
+use std::fmt;
+
+use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
+
+/// What a call's arguments turned out to be.
+pub struct Object {
+    /// A key of the object itself stands more than once.
+    pub repeats: bool,
+}
+
+/// Reads the arguments of a call.
+///
+/// # Panics
+/// They are no JSON object.
+pub fn object(text: &str) -> Object {
+    match serde_json::from_str::<Keys>(text) {
+        Ok(Keys { repeats }) => Object { repeats },
+        // The reader gives up at a depth of 128, which is its limit and no fault of the text.
+        Err(error) if error.to_string().contains("recursion limit") => Object { repeats: false },
+        Err(error) => panic!("the arguments are no JSON object ({error}): {text:?}"),
+    }
+}
+
+struct Keys {
+    repeats: bool,
+}
+
+impl<'de> Deserialize<'de> for Keys {
+    fn deserialize<D: Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
+        struct Read;
+        impl<'de> Visitor<'de> for Read {
+            type Value = Keys;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Keys, A::Error> {
+                let mut seen = HashSet::new();
+                let mut repeats = false;
+                while let Some((key, _)) = map.next_entry::<String, IgnoredAny>()? {
+                    repeats |= !seen.insert(key);
+                }
+                Ok(Keys { repeats })
+            }
+        }
+        input.deserialize_map(Read)
+    }
+}

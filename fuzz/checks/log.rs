@@ -1,0 +1,124 @@
+//! The event log with neighbouring fragments joined, so that logs of different cuts can be compared.
+//!
+//! Fragments of one kind are joined. The deltas of arguments and the raw bytes of parameters are two lanes that tell the
+//! same value twice: how they interleave depends on the cut, so each run of them is one entry with both lanes. Everything
+//! else stays in its place, spans included.
+
+use toolglot::{Event, Span};
+
+/// A run of fragments.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Run {
+    data: Vec<u8>,
+    span: Span,
+}
+
+impl Run {
+    fn push(&mut self, data: &[u8], span: Span) {
+        if self.data.is_empty() && self.span.is_empty() {
+            self.span = span;
+        }
+        self.data.extend_from_slice(data);
+        self.span = Span::new(self.span.start.min(span.start), self.span.end.max(span.end));
+    }
+}
+
+/// What kind of bytes a run outside a block holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum What {
+    Text,
+    Reasoning,
+    Protected(String),
+    Raw,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Entry {
+    Run(What, Run),
+    /// Both lanes of a value.
+    Value { param: Run, args: Run },
+    /// Anything else, as it prints.
+    Other(String),
+}
+
+/// A joined log.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Log {
+    entries: Vec<Entry>,
+}
+
+impl Log {
+    pub fn event(&mut self, event: Event<'_>) {
+        match event {
+            Event::Text { data, span, recovered: false } => self.run(What::Text, data, span),
+            Event::Reasoning { data, span, framing: false } => self.run(What::Reasoning, data, span),
+            Event::Protected { kind, data, span } => self.run(What::Protected(kind.to_owned()), data, span),
+            Event::Raw { data, span } => self.run(What::Raw, data, span),
+            Event::ParamDelta { data, span } => self.value(false, data, span),
+            Event::ArgDelta { json, span, .. } => self.value(true, json.as_bytes(), span),
+            // Their bytes are compared with the input; here their number is enough.
+            Event::BlockClose { span, raw } => self.other(format!("BlockClose {span:?}, {} bytes", raw.len())),
+            Event::BlockAbandoned { span, becomes, raw } => {
+                self.other(format!("BlockAbandoned {span:?} {becomes:?}, {} bytes", raw.len()));
+            }
+            other => self.other(format!("{other:?}")),
+        }
+    }
+
+    fn run(&mut self, what: What, data: &[u8], span: Span) {
+        if data.is_empty() && span.is_empty() {
+            return;
+        }
+        if let Some(Entry::Run(have, run)) = self.entries.last_mut() {
+            if *have == what {
+                return run.push(data, span);
+            }
+        }
+        let mut run = Run::default();
+        run.push(data, span);
+        self.entries.push(Entry::Run(what, run));
+    }
+
+    fn value(&mut self, is_arg: bool, data: &[u8], span: Span) {
+        if data.is_empty() && span.is_empty() {
+            return;
+        }
+        if !matches!(self.entries.last(), Some(Entry::Value { .. })) {
+            self.entries.push(Entry::Value { param: Run::default(), args: Run::default() });
+        }
+        if let Some(Entry::Value { param, args }) = self.entries.last_mut() {
+            if is_arg { args.push(data, span) } else { param.push(data, span) }
+        }
+    }
+
+    fn other(&mut self, text: String) {
+        self.entries.push(Entry::Other(text));
+    }
+
+    /// Panics with the first entry in which two logs differ.
+    pub fn same(&self, other: &Self, which: &str) {
+        let longer = self.entries.len().max(other.entries.len());
+        for at in 0..longer {
+            let (a, b) = (self.entries.get(at), other.entries.get(at));
+            assert!(a == b, "{which}: entry {at} of the log differs\n  one: {}\n  other: {}", show(a), show(b));
+        }
+    }
+
+    /// The runs, for checks of their bytes.
+    pub fn runs(&self) -> impl Iterator<Item = (&What, &[u8], Span)> {
+        self.entries.iter().filter_map(|entry| match entry {
+            Entry::Run(what, run) => Some((what, run.data.as_slice(), run.span)),
+            Entry::Value { .. } | Entry::Other(_) => None,
+        })
+    }
+}
+
+fn show(entry: Option<&Entry>) -> String {
+    let run = |run: &Run| format!("{}..{} \"{}\"", run.span.start, run.span.end, run.data.escape_ascii());
+    match entry {
+        None => "the end of the log".to_owned(),
+        Some(Entry::Run(what, data)) => format!("{what:?} {}", run(data)),
+        Some(Entry::Value { param, args }) => format!("value {} | arguments {}", run(param), run(args)),
+        Some(Entry::Other(text)) => text.clone(),
+    }
+}

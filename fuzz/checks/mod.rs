@@ -1,0 +1,56 @@
+//! What every fuzz target checks, without the fuzzer.
+//!
+//! Each function takes one input and panics if a law of the engine is broken. Every choice (dialects, options, limits,
+//! cuts) is read from the input itself, so a file is all that is needed to see a failure again. The fuzz targets call these
+//! functions, and so may an ordinary test: it includes this folder with `#[path]` and runs over the files under `corpus/`
+//! and `regressions/`.
+
+mod case;
+mod chunking;
+mod json;
+mod log;
+mod user;
+mod watch;
+
+pub use chunking::chunking;
+pub use user::user_dialect;
+
+use std::sync::LazyLock;
+
+use toolglot::{Collect, DialectSet, Event, Finish, Options, Parser, Retain, Sink};
+
+use watch::Watch;
+
+/// All default dialects, arbitrary bytes: no panic, the leaves partition the input, no more is withheld than the set's
+/// bound, and a call that is complete stays complete.
+pub fn builtin(data: &[u8]) {
+    static DEFAULTS: LazyLock<DialectSet> = LazyLock::new(DialectSet::defaults);
+    laws(&DEFAULTS, &Options::default(), data, 4096);
+    let mut options = Options::default();
+    options.retain = Retain::None;
+    laws(&DEFAULTS, &options, data, 5);
+    let turn = toolglot::parse(&DEFAULTS, Options::default(), data, Finish::Stop);
+    for call in &turn.calls {
+        json::object(&call.arguments);
+    }
+}
+
+/// Feeds chunks of one size and checks everything that does not need a second run.
+fn laws(set: &DialectSet, options: &Options, data: &[u8], size: usize) {
+    let bound = set.bound(&options.limits);
+    let mut parser = Parser::new(set, options.clone());
+    let mut watch = Watch::new(data, options);
+    let mut turn = Collect::new();
+    for chunk in data.chunks(size) {
+        watch.fed += chunk.len() as u64;
+        parser.feed(chunk, &mut |event: Event<'_>| {
+            watch.event(event);
+            turn.event(event);
+        });
+        watch.between_chunks(&parser, bound);
+    }
+    parser.finish(Finish::Stop, &mut watch);
+    watch.at_end(&mut parser);
+    // The collector must cope with whatever the parser says.
+    let _ = turn.turn();
+}

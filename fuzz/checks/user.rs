@@ -1,0 +1,54 @@
+//! Dialect files from anywhere: building says yes or no and never panics, and what was built keeps the same laws.
+//!
+//! The first byte chooses how the text up to the first zero byte is used: as a dialect file of its own, as a file beside
+//! the default dialects, or as lines that are laid over one built-in file as a switch. One more byte chooses how the rest is
+//! cut.
+
+use toolglot::{DialectSet, Options, Retain, SetBuilder, TextMode};
+
+/// Builds a set of the first part of the input and parses the second part with it.
+pub fn user_dialect(data: &[u8]) {
+    let Some((&mode, rest)) = data.split_first() else { return };
+    let end = rest.iter().position(|byte| *byte == 0).unwrap_or(rest.len());
+    let (text, rest) = (String::from_utf8_lossy(&rest[..end]), rest.get(end + 1..).unwrap_or_default());
+    let (cut, stream) = rest.split_first().map_or((0, rest), |(cut, stream)| (*cut, stream));
+    let set = match builder(mode, &text).build() {
+        Ok(set) => set,
+        Err(error) => {
+            assert!(!error.to_string().is_empty(), "a refusal without a word");
+            return;
+        }
+    };
+    for lint in set.lints() {
+        assert!(!lint.to_string().is_empty(), "a warning without a word");
+    }
+    for dialect in set.dialects() {
+        let _ = (dialect.title(), dialect.family(), dialect.openers(), dialect.closers(), dialect.lookahead());
+    }
+    assert!(DialectSet::builder().toml("again", &text).build().is_ok() || mode > 1, "built once and not twice");
+    let mut options = Options::default();
+    if cut & 64 != 0 {
+        options.retain = Retain::None;
+    }
+    if cut & 128 != 0 {
+        options.text = TextMode::Chars;
+    }
+    super::laws(&set, &options, stream, usize::from(cut & 63) + 1);
+    super::chunking::pieces(&set, &options, stream, usize::from(cut & 63) + 1);
+}
+
+fn builder(mode: u8, text: &str) -> SetBuilder {
+    let files = toolglot::builtin_files();
+    match usize::from(mode) {
+        0 => DialectSet::builder().toml("user", text),
+        1 => DialectSet::builder().toml("user", text).defaults(),
+        index => {
+            let (id, base) = files[index % files.len()];
+            let family = ["key_quote", "element_tree", "named_params", "attribute_params"];
+            let family = family.into_iter().find(|name| base.contains(&format!("\n[{name}]"))).unwrap_or("");
+            // Lines before the first table of their own belong to the body of the dialect; `[switch.user]` reaches the rest.
+            let patched = format!("{base}\n[switch.user.{family}]\n{text}\n");
+            DialectSet::builder().toml("patched", &patched).switch(id, "user")
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! Text and argument deltas cost no heap: neither allocations per feed nor memory that grows with a value.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+
+use toolglot::{DialectSet, Options, Parser, Retain};
+
+use crate::support::{DEFAULTS, nothing};
+
+/// Counts what this thread allocates.
+struct Counting;
+
+thread_local! {
+    static CALLS: Cell<u64> = const { Cell::new(0) };
+    static LIVE: Cell<i64> = const { Cell::new(0) };
+}
+
+// SAFETY: every call goes to the system's allocator unchanged; the counters are plain thread-local cells.
+#[allow(unsafe_code)]
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        let _ = CALLS.try_with(|calls| calls.set(calls.get() + 1));
+        let _ = LIVE.try_with(|live| live.set(live.get() + layout.size() as i64));
+        // SAFETY: as above.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        let _ = LIVE.try_with(|live| live.set(live.get() - layout.size() as i64));
+        // SAFETY: as above.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// Feeds `text` in chunks of `size` bytes; gives the allocations made and the bytes that are live in the end.
+fn cost(parser: &mut Parser, text: &[u8], size: usize) -> (u64, i64) {
+    let (calls, live) = (CALLS.get(), LIVE.get());
+    for chunk in text.chunks(size) {
+        parser.feed(chunk, &mut nothing);
+    }
+    (CALLS.get() - calls, LIVE.get() - live)
+}
+
+#[test]
+fn the_counter_counts() {
+    let before = CALLS.get();
+    let boxed = std::hint::black_box(Box::new(1_u64));
+    assert!(CALLS.get() > before);
+    drop(boxed);
+}
+
+#[test]
+fn plain_text_costs_no_allocation() {
+    let text = "Plain words, 中文, a < b, `code`, <b>bold</b>, <tool_cal, <<<[TOOL_REQ, <|[REQUEST_TOOL]|\n".repeat(200);
+    for size in [1, 2, 3, 4, 5, 7, 16, 64, 4096, text.len()] {
+        let mut parser = Parser::new(&DEFAULTS, Options::default());
+        // Behind the first partial marker everything is as it stays.
+        assert_eq!(
+            cost(&mut parser, text.as_bytes(), size),
+            (0, 0),
+            "chunks of {size} bytes"
+        );
+    }
+}
+
+const OPENERS: [(&str, &str); 9] = [
+    ("tool-call-xml", "<tool_call name=\"f\"><param name=\"k\">"),
+    (
+        "tool-call-xml",
+        "<tool_call name=\"f\"><param name=\"k\"><![CDATA[",
+    ),
+    ("tool-action", "<tool_action name='f'><k value='"),
+    ("tool-action", "<tool_action name='f'><k>"),
+    ("action", "<ACTION><f><k>"),
+    ("tam", "<|[REQUEST_TOOL]|>command:「始」f「末」\nk:「始」"),
+    ("tam2", "<|[REQUEST_TOOL]|>command:»»»f«««\nk:»»»"),
+    (
+        "vcp",
+        "<<<[TOOL_REQUEST]>>>tool_name:「始」f「末」\nk:「始」",
+    ),
+    (
+        "vcp",
+        "<<<[TOOL_REQUEST]>>>tool_name:「始」f「末」\nk:「始ESCAPE」",
+    ),
+];
+
+fn streaming(dialect: &str, open: &str) -> Parser {
+    let mut options = Options::default();
+    options.retain = Retain::None;
+    let set = DialectSet::builtin(dialect).expect("a built-in dialect");
+    let mut parser = Parser::new(&set, options);
+    parser.feed(open.as_bytes(), &mut nothing);
+    // The first round of every construct may grow a buffer to its bounded size.
+    parser.feed(
+        "a < b 「 「x ] ]] x <![ y </par z «« > \n\n中\u{301} ".as_bytes(),
+        &mut nothing,
+    );
+    parser
+}
+
+#[test]
+fn argument_deltas_cost_no_allocation() {
+    let value = "let x = a < b; // 中文 \"quoted\" \\ back ] \r\n\tmore 「 words\n".repeat(300);
+    for (dialect, open) in OPENERS {
+        for size in [1, 3, 4, 16, 1024, value.len()] {
+            let mut parser = streaming(dialect, open);
+            let (calls, live) = cost(&mut parser, value.as_bytes(), size);
+            assert_eq!(
+                calls, 0,
+                "{dialect} behind {open:?}, chunks of {size} bytes"
+            );
+            assert!(
+                live <= 0,
+                "{dialect} behind {open:?}, chunks of {size} bytes: {live} bytes more"
+            );
+        }
+    }
+}
+
+#[test]
+fn memory_does_not_grow_with_a_value() {
+    for (dialect, open) in OPENERS {
+        let live = |len: usize| {
+            let before = LIVE.get();
+            let mut parser = streaming(dialect, open);
+            let line = b"0123456789 abcdef < & \" some words of a value, then a newline\n";
+            for _ in 0..len / line.len() {
+                parser.feed(line, &mut nothing);
+            }
+            let live = LIVE.get() - before;
+            drop(parser);
+            live
+        };
+        assert_eq!(live(16 << 10), live(1 << 20), "{dialect} behind {open:?}");
+    }
+}

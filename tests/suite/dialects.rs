@@ -1,0 +1,302 @@
+//! Dialects are data: built-in ones have no powers, a wrong file is refused with the key and the reason, and what the
+//! README says of them is what the files say.
+
+use std::fmt::Write as _;
+
+use toolglot::{BuildError, DialectSet, Parser, builtin_files};
+use toolglot_cli::vectors::Log;
+
+use crate::support::{CASES, Case, DEFAULTS, root};
+
+#[test]
+fn a_builtin_dialect_works_the_same_as_a_users_file() {
+    for case in CASES.iter() {
+        let ids: Vec<&str> = case.set.dialects().map(|d| d.id()).collect();
+        let [id] = ids.as_slice() else {
+            panic!("{} has one dialect", case.id)
+        };
+        let (_, text) = builtin_files()
+            .iter()
+            .find(|(have, _)| have == id)
+            .expect("a built-in file");
+        let renamed = text.replacen(&format!("id = \"{id}\""), "id = \"somebody-else\"", 1);
+        let mut builder = DialectSet::builder().toml("user.toml", &renamed);
+        if case.id.contains("fuzzy") {
+            builder = builder.switch("somebody-else", "fuzzy");
+        }
+        let set = builder.build().expect("a renamed file");
+        let (mine, theirs) = (case.log(), log(case, &set));
+        let name = |log: &Log| format!("{:?}", log.entries()).replace("somebody-else", id);
+        assert_eq!(name(&mine), name(&theirs), "{}", case.id);
+    }
+}
+
+/// The log of a case with another set.
+fn log(case: &Case, set: &DialectSet) -> Log {
+    let mut parser = Parser::new(set, case.options.clone());
+    let mut log = Log::new();
+    parser.feed(case.input, &mut log);
+    case.end(&mut parser, &mut log);
+    log
+}
+
+#[test]
+fn the_engine_knows_no_dialect_by_name() {
+    let mut found = String::new();
+    let mut folders = vec![root().join("src")];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).expect("a folder") {
+            let path = entry.expect("an entry").path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|ext| ext == "rs")
+                && !path.ends_with("dialect/builtin.rs")
+            {
+                let text = std::fs::read_to_string(&path).expect("a source file");
+                let code = text
+                    .lines()
+                    .enumerate()
+                    .filter(|(_, line)| !line.trim_start().starts_with("//"));
+                for (number, line) in code {
+                    for (id, _) in builtin_files() {
+                        if line.contains(&format!("\"{id}\"")) {
+                            let _ = writeln!(found, "{}:{}: {line}", path.display(), number + 1);
+                        }
+                    }
+                }
+            }
+        }
+    }
+    assert!(found.is_empty(), "{found}");
+}
+
+#[test]
+fn builtin_files_fit_together() {
+    assert!(DEFAULTS.dialects().len() >= 5);
+    for (id, _) in builtin_files() {
+        let set = DialectSet::builtin(id).expect("a built-in dialect");
+        let dialect = set.dialects().next().expect("one dialect");
+        assert!(
+            !dialect.sources().is_empty() && !dialect.title().is_empty(),
+            "{id}"
+        );
+    }
+}
+
+/// A small correct dialect, for tests that break it.
+const GOOD: &str = r#"
+id = "mine"
+title = "Mine"
+deltas = "at-call-end"
+
+[key_quote]
+open = ["[[CALL]]"]
+close = ["[[END]]"]
+name = "tool"
+colon = [":"]
+separators = [","]
+
+[[key_quote.quotes]]
+open = ["{{"]
+close = ["}}"]
+"#;
+
+fn build(text: &str) -> Result<DialectSet, BuildError> {
+    DialectSet::builder().toml("mine.toml", text).build()
+}
+
+#[test]
+fn wrong_files_are_refused_with_key_and_reason() {
+    assert!(build(GOOD).is_ok());
+    let cases = [
+        (
+            "title = \"Mine\"",
+            "titel = \"Mine\"",
+            "mine.toml",
+            "unknown field `titel`",
+        ),
+        ("title = \"Mine\"", "", "mine.toml", "missing field `title`"),
+        ("id = \"mine\"", "id = \"my dialect\"", "`id`", "made of"),
+        (
+            "open = [\"[[CALL]]\"]",
+            "open = [\"\"]",
+            "`key_quote.open`",
+            "empty marker",
+        ),
+        (
+            "open = [\"[[CALL]]\"]",
+            "open = []",
+            "`key_quote.open`",
+            "at least one",
+        ),
+        (
+            "close = [\"[[END]]\"]",
+            "close = [\"[[CALL]]\"]",
+            "`key_quote.close`",
+            "opener too",
+        ),
+        (
+            "close = [\"}}\"]",
+            "close = [\"{{\"]",
+            "`key_quote.quotes[0].close`",
+            "opener too",
+        ),
+        (
+            "open = [\"{{\"]",
+            "open = [\"{{\", \"{{{\"]",
+            "`key_quote.quotes`",
+            "beginning of",
+        ),
+        (
+            "open = [\"[[CALL]]\"]",
+            "open = [\"[[CALL]]\", \"[[CALL]]X\"]",
+            "`open`",
+            "beginning of",
+        ),
+        (
+            "deltas = \"at-call-end\"",
+            "deltas = \"live\"",
+            "`deltas`",
+            "at-call-end",
+        ),
+        (
+            "deltas = \"at-call-end\"",
+            "deltas = \"soon\"",
+            "mine.toml",
+            "unknown variant `soon`",
+        ),
+        (
+            "[key_quote]",
+            "[observe]\nno_such_kind = \"x\"\n[key_quote]",
+            "`observe.no_such_kind`",
+            "no kind",
+        ),
+        (
+            "colon = [\":\"]",
+            "colon = [\"::\"]",
+            "`key_quote.colon`",
+            "one character",
+        ),
+        (
+            "[key_quote]",
+            "[[span]]\nkind = \"x\"\nopen = \"=\"\nclose = \"=\"\n[key_quote]",
+            "`span[0].close`",
+            "differ",
+        ),
+        (
+            "[key_quote]",
+            "[[reasoning]]\nopen = \"\"\nclose = \"x\"\nat = \"start\"\n[key_quote]",
+            "`reasoning[0].open`",
+            "empty",
+        ),
+    ];
+    for (good, bad, place, reason) in cases {
+        let text = GOOD.replacen(good, bad, 1);
+        assert_ne!(text, GOOD);
+        let message = build(&text).expect_err(bad).to_string();
+        assert!(
+            message.contains(place) && message.contains(reason),
+            "{bad}: {message}"
+        );
+    }
+    let families =
+        format!("{GOOD}\n[element_tree]\nopen = \"<A>\"\nclose = \"</A>\"\nitem = \"item\"\n");
+    assert!(
+        build(&families)
+            .expect_err("two families")
+            .to_string()
+            .contains("exactly one")
+    );
+    assert!(
+        build("id = ")
+            .expect_err("no TOML")
+            .to_string()
+            .contains("mine.toml")
+    );
+}
+
+#[test]
+fn dialects_that_cannot_be_told_apart_are_refused() {
+    let message = |builder: toolglot::SetBuilder| builder.build().expect_err("a clash").to_string();
+    let other = GOOD.replacen("\"mine\"", "\"other\"", 1);
+    let twice = || DialectSet::builder().toml("a", GOOD).toml("b", GOOD);
+    assert!(message(twice()).contains("the id is the same"));
+    assert!(
+        message(DialectSet::builder().toml("a", GOOD).toml("b", &other))
+            .contains("nothing tells them apart")
+    );
+    let longer = other.replacen("[[CALL]]", "[[CALL]]S", 1);
+    assert!(
+        message(DialectSet::builder().toml("a", GOOD).toml("b", &longer)).contains("never be seen")
+    );
+    assert!(message(DialectSet::builder().builtin("tam").builtin("tam2")).contains("group tam"));
+    assert!(message(DialectSet::builder().builtin("vpc")).contains("did you mean vcp"));
+    assert!(
+        message(DialectSet::builder().builtin("tam").switch("vcp", "fuzzy"))
+            .contains("not in the set")
+    );
+    assert!(
+        message(DialectSet::builder().builtin("vcp").switch("vcp", "fuzy"))
+            .contains("it has: fuzzy")
+    );
+    assert!(matches!(
+        DialectSet::builder().build(),
+        Err(BuildError::Empty)
+    ));
+}
+
+#[test]
+fn a_set_tells_what_may_surprise() {
+    let short = GOOD.replacen("[[CALL]]", "[x", 1);
+    let lints = build(&short).expect("a short opener is allowed").lints();
+    assert!(
+        lints.iter().any(|lint| lint.message.contains("short")),
+        "{lints:?}"
+    );
+    assert!(
+        build(&GOOD.replacen("[[CALL]]", "<<[<<", 1))
+            .expect("a set")
+            .lints()
+            .iter()
+            .any(|l| l.message.contains("overlaps itself"))
+    );
+}
+
+#[test]
+fn the_readme_lists_the_dialects_as_they_are() {
+    let mut table =
+        String::from("| id | family | opens with | default | title |\n|---|---|---|---|---|\n");
+    for (id, _) in builtin_files() {
+        let set = DialectSet::builtin(id).expect("a built-in dialect");
+        let dialect = set.dialects().next().expect("one dialect");
+        let opens: Vec<String> = dialect
+            .openers()
+            .iter()
+            .map(|open| format!("`{}`", open.replace('|', "\\|")))
+            .collect();
+        let default = if dialect.in_default_set() {
+            "yes"
+        } else {
+            "no"
+        };
+        let _ = writeln!(
+            table,
+            "| `{id}` | {} | {} | {default} | {} |",
+            dialect.family(),
+            opens.join(" "),
+            dialect.title()
+        );
+    }
+    let readme = std::fs::read_to_string(root().join("README.md")).expect("the README");
+    let (_, rest) = readme
+        .split_once("<!-- dialects:begin -->")
+        .expect("the table's beginning");
+    let (shown, _) = rest
+        .split_once("<!-- dialects:end -->")
+        .expect("the table's end");
+    assert_eq!(
+        shown.trim(),
+        table.trim(),
+        "the table in README.md is stale; it should be:\n{table}"
+    );
+}

@@ -1,0 +1,265 @@
+//! Law 3 and the second half of law 1: what can be said is said. A parser that buffers and parses at the end fails here.
+//!
+//! All counts are taken from delivered events, never from what the parser says of itself.
+
+use toolglot::{DialectSet, Event, Options, Parser, Sink};
+use toolglot_cli::vectors::{Entry, Log, What};
+
+use crate::support::{CASES, DEFAULTS, nothing, places};
+
+/// What starts something in plain text, read from the dialect files.
+fn starters(set: &DialectSet) -> Vec<String> {
+    let files = toolglot::builtin_files()
+        .iter()
+        .filter(|(id, _)| set.dialects().any(|d| d.id() == *id));
+    let mut out = vec![];
+    for (_, text) in files {
+        let file: toml::Table = text.parse().expect("a dialect file");
+        let text = |value: &toml::Value| value.as_str().expect("a string").to_owned();
+        for table in ["reasoning", "span"] {
+            let list = file
+                .get(table)
+                .and_then(|t| t.as_array())
+                .into_iter()
+                .flatten();
+            out.extend(list.map(|entry| text(&entry["open"])));
+        }
+        for table in ["named_params", "attribute_params"] {
+            out.extend(file.get(table).map(|t| format!("<{}", text(&t["call"]))));
+        }
+        out.extend(file.get("element_tree").map(|t| text(&t["open"])));
+        let quoted = file
+            .get("key_quote")
+            .and_then(|t| t["open"].as_array())
+            .into_iter()
+            .flatten();
+        out.extend(quoted.map(text));
+    }
+    out
+}
+
+/// How many bytes at the end of `text` may still begin a marker.
+fn undecided(text: &[u8], starters: &[String]) -> usize {
+    let live = |tail: &[u8]| {
+        starters
+            .iter()
+            .any(|s| tail.len() < s.len() && s.as_bytes().starts_with(tail))
+    };
+    (0..=text.len())
+        .map(|from| &text[from..])
+        .find(|tail| live(tail))
+        .map_or(0, <[u8]>::len)
+}
+
+/// Counts the bytes of text and of values that come out.
+#[derive(Default)]
+struct Count {
+    text: u64,
+    values: u64,
+    arguments: usize,
+}
+
+impl Sink for Count {
+    fn event(&mut self, event: Event<'_>) {
+        match event {
+            Event::Text { span, .. } => self.text += span.len(),
+            Event::ParamDelta { span, .. } => self.values += span.len(),
+            Event::ArgDelta { json, .. } => self.arguments += json.len(),
+            _ => {}
+        }
+    }
+}
+
+#[test]
+fn text_waits_only_while_it_may_begin_a_marker() {
+    let texts = [
+        "plain words, a < b, <b>bold</b>, <tool, <tool_cal, <tool_callx name> <<[TOOL_REQUEST]>> <<<[TOOL_REQUES",
+        "<<<<[TOOL_<<<[TOOL_REQUEST]>><|[REQUEST_TOOL]|<|<|[REQ<|[[[VCP<ACTIO<ACTION <think<thinkin<tool_actions>",
+        "标记是 <|[REQUEST_TOOLS]|> 和 <|REQUEST_TOOL|>，还有 <|[REQUEST_TOOL]| [[VCP调用结果信息汇：[本轮工具调用摘",
+    ];
+    let mut ids: Vec<Vec<&str>> = toolglot::builtin_files()
+        .iter()
+        .map(|(id, _)| vec![*id])
+        .collect();
+    ids.push(DEFAULTS.dialects().map(|d| d.id()).collect());
+    for ids in ids {
+        let set = ids
+            .iter()
+            .fold(DialectSet::builder(), |b, id| b.builtin(id))
+            .build()
+            .expect("built-in dialects");
+        let starters = starters(&set);
+        for text in texts.iter().filter(|text| {
+            !starters
+                .iter()
+                .any(|s| s.ends_with('>') && text.contains(s.as_str()))
+        }) {
+            let mut parser = Parser::new(&set, Options::default());
+            let mut count = Count::default();
+            for (n, byte) in text.bytes().enumerate() {
+                parser.feed(&[byte], &mut count);
+                let fed = &text.as_bytes()[..=n];
+                let opened = starters.iter().any(|s| fed.ends_with(s.as_bytes()));
+                if opened {
+                    // A tag's name is complete and its next byte decides.
+                    continue;
+                }
+                let waits = undecided(fed, &starters) as u64;
+                assert_eq!(
+                    count.text,
+                    fed.len() as u64 - waits,
+                    "{ids:?} after {:?}",
+                    String::from_utf8_lossy(fed)
+                );
+                assert_eq!(parser.held() as u64, waits);
+            }
+        }
+    }
+}
+
+#[test]
+fn values_come_out_while_they_are_written() {
+    let filler = "words < & \" 「 ] - plain 中文 ".repeat(40);
+    // The dialect, what opens a value, its closer, whether arguments come out too.
+    let cases = [
+        (
+            "tam",
+            "<|[REQUEST_TOOL]|>command:「始」f「末」\nk:「始」",
+            "「末」",
+            false,
+        ),
+        (
+            "vcp",
+            "<<<[TOOL_REQUEST]>>>tool_name:「始」f「末」\nk:「始」",
+            "「末」",
+            false,
+        ),
+        (
+            "vcp",
+            "<<<[TOOL_REQUEST]>>>tool_name:「始」f「末」\nk:「始ESCAPE」",
+            "「末ESCAPE」",
+            false,
+        ),
+        (
+            "tam2",
+            "<|[REQUEST_TOOL]|>command:»»»f«««\nk:»»»",
+            "«««",
+            false,
+        ),
+        (
+            "tool-call-xml",
+            "<tool_call name=\"f\"><param name=\"k\">",
+            "</param>",
+            true,
+        ),
+        (
+            "tool-call-xml",
+            "<tool_call name=\"f\"><param name=\"k\"><![CDATA[",
+            "]]>",
+            true,
+        ),
+        (
+            "tool-action",
+            "<tool_action name='f'><k value='",
+            "'/>",
+            true,
+        ),
+        ("tool-action", "<tool_action name='f'><k>", "</k>", true),
+        ("action", "<ACTION><f><k>", "</k>", false),
+    ];
+    for (dialect, open, closer, live) in cases {
+        let set = DialectSet::builtin(dialect).expect("a built-in dialect");
+        let mut parser = Parser::new(&set, Options::default());
+        parser.feed(open.as_bytes(), &mut nothing);
+        let mut count = Count::default();
+        for (n, byte) in filler.bytes().enumerate() {
+            parser.feed(&[byte], &mut count);
+            let waits = n as u64 + 1 - count.values;
+            // The closer less one byte, or one unfinished escape.
+            let most = closer.len().max(12) as u64 - 1;
+            assert!(
+                waits <= most,
+                "{dialect}: {waits} bytes wait behind {open:?} after {n} bytes"
+            );
+            if live {
+                assert!(
+                    count.arguments as u64 + 4 + most > n as u64,
+                    "{dialect}: arguments wait"
+                );
+            }
+        }
+        parser.feed(b" plain end.", &mut count);
+        assert_eq!(
+            count.values,
+            filler.len() as u64 + 11,
+            "{dialect}: nothing waits behind plain words"
+        );
+    }
+}
+
+#[test]
+fn a_log_depends_on_nothing_that_comes_later() {
+    for case in CASES.iter() {
+        let whole = case.log();
+        for at in places(case.input.len(), 150) {
+            let mut log = Log::new();
+            case.parser().feed(&case.input[..at], &mut log);
+            // Provisional and final deltas tell two stories side by side; each is looked at alone.
+            begins(
+                &log,
+                &whole,
+                |what| !matches!(what, What::ArgDelta { .. }),
+                case.id,
+                at,
+            );
+            begins(
+                &log,
+                &whole,
+                |what| !matches!(what, What::ParamDelta),
+                case.id,
+                at,
+            );
+        }
+    }
+}
+
+/// The entries of `early` that count begin those of `whole`; the last one may go on.
+fn begins(early: &Log, whole: &Log, counts: impl Fn(&What) -> bool, id: &str, at: usize) {
+    let early: Vec<&Entry> = early
+        .entries()
+        .iter()
+        .filter(|entry| counts(&entry.what))
+        .collect();
+    let whole: Vec<&Entry> = whole
+        .entries()
+        .iter()
+        .filter(|entry| counts(&entry.what))
+        .collect();
+    assert!(early.len() <= whole.len(), "{id} after {at} bytes");
+    for (n, (early_one, late)) in early.iter().zip(whole).enumerate() {
+        let goes_on = n + 1 == early.len()
+            && early_one.what == late.what
+            && late.data.starts_with(&early_one.data);
+        assert!(
+            *early_one == late || goes_on,
+            "{id} after {at} bytes, entry {n}: {early_one} is not {late}"
+        );
+    }
+}
+
+#[test]
+fn what_waits_is_bounded_by_what_the_set_says() {
+    for case in CASES.iter() {
+        let bound = case.set.bound(&case.options.limits);
+        let mut parser = case.parser();
+        for (n, byte) in case.input.iter().enumerate() {
+            parser.feed(&[*byte], &mut nothing);
+            assert!(
+                parser.held() <= bound,
+                "{}: {} bytes wait after {n}, the bound is {bound}",
+                case.id,
+                parser.held()
+            );
+        }
+    }
+}

@@ -1,0 +1,422 @@
+//! What hosts can ask for beside feeding bytes: whole characters, native calls, trusted markers, prefilled replies, limits,
+//! fences, reasoning, finish reasons.
+
+use std::sync::Arc;
+
+use toolglot::{
+    Abandoned, Arguments, CallState, Collect, DialectSet, Event, Fence, Finish, Kind, NativeCall,
+    Options, Origin, Parser, Prefer, Retain, Start, TextMode, Tools, Turn, Unclosed, parse,
+};
+
+use crate::support::{CASES, DEFAULTS, nothing};
+
+fn options(change: impl FnOnce(&mut Options)) -> Options {
+    let mut options = Options::default();
+    change(&mut options);
+    options
+}
+
+fn turn(options: Options, input: &str) -> Turn {
+    parse(&DEFAULTS, options, input.as_bytes(), Finish::Stop)
+}
+
+fn names(turn: &Turn) -> Vec<&str> {
+    turn.calls.iter().map(|call| call.name.as_str()).collect()
+}
+
+fn kinds(turn: &Turn) -> Vec<Kind> {
+    turn.errors.iter().map(|report| report.kind).collect()
+}
+
+const CALL: &str = "<tool_call name=\"f\"><param name=\"k\">v</param></tool_call>";
+
+#[test]
+fn text_can_be_had_in_whole_characters() {
+    let input = "中<tool\u{1F30A} \u{301}"
+        .bytes()
+        .chain(*b"\xff\xe4\xb8 <think>\xf0\x9f</think>\xe4")
+        .collect::<Vec<u8>>();
+    let lossy = String::from_utf8_lossy(&input).into_owned();
+    for size in 1..=input.len() {
+        let mut parser = Parser::new(&DEFAULTS, options(|o| o.text = TextMode::Chars));
+        let (mut text, mut end) = (String::new(), 0);
+        let mut sink = |event: Event<'_>| {
+            if let Event::Text { data, span, .. } | Event::Reasoning { data, span, .. } = event {
+                text.push_str(std::str::from_utf8(data).expect("whole characters"));
+                assert_eq!(span.start, end, "spans go on without a gap");
+                end = span.end;
+            }
+        };
+        for chunk in input.chunks(size) {
+            parser.feed(chunk, &mut sink);
+        }
+        parser.finish(Finish::Stop, &mut sink);
+        assert_eq!(text, lossy);
+        assert_eq!(end, input.len() as u64);
+    }
+}
+
+#[test]
+fn arguments_are_final_json_whatever_the_bytes() {
+    for case in CASES.iter() {
+        let mut parser = case.parser();
+        let (mut open, mut joined, mut kept) = (None, String::new(), vec![]);
+        let mut turn = Collect::new();
+        let mut sink = |event: Event<'_>| {
+            match event {
+                Event::CallOpen { call, .. } => {
+                    assert_eq!(
+                        open.replace(call),
+                        None,
+                        "{}: calls do not overlap",
+                        case.id
+                    );
+                    joined.clear();
+                }
+                Event::ArgDelta { call, json, .. } => {
+                    assert_eq!(open, Some(call));
+                    joined.push_str(json);
+                }
+                Event::CallClose {
+                    call,
+                    arguments,
+                    state,
+                    ..
+                } => {
+                    assert_eq!(open.take(), Some(call));
+                    if arguments == Arguments::Deltas {
+                        let value: serde_json::Value =
+                            serde_json::from_str(&joined).expect(case.id);
+                        assert!(value.is_object());
+                        kept.push(value);
+                    } else {
+                        kept.push(serde_json::json!({}));
+                    }
+                    if let CallState::Recovered(kinds) = state {
+                        assert!(!kinds.is_empty());
+                    }
+                }
+                Event::BlockOpen { .. } => assert_eq!(open, None),
+                Event::BlockAbandoned { .. } => open = None,
+                _ => {}
+            }
+            toolglot::Sink::event(&mut turn, event);
+        };
+        for byte in case.input {
+            parser.feed(&[*byte], &mut sink);
+        }
+        case.end(&mut parser, &mut sink);
+        assert_eq!(open, None, "{}: every call is closed or void", case.id);
+        for call in turn.turn().calls {
+            let value: serde_json::Value = serde_json::from_str(&call.arguments).expect(case.id);
+            assert!(
+                kept.contains(&value),
+                "{}: {} is what the deltas said",
+                case.id,
+                call.arguments
+            );
+        }
+    }
+}
+
+fn native(name: &str, arguments: &str) -> NativeCall {
+    NativeCall {
+        id: Some("c1".to_owned()),
+        name: name.to_owned(),
+        arguments: arguments.to_owned(),
+    }
+}
+
+fn with_native(prefer: Prefer, early: bool, input: &str, calls: &[NativeCall]) -> Turn {
+    let mut parser = Parser::new(&DEFAULTS, options(|o| o.prefer = prefer));
+    let mut turn = Collect::new();
+    if early {
+        calls
+            .iter()
+            .for_each(|call| parser.native_call(call, &mut turn));
+    }
+    parser.feed(input.as_bytes(), &mut turn);
+    if !early {
+        calls
+            .iter()
+            .for_each(|call| parser.native_call(call, &mut turn));
+    }
+    parser.finish(Finish::ToolCalls, &mut turn);
+    turn.turn()
+}
+
+#[test]
+fn native_calls_are_merged_as_the_host_prefers() {
+    let same = native("f", "{ \"k\" : \"v\" }");
+    let other = native("g", "");
+    for early in [false, true] {
+        let text = with_native(Prefer::Text, early, CALL, &[other.clone()]);
+        assert_eq!(names(&text), ["f"]);
+        let text = with_native(Prefer::Text, early, "no call", &[other.clone()]);
+        assert_eq!(
+            (names(&text), text.calls[0].origin),
+            (vec!["g"], Origin::Native)
+        );
+        assert_eq!(text.calls[0].arguments, "{}");
+        assert_eq!(text.calls[0].meta, [("id".to_owned(), "c1".to_owned())]);
+        let both = with_native(Prefer::Both, early, CALL, &[same.clone(), other.clone()]);
+        assert_eq!(names(&both), ["f", "g"]);
+    }
+    let first = with_native(Prefer::Native, true, CALL, &[other.clone()]);
+    assert_eq!((names(&first), first.text.as_str()), (vec!["g"], CALL));
+    // An abandoned block is no call: the native one counts.
+    let cut = with_native(Prefer::Text, false, &CALL[..40], &[other]);
+    assert_eq!(names(&cut), ["g"]);
+}
+
+#[test]
+fn bad_native_calls_are_reported() {
+    let turn = with_native(
+        Prefer::Text,
+        false,
+        "",
+        &[native("f", "[1]"), native("", "{}"), native("g", "{")],
+    );
+    assert_eq!(
+        kinds(&turn),
+        [Kind::MalformedJson, Kind::MissingName, Kind::MalformedJson]
+    );
+    let mut small = options(|o| o.prefer = Prefer::Both);
+    small.limits.max_native = 8;
+    let mut parser = Parser::new(&DEFAULTS, small);
+    let mut turn = Collect::new();
+    parser.native_call(&native("f", "{\"long\": \"long\"}"), &mut turn);
+    parser.finish(Finish::Stop, &mut turn);
+    assert_eq!(kinds(&turn.turn()), [Kind::LimitNative]);
+}
+
+#[test]
+fn markers_can_need_the_hosts_word() {
+    let pieces = [
+        "<|[REQUEST_TOOL]|>",
+        "\ncommand:「始」f「末」\n",
+        "<|[END_TOOL]|>",
+    ];
+    let run = |special: &[usize]| {
+        let mut parser = Parser::new(&DEFAULTS, options(|o| o.trusted_only = true));
+        let mut turn = Collect::new();
+        for (n, piece) in pieces.iter().enumerate() {
+            match special.contains(&n) {
+                true => parser.feed_special(piece.as_bytes(), &mut turn),
+                false => parser.feed(piece.as_bytes(), &mut turn),
+            }
+        }
+        parser.finish(Finish::Stop, &mut turn);
+        turn.turn()
+    };
+    assert_eq!(names(&run(&[0, 2])), ["f"]);
+    let quoted = run(&[]);
+    assert_eq!((quoted.text, quoted.calls.len()), (pieces.concat(), 0));
+    assert!(run(&[0]).calls.is_empty(), "a closer needs it too");
+    let mut parser = Parser::new(&DEFAULTS, options(|o| o.trusted_only = true));
+    let mut turn = Collect::new();
+    parser.feed(b"<|[REQ", &mut turn);
+    parser.feed_special(b"UEST_TOOL]|>", &mut turn);
+    parser.finish(Finish::Stop, &mut turn);
+    assert_eq!(
+        turn.turn().text,
+        pieces[0],
+        "a marker half vouched for is none"
+    );
+}
+
+#[test]
+fn a_reply_may_begin_in_the_prompt() {
+    let mut parser = Parser::new(&DEFAULTS, Options::default());
+    let mut turn = Collect::new();
+    parser.prefill(b"Sure: <tool_call name=\"f\"><param name=\"k\">", &mut turn);
+    parser.feed(b"v</param></tool_call> done", &mut turn);
+    parser.finish(Finish::Stop, &mut turn);
+    let turn = turn.turn();
+    assert_eq!(
+        (turn.text.as_str(), turn.calls[0].arguments.as_str()),
+        (" done", r#"{"k":"v"}"#)
+    );
+
+    let start = options(|o| o.start = Start::Reasoning);
+    let turn = parse(&DEFAULTS, start, b"plan</think>answer", Finish::Stop);
+    assert_eq!(
+        (turn.reasoning.as_str(), turn.text.as_str()),
+        ("plan", "answer")
+    );
+}
+
+#[test]
+fn calls_in_reasoning_are_calls_only_if_asked() {
+    let input = format!("<think>a {CALL} b</think> c");
+    let plain = turn(Options::default(), &input);
+    assert!(plain.calls.is_empty() && plain.reasoning.contains("<tool_call"));
+    let asked = turn(options(|o| o.calls_in_reasoning = true), &input);
+    assert_eq!(
+        (names(&asked), asked.reasoning.as_str(), asked.text.as_str()),
+        (vec!["f"], "a  b", " c")
+    );
+}
+
+#[test]
+fn fences_and_unclosed_blocks_follow_the_host() {
+    let fenced = format!("```\n{CALL}\n```\n");
+    assert_eq!(names(&turn(Options::default(), &fenced)), ["f"]);
+    let skip = turn(options(|o| o.fence = Some(Fence::Skip)), &fenced);
+    assert_eq!(
+        (skip.text.as_str(), kinds(&skip).first()),
+        (fenced.as_str(), Some(&Kind::HiddenByCode))
+    );
+    let open = turn(options(|o| o.fence = Some(Fence::Skip)), "```\nx");
+    assert_eq!(kinds(&open), [Kind::UnclosedFence]);
+
+    let cut = &CALL[..40];
+    assert_eq!(turn(Options::default(), cut).text, cut);
+    assert_eq!(
+        turn(options(|o| o.unclosed = Some(Unclosed::Drop)), cut).text,
+        ""
+    );
+    let retained_not = turn(options(|o| o.retain = Retain::None), cut);
+    assert_eq!(
+        (retained_not.text.as_str(), retained_not.calls.len()),
+        ("", 0)
+    );
+}
+
+#[test]
+fn a_cut_says_why() {
+    for (finish, word) in [
+        (Finish::Length, "length limit"),
+        (Finish::Error, "broke off"),
+        (Finish::Cancelled, "cancelled"),
+    ] {
+        let turn = parse(&DEFAULTS, Options::default(), CALL[..40].as_bytes(), finish);
+        let report = turn
+            .errors
+            .iter()
+            .find(|r| r.kind == Kind::UnclosedBlock)
+            .expect("an unclosed block");
+        assert!(report.message.contains(word), "{}", report.message);
+        assert_eq!(Finish::from_name(finish.name()), Some(finish));
+    }
+}
+
+#[test]
+fn without_retention_key_quote_calls_come_as_parameters() {
+    let input = "<|[REQUEST_TOOL]|>\ncommand1:「始」f「末」\nk1:「始」v「末」\ncommand2:「始」g「末」\n<|[END_TOOL]|>";
+    let mut parser = Parser::new(&DEFAULTS, options(|o| o.retain = Retain::None));
+    let (mut calls, mut params) = (vec![], vec![]);
+    let mut sink = |event: Event<'_>| match event {
+        Event::CallOpen { name, .. } => calls.push(name.to_owned()),
+        Event::CallClose { arguments, .. } => assert_eq!(arguments, Arguments::Params),
+        Event::ParamOpen { name, .. } => params.push(name.to_owned()),
+        Event::BlockClose { raw, .. } => assert!(raw.is_empty()),
+        _ => {}
+    };
+    input
+        .as_bytes()
+        .chunks(3)
+        .for_each(|chunk| parser.feed(chunk, &mut sink));
+    parser.finish(Finish::Stop, &mut sink);
+    assert_eq!(
+        (calls.join(","), params.join(",")),
+        ("f,g".to_owned(), "command1,k1,command2".to_owned())
+    );
+}
+
+#[test]
+fn issues_past_the_limit_are_counted() {
+    let mut few = Options::default();
+    few.limits.max_issues = 3;
+    let turn = turn(few, &"</tool_call> ".repeat(10));
+    assert_eq!(turn.errors.len(), 4);
+    let last = turn.errors.last().expect("a last report");
+    assert!(
+        last.kind == Kind::LimitIssues && last.message.contains("7 more"),
+        "{}",
+        last.message
+    );
+}
+
+#[test]
+fn an_abandoned_block_is_followed_by_its_text() {
+    let mut parser = Parser::new(&DEFAULTS, Options::default());
+    let mut seen = vec![];
+    let mut sink = |event: Event<'_>| match event {
+        Event::BlockAbandoned { span, becomes, raw } => {
+            seen.push((span, becomes == Abandoned::Text, raw.to_vec()))
+        }
+        Event::Text {
+            data,
+            span,
+            recovered: true,
+        } => seen.push((span, true, data.to_vec())),
+        _ => {}
+    };
+    parser.feed(CALL[..40].as_bytes(), &mut sink);
+    parser.finish(Finish::Stop, &mut sink);
+    assert_eq!(seen.len(), 2);
+    assert_eq!(seen[0], seen[1]);
+}
+
+#[test]
+fn observations_are_worded_as_the_dialect_does() {
+    let tools = r#"[{"name": "GetPlayerInfo", "parameters": {"properties": {"player_id": {"type": "string"}}}}]"#;
+    let tools = Arc::new(Tools::from_json(tools).expect("tools"));
+    let input = "<ACTION><GetPlayerInfo><playerId>p</playerId></GetPlayerInfo></ACTION>";
+    let set = DialectSet::builtin("action").expect("a built-in dialect");
+    let turn = parse(
+        &set,
+        options(|o| o.tools = Some(tools.clone())),
+        input.as_bytes(),
+        Finish::Stop,
+    );
+    let want = "Observation: Error - Invalid parameters for GetPlayerInfo: Unknown parameter 'playerId', did you mean 'player_id'?";
+    assert_eq!(turn.errors[0].observation, want);
+    let input = "<ACTION><Nothing/></ACTION>";
+    let turn = parse(
+        &set,
+        options(|o| o.tools = Some(tools)),
+        input.as_bytes(),
+        Finish::Stop,
+    );
+    assert_eq!(
+        turn.errors[0].observation,
+        "Observation: Error - Unknown tool ID 'Nothing'"
+    );
+}
+
+#[test]
+fn every_kind_has_a_code_a_name_and_a_severity() {
+    let codes: Vec<u16> = Kind::ALL.iter().map(|kind| kind.code()).collect();
+    let expected: Vec<u16> = (1..=codes.len() as u16).collect();
+    assert_eq!(codes, expected, "codes are appended, never moved");
+    for kind in Kind::ALL {
+        assert_eq!(Kind::from_name(kind.name()), Some(*kind));
+    }
+    let pinned = [
+        (1, "unclosed_block"),
+        (17, "duplicate_param"),
+        (33, "unknown_tool"),
+        (47, "unclosed_span"),
+    ];
+    for (code, name) in pinned {
+        assert_eq!(Kind::from_name(name).map(Kind::code), Some(code));
+    }
+}
+
+#[test]
+fn a_stream_may_move_between_threads_and_a_set_may_be_shared() {
+    fn send<T: Send>() {}
+    fn share<T: Send + Sync>() {}
+    send::<Parser>();
+    share::<DialectSet>();
+    share::<Tools>();
+    let mut parser = Parser::new(&DEFAULTS, Options::default());
+    parser.feed(b"a <tool_call na", &mut nothing);
+    let parser = std::thread::spawn(move || {
+        parser.feed(b"me='f'/>", &mut nothing);
+        parser
+    });
+    assert_eq!(parser.join().expect("a thread").held(), 0);
+}

@@ -1,0 +1,15 @@
+//! The tests of the laws. Cases are data (`tests/vectors`); each module holds one law or one promise over all of them.
+
+mod allocation;
+mod dialects;
+mod earliest;
+mod hosts;
+mod random;
+// mod replay;
+mod state;
+mod support;
+mod twins;
+mod vectors;
+
+#[path = "../twins/mod.rs"]
+mod naive;

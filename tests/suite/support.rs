@@ -1,0 +1,112 @@
+//! What the tests share: the vectors, and streams made of them.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, LazyLock};
+
+use toolglot::{DialectSet, Event, Finish, NativeCall, Options, Parser, Sink, Tools};
+use toolglot_cli::options;
+use toolglot_cli::sets::{Choice, Sets};
+use toolglot_cli::vectors::{self, Log, Vector};
+
+/// The root of the repository.
+pub fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// The vectors files, sorted.
+pub fn vector_files() -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(root().join("tests/vectors")).expect("the vectors folder");
+    let mut files: Vec<PathBuf> = entries
+        .map(|entry| entry.expect("an entry").path())
+        .collect();
+    files.retain(|path| path.extension().is_some_and(|ext| ext == "jsonl"));
+    files.sort();
+    files
+}
+
+/// Compiled sets, shared by all tests of one run.
+pub static SETS: LazyLock<Sets> = LazyLock::new(Sets::default);
+
+/// The default set.
+pub static DEFAULTS: LazyLock<DialectSet> = LazyLock::new(DialectSet::defaults);
+
+/// Every vector of the repository.
+pub static VECTORS: LazyLock<Vec<Vector>> = LazyLock::new(|| {
+    let read = |path: &PathBuf| match vectors::read_file(path) {
+        Ok(vectors) => vectors,
+        Err(errors) => panic!("{}: {errors:?}", path.display()),
+    };
+    vector_files().iter().flat_map(read).collect()
+});
+
+/// A vector, ready to be run.
+pub struct Case {
+    pub id: &'static str,
+    pub dialect: &'static str,
+    pub input: &'static [u8],
+    pub set: DialectSet,
+    pub options: Options,
+    pub native: Vec<NativeCall>,
+    pub finish: Finish,
+}
+
+impl Case {
+    /// A stream at its start.
+    pub fn parser(&self) -> Parser {
+        Parser::new(&self.set, self.options.clone())
+    }
+
+    /// The rest of a stream: native calls and the end.
+    pub fn end(&self, parser: &mut Parser, sink: &mut dyn Sink) {
+        for call in &self.native {
+            parser.native_call(call, sink);
+        }
+        parser.finish(self.finish, sink);
+    }
+
+    /// The log of the whole input.
+    pub fn log(&self) -> Log {
+        let mut parser = self.parser();
+        let mut log = Log::new();
+        parser.feed(self.input, &mut log);
+        self.end(&mut parser, &mut log);
+        log
+    }
+}
+
+/// Every vector with its dialect alone.
+pub static CASES: LazyLock<Vec<Case>> = LazyLock::new(|| VECTORS.iter().map(case).collect());
+
+fn case(vector: &'static Vector) -> Case {
+    let read = options::read(&vector.options).expect("options");
+    let choice = Choice {
+        switches: read.switches,
+        ..Choice::of(&[&vector.dialect])
+    };
+    let mut options = read.options;
+    options.tools = vector
+        .tools
+        .as_ref()
+        .map(|tools| Arc::new(Tools::from_value(tools).expect("tools")));
+    let native = vector
+        .native_tool_calls
+        .as_ref()
+        .map(|calls| NativeCall::from_openai(calls).expect("native calls"));
+    Case {
+        id: &vector.id,
+        dialect: &vector.dialect,
+        input: &vector.input,
+        set: SETS.get(&choice).expect("the set of a vector"),
+        options,
+        native: native.unwrap_or_default(),
+        finish: Finish::from_name(&vector.finish).expect("a finish reason"),
+    }
+}
+
+/// A sink that throws away.
+pub fn nothing(_: Event<'_>) {}
+
+/// Cuts to try for an input: all of them, or an even sample of a long one.
+pub fn places(len: usize, most: usize) -> impl Iterator<Item = usize> {
+    (0..=len).step_by((len / most).max(1))
+}

@@ -1,0 +1,42 @@
+//! Laws 1 and 2 over every vector: all cuts give one log, its leaves partition the input, and what comes out is what the
+//! vector expects.
+
+use std::num::NonZeroUsize;
+
+use toolglot_cli::vectors::check;
+
+use crate::support::{SETS, VECTORS};
+
+#[test]
+fn every_vector_passes_under_every_cut() {
+    let jobs = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
+    let summary = check(&VECTORS, &SETS, jobs).expect("vectors that name what exists");
+    for failure in &summary.failures {
+        eprintln!("{failure}");
+    }
+    assert_eq!(
+        summary.failed, 0,
+        "{} passed, {} failed",
+        summary.passed, summary.failed
+    );
+    assert_eq!(summary.passed, VECTORS.len());
+}
+
+#[test]
+fn every_dialect_has_vectors() {
+    for (id, _) in toolglot::builtin_files() {
+        let count = VECTORS
+            .iter()
+            .filter(|vector| vector.dialect == *id)
+            .count();
+        assert!(count >= 20, "{id} has {count} vectors");
+    }
+}
+
+#[test]
+fn ids_are_unique() {
+    let mut ids: Vec<&str> = VECTORS.iter().map(|vector| vector.id.as_str()).collect();
+    ids.sort_unstable();
+    let twice: Vec<_> = ids.windows(2).filter(|pair| pair[0] == pair[1]).collect();
+    assert!(twice.is_empty(), "{twice:?}");
+}

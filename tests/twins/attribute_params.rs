@@ -1,0 +1,288 @@
+//! `<tool_action name="n"><k value="v"/></tool_action>`.
+
+use super::fields::Field;
+use super::named_params::{CallHeader, call_header, comment_end, finish, open_tag};
+use super::xml::{attr_name_end, closing_tag, decode, skip_blanks};
+use super::{Block, Family, Run, char_at, stands};
+
+const CALL: &str = "tool_action";
+/// Blanks that may stand between a quote and the end of its tag.
+const CONFIRM: usize = 64;
+
+pub(super) struct AttributeParams;
+
+impl Family for AttributeParams {
+    fn opener(&self, input: &str, at: usize) -> Option<usize> {
+        open_tag(input, at, CALL)
+    }
+
+    fn closer(&self, input: &str, at: usize) -> Option<usize> {
+        closing_tag(input, at, CALL)
+    }
+
+    fn block(&self, run: &mut Run<'_>, start: usize) -> Block {
+        let (name, end) = match call_header(self, run, start, &["<"]) {
+            CallHeader::Call {
+                name,
+                end,
+                self_closing: false,
+            } => (name, end),
+            CallHeader::Call {
+                name,
+                end,
+                self_closing: true,
+            } => return finish(run, &name, &[], end),
+            CallHeader::Done(block) => return block,
+        };
+        self.body(run, &name, end)
+    }
+}
+
+/// Why a parameter could not be read.
+enum Fault {
+    Cut,
+    /// The character there does not fit.
+    Offending(usize),
+    Limit(&'static str, usize),
+}
+
+impl AttributeParams {
+    fn body(&self, run: &mut Run<'_>, name: &str, from: usize) -> Block {
+        let input = run.input;
+        let mut at = from;
+        let mut fields: Vec<Field> = vec![];
+        let mut params = 0;
+        loop {
+            at = skip_blanks(input, at);
+            if at == input.len() {
+                return Block::unclosed(run);
+            }
+            if stands(input, at, "<!--") {
+                match comment_end(input, at) {
+                    Some(end) => at = end,
+                    None => return Block::unclosed(run),
+                }
+                continue;
+            }
+            if let Some(len) = closing_tag(input, at, CALL) {
+                return finish(run, name, &fields, at + len);
+            }
+            if self.opener(input, at).is_some() {
+                run.error("unclosed_block");
+                // Its bytes are text whatever the host says of blocks at the end of the stream.
+                return Block::text(at);
+            }
+            params += 1;
+            let read = if params > run.setup.limits.params && stands(input, at, "<") {
+                Err(Fault::Limit("limit_params", at))
+            } else {
+                param(run, at)
+            };
+            match read {
+                Ok((field, end)) => {
+                    fields.push(field);
+                    at = end;
+                }
+                Err(Fault::Cut) => return Block::unclosed(run),
+                Err(Fault::Limit(kind, at)) => return Block::limit(run, self, kind, at),
+                Err(Fault::Offending(at)) if at >= input.len() => return Block::unclosed(run),
+                Err(Fault::Offending(at)) => return Block::broken(run, at),
+            }
+        }
+    }
+}
+
+/// Reads the parameter element at `at`.
+fn param(run: &mut Run<'_>, at: usize) -> Result<(Field, usize), Fault> {
+    let input = run.input;
+    if !stands(input, at, "<") {
+        return Err(Fault::Offending(at));
+    }
+    if let Some(fault) = no_element(input, at) {
+        return Err(fault);
+    }
+    let key_end = attr_name_end(input, at + 1);
+    let key = &input[at + 1..key_end];
+    if key.len() > run.setup.limits.name {
+        return Err(Fault::Limit("limit_name", at));
+    }
+    let (values, end, self_closing) = attributes(run, key_end)?;
+    if values.len() > 1 {
+        // Chosen: a second value attribute is a duplicate of the parameter, and the last one wins.
+        run.warn("duplicate_param");
+    }
+    let close = |at| match closing_tag(input, at, key) {
+        Some(len) => Ok(at + len),
+        None => Err(Fault::Offending(unfit(input, at, key))),
+    };
+    match values.last() {
+        Some(value) if self_closing => Ok((Field::new(key, value), end)),
+        Some(value) => Ok((Field::new(key, value), close(skip_blanks(input, end))?)),
+        None => {
+            run.warn("missing_value_attr");
+            if self_closing {
+                return Ok((Field::new(key, ""), end));
+            }
+            let found =
+                (end..input.len()).find_map(|at| closing_tag(input, at, key).map(|len| (at, len)));
+            let stop = found.map_or(input.len(), |(at, _)| at);
+            if stop - end > run.setup.limits.value {
+                return Err(Fault::Limit("limit_value", end + run.setup.limits.value));
+            }
+            let (at, len) = found.ok_or(Fault::Cut)?;
+            Ok((Field::new(key, &text(run, &input[end..at])), at + len))
+        }
+    }
+}
+
+/// What stands at `at` begins with `<` and is no element, or is too short to tell.
+fn no_element(input: &str, at: usize) -> Option<Fault> {
+    match char_at(input, at + 1) {
+        None => Some(Fault::Cut),
+        Some('/') => {
+            let close = "</tool_action";
+            let same = close
+                .bytes()
+                .zip(input[at..].bytes())
+                .take_while(|(a, b)| a == b)
+                .count();
+            let end = if same == close.len() {
+                skip_blanks(input, at + same)
+            } else {
+                at + same
+            };
+            Some(Fault::Offending(end))
+        }
+        Some('!') => {
+            let dashes = input[at + 2..]
+                .bytes()
+                .take_while(|b| *b == b'-')
+                .take(2)
+                .count();
+            Some(Fault::Offending(at + 2 + dashes))
+        }
+        // Chosen: an element's name begins with a letter or underscore.
+        Some(c) if c.is_alphabetic() || c == '_' => None,
+        Some(_) => Some(Fault::Offending(at + 1)),
+    }
+}
+
+/// Where `</key  >` stops fitting.
+fn unfit(input: &str, at: usize, key: &str) -> usize {
+    let close = format!("</{key}");
+    let same = close
+        .chars()
+        .zip(input[at..].chars())
+        .take_while(|(a, b)| a == b)
+        .map(|(a, _)| a.len_utf8())
+        .sum::<usize>();
+    if same == close.len() {
+        skip_blanks(input, at + same)
+    } else {
+        at + same
+    }
+}
+
+/// Reads the attributes of a parameter: all `value`s decoded, the end of the tag, and whether it closes itself.
+fn attributes(run: &mut Run<'_>, from: usize) -> Result<(Vec<String>, usize, bool), Fault> {
+    let input = run.input;
+    let mut values = vec![];
+    let mut at = from;
+    loop {
+        at = skip_blanks(input, at);
+        match char_at(input, at).ok_or(Fault::Cut)? {
+            '>' => return Ok((values, at + 1, false)),
+            '/' => {
+                return match char_at(input, at + 1).ok_or(Fault::Cut)? {
+                    '>' => Ok((values, at + 2, true)),
+                    _ => Err(Fault::Offending(at + 1)),
+                };
+            }
+            _ => {}
+        }
+        let name_end = attr_name_end(input, at);
+        if name_end == at {
+            return Err(Fault::Offending(at));
+        }
+        let name = &input[at..name_end];
+        at = skip_blanks(input, name_end);
+        if char_at(input, at).ok_or(Fault::Cut)? != '=' {
+            return Err(Fault::Offending(at));
+        }
+        at = skip_blanks(input, at + 1);
+        let quote = char_at(input, at).ok_or(Fault::Cut)?;
+        if !matches!(quote, '"' | '\'') {
+            return Err(Fault::Offending(at));
+        }
+        at += 1;
+        if name == "value" {
+            let end = value_end(run, at, quote)?;
+            values.push(text(run, &input[at..end]));
+            at = end + 1;
+        } else {
+            at += input[at..].find(quote).ok_or(Fault::Cut)? + 1;
+        }
+    }
+}
+
+/// The place of the quote that ends the value that begins at `from`.
+fn value_end(run: &mut Run<'_>, from: usize, quote: char) -> Result<usize, Fault> {
+    let input = run.input;
+    let max = run.setup.limits.value;
+    for (len, c) in input[from..].char_indices() {
+        if len > max {
+            return Err(Fault::Limit("limit_value", from + max));
+        }
+        if c == quote {
+            if quote_ends(input, from + len + 1).ok_or(Fault::Cut)? {
+                return Ok(from + len);
+            }
+            run.warn("bare_quote");
+        }
+    }
+    Err(if input.len() - from > max {
+        Fault::Limit("limit_value", from + max)
+    } else {
+        Fault::Cut
+    })
+}
+
+/// Whether the quote before `from` ends its value. Nothing: the stream ends before it is clear.
+fn quote_ends(input: &str, from: usize) -> Option<bool> {
+    let at = skip_blanks(input, from);
+    let blanks = at - from;
+    if blanks > CONFIRM {
+        return Some(false);
+    }
+    let c = char_at(input, at)?;
+    if c == '>' {
+        return Some(true);
+    }
+    if c == '/' {
+        return Some(char_at(input, at + 1)? == '>');
+    }
+    if blanks == 0 {
+        return Some(false);
+    }
+    let name_end = attr_name_end(input, at);
+    if name_end == at {
+        return Some(false);
+    }
+    // Chosen: blanks may stand around the sign of the attribute that follows, as they may elsewhere.
+    let sign = skip_blanks(input, name_end);
+    if char_at(input, sign)? != '=' {
+        return Some(false);
+    }
+    Some(matches!(
+        char_at(input, skip_blanks(input, sign + 1))?,
+        '"' | '\''
+    ))
+}
+
+fn text(run: &mut Run<'_>, raw: &str) -> String {
+    let decoded = decode(raw);
+    if decoded.unknown {
+        run.warn("unknown_entity");
+    }
+    decoded.text
+}

@@ -1,0 +1,474 @@
+//! `<ACTION><tool><param>value</param></tool></ACTION>`.
+
+use serde_json::{Map, Value};
+
+use super::fields::{complain_of_missing, known_tool, settle};
+use super::named_params::comment_end;
+use super::schema::{self, Typed};
+use super::xml::{Header, decode, header, skip_blanks};
+use super::{Block, Family, Run, char_at, stands};
+
+const OPEN: &str = "<ACTION>";
+const CLOSE: &str = "</ACTION>";
+const ITEM: &str = "item";
+/// Blanks that may stand before the first tag.
+const PROBE: usize = 256;
+
+pub(super) struct ElementTree;
+
+/// A piece of an element's text.
+struct Piece {
+    text: String,
+    /// From CDATA: never trimmed.
+    verbatim: bool,
+}
+
+/// An element, or the block itself.
+#[derive(Default)]
+struct Node {
+    name: String,
+    /// The source between its tags.
+    from: usize,
+    to: usize,
+    pieces: Vec<Piece>,
+    children: Vec<Node>,
+}
+
+impl Family for ElementTree {
+    fn opener(&self, input: &str, at: usize) -> Option<usize> {
+        stands(input, at, OPEN).then_some(OPEN.len())
+    }
+
+    fn closer(&self, input: &str, at: usize) -> Option<usize> {
+        stands(input, at, CLOSE).then_some(CLOSE.len())
+    }
+
+    fn one_block(&self) -> bool {
+        true
+    }
+
+    fn block(&self, run: &mut Run<'_>, start: usize) -> Block {
+        let input = run.input;
+        let from = start + OPEN.len();
+        let first = skip_blanks(input, from);
+        if first - from > PROBE || (first < input.len() && !stands(input, first, "<")) {
+            run.warn("lookalike_marker");
+            return Block::text(from);
+        }
+        let mut reader = Reader {
+            stack: vec![Node {
+                from,
+                ..Node::default()
+            }],
+            raw: String::new(),
+            params: 0,
+        };
+        match reader.read(self, run, from) {
+            Ok((root, end)) => finish(run, &root, end),
+            Err(block) => block,
+        }
+    }
+}
+
+struct Reader {
+    /// The block and the open elements in it.
+    stack: Vec<Node>,
+    /// Text that is not decoded yet.
+    raw: String,
+    params: usize,
+}
+
+impl Reader {
+    fn read(
+        &mut self,
+        family: &ElementTree,
+        run: &mut Run<'_>,
+        from: usize,
+    ) -> Result<(Node, usize), Block> {
+        let input = run.input;
+        let mut at = from;
+        loop {
+            let Some(c) = char_at(input, at) else {
+                return Err(Block::unclosed(run));
+            };
+            if c != '<' {
+                self.raw.push(c);
+                at += c.len_utf8();
+                self.too_long(family, run, at)?;
+                continue;
+            }
+            if stands(input, at, CLOSE) {
+                self.flush(run);
+                if self.stack.len() > 1 {
+                    run.warn("malformed_xml");
+                }
+                self.close_to(0, at);
+                let root = self.stack.pop().expect("the block is on the stack");
+                return Ok((root, at + CLOSE.len()));
+            }
+            // Chosen: outside values is outside parameters, and what follows does not matter inside a block.
+            if stands(input, at, OPEN) && self.stack.len() <= 2 {
+                run.error("unclosed_block");
+                return Err(Block {
+                    end: at,
+                    text: run.unclosed_is_text,
+                    calls: vec![],
+                });
+            }
+            if stands(input, at, "<!--") {
+                self.flush(run);
+                at = comment_end(input, at).ok_or_else(|| Block::unclosed(run))?;
+                continue;
+            }
+            if stands(input, at, "<![CDATA[") {
+                self.flush(run);
+                let body = at + "<![CDATA[".len();
+                let Some(len) = input[body..].find("]]>") else {
+                    return Err(Block::unclosed(run));
+                };
+                let text = input[body..body + len].to_owned();
+                self.top().pieces.push(Piece {
+                    text,
+                    verbatim: true,
+                });
+                at = body + len + "]]>".len();
+                self.too_long(family, run, at)?;
+                continue;
+            }
+            if stands(input, at, "<!DOCTYPE") {
+                self.flush(run);
+                run.error("dtd_forbidden");
+                at = doctype_end(input, at).ok_or_else(|| Block::unclosed(run))?;
+                continue;
+            }
+            if let Some((name, end)) = closing_tag(input, at) {
+                self.flush(run);
+                self.close(run, name, at);
+                at = end;
+                continue;
+            }
+            at = match self.open(family, run, at)? {
+                Some(end) => end,
+                None => {
+                    run.warn("bare_markup");
+                    self.raw.push('<');
+                    at + 1
+                }
+            };
+        }
+    }
+
+    /// Opens the element at `at`, if one stands there.
+    fn open(
+        &mut self,
+        family: &ElementTree,
+        run: &mut Run<'_>,
+        at: usize,
+    ) -> Result<Option<usize>, Block> {
+        let input = run.input;
+        let name_end = name_end(input, at + 1);
+        if name_end == at + 1 {
+            return Ok(None);
+        }
+        if name_end - at - 1 > run.setup.limits.name {
+            return Err(Block::limit(run, family, "limit_name", at));
+        }
+        let (end, self_closing) = match header(input, name_end, &|_| false) {
+            Header::Tag {
+                end, self_closing, ..
+            } => (end, self_closing),
+            Header::Broken { .. } => return Ok(None),
+            // Chosen: a tag that the stream ends in, also in a quote that never closes, is no literal text.
+            Header::Cut => (input.len(), false),
+        };
+        if end - at > run.setup.limits.header {
+            return Err(Block::limit(run, family, "limit_header", at));
+        }
+        if end == input.len() {
+            return Err(Block::unclosed(run));
+        }
+        self.flush(run);
+        let name = input[at + 1..name_end].to_owned();
+        if self.stack.len() > run.setup.limits.depth {
+            return Err(Block::limit(run, family, "limit_depth", at));
+        }
+        if self.stack.len() > 1 {
+            self.params += 1;
+            if self.params > run.setup.limits.params {
+                return Err(Block::limit(run, family, "limit_params", at));
+            }
+        }
+        self.stack.push(Node {
+            name,
+            from: end,
+            to: end,
+            ..Node::default()
+        });
+        if self_closing {
+            self.close_to(self.stack.len() - 2, end);
+        }
+        Ok(Some(end))
+    }
+
+    /// The closing tag of `name` at `at`.
+    fn close(&mut self, run: &mut Run<'_>, name: &str, at: usize) {
+        let Some(index) = (1..self.stack.len())
+            .rev()
+            .find(|i| self.stack[*i].name == name)
+        else {
+            run.warn("malformed_xml");
+            return;
+        };
+        if index + 1 < self.stack.len() {
+            run.warn("malformed_xml");
+        }
+        self.close_to(index - 1, at);
+    }
+
+    /// Closes open elements until the one at `index` is the innermost.
+    fn close_to(&mut self, index: usize, at: usize) {
+        while self.stack.len() > index + 1 {
+            let mut node = self.stack.pop().expect("the stack is longer than that");
+            node.to = at;
+            self.top().children.push(node);
+        }
+    }
+
+    fn top(&mut self) -> &mut Node {
+        self.stack.last_mut().expect("the block is on the stack")
+    }
+
+    /// Decodes the text that was gathered.
+    fn flush(&mut self, run: &mut Run<'_>) {
+        if self.raw.is_empty() {
+            return;
+        }
+        let decoded = decode(&self.raw);
+        self.raw.clear();
+        if decoded.bare {
+            run.warn("bare_markup");
+        }
+        if decoded.unknown {
+            run.warn("unknown_entity");
+        }
+        self.top().pieces.push(Piece {
+            text: decoded.text,
+            verbatim: false,
+        });
+    }
+
+    /// The bytes of the parameter that is open, or of a tool's text, must not grow beyond the limit.
+    fn too_long(
+        &mut self,
+        family: &ElementTree,
+        run: &mut Run<'_>,
+        at: usize,
+    ) -> Result<(), Block> {
+        let param = self.stack.get(2);
+        match param.map(|node| node.from) {
+            Some(from) if at - from > run.setup.limits.value => Err(Block::limit(
+                run,
+                family,
+                "limit_value",
+                from + run.setup.limits.value,
+            )),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// The end of an element's name: letters, digits, `_ - . :`, and slashes that no bracket follows.
+fn name_end(input: &str, from: usize) -> usize {
+    let mut at = from;
+    while let Some(c) = char_at(input, at) {
+        let fits = match c {
+            '/' => at > from && !stands(input, at + 1, ">"),
+            '-' | '.' | ':' => at > from,
+            c if at == from => c.is_alphabetic() || c == '_',
+            c => c.is_alphanumeric() || c == '_',
+        };
+        if !fits {
+            break;
+        }
+        at += c.len_utf8();
+    }
+    at
+}
+
+/// The closing tag at `at`: its name and its end.
+fn closing_tag(input: &str, at: usize) -> Option<(&str, usize)> {
+    if !stands(input, at, "</") {
+        return None;
+    }
+    let name_end = name_end(input, at + 2);
+    let end = skip_blanks(input, name_end);
+    (name_end > at + 2 && stands(input, end, ">")).then(|| (&input[at + 2..name_end], end + 1))
+}
+
+/// The end of a document type declaration: its bracket, outside quotes and outside the internal subset.
+fn doctype_end(input: &str, from: usize) -> Option<usize> {
+    let mut quote = None;
+    let mut depth = 0;
+    for (len, c) in input[from..].char_indices() {
+        match (quote, c) {
+            (Some(open), c) => {
+                if c == open {
+                    quote = None;
+                }
+            }
+            (None, '"' | '\'') => quote = Some(c),
+            (None, '[') => depth += 1,
+            (None, ']') => depth -= 1,
+            (None, '>') if depth <= 0 => return Some(from + len + 1),
+            (None, _) => {}
+        }
+    }
+    None
+}
+
+/// The calls of a closed block.
+fn finish(run: &mut Run<'_>, root: &Node, end: usize) -> Block {
+    if root.children.is_empty() {
+        run.error(if root.is_blank() {
+            "empty_block"
+        } else {
+            "malformed_body"
+        });
+        return Block::hidden(end);
+    }
+    if !root.is_blank() {
+        run.error("junk_in_block");
+    }
+    let mut calls = vec![];
+    for node in &root.children {
+        if let Some(arguments) = arguments(run, node) {
+            calls.push((node.name.clone(), arguments));
+        }
+    }
+    Block::calls(end, calls)
+}
+
+fn arguments(run: &mut Run<'_>, node: &Node) -> Option<Value> {
+    let tool = known_tool(run, &node.name);
+    let params = tool.map(schema::params);
+    let mut out = Map::new();
+    if node.children.is_empty() && !node.is_blank() {
+        if params
+            .as_ref()
+            .is_some_and(|params| params.iter().all(|(key, _)| *key != "__raw"))
+        {
+            run.warn("unknown_param");
+        }
+        out.insert("__raw".to_owned(), Value::String(node.leaf()));
+    } else if !node.is_blank() {
+        run.error("junk_in_block");
+    }
+    for (name, group) in grouped(node) {
+        let known = params
+            .as_ref()
+            .and_then(|params| params.iter().find(|(key, _)| *key == name));
+        if params.is_some() && known.is_none() {
+            run.warn("unknown_param");
+        }
+        out.insert(
+            name.to_owned(),
+            group_value(run, &group, known.map(|(_, schema)| *schema))?,
+        );
+    }
+    complain_of_missing(run, tool, &out);
+    Some(Value::Object(out))
+}
+
+/// The children by name, in order of their first.
+fn grouped(node: &Node) -> Vec<(&str, Vec<&Node>)> {
+    let mut out: Vec<(&str, Vec<&Node>)> = vec![];
+    for child in &node.children {
+        match out.iter_mut().find(|(name, _)| *name == child.name) {
+            Some((_, group)) => group.push(child),
+            None => out.push((&child.name, vec![child])),
+        }
+    }
+    out
+}
+
+fn group_value(run: &mut Run<'_>, group: &[&Node], schema: Option<&Value>) -> Option<Value> {
+    if let [one] = group {
+        return value(run, one, schema);
+    }
+    let inner = if schema::is_list(schema) {
+        schema.and_then(schema::items)
+    } else {
+        schema
+    };
+    let list: Option<Vec<Value>> = group.iter().map(|node| value(run, node, inner)).collect();
+    list.map(Value::Array)
+}
+
+fn value(run: &mut Run<'_>, node: &Node, schema: Option<&Value>) -> Option<Value> {
+    if node.children.is_empty() {
+        return settle(run, schema::typed(&node.leaf(), schema));
+    }
+    let raw = || run.input[node.from..node.to].trim().to_owned();
+    let types = schema.map(schema::types).unwrap_or_default();
+    if !types.is_empty() && types.iter().all(|name| name == "string") {
+        return Some(Value::String(raw()));
+    }
+    if !node.is_blank() {
+        let raw = raw();
+        run.warn("bare_markup");
+        return settle(run, Typed::Fits(Value::String(raw)));
+    }
+    if types.contains("array") {
+        let items = schema.and_then(schema::items);
+        if node.children.iter().all(|child| child.name == ITEM) {
+            let list: Option<Vec<Value>> = node
+                .children
+                .iter()
+                .map(|child| value(run, child, items))
+                .collect();
+            return list.map(Value::Array);
+        }
+        return Some(Value::Array(vec![object(run, node, items)?]));
+    }
+    object(run, node, schema)
+}
+
+fn object(run: &mut Run<'_>, node: &Node, schema: Option<&Value>) -> Option<Value> {
+    let mut out = Map::new();
+    for (name, group) in grouped(node) {
+        let prop = schema.and_then(|schema| schema::prop(schema, name));
+        out.insert(name.to_owned(), group_value(run, &group, prop)?);
+    }
+    Some(Value::Object(out))
+}
+
+impl Node {
+    /// Whether its own text is nothing but blanks.
+    fn is_blank(&self) -> bool {
+        self.pieces.iter().all(|piece| piece.text.trim().is_empty())
+    }
+
+    /// Its text: trimmed at both ends, but never inside CDATA.
+    fn leaf(&self) -> String {
+        let mut pieces: Vec<(&str, bool)> = self
+            .pieces
+            .iter()
+            .map(|p| (p.text.as_str(), p.verbatim))
+            .collect();
+        while let Some((text, false)) = pieces.first_mut() {
+            *text = text.trim_start();
+            if !text.is_empty() {
+                break;
+            }
+            pieces.remove(0);
+        }
+        while let Some((text, false)) = pieces.last_mut() {
+            *text = text.trim_end();
+            if !text.is_empty() {
+                break;
+            }
+            pieces.pop();
+        }
+        pieces.iter().map(|(text, _)| *text).collect()
+    }
+}

@@ -1,0 +1,659 @@
+//! Random outputs of a model: prose, blocks and everything that goes wrong with them.
+//!
+//! A sample is a list of pieces (a marker, a key, a value, a tag, a sentence). Most samples are left as they are and hold
+//! real calls; in the others a few pieces are dropped, doubled, swapped, added or cut. All comes from the seed.
+
+/// One output in the given dialect.
+///
+/// # Panics
+/// There is no generator for that dialect.
+pub fn sample(dialect: &str, seed: u64) -> String {
+    let mut g = Gen {
+        state: seed ^ 0x5851_F42D_4C95_7F2D,
+        pieces: vec![],
+    };
+    let grammar = match dialect {
+        "tam" => Grammar::KeyQuote(&TAM),
+        "tam2" => Grammar::KeyQuote(&TAM2),
+        "vcp" => Grammar::KeyQuote(&VCP),
+        "tool-call-xml" => Grammar::Named,
+        "tool-action" => Grammar::Attribute,
+        "action" => Grammar::Tree,
+        other => panic!("there is no generator for {other}"),
+    };
+    for _ in 0..=g.below(4) {
+        if g.chance(55) {
+            g.prose(&grammar);
+        }
+        g.block(&grammar);
+    }
+    if g.chance(60) {
+        g.prose(&grammar);
+    }
+    if g.chance(45) {
+        g.mutate(&grammar);
+    }
+    let mut out = g.pieces.concat();
+    if g.chance(8) {
+        let cut = g.below(out.chars().count() + 1);
+        out = out.chars().take(cut).collect();
+    }
+    out
+}
+
+/// What the three key-quote dialects differ in.
+struct Marks {
+    open: &'static [&'static str],
+    close: &'static [&'static str],
+    quotes: &'static [(&'static str, &'static str)],
+    name: &'static str,
+    comment: &'static str,
+    /// Pieces that only this dialect knows.
+    prose: &'static [&'static str],
+    keys: &'static [&'static str],
+    values: &'static [&'static str],
+}
+
+static TAM: Marks = Marks {
+    open: &["<|[REQUEST_TOOL]|>"],
+    close: &["<|[END_TOOL]|>"],
+    quotes: &[("「始」", "「末」")],
+    name: "command",
+    comment: "#",
+    prose: &[
+        "<|[REQUEST_TOOL",
+        "<|[REQUEST_TOOLS]|>",
+        "<|[END_TOOL]|>",
+        "<|[request_tool]|>",
+        "<|[",
+    ],
+    keys: &[
+        "path",
+        "Path",
+        "file_path",
+        "路径",
+        "a.b",
+        "max-depth",
+        "n",
+        "标题",
+        "sha256",
+    ],
+    values: &[
+        "<|[END_TOOL]|>",
+        "用 <|[REQUEST_TOOL]|> 开",
+        "x\npath:「始」y",
+        "name:「始」z",
+        "「末日」",
+        "# no comment",
+    ],
+};
+
+static TAM2: Marks = Marks {
+    open: &[
+        "<|[REQUEST_TOOL]|>",
+        "<|[request_tool]|>",
+        "<|[Request_Tool]|>",
+    ],
+    close: &["<|[END_TOOL]|>", "<|[end_tool]|>"],
+    quotes: &[
+        ("»»»", "«««"),
+        (">>>", "<<<"),
+        ("»»»", "<<<"),
+        (">>>", "«««"),
+    ],
+    name: "command",
+    comment: "#",
+    prose: &["<|[REQUEST_TOOL", "<|[END_TOOL]|>", ">>>", "«««", "<|["],
+    keys: &[
+        "path",
+        "File-Path",
+        "路径",
+        "a.b",
+        "n",
+        "common_mode",
+        "comment",
+        "retry",
+        "on_error",
+        "request_id",
+        "标题_x",
+        "type_hint_n",
+    ],
+    values: &[
+        "<|[end_tool]|>",
+        "x\npath: »»»y",
+        "a <<<b",
+        "c ««d",
+        "@{user.name}",
+        "json",
+        "{\"a\": 1}",
+        "# no comment",
+    ],
+};
+
+static VCP: Marks = Marks {
+    open: &["<<<[TOOL_REQUEST]>>>"],
+    close: &["<<<[END_TOOL_REQUEST]>>>"],
+    quotes: &[
+        ("「始」", "「末」"),
+        ("「始」", "「末」"),
+        ("「始ESCAPE」", "「末ESCAPE」"),
+        ("{始escape}", "「末Escape}"),
+    ],
+    name: "tool_name",
+    comment: "//",
+    prose: &[
+        "`<<<[TOOL_REQUEST]>>>`",
+        "```\n<<<[TOOL_REQUEST]>>>\ntool_name:「始」no「末」\n<<<[END_TOOL_REQUEST]>>>\n```\n",
+        "````\n```\n````\n",
+        "```js``` ",
+        "``x ` y`` ",
+        "\n   ```\n",
+        "\n```\n",
+        " ` ",
+        "\n<think>先想 <<<[TOOL_REQUEST]>>> 一下</think>",
+        "\n  <thinking>plan\n<thinking>deep</thinking> more</thinking>\n",
+        "<think>",
+        "</think>",
+        "[[VCP调用结果信息汇总:\n<<<[TOOL_REQUEST]>>>\nVCP调用结果结束]]",
+        "[本轮工具调用摘要:]x[本轮工具调用摘要结束]",
+        "<<<DailyNoteStart>>>\n日记\n<<<DailyNoteEnd>>>",
+        "<<<[END_TOOL_REQUEST]>>>",
+        "<<<[TOOL_REQ",
+        "<<[TOOL_REQUEST]>>",
+        "<<<[TOOL_REQUEST_ESCAPE]>>>",
+    ],
+    keys: &[
+        "path",
+        "Path",
+        "file_path",
+        "路径",
+        "max-depth",
+        "command",
+        "n",
+        "sha256",
+        "maid",
+    ],
+    values: &[
+        "<<<[END_TOOL_REQUEST]>>>",
+        "用 <<<[TOOL_REQUEST]>>> 开",
+        "x\npath:「始」y",
+        "「始ESCAPE」",
+        "「末日」",
+        "// no comment",
+        "<<<[TOOL_REQUEST_ESCAPE]>>>",
+        "<think>",
+        "```\n",
+        "https://x.y//z",
+    ],
+};
+
+enum Grammar {
+    KeyQuote(&'static Marks),
+    Named,
+    Attribute,
+    Tree,
+}
+
+const SENTENCES: &[&str] = &[
+    "好的，我来看一下。",
+    "Let me check that. ",
+    "今天天气不错\n",
+    "Done.\n\n",
+    "\n",
+    " ",
+    "然后：",
+    "a < b && c > d ",
+    "<b>bold</b> ",
+    "x `code` y ",
+    "「引号」",
+    "# heading\n",
+    "1. item\n",
+    "key: value\n",
+    "🌊",
+    "&amp; ",
+    "<",
+    "</",
+    "\"",
+    "\r\n",
+    "[[",
+    "# ",
+];
+const NAMES: &[&str] = &[
+    "disk.check",
+    "灯光.调节",
+    "grep_repo",
+    "a",
+    "weather-2",
+    "查询",
+];
+const BAD_NAMES: &[&str] = &["", "  ", "two words", "a<b", "x\"y"];
+const PLAIN: &[&str] = &[
+    "1",
+    "值",
+    "hello world",
+    "",
+    " padded ",
+    "two\nlines\n",
+    "多行\n\n文本",
+    "a,b:c",
+    "100%",
+    "{\"k\": [1]}",
+    "🌊🌊",
+];
+
+const TAG_KEYS: &[&str] = &["path", "关键词", "max-hits", "n", "k", "q_1"];
+const TAG_VALUES: &[&str] = &[
+    "a &lt;b&gt; &amp;amp;",
+    "&nbsp; &#20013;&#x41;",
+    "x & y",
+    "1<2",
+    "<i>it</i>",
+    "&#0;",
+    "end &",
+    "]]>",
+    "<!-- no -->",
+    "a > b",
+];
+const NAMED_VALUES: &[&str] = &[
+    "write </param> here",
+    "</param> ",
+    "</tool_call>",
+    "<tool_call name=\"x\">",
+    "<![CDATA[<a>&amp;</param></tool_call>]]>",
+    "</param x>",
+    "<![CDATA[一]]> 二 <![CDATA[]]>",
+    "</param></p>",
+    "<param name=\"z\">",
+    "</param >x",
+];
+const ATTR_VALUES: &[&str] = &[
+    "他说\"好\"就走",
+    "a/>b",
+    "</tool_action>",
+    "<tool_action name='x'>",
+    "it's",
+    "say \"hi\" now",
+    "\"",
+    "x=\"1\"",
+];
+const TREE_VALUES: &[&str] = &[
+    "<![CDATA[<a>&amp;</ACTION>]]>",
+    " \n<![CDATA[ 一 ]]>\n ",
+    "左<!-- 注 -->右",
+    "<b>粗</b>体",
+    "if (a < b && c > d) {}",
+    "a </x> b",
+    "&copy;",
+    "<s>1</s><s>2</s>",
+    "<o><x>1</x><y>2</y></o>",
+    "<e/>",
+    "<item>1</item><item>2</item>",
+];
+
+struct Gen {
+    state: u64,
+    pieces: Vec<String>,
+}
+
+impl Gen {
+    /// SplitMix64.
+    fn next(&mut self) -> u64 {
+        self.state = self.state.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = self.state;
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        z ^ (z >> 31)
+    }
+
+    fn below(&mut self, n: usize) -> usize {
+        usize::try_from(self.next() % n as u64).expect("a small number")
+    }
+
+    fn chance(&mut self, percent: usize) -> bool {
+        self.below(100) < percent
+    }
+
+    fn pick<T: Copy>(&mut self, list: &[T]) -> T {
+        list[self.below(list.len())]
+    }
+
+    fn push(&mut self, piece: impl Into<String>) {
+        self.pieces.push(piece.into());
+    }
+
+    fn pick_name(&mut self) -> &'static str {
+        if self.chance(5) {
+            self.pick(BAD_NAMES)
+        } else {
+            self.pick(NAMES)
+        }
+    }
+
+    fn prose(&mut self, grammar: &Grammar) {
+        for _ in 0..=self.below(3) {
+            let piece = if self.chance(75) {
+                self.pick(SENTENCES)
+            } else {
+                self.special(grammar)
+            };
+            self.push(piece);
+        }
+    }
+
+    /// Something that looks like markup of the dialect.
+    fn special(&mut self, grammar: &Grammar) -> &'static str {
+        match grammar {
+            Grammar::KeyQuote(marks) => self.pick(marks.prose),
+            Grammar::Named => self.pick(&[
+                "<tool_call>",
+                "</tool_call>",
+                "<tool_calls>",
+                "<tool_call",
+                "<tool_call is",
+                "<tool_call/>",
+                "<tool_call name=x>",
+                "<tool_call id=\"1\" name=x>",
+                "<tool_call name=\"lost ",
+                "<param name=\"p\">",
+                "</param>",
+                "<tool_call>\n<param name=\"p\">",
+            ]),
+            Grammar::Attribute => self.pick(&[
+                "<tool_action>",
+                "</tool_action>",
+                "<tool_actions>",
+                "<tool_action",
+                "<tool_action is",
+                "<tool_action/>",
+                "<tool_action name=x>",
+                "<tool_action type=\"a\" name=x>",
+                "<tool_action name=\"lost ",
+                "<k value=\"v\"/>",
+                "<tool_action> <k value=\"v\"/>",
+            ]),
+            Grammar::Tree => self.pick(&[
+                "<ACTION>",
+                "</ACTION>",
+                "<ACTIONS>",
+                "<action>",
+                "<ACTION> 与",
+                "<ACTIO",
+                "</action>",
+            ]),
+        }
+    }
+
+    fn block(&mut self, grammar: &Grammar) {
+        match grammar {
+            Grammar::KeyQuote(marks) => self.key_quote(marks),
+            Grammar::Named => self.named(),
+            Grammar::Attribute => self.attribute(),
+            Grammar::Tree => self.tree(),
+        }
+    }
+
+    fn mutate(&mut self, grammar: &Grammar) {
+        for _ in 0..=self.below(3) {
+            if self.pieces.is_empty() {
+                return;
+            }
+            let at = self.below(self.pieces.len());
+            match self.below(10) {
+                0..4 => {
+                    self.pieces.remove(at);
+                }
+                4 => {
+                    let piece = self.pieces[at].clone();
+                    self.pieces.insert(at, piece);
+                }
+                5 => {
+                    let other = self.below(self.pieces.len());
+                    self.pieces.swap(at, other);
+                }
+                6 => {
+                    let cut = self.below(self.pieces[at].chars().count() + 1);
+                    self.pieces[at] = self.pieces[at].chars().take(cut).collect();
+                }
+                7 => {
+                    let piece = self.pick(SENTENCES);
+                    self.pieces.insert(at, piece.to_owned());
+                }
+                _ => {
+                    let piece = self.special(grammar);
+                    self.pieces.insert(at, piece.to_owned());
+                }
+            }
+        }
+    }
+
+    fn key_quote(&mut self, marks: &'static Marks) {
+        let open = self.pick(marks.open);
+        self.push(open);
+        let newline = if self.chance(85) { "\n" } else { "" };
+        self.push(newline);
+        let chain = if self.chance(25) {
+            1 + self.below(3)
+        } else {
+            0
+        };
+        let first = self.pick(&[1, 1, 1, 9]);
+        let infix = if std::ptr::eq(marks, &TAM2) {
+            self.pick(&["_", ""])
+        } else {
+            ""
+        };
+        let numbered = if std::ptr::eq(marks, &VCP) {
+            "command"
+        } else {
+            marks.name
+        };
+        if chain == 0 || numbered != marks.name || self.chance(10) {
+            let name = self.pick_name();
+            self.field(marks, marks.name, name);
+        }
+        for index in first..first + chain {
+            let name = self.pick_name();
+            self.field(marks, &format!("{numbered}{infix}{index}"), name);
+        }
+        for _ in 0..self.below(5) {
+            let mut key = self.pick(marks.keys).to_owned();
+            if chain > 0 && self.chance(60) {
+                key = format!("{key}{infix}{}", first + self.below(chain + 1));
+            }
+            let value = if self.chance(65) {
+                self.pick(PLAIN)
+            } else {
+                self.pick(marks.values)
+            };
+            self.field(marks, &key, value);
+            if self.chance(6) {
+                let comment = format!(
+                    "{} see {}\n",
+                    marks.comment,
+                    self.pick(&["x:「始」no「末」", "below", "以下"])
+                );
+                self.push(comment);
+            }
+            if self.chance(3) {
+                self.push("stray words ");
+            }
+        }
+        if !self.chance(4) {
+            let close = self.pick(marks.close);
+            self.push(close);
+        }
+    }
+
+    fn field(&mut self, marks: &Marks, key: &str, value: &str) {
+        let (open, close) = self.pick(marks.quotes);
+        let colon = self.pick(&[":", ":", ":", ": ", " : ", "：", ":\n"]);
+        let end = self.pick(&["\n", "\n", "\n", ",\n", "，\n", "", " ", "\r\n"]);
+        self.push(key);
+        self.push(colon);
+        self.push(open);
+        self.push(value);
+        if !self.chance(3) {
+            self.push(close);
+        }
+        self.push(end);
+    }
+
+    fn gap(&mut self) -> &'static str {
+        self.pick(&["", "", "\n", "\n  ", " ", "<!-- 注 -->"])
+    }
+
+    fn call_header(&mut self, tag: &str) -> bool {
+        let name = self.pick_name().replace('"', "&quot;");
+        let extra = self.pick(&["", "", "", " id=\"c1\"", " type='mcp'"]);
+        let blank = self.pick(&["", "", " ", "\n"]);
+        let closed = self.chance(5);
+        let head = match self.below(10) {
+            0 => format!("<{tag}{extra} name = '{name}'{blank}"),
+            1 => format!("<{tag}\n name=\"{name}\"{extra}{blank}"),
+            _ => format!("<{tag} name=\"{name}\"{extra}{blank}"),
+        };
+        self.push(head);
+        self.push(if closed { "/>" } else { ">" });
+        !closed
+    }
+
+    fn named(&mut self) {
+        if !self.call_header("tool_call") {
+            return;
+        }
+        for _ in 0..self.below(4) {
+            let gap = self.gap();
+            self.push(gap);
+            let key = self.pick(TAG_KEYS);
+            if self.chance(6) {
+                self.push(format!("<param name=\"{key}\"/>"));
+                continue;
+            }
+            let open = if self.chance(4) {
+                "<param>".to_owned()
+            } else {
+                format!("<param name=\"{key}\">")
+            };
+            self.push(open);
+            for _ in 0..=self.below(2) {
+                let value = match self.below(10) {
+                    0..6 => self.pick(PLAIN),
+                    6..8 => self.pick(TAG_VALUES),
+                    _ => self.pick(NAMED_VALUES),
+                };
+                self.push(value);
+            }
+            let close = self.pick(&[
+                "</param>",
+                "</param>",
+                "</param>",
+                "</param >",
+                "</param\n>",
+            ]);
+            self.push(close);
+        }
+        let gap = self.gap();
+        self.push(gap);
+        if !self.chance(4) {
+            let close = self.pick(&["</tool_call>", "</tool_call>", "</tool_call >"]);
+            self.push(close);
+        }
+    }
+
+    fn attribute(&mut self) {
+        if !self.call_header("tool_action") {
+            return;
+        }
+        for _ in 0..self.below(4) {
+            let gap = self.gap();
+            self.push(gap);
+            let key = self.pick(TAG_KEYS);
+            let value = match self.below(10) {
+                0..6 => self.pick(PLAIN),
+                6..8 => self.pick(TAG_VALUES),
+                _ => self.pick(ATTR_VALUES),
+            };
+            let extra = self.pick(&["", "", "", " type=\"s\"", " unit='m'"]);
+            match self.below(12) {
+                0 => self.push(format!("<{key}>")),
+                1 => self.push(format!("<{key}{extra} value='")),
+                _ => self.push(format!("<{key} value=\"")),
+            }
+            let open = self.pieces.last().expect("just pushed").clone();
+            self.push(value);
+            let end = match open.chars().last() {
+                Some('>') => format!("</{key}>"),
+                Some(quote) => {
+                    let slash = self.pick(&["/>", " />", "\n/>"]);
+                    if self.chance(10) {
+                        format!("{quote}></{key}>")
+                    } else {
+                        format!("{quote}{extra}{slash}")
+                    }
+                }
+                None => String::new(),
+            };
+            self.push(end);
+        }
+        let gap = self.gap();
+        self.push(gap);
+        if !self.chance(4) {
+            let close = self.pick(&["</tool_action>", "</tool_action>", "</tool_action >"]);
+            self.push(close);
+        }
+    }
+
+    fn tree(&mut self) {
+        self.push("<ACTION>");
+        for _ in 0..=self.below(2) {
+            let gap = self.gap();
+            self.push(gap);
+            let tool = self.pick(&[
+                "go",
+                "检查库存",
+                "workflows/skills/a.json",
+                "read_file",
+                "t-1",
+            ]);
+            if self.chance(8) {
+                self.push(format!("<{tool}/>"));
+                continue;
+            }
+            let attrs = self.pick(&["", "", "", " id='1'", " x=\"a > b\" ", "\n"]);
+            self.push(format!("<{tool}{attrs}>"));
+            if self.chance(8) {
+                let value = self.pick(PLAIN);
+                self.push(value);
+            }
+            for _ in 0..self.below(5) {
+                let gap = self.gap();
+                self.push(gap);
+                self.element();
+            }
+            let gap = self.gap();
+            self.push(gap);
+            self.push(format!("</{tool}>"));
+        }
+        let gap = self.gap();
+        self.push(gap);
+        if !self.chance(4) {
+            self.push("</ACTION>");
+        }
+    }
+
+    fn element(&mut self) {
+        let key = self.pick(&["path", "关键词", "max-hits", "n", "list", "k"]);
+        if self.chance(6) {
+            self.push(format!("<{key}/>"));
+            return;
+        }
+        self.push(format!("<{key}>"));
+        let value = match self.below(10) {
+            0..6 => self.pick(PLAIN),
+            6..8 => self.pick(TAG_VALUES),
+            _ => self.pick(TREE_VALUES),
+        };
+        self.push(value);
+        self.push(format!("</{key}>"));
+    }
+}

@@ -1,0 +1,373 @@
+//! `<tool_call name="n"><param name="k">v</param></tool_call>`.
+
+use super::fields::{Field, arguments};
+use super::xml::{self, Header, closing_tag, decode, ends_name, header, skip_blanks};
+use super::{Block, Family, Run, char_at, name_of, stands};
+
+const CALL: &str = "tool_call";
+const PARAM: &str = "param";
+/// Blanks that may stand between a closer and what confirms it.
+const CONFIRM: usize = 64;
+
+pub(super) struct NamedParams;
+
+/// What stands at a place of a body.
+enum Item {
+    Comment,
+    Param,
+    Close(usize),
+    Open,
+    /// None of them; the offending byte is at that place.
+    Other(usize),
+    /// The stream ends before it is clear.
+    Cut,
+}
+
+/// A value and what was odd about it.
+struct Value {
+    text: String,
+    /// Behind its closer.
+    end: usize,
+    bare: bool,
+    unknown: bool,
+    ambiguous: bool,
+}
+
+enum Step {
+    Value(Value),
+    Cut,
+    /// Too long; the limit was reached there.
+    Limit(usize),
+}
+
+impl Family for NamedParams {
+    fn opener(&self, input: &str, at: usize) -> Option<usize> {
+        open_tag(input, at, CALL)
+    }
+
+    fn closer(&self, input: &str, at: usize) -> Option<usize> {
+        closing_tag(input, at, CALL)
+    }
+
+    fn block(&self, run: &mut Run<'_>, start: usize) -> Block {
+        let (name, end) = match call_header(self, run, start, &["<param", "</tool_call", "{"]) {
+            CallHeader::Call {
+                name,
+                end,
+                self_closing: false,
+            } => (name, end),
+            CallHeader::Call {
+                name,
+                end,
+                self_closing: true,
+            } => return finish(run, &name, &[], end),
+            CallHeader::Done(block) => return block,
+        };
+        self.body(run, &name, end)
+    }
+}
+
+/// The header of a call in either tag dialect.
+pub(super) enum CallHeader {
+    Call {
+        name: String,
+        end: usize,
+        self_closing: bool,
+    },
+    /// No call begins.
+    Done(Block),
+}
+
+/// Reads the header whose opener stands at `start`. `nameless` shows that a call was meant where there is no name.
+pub(super) fn call_header(
+    family: &dyn Family,
+    run: &mut Run<'_>,
+    start: usize,
+    nameless: &[&str],
+) -> CallHeader {
+    let input = run.input;
+    let from = start + family.opener(input, start).expect("an opener stands here");
+    let max = start + run.setup.limits.header;
+    let stop = |at: usize| family.opener(input, at).is_some();
+    let done = CallHeader::Done;
+    match header(input, from, &stop) {
+        Header::Tag { end, .. } | Header::Broken { at: end, .. } if end > max => {
+            done(Block::limit(run, family, "limit_header", max))
+        }
+        Header::Cut if input.len() > max => done(Block::limit(run, family, "limit_header", max)),
+        Header::Cut => done(Block::unclosed(run)),
+        Header::Broken { at, complete } => {
+            if complete {
+                run.error("malformed_xml");
+            } else {
+                run.warn("lookalike_marker");
+            }
+            done(Block::text(at))
+        }
+        Header::Tag {
+            attrs,
+            end,
+            self_closing,
+        } => {
+            let Some((_, name)) = attrs.iter().find(|(key, _)| key == "name") else {
+                let body = skip_blanks(input, end);
+                if body == input.len() && !self_closing {
+                    return done(Block::unclosed(run));
+                }
+                if !self_closing && nameless.iter().any(|sign| stands(input, body, sign)) {
+                    run.error("missing_name");
+                } else {
+                    run.warn("lookalike_marker");
+                }
+                return done(Block::text(end));
+            };
+            match name_of(name) {
+                Ok(name) if name.len() > run.setup.limits.name => {
+                    done(Block::limit(run, family, "limit_name", end))
+                }
+                Ok(name) => CallHeader::Call {
+                    name,
+                    end,
+                    self_closing,
+                },
+                Err(kind) => {
+                    run.error(kind);
+                    done(Block::text(end))
+                }
+            }
+        }
+    }
+}
+
+/// The call with its parameters; text where a value is malformed.
+pub(super) fn finish(run: &mut Run<'_>, name: &str, fields: &[Field], end: usize) -> Block {
+    match arguments(run, name, fields, &str::to_owned) {
+        Some(arguments) => Block::calls(end, vec![(name.to_owned(), arguments)]),
+        None => Block::text(end),
+    }
+}
+
+/// The length of `<name` at `at` if a blank, `>` or `/` follows.
+pub(super) fn open_tag(input: &str, at: usize, name: &str) -> Option<usize> {
+    let end = at + 1 + name.len();
+    (stands(input, at, "<") && stands(input, at + 1, name) && ends_name(input, end))
+        .then_some(end - at)
+}
+
+/// The end of the comment that begins at `at`, or nothing if it never ends.
+pub(super) fn comment_end(input: &str, at: usize) -> Option<usize> {
+    let body = at + "<!--".len();
+    input[body..]
+        .find("-->")
+        .map(|len| body + len + "-->".len())
+}
+
+impl NamedParams {
+    fn body(&self, run: &mut Run<'_>, name: &str, from: usize) -> Block {
+        let input = run.input;
+        let mut at = from;
+        let mut fields = vec![];
+        let mut params = 0;
+        loop {
+            at = skip_blanks(input, at);
+            if at == input.len() {
+                return Block::unclosed(run);
+            }
+            match item(input, at) {
+                Item::Cut => return Block::unclosed(run),
+                Item::Comment => match comment_end(input, at) {
+                    Some(end) => at = end,
+                    None => return Block::unclosed(run),
+                },
+                Item::Close(len) => return finish(run, name, &fields, at + len),
+                Item::Open => {
+                    run.warn("unclosed_block");
+                    return finish(run, name, &fields, at);
+                }
+                Item::Other(offending) => return Block::broken(run, offending),
+                Item::Param => {
+                    params += 1;
+                    if params > run.setup.limits.params {
+                        return Block::limit(run, self, "limit_params", at);
+                    }
+                    match self.param(run, at) {
+                        Ok((field, end)) => {
+                            fields.extend(field);
+                            at = end;
+                        }
+                        Err(block) => return block,
+                    }
+                }
+            }
+        }
+    }
+
+    /// Reads the parameter at `at`; one without a name gives no field.
+    fn param(&self, run: &mut Run<'_>, at: usize) -> Result<(Option<Field>, usize), Block> {
+        let input = run.input;
+        let (attrs, end, self_closing) = match header(input, at + 1 + PARAM.len(), &|_| false) {
+            Header::Tag {
+                attrs,
+                end,
+                self_closing,
+            } => (attrs, end, self_closing),
+            Header::Cut => return Err(Block::unclosed(run)),
+            Header::Broken { at, .. } => return Err(Block::broken(run, at)),
+        };
+        let key = attrs
+            .iter()
+            .find(|(key, _)| key == "name")
+            .map(|(_, name)| name.as_str());
+        let key = key.filter(|key| !key.trim().is_empty());
+        if key.is_none() {
+            run.warn("missing_param_name");
+        }
+        if key.is_some_and(|key| key.len() > run.setup.limits.name) {
+            return Err(Block::limit(run, self, "limit_name", end));
+        }
+        if self_closing {
+            return Ok((key.map(|key| Field::new(key, "")), end));
+        }
+        let value = match value(input, end, run.setup.limits.value) {
+            Step::Value(value) => value,
+            Step::Cut => return Err(Block::unclosed(run)),
+            Step::Limit(at) => return Err(Block::limit(run, self, "limit_value", at)),
+        };
+        for (kind, odd) in [
+            ("bare_markup", value.bare),
+            ("unknown_entity", value.unknown),
+            ("ambiguous_close", value.ambiguous),
+        ] {
+            if odd {
+                run.warn(kind);
+            }
+        }
+        Ok((key.map(|key| Field::new(key, &value.text)), value.end))
+    }
+}
+
+/// What stands at `at`, which is no blank.
+fn item(input: &str, at: usize) -> Item {
+    if stands(input, at, "<!--") {
+        return Item::Comment;
+    }
+    if open_tag(input, at, PARAM).is_some() {
+        return Item::Param;
+    }
+    if let Some(len) = closing_tag(input, at, CALL) {
+        return Item::Close(len);
+    }
+    if open_tag(input, at, CALL).is_some() {
+        return Item::Open;
+    }
+    offending(input, at)
+}
+
+/// The first byte at which nothing that may stand in a body can go on.
+fn offending(input: &str, at: usize) -> Item {
+    let tags = ["<!--", "<param", "<tool_call", "</tool_call"];
+    let same = |tag: &str| {
+        tag.bytes()
+            .zip(input[at..].bytes())
+            .take_while(|(a, b)| a == b)
+            .count()
+    };
+    let longest = tags
+        .iter()
+        .max_by_key(|tag| same(tag))
+        .expect("there are tags");
+    let mut end = at + same(longest);
+    if end - at == longest.len() && longest.starts_with("</") {
+        end = skip_blanks(input, end);
+    }
+    if end >= input.len() {
+        Item::Cut
+    } else {
+        Item::Other(end)
+    }
+}
+
+/// Reads a value from `from` to its confirmed closer.
+fn value(input: &str, from: usize, max: usize) -> Step {
+    let mut out = Value {
+        text: String::new(),
+        end: 0,
+        bare: false,
+        unknown: false,
+        ambiguous: false,
+    };
+    let mut raw = String::new();
+    let mut at = from;
+    loop {
+        if at - from > max {
+            return Step::Limit(from + max);
+        }
+        if stands(input, at, "<![CDATA[") {
+            out.decode(&mut raw);
+            let body = at + "<![CDATA[".len();
+            let Some(len) = input[body..].find("]]>") else {
+                return Step::Cut;
+            };
+            out.text.push_str(&input[body..body + len]);
+            at = body + len + "]]>".len();
+            continue;
+        }
+        if let Some(len) = closing_tag(input, at, PARAM) {
+            match confirmed(input, at + len) {
+                Some(true) => {
+                    out.decode(&mut raw);
+                    out.end = at + len;
+                    return Step::Value(out);
+                }
+                Some(false) => {
+                    out.ambiguous = true;
+                    out.decode(&mut raw);
+                    out.text.push_str(&input[at..at + len]);
+                    at += len;
+                    continue;
+                }
+                None => return Step::Cut,
+            }
+        }
+        let Some(c) = char_at(input, at) else {
+            return Step::Cut;
+        };
+        raw.push(c);
+        at += c.len_utf8();
+    }
+}
+
+impl Value {
+    fn decode(&mut self, raw: &mut String) {
+        let decoded = decode(raw);
+        self.text.push_str(&decoded.text);
+        self.bare |= decoded.bare;
+        self.unknown |= decoded.unknown;
+        raw.clear();
+    }
+}
+
+/// Whether what stands behind a closer shows that it was one. Nothing: the stream ends before it is clear.
+fn confirmed(input: &str, from: usize) -> Option<bool> {
+    let at = skip_blanks(input, from);
+    if at - from > CONFIRM {
+        return Some(false);
+    }
+    let tags = ["<param", "<tool_call", "</tool_call", "<!--"];
+    for tag in tags {
+        if stands(input, at, tag) {
+            let next = char_at(input, at + tag.len());
+            return match (tag, next) {
+                ("<!--", _) => Some(true),
+                (_, None) => None,
+                ("</tool_call", Some(c)) => Some(xml::is_blank(c) || c == '>'),
+                (_, Some(_)) => Some(ends_name(input, at + tag.len())),
+            };
+        }
+    }
+    if tags.iter().any(|tag| tag.starts_with(&input[at..])) {
+        None
+    } else {
+        Some(false)
+    }
+}

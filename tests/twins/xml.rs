@@ -1,0 +1,198 @@
+//! What the three tag dialects share: blanks, opening tags with quoted attributes, entities.
+
+use super::{char_at, stands};
+
+/// XML's white space.
+pub(super) fn is_blank(c: char) -> bool {
+    matches!(c, ' ' | '\t' | '\n' | '\r')
+}
+
+pub(super) fn skip_blanks(input: &str, at: usize) -> usize {
+    let rest = &input[at..];
+    at + rest.len() - rest.trim_start_matches(is_blank).len()
+}
+
+/// Whether what stands at `at` ends a tag's name.
+pub(super) fn ends_name(input: &str, at: usize) -> bool {
+    char_at(input, at).is_some_and(|c| is_blank(c) || c == '>' || c == '/')
+}
+
+/// The length of the closing tag `</name  >` at `at`.
+pub(super) fn closing_tag(input: &str, at: usize, name: &str) -> Option<usize> {
+    if !stands(input, at, "</") || !stands(input, at + 2, name) {
+        return None;
+    }
+    let end = skip_blanks(input, at + 2 + name.len());
+    stands(input, end, ">").then_some(end + 1 - at)
+}
+
+/// The attributes of an opening tag.
+pub(super) enum Header {
+    /// A tag; `end` is behind its bracket.
+    Tag {
+        attrs: Vec<(String, String)>,
+        end: usize,
+        self_closing: bool,
+    },
+    /// No tag: the character at `at` does not fit. Some attribute was complete before.
+    Broken { at: usize, complete: bool },
+    /// The stream ends inside.
+    Cut,
+}
+
+/// Reads attributes from behind a tag's name. `stop` says where the tag cannot go on whatever it holds.
+pub(super) fn header(input: &str, from: usize, stop: &dyn Fn(usize) -> bool) -> Header {
+    let mut attrs: Vec<(String, String)> = vec![];
+    let mut at = from;
+    loop {
+        at = skip_blanks(input, at);
+        let complete = !attrs.is_empty();
+        let broken = |at| Header::Broken { at, complete };
+        if stop(at) {
+            return broken(at);
+        }
+        match char_at(input, at) {
+            None => return Header::Cut,
+            Some('>') => {
+                return Header::Tag {
+                    attrs,
+                    end: at + 1,
+                    self_closing: false,
+                };
+            }
+            Some('/') => match char_at(input, at + 1) {
+                None => return Header::Cut,
+                Some('>') => {
+                    return Header::Tag {
+                        attrs,
+                        end: at + 2,
+                        self_closing: true,
+                    };
+                }
+                Some(_) => return broken(at + 1),
+            },
+            Some(_) => {}
+        }
+        let name_end = attr_name_end(input, at);
+        if name_end == at {
+            return broken(at);
+        }
+        let name = &input[at..name_end];
+        at = skip_blanks(input, name_end);
+        if !stands(input, at, "=") {
+            return if at == input.len() {
+                Header::Cut
+            } else {
+                broken(at)
+            };
+        }
+        at = skip_blanks(input, at + 1);
+        let quote = match char_at(input, at) {
+            None => return Header::Cut,
+            Some(c @ ('"' | '\'')) => c,
+            Some(_) => return broken(at),
+        };
+        at += 1;
+        let value = at;
+        loop {
+            if stop(at) {
+                return broken(at);
+            }
+            match char_at(input, at) {
+                None => return Header::Cut,
+                Some(c) if c == quote => break,
+                Some(c) => at += c.len_utf8(),
+            }
+        }
+        attrs.push((name.to_owned(), decode(&input[value..at]).text));
+        at += 1;
+    }
+}
+
+pub(super) fn attr_name_end(input: &str, at: usize) -> usize {
+    let stop = |c: char| is_blank(c) || matches!(c, '=' | '>' | '/' | '<' | '"' | '\'');
+    at + input[at..].find(stop).unwrap_or(input.len() - at)
+}
+
+/// Decoded text and what was odd about it.
+pub(super) struct Decoded {
+    pub text: String,
+    /// A `<` or `&` that stands for itself.
+    pub bare: bool,
+    /// An entity that nobody knows.
+    pub unknown: bool,
+}
+
+/// Decodes the five entities and character references, once.
+pub(super) fn decode(raw: &str) -> Decoded {
+    let mut out = Decoded {
+        text: String::new(),
+        bare: false,
+        unknown: false,
+    };
+    let mut at = 0;
+    while let Some(c) = char_at(raw, at) {
+        if c == '&' {
+            match entity(&raw[at..]) {
+                Entity::Char(c, len) => {
+                    out.text.push(c);
+                    at += len;
+                    continue;
+                }
+                Entity::Unknown => out.unknown = true,
+                Entity::None => out.bare = true,
+            }
+        }
+        out.bare |= c == '<';
+        out.text.push(c);
+        at += c.len_utf8();
+    }
+    out
+}
+
+enum Entity {
+    Char(char, usize),
+    Unknown,
+    None,
+}
+
+/// What begins with the `&` of `rest`.
+fn entity(rest: &str) -> Entity {
+    let Some(len) = rest.find(';') else {
+        return Entity::None;
+    };
+    let name = &rest[1..len];
+    let known = match name {
+        "lt" => Some('<'),
+        "gt" => Some('>'),
+        "amp" => Some('&'),
+        "quot" => Some('"'),
+        "apos" => Some('\''),
+        _ => None,
+    };
+    if let Some(c) = known {
+        return Entity::Char(c, len + 1);
+    }
+    if let Some(number) = name.strip_prefix('#') {
+        let (digits, radix) = number
+            .strip_prefix('x')
+            .map_or((number, 10), |hex| (hex, 16));
+        if digits.is_empty() || !digits.chars().all(|c| c.is_digit(radix)) {
+            return Entity::None;
+        }
+        let code = u32::from_str_radix(digits, radix)
+            .ok()
+            .filter(|code| *code != 0);
+        return code
+            .and_then(char::from_u32)
+            .map_or(Entity::Unknown, |c| Entity::Char(c, len + 1));
+    }
+    // Chosen: a name is up to 32 letters and digits; anything else is a bare sign.
+    let is_name =
+        !name.is_empty() && name.chars().count() <= 32 && name.chars().all(char::is_alphanumeric);
+    if is_name {
+        Entity::Unknown
+    } else {
+        Entity::None
+    }
+}
