@@ -200,9 +200,12 @@ impl Issue<'_> {
         let own = self
             .dialect
             .and_then(|dialect| dialect.observation(self.kind));
-        let text = own.unwrap_or(
-            "Error ({kind}): {message}. Nothing was executed for it; write the call again.",
-        );
+        let text = own.unwrap_or(match self.severity {
+            Severity::Warning => "Note ({kind}): {message}.",
+            Severity::Error => {
+                "Error ({kind}): {message}. Nothing was executed for it; write the call again."
+            }
+        });
         let message = self.message();
         let pairs = [
             ("{kind}", self.kind.name()),

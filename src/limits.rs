@@ -85,7 +85,8 @@ pub enum Prefer {
     Text,
     /// Native calls; from the first one on, markers in the text are text.
     Native,
-    /// Both, without native calls that repeat one of the text (same name, equal arguments).
+    /// Both, without native calls that repeat one of the text (same name, equal arguments). For that, names and up to
+    /// [`Limits::max_native`] bytes of arguments of the calls in the text are remembered.
     Both,
 }
 

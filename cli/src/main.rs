@@ -37,7 +37,7 @@ fn main() -> ExitCode {
     match panic::catch_unwind(|| run(&cli)) {
         Ok(Ok(Verdict::Clean)) => ExitCode::SUCCESS,
         Ok(Ok(Verdict::Errors)) => ExitCode::from(1),
-        Ok(Err(stop)) => stop.report(),
+        Ok(Err(stop)) => ExitCode::from(stop.report()),
         Err(_) => ExitCode::from(2),
     }
 }

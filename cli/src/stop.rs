@@ -2,7 +2,6 @@
 
 use std::fmt::Display;
 use std::io::{self, ErrorKind, Write};
-use std::process::ExitCode;
 
 /// A command ran to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,13 +47,13 @@ impl Stop {
     }
 
     /// Says why, and gives the exit status.
-    pub fn report(&self) -> ExitCode {
+    pub fn report(&self) -> u8 {
         match self {
-            Self::Closed => ExitCode::SUCCESS,
+            Self::Closed => 0,
             Self::Message(text) => {
                 // If standard error is closed too, the status has to do.
                 let _ = writeln!(io::stderr(), "toolglot: {}", text.trim_end());
-                ExitCode::from(2)
+                2
             }
         }
     }

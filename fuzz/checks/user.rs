@@ -4,7 +4,7 @@
 //! the default dialects, or as lines that are laid over one built-in file as a switch. One more byte chooses how the rest is
 //! cut.
 
-use toolglot::{DialectSet, Options, Retain, SetBuilder, TextMode};
+use toolglot::{DialectSet, Limits, Options, Retain, SetBuilder, TextMode};
 
 /// Builds a set of the first part of the input and parses the second part with it.
 pub fn user_dialect(data: &[u8]) {
@@ -23,7 +23,7 @@ pub fn user_dialect(data: &[u8]) {
         assert!(!lint.to_string().is_empty(), "a warning without a word");
     }
     for dialect in set.dialects() {
-        let _ = (dialect.title(), dialect.family(), dialect.openers(), dialect.closers(), dialect.lookahead());
+        let _ = (dialect.title(), dialect.family(), dialect.openers(), dialect.closers(), dialect.lookahead(&Limits::default()));
     }
     assert!(DialectSet::builder().toml("again", &text).build().is_ok() || mode > 1, "built once and not twice");
     let mut options = Options::default();

@@ -10,9 +10,10 @@ use serde::{Deserialize, Serialize};
 
 use super::{Gate, Opened, Out, json, pieces};
 use crate::dialect::spec::Deltas;
-use crate::error::{Kind, KindSet, Severity};
+use crate::error::{Kind, KindSet};
 use crate::event::{Arguments, Event, Origin, Span};
 use crate::hints::{Coerced, Schema, Types, coerce};
+use crate::limits::Prefer;
 
 /// The open call.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -125,27 +126,13 @@ impl Args {
         let mut writer = Writer::Left;
         if name.is_empty() {
             self.recovered(Kind::MissingParamName);
-            out.report(
-                Kind::MissingParamName,
-                Severity::Warning,
-                span,
-                &self.tool,
-                "",
-                "",
-            );
+            out.tell(Kind::MissingParamName, span, &self.tool, "");
         } else {
             writer = self.writer(out, name, span);
             let list = matches!(writer, Writer::List(_));
             if !self.seen.insert(name.to_owned()) && !list {
                 self.recovered(Kind::DuplicateParam);
-                out.report(
-                    Kind::DuplicateParam,
-                    Severity::Warning,
-                    span,
-                    &self.tool,
-                    name,
-                    "",
-                );
+                out.tell(Kind::DuplicateParam, span, &self.tool, name);
             }
         }
         if matches!(writer, Writer::Live(_)) {
@@ -215,11 +202,13 @@ impl Args {
             match &mut param.writer {
                 Writer::Live(gate) => {
                     let (call, sink) = (self.call, &mut *out.sink);
-                    let mut heard = out.io.heard.last_mut().map(|(_, arguments)| arguments);
+                    let both = out.opts.prefer == Prefer::Both;
+                    let max = out.opts.limits.max_native;
+                    let heard = &mut out.io.heard;
                     gate.push(data, at, |piece, span| {
                         json::escape(piece, |json| {
-                            if let Some(heard) = &mut heard {
-                                heard.push_str(json);
+                            if both {
+                                heard.push(json, max);
                             }
                             sink.event(Event::ArgDelta { call, json, span });
                         });
@@ -292,25 +281,11 @@ impl Args {
         match result {
             Coerced::Fits => Ok(()),
             Coerced::Mismatch => {
-                out.report(
-                    Kind::TypeMismatch,
-                    Severity::Warning,
-                    span,
-                    &self.tool,
-                    key,
-                    "",
-                );
+                out.tell(Kind::TypeMismatch, span, &self.tool, key);
                 Ok(())
             }
             Coerced::Malformed => {
-                out.report(
-                    Kind::MalformedValue,
-                    Severity::Error,
-                    span,
-                    &self.tool,
-                    key,
-                    "",
-                );
+                out.tell(Kind::MalformedValue, span, &self.tool, key);
                 Err(Kind::MalformedValue)
             }
         }

@@ -465,13 +465,11 @@ impl Body {
         self.args
             .param_open(out, tag(&self.closer), span, end)
             .map_err(|kind| (next, fail(kind, false)))?;
-        out.report(
+        out.tell(
             Kind::MissingValueAttr,
-            Severity::Warning,
             span,
             self.args.tool(),
             tag(&self.closer),
-            "",
         );
         if closed {
             return self.param_end(out, end, end, next);
@@ -565,14 +563,7 @@ impl Body {
                 if !self.bare {
                     self.bare = true;
                     let span = Span::new(end, end + 1);
-                    out.report(
-                        Kind::BareQuote,
-                        Severity::Warning,
-                        span,
-                        self.args.tool(),
-                        tag(&self.closer),
-                        "",
-                    );
+                    out.tell(Kind::BareQuote, span, self.args.tool(), tag(&self.closer));
                 }
                 self.args.value(out, pos);
                 self.at = At::Value { quote };

@@ -8,7 +8,7 @@ use memchr::{memchr, memchr2};
 use serde::{Deserialize, Serialize};
 
 use super::{Args, Out, pieces, xml};
-use crate::error::{Kind, Severity};
+use crate::error::Kind;
 use crate::event::Span;
 
 const CDATA: &[u8] = b"<![CDATA[";
@@ -226,14 +226,7 @@ impl Content {
             None => {
                 let span = Span::new(out.io.from, pos + 1);
                 let subject = format!("&{};", String::from_utf8_lossy(&name));
-                out.report(
-                    Kind::UnknownEntity,
-                    Severity::Warning,
-                    span,
-                    args.tool(),
-                    &subject,
-                    "",
-                );
+                out.tell(Kind::UnknownEntity, span, args.tool(), &subject);
             }
         }
         true
@@ -245,14 +238,7 @@ impl Content {
             self.bare = true;
             let span = Span::new(out.io.from, out.io.from + 1);
             let subject = args.key().to_owned();
-            out.report(
-                Kind::BareMarkup,
-                Severity::Warning,
-                span,
-                args.tool(),
-                &subject,
-                "",
-            );
+            out.tell(Kind::BareMarkup, span, args.tool(), &subject);
         }
     }
 }

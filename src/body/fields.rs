@@ -11,7 +11,7 @@ use super::args::repeated;
 use super::{Block, Out, json, tool_name};
 use crate::dialect::KeyQuote;
 use crate::dialect::spec::{self, Fold, Trim};
-use crate::error::{Kind, KindSet, Severity};
+use crate::error::{Kind, KindSet};
 use crate::event::{Arguments, Origin, Span};
 use crate::hints::{Coerced, Schema, Tool, Types, coerce, is_json};
 
@@ -205,14 +205,7 @@ impl<'a> Plan<'a> {
         };
         if naming.len() > 1 {
             kinds.insert(Kind::DuplicateParam);
-            out.report(
-                Kind::DuplicateParam,
-                Severity::Warning,
-                last.field.span,
-                name,
-                &last.field.key,
-                "",
-            );
+            out.tell(Kind::DuplicateParam, last.field.span, name, &last.field.key);
         }
         let tool = out.tool(name);
         let (arguments, meta) = self.arguments(out, name, tool, &mut kinds);
@@ -230,14 +223,7 @@ impl<'a> Plan<'a> {
             .iter()
             .find(|(result, _)| *result == Coerced::Malformed)
         {
-            out.report(
-                Kind::MalformedValue,
-                Severity::Error,
-                bad.field.span,
-                name,
-                &bad.key,
-                "",
-            );
+            out.tell(Kind::MalformedValue, bad.field.span, name, &bad.key);
             return Ok(());
         }
         let call = out.call_open(name, &meta, last.field.span, Origin::Text)?;
@@ -245,14 +231,7 @@ impl<'a> Plan<'a> {
             out.arg(call, &json, self.span);
         }
         for (_, argument) in remarks {
-            out.report(
-                Kind::TypeMismatch,
-                Severity::Warning,
-                argument.field.span,
-                name,
-                &argument.key,
-                "",
-            );
+            out.tell(Kind::TypeMismatch, argument.field.span, name, &argument.key);
         }
         if let Some(tool) = tool {
             for argument in arguments
@@ -288,14 +267,14 @@ impl<'a> Plan<'a> {
         let mut arguments: Vec<Argument> = vec![];
         let mut places: HashMap<String, usize> = HashMap::new();
         let mut meta = vec![];
+        let params = tool
+            .map(|t| t.folded(|name| fold(name, &spec.fold)))
+            .unwrap_or_default();
         for read in self.read {
             let (mut base, mut folded, mut own) =
                 (read.base, read.folded.as_str(), read.number.is_some());
             if own {
-                let known = |folded: &str| {
-                    tool.and_then(|t| t.param_folded(folded, |n| fold(n, &spec.fold)))
-                        .is_some()
-                };
+                let known = |folded: &str| params.contains_key(folded);
                 let chained = self.chain == Some(folded) || folded == self.name;
                 if !chained && tool.is_some() && !known(folded) && known(&read.folded_whole) {
                     (base, folded, own) =
@@ -320,10 +299,9 @@ impl<'a> Plan<'a> {
             {
                 (key, folded) = (rest.to_owned(), rest);
             }
-            let param = tool.and_then(|t| {
-                t.param(&key)
-                    .or_else(|| t.param_folded(folded, |n| fold(n, &spec.fold)))
-            });
+            let param = tool
+                .and_then(|t| t.param(&key))
+                .or_else(|| params.get(folded).copied());
             if let Some(param) = param {
                 key.clone_from(&param.name);
             } else if spec.fold.contains(&Fold::Punctuation) {
@@ -350,14 +328,7 @@ impl<'a> Plan<'a> {
                     } else if have.own == own {
                         kinds.insert(Kind::DuplicateParam);
                         let span = Span::new(have.field.span.start, read.field.value.1);
-                        out.report(
-                            Kind::DuplicateParam,
-                            Severity::Warning,
-                            span,
-                            name,
-                            &argument.key,
-                            "",
-                        );
+                        out.tell(Kind::DuplicateParam, span, name, &argument.key);
                     }
                     *have = argument;
                 }

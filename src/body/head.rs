@@ -8,25 +8,28 @@ use crate::dialect::spec::Case;
 /// Puts characters together from bytes. What is no UTF-8 becomes U+FFFD.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Utf8 {
-    held: Vec<u8>,
+    bytes: [u8; 4],
+    len: u8,
 }
 
 impl Utf8 {
     /// Takes a byte and hands over the characters that end with it: one, or a U+FFFD and one.
     pub fn step(&mut self, byte: u8, mut char: impl FnMut(char)) {
-        if self.held.is_empty() && byte < 0x80 {
+        if self.len == 0 && byte < 0x80 {
             return char(byte.into());
         }
-        self.held.push(byte);
-        match std::str::from_utf8(&self.held) {
+        // Three bytes at most are held, so the fourth has room.
+        self.bytes[usize::from(self.len & 3)] = byte;
+        self.len = (self.len & 3) + 1;
+        match std::str::from_utf8(&self.bytes[..usize::from(self.len)]) {
             Ok(text) => {
                 text.chars().for_each(char);
-                self.held.clear();
+                *self = Self::default();
             }
             Err(error) if error.error_len().is_none() => {}
             Err(_) => {
-                let alone = self.held.len() == 1;
-                self.held.clear();
+                let alone = self.len == 1;
+                *self = Self::default();
                 char('\u{FFFD}');
                 if !alone {
                     self.step(byte, char);
@@ -42,7 +45,7 @@ pub(super) fn is_key(c: char) -> bool {
 }
 
 /// A head that is under way.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Head {
     pub start: u64,
     pub key: String,
@@ -51,8 +54,9 @@ pub(super) struct Head {
     opener: String,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 enum At {
+    #[default]
     Key,
     BehindKey,
     BehindColon,
@@ -74,16 +78,28 @@ pub(super) enum HeadStep {
 impl Head {
     /// Begins with `c` at `start`.
     pub fn new(c: char, start: u64) -> Self {
-        Self {
-            start,
-            key: c.to_string(),
-            at: At::Key,
-            opener: String::new(),
-        }
+        let mut head = Self::default();
+        head.begin(c, start);
+        head
+    }
+
+    /// Begins anew, with the same buffers.
+    pub fn begin(&mut self, c: char, start: u64) {
+        self.clear();
+        self.start = start;
+        self.key.push(c);
+    }
+
+    /// Forgets everything but its buffers.
+    pub fn clear(&mut self) {
+        self.start = 0;
+        self.key.clear();
+        self.at = At::Key;
+        self.opener.clear();
     }
 
     /// Takes the next character.
-    pub fn step(&mut self, c: char, _at: u64, table: &KeyQuote, max: u32) -> HeadStep {
+    pub fn step(&mut self, c: char, table: &KeyQuote, max: u32) -> HeadStep {
         let colon = || table.spec.colon.iter().any(|colon| colon.starts_with(c));
         match self.at {
             At::Key if is_key(c) => {

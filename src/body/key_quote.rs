@@ -1,18 +1,18 @@
 //! `key:「始」value「末」` fields between two markers: reads the fields.
 //!
 //! Values stay in the block's retained bytes; calls are made of the fields when the block ends (`fields.rs`), since a
-//! later field may name the tool, repeat a key or start a chain. Outside values the block's own markers always count.
-//! Inside a value only its closer does, with two exceptions that are decided by what follows: the block's closer
-//! ([`Ahead`]), and, where the dialect says so, a line that begins like a field ([`Line`]).
+//! later field may name the tool, repeat a key or start a chain. Outside values the block's own markers always count;
+//! what ends a value is told in `value.rs`.
 
 use serde::{Deserialize, Serialize};
 
 use super::fields::{self, Field};
 use super::head::{Head, HeadStep, Utf8, is_key};
 use super::named_params::limit;
+use super::value::{Ahead, Bounds, Value, ValueStep};
 use super::{Flow, Out, pieces};
+use crate::dialect::KeyQuote;
 use crate::dialect::spec::CommentAt;
-use crate::dialect::{KeyQuote, QuoteEnd};
 use crate::error::{Kind, KindSet, Severity};
 use crate::event::{Event, Span};
 use crate::scan::{Node, ROOT, Skip};
@@ -43,132 +43,6 @@ enum At {
     Value(Value),
     /// Behind the block's closer, of which so many bytes may still follow.
     Wide(u8),
-}
-
-/// An open value.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-struct Value {
-    quote: u16,
-    start: u64,
-    node: Node,
-    /// The line under way may begin like a field.
-    line: Option<Line>,
-    /// Another quote's closer began here and may count at the end of the line.
-    loose: Option<u64>,
-    ahead: Option<Ahead>,
-}
-
-/// So many blanks a line may hold and still begin like a field.
-pub(crate) const LINE_BLANKS: u32 = 64;
-
-/// A line in a value that may begin like a field.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-struct Line {
-    /// Where the newline before it began; what comes from here on waits.
-    start: u64,
-    head: Option<Head>,
-    chars: Utf8,
-    /// A newline between a colon and what may be the value's opener; a line begins there too.
-    next: Option<u64>,
-    blanks: u32,
-}
-
-/// Behind the block's closer in an open value. Everything from the closer on waits until one of these comes: the value's
-/// own closer (then the block's closer was content); a line that begins like a field, the end of the stream or the end
-/// of the lookahead (then the value, and the block, ended at the closer).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct Ahead {
-    /// Where the value would end.
-    value_end: u64,
-    /// Behind the closer.
-    end: u64,
-    /// A block opener was seen: from here on a field need not begin a line.
-    opened: bool,
-}
-
-impl Line {
-    fn new(start: u64) -> Self {
-        Self {
-            start,
-            head: None,
-            chars: Utf8::default(),
-            next: None,
-            blanks: 0,
-        }
-    }
-
-    /// Takes a byte at `pos`; the index of the quote if a field's value opens with it, or whether it still may.
-    fn step(&mut self, byte: u8, pos: u64, table: &KeyQuote, max: u32) -> LineStep {
-        let mut result = LineStep::More;
-        let mut chars = std::mem::take(&mut self.chars);
-        chars.step(byte, |c| {
-            if result == LineStep::More {
-                result = self.char(c, pos - c.len_utf8() as u64, table, max);
-            }
-        });
-        self.chars = chars;
-        result
-    }
-
-    fn char(&mut self, c: char, at: u64, table: &KeyQuote, max: u32) -> LineStep {
-        self.blanks += u32::from(c.is_whitespace());
-        if self.blanks > LINE_BLANKS {
-            return LineStep::No;
-        }
-        let Some(head) = &mut self.head else {
-            if is_key(c) {
-                self.head = Some(Head::new(c, at));
-            }
-            return if is_key(c) || c == ' ' || c == '\t' {
-                LineStep::More
-            } else {
-                LineStep::No
-            };
-        };
-        if c == '\n' && head.waits() {
-            self.next = Some(at);
-        }
-        let waited = head.waits();
-        match head.step(c, at, table, max) {
-            HeadStep::More => LineStep::More,
-            HeadStep::Open { quote } => LineStep::Field { quote },
-            HeadStep::No | HeadStep::TooLong => match self.next.filter(|_| waited) {
-                None => LineStep::No,
-                Some(newline) => {
-                    self.start = newline;
-                    self.head = None;
-                    self.next = None;
-                    self.char(c, at, table, max)
-                }
-            },
-        }
-    }
-
-    /// Whether a newline may stand here without a new line of fields.
-    fn waits(&self) -> bool {
-        self.head.as_ref().is_some_and(Head::waits)
-    }
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum LineStep {
-    More,
-    Field { quote: u16 },
-    No,
-}
-
-/// What one byte of a value led to.
-enum ValueStep {
-    More,
-    /// The value ended at `end` by its own or another quote's closer.
-    Closed {
-        end: u64,
-        loose: bool,
-    },
-    /// A line that begins like a field ended it.
-    Field(u64),
-    /// The block's closer ended it, and the block.
-    Ended(Ahead),
 }
 
 impl Body {
@@ -256,9 +130,7 @@ impl Body {
             out.skip(pos - table.marks.hold(self.marks) as u64);
             let hit = table.marks.hits(self.marks).first().copied();
             let hit = hit.map(|pattern| (pattern, pos - table.marks.len_of(pattern) as u64));
-            if let Some((pattern, start)) =
-                hit.filter(|(_, start)| out.dialect().is_none_or(|d| out.trusts(d, *start)))
-            {
+            if let Some((pattern, start)) = hit.filter(|(_, start)| *start >= out.trusted()) {
                 self.leave(out, start);
                 if usize::from(pattern) < table.closers {
                     if table.spec.extra.is_empty() {
@@ -298,14 +170,7 @@ impl Body {
             bytes.extend(block.slice(start, end).iter().take(80));
         }
         let text = String::from_utf8_lossy(&bytes);
-        out.report(
-            Kind::JunkInBlock,
-            Severity::Error,
-            Span::new(start, end),
-            "",
-            text.trim(),
-            "",
-        );
+        out.tell(Kind::JunkInBlock, Span::new(start, end), "", text.trim());
     }
 
     /// Takes a byte outside values that ends at `pos`.
@@ -366,7 +231,7 @@ impl Body {
                     self.between(out, table, c, start);
                 }
             }
-            At::Head(head) => match head.step(c, start, table, out.limits().max_name) {
+            At::Head(head) => match head.step(c, table, out.limits().max_name) {
                 HeadStep::More => {}
                 HeadStep::TooLong => return Err(Kind::LimitName),
                 HeadStep::Open { quote } => {
@@ -447,14 +312,7 @@ impl Body {
             value: (start, start),
             kept: keep.then(Vec::new),
         });
-        self.at = At::Value(Value {
-            quote,
-            start,
-            node: ROOT,
-            line: None,
-            loose: None,
-            ahead: None,
-        });
+        self.at = At::Value(Value::new(quote, start));
         Ok(())
     }
 
@@ -514,17 +372,17 @@ impl Body {
         };
         let quote = &table.quotes[usize::from(value.quote)];
         let limits = out.limits();
-        let lookahead = u64::from(table.spec.lookahead.min(limits.max_lookahead));
+        let bounds = Bounds {
+            name: limits.max_name,
+            lookahead: u64::from(table.spec.lookahead.min(limits.max_lookahead)),
+            trusted: out.trusted(),
+        };
         let max = value
             .start
             .saturating_add(limits.max_value)
             .saturating_add(1);
         while i < end {
-            if value.node == ROOT
-                && value.line.is_none()
-                && value.loose.is_none()
-                && value.ahead.is_none()
-            {
+            if value.idle() {
                 // Clipped, so that the limit fires at one offset for every cut.
                 let stop =
                     usize::try_from(max.saturating_sub(out.base)).map_or(end, |n| n.clamp(i, end));
@@ -540,7 +398,7 @@ impl Body {
             let byte = out.seg[i];
             i += 1;
             let pos = out.base + i as u64;
-            match value.step(byte, pos, table, limits.max_name, lookahead) {
+            match value.step(byte, pos, table, bounds) {
                 ValueStep::More => {
                     let settled = value.settled(pos, quote.scanner.dfa.hold(value.node));
                     if settled >= max {
@@ -562,10 +420,9 @@ impl Body {
                 }
                 ValueStep::Field(line_start) => {
                     let start = value.start;
-                    let head = value.line.take().and_then(|line| line.head);
+                    let head = std::mem::take(&mut value.line.head);
                     self.close(out, start, line_start.max(start), Some(Kind::UnclosedValue));
                     self.between_fields();
-                    let Some(head) = head else { return Ok(i) };
                     let opened = head.opened(table);
                     return self
                         .open(out, table, head, opened, pos)
@@ -589,118 +446,6 @@ impl Body {
         self.marks = ROOT;
         self.chars = Utf8::default();
         self.line_start = false;
-    }
-}
-
-impl Value {
-    /// Up to where everything is known to be content, having looked at everything before `pos`.
-    fn settled(&self, pos: u64, hold: usize) -> u64 {
-        let mut to = pos - hold as u64;
-        if let Some(line) = &self.line {
-            to = to.min(line.start);
-        }
-        if let Some(loose) = self.loose {
-            to = to.min(loose);
-        }
-        if let Some(ahead) = &self.ahead {
-            to = to.min(ahead.value_end);
-        }
-        to
-    }
-
-    /// Takes a byte that ends at `pos`.
-    fn step(
-        &mut self,
-        byte: u8,
-        pos: u64,
-        table: &KeyQuote,
-        max_name: u32,
-        lookahead: u64,
-    ) -> ValueStep {
-        let quote = &table.quotes[usize::from(self.quote)];
-        self.node = quote.scanner.dfa.next(self.node, byte);
-        if let Some(start) = self.loose {
-            match byte {
-                b'\n' => {
-                    return ValueStep::Closed {
-                        end: start,
-                        loose: true,
-                    };
-                }
-                b' ' | b'\t' | b'\r' | b',' => {}
-                // The bytes of a full-width comma.
-                0xef | 0xbc | 0x8c => {}
-                _ => self.loose = None,
-            }
-        }
-        let mut field = None;
-        if let Some(line) = &mut self.line {
-            match line.step(byte, pos, table, max_name) {
-                LineStep::More => {}
-                LineStep::Field { .. } => field = Some(line.start),
-                LineStep::No => self.line = None,
-            }
-        }
-        let mut newline = false;
-        let hits = quote
-            .scanner
-            .dfa
-            .hits(self.node)
-            .iter()
-            .map(|p| (*p, quote.ends[usize::from(*p)]));
-        for (pattern, end) in hits {
-            let start = pos - quote.scanner.dfa.len_of(pattern) as u64;
-            match end {
-                QuoteEnd::Close => {
-                    return ValueStep::Closed {
-                        end: start.max(self.start),
-                        loose: false,
-                    };
-                }
-                QuoteEnd::Loose => self.loose = Some(start.max(self.start)),
-                QuoteEnd::BlockClose { .. } if self.ahead.is_none() => {
-                    let value_end = start.max(self.start);
-                    self.ahead = Some(Ahead {
-                        value_end,
-                        end: pos,
-                        opened: false,
-                    });
-                    self.line = None;
-                }
-                // The longer of two newlines comes first.
-                QuoteEnd::Newline if self.ahead.is_none() && !newline => {
-                    newline = true;
-                    if self.line.as_ref().is_some_and(Line::waits) {
-                        continue;
-                    }
-                    self.line = Some(Line::new(start));
-                }
-                QuoteEnd::BlockOpen => {
-                    if let Some(ahead) = &mut self.ahead {
-                        ahead.opened = true;
-                        self.line = Some(Line::new(pos));
-                    }
-                }
-                QuoteEnd::BlockClose { .. } | QuoteEnd::Newline => {}
-            }
-        }
-        let Some(ahead) = self.ahead else {
-            return field.map_or(ValueStep::More, ValueStep::Field);
-        };
-        if field.is_some() || pos - ahead.end >= lookahead {
-            return ValueStep::Ended(ahead);
-        }
-        if byte == b'\n' && !self.line.as_ref().is_some_and(Line::waits) {
-            self.line = Some(Line::new(pos));
-        } else if self.line.is_none() && ahead.opened {
-            // Behind an opener a field may begin anywhere, with this very byte too.
-            let mut line = Line::new(pos);
-            if line.step(byte, pos, table, max_name) == LineStep::No {
-                line = Line::new(pos);
-            }
-            self.line = Some(line);
-        }
-        ValueStep::More
     }
 }
 

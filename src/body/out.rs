@@ -35,10 +35,31 @@ pub(crate) struct Io {
     /// Offsets from here on were vouched for by the host.
     pub trusted_from: Option<u64>,
     /// What native merging has to remember: name and arguments of calls in the text.
-    pub heard: Vec<(String, String)>,
+    pub heard: Heard,
     /// The buffer of the last block, for the next one.
     #[serde(skip)]
     pub spare: Vec<u8>,
+}
+
+/// Calls in the text, as far as native merging has to remember them.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Heard {
+    pub calls: Vec<(String, String)>,
+    bytes: u64,
+}
+
+impl Heard {
+    fn open(&mut self, name: &str) {
+        self.calls.push((name.to_owned(), String::new()));
+    }
+
+    /// Adds to the arguments of the last call. Past `max` bytes in all, arguments stay short, and equal none.
+    pub fn push(&mut self, json: &str, max: u64) {
+        self.bytes += json.len() as u64;
+        if let Some((_, arguments)) = self.calls.last_mut().filter(|_| self.bytes <= max) {
+            arguments.push_str(json);
+        }
+    }
 }
 
 /// An open block.
@@ -78,11 +99,14 @@ impl Io {
             block: None,
             blocks: vec![0; dialects],
             trusted_from: None,
-            heard: vec![],
+            heard: Heard::default(),
             spare: vec![],
         }
     }
 }
+
+/// So many issues of a stream may come with a suggestion.
+const SUGGESTIONS: u32 = 64;
 
 /// What bytes outside blocks are delivered as.
 #[derive(Clone, Copy)]
@@ -176,6 +200,19 @@ impl<'p> Out<'p> {
         !needed || self.io.trusted_from.is_some_and(|from| start >= from)
     }
 
+    /// Where markers of the open block's dialect begin to count.
+    pub fn trusted(&self) -> u64 {
+        let own = self
+            .dialect()
+            .is_some_and(|dialect| dialect.spec.trusted_only);
+        let needed = self.opts.trusted_only || own;
+        if needed {
+            self.io.trusted_from.unwrap_or(u64::MAX)
+        } else {
+            0
+        }
+    }
+
     pub fn event(&mut self, event: Event<'_>) {
         self.sink.event(event);
     }
@@ -251,6 +288,20 @@ impl<'p> Out<'p> {
         self.report(kind, kind.severity(), span, "", subject, "");
     }
 
+    /// What was probably meant. Only the first issues of a stream get suggestions, so that a flood costs little.
+    fn suggest<'a>(&self, name: &str, names: impl Iterator<Item = &'a str>) -> &'a str {
+        let early = self.io.issues < SUGGESTIONS;
+        early
+            .then(|| crate::hints::closest(name, names))
+            .flatten()
+            .unwrap_or_default()
+    }
+
+    /// Reports an issue of a tool with its usual severity.
+    pub fn tell(&mut self, kind: Kind, span: Span, tool: &str, subject: &str) {
+        self.report(kind, kind.severity(), span, tool, subject, "");
+    }
+
     /// Reports an issue.
     pub fn report(
         &mut self,
@@ -308,7 +359,7 @@ impl<'p> Out<'p> {
         let call = self.io.calls;
         self.io.calls += 1;
         if self.opts.prefer == Prefer::Both {
-            self.io.heard.push((name.to_owned(), String::new()));
+            self.io.heard.open(name);
         }
         let dialect = self.dialect().map_or("", Dialect::id);
         self.sink.event(Event::CallOpen {
@@ -320,7 +371,7 @@ impl<'p> Out<'p> {
             span,
         });
         if let Some(tools) = self.tools().filter(|tools| tools.get(name).is_none()) {
-            let close = crate::hints::closest(name, tools.names()).unwrap_or_default();
+            let close = self.suggest(name, tools.names());
             self.report(Kind::UnknownTool, Severity::Warning, span, name, "", close);
         }
         Ok(call)
@@ -328,10 +379,8 @@ impl<'p> Out<'p> {
 
     /// A piece of a call's arguments.
     pub fn arg(&mut self, call: u32, json: &str, span: Span) {
-        if self.opts.prefer == Prefer::Both
-            && let Some((_, arguments)) = self.io.heard.last_mut()
-        {
-            arguments.push_str(json);
+        if self.opts.prefer == Prefer::Both {
+            self.io.heard.push(json, self.opts.limits.max_native);
         }
         self.sink.event(Event::ArgDelta { call, json, span });
     }
@@ -375,8 +424,7 @@ impl<'p> Out<'p> {
     /// Warns of a parameter that the tool does not have.
     pub fn unknown_param(&mut self, tool: &str, name: &str, span: Span) {
         let Some(known) = self.tool(tool) else { return };
-        let close = crate::hints::closest(name, known.params.iter().map(|p| p.name.as_str()))
-            .unwrap_or_default();
+        let close = self.suggest(name, known.params.iter().map(|p| p.name.as_str()));
         self.report(
             Kind::UnknownParam,
             Severity::Warning,

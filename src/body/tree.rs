@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Block, Flow, Out, json, tool_name, xml};
 use crate::dialect::ElementTree;
-use crate::error::{Kind, KindSet, Severity};
+use crate::error::{Kind, KindSet};
 use crate::event::{Arguments, Origin, Span};
 use crate::hints::{Coerced, Schema, Tool, Types, coerce};
 
@@ -105,7 +105,7 @@ fn call(out: &mut Out<'_>, tree: &Tree<'_>, index: u32, mut kinds: KindSet) -> R
     }
     if element.text && !tree.children[index as usize].is_empty() {
         kinds.insert(Kind::JunkInBlock);
-        out.report(Kind::JunkInBlock, Severity::Error, span, name, "", "");
+        out.tell(Kind::JunkInBlock, span, name, "");
     }
     let fatal = remarks
         .iter()
@@ -141,14 +141,7 @@ fn tell(out: &mut Out<'_>, tree: &Tree<'_>, remarks: &[Remark], tool: &str) {
                 out.report(*kind, kind.severity(), span, tool, &element.name, "");
             }
             Remark::Entity(entity, span) => {
-                out.report(
-                    Kind::UnknownEntity,
-                    Severity::Warning,
-                    *span,
-                    tool,
-                    entity,
-                    "",
-                );
+                out.tell(Kind::UnknownEntity, *span, tool, entity);
             }
         }
     }

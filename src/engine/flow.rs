@@ -70,7 +70,10 @@ impl Machine<'_> {
         match role {
             Role::Close { dialect } => {
                 self.deliver(chunk, safe);
-                self.tell(chunk, dialect, Kind::OrphanClose, span);
+                // In a code sample its opener was told already.
+                if self.looks_into_code(dialect) || !self.st.code.hides() {
+                    self.tell(chunk, dialect, Kind::OrphanClose, span);
+                }
                 false
             }
             Role::Open { dialect } => self.call(chunk, dialect, start, end, safe),
@@ -195,8 +198,7 @@ impl Machine<'_> {
     /// Whether a marker is in code that its dialect does not look into. Delivers everything before the marker.
     fn hidden(&mut self, chunk: Chunk<'_>, dialect: u16, span: Span, safe: u64) -> bool {
         self.deliver(chunk, span.start.min(safe));
-        let fence = self.opts.fence.unwrap_or(self.dialect(dialect).spec.fence);
-        if fence == Fence::Allow {
+        if self.looks_into_code(dialect) {
             return false;
         }
         self.st.code.settle();
@@ -204,6 +206,12 @@ impl Machine<'_> {
             self.tell(chunk, dialect, Kind::HiddenByCode, span);
         }
         self.st.code.hides()
+    }
+
+    /// Whether markers of a dialect count in code.
+    fn looks_into_code(&self, dialect: u16) -> bool {
+        let own = self.dialect(dialect).spec.fence;
+        self.opts.fence.unwrap_or(own) == Fence::Allow
     }
 
     /// Reports an issue of a dialect whose block is not open.

@@ -215,7 +215,7 @@ impl<'p> Machine<'p> {
             dialect,
             start: header.span.start,
             raw,
-            before: (io.stood, io.heard.len()),
+            before: (io.stood, io.heard.calls.len()),
         });
         let mut out = self.out(chunk);
         if compiled.spec.max_blocks.is_some_and(|max| blocks > max) {
@@ -379,7 +379,7 @@ impl<'p> Machine<'p> {
         let retained = self.opts.retain == Retain::Block;
         block.raw.truncate((end - block.start) as usize);
         (self.st.io.stood, _) = block.before;
-        self.st.io.heard.truncate(block.before.1);
+        self.st.io.heard.calls.truncate(block.before.1);
         let span = Span::new(block.start, end);
         let becomes = if text && retained {
             Abandoned::Text

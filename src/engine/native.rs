@@ -96,7 +96,7 @@ impl Machine<'_> {
                 Prefer::Text => stood == 0,
                 Prefer::Native => true,
                 Prefer::Both => {
-                    let mut heard = self.st.io.heard.iter();
+                    let mut heard = self.st.io.heard.calls.iter();
                     !heard.any(|(name, arguments)| {
                         *name == call.name && same(arguments, &call.arguments)
                     })

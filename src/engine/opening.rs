@@ -11,7 +11,7 @@ use super::machine::{Chunk, Concat, Machine};
 use crate::body::xml::{self, Header, HeaderStep};
 use crate::body::{Opened, PROBE_BLANKS, pieces, tool_name};
 use crate::dialect::{Family, Role};
-use crate::error::Kind;
+use crate::error::{Kind, Severity};
 use crate::event::Span;
 
 /// A marker that is not decided yet.
@@ -46,6 +46,8 @@ enum Verdict {
     },
     /// It is text.
     Text(Option<Kind>),
+    /// It is text, as a quote that is not closed shows.
+    Unquoted,
 }
 
 impl Opening {
@@ -120,6 +122,17 @@ impl Machine<'_> {
                     self.st.node = node;
                     self.st.mode = Mode::Opening(opening);
                     at += 1;
+                }
+                Verdict::Unquoted => {
+                    self.st.node = node;
+                    self.st.mode = Mode::Flow;
+                    let compiled = self.dialect(opening.dialect);
+                    let span = Span::new(opening.start, end);
+                    let (kind, severity) = (Kind::MalformedXml, Severity::Warning);
+                    self.out(chunk)
+                        .report_for(Some(compiled), kind, severity, span, "", "", "");
+                    self.release(chunk, end);
+                    return at + 1;
                 }
                 Verdict::Text(kind) => {
                     self.st.node = node;
@@ -210,7 +223,7 @@ impl Machine<'_> {
                 let edge = *header == Header::Edge;
                 match header.step(byte) {
                     // No value of a header holds the beginning of a tag: an unclosed quote ends here.
-                    HeaderStep::More if byte == b'<' => Verdict::Text(Some(Kind::MalformedXml)),
+                    HeaderStep::More if byte == b'<' => Verdict::Unquoted,
                     HeaderStep::More
                         if end - opening.start > u64::from(self.opts.limits.max_header) =>
                     {

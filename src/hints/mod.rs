@@ -242,9 +242,13 @@ impl Tool {
         self.by_name.get(name).map(|index| &self.params[*index])
     }
 
-    /// The parameter whose name is the same once both are folded.
-    pub fn param_folded(&self, folded: &str, fold: impl Fn(&str) -> String) -> Option<&Param> {
-        self.params.iter().find(|param| fold(&param.name) == folded)
+    /// The parameters by their folded names; the first of those that fold alike.
+    pub fn folded(&self, fold: impl Fn(&str) -> String) -> HashMap<String, &Param> {
+        self.params
+            .iter()
+            .rev()
+            .map(|param| (fold(&param.name), param))
+            .collect()
     }
 }
 
@@ -340,25 +344,29 @@ fn reference<'a>(reference: &str, root: &'a Map<String, Value>) -> Option<&'a Va
     parts.try_fold(first, |value, part| value.get(unescape(part)))
 }
 
+/// Names longer than this, and names behind so many others, are not compared: suggestions must cost little.
+const SUGGEST_LEN: usize = 64;
+const SUGGEST_NAMES: usize = 1000;
+
 /// The name that is closest to `wanted`, if one is close enough to be meant.
 pub(crate) fn closest<'a>(wanted: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    let plain = |name: &str| {
+    let plain = |name: &str| -> String {
         name.chars()
             .filter(|c| c.is_alphanumeric())
             .flat_map(char::to_lowercase)
-            .collect::<String>()
+            .collect()
     };
     let target = plain(wanted);
-    if target.is_empty() || target.len() > 256 {
+    if target.is_empty() || target.len() > SUGGEST_LEN {
         return None;
     }
-    let distance = |name: &'a str| (strsim::damerau_levenshtein(&target, &plain(name)), name);
     let limit = target.chars().count() / 3;
     names
-        .take(10_000)
-        .map(distance)
-        .filter(|(d, _)| *d <= limit)
-        .min_by_key(|(d, _)| *d)
+        .take(SUGGEST_NAMES)
+        .filter(|name| name.len() <= SUGGEST_LEN)
+        .map(|name| (strsim::damerau_levenshtein(&target, &plain(name)), name))
+        .filter(|(distance, _)| *distance <= limit)
+        .min_by_key(|(distance, _)| *distance)
         .map(|(_, name)| name)
 }
 

@@ -29,9 +29,12 @@ impl Collect {
         Self::default()
     }
 
-    /// What has come so far.
+    /// What has come so far. Calls are numbered as they stand in the turn, without those that were taken back.
     #[must_use]
-    pub fn turn(self) -> Turn {
+    pub fn turn(mut self) -> Turn {
+        for (index, call) in self.calls.iter_mut().enumerate() {
+            call.index = index as u32;
+        }
         Turn {
             text: String::from_utf8_lossy(&self.text).into_owned(),
             reasoning: String::from_utf8_lossy(&self.reasoning).into_owned(),

@@ -1,8 +1,8 @@
 //! `<tool_action name="n"><k value="v"/></tool_action>`.
 
 use super::fields::Field;
-use super::named_params::{CallHeader, call_header, comment_end, finish, open_tag};
-use super::xml::{attr_name_end, closing_tag, decode, skip_blanks};
+use super::named_params::{CallHeader, call_header, comment_end, finish, open_tag, report_twice};
+use super::xml::{attr_name_end, closing_tag, decode, is_blank, settled, skip_blanks};
 use super::{Block, Family, Run, char_at, stands};
 
 const CALL: &str = "tool_action";
@@ -18,6 +18,12 @@ impl Family for AttributeParams {
 
     fn closer(&self, input: &str, at: usize) -> Option<usize> {
         closing_tag(input, at, CALL)
+    }
+
+    /// Chosen: in text a closer is one in its plain spelling.
+    fn orphan(&self, input: &str, at: usize) -> Option<usize> {
+        let plain = format!("</{CALL}>");
+        stands(input, at, &plain).then_some(plain.len())
     }
 
     fn block(&self, run: &mut Run<'_>, start: usize) -> Block {
@@ -76,7 +82,7 @@ impl AttributeParams {
             let read = if params > run.setup.limits.params && stands(input, at, "<") {
                 Err(Fault::Limit("limit_params", at))
             } else {
-                param(run, at)
+                param(run, name, &fields, at)
             };
             match read {
                 Ok((field, end)) => {
@@ -93,7 +99,12 @@ impl AttributeParams {
 }
 
 /// Reads the parameter element at `at`.
-fn param(run: &mut Run<'_>, at: usize) -> Result<(Field, usize), Fault> {
+fn param(
+    run: &mut Run<'_>,
+    call: &str,
+    fields: &[Field],
+    at: usize,
+) -> Result<(Field, usize), Fault> {
     let input = run.input;
     if !stands(input, at, "<") {
         return Err(Fault::Offending(at));
@@ -106,10 +117,10 @@ fn param(run: &mut Run<'_>, at: usize) -> Result<(Field, usize), Fault> {
     if key.len() > run.setup.limits.name {
         return Err(Fault::Limit("limit_name", at));
     }
-    let (values, end, self_closing) = attributes(run, key_end)?;
-    if values.len() > 1 {
-        // Chosen: a second value attribute is a duplicate of the parameter, and the last one wins.
-        run.warn("duplicate_param");
+    let value_begins = |run: &mut Run<'_>| report_twice(run, call, fields, key);
+    let (values, end, self_closing) = attributes(run, key_end, &value_begins)?;
+    if values.is_empty() {
+        value_begins(run);
     }
     let close = |at| match closing_tag(input, at, key) {
         Some(len) => Ok(at + len),
@@ -123,16 +134,48 @@ fn param(run: &mut Run<'_>, at: usize) -> Result<(Field, usize), Fault> {
             if self_closing {
                 return Ok((Field::new(key, ""), end));
             }
-            let found =
-                (end..input.len()).find_map(|at| closing_tag(input, at, key).map(|len| (at, len)));
-            let stop = found.map_or(input.len(), |(at, _)| at);
-            if stop - end > run.setup.limits.value {
-                return Err(Fault::Limit("limit_value", end + run.setup.limits.value));
-            }
-            let (at, len) = found.ok_or(Fault::Cut)?;
-            Ok((Field::new(key, &text(run, &input[end..at])), at + len))
+            let (text, next) = content(run, end, key)?;
+            Ok((Field::new(key, &text), next))
         }
     }
+}
+
+/// The text of the element `key` from `from` to its closing tag, and the place behind that.
+fn content(run: &mut Run<'_>, from: usize, key: &str) -> Result<(String, usize), Fault> {
+    let input = run.input;
+    let max = run.setup.limits.value;
+    let mut out = String::new();
+    let mut start = from;
+    let mut at = from;
+    while at < input.len() {
+        if at - from > max {
+            return Err(Fault::Limit("limit_value", from + max));
+        }
+        if let Some(len) = closing_tag(input, at, key) {
+            out.push_str(&text(run, &input[start..at], true));
+            return Ok((out, at + len));
+        }
+        if stands(input, at, "<![CDATA[") {
+            out.push_str(&text(run, &input[start..at], true));
+            let body = at + "<![CDATA[".len();
+            start = input.len();
+            at = input.len();
+            if let Some(len) = input[body..].find("]]>") {
+                out.push_str(&input[body..body + len]);
+                start = body + len + "]]>".len();
+                at = start;
+            }
+            continue;
+        }
+        at += char_at(input, at).map_or(1, char::len_utf8);
+    }
+    if at - from > max {
+        return Err(Fault::Limit("limit_value", from + max));
+    }
+    let closer = format!("</{key}");
+    text(run, settled(&input[start..], &closer), true);
+    run.error("unclosed_value");
+    Err(Fault::Cut)
 }
 
 /// What stands at `at` begins with `<` and is no element, or is too short to tell.
@@ -161,8 +204,9 @@ fn no_element(input: &str, at: usize) -> Option<Fault> {
                 .count();
             Some(Fault::Offending(at + 2 + dashes))
         }
-        // Chosen: an element's name begins with a letter or underscore.
-        Some(c) if c.is_alphabetic() || c == '_' => None,
+        // Chosen: an element's name may begin with anything that an attribute's name may begin with.
+        Some('?') => Some(Fault::Offending(at + 1)),
+        Some(_) if attr_name_end(input, at + 1) > at + 1 => None,
         Some(_) => Some(Fault::Offending(at + 1)),
     }
 }
@@ -184,7 +228,11 @@ fn unfit(input: &str, at: usize, key: &str) -> usize {
 }
 
 /// Reads the attributes of a parameter: all `value`s decoded, the end of the tag, and whether it closes itself.
-fn attributes(run: &mut Run<'_>, from: usize) -> Result<(Vec<String>, usize, bool), Fault> {
+fn attributes(
+    run: &mut Run<'_>,
+    from: usize,
+    value_begins: &dyn Fn(&mut Run<'_>),
+) -> Result<(Vec<String>, usize, bool), Fault> {
     let input = run.input;
     let mut values = vec![];
     let mut at = from;
@@ -201,7 +249,7 @@ fn attributes(run: &mut Run<'_>, from: usize) -> Result<(Vec<String>, usize, boo
             _ => {}
         }
         let name_end = attr_name_end(input, at);
-        if name_end == at {
+        if name_end == at || !input[..at].ends_with(is_blank) {
             return Err(Fault::Offending(at));
         }
         let name = &input[at..name_end];
@@ -216,8 +264,14 @@ fn attributes(run: &mut Run<'_>, from: usize) -> Result<(Vec<String>, usize, boo
         }
         at += 1;
         if name == "value" {
+            // Chosen: a second value attribute is a duplicate of the parameter, and the last one wins.
+            if values.is_empty() {
+                value_begins(run);
+            } else {
+                run.warn("duplicate_param");
+            }
             let end = value_end(run, at, quote)?;
-            values.push(text(run, &input[at..end]));
+            values.push(text(run, &input[at..end], false));
             at = end + 1;
         } else {
             at += input[at..].find(quote).ok_or(Fault::Cut)? + 1;
@@ -234,17 +288,19 @@ fn value_end(run: &mut Run<'_>, from: usize, quote: char) -> Result<usize, Fault
             return Err(Fault::Limit("limit_value", from + max));
         }
         if c == quote {
-            if quote_ends(input, from + len + 1).ok_or(Fault::Cut)? {
-                return Ok(from + len);
+            match quote_ends(input, from + len + 1) {
+                Some(true) => return Ok(from + len),
+                Some(false) => run.warn("bare_quote"),
+                None => break,
             }
-            run.warn("bare_quote");
         }
     }
-    Err(if input.len() - from > max {
-        Fault::Limit("limit_value", from + max)
-    } else {
-        Fault::Cut
-    })
+    if input.len() - from > max {
+        return Err(Fault::Limit("limit_value", from + max));
+    }
+    text(run, settled(&input[from..], ""), false);
+    run.error("unclosed_value");
+    Err(Fault::Cut)
 }
 
 /// Whether the quote before `from` ends its value. Nothing: the stream ends before it is clear.
@@ -279,8 +335,12 @@ fn quote_ends(input: &str, from: usize) -> Option<bool> {
     ))
 }
 
-fn text(run: &mut Run<'_>, raw: &str) -> String {
+/// The decoded text. In a quoted value `<` and `&` may stand for themselves.
+fn text(run: &mut Run<'_>, raw: &str, bare_counts: bool) -> String {
     let decoded = decode(raw);
+    if decoded.bare && bare_counts {
+        run.warn("bare_markup");
+    }
     if decoded.unknown {
         run.warn("unknown_entity");
     }

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use super::fields::{complain_of_missing, known_tool, settle};
 use super::named_params::comment_end;
 use super::schema::{self, Typed};
-use super::xml::{Header, decode, header, skip_blanks};
+use super::xml::{Header, decode, header, is_blank, skip_blanks};
 use super::{Block, Family, Run, char_at, stands};
 
 const OPEN: &str = "<ACTION>";
@@ -16,7 +16,7 @@ const PROBE: usize = 256;
 
 pub(super) struct ElementTree;
 
-/// A piece of an element's text.
+/// A piece of an element's text, as written.
 struct Piece {
     text: String,
     /// From CDATA: never trimmed.
@@ -43,10 +43,6 @@ impl Family for ElementTree {
         stands(input, at, CLOSE).then_some(CLOSE.len())
     }
 
-    fn one_block(&self) -> bool {
-        true
-    }
-
     fn block(&self, run: &mut Run<'_>, start: usize) -> Block {
         let input = run.input;
         let from = start + OPEN.len();
@@ -54,6 +50,10 @@ impl Family for ElementTree {
         if first - from > PROBE || (first < input.len() && !stands(input, first, "<")) {
             run.warn("lookalike_marker");
             return Block::text(from);
+        }
+        run.blocks += usize::from(first < input.len());
+        if run.blocks > 1 && first < input.len() {
+            run.warn("multiple_blocks");
         }
         let mut reader = Reader {
             stack: vec![Node {
@@ -89,6 +89,7 @@ impl Reader {
         let mut at = from;
         loop {
             let Some(c) = char_at(input, at) else {
+                self.flush(run);
                 return Err(Block::unclosed(run));
             };
             if c != '<' {
@@ -108,6 +109,7 @@ impl Reader {
             }
             // Chosen: outside values is outside parameters, and what follows does not matter inside a block.
             if stands(input, at, OPEN) && self.stack.len() <= 2 {
+                self.flush(run);
                 run.error("unclosed_block");
                 return Err(Block {
                     end: at,
@@ -127,10 +129,7 @@ impl Reader {
                     return Err(Block::unclosed(run));
                 };
                 let text = input[body..body + len].to_owned();
-                self.top().pieces.push(Piece {
-                    text,
-                    verbatim: true,
-                });
+                self.file(run, text, true);
                 at = body + len + "]]>".len();
                 self.too_long(family, run, at)?;
                 continue;
@@ -149,6 +148,10 @@ impl Reader {
             }
             at = match self.open(family, run, at)? {
                 Some(end) => end,
+                None if self.unclear(input, at) => {
+                    self.flush(run);
+                    return Err(Block::unclosed(run));
+                }
                 None => {
                     run.warn("bare_markup");
                     self.raw.push('<');
@@ -156,6 +159,17 @@ impl Reader {
                 }
             };
         }
+    }
+
+    /// Whether the stream ends before it is clear what the `<` at `at` begins.
+    fn unclear(&self, input: &str, at: usize) -> bool {
+        let rest = &input[at..];
+        let begun = |sign: &str| sign.starts_with(rest);
+        let closing = rest.strip_prefix("</").is_some_and(|_| {
+            let name = rest_of_name(input, at + 2);
+            name == input.len() || skip_blanks(input, name) == input.len() && name > at + 2
+        });
+        begun("<![CDATA[") || begun("<!--") || begun("<!DOCTYPE") || closing
     }
 
     /// Opens the element at `at`, if one stands there.
@@ -185,6 +199,7 @@ impl Reader {
             return Err(Block::limit(run, family, "limit_header", at));
         }
         if end == input.len() {
+            self.flush(run);
             return Err(Block::unclosed(run));
         }
         self.flush(run);
@@ -238,23 +253,20 @@ impl Reader {
         self.stack.last_mut().expect("the block is on the stack")
     }
 
-    /// Decodes the text that was gathered.
+    /// Files the text that was gathered.
     fn flush(&mut self, run: &mut Run<'_>) {
-        if self.raw.is_empty() {
-            return;
+        let text = std::mem::take(&mut self.raw);
+        self.file(run, text, false);
+    }
+
+    /// Adds a piece to the innermost element. Text directly in the block is junk.
+    fn file(&mut self, run: &mut Run<'_>, text: String, verbatim: bool) {
+        if self.stack.len() == 1 && !text.trim().is_empty() {
+            run.error("junk_in_block");
         }
-        let decoded = decode(&self.raw);
-        self.raw.clear();
-        if decoded.bare {
-            run.warn("bare_markup");
+        if !text.is_empty() || verbatim {
+            self.top().pieces.push(Piece { text, verbatim });
         }
-        if decoded.unknown {
-            run.warn("unknown_entity");
-        }
-        self.top().pieces.push(Piece {
-            text: decoded.text,
-            verbatim: false,
-        });
     }
 
     /// The bytes of the parameter that is open, or of a tool's text, must not grow beyond the limit.
@@ -277,17 +289,21 @@ impl Reader {
     }
 }
 
-/// The end of an element's name: letters, digits, `_ - . :`, and slashes that no bracket follows.
+/// The end of an element's name that begins at `from`. Chosen: a name begins with a letter or underscore and goes on to a
+/// blank, a bracket or a sign that attributes need, so ids with slashes are names; a slash before a bracket ends it.
 fn name_end(input: &str, from: usize) -> usize {
+    let starts = |c: char| c.is_ascii_alphabetic() || c == '_' || !c.is_ascii();
+    if char_at(input, from).is_none_or(|c| !starts(c)) {
+        return from;
+    }
+    rest_of_name(input, from)
+}
+
+fn rest_of_name(input: &str, from: usize) -> usize {
     let mut at = from;
     while let Some(c) = char_at(input, at) {
-        let fits = match c {
-            '/' => at > from && !stands(input, at + 1, ">"),
-            '-' | '.' | ':' => at > from,
-            c if at == from => c.is_alphabetic() || c == '_',
-            c => c.is_alphanumeric() || c == '_',
-        };
-        if !fits {
+        let ends = is_blank(c) || "<>\"'=&".contains(c) || (c == '/' && stands(input, at + 1, ">"));
+        if ends {
             break;
         }
         at += c.len_utf8();
@@ -300,7 +316,7 @@ fn closing_tag(input: &str, at: usize) -> Option<(&str, usize)> {
     if !stands(input, at, "</") {
         return None;
     }
-    let name_end = name_end(input, at + 2);
+    let name_end = rest_of_name(input, at + 2);
     let end = skip_blanks(input, name_end);
     (name_end > at + 2 && stands(input, end, ">")).then(|| (&input[at + 2..name_end], end + 1))
 }
@@ -336,9 +352,6 @@ fn finish(run: &mut Run<'_>, root: &Node, end: usize) -> Block {
         });
         return Block::hidden(end);
     }
-    if !root.is_blank() {
-        run.error("junk_in_block");
-    }
     let mut calls = vec![];
     for node in &root.children {
         if let Some(arguments) = arguments(run, node) {
@@ -359,7 +372,7 @@ fn arguments(run: &mut Run<'_>, node: &Node) -> Option<Value> {
         {
             run.warn("unknown_param");
         }
-        out.insert("__raw".to_owned(), Value::String(node.leaf()));
+        out.insert("__raw".to_owned(), Value::String(node.leaf(run)));
     } else if !node.is_blank() {
         run.error("junk_in_block");
     }
@@ -406,7 +419,8 @@ fn group_value(run: &mut Run<'_>, group: &[&Node], schema: Option<&Value>) -> Op
 
 fn value(run: &mut Run<'_>, node: &Node, schema: Option<&Value>) -> Option<Value> {
     if node.children.is_empty() {
-        return settle(run, schema::typed(&node.leaf(), schema));
+        let leaf = node.leaf(run);
+        return settle(run, schema::typed(&leaf, schema));
     }
     let raw = || run.input[node.from..node.to].trim().to_owned();
     let types = schema.map(schema::types).unwrap_or_default();
@@ -442,19 +456,34 @@ fn object(run: &mut Run<'_>, node: &Node, schema: Option<&Value>) -> Option<Valu
     Some(Value::Object(out))
 }
 
+impl Piece {
+    fn decoded(&self, run: &mut Run<'_>) -> String {
+        if self.verbatim {
+            return self.text.clone();
+        }
+        let decoded = decode(&self.text);
+        if decoded.bare {
+            run.warn("bare_markup");
+        }
+        if decoded.unknown {
+            run.warn("unknown_entity");
+        }
+        decoded.text
+    }
+}
+
 impl Node {
     /// Whether its own text is nothing but blanks.
     fn is_blank(&self) -> bool {
         self.pieces.iter().all(|piece| piece.text.trim().is_empty())
     }
 
-    /// Its text: trimmed at both ends, but never inside CDATA.
-    fn leaf(&self) -> String {
-        let mut pieces: Vec<(&str, bool)> = self
-            .pieces
-            .iter()
-            .map(|p| (p.text.as_str(), p.verbatim))
-            .collect();
+    /// Its text, decoded: trimmed at both ends, but never inside CDATA.
+    fn leaf(&self, run: &mut Run<'_>) -> String {
+        let texts: Vec<String> = self.pieces.iter().map(|piece| piece.decoded(run)).collect();
+        let verbatim = self.pieces.iter().map(|piece| piece.verbatim);
+        let mut pieces: Vec<(&str, bool)> =
+            texts.iter().map(String::as_str).zip(verbatim).collect();
         while let Some((text, false)) = pieces.first_mut() {
             *text = text.trim_start();
             if !text.is_empty() {

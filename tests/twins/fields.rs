@@ -24,7 +24,8 @@ impl Field {
     }
 }
 
-/// The arguments of a call, or nothing where a value is malformed. `fold` makes keys equal that are one parameter.
+/// The arguments of a call, or nothing where a value is malformed. `fold` makes keys equal that are one parameter; the last
+/// of several wins, and whoever gathered the fields has reported them.
 pub(super) fn arguments(
     run: &mut Run<'_>,
     name: &str,
@@ -63,9 +64,6 @@ pub(super) fn arguments(
             out.insert(key.to_owned(), Value::Array(list?));
             continue;
         }
-        if group.len() > 1 {
-            run.warn("duplicate_param");
-        }
         let typed = if last.json {
             serde_json::from_str(&last.text).map_or(Typed::Malformed, Typed::Fits)
         } else {
@@ -75,6 +73,16 @@ pub(super) fn arguments(
     }
     complain_of_missing(run, tool, &out);
     Some(Value::Object(out))
+}
+
+/// Whether the schema of that parameter asks for a list.
+pub(super) fn is_list(run: &Run<'_>, call: &str, key: &str) -> bool {
+    let params = schema::tool(run.tools, call)
+        .map(schema::params)
+        .unwrap_or_default();
+    params
+        .iter()
+        .any(|(name, schema)| *name == key && schema::is_list(Some(schema)))
 }
 
 /// The tool on offer; one that is not on offer is reported.

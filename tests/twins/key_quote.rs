@@ -152,7 +152,7 @@ impl Family for KeyQuote {
         let input = run.input;
         let mut at = start + self.opener(input, start).expect("an opener stands here");
         let mut fields: Vec<(String, String)> = vec![];
-        let mut junk = false;
+        let mut junk = Junk::default();
         // Chosen: the place right behind the opener is a line start for comments.
         let mut line_start = true;
         let end = loop {
@@ -160,9 +160,11 @@ impl Family for KeyQuote {
                 return Block::unclosed(run);
             }
             if let Some(len) = self.closer(input, at) {
+                junk.ends(run);
                 break at + len;
             }
             if self.opener(input, at).is_some() {
+                junk.ends(run);
                 run.error("unclosed_block");
                 return Block {
                     end: at,
@@ -172,6 +174,7 @@ impl Family for KeyQuote {
             }
             let c = char_at(input, at).expect("at is a character boundary");
             if self.comment(input, at, line_start) {
+                junk.ends(run);
                 while at < input.len() && !stands(input, at, "\n") && !self.any_marker(input, at) {
                     at += char_at(input, at).map_or(1, char::len_utf8);
                 }
@@ -179,18 +182,25 @@ impl Family for KeyQuote {
                 continue;
             }
             if c.is_whitespace() {
-                line_start |= c == '\n';
+                if c == '\n' {
+                    line_start = true;
+                    junk.ends(run);
+                }
                 at += c.len_utf8();
                 continue;
             }
             line_start = false;
             if SEPARATORS.contains(&c) {
+                junk.ends(run);
                 at += c.len_utf8();
                 continue;
             }
+            if self.unclear(input, at) {
+                return Block::unclosed(run);
+            }
             let key_end = key_end(input, at);
             if key_end == at {
-                junk = true;
+                junk.open = true;
                 at += c.len_utf8();
                 continue;
             }
@@ -198,10 +208,12 @@ impl Family for KeyQuote {
                 return Block::limit(run, self, "limit_name", at);
             }
             let Some((quote, from)) = self.value_open(input, key_end) else {
-                junk = true;
-                at = key_end;
+                junk.open = true;
+                at = self.behind_colon(input, key_end);
+                line_start = input[key_end..at].contains('\n');
                 continue;
             };
+            junk.ends(run);
             if fields.len() == run.setup.limits.params {
                 return Block::limit(run, self, "limit_params", at);
             }
@@ -224,7 +236,10 @@ impl Family for KeyQuote {
                 End::Stream if input.len() - from > run.setup.limits.value => {
                     (input.len(), input.len(), None)
                 }
-                End::Stream => return Block::unclosed(run),
+                End::Stream => {
+                    run.error("unclosed_value");
+                    return Block::unclosed(run);
+                }
             };
             if text - from > run.setup.limits.value {
                 return Block::limit(run, self, "limit_value", from + run.setup.limits.value);
@@ -235,11 +250,8 @@ impl Family for KeyQuote {
                 break end;
             }
         };
-        if junk && !fields.is_empty() {
-            run.error("junk_in_block");
-        }
         if fields.is_empty() {
-            run.error(if junk {
+            run.error(if junk.seen {
                 "malformed_body"
             } else {
                 "empty_block"
@@ -288,6 +300,41 @@ impl KeyQuote {
             }
         }
         None
+    }
+
+    /// Behind a key without a value: the end of the colon and the blanks after it, if there is one.
+    fn behind_colon(&self, input: &str, key_end: usize) -> usize {
+        let colon = skip(input, key_end, |c| c.is_whitespace() && c != '\n');
+        match char_at(input, colon).filter(|c| COLONS.contains(c)) {
+            Some(c) => skip(input, colon + c.len_utf8(), char::is_whitespace),
+            None => key_end,
+        }
+    }
+
+    /// Whether the stream ends before it is clear what stands at `at`: a marker, a comment or a field.
+    fn unclear(&self, input: &str, at: usize) -> bool {
+        let begins = |sign: &str, at: usize| {
+            let rest = &input[at..];
+            rest.len() < sign.len() && sign.is_char_boundary(rest.len()) && {
+                let (start, fold) = (&sign[..rest.len()], self.ignore_case);
+                start == rest || (fold && start.eq_ignore_ascii_case(rest))
+            }
+        };
+        let mut signs = self.open.iter().chain(&self.close);
+        if signs.any(|sign| begins(sign, at)) || (self.kind == Kind::Vcp && begins("//", at)) {
+            return true;
+        }
+        let key_end = key_end(input, at);
+        let colon = skip(input, key_end, |c| c.is_whitespace() && c != '\n');
+        if key_end == at || colon == input.len() {
+            return key_end > at;
+        }
+        let Some(c) = char_at(input, colon).filter(|c| COLONS.contains(c)) else {
+            return false;
+        };
+        let open = skip(input, colon + c.len_utf8(), char::is_whitespace);
+        let mut opens = self.quotes.iter().flat_map(|quote| quote.open.iter());
+        opens.any(|sign| begins(sign, open))
     }
 
     /// Whether a line that starts at `at` starts with a key and a value's opener.
@@ -438,6 +485,16 @@ impl KeyQuote {
             return Block::hidden(end);
         }
         let entries = self.entries(run.tools, &name_key, &indices, fields);
+        let same = |a: &Entry, b: &Entry| {
+            a.index == b.index && a.common == b.common && self.fold(&a.key) == self.fold(&b.key)
+        };
+        let twice = |e: &&Entry| entries.iter().filter(|o| same(o, e)).count() > 1;
+        let control = |e: &Entry| self.kind == Kind::Tam2 && is_control(&e.key);
+        let doubled: Vec<&Entry> = entries
+            .iter()
+            .filter(twice)
+            .filter(|e| !control(e))
+            .collect();
         let mut turns: Vec<Option<u32>> = indices.into_iter().map(Some).collect();
         let plain_command = entries
             .iter()
@@ -451,9 +508,6 @@ impl KeyQuote {
             let (names, args): (Vec<&Entry>, Vec<&Entry>) = mine
                 .into_iter()
                 .partition(|e| self.fold(&e.key) == name_key);
-            if names.len() > 1 {
-                run.warn("duplicate_param");
-            }
             let name = match names.last().map(|e| name_of(&e.value)) {
                 Some(Ok(name)) => name,
                 Some(Err(kind)) => {
@@ -470,6 +524,23 @@ impl KeyQuote {
                 return Block::hidden(end);
             }
             let args = self.without_control(&args);
+            // A list takes all its occurrences; anything else that stands twice is reported, also where a numbered one
+            // replaces it.
+            let params = schema::tool(run.tools, &name)
+                .map(schema::params)
+                .unwrap_or_default();
+            let list = |e: &Entry| {
+                let same = |key: &str| self.fold(key) == self.fold(&e.key);
+                params
+                    .iter()
+                    .any(|(key, schema)| same(key) && schema::is_list(Some(schema)))
+            };
+            if doubled
+                .iter()
+                .any(|e| (e.index.is_none() || e.index == turn) && !list(e))
+            {
+                run.warn("duplicate_param");
+            }
             if let Some(arguments) = arguments(run, &name, &args, &|key| self.fold(key)) {
                 calls.push((name, arguments));
             }
@@ -567,10 +638,9 @@ impl KeyQuote {
                 .find(|e| e.key == wanted)
                 .map(|e| e.value.as_str())
         };
-        let control = ["on_error", "retry", "request_id", "comment"];
         let mut out = vec![];
         for e in entries {
-            if control.contains(&e.key.as_str()) || e.key.starts_with("type_hint_") {
+            if is_control(&e.key) {
                 continue;
             }
             let json = hint(&e.key).is_some_and(|word| word.eq_ignore_ascii_case("json"));
@@ -607,6 +677,28 @@ fn normal(key: &str) -> String {
         .split(|c: char| !c.is_alphanumeric())
         .filter(|word| !word.is_empty());
     words.collect::<Vec<_>>().join("_").to_lowercase()
+}
+
+/// Fields of the second revision that are no arguments.
+fn is_control(key: &str) -> bool {
+    ["on_error", "retry", "request_id", "comment"].contains(&key) || key.starts_with("type_hint_")
+}
+
+/// Junk in a block. Chosen: a piece of it is reported once it has ended, so the end of the stream may come first.
+#[derive(Default)]
+struct Junk {
+    open: bool,
+    seen: bool,
+}
+
+impl Junk {
+    fn ends(&mut self, run: &mut Run<'_>) {
+        if self.open {
+            run.error("junk_in_block");
+            self.seen = true;
+        }
+        self.open = false;
+    }
 }
 
 fn key_end(input: &str, at: usize) -> usize {

@@ -80,6 +80,7 @@ pub fn run_with(
         unclosed_is_text,
         outcome: Outcome::default(),
         issues: 0,
+        blocks: 0,
     };
     text::read(run, &*family, dialect == "vcp")
 }
@@ -156,6 +157,8 @@ struct Run<'a> {
     unclosed_is_text: bool,
     outcome: Outcome,
     issues: usize,
+    /// Blocks opened so far.
+    blocks: usize,
 }
 
 impl Run<'_> {
@@ -180,9 +183,9 @@ trait Family {
     fn opener(&self, input: &str, at: usize) -> Option<usize>;
     /// The length of the closer that stands at `at`.
     fn closer(&self, input: &str, at: usize) -> Option<usize>;
-    /// Whether a reply may hold one block only.
-    fn one_block(&self) -> bool {
-        false
+    /// The length of the closer that stands in text at `at`.
+    fn orphan(&self, input: &str, at: usize) -> Option<usize> {
+        self.closer(input, at)
     }
     /// Reads the block whose opener stands at `at`.
     fn block(&self, run: &mut Run<'_>, at: usize) -> Block;

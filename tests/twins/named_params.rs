@@ -1,6 +1,6 @@
 //! `<tool_call name="n"><param name="k">v</param></tool_call>`.
 
-use super::fields::{Field, arguments};
+use super::fields::{Field, arguments, is_list};
 use super::xml::{self, Header, closing_tag, decode, ends_name, header, skip_blanks};
 use super::{Block, Family, Run, char_at, name_of, stands};
 
@@ -35,7 +35,8 @@ struct Value {
 
 enum Step {
     Value(Value),
-    Cut,
+    /// The stream ends inside; what had come until then.
+    Cut(Value),
     /// Too long; the limit was reached there.
     Limit(usize),
 }
@@ -47,6 +48,12 @@ impl Family for NamedParams {
 
     fn closer(&self, input: &str, at: usize) -> Option<usize> {
         closing_tag(input, at, CALL)
+    }
+
+    /// Chosen: in text a closer is one in its plain spelling.
+    fn orphan(&self, input: &str, at: usize) -> Option<usize> {
+        let plain = format!("</{CALL}>");
+        stands(input, at, &plain).then_some(plain.len())
     }
 
     fn block(&self, run: &mut Run<'_>, start: usize) -> Block {
@@ -111,8 +118,14 @@ pub(super) fn call_header(
         } => {
             let Some((_, name)) = attrs.iter().find(|(key, _)| key == "name") else {
                 let body = skip_blanks(input, end);
-                if body == input.len() && !self_closing {
-                    return done(Block::unclosed(run));
+                let rest = &input[body..];
+                // Chosen: where the stream ends before it is clear, a header without a name is text and no issue.
+                let begun = rest.is_empty()
+                    || nameless
+                        .iter()
+                        .any(|sign| sign.len() > rest.len() && sign.starts_with(rest));
+                if !self_closing && begun {
+                    return done(Block::text(end));
                 }
                 if !self_closing && nameless.iter().any(|sign| stands(input, body, sign)) {
                     run.error("missing_name");
@@ -144,6 +157,13 @@ pub(super) fn finish(run: &mut Run<'_>, name: &str, fields: &[Field], end: usize
     match arguments(run, name, fields, &str::to_owned) {
         Some(arguments) => Block::calls(end, vec![(name.to_owned(), arguments)]),
         None => Block::text(end),
+    }
+}
+
+/// Reports a parameter that stands already and is no list.
+pub(super) fn report_twice(run: &mut Run<'_>, call: &str, fields: &[Field], key: &str) {
+    if fields.iter().any(|known| known.key == key) && !is_list(run, call, key) {
+        run.warn("duplicate_param");
     }
 }
 
@@ -190,7 +210,7 @@ impl NamedParams {
                     if params > run.setup.limits.params {
                         return Block::limit(run, self, "limit_params", at);
                     }
-                    match self.param(run, at) {
+                    match self.param(run, name, &fields, at) {
                         Ok((field, end)) => {
                             fields.extend(field);
                             at = end;
@@ -203,7 +223,13 @@ impl NamedParams {
     }
 
     /// Reads the parameter at `at`; one without a name gives no field.
-    fn param(&self, run: &mut Run<'_>, at: usize) -> Result<(Option<Field>, usize), Block> {
+    fn param(
+        &self,
+        run: &mut Run<'_>,
+        call: &str,
+        fields: &[Field],
+        at: usize,
+    ) -> Result<(Option<Field>, usize), Block> {
         let input = run.input;
         let (attrs, end, self_closing) = match header(input, at + 1 + PARAM.len(), &|_| false) {
             Header::Tag {
@@ -225,23 +251,22 @@ impl NamedParams {
         if key.is_some_and(|key| key.len() > run.setup.limits.name) {
             return Err(Block::limit(run, self, "limit_name", end));
         }
+        if let Some(key) = key {
+            report_twice(run, call, fields, key);
+        }
         if self_closing {
             return Ok((key.map(|key| Field::new(key, "")), end));
         }
         let value = match value(input, end, run.setup.limits.value) {
             Step::Value(value) => value,
-            Step::Cut => return Err(Block::unclosed(run)),
+            Step::Cut(value) => {
+                value.complain(run);
+                run.error("unclosed_value");
+                return Err(Block::unclosed(run));
+            }
             Step::Limit(at) => return Err(Block::limit(run, self, "limit_value", at)),
         };
-        for (kind, odd) in [
-            ("bare_markup", value.bare),
-            ("unknown_entity", value.unknown),
-            ("ambiguous_close", value.ambiguous),
-        ] {
-            if odd {
-                run.warn(kind);
-            }
-        }
+        value.complain(run);
         Ok((key.map(|key| Field::new(key, &value.text)), value.end))
     }
 }
@@ -306,7 +331,7 @@ fn value(input: &str, from: usize, max: usize) -> Step {
             out.decode(&mut raw);
             let body = at + "<![CDATA[".len();
             let Some(len) = input[body..].find("]]>") else {
-                return Step::Cut;
+                return Step::Cut(out);
             };
             out.text.push_str(&input[body..body + len]);
             at = body + len + "]]>".len();
@@ -326,11 +351,14 @@ fn value(input: &str, from: usize, max: usize) -> Step {
                     at += len;
                     continue;
                 }
-                None => return Step::Cut,
+                None => {
+                    out.decode(&mut raw);
+                    return Step::Cut(out);
+                }
             }
         }
         let Some(c) = char_at(input, at) else {
-            return Step::Cut;
+            return out.cut(&raw);
         };
         raw.push(c);
         at += c.len_utf8();
@@ -338,6 +366,23 @@ fn value(input: &str, from: usize, max: usize) -> Step {
 }
 
 impl Value {
+    fn complain(&self, run: &mut Run<'_>) {
+        let odd = [
+            ("bare_markup", self.bare),
+            ("unknown_entity", self.unknown),
+            ("ambiguous_close", self.ambiguous),
+        ];
+        odd.iter()
+            .filter(|(_, odd)| *odd)
+            .for_each(|(kind, _)| run.warn(kind));
+    }
+
+    /// The stream ended inside.
+    fn cut(mut self, raw: &str) -> Step {
+        self.decode(&mut xml::settled(raw, "</param").to_owned());
+        Step::Cut(self)
+    }
+
     fn decode(&mut self, raw: &mut String) {
         let decoded = decode(raw);
         self.text.push_str(&decoded.text);

@@ -35,7 +35,6 @@ pub(super) fn read(mut run: Run<'_>, family: &dyn Family, vcp: bool) -> Outcome 
     let reasoning = vcp && run.setup.reasoning;
     let mut line = Line::start();
     let mut at = 0;
-    let mut blocks = 0;
     if run.setup.start_in_reasoning {
         at = reason(&mut run, family, at, None);
     }
@@ -43,7 +42,7 @@ pub(super) fn read(mut run: Run<'_>, family: &dyn Family, vcp: bool) -> Outcome 
         let hidden = skip_code && line.in_code();
         let marker = if let Some(len) = family.opener(input, at) {
             Some(Marker::Open(len))
-        } else if let Some(len) = family.closer(input, at) {
+        } else if let Some(len) = family.orphan(input, at) {
             Some(Marker::Close(len))
         } else if let Some(pair) = REASONING
             .iter()
@@ -66,7 +65,7 @@ pub(super) fn read(mut run: Run<'_>, family: &dyn Family, vcp: bool) -> Outcome 
                 push_text(&mut run, &mut line, &mut at, len);
             }
             Some(Marker::Open(_)) => {
-                at = block(&mut run, family, at, &mut blocks);
+                at = block(&mut run, family, at);
                 line = Line::start();
             }
             Some(Marker::Reasoning(pair)) => {
@@ -130,7 +129,7 @@ fn push_text(run: &mut Run<'_>, line: &mut Line, at: &mut usize, len: usize) {
 }
 
 /// Reads one block, applies the limits that concern it as a whole, and says where text goes on.
-fn block(run: &mut Run<'_>, family: &dyn Family, at: usize, blocks: &mut usize) -> usize {
+fn block(run: &mut Run<'_>, family: &dyn Family, at: usize) -> usize {
     let mut block = family.block(run, at);
     if block.end - at > run.setup.limits.block {
         let full = at + run.setup.limits.block;
@@ -142,11 +141,6 @@ fn block(run: &mut Run<'_>, family: &dyn Family, at: usize, blocks: &mut usize) 
     }
     if block.text {
         run.outcome.text.push_str(&run.input[at..block.end]);
-    } else {
-        *blocks += 1;
-        if family.one_block() && *blocks > 1 {
-            run.warn("multiple_blocks");
-        }
     }
     run.outcome.calls.append(&mut block.calls);
     block.end
@@ -165,7 +159,7 @@ fn reason(
     let mut at = from;
     while at < input.len() {
         if run.setup.calls_in_reasoning && family.opener(input, at).is_some() {
-            at = block(run, family, at, &mut 0);
+            at = block(run, family, at);
             line = Line::start();
             continue;
         }

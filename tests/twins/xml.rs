@@ -74,7 +74,8 @@ pub(super) fn header(input: &str, from: usize, stop: &dyn Fn(usize) -> bool) -> 
             Some(_) => {}
         }
         let name_end = attr_name_end(input, at);
-        if name_end == at {
+        // Chosen: a blank stands before every attribute.
+        if name_end == at || !input[..at].ends_with(is_blank) {
             return broken(at);
         }
         let name = &input[at..name_end];
@@ -109,9 +110,25 @@ pub(super) fn header(input: &str, from: usize, stop: &dyn Fn(usize) -> bool) -> 
     }
 }
 
+/// Chosen: the name of an attribute is anything but blanks and the signs that mean something in a tag.
 pub(super) fn attr_name_end(input: &str, at: usize) -> usize {
-    let stop = |c: char| is_blank(c) || matches!(c, '=' | '>' | '/' | '<' | '"' | '\'');
+    let stop = |c: char| is_blank(c) || "=></\"'&".contains(c);
     at + input[at..].find(stop).unwrap_or(input.len() - at)
+}
+
+/// What is settled of a value that the stream ends in: an unfinished entity, section or closing tag is not.
+pub(super) fn settled<'a>(raw: &'a str, closer: &str) -> &'a str {
+    let unfinished = |at: &usize| {
+        let tail = &raw[*at..];
+        let begun = "<![CDATA[".starts_with(tail) || closer.starts_with(tail);
+        begun || tail.trim_end_matches(is_blank) == closer
+    };
+    let raw = &raw[..raw.rfind('<').filter(unfinished).unwrap_or(raw.len())];
+    let entity = |at: &usize| {
+        let name = raw[*at + 1..].trim_start_matches('#');
+        name.chars().count() <= 32 && name.chars().all(char::is_alphanumeric)
+    };
+    &raw[..raw.rfind('&').filter(entity).unwrap_or(raw.len())]
 }
 
 /// Decoded text and what was odd about it.

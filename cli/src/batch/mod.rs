@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, BufReader, BufWriter, IsTerminal, Write};
 use std::path::Path;
+use std::process;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
@@ -115,16 +116,14 @@ fn pipeline(
         }
         drop(done);
         let written = write(&finished, &budget, bar, out);
-        // The reader may wait for input that never comes. With the output gone there is nothing left to do.
-        if let Err(stop) = written {
-            bar.finish_and_clear();
-            std::process::exit(if stop.report() == std::process::ExitCode::SUCCESS {
-                0
-            } else {
-                2
-            });
-        }
-        let totals = written?;
+        let totals = match written {
+            Ok(totals) => totals,
+            // The reader may wait for input that never comes. With the output gone there is nothing left to do.
+            Err(stop) => {
+                bar.finish_and_clear();
+                process::exit(i32::from(stop.report()));
+            }
+        };
         let lines = reader
             .join()
             .map_err(|_| Stop::because("the reader ended early"))??;

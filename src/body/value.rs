@@ -1,0 +1,295 @@
+//! An open value of a key-quote field: where does it end?
+//!
+//! Its own closer ends it. Two other things may, and what follows decides: the block's closer ([`Ahead`]), and, where the
+//! dialect says so, a line that begins like a field ([`Line`]). Another quote's closer counts at the end of a line.
+
+use serde::{Deserialize, Serialize};
+
+use super::head::{Head, HeadStep, Utf8, is_key};
+use crate::dialect::{KeyQuote, QuoteEnd};
+use crate::scan::{Node, ROOT};
+
+/// An open value.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Value {
+    pub quote: u16,
+    pub start: u64,
+    pub node: Node,
+    /// The line under way may begin like a field.
+    pub line: Line,
+    /// Another quote's closer began here and may count at the end of the line.
+    loose: Option<Loose>,
+    pub ahead: Option<Ahead>,
+}
+
+/// So many blanks a line may hold and still begin like a field.
+pub(crate) const LINE_BLANKS: u32 = 64;
+
+/// A line in a value that may begin like a field. Its buffers serve one line after the other.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(super) struct Line {
+    /// One is under way.
+    on: bool,
+    /// Where the newline before it began; what comes from here on waits.
+    start: u64,
+    /// A key has begun.
+    begun: bool,
+    pub head: Head,
+    chars: Utf8,
+    /// A newline between a colon and what may be the value's opener; a line begins there too.
+    next: Option<u64>,
+    /// The last character was a carriage return.
+    cr: bool,
+    blanks: u32,
+}
+
+/// Behind another quote's closer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Loose {
+    start: u64,
+    blanks: u32,
+}
+
+/// Behind the block's closer in an open value. Everything from the closer on waits until one of these comes: the value's
+/// own closer (then the block's closer was content); a line that begins like a field, the end of the stream or the end
+/// of the lookahead (then the value, and the block, ended at the closer).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Ahead {
+    /// Where the value would end.
+    pub value_end: u64,
+    /// Behind the closer.
+    pub end: u64,
+    /// A block opener was seen: from here on a field need not begin a line.
+    opened: bool,
+}
+
+impl Line {
+    fn begin(&mut self, start: u64) {
+        self.stop();
+        self.on = true;
+        self.start = start;
+    }
+
+    fn stop(&mut self) {
+        self.on = false;
+        self.start = 0;
+        self.begun = false;
+        self.head.clear();
+        self.chars = Utf8::default();
+        self.next = None;
+        self.cr = false;
+        self.blanks = 0;
+    }
+
+    /// Takes a byte at `pos`; the index of the quote if a field's value opens with it, or whether it still may.
+    fn step(&mut self, byte: u8, pos: u64, table: &KeyQuote, max: u32) -> LineStep {
+        let mut result = LineStep::More;
+        let mut chars = std::mem::take(&mut self.chars);
+        chars.step(byte, |c| {
+            if result == LineStep::More {
+                result = self.char(c, pos - c.len_utf8() as u64, table, max);
+            }
+        });
+        self.chars = chars;
+        result
+    }
+
+    fn char(&mut self, c: char, at: u64, table: &KeyQuote, max: u32) -> LineStep {
+        self.blanks += u32::from(c.is_whitespace());
+        if self.blanks > LINE_BLANKS {
+            return LineStep::No;
+        }
+        let newline = if self.cr { at - 1 } else { at };
+        self.cr = c == '\r';
+        if !self.begun {
+            self.begun = is_key(c);
+            if self.begun {
+                self.head.begin(c, at);
+            }
+            return if self.begun || c == ' ' || c == '\t' {
+                LineStep::More
+            } else {
+                LineStep::No
+            };
+        }
+        let waited = self.head.waits();
+        if c == '\n' && waited {
+            self.next = Some(newline);
+        }
+        match self.head.step(c, table, max) {
+            HeadStep::More => LineStep::More,
+            HeadStep::Open { quote } => LineStep::Field { quote },
+            HeadStep::No | HeadStep::TooLong => match self.next.filter(|_| waited) {
+                None => LineStep::No,
+                Some(newline) => {
+                    self.begin(newline);
+                    self.char(c, at, table, max)
+                }
+            },
+        }
+    }
+
+    /// Whether a newline may stand here without a new line of fields.
+    fn waits(&self) -> bool {
+        self.on && self.begun && self.head.waits()
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum LineStep {
+    More,
+    Field { quote: u16 },
+    No,
+}
+
+/// How far a value may look.
+#[derive(Clone, Copy)]
+pub(super) struct Bounds {
+    /// Bytes of a key.
+    pub name: u32,
+    /// Bytes behind the block's closer.
+    pub lookahead: u64,
+    /// A block's closer that begins before this offset is content: nobody vouches for it.
+    pub trusted: u64,
+}
+
+/// What one byte of a value led to.
+pub(super) enum ValueStep {
+    More,
+    /// The value ended at `end` by its own or another quote's closer.
+    Closed {
+        end: u64,
+        loose: bool,
+    },
+    /// A line that begins like a field ended it.
+    Field(u64),
+    /// The block's closer ended it, and the block.
+    Ended(Ahead),
+}
+
+impl Value {
+    /// Opens at `start`, enclosed by the quote of that index.
+    pub fn new(quote: u16, start: u64) -> Self {
+        Self {
+            quote,
+            start,
+            node: ROOT,
+            line: Line::default(),
+            loose: None,
+            ahead: None,
+        }
+    }
+
+    /// Whether nothing is under way, so that bytes may be skipped.
+    pub fn idle(&self) -> bool {
+        self.node == ROOT && !self.line.on && self.loose.is_none() && self.ahead.is_none()
+    }
+
+    /// Up to where everything is known to be content, having looked at everything before `pos`.
+    pub fn settled(&self, pos: u64, hold: usize) -> u64 {
+        let mut to = pos - hold as u64;
+        if self.line.on {
+            to = to.min(self.line.start);
+        }
+        if let Some(loose) = self.loose {
+            to = to.min(loose.start);
+        }
+        if let Some(ahead) = &self.ahead {
+            to = to.min(ahead.value_end);
+        }
+        to
+    }
+
+    /// Takes a byte that ends at `pos`.
+    pub fn step(&mut self, byte: u8, pos: u64, table: &KeyQuote, bounds: Bounds) -> ValueStep {
+        let quote = &table.quotes[usize::from(self.quote)];
+        self.node = quote.scanner.dfa.next(self.node, byte);
+        if let Some(loose) = &mut self.loose {
+            // Blanks and commas; the last three are the bytes of a full-width comma.
+            let blank = matches!(byte, b' ' | b'\t' | b'\r' | b',' | 0xef | 0xbc | 0x8c);
+            loose.blanks += 1;
+            if byte == b'\n' {
+                return ValueStep::Closed {
+                    end: loose.start,
+                    loose: true,
+                };
+            }
+            if !blank || loose.blanks > LINE_BLANKS {
+                self.loose = None;
+            }
+        }
+        let mut field = None;
+        if self.line.on {
+            match self.line.step(byte, pos, table, bounds.name) {
+                LineStep::More => {}
+                LineStep::Field { .. } => field = Some(self.line.start),
+                LineStep::No => self.line.stop(),
+            }
+        }
+        let mut newline = false;
+        let hits = quote
+            .scanner
+            .dfa
+            .hits(self.node)
+            .iter()
+            .map(|p| (*p, quote.ends[usize::from(*p)]));
+        for (pattern, end) in hits {
+            let start = pos - quote.scanner.dfa.len_of(pattern) as u64;
+            match end {
+                QuoteEnd::Close => {
+                    return ValueStep::Closed {
+                        end: start.max(self.start),
+                        loose: false,
+                    };
+                }
+                QuoteEnd::Loose => {
+                    self.loose = Some(Loose {
+                        start: start.max(self.start),
+                        blanks: 0,
+                    });
+                }
+                QuoteEnd::BlockClose { newline }
+                    if self.ahead.is_none() && start + u64::from(newline) >= bounds.trusted =>
+                {
+                    let value_end = start.max(self.start);
+                    self.ahead = Some(Ahead {
+                        value_end,
+                        end: pos,
+                        opened: false,
+                    });
+                    self.line.stop();
+                }
+                // The longer of two newlines comes first.
+                QuoteEnd::Newline if self.ahead.is_none() && !newline => {
+                    newline = true;
+                    if !self.line.waits() {
+                        self.line.begin(start);
+                    }
+                }
+                QuoteEnd::BlockOpen => {
+                    if let Some(ahead) = &mut self.ahead {
+                        ahead.opened = true;
+                        self.line.begin(pos);
+                    }
+                }
+                QuoteEnd::BlockClose { .. } | QuoteEnd::Newline => {}
+            }
+        }
+        let Some(ahead) = self.ahead else {
+            return field.map_or(ValueStep::More, ValueStep::Field);
+        };
+        if field.is_some() || pos - ahead.end >= bounds.lookahead {
+            return ValueStep::Ended(ahead);
+        }
+        if byte == b'\n' && !self.line.waits() {
+            self.line.begin(pos);
+        } else if !self.line.on && ahead.opened {
+            // Behind an opener a field may begin anywhere, with this very byte too.
+            self.line.begin(pos);
+            if self.line.step(byte, pos, table, bounds.name) == LineStep::No {
+                self.line.begin(pos);
+            }
+        }
+        ValueStep::More
+    }
+}
