@@ -6,7 +6,7 @@
 use memchr::memchr2;
 use serde::{Deserialize, Serialize};
 
-use super::content::{Content, Step};
+use super::content::{Content, EntityStep, Step, entity};
 use super::named_params::{fail, limit, malformed};
 use super::tags::{CommentEnd, Edge, Match, MatchStep};
 use super::{Args, Flow, Out, xml};
@@ -239,8 +239,7 @@ impl Body {
             .value_start()
             .saturating_add(out.limits().max_value)
             .saturating_add(1);
-        let stop =
-            usize::try_from(max.saturating_sub(out.base)).map_or(end, |n| n.clamp(i + 1, end));
+        let stop = out.clip(max, i + 1, end);
         let found = memchr2(quote, b'&', &out.seg[i..stop]);
         let at = i + found.unwrap_or(stop - i);
         self.args.value(out, out.base + at as u64);
@@ -488,35 +487,24 @@ impl Body {
         len: u8,
         i: usize,
     ) -> usize {
-        if xml::is_entity(byte) && usize::from(len) < xml::MAX_ENTITY {
-            self.at = At::Entity {
-                quote,
-                len: len + 1,
-            };
-            return i + 1;
-        }
         self.at = At::Value { quote };
-        if byte != b';' || len == 0 {
-            self.args.value(out, pos);
-            return i;
-        }
-        let name = out.slice(pos - u64::from(len), pos);
-        match xml::entity(name.as_bytes()) {
-            Some(c) => self.args.value_as(out, pos + 1, c.encode_utf8(&mut [0; 4])),
-            None => {
-                let span = Span::new(out.io.from, pos + 1);
-                out.report(
-                    Kind::UnknownEntity,
-                    Severity::Warning,
-                    span,
-                    self.args.tool(),
-                    &format!("&{name};"),
-                    "",
-                );
+        match entity(out, &mut self.args, byte, pos, len) {
+            EntityStep::More => {
+                self.at = At::Entity {
+                    quote,
+                    len: len + 1,
+                };
+                i + 1
+            }
+            EntityStep::Done => {
                 self.args.value(out, pos + 1);
+                i + 1
+            }
+            EntityStep::None => {
+                self.args.value(out, pos);
+                i
             }
         }
-        i + 1
     }
 
     /// Takes a byte behind a quote in the value.

@@ -7,7 +7,7 @@
 use memchr::{memchr, memchr2};
 use serde::{Deserialize, Serialize};
 
-use super::{Args, Out, pieces, xml};
+use super::{Args, Out, xml};
 use crate::error::Kind;
 use crate::event::Span;
 
@@ -117,9 +117,7 @@ impl Content {
             let byte = out.seg[i];
             match self.at {
                 At::Text | At::Cdata { len: 0 } => {
-                    // Clipped, so that the limit fires at one offset for every cut.
-                    let stop = usize::try_from(max.saturating_sub(out.base))
-                        .map_or(end, |n| n.clamp(i + 1, end));
+                    let stop = out.clip(max, i + 1, end);
                     i = self.text(out, args, i, stop);
                 }
                 At::Lt(mut lt) => {
@@ -208,28 +206,15 @@ impl Content {
 
     /// Takes a byte behind `&`; false if the byte is not part of it.
     fn entity(&mut self, out: &mut Out<'_>, args: &mut Args, byte: u8, pos: u64, len: u8) -> bool {
-        if xml::is_entity(byte) && usize::from(len) < xml::MAX_ENTITY {
-            self.at = At::Entity { len: len + 1 };
-            return true;
-        }
-        self.at = At::Text;
-        if byte != b';' || len == 0 {
+        let step = entity(out, args, byte, pos, len);
+        self.at = match step {
+            EntityStep::More => At::Entity { len: len + 1 },
+            EntityStep::Done | EntityStep::None => At::Text,
+        };
+        if step == EntityStep::None {
             self.markup(out, args);
-            return false;
         }
-        let mut name = Vec::with_capacity(usize::from(len));
-        for (piece, _) in pieces(&out.io.carry, out.seg, out.base, pos - u64::from(len), pos) {
-            name.extend_from_slice(piece);
-        }
-        match xml::entity(&name) {
-            Some(c) => args.value_as(out, pos + 1, c.encode_utf8(&mut [0; 4])),
-            None => {
-                let span = Span::new(out.io.from, pos + 1);
-                let subject = format!("&{};", String::from_utf8_lossy(&name));
-                out.tell(Kind::UnknownEntity, span, args.tool(), &subject);
-            }
-        }
-        true
+        step != EntityStep::None
     }
 
     /// The construct under way is content: unescaped markup.
@@ -241,4 +226,39 @@ impl Content {
             out.tell(Kind::BareMarkup, span, args.tool(), &subject);
         }
     }
+}
+
+/// What a byte behind `&` did.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum EntityStep {
+    More,
+    /// The entity is complete; one that is not known is content as it stands and was reported.
+    Done,
+    /// It is none; the byte is not part of it.
+    None,
+}
+
+/// Takes a byte of an entity whose `&` the carry begins with, and of which `len` bytes have come.
+pub(super) fn entity(
+    out: &mut Out<'_>,
+    args: &mut Args,
+    byte: u8,
+    pos: u64,
+    len: u8,
+) -> EntityStep {
+    if xml::is_entity(byte) && usize::from(len) < xml::MAX_ENTITY {
+        return EntityStep::More;
+    }
+    if byte != b';' || len == 0 {
+        return EntityStep::None;
+    }
+    let name = out.slice(pos - u64::from(len), pos);
+    match xml::entity(name.as_bytes()) {
+        Some(c) => args.value_as(out, pos + 1, c.encode_utf8(&mut [0; 4])),
+        None => {
+            let span = Span::new(out.io.from, pos + 1);
+            out.tell(Kind::UnknownEntity, span, args.tool(), &format!("&{name};"));
+        }
+    }
+    EntityStep::Done
 }

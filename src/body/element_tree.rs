@@ -235,8 +235,7 @@ impl Body {
         let max = start
             .saturating_add(out.limits().max_value)
             .saturating_add(1);
-        let stop =
-            usize::try_from(max.saturating_sub(out.base)).map_or(end, |n| n.clamp(i + 1, end));
+        let stop = out.clip(max, i + 1, end);
         let found = memchr(b'<', &out.seg[i..stop]);
         let at = out.base + (i + found.unwrap_or(stop - i)) as u64;
         if self.open.len() > 1 && at >= max {
@@ -508,8 +507,7 @@ impl Body {
         let max = start
             .saturating_add(out.limits().max_value)
             .saturating_add(1);
-        let stop =
-            usize::try_from(max.saturating_sub(out.base)).map_or(end, |n| n.clamp(i + 1, end));
+        let stop = out.clip(max, i + 1, end);
         let (next, len) = if len == 0 {
             match memchr(b']', &out.seg[i..stop]) {
                 Some(n) => (i + n + 1, 1),

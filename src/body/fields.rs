@@ -65,14 +65,9 @@ pub(super) fn assemble(
     end: u64,
 ) -> Result<(), Kind> {
     let spec = &table.spec;
-    let span = Span::new(out.io.block.as_ref().map_or(end, |block| block.start), end);
+    let span = out.block_span(end);
     if fields.is_empty() {
-        let kind = if kinds.contains(Kind::JunkInBlock) {
-            Kind::MalformedBody
-        } else {
-            Kind::EmptyBlock
-        };
-        out.issue(kind, span, "");
+        out.empty_block(kinds, end);
         return Ok(());
     }
     let chain = spec.chain.as_deref().map(|chain| fold(chain, &spec.fold));

@@ -82,6 +82,11 @@ impl Body {
                 .ok()
                 .map(|()| end);
         }
+        if !matches!(self.at, At::Value(_)) {
+            // The beginning of a block marker is no junk.
+            let end = out.base - table.marks.hold(self.marks) as u64;
+            self.leave(out, end);
+        }
         let At::Value(value) = &mut self.at else {
             return None;
         };
@@ -383,9 +388,7 @@ impl Body {
             .saturating_add(1);
         while i < end {
             if value.idle() {
-                // Clipped, so that the limit fires at one offset for every cut.
-                let stop =
-                    usize::try_from(max.saturating_sub(out.base)).map_or(end, |n| n.clamp(i, end));
+                let stop = out.clip(max, i, end);
                 i = quote.scanner.skip(&out.seg[..stop], i, skip);
                 if out.base + i as u64 >= max {
                     deliver(out, &mut self.fields, max);

@@ -345,6 +345,28 @@ impl<'p> Out<'p> {
         }));
     }
 
+    /// The open block, up to `end`.
+    pub fn block_span(&self, end: u64) -> Span {
+        Span::new(self.io.block.as_ref().map_or(end, |block| block.start), end)
+    }
+
+    /// Reports a block that ends at `end` and names nothing.
+    pub fn empty_block(&mut self, kinds: KindSet, end: u64) {
+        let junk = kinds.contains(Kind::JunkInBlock);
+        let kind = if junk {
+            Kind::MalformedBody
+        } else {
+            Kind::EmptyBlock
+        };
+        self.issue(kind, self.block_span(end), "");
+    }
+
+    /// Where a scan of a value from index `i` on must stop: at `end`, or where the value would be `max` bytes long, so
+    /// that the limit fires at one offset for every cut. Never before `i`.
+    pub fn clip(&self, max: u64, i: usize, end: usize) -> usize {
+        usize::try_from(max.saturating_sub(self.base)).map_or(end, |n| n.clamp(i, end))
+    }
+
     /// Opens a call, or says which limit forbids it.
     pub fn call_open(
         &mut self,

@@ -35,14 +35,8 @@ pub(super) fn assemble(
     kinds: KindSet,
     end: u64,
 ) -> Result<(), Flow> {
-    let span = Span::new(out.io.block.as_ref().map_or(end, |block| block.start), end);
     if elements.is_empty() {
-        let kind = if kinds.contains(Kind::JunkInBlock) {
-            Kind::MalformedBody
-        } else {
-            Kind::EmptyBlock
-        };
-        out.issue(kind, span, "");
+        out.empty_block(kinds, end);
         return Ok(());
     }
     let mut children: Vec<Vec<u32>> = vec![vec![]; elements.len()];

@@ -1,6 +1,6 @@
 //! `<tool_action name="n"><k value="v"/></tool_action>`.
 
-use super::fields::Field;
+use super::fields::{Field, observe};
 use super::named_params::{CallHeader, call_header, comment_end, finish, open_tag, report_twice};
 use super::xml::{attr_name_end, closing_tag, decode, is_blank, settled, skip_blanks};
 use super::{Block, Family, Run, char_at, stands};
@@ -86,6 +86,9 @@ impl AttributeParams {
             };
             match read {
                 Ok((field, end)) => {
+                    if !observe(run, name, &fields, &field) {
+                        return Block::text(end);
+                    }
                     fields.push(field);
                     at = end;
                 }

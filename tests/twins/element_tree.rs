@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::fields::{complain_of_missing, known_tool, settle};
 use super::named_params::comment_end;
-use super::schema::{self, Typed};
+use super::schema;
 use super::xml::{Header, decode, header, is_blank, skip_blanks};
 use super::{Block, Family, Run, char_at, stands};
 
@@ -366,12 +366,6 @@ fn arguments(run: &mut Run<'_>, node: &Node) -> Option<Value> {
     let params = tool.map(schema::params);
     let mut out = Map::new();
     if node.children.is_empty() && !node.is_blank() {
-        if params
-            .as_ref()
-            .is_some_and(|params| params.iter().all(|(key, _)| *key != "__raw"))
-        {
-            run.warn("unknown_param");
-        }
         out.insert("__raw".to_owned(), Value::String(node.leaf(run)));
     } else if !node.is_blank() {
         run.error("junk_in_block");
@@ -408,11 +402,12 @@ fn group_value(run: &mut Run<'_>, group: &[&Node], schema: Option<&Value>) -> Op
     if let [one] = group {
         return value(run, one, schema);
     }
-    let inner = if schema::is_list(schema) {
-        schema.and_then(schema::items)
-    } else {
-        schema
-    };
+    // Chosen: where the schema asks for something else than a list, repeated elements stay as they are.
+    let list = schema::is_list(schema);
+    if !list && schema.is_some_and(|schema| !schema::types(schema).is_empty()) {
+        run.warn("type_mismatch");
+    }
+    let inner = schema.filter(|_| list).and_then(schema::items);
     let list: Option<Vec<Value>> = group.iter().map(|node| value(run, node, inner)).collect();
     list.map(Value::Array)
 }
@@ -430,7 +425,8 @@ fn value(run: &mut Run<'_>, node: &Node, schema: Option<&Value>) -> Option<Value
     if !node.is_blank() {
         let raw = raw();
         run.warn("bare_markup");
-        return settle(run, Typed::Fits(Value::String(raw)));
+        let plain = schema.filter(|schema| schema::is_list(Some(schema)));
+        return settle(run, schema::typed(&raw, plain));
     }
     if types.contains("array") {
         let items = schema.and_then(schema::items);

@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value};
 
-use super::Run;
 use super::schema::{self, Typed};
+use super::{Outcome, Run, Setup};
 
 /// A parameter as written, its value decoded.
 #[derive(Clone)]
@@ -44,17 +44,15 @@ pub(super) fn arguments(
     let mut out = Map::new();
     for (folded, group) in groups {
         let last = group[group.len() - 1];
-        let known = tool.and_then(|tool| {
-            schema::params(tool)
-                .into_iter()
-                .find(|(key, _)| fold(key) == folded)
-        });
+        let params = tool.map(schema::params).unwrap_or_default();
+        let exact = params.iter().find(|(key, _)| *key == last.key);
+        let known = exact.or_else(|| params.iter().find(|(key, _)| fold(key) == folded));
         if tool.is_some() && known.is_none() {
             run.warn("unknown_param");
         }
         // Chosen: without a schema the last spelling counts, as the last value does.
-        let key = known.map_or(last.key.as_str(), |(key, _)| key);
-        let schema = known.map(|(_, schema)| schema);
+        let key = known.map_or(last.key.as_str(), |(key, _)| *key);
+        let schema = known.map(|(_, schema)| *schema);
         if group.len() > 1 && schema::is_list(schema) {
             let items = schema.and_then(schema::items);
             let list: Option<Vec<Value>> = group
@@ -73,6 +71,43 @@ pub(super) fn arguments(
     }
     complain_of_missing(run, tool, &out);
     Some(Value::Object(out))
+}
+
+/// The same for the tag dialects, whose complaints came with each parameter: only what is missing is reported.
+pub(super) fn arguments_of_tags(run: &mut Run<'_>, name: &str, fields: &[Field]) -> Option<Value> {
+    let mut quiet = Run {
+        input: run.input,
+        tools: run.tools,
+        setup: Setup::new(None),
+        unclosed_is_text: false,
+        outcome: Outcome::default(),
+        issues: 0,
+        blocks: 0,
+    };
+    let out = arguments(&mut quiet, name, fields, &str::to_owned)?;
+    let tool = schema::tool(run.tools, name);
+    complain_of_missing(run, tool, out.as_object()?);
+    Some(out)
+}
+
+/// Complains of one parameter of a tag dialect as it comes. Whether the call can still be one.
+pub(super) fn observe(run: &mut Run<'_>, call: &str, fields: &[Field], field: &Field) -> bool {
+    let Some(tool) = schema::tool(run.tools, call) else {
+        return true;
+    };
+    let params = schema::params(tool);
+    let known = params.iter().find(|(key, _)| *key == field.key);
+    let Some((_, schema)) = known else {
+        run.warn("unknown_param");
+        return true;
+    };
+    let again = schema::is_list(Some(schema)) && fields.iter().any(|f| f.key == field.key);
+    let schema = if again {
+        schema::items(schema)
+    } else {
+        Some(*schema)
+    };
+    settle(run, schema::typed(&field.text, schema)).is_some()
 }
 
 /// Whether the schema of that parameter asks for a list.

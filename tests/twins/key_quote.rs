@@ -191,7 +191,6 @@ impl Family for KeyQuote {
             }
             line_start = false;
             if SEPARATORS.contains(&c) {
-                junk.ends(run);
                 at += c.len_utf8();
                 continue;
             }

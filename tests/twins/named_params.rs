@@ -1,6 +1,6 @@
 //! `<tool_call name="n"><param name="k">v</param></tool_call>`.
 
-use super::fields::{Field, arguments, is_list};
+use super::fields::{Field, arguments_of_tags, is_list, known_tool, observe};
 use super::xml::{self, Header, closing_tag, decode, ends_name, header, skip_blanks};
 use super::{Block, Family, Run, char_at, name_of, stands};
 
@@ -99,9 +99,9 @@ pub(super) fn call_header(
     let done = CallHeader::Done;
     match header(input, from, &stop) {
         Header::Tag { end, .. } | Header::Broken { at: end, .. } if end > max => {
-            done(Block::limit(run, family, "limit_header", max))
+            done(too_long(run, max))
         }
-        Header::Cut if input.len() > max => done(Block::limit(run, family, "limit_header", max)),
+        Header::Cut if input.len() > max => done(too_long(run, max)),
         Header::Cut => done(Block::unclosed(run)),
         Header::Broken { at, complete } => {
             if complete {
@@ -138,11 +138,14 @@ pub(super) fn call_header(
                 Ok(name) if name.len() > run.setup.limits.name => {
                     done(Block::limit(run, family, "limit_name", end))
                 }
-                Ok(name) => CallHeader::Call {
-                    name,
-                    end,
-                    self_closing,
-                },
+                Ok(name) => {
+                    known_tool(run, &name);
+                    CallHeader::Call {
+                        name,
+                        end,
+                        self_closing,
+                    }
+                }
                 Err(kind) => {
                     run.error(kind);
                     done(Block::text(end))
@@ -152,9 +155,17 @@ pub(super) fn call_header(
     }
 }
 
-/// The call with its parameters; text where a value is malformed.
+/// A header longer than allowed is text: nothing has been taken for a call yet.
+fn too_long(run: &mut Run<'_>, max: usize) -> Block {
+    run.error("limit_header");
+    let input = run.input;
+    let end = (max..=input.len()).find(|at| input.is_char_boundary(*at));
+    Block::text(end.unwrap_or(input.len()))
+}
+
+/// The call with its parameters.
 pub(super) fn finish(run: &mut Run<'_>, name: &str, fields: &[Field], end: usize) -> Block {
-    match arguments(run, name, fields, &str::to_owned) {
+    match arguments_of_tags(run, name, fields) {
         Some(arguments) => Block::calls(end, vec![(name.to_owned(), arguments)]),
         None => Block::text(end),
     }
@@ -212,6 +223,12 @@ impl NamedParams {
                     }
                     match self.param(run, name, &fields, at) {
                         Ok((field, end)) => {
+                            if field
+                                .as_ref()
+                                .is_some_and(|f| !observe(run, name, &fields, f))
+                            {
+                                return Block::text(end);
+                            }
                             fields.extend(field);
                             at = end;
                         }

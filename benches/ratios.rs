@@ -1,0 +1,170 @@
+//! How far is the parser from the least that anybody could do with the same bytes?
+//!
+//! `cargo bench --bench ratios` prints, as Markdown, times beside those of yardsticks that ran in the same process in turns
+//! with the parser (see `common/measure.rs`). The ratios hold on a busy machine, the times do not. With a word as an
+//! argument only the tables whose title contains it are made: `cargo bench --bench ratios -- tiny`.
+
+mod common;
+
+use std::hint::black_box;
+
+use common::arguments::SHAPES;
+use common::corpus::{self, KINDS};
+use common::measure::{Candidate, race};
+use common::yardsticks::{memchr_absent, null_calls, teddy, teddy_absent};
+use common::{every, feed, retaining, sets};
+use toolglot::{DialectSet, Finish, Options, Parser, Retain};
+
+const KIB: usize = 1024;
+const MIB: usize = 1024 * KIB;
+
+fn main() {
+    let filter = std::env::args()
+        .skip(1)
+        .find(|arg| !arg.starts_with('-'))
+        .unwrap_or_default();
+    let title = |text: &str| {
+        let wanted = text.contains(&filter);
+        if wanted {
+            println!("\n### {text}\n");
+        }
+        wanted
+    };
+    if title("text in chunks of 64 KiB, within the L2 cache") {
+        bulk(64 * KIB, 256 * KIB);
+    }
+    if title("text in chunks of 1 MiB, out of the L2 cache") {
+        bulk(MIB, 8 * MIB);
+    }
+    if title("text in chunks of 1 KiB") {
+        bulk(KIB, 64 * KIB);
+    }
+    if title("tiny chunks of text: 4 bytes, and pieces as long as tokens") {
+        tiny();
+    }
+    if title("one call with a long argument") {
+        long_arguments();
+    }
+}
+
+fn bulk(chunk: usize, len: usize) {
+    println!(
+        "| text | dialects | GB/s | memchr GB/s | of memchr | Teddy GB/s | times Teddy | ns/chunk |"
+    );
+    println!("|---|---|---|---|---|---|---|---|");
+    for kind in KINDS {
+        let text = kind.text(len);
+        let (input, ends) = (text.as_bytes(), every(text.len(), chunk));
+        for (name, set) in sets() {
+            let searcher = teddy(&set);
+            let mut parser = checked(&set, input, &ends);
+            let mut all = [
+                Candidate::new("memchr", || memchr_absent(input, &ends)),
+                Candidate::new("teddy", || teddy_absent(&searcher, input, &ends)),
+                Candidate::new(name, || feed(&mut parser, input, &ends).text),
+            ];
+            race(&mut all);
+            let [memchr, teddy, own] = all.map(|candidate| candidate.nanos());
+            let rate = |nanos: f64| input.len() as f64 / nanos;
+            println!(
+                "| {} | {name} | {:.1} | {:.1} | {:.2} | {:.1} | {:.2} | {:.0} |",
+                kind.name(),
+                rate(own),
+                rate(memchr),
+                memchr / own,
+                rate(teddy),
+                teddy / own,
+                own / ends.len() as f64,
+            );
+        }
+    }
+}
+
+fn tiny() {
+    println!(
+        "| text | chunks | bytes/chunk | dialects | ns/chunk | null call ns | times null | MB/s |"
+    );
+    println!("|---|---|---|---|---|---|---|---|");
+    for kind in KINDS {
+        let text = kind.text(64 * KIB);
+        let input = text.as_bytes();
+        for (cut, ends) in [
+            ("4 bytes", every(input.len(), 4)),
+            ("pieces", corpus::pieces(&text)),
+        ] {
+            for (name, set) in sets() {
+                let mut parser = checked(&set, input, &ends);
+                let mut all = [
+                    Candidate::new("null", || null_calls(input, &ends)),
+                    Candidate::new(name, || feed(&mut parser, input, &ends).text),
+                ];
+                race(&mut all);
+                let [null, own] = all.map(|candidate| candidate.nanos());
+                let count = ends.len() as f64;
+                println!(
+                    "| {} | {cut} | {:.1} | {name} | {:.1} | {:.2} | {:.1} | {:.0} |",
+                    kind.name(),
+                    input.len() as f64 / count,
+                    own / count,
+                    null / count,
+                    own / null,
+                    input.len() as f64 * 1e3 / own,
+                );
+            }
+        }
+    }
+}
+
+fn long_arguments() {
+    println!("| dialect | argument | retain | chunks | MB/s | ns/chunk | of memchr |");
+    println!("|---|---|---|---|---|---|---|");
+    for shape in SHAPES {
+        let set = DialectSet::builtin(shape.dialect).expect("a built-in dialect");
+        for (size, len) in [("64 KiB", 64 * KIB), ("1 MiB", MIB)] {
+            let call = shape.call(len);
+            let input = call.as_bytes();
+            for (cut, ends) in [
+                ("64 KiB", every(input.len(), 64 * KIB)),
+                ("16 bytes", every(input.len(), 16)),
+            ] {
+                for (name, retain) in [("none", Retain::None), ("block", Retain::Block)] {
+                    let mut parser = Parser::new(&set, retaining(retain));
+                    let mut whole = || {
+                        let mut count = feed(&mut parser, input, &ends);
+                        parser.finish(Finish::Stop, &mut count);
+                        parser.reset();
+                        count
+                    };
+                    let count = whole();
+                    assert!(
+                        count.complete == 1 && count.params as usize > len - 8 * KIB,
+                        "{}: {count:?}",
+                        shape.dialect
+                    );
+                    let mut all = [
+                        Candidate::new("memchr", || memchr_absent(input, &ends)),
+                        Candidate::new(name, || u64::from(whole().complete)),
+                    ];
+                    race(&mut all);
+                    let [memchr, own] = all.map(|candidate| candidate.nanos());
+                    println!(
+                        "| {} | {size} | {name} | {cut} | {:.0} | {:.0} | {:.3} |",
+                        shape.dialect,
+                        input.len() as f64 * 1e3 / own,
+                        own / ends.len() as f64,
+                        memchr / own,
+                    );
+                }
+            }
+        }
+    }
+}
+
+/// A parser that has seen the input once, and gave it back as text.
+fn checked(set: &DialectSet, input: &[u8], ends: &[usize]) -> Parser {
+    let mut parser = Parser::new(set, Options::default());
+    let count = feed(&mut parser, input, ends);
+    let out = count.text as usize + parser.held();
+    assert_eq!(out, input.len(), "text went elsewhere: {count:?}");
+    black_box(parser)
+}
