@@ -12,8 +12,8 @@
 use std::sync::{Arc, LazyLock};
 
 use toolglot::{
-    DialectSet, Fence, Finish, Limits, NativeCall, Options, Parser, Prefer, ReasoningMode, Retain, Start, TextMode, Tools,
-    Unclosed,
+    DialectSet, Fence, Finish, Limits, NativeCall, Options, Parser, Prefer, ReasoningMode, Retain,
+    Start, TextMode, Tools, Unclosed,
 };
 
 use super::watch::Watch;
@@ -48,7 +48,13 @@ static SETS: LazyLock<Vec<DialectSet>> = LazyLock::new(|| {
                 sets.push(builder.build().expect("a switch of a built-in dialect"));
             }
             if !dialect.in_default_set() {
-                sets.push(DialectSet::builder().builtin(id).defaults().build().expect("it fits the others"));
+                sets.push(
+                    DialectSet::builder()
+                        .builtin(id)
+                        .defaults()
+                        .build()
+                        .expect("it fits the others"),
+                );
             }
         }
         sets.push(alone);
@@ -97,7 +103,10 @@ impl<'d> Case<'d> {
         };
         let mut cuts = match cut >> 3 {
             0 => vec![place(a), place(b)],
-            size @ 1..=24 => (1..).map(|n| n * usize::from(size)).take_while(|at| *at < stream.len()).collect(),
+            size @ 1..=24 => (1..)
+                .map(|n| n * usize::from(size))
+                .take_while(|at| *at < stream.len())
+                .collect(),
             few => scattered([a, b, c], usize::from(few - 24), stream.len()),
         };
         case.stop = case.outside(case.stop);
@@ -133,7 +142,14 @@ impl<'d> Case<'d> {
 
     /// Feeds `from..to`, with chunks that end at the given places, and what else happens on the way: a native call behind
     /// the byte before `native`, so that it is given once whatever the ranges.
-    pub fn feed(&self, parser: &mut Parser, watch: &mut Watch<'_>, from: usize, to: usize, cuts: &[usize]) {
+    pub fn feed(
+        &self,
+        parser: &mut Parser,
+        watch: &mut Watch<'_>,
+        from: usize,
+        to: usize,
+        cuts: &[usize],
+    ) {
         let bound = self.set.bound(&self.options.limits);
         let mut ends: Vec<usize> = cuts.to_vec();
         ends.extend(self.special.iter().flat_map(|(start, end)| [*start, *end]));
@@ -160,7 +176,11 @@ impl<'d> Case<'d> {
 }
 
 fn call() -> NativeCall {
-    NativeCall { id: Some("n1".to_owned()), name: "f".to_owned(), arguments: r#"{"s":"v"}"#.to_owned() }
+    NativeCall {
+        id: Some("n1".to_owned()),
+        name: "f".to_owned(),
+        arguments: r#"{"s":"v"}"#.to_owned(),
+    }
 }
 
 fn options(mode: u8, extra: u8) -> Options {
@@ -176,14 +196,16 @@ fn options(mode: u8, extra: u8) -> Options {
     }
     options.calls_in_reasoning = mode & 8 != 0;
     options.fence = [None, Some(Fence::Skip), Some(Fence::Allow), None][usize::from(mode >> 4 & 3)];
-    options.unclosed = [None, Some(Unclosed::Drop), Some(Unclosed::Text), None][usize::from(mode >> 6)];
+    options.unclosed =
+        [None, Some(Unclosed::Drop), Some(Unclosed::Text), None][usize::from(mode >> 6)];
     if extra & 1 != 0 {
         options.start = Start::Reasoning;
     }
     if extra & 2 != 0 {
         options.tools = Some(TOOLS.clone());
     }
-    options.prefer = [Prefer::Text, Prefer::Native, Prefer::Both, Prefer::Text][usize::from(extra >> 2 & 3)];
+    options.prefer =
+        [Prefer::Text, Prefer::Native, Prefer::Both, Prefer::Text][usize::from(extra >> 2 & 3)];
     options.trusted_only = extra & 64 != 0;
     options
 }
@@ -221,7 +243,9 @@ fn limits(byte: u8) -> Limits {
 fn scattered(seed: [u8; 3], count: usize, len: usize) -> Vec<usize> {
     let mut state = u64::from_le_bytes([seed[0], seed[1], seed[2], 1, 0, 0, 0, 0]);
     let mut next = || {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
         (state >> 33) as usize % (len + 1)
     };
     (0..count * 4).map(|_| next()).collect()

@@ -36,7 +36,10 @@ pub enum What {
 pub enum Entry {
     Run(What, Run),
     /// Both lanes of a value.
-    Value { param: Run, args: Run },
+    Value {
+        param: Run,
+        args: Run,
+    },
     /// Anything else, as it prints.
     Other(String),
 }
@@ -50,16 +53,31 @@ pub struct Log {
 impl Log {
     pub fn event(&mut self, event: Event<'_>) {
         match event {
-            Event::Text { data, span, recovered: false } => self.run(What::Text, data, span),
-            Event::Reasoning { data, span, framing: false } => self.run(What::Reasoning, data, span),
-            Event::Protected { kind, data, span } => self.run(What::Protected(kind.to_owned()), data, span),
+            Event::Text {
+                data,
+                span,
+                recovered: false,
+            } => self.run(What::Text, data, span),
+            Event::Reasoning {
+                data,
+                span,
+                framing: false,
+            } => self.run(What::Reasoning, data, span),
+            Event::Protected { kind, data, span } => {
+                self.run(What::Protected(kind.to_owned()), data, span)
+            }
             Event::Raw { data, span } => self.run(What::Raw, data, span),
             Event::ParamDelta { data, span } => self.value(false, data, span),
             Event::ArgDelta { json, span, .. } => self.value(true, json.as_bytes(), span),
             // Their bytes are compared with the input; here their number is enough.
-            Event::BlockClose { span, raw } => self.other(format!("BlockClose {span:?}, {} bytes", raw.len())),
+            Event::BlockClose { span, raw } => {
+                self.other(format!("BlockClose {span:?}, {} bytes", raw.len()))
+            }
             Event::BlockAbandoned { span, becomes, raw } => {
-                self.other(format!("BlockAbandoned {span:?} {becomes:?}, {} bytes", raw.len()));
+                self.other(format!(
+                    "BlockAbandoned {span:?} {becomes:?}, {} bytes",
+                    raw.len()
+                ));
             }
             other => self.other(format!("{other:?}")),
         }
@@ -84,10 +102,17 @@ impl Log {
             return;
         }
         if !matches!(self.entries.last(), Some(Entry::Value { .. })) {
-            self.entries.push(Entry::Value { param: Run::default(), args: Run::default() });
+            self.entries.push(Entry::Value {
+                param: Run::default(),
+                args: Run::default(),
+            });
         }
         if let Some(Entry::Value { param, args }) = self.entries.last_mut() {
-            if is_arg { args.push(data, span) } else { param.push(data, span) }
+            if is_arg {
+                args.push(data, span)
+            } else {
+                param.push(data, span)
+            }
         }
     }
 
@@ -100,7 +125,12 @@ impl Log {
         let longer = self.entries.len().max(other.entries.len());
         for at in 0..longer {
             let (a, b) = (self.entries.get(at), other.entries.get(at));
-            assert!(a == b, "{which}: entry {at} of the log differs\n  one: {}\n  other: {}", show(a), show(b));
+            assert!(
+                a == b,
+                "{which}: entry {at} of the log differs\n  one: {}\n  other: {}",
+                show(a),
+                show(b)
+            );
         }
     }
 
@@ -114,11 +144,20 @@ impl Log {
 }
 
 fn show(entry: Option<&Entry>) -> String {
-    let run = |run: &Run| format!("{}..{} \"{}\"", run.span.start, run.span.end, run.data.escape_ascii());
+    let run = |run: &Run| {
+        format!(
+            "{}..{} \"{}\"",
+            run.span.start,
+            run.span.end,
+            run.data.escape_ascii()
+        )
+    };
     match entry {
         None => "the end of the log".to_owned(),
         Some(Entry::Run(what, data)) => format!("{what:?} {}", run(data)),
-        Some(Entry::Value { param, args }) => format!("value {} | arguments {}", run(param), run(args)),
+        Some(Entry::Value { param, args }) => {
+            format!("value {} | arguments {}", run(param), run(args))
+        }
         Some(Entry::Other(text)) => text.clone(),
     }
 }

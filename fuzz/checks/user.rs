@@ -8,10 +8,20 @@ use toolglot::{DialectSet, Limits, Options, Retain, SetBuilder, TextMode};
 
 /// Builds a set of the first part of the input and parses the second part with it.
 pub fn user_dialect(data: &[u8]) {
-    let Some((&mode, rest)) = data.split_first() else { return };
-    let end = rest.iter().position(|byte| *byte == 0).unwrap_or(rest.len());
-    let (text, rest) = (String::from_utf8_lossy(&rest[..end]), rest.get(end + 1..).unwrap_or_default());
-    let (cut, stream) = rest.split_first().map_or((0, rest), |(cut, stream)| (*cut, stream));
+    let Some((&mode, rest)) = data.split_first() else {
+        return;
+    };
+    let end = rest
+        .iter()
+        .position(|byte| *byte == 0)
+        .unwrap_or(rest.len());
+    let (text, rest) = (
+        String::from_utf8_lossy(&rest[..end]),
+        rest.get(end + 1..).unwrap_or_default(),
+    );
+    let (cut, stream) = rest
+        .split_first()
+        .map_or((0, rest), |(cut, stream)| (*cut, stream));
     let set = match builder(mode, &text).build() {
         Ok(set) => set,
         Err(error) => {
@@ -23,9 +33,18 @@ pub fn user_dialect(data: &[u8]) {
         assert!(!lint.to_string().is_empty(), "a warning without a word");
     }
     for dialect in set.dialects() {
-        let _ = (dialect.title(), dialect.family(), dialect.openers(), dialect.closers(), dialect.lookahead(&Limits::default()));
+        let _ = (
+            dialect.title(),
+            dialect.family(),
+            dialect.openers(),
+            dialect.closers(),
+            dialect.lookahead(&Limits::default()),
+        );
     }
-    assert!(DialectSet::builder().toml("again", &text).build().is_ok() || mode > 1, "built once and not twice");
+    assert!(
+        DialectSet::builder().toml("again", &text).build().is_ok() || mode > 1,
+        "built once and not twice"
+    );
     let mut options = Options::default();
     if cut & 64 != 0 {
         options.retain = Retain::None;
@@ -44,11 +63,21 @@ fn builder(mode: u8, text: &str) -> SetBuilder {
         1 => DialectSet::builder().toml("user", text).defaults(),
         index => {
             let (id, base) = files[index % files.len()];
-            let family = ["key_quote", "element_tree", "named_params", "attribute_params"];
-            let family = family.into_iter().find(|name| base.contains(&format!("\n[{name}]"))).unwrap_or("");
+            let family = [
+                "key_quote",
+                "element_tree",
+                "named_params",
+                "attribute_params",
+            ];
+            let family = family
+                .into_iter()
+                .find(|name| base.contains(&format!("\n[{name}]")))
+                .unwrap_or("");
             // Lines before the first table of their own belong to the body of the dialect; `[switch.user]` reaches the rest.
             let patched = format!("{base}\n[switch.user.{family}]\n{text}\n");
-            DialectSet::builder().toml("patched", &patched).switch(id, "user")
+            DialectSet::builder()
+                .toml("patched", &patched)
+                .switch(id, "user")
         }
     }
 }

@@ -3,7 +3,10 @@
 //! Spans lie within what was fed, leaves lie side by side, data are the bytes of their span, blocks, calls and parameters
 //! nest, arguments are a JSON object, and nothing that was complete is taken back.
 
-use toolglot::{Abandoned, Arguments, CallState, Event, Finish, Kind, Options, Origin, Parser, Retain, Sink, Span, TextMode};
+use toolglot::{
+    Abandoned, Arguments, CallState, Event, Finish, Kind, Options, Origin, Parser, Retain, Sink,
+    Span, TextMode,
+};
 
 use super::json;
 use super::log::{Log, What};
@@ -60,19 +63,37 @@ impl<'i> Watch<'i> {
 
     /// To be called behind every chunk.
     pub fn between_chunks(&self, parser: &Parser, bound: usize) {
-        assert_eq!(parser.position(), self.fed, "the position is not what was fed");
+        assert_eq!(
+            parser.position(),
+            self.fed,
+            "the position is not what was fed"
+        );
         let held = parser.held();
-        assert!(held <= bound, "{held} bytes are withheld, more than the set's bound of {bound}");
+        assert!(
+            held <= bound,
+            "{held} bytes are withheld, more than the set's bound of {bound}"
+        );
         if self.block.is_none() {
-            assert_eq!(self.at + held as u64, self.fed, "what was delivered and what is held is not what was fed");
+            assert_eq!(
+                self.at + held as u64,
+                self.fed,
+                "what was delivered and what is held is not what was fed"
+            );
         }
     }
 
     /// To be called behind `finish`.
     pub fn at_end(&mut self, parser: &mut Parser) {
-        assert_eq!(self.at, self.input.len() as u64, "the leaves do not reach the end");
+        assert_eq!(
+            self.at,
+            self.input.len() as u64,
+            "the leaves do not reach the end"
+        );
         assert!(self.block.is_none(), "a block is open behind the end");
-        assert!(self.owed.is_none(), "the text of an abandoned block never came");
+        assert!(
+            self.owed.is_none(),
+            "the text of an abandoned block never came"
+        );
         assert_eq!(parser.held(), 0, "bytes are withheld behind the end");
         let mut silent = |event: Event<'_>| panic!("an event behind the end: {event:?}");
         parser.feed(b"<x>", &mut silent);
@@ -80,7 +101,10 @@ impl<'i> Watch<'i> {
         if self.chars {
             for (what, data, span) in self.log.runs().filter(|(what, ..)| **what != What::Raw) {
                 let source = String::from_utf8_lossy(self.source(span));
-                assert!(source.as_bytes() == data, "{what:?} at {span:?} is not the lossy text of its bytes");
+                assert!(
+                    source.as_bytes() == data,
+                    "{what:?} at {span:?} is not the lossy text of its bytes"
+                );
             }
         }
     }
@@ -90,7 +114,11 @@ impl<'i> Watch<'i> {
     }
 
     fn inside(&self, span: Span) {
-        assert!(span.start <= span.end && span.end <= self.fed, "{span:?} is not within the {} bytes fed", self.fed);
+        assert!(
+            span.start <= span.end && span.end <= self.fed,
+            "{span:?} is not within the {} bytes fed",
+            self.fed
+        );
     }
 
     /// A leaf begins where the last one ended.
@@ -104,25 +132,46 @@ impl<'i> Watch<'i> {
     fn flow(&mut self, data: &[u8], span: Span) {
         self.leaf(span);
         if self.chars {
-            assert!(std::str::from_utf8(data).is_ok(), "text that is not made of whole characters");
+            assert!(
+                std::str::from_utf8(data).is_ok(),
+                "text that is not made of whole characters"
+            );
         } else {
-            assert!(data == self.source(span), "data that are not the bytes of their span");
+            assert!(
+                data == self.source(span),
+                "data that are not the bytes of their span"
+            );
         }
     }
 
     /// The end of the open block.
     fn end(&mut self, span: Span, raw: &[u8], whole: bool) {
         self.inside(span);
-        let block = self.block.take().expect("the end of a block that is not open");
+        let block = self
+            .block
+            .take()
+            .expect("the end of a block that is not open");
         assert_eq!(span.start, block.start, "a block ends that began elsewhere");
-        assert!(raw.is_empty() || raw == self.source(span), "a block's raw bytes are not those of its span");
-        assert!(!self.retained || raw.len() as u64 == span.len(), "a retained block without its bytes");
+        assert!(
+            raw.is_empty() || raw == self.source(span),
+            "a block's raw bytes are not those of its span"
+        );
+        assert!(
+            !self.retained || raw.len() as u64 == span.len(),
+            "a retained block without its bytes"
+        );
         if whole {
-            assert!(self.call.is_none() && self.params == 0, "a block ends before what is in it");
+            assert!(
+                self.call.is_none() && self.params == 0,
+                "a block ends before what is in it"
+            );
         } else {
             // A limit on calls fires between the calls of one block; nothing else takes back what was complete.
             let taken_back = block.complete.filter(|_| !block.limited);
-            assert_eq!(taken_back, None, "a call was complete and its block is abandoned");
+            assert_eq!(
+                taken_back, None,
+                "a call was complete and its block is abandoned"
+            );
         }
         self.call = None;
         self.params = 0;
@@ -130,20 +179,31 @@ impl<'i> Watch<'i> {
 
     fn close(&mut self, call: u32, state: CallState, form: Arguments, span: Span) {
         self.inside(span);
-        let open = self.call.take().expect("the end of a call that is not open");
+        let open = self
+            .call
+            .take()
+            .expect("the end of a call that is not open");
         assert_eq!(open.call, call, "another call ends than the open one");
         match form {
-            Arguments::Params => assert!(open.arguments.is_empty(), "deltas of a call that has none"),
+            Arguments::Params => {
+                assert!(open.arguments.is_empty(), "deltas of a call that has none")
+            }
             Arguments::Deltas => {
                 let object = json::object(&open.arguments);
                 let flagged = matches!(state, CallState::Recovered(kinds) if kinds.contains(Kind::DuplicateParam));
                 let native = self.block.is_none();
-                assert!(!object.repeats || flagged || native, "a key is repeated without a flag: {}", open.arguments);
+                assert!(
+                    !object.repeats || flagged || native,
+                    "a key is repeated without a flag: {}",
+                    open.arguments
+                );
             }
         }
         match (&mut self.block, state) {
             (Some(block), CallState::Complete) => block.complete = Some(call),
-            (_, CallState::Recovered(kinds)) => assert!(!kinds.is_empty(), "a recovered call without a reason"),
+            (_, CallState::Recovered(kinds)) => {
+                assert!(!kinds.is_empty(), "a recovered call without a reason")
+            }
             (None, CallState::Complete) => {}
         }
     }
@@ -154,22 +214,46 @@ impl Sink for Watch<'_> {
         self.log.event(event);
         if let Some(owed) = self.owed.take() {
             let paid = matches!(event, Event::Text { span, recovered: true, .. } if span == owed);
-            assert!(paid, "an abandoned block became text, but this follows: {event:?}");
+            assert!(
+                paid,
+                "an abandoned block became text, but this follows: {event:?}"
+            );
         } else {
-            assert!(!matches!(event, Event::Text { recovered: true, .. }), "recovered text of no block");
+            assert!(
+                !matches!(
+                    event,
+                    Event::Text {
+                        recovered: true,
+                        ..
+                    }
+                ),
+                "recovered text of no block"
+            );
         }
         match event {
             Event::Text { data, span, .. } => self.flow(data, span),
-            Event::Reasoning { data, span, .. } | Event::Protected { data, span, .. } => self.flow(data, span),
+            Event::Reasoning { data, span, .. } | Event::Protected { data, span, .. } => {
+                self.flow(data, span)
+            }
             Event::Raw { data, span } => {
                 self.leaf(span);
-                assert!(data == self.source(span), "raw bytes that are not those of their span");
+                assert!(
+                    data == self.source(span),
+                    "raw bytes that are not those of their span"
+                );
             }
             Event::BlockOpen { span, .. } => {
                 self.inside(span);
                 assert!(self.block.is_none(), "a block inside a block");
-                assert_eq!(span.start, self.at, "a block does not begin where the last leaf ended");
-                self.block = Some(Block { start: span.start, complete: None, limited: false });
+                assert_eq!(
+                    span.start, self.at,
+                    "a block does not begin where the last leaf ended"
+                );
+                self.block = Some(Block {
+                    start: span.start,
+                    complete: None,
+                    limited: false,
+                });
             }
             Event::BlockClose { span, raw } => {
                 self.end(span, raw, true);
@@ -182,14 +266,27 @@ impl Sink for Watch<'_> {
                     Abandoned::Drop => self.at = span.end,
                 }
             }
-            Event::CallOpen { call, name, origin, span, .. } => {
+            Event::CallOpen {
+                call,
+                name,
+                origin,
+                span,
+                ..
+            } => {
                 self.inside(span);
                 assert_eq!(call, self.calls, "calls are not numbered one by one");
                 assert!(!name.is_empty(), "a call without a name");
                 assert!(self.call.is_none(), "a call inside a call");
-                assert_eq!(self.block.is_some(), origin == Origin::Text, "a call outside its place");
+                assert_eq!(
+                    self.block.is_some(),
+                    origin == Origin::Text,
+                    "a call outside its place"
+                );
                 self.calls += 1;
-                self.call = Some(Open { call, arguments: String::new() });
+                self.call = Some(Open {
+                    call,
+                    arguments: String::new(),
+                });
             }
             Event::ArgDelta { call, json, span } => {
                 self.inside(span);
@@ -197,7 +294,12 @@ impl Sink for Watch<'_> {
                 assert_eq!(open.call, call, "arguments of another call");
                 open.arguments.push_str(json);
             }
-            Event::CallClose { call, state, arguments, span } => self.close(call, state, arguments, span),
+            Event::CallClose {
+                call,
+                state,
+                arguments,
+                span,
+            } => self.close(call, state, arguments, span),
             Event::ParamOpen { depth, span, .. } => {
                 self.inside(span);
                 assert!(self.block.is_some(), "a parameter outside a block");
@@ -207,7 +309,10 @@ impl Sink for Watch<'_> {
             Event::ParamDelta { data, span } => {
                 self.inside(span);
                 assert!(self.params > 0, "a value of no open parameter");
-                assert!(data == self.source(span), "a value that is not the bytes of its span");
+                assert!(
+                    data == self.source(span),
+                    "a value that is not the bytes of its span"
+                );
             }
             Event::ParamClose { span } => {
                 self.inside(span);
@@ -216,7 +321,11 @@ impl Sink for Watch<'_> {
             }
             Event::Issue(issue) => {
                 self.inside(issue.span);
-                if let Some(block) = self.block.as_mut().filter(|_| issue.kind.name().starts_with("limit_")) {
+                if let Some(block) = self
+                    .block
+                    .as_mut()
+                    .filter(|_| issue.kind.name().starts_with("limit_"))
+                {
                     block.limited = true;
                 }
                 let _ = (issue.to_string(), issue.observation());

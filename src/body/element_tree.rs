@@ -343,6 +343,10 @@ impl Body {
         let start = out.io.from;
         let name = out.slice(start + 1, name_end);
         self.junk = false;
+        if name == table.tag && self.open.len() > 1 {
+            // Inside a parameter it is data.
+            return Ok(self.literal(out, next));
+        }
         if name == table.tag {
             return Err((next, Flow::Reopened { start, done: false }));
         }

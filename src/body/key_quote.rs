@@ -82,11 +82,6 @@ impl Body {
                 .ok()
                 .map(|()| end);
         }
-        if !matches!(self.at, At::Value(_)) {
-            // The beginning of a block marker is no junk.
-            let end = out.base - table.marks.hold(self.marks) as u64;
-            self.leave(out, end);
-        }
         let At::Value(value) = &mut self.at else {
             return None;
         };

@@ -44,7 +44,6 @@ impl<'p> Machine<'p> {
                 self.again(again);
             }
         }
-        self.natives_now();
     }
 
     /// Reads bytes again that were looked at ahead. What they lead to may look ahead in turn; the stack is as deep as
@@ -329,6 +328,7 @@ impl<'p> Machine<'p> {
         self.st.node = ROOT;
         self.st.line = Line::Behind(0);
         self.st.io.from = from;
+        self.natives_now(from);
     }
 
     /// The next block opened inside this one: its marker is `start..end`.

@@ -76,14 +76,16 @@ impl Machine<'_> {
         }
         self.st.native = true;
         self.st.natives.push(call.clone());
-        self.natives_now();
+        if self.flows() {
+            self.natives_now(self.st.pos);
+        }
     }
 
-    /// Brings out native calls that need not wait, where no block is open.
-    pub fn natives_now(&mut self) {
-        if self.opts.prefer == Prefer::Native && self.flows() && !self.st.natives.is_empty() {
+    /// Brings out native calls that need not wait: no block is open any more, text goes on at `at`.
+    pub fn natives_now(&mut self, at: u64) {
+        if self.opts.prefer == Prefer::Native && !self.st.natives.is_empty() {
             for call in std::mem::take(&mut self.st.natives) {
-                self.bring(&call);
+                self.bring(&call, at);
             }
         }
     }
@@ -103,14 +105,15 @@ impl Machine<'_> {
                 }
             };
             if counts {
-                self.bring(&call);
+                self.bring(&call, self.st.pos);
             }
         }
     }
 
-    fn bring(&mut self, native: &NativeCall) {
+    /// Delivers a native call at an offset.
+    fn bring(&mut self, native: &NativeCall, at: u64) {
         let chunk = self.nothing();
-        let span = Span::new(self.st.pos, self.st.pos);
+        let span = Span::new(at, at);
         let max = self.opts.limits.max_name;
         let mut out = self.out(chunk);
         let name = match tool_name(&native.name, max) {

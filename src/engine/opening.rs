@@ -158,6 +158,7 @@ impl Machine<'_> {
         if self.flows() {
             let hold = self.scanner().dfa.hold(self.st.node) as u64;
             self.deliver(chunk, end - hold);
+            self.natives_now(end);
         }
     }
 

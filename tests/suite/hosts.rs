@@ -420,3 +420,52 @@ fn a_stream_may_move_between_threads_and_a_set_may_be_shared() {
     });
     assert_eq!(parser.join().expect("a thread").held(), 0);
 }
+
+#[test]
+fn nothing_recurses_on_input() {
+    let schema =
+        r#"[{"name": "f", "parameters": {"properties": {"k": {"type": ["array", "object"]}}}}]"#;
+    let tools = Arc::new(Tools::from_json(schema).expect("tools"));
+    let deep = 100_000;
+    let inputs = [
+        format!(
+            "<ACTION><f>{}{}</f></ACTION>",
+            "<a>".repeat(deep),
+            "</a>".repeat(deep)
+        ),
+        format!(
+            "<tool_call name=\"f\"><param name=\"k\">{}{}</param></tool_call>",
+            "[".repeat(deep),
+            "]".repeat(deep)
+        ),
+        format!(
+            "<tool_call name=\"f\"><param name=\"k\">{}</param></tool_call>",
+            "{\"a\":".repeat(deep)
+        ),
+        "<tool_call name=\"f\">".repeat(deep),
+        "<think>".repeat(deep),
+        "<|[REQUEST_TOOL]|>command:「始」<|[END_TOOL]|>".repeat(deep / 10),
+    ];
+    let parse_all = move || {
+        for input in &inputs {
+            let mut wide = options(|o| o.tools = Some(tools.clone()));
+            wide.limits.max_depth = 100;
+            let turn = turn(wide, input);
+            assert!(turn.calls.len() <= 4096);
+        }
+        let native = native(
+            "f",
+            &format!("{{\"k\": {}{}}}", "[".repeat(deep), "]".repeat(deep)),
+        );
+        assert_eq!(
+            kinds(&with_native(Prefer::Both, false, "", &[native])),
+            [Kind::MalformedJson]
+        );
+    };
+    let small = std::thread::Builder::new().stack_size(128 << 10);
+    small
+        .spawn(parse_all)
+        .expect("a thread")
+        .join()
+        .expect("no overflow on a small stack");
+}

@@ -5,7 +5,7 @@ mod dialects;
 mod earliest;
 mod hosts;
 mod random;
-// mod replay;
+mod replay;
 mod state;
 mod support;
 mod twins;

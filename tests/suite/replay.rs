@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::support::root;
 
-#[path = "../../fuzz/checks.rs"]
+#[path = "../../fuzz/checks/mod.rs"]
 mod checks;
 
 fn replay(target: &str, check: fn(&[u8])) {
@@ -20,8 +20,12 @@ fn replay(target: &str, check: fn(&[u8])) {
 
 fn files(folder: &Path, check: fn(&[u8])) -> usize {
     let entries = std::fs::read_dir(folder).expect("a folder");
-    let paths = entries.map(|entry| entry.expect("an entry").path()).filter(|path| path.is_file());
-    paths.map(|path| check(&std::fs::read(path).expect("a readable input"))).count()
+    let paths = entries
+        .map(|entry| entry.expect("an entry").path())
+        .filter(|path| path.is_file());
+    paths
+        .map(|path| check(&std::fs::read(path).expect("a readable input")))
+        .count()
 }
 
 #[test]
