@@ -11,33 +11,51 @@ use std::hint::black_box;
 
 use common::arguments::SHAPES;
 use common::corpus::{self, Kind};
-use common::{Count, every, one, retaining};
-use toolglot::{DialectSet, Finish, Options, Parser, Retain};
+use common::{Count, every, one, retaining, yardsticks};
+use toolglot::{DialectSet, Finish, Parser, Retain};
 
 const KIB: usize = 1024;
 
-/// What callgrind counts: chunks into a parser. Nothing is allocated or compiled here but by the parser itself.
+/// What callgrind counts. What comes out passes through memory, lest the call becomes a jump that nobody returns from.
 #[inline(never)]
-fn measured(parser: &mut Parser, input: &[u8], ends: &[usize], finish: bool) -> Count {
-    let mut count = common::feed(parser, input, ends);
-    if finish {
-        parser.finish(Finish::Stop, &mut count);
-    }
-    black_box(count)
+fn measured<T>(work: &mut dyn FnMut() -> T) -> T {
+    black_box(work())
 }
 
 fn main() {
     let short = std::env::args().any(|arg| arg == "--short");
-    let largest = if short { 64 * KIB } else { 1024 * KIB };
     // The first call of anything resolves symbols and detects the processor; that is nobody's cost.
-    let mut parser = Parser::new(&DialectSet::defaults(), Options::default());
     println!("skip warm-up 0 0");
-    measured(&mut parser, b"a < b", &[5], true);
+    let mut parser = Parser::new(&DialectSet::defaults(), retaining(Retain::Block));
+    measured(&mut || common::feed(&mut parser, b"a < b", &[5]).text);
 
+    yardsticks();
     text();
     tiny_arguments();
-    growing_arguments(largest);
-    growing_floods(largest);
+    growing_arguments(short);
+    growing_floods(short);
+}
+
+/// The least that anybody could do, to read the other figures by.
+fn yardsticks() {
+    let teddy = yardsticks::teddy(&DialectSet::defaults());
+    let text = Kind::English.text(512 * KIB).repeat(2);
+    let cut = |len: usize, size: usize| (&text.as_bytes()[..len], every(len, size));
+    for len in [32 * KIB, 64 * KIB] {
+        let (input, ends) = cut(len, 4);
+        println!("twice yardstick/null-calls/4-bytes {} {len}", ends.len());
+        measured(&mut || yardsticks::null_calls(input, &ends));
+    }
+    for len in [512 * KIB, 1024 * KIB] {
+        let (input, ends) = cut(len, 64 * KIB);
+        println!("twice yardstick/memchr-absent/64-KiB {} {len}", ends.len());
+        measured(&mut || yardsticks::memchr_absent(input, &ends));
+    }
+    for len in [512 * KIB, 1024 * KIB] {
+        let (input, ends) = cut(len, 64 * KIB);
+        println!("twice yardstick/packed-teddy/64-KiB {} {len}", ends.len());
+        measured(&mut || yardsticks::teddy_absent(&teddy, input, &ends));
+    }
 }
 
 /// Chunks of text: the same text once and twice as long, so that what does not repeat cancels.
@@ -106,7 +124,7 @@ fn twice(
         let mut parser = Parser::new(set, retaining(retain));
         parser.feed(before.as_bytes(), &mut Count::default());
         println!("twice {name} {} {}", ends.len(), input.len());
-        let count = measured(&mut parser, input.as_bytes(), &ends, false);
+        let count = measured(&mut || common::feed(&mut parser, input.as_bytes(), &ends));
         let out = if before.is_empty() {
             count.text
         } else {
@@ -119,25 +137,24 @@ fn twice(
     }
 }
 
-/// One call whose argument grows from 16 KiB on, twofold each time.
-fn growing_arguments(largest: usize) {
+/// One call whose argument grows, twofold each time. The value repeats itself, so that every size has the same mixture.
+fn growing_arguments(short: bool) {
     for shape in SHAPES {
         let set = DialectSet::builtin(shape.dialect).expect("a built-in dialect");
+        let unit = shape.call(4 * KIB);
+        let unit = &unit[shape.before.len()..unit.len() - shape.after.len()];
         for (retained, retain) in [("none", Retain::None), ("block", Retain::Block)] {
-            for chunk in [1, 4, usize::MAX] {
-                let mut len = 16 * KIB;
-                while len <= largest {
-                    let call = shape.call(len);
+            for chunk in CHUNKS {
+                for len in chunk.sizes(short) {
+                    let call = format!("{}{}{}", shape.before, fill(unit, len), shape.after);
                     grow(
                         "argument",
                         &format!("{}/retain-{retained}", shape.dialect),
                         &set,
                         retain,
-                        call.as_bytes(),
+                        &call,
                         chunk,
-                        len,
                     );
-                    len *= 2;
                 }
             }
         }
@@ -145,44 +162,49 @@ fn growing_arguments(largest: usize) {
 }
 
 /// Inputs that a parser with a hidden second loop would choke on, all dialects active.
-fn growing_floods(largest: usize) {
+fn growing_floods(short: bool) {
     let set = DialectSet::defaults();
     for (name, make) in FLOODS {
-        for chunk in [1, 4, usize::MAX] {
-            let mut len = 16 * KIB;
-            while len <= largest {
-                let input = make(len);
-                grow(
-                    "flood",
-                    name,
-                    &set,
-                    Retain::Block,
-                    input.as_bytes(),
-                    chunk,
-                    len,
-                );
-                len *= 2;
+        for chunk in CHUNKS {
+            for len in chunk.sizes(short) {
+                grow("flood", name, &set, Retain::Block, &make(len), chunk);
             }
         }
     }
 }
 
-fn grow(
-    what: &str,
-    name: &str,
-    set: &DialectSet,
-    retain: Retain,
-    input: &[u8],
-    chunk: usize,
-    len: usize,
-) {
+#[derive(Clone, Copy)]
+enum Chunk {
+    Bytes(usize),
+    Whole,
+}
+
+const CHUNKS: [Chunk; 3] = [Chunk::Bytes(1), Chunk::Bytes(4), Chunk::Whole];
+
+impl Chunk {
+    /// Lengths of inputs, each twice the one before. A short run is for every change, a long one for a release.
+    fn sizes(self, short: bool) -> impl Iterator<Item = usize> {
+        let (first, count) = match (short, self) {
+            (false, _) => (16 * KIB, 7),
+            (true, Self::Bytes(_)) => (8 * KIB, 3),
+            (true, Self::Whole) => (16 * KIB, 3),
+        };
+        (0..count).map(move |n| first << n)
+    }
+}
+
+fn grow(what: &str, name: &str, set: &DialectSet, retain: Retain, input: &str, chunk: Chunk) {
     let (ends, label) = match chunk {
-        usize::MAX => (vec![input.len()], "whole".to_owned()),
-        size => (every(input.len(), size), format!("{size}-bytes")),
+        Chunk::Whole => (vec![input.len()], "whole".to_owned()),
+        Chunk::Bytes(size) => (every(input.len(), size), format!("{size}-bytes")),
     };
     let mut parser = Parser::new(set, retaining(retain));
-    println!("grow-{what} {what}/{name}/{label} {len} {}", input.len());
-    measured(&mut parser, input, &ends, true);
+    println!("grow {what}/{name}/{label} {} {}", ends.len(), input.len());
+    measured(&mut || {
+        let mut count = common::feed(&mut parser, input.as_bytes(), &ends);
+        parser.finish(Finish::Stop, &mut count);
+        count
+    });
 }
 
 type Make = fn(usize) -> String;

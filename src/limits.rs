@@ -72,8 +72,9 @@ pub enum Retain {
     /// Its bytes, up to [`Limits::max_block`]: an abandoned block can be given back as text.
     #[default]
     Block,
-    /// Nothing: memory does not grow with the length of an argument. An abandoned block is dropped (its span says where
-    /// it stood), and dialects whose arguments are final only at the end of the call deliver parameter events alone.
+    /// Nothing: memory does not grow with the length of an argument, but for values whose type must be seen whole (up to
+    /// [`Limits::max_value`] each). An abandoned block is dropped (its span says where it stood), and dialects whose
+    /// arguments are final only at the end of the call deliver parameter events alone.
     None,
 }
 

@@ -551,6 +551,7 @@ impl Body {
                 if !self.bare {
                     self.bare = true;
                     let span = Span::new(end, end + 1);
+                    self.args.recovered(Kind::BareQuote);
                     out.tell(Kind::BareQuote, span, self.args.tool(), tag(&self.closer));
                 }
                 self.args.value(out, pos);

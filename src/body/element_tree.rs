@@ -483,7 +483,10 @@ impl Body {
                     .map(|index| &mut self.elements[*index as usize])
                 {
                     Some(element) => element.text = true,
-                    None => self.kinds.insert(Kind::JunkInBlock),
+                    None => {
+                        self.kinds.insert(Kind::JunkInBlock);
+                        out.issue(Kind::JunkInBlock, span, "");
+                    }
                 }
                 At::Cdata { len: 0 }
             }

@@ -152,7 +152,7 @@ fn read<'a>(field: &'a Field, spec: &'a spec::KeyQuote, numbers: &BTreeSet<u32>)
 }
 
 /// A key as it is compared.
-fn fold(key: &str, folds: &[Fold]) -> String {
+pub(crate) fn fold(key: &str, folds: &[Fold]) -> String {
     let mut key = key.to_owned();
     for fold in folds {
         key = match fold {
@@ -198,12 +198,12 @@ impl<'a> Plan<'a> {
                 return Ok(());
             }
         };
+        let mut twice = vec![];
         if naming.len() > 1 {
-            kinds.insert(Kind::DuplicateParam);
-            out.tell(Kind::DuplicateParam, last.field.span, name, &last.field.key);
+            twice.push((last.field.span, last.field.key.clone()));
         }
         let tool = out.tool(name);
-        let (arguments, meta) = self.arguments(out, name, tool, &mut kinds);
+        let (arguments, meta) = self.arguments(out, tool, &mut twice);
         let mut json = String::from("{");
         let mut remarks = vec![];
         let hints = self.types(out);
@@ -222,6 +222,10 @@ impl<'a> Plan<'a> {
             return Ok(());
         }
         let call = out.call_open(name, &meta, last.field.span, Origin::Text)?;
+        for (span, key) in twice {
+            kinds.insert(Kind::DuplicateParam);
+            out.tell(Kind::DuplicateParam, span, name, &key);
+        }
         if retained {
             out.arg(call, &json, self.span);
         }
@@ -251,10 +255,9 @@ impl<'a> Plan<'a> {
     /// The fields that are arguments of this call, each key once, and those that are facts of it.
     fn arguments(
         &self,
-        out: &mut Out<'_>,
-        name: &str,
+        out: &Out<'_>,
         tool: Option<&Tool>,
-        kinds: &mut KindSet,
+        twice: &mut Vec<(Span, String)>,
     ) -> (Vec<Argument<'a>>, Vec<(String, String)>) {
         let spec = &self.table.spec;
         let same =
@@ -321,9 +324,8 @@ impl<'a> Plan<'a> {
                         argument.before = std::mem::take(&mut have.before);
                         argument.before.push(have.field);
                     } else if have.own == own {
-                        kinds.insert(Kind::DuplicateParam);
                         let span = Span::new(have.field.span.start, read.field.value.1);
-                        out.tell(Kind::DuplicateParam, span, name, &argument.key);
+                        twice.push((span, argument.key.clone()));
                     }
                     *have = argument;
                 }

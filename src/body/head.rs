@@ -52,7 +52,12 @@ pub(super) struct Head {
     at: At,
     /// What has come of the opener.
     opener: String,
+    /// Blanks between key, colon and opener.
+    blanks: u32,
 }
+
+/// So many blanks may stand before a key where a line is looked at, and so many around its colon.
+pub(crate) const LINE_BLANKS: u32 = 64;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 enum At {
@@ -96,10 +101,15 @@ impl Head {
         self.key.clear();
         self.at = At::Key;
         self.opener.clear();
+        self.blanks = 0;
     }
 
     /// Takes the next character.
     pub fn step(&mut self, c: char, table: &KeyQuote, max: u32) -> HeadStep {
+        self.blanks += u32::from(c.is_whitespace());
+        if self.blanks > LINE_BLANKS {
+            return HeadStep::No;
+        }
         let colon = || table.spec.colon.iter().any(|colon| colon.starts_with(c));
         match self.at {
             At::Key if is_key(c) => {

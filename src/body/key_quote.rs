@@ -86,7 +86,7 @@ impl Body {
             return None;
         };
         if let Some(ahead) = value.ahead {
-            return match self.ended(out, table, ahead) {
+            return match self.ended(out, table, ahead, out.base) {
                 Flow::Closed { end } => Some(end),
                 _ => None,
             };
@@ -333,8 +333,8 @@ impl Body {
         }
     }
 
-    /// The block's closer ended the value and the block.
-    fn ended(&mut self, out: &mut Out<'_>, table: &KeyQuote, ahead: Ahead) -> Flow {
+    /// The block's closer ended the value and the block; everything before `pos` was looked at.
+    fn ended(&mut self, out: &mut Out<'_>, table: &KeyQuote, ahead: Ahead, pos: u64) -> Flow {
         let At::Value(value) = &self.at else {
             return Flow::Malformed { ended: false };
         };
@@ -345,9 +345,16 @@ impl Body {
             ahead.value_end.max(start),
             Some(Kind::UnclosedValue),
         );
-        out.skip(ahead.end);
+        let extra = table.spec.extra.as_bytes();
+        let behind = out.slice(ahead.end, pos.min(ahead.end + extra.len() as u64));
+        let wide = behind
+            .bytes()
+            .take_while(|byte| extra.first() == Some(byte))
+            .count();
+        let end = ahead.end + wide as u64;
+        out.skip(end);
         self.at = At::Between;
-        self.done(out, table, ahead.end)
+        self.done(out, table, end)
     }
 
     /// The block ends at `end`.
@@ -428,7 +435,7 @@ impl Body {
                         .map_err(|kind| (i, limit(kind)));
                 }
                 ValueStep::Ended(ahead) => {
-                    let flow = self.ended(out, table, ahead);
+                    let flow = self.ended(out, table, ahead, pos);
                     return Err((i, flow));
                 }
             }

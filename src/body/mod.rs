@@ -27,9 +27,10 @@ use crate::error::Kind;
 
 pub(crate) use args::{Args, tool_name};
 pub(crate) use content::MAX_TAIL;
+pub(crate) use fields::fold;
 pub(crate) use gate::Gate;
+pub(crate) use head::LINE_BLANKS;
 pub(crate) use out::{Block, Io, Out, Stuff, pieces};
-pub(crate) use value::LINE_BLANKS;
 
 /// So many blanks may stand between an opener and the tag that must follow it.
 pub(crate) const PROBE_BLANKS: u32 = 256;

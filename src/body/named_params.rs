@@ -317,6 +317,7 @@ impl Body {
         let mut value = *value;
         let span = Span::new(out.io.from, *end);
         let key = self.args.key().to_owned();
+        self.args.recovered(Kind::AmbiguousClose);
         out.tell(Kind::AmbiguousClose, span, self.args.tool(), &key);
         value.resume(out, &mut self.args, lt, pos);
         self.at = At::Value(value);

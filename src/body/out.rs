@@ -24,6 +24,8 @@ pub(crate) struct Io {
     pub gate: Gate,
     /// Calls opened so far.
     pub calls: u32,
+    /// The open call.
+    pub open: Option<u32>,
     /// Calls in the text that stand so far.
     pub stood: u32,
     /// Issues so far.
@@ -44,20 +46,25 @@ pub(crate) struct Io {
 /// Calls in the text, as far as native merging has to remember them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Heard {
-    pub calls: Vec<(String, String)>,
+    /// Name and arguments; none of what was too long to remember.
+    pub calls: Vec<(String, Option<String>)>,
     bytes: u64,
 }
 
 impl Heard {
     fn open(&mut self, name: &str) {
-        self.calls.push((name.to_owned(), String::new()));
+        self.calls.push((name.to_owned(), Some(String::new())));
     }
 
-    /// Adds to the arguments of the last call. Past `max` bytes in all, arguments stay short, and equal none.
+    /// Adds to the arguments of the last call. Past `max` bytes in all nothing is remembered.
     pub fn push(&mut self, json: &str, max: u64) {
         self.bytes += json.len() as u64;
-        if let Some((_, arguments)) = self.calls.last_mut().filter(|_| self.bytes <= max) {
-            arguments.push_str(json);
+        let Some((_, arguments)) = self.calls.last_mut() else {
+            return;
+        };
+        match arguments {
+            Some(text) if self.bytes <= max => text.push_str(json),
+            _ => *arguments = None,
         }
     }
 }
@@ -94,6 +101,7 @@ impl Io {
             carry: Vec::with_capacity(bound),
             gate: Gate::default(),
             calls: 0,
+            open: None,
             stood: 0,
             issues: 0,
             block: None,
@@ -332,7 +340,7 @@ impl<'p> Out<'p> {
         if self.io.issues > self.opts.limits.max_issues {
             return;
         }
-        let call = (!tool.is_empty()).then_some(self.io.calls.saturating_sub(1));
+        let call = self.io.open;
         self.sink.event(Event::Issue(Issue {
             kind,
             severity,
@@ -380,6 +388,7 @@ impl<'p> Out<'p> {
         }
         let call = self.io.calls;
         self.io.calls += 1;
+        self.io.open = Some(call);
         if self.opts.prefer == Prefer::Both {
             self.io.heard.open(name);
         }
@@ -410,6 +419,7 @@ impl<'p> Out<'p> {
     /// Closes a call.
     pub fn call_close(&mut self, call: u32, kinds: KindSet, arguments: Arguments, span: Span) {
         self.io.stood += 1;
+        self.io.open = None;
         let state = if kinds.is_empty() {
             CallState::Complete
         } else {

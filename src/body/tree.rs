@@ -97,10 +97,6 @@ fn call(out: &mut Out<'_>, tree: &Tree<'_>, index: u32, mut kinds: KindSet) -> R
         };
         writer.arguments(index, out.tool(name));
     }
-    if element.text && !tree.children[index as usize].is_empty() {
-        kinds.insert(Kind::JunkInBlock);
-        out.tell(Kind::JunkInBlock, span, name, "");
-    }
     let fatal = remarks
         .iter()
         .any(|remark| matches!(remark, Remark::Of(Kind::MalformedValue, _)));
@@ -108,6 +104,10 @@ fn call(out: &mut Out<'_>, tree: &Tree<'_>, index: u32, mut kinds: KindSet) -> R
         let call = out
             .call_open(name, &[], span, Origin::Text)
             .map_err(|kind| Flow::Limit { kind, ended: true })?;
+        if element.text && !tree.children[index as usize].is_empty() {
+            kinds.insert(Kind::JunkInBlock);
+            out.tell(Kind::JunkInBlock, span, name, "");
+        }
         let form = if retained {
             Arguments::Deltas
         } else {

@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::head::{Head, HeadStep, Utf8, is_key};
+use super::head::{Head, HeadStep, LINE_BLANKS, Utf8, is_key};
 use crate::dialect::{KeyQuote, QuoteEnd};
 use crate::scan::{Node, ROOT};
 
@@ -22,9 +22,6 @@ pub(super) struct Value {
     pub ahead: Option<Ahead>,
 }
 
-/// So many blanks a line may hold and still begin like a field.
-pub(crate) const LINE_BLANKS: u32 = 64;
-
 /// A line in a value that may begin like a field. Its buffers serve one line after the other.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Line {
@@ -40,7 +37,10 @@ pub(super) struct Line {
     next: Option<u64>,
     /// The last character was a carriage return.
     cr: bool,
+    /// Blanks before the key.
     blanks: u32,
+    /// A field may begin anywhere, not only at the beginning.
+    anywhere: bool,
 }
 
 /// Behind another quote's closer.
@@ -79,6 +79,13 @@ impl Line {
         self.next = None;
         self.cr = false;
         self.blanks = 0;
+        self.anywhere = false;
+    }
+
+    /// Begins where a field need not begin a line.
+    fn begin_anywhere(&mut self, start: u64) {
+        self.begin(start);
+        self.anywhere = true;
     }
 
     /// Takes a byte at `pos`; the index of the quote if a field's value opens with it, or whether it still may.
@@ -95,22 +102,28 @@ impl Line {
     }
 
     fn char(&mut self, c: char, at: u64, table: &KeyQuote, max: u32) -> LineStep {
-        self.blanks += u32::from(c.is_whitespace());
-        if self.blanks > LINE_BLANKS {
-            return LineStep::No;
+        let step = self.try_char(c, at, table, max);
+        if step != LineStep::No || !self.anywhere {
+            return step;
         }
+        // This was no field, and the next one may begin with this very character.
+        self.begin_anywhere(self.start);
+        self.try_char(c, at, table, max);
+        LineStep::More
+    }
+
+    fn try_char(&mut self, c: char, at: u64, table: &KeyQuote, max: u32) -> LineStep {
         let newline = if self.cr { at - 1 } else { at };
         self.cr = c == '\r';
         if !self.begun {
             self.begun = is_key(c);
             if self.begun {
                 self.head.begin(c, at);
+                return LineStep::More;
             }
-            return if self.begun || c == ' ' || c == '\t' {
-                LineStep::More
-            } else {
-                LineStep::No
-            };
+            self.blanks += 1;
+            let indent = matches!(c, ' ' | '\t') && self.blanks <= LINE_BLANKS;
+            return if indent { LineStep::More } else { LineStep::No };
         }
         let waited = self.head.waits();
         if c == '\n' && waited {
@@ -119,13 +132,15 @@ impl Line {
         match self.head.step(c, table, max) {
             HeadStep::More => LineStep::More,
             HeadStep::Open { quote } => LineStep::Field { quote },
-            HeadStep::No | HeadStep::TooLong => match self.next.filter(|_| waited) {
-                None => LineStep::No,
-                Some(newline) => {
-                    self.begin(newline);
-                    self.char(c, at, table, max)
+            HeadStep::No | HeadStep::TooLong => {
+                match self.next.filter(|_| waited && !self.anywhere) {
+                    None => LineStep::No,
+                    Some(newline) => {
+                        self.begin(newline);
+                        self.try_char(c, at, table, max)
+                    }
                 }
-            },
+            }
         }
     }
 
@@ -269,7 +284,7 @@ impl Value {
                 QuoteEnd::BlockOpen => {
                     if let Some(ahead) = &mut self.ahead {
                         ahead.opened = true;
-                        self.line.begin(pos);
+                        self.line.begin_anywhere(pos);
                     }
                 }
                 QuoteEnd::BlockClose { .. } | QuoteEnd::Newline => {}
@@ -281,14 +296,8 @@ impl Value {
         if field.is_some() || pos - ahead.end >= bounds.lookahead {
             return ValueStep::Ended(ahead);
         }
-        if byte == b'\n' && !self.line.waits() {
+        if byte == b'\n' && !ahead.opened && !self.line.waits() {
             self.line.begin(pos);
-        } else if !self.line.on && ahead.opened {
-            // Behind an opener a field may begin anywhere, with this very byte too.
-            self.line.begin(pos);
-            if self.line.step(byte, pos, table, bounds.name) == LineStep::No {
-                self.line.begin(pos);
-            }
         }
         ValueStep::More
     }

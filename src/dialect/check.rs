@@ -2,11 +2,14 @@
 
 use crate::error::{BuildError, Kind};
 
-use super::spec::{Deltas, KeyQuote, Spec};
+use super::spec::{Case, Deltas, KeyQuote, Reasoning, Spec};
 use super::{Dialect, Lint};
 
 /// Longest marker.
 const MAX_MARKER: usize = 256;
+
+/// Longest beginning that tells a call without a name from a mention.
+pub(super) const MAX_NAMELESS: usize = 64;
 
 pub(super) fn key(spec: &Spec, key: &str, why: &str) -> BuildError {
     BuildError::Key {
@@ -221,7 +224,10 @@ fn nameless(spec: &Spec, name: &str, starts: &[String]) -> Result<(), BuildError
     if starts.iter().any(String::is_empty) {
         return Err(key(spec, name, "an empty beginning would match everywhere"));
     }
-    if starts.iter().any(|s| s.len() > 64) {
+    if starts.len() > 32 {
+        return Err(key(spec, name, "there may be at most 32 beginnings"));
+    }
+    if starts.iter().any(|s| s.len() > MAX_NAMELESS) {
         return Err(key(spec, name, "a beginning may have at most 64 bytes"));
     }
     Ok(())
@@ -278,6 +284,17 @@ fn key_quote(spec: &Spec, body: &KeyQuote) -> Result<(), BuildError> {
                 "key_quote.comment.open",
                 "it must be one or two characters that are no blanks",
             ));
+        }
+    }
+    for (name, prefix) in [
+        ("shared_prefix", &body.shared_prefix),
+        ("type_prefix", &body.type_prefix),
+    ] {
+        // Its last character may be what the fold puts between words.
+        let probe = format!("{prefix}x");
+        if crate::body::fold(&probe, &body.fold) != probe {
+            let why = "it must be written as keys are once they are folded";
+            return Err(key(spec, &format!("key_quote.{name}"), why));
         }
     }
     bound(spec, "key_quote.lookahead", body.lookahead)?;
@@ -342,30 +359,65 @@ fn prefix<'a>(list: &[&'a String]) -> Option<(&'a str, &'a str)> {
     None
 }
 
-/// Everything that starts something in plain text: the dialect, the marker, whether the next byte decides.
-fn starters(dialects: &[Dialect]) -> Vec<(usize, String, bool)> {
+/// What starts something in plain text.
+struct Starter<'a> {
+    dialect: usize,
+    marker: String,
+    case: Case,
+    /// A tag: the byte behind it decides.
+    tag: bool,
+    reasoning: Option<&'a Reasoning>,
+}
+
+impl Starter<'_> {
+    /// Whether `other` begins with this one, as both are matched.
+    fn begins(&self, other: &Self) -> bool {
+        let fold = self.case == Case::Ignore || other.case == Case::Ignore;
+        let head = other.marker.get(..self.marker.len());
+        head.is_some_and(|head| {
+            if fold {
+                head.eq_ignore_ascii_case(&self.marker)
+            } else {
+                head == self.marker
+            }
+        })
+    }
+
+    /// Whether two dialects mean the same by it.
+    fn shared(&self, other: &Self) -> bool {
+        let same = |(a, b): (&Reasoning, &Reasoning)| {
+            a.close == b.close && a.at == b.at && a.nested == b.nested
+        };
+        self.marker == other.marker && self.reasoning.zip(other.reasoning).is_some_and(same)
+    }
+}
+
+fn starters(dialects: &[Dialect]) -> Vec<Starter<'_>> {
     let mut out = vec![];
-    for (index, dialect) in dialects.iter().enumerate() {
+    for (dialect, compiled) in dialects.iter().enumerate() {
+        let family = &compiled.family;
+        let plain = |marker: &String, reasoning| Starter {
+            dialect,
+            marker: marker.clone(),
+            case: Case::Exact,
+            tag: false,
+            reasoning,
+        };
+        out.extend(compiled.openers().into_iter().map(|marker| Starter {
+            dialect,
+            marker,
+            case: family.case(),
+            tag: family.tag_header(),
+            reasoning: None,
+        }));
         out.extend(
-            dialect
-                .openers()
-                .into_iter()
-                .map(|m| (index, m, dialect.family.tag_header())),
-        );
-        out.extend(
-            dialect
+            compiled
                 .spec
                 .reasoning
                 .iter()
-                .map(|r| (index, r.open.clone(), false)),
+                .map(|r| plain(&r.open, Some(r))),
         );
-        out.extend(
-            dialect
-                .spec
-                .span
-                .iter()
-                .map(|s| (index, s.open.clone(), false)),
-        );
+        out.extend(compiled.spec.span.iter().map(|s| plain(&s.open, None)));
     }
     out
 }
@@ -395,23 +447,26 @@ pub(super) fn set(dialects: &[Dialect]) -> Result<(), BuildError> {
         }
     }
     let starters = starters(dialects);
-    for (i, (a, short, tag)) in starters.iter().enumerate() {
-        for (j, (b, long, _)) in starters.iter().enumerate() {
-            if i == j || !long.starts_with(short.as_str()) {
+    for (i, short) in starters.iter().enumerate() {
+        for (j, long) in starters.iter().enumerate() {
+            if i == j || !short.begins(long) || short.shared(long) {
                 continue;
             }
-            let why = if short == long {
-                format!("`{short}` opens both and nothing tells them apart")
+            let same = short.marker.len() == long.marker.len();
+            let (a, b) = (short.dialect, long.dialect);
+            let why = if same {
+                format!("`{}` opens both and nothing tells them apart", short.marker)
             } else {
+                let (short, long) = (&short.marker, &long.marker);
                 format!("`{short}` is a beginning of `{long}`, so the longer one can never be seen")
             };
-            let decided = *tag && short != long && next_is_name(short, long);
-            if !decided {
-                return if a == b {
-                    Err(key(&dialects[*a].spec, "open", &why))
+            if same || !short.tag || !next_is_name(&short.marker, &long.marker) {
+                let own = || key(&dialects[a].spec, "open", &why);
+                return Err(if a == b {
+                    own()
                 } else {
-                    Err(clash(*a, *b, why))
-                };
+                    clash(a, b, why.clone())
+                });
             }
         }
     }
@@ -471,20 +526,19 @@ pub(super) fn lints(dialects: &[Dialect]) -> Vec<Lint> {
         }
     }
     let starters = starters(dialects);
-    for (i, (a, marker, _)) in starters.iter().enumerate() {
-        for (b, other, _) in &starters[i + 1..] {
-            let shared = marker
-                .bytes()
-                .zip(other.bytes())
-                .take_while(|(x, y)| x == y)
-                .count();
-            if a != b && shared > 1 {
+    for (i, one) in starters.iter().enumerate() {
+        for other in &starters[i + 1..] {
+            let bytes = one.marker.bytes().zip(other.marker.bytes());
+            let shared = bytes.take_while(|(x, y)| x == y).count();
+            if one.dialect != other.dialect && shared > 1 && !one.shared(other) {
                 let message = format!(
-                    "`{marker}` and `{other}` of {} share their first {shared} bytes; byte {} decides",
-                    dialects[*b].id(),
+                    "`{}` and `{}` of {} share their first {shared} bytes; byte {} decides",
+                    one.marker,
+                    other.marker,
+                    dialects[other.dialect].id(),
                     shared + 1
                 );
-                say(&dialects[*a], message);
+                say(&dialects[one.dialect], message);
             }
         }
     }

@@ -143,7 +143,15 @@ impl Family {
         }
     }
 
-    fn case(&self) -> Case {
+    /// Bytes that may follow a block marker and belong to it.
+    pub fn extra(&self) -> &str {
+        match self {
+            Self::KeyQuote(body) => &body.spec.extra,
+            Self::ElementTree(_) | Self::NamedParams(_) | Self::AttributeParams(_) => "",
+        }
+    }
+
+    pub fn case(&self) -> Case {
         match self {
             Self::KeyQuote(body) => body.spec.case,
             Self::ElementTree(_) | Self::NamedParams(_) | Self::AttributeParams(_) => Case::Exact,
@@ -156,6 +164,8 @@ impl Family {
         // Two ends of a tag, and a character that is cut.
         let edges = 8;
         let tag = (limits.max_header.max(limits.max_name)) as usize;
+        // What is looked at behind a tag without a name.
+        let probe = PROBE_BLANKS as usize + check::MAX_NAMELESS;
         edges
             + match self {
                 Self::KeyQuote(body) => {
@@ -175,11 +185,11 @@ impl Family {
                 Self::ElementTree(body) => tag.max(PROBE_BLANKS as usize) + body.spec.open.len(),
                 Self::NamedParams(body) => {
                     let close = body.param_close.len() + MAX_TAIL as usize;
-                    (tag + body.open.len().max(body.param_open.len()))
+                    (tag + probe + body.open.len().max(body.param_open.len()))
                         .max(close + body.spec.confirm as usize + body.close.len())
                 }
                 Self::AttributeParams(body) => {
-                    (tag + body.open.len()).max(body.spec.confirm as usize)
+                    (tag + probe + body.open.len()).max(body.spec.confirm as usize)
                 }
             }
     }
@@ -340,6 +350,13 @@ impl SetInner {
         for (index, dialect) in dialects.iter().enumerate() {
             let index = index as u16;
             for spec in &dialect.spec.reasoning {
+                // Dialects may share reasoning markers; the first one's serve.
+                if reasoning
+                    .iter()
+                    .any(|have: &Reasoning| have.spec.open == spec.open)
+                {
+                    continue;
+                }
                 roles.push(Role::Reasoning {
                     id: reasoning.len() as u16,
                 });

@@ -3,7 +3,7 @@
 use super::machine::{Chunk, Concat, Machine};
 use super::{Mode, Region};
 use crate::body::pieces;
-use crate::error::{Kind, Severity};
+use crate::error::{Issue, Kind, Severity};
 use crate::event::{Event, Span};
 use crate::limits::Unclosed;
 
@@ -120,15 +120,17 @@ impl Machine<'_> {
         self.natives_last();
         let told = self.opts.limits.max_issues;
         if self.st.io.issues > told {
-            let left = format!("{} more", self.st.io.issues - told);
-            self.st.io.issues = 0;
-            self.tell_all(
-                chunk,
-                Kind::LimitIssues,
-                Severity::Error,
-                Span::new(0, self.st.pos),
-                &left,
-            );
+            // Told past the limit, or nobody would know of it.
+            self.sink.event(Event::Issue(Issue {
+                kind: Kind::LimitIssues,
+                severity: Severity::Error,
+                span: Span::new(0, self.st.pos),
+                dialect: None,
+                call: None,
+                tool: "",
+                subject: &format!("{} more", self.st.io.issues - told),
+                suggestion: "",
+            }));
         }
     }
 

@@ -7,7 +7,7 @@ use crate::body::{Block, Body, Flow, Gate, Opened, Out, pieces};
 use crate::dialect::{Dialect, Role, SetInner};
 use crate::error::{Kind, Severity};
 use crate::event::{Abandoned, Event, Sink, Span};
-use crate::limits::{Options, Retain, TextMode, Unclosed};
+use crate::limits::{Options, Prefer, Retain, TextMode, Unclosed};
 use crate::scan::{Dfa, ROOT, Scanner};
 
 /// A stream at work.
@@ -350,7 +350,14 @@ impl<'p> Machine<'p> {
                 .fold(node, |node, byte| self.scanner().dfa.next(node, *byte));
         }
         self.st.node = node;
-        self.begin(chunk, dialect, start, end);
+        let native = self.opts.prefer == Prefer::Native && self.st.native;
+        let compiled = self.dialect(dialect);
+        if !native && self.out(chunk).trusts(compiled, start) {
+            self.begin(chunk, dialect, start, end);
+        } else {
+            // The marker ends the block and opens none: it is text.
+            self.deliver(chunk, end - self.scanner().dfa.hold(node) as u64);
+        }
     }
 
     /// What becomes of blocks that are not finished.
@@ -378,6 +385,7 @@ impl<'p> Machine<'p> {
         };
         let retained = self.opts.retain == Retain::Block;
         block.raw.truncate((end - block.start) as usize);
+        self.st.io.open = None;
         (self.st.io.stood, _) = block.before;
         self.st.io.heard.calls.truncate(block.before.1);
         let span = Span::new(block.start, end);

@@ -15,6 +15,8 @@ pub(super) struct Skipping {
     pub node: Node,
     /// Behind the name of a closing tag.
     tail: bool,
+    /// Behind a closer, of which so many bytes may still follow.
+    wide: Option<u8>,
 }
 
 impl Skipping {
@@ -23,6 +25,7 @@ impl Skipping {
             dialect,
             node: ROOT,
             tail: false,
+            wide: None,
         }
     }
 }
@@ -34,10 +37,17 @@ impl Machine<'_> {
             return at;
         };
         let dfa = self.closer(skip.dialect);
-        let tag = self.dialect(skip.dialect).family.tag_header();
+        let family = &self.dialect(skip.dialect).family;
+        let (tag, extra) = (family.tag_header(), family.extra().as_bytes());
         let mut found = false;
         while at < chunk.seg.len() && !found {
             let byte = chunk.seg[at];
+            if let Some(left) = skip.wide {
+                found = left == 0 || extra.first() != Some(&byte);
+                at += usize::from(!found);
+                skip.wide = Some(left.saturating_sub(1));
+                continue;
+            }
             at += 1;
             if skip.tail {
                 found = byte == b'>';
@@ -45,8 +55,9 @@ impl Machine<'_> {
             }
             skip.node = dfa.next(skip.node, byte);
             if dfa.is_hit(skip.node) {
-                found = !tag;
+                found = !tag && extra.is_empty();
                 skip.tail = tag;
+                skip.wide = (!extra.is_empty()).then_some(extra.len() as u8);
             }
         }
         let from = (self.st.io.from.max(chunk.base) - chunk.base) as usize;

@@ -53,7 +53,9 @@ impl Collect {
             CallState::Recovered(kinds) => Some(kinds),
         };
         if arguments == Arguments::Params {
+            // The arguments went by as parameters, so this is not the whole call.
             call.arguments = "{}".to_owned();
+            call.recovered.get_or_insert_default();
         }
         if call
             .recovered

@@ -1,17 +1,12 @@
 //! `key:「始」value「末」` between two block markers: tam, tam2 and vcp.
 
-use std::collections::BTreeSet;
-
-use serde_json::Value;
-
-use super::fields::{Field, arguments};
-use super::{Block, Family, Run, char_at, name_of, schema, stands, stands_ignore_case};
+use super::{Block, Family, Run, char_at, stands, stands_ignore_case};
 
 const COLONS: [char; 2] = [':', '：'];
 const SEPARATORS: [char; 2] = [',', '，'];
 
 #[derive(Clone, Copy, PartialEq)]
-enum Kind {
+pub(super) enum Kind {
     Tam,
     Tam2,
     Vcp,
@@ -27,9 +22,9 @@ struct Quote {
     escape: bool,
 }
 
-/// One of the three dialects.
+/// The grammar of one of the three dialects.
 pub(super) struct KeyQuote {
-    kind: Kind,
+    pub(super) kind: Kind,
     open: Vec<&'static str>,
     close: Vec<&'static str>,
     ignore_case: bool,
@@ -128,15 +123,6 @@ enum End {
     Block { text: usize, next: usize },
     /// The stream ends inside.
     Stream,
-}
-
-/// A field of a block and the call of the chain that it belongs to.
-struct Entry {
-    key: String,
-    value: String,
-    index: Option<u32>,
-    /// From `common_x`: the weakest.
-    common: bool,
 }
 
 impl Family for KeyQuote {
@@ -423,230 +409,6 @@ impl KeyQuote {
             Kind::Tam | Kind::Vcp => raw.to_owned(),
         }
     }
-
-    /// Makes keys equal that are one.
-    fn fold(&self, key: &str) -> String {
-        match self.kind {
-            Kind::Tam => key.to_lowercase().replace('_', ""),
-            Kind::Vcp => key.to_lowercase().replace(['_', '-'], ""),
-            Kind::Tam2 => normal(key),
-        }
-    }
-
-    /// The number of `commandN`.
-    fn command_index(&self, key: &str) -> Option<u32> {
-        let folded = self.fold(key);
-        let rest = folded.strip_prefix("command")?;
-        let digits = if self.kind == Kind::Tam2 {
-            rest.strip_prefix('_').unwrap_or(rest)
-        } else {
-            rest
-        };
-        let fine = (1..=9).contains(&digits.len())
-            && digits.bytes().all(|b| b.is_ascii_digit())
-            && !digits.starts_with('0');
-        if fine { digits.parse().ok() } else { None }
-    }
-
-    /// Splits off the longest suffix that is a declared number.
-    fn split(&self, key: &str, indices: &BTreeSet<u32>) -> Option<(String, u32)> {
-        let digits = key.len() - key.trim_end_matches(|c: char| c.is_ascii_digit()).len();
-        let (index, cut) = (key.len() - digits..key.len()).find_map(|cut| {
-            indices
-                .iter()
-                .find(|n| n.to_string() == key[cut..])
-                .map(|n| (*n, cut))
-        })?;
-        let mut stem = &key[..cut];
-        if self.kind == Kind::Tam2 {
-            stem = stem.strip_suffix('_').unwrap_or(stem);
-        }
-        if stem.is_empty() {
-            None
-        } else {
-            Some((stem.to_owned(), index))
-        }
-    }
-
-    fn calls(&self, run: &mut Run<'_>, end: usize, fields: Vec<(String, String)>) -> Block {
-        let name_key = if self.kind == Kind::Vcp {
-            "tool_name"
-        } else {
-            "command"
-        };
-        let name_key = self.fold(name_key);
-        let indices: BTreeSet<u32> = fields
-            .iter()
-            .filter_map(|(key, _)| self.command_index(key))
-            .collect();
-        if indices.len() > run.setup.limits.chain {
-            run.error("limit_chain");
-            return Block::hidden(end);
-        }
-        let entries = self.entries(run.tools, &name_key, &indices, fields);
-        let same = |a: &Entry, b: &Entry| {
-            a.index == b.index && a.common == b.common && self.fold(&a.key) == self.fold(&b.key)
-        };
-        let twice = |e: &&Entry| entries.iter().filter(|o| same(o, e)).count() > 1;
-        let control = |e: &Entry| self.kind == Kind::Tam2 && is_control(&e.key);
-        let doubled: Vec<&Entry> = entries
-            .iter()
-            .filter(twice)
-            .filter(|e| !control(e))
-            .collect();
-        let mut turns: Vec<Option<u32>> = indices.into_iter().map(Some).collect();
-        let plain_command = entries
-            .iter()
-            .any(|e| e.index.is_none() && self.fold(&e.key) == name_key);
-        if turns.is_empty() || (self.kind != Kind::Vcp && plain_command) {
-            turns.insert(0, None);
-        }
-        let mut calls = vec![];
-        for turn in turns {
-            let mine = self.of_turn(&entries, turn);
-            let (names, args): (Vec<&Entry>, Vec<&Entry>) = mine
-                .into_iter()
-                .partition(|e| self.fold(&e.key) == name_key);
-            let name = match names.last().map(|e| name_of(&e.value)) {
-                Some(Ok(name)) => name,
-                Some(Err(kind)) => {
-                    run.error(kind);
-                    continue;
-                }
-                None => {
-                    run.error("missing_name");
-                    continue;
-                }
-            };
-            if name.len() > run.setup.limits.name {
-                run.error("limit_name");
-                return Block::hidden(end);
-            }
-            let args = self.without_control(&args);
-            // A list takes all its occurrences; anything else that stands twice is reported, also where a numbered one
-            // replaces it.
-            let params = schema::tool(run.tools, &name)
-                .map(schema::params)
-                .unwrap_or_default();
-            let list = |e: &Entry| {
-                let same = |key: &str| self.fold(key) == self.fold(&e.key);
-                params
-                    .iter()
-                    .any(|(key, schema)| same(key) && schema::is_list(Some(schema)))
-            };
-            if doubled
-                .iter()
-                .any(|e| (e.index.is_none() || e.index == turn) && !list(e))
-            {
-                run.warn("duplicate_param");
-            }
-            if let Some(arguments) = arguments(run, &name, &args, &|key| self.fold(key)) {
-                calls.push((name, arguments));
-            }
-        }
-        Block::calls(end, calls)
-    }
-
-    /// The fields with their place in the chain.
-    fn entries(
-        &self,
-        tools: Option<&Value>,
-        name_key: &str,
-        indices: &BTreeSet<u32>,
-        fields: Vec<(String, String)>,
-    ) -> Vec<Entry> {
-        let name_of_call = |index: u32| {
-            let wanted = |key: &str| match self.kind {
-                Kind::Vcp => self.fold(key) == name_key,
-                Kind::Tam | Kind::Tam2 => self.command_index(key) == Some(index),
-            };
-            fields
-                .iter()
-                .rev()
-                .find(|(key, _)| wanted(key))
-                .map(|(_, value)| value.trim().to_owned())
-        };
-        let entry = |(key, value): &(String, String)| {
-            let key = if self.kind == Kind::Tam2 {
-                normal(key)
-            } else {
-                key.clone()
-            };
-            let mut out = Entry {
-                key: key.clone(),
-                value: value.clone(),
-                index: None,
-                common: false,
-            };
-            if let Some((stem, index)) = self.split(&key, indices) {
-                let tool = name_of_call(index).and_then(|name| schema::tool(tools, &name));
-                let has = |wanted: &str| {
-                    let wanted = self.fold(wanted);
-                    tool.is_some_and(|tool| {
-                        schema::params(tool)
-                            .iter()
-                            .any(|(key, _)| self.fold(key) == wanted)
-                    })
-                };
-                if self.command_index(&key).is_some() || has(&stem) || !has(&key) {
-                    out.key = stem;
-                    out.index = Some(index);
-                }
-            }
-            if self.kind == Kind::Tam2 {
-                if let Some(rest) = out.key.strip_prefix("common_") {
-                    out.key = rest.to_owned();
-                    out.common = true;
-                }
-            }
-            out
-        };
-        fields.iter().map(entry).collect()
-    }
-
-    /// The entries of one call: its own, and those unsuffixed ones that none of its own replaces.
-    fn of_turn<'e>(&self, entries: &'e [Entry], turn: Option<u32>) -> Vec<&'e Entry> {
-        let rank = |e: &Entry| (e.index.is_some(), !e.common);
-        let mine: Vec<&Entry> = entries
-            .iter()
-            .filter(|e| e.index.is_none() || e.index == turn)
-            .collect();
-        let best = |e: &Entry| {
-            mine.iter()
-                .filter(|o| self.fold(&o.key) == self.fold(&e.key))
-                .map(|o| rank(o))
-                .max()
-        };
-        mine.iter()
-            .copied()
-            .filter(|e| Some(rank(e)) == best(e))
-            .collect()
-    }
-
-    /// The arguments: what is left without control fields, with the types that hints give.
-    fn without_control(&self, entries: &[&Entry]) -> Vec<Field> {
-        let field = |e: &Entry| Field::new(&e.key, &e.value);
-        if self.kind != Kind::Tam2 {
-            return entries.iter().map(|e| field(e)).collect();
-        }
-        let hint = |key: &str| {
-            let wanted = format!("type_hint_{key}");
-            entries
-                .iter()
-                .rev()
-                .find(|e| e.key == wanted)
-                .map(|e| e.value.as_str())
-        };
-        let mut out = vec![];
-        for e in entries {
-            if is_control(&e.key) {
-                continue;
-            }
-            let json = hint(&e.key).is_some_and(|word| word.eq_ignore_ascii_case("json"));
-            out.push(Field { json, ..field(e) });
-        }
-        out
-    }
 }
 
 impl Quote {
@@ -668,19 +430,6 @@ impl Quote {
         let behind = skip(input, at + foreign.len(), blank);
         stands(input, behind, "\n").then_some((foreign.len(), true))
     }
-}
-
-/// Every run of other than letters and digits is one underscore; none at the ends; lower case.
-fn normal(key: &str) -> String {
-    let words = key
-        .split(|c: char| !c.is_alphanumeric())
-        .filter(|word| !word.is_empty());
-    words.collect::<Vec<_>>().join("_").to_lowercase()
-}
-
-/// Fields of the second revision that are no arguments.
-fn is_control(key: &str) -> bool {
-    ["on_error", "retry", "request_id", "comment"].contains(&key) || key.starts_with("type_hint_")
 }
 
 /// Junk in a block. Chosen: a piece of it is reported once it has ended, so the end of the stream may come first.

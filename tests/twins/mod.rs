@@ -17,12 +17,15 @@ use serde_json::Value;
 pub mod generate;
 
 mod attribute_params;
+mod chain;
 mod element_tree;
 mod fields;
 mod key_quote;
 mod named_params;
+mod pieces;
 mod schema;
 mod text;
+mod tree_values;
 mod xml;
 
 /// What one output means.

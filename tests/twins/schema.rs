@@ -142,10 +142,9 @@ pub(super) fn typed(text: &str, schema: Option<&Value>) -> Typed {
     if has("null") && bare == "null" {
         return Typed::Fits(Value::Null);
     }
-    if let Some(Value::Number(number)) = &json {
-        if has("number") || (has("integer") && is_whole(bare)) {
-            return Typed::Fits(Value::Number(number.clone()));
-        }
+    let fits = has("number") || (has("integer") && is_whole(bare));
+    if let Some(number @ Value::Number(_)) = json.as_ref().filter(|_| fits) {
+        return Typed::Fits(number.clone());
     }
     if has("boolean") {
         match bare.to_ascii_lowercase().as_str() {

@@ -1,0 +1,40 @@
+#!/usr/bin/env bash
+# Counts instructions under callgrind: what a chunk costs, and whether costs grow with the input (benches/instructions.rs).
+#
+#   ci/instructions.sh            all sizes, up to 1 MiB (some ten minutes)
+#   ci/instructions.sh --short    small sizes, for every change (below a minute)
+#   ci/instructions.sh --record   write ci/instructions.budget anew
+#   ci/instructions.sh --all      print every growth, not only the largest
+#
+# Counts repeat exactly for one binary on one processor family, whatever else the machine does. Status 1: a bound is broken.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+# shellcheck source=ci/lib.sh
+. ci/lib.sh
+
+need_valgrind || exit 0
+
+# The program that cargo has just built, whatever the target folder is.
+bench=$(cargo bench -q -p toolglot --bench instructions --no-run --message-format=json \
+  | python3 -c 'import json, sys
+found = [m for m in map(json.loads, sys.stdin) if m.get("executable") and m["target"]["name"] == "instructions"]
+print(found[-1]["executable"])')
+
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+work=()
+for arg in "$@"; do
+  if [[ $arg == --short ]]; then work+=(--short); fi
+done
+
+# One profile for each call of `measured`, and nothing of what happens between the calls.
+name='instructions::measured*'
+if ! valgrind --tool=callgrind --callgrind-out-file="$folder/profile" \
+  --zero-before="$name" --dump-after="$name" --toggle-collect="$name" \
+  "$bench" "${work[@]}" > "$folder/lines" 2> "$folder/log"; then
+  cat "$folder/log"
+  exit 1
+fi
+# What is left at the end of the program belongs to no call.
+rm -f "$folder/profile"
+python3 ci/instructions.py "$folder" "$@"
