@@ -28,7 +28,7 @@ for arg in "$@"; do
 done
 
 # One profile for each call of `measured`, and nothing of what happens between the calls.
-name='instructions::measured*'
+name='instructions::measured'
 if ! valgrind --tool=callgrind --callgrind-out-file="$folder/profile" \
   --zero-before="$name" --dump-after="$name" --toggle-collect="$name" \
   "$bench" "${work[@]}" > "$folder/lines" 2> "$folder/log"; then

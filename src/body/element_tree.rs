@@ -60,10 +60,6 @@ enum At {
         depth: u32,
         quote: u8,
     },
-    /// In a processing instruction; `mark` right behind `?`.
-    Instruction {
-        mark: bool,
-    },
 }
 
 const BANGS: [(&[u8], Edge); 3] = [
@@ -114,7 +110,7 @@ impl Body {
             let step = match self.at {
                 At::Text => self.text(out, i, end),
                 At::Cdata { len } => self.cdata(out, len, i, end),
-                At::Lt => Ok(self.lt(out, byte, pos, i)),
+                At::Lt => Ok(self.lt(out, byte, i)),
                 At::Name { slash } => self.name(out, byte, slash, pos, i),
                 At::Header { name, mut header } => match header.step(byte) {
                     HeaderStep::More => {
@@ -163,15 +159,6 @@ impl Body {
                         },
                         (q, b) if q == b => At::Doctype { depth, quote: 0 },
                         _ => At::Doctype { depth, quote },
-                    };
-                    Ok(i + 1)
-                }
-                At::Instruction { mark } => {
-                    out.skip(pos + 1);
-                    self.at = if mark && byte == b'>' {
-                        At::Text
-                    } else {
-                        At::Instruction { mark: byte == b'?' }
                     };
                     Ok(i + 1)
                 }
@@ -248,17 +235,13 @@ impl Body {
         Ok(i + n + 1)
     }
 
-    fn lt(&mut self, out: &mut Out<'_>, byte: u8, pos: u64, i: usize) -> usize {
+    fn lt(&mut self, out: &mut Out<'_>, byte: u8, i: usize) -> usize {
         self.at = match byte {
             b'/' => At::Closing { name: None },
             b'!' => {
                 let mut bang = Match::behind_lt(BANGS.len());
                 bang.step(byte, &BANGS);
                 At::Bang(bang)
-            }
-            b'?' => {
-                out.skip(pos + 1);
-                At::Instruction { mark: false }
             }
             b if b.is_ascii_alphabetic() || b == b'_' || b >= 0x80 => At::Name { slash: false },
             _ => return self.literal(out, i),

@@ -72,6 +72,8 @@ struct Tree<'a> {
 enum Remark {
     Of(Kind, u32),
     Entity(String, Span),
+    /// An ampersand that begins no entity.
+    Bare(Span),
 }
 
 fn call(out: &mut Out<'_>, tree: &Tree<'_>, index: u32, mut kinds: KindSet) -> Result<(), Flow> {
@@ -94,6 +96,7 @@ fn call(out: &mut Out<'_>, tree: &Tree<'_>, index: u32, mut kinds: KindSet) -> R
             block,
             out: &mut text,
             remarks: &mut remarks,
+            bare: false,
         };
         writer.arguments(index, out.tool(name));
     }
@@ -134,6 +137,7 @@ fn tell(out: &mut Out<'_>, tree: &Tree<'_>, remarks: &[Remark], tool: &str) {
                 let span = Span::new(element.start, element.end);
                 out.report(*kind, kind.severity(), span, tool, &element.name, "");
             }
+            Remark::Bare(span) => out.tell(Kind::BareMarkup, *span, tool, ""),
             Remark::Entity(entity, span) => {
                 out.tell(Kind::UnknownEntity, *span, tool, entity);
             }
@@ -168,6 +172,8 @@ struct Writer<'a> {
     block: &'a Block,
     out: &'a mut String,
     remarks: &'a mut Vec<Remark>,
+    /// An ampersand that begins no entity was remarked.
+    bare: bool,
 }
 
 /// What is left to write.
@@ -251,18 +257,14 @@ impl<'a> Writer<'a> {
         let children = &self.tree.children[index as usize];
         if children.is_empty() {
             let text = self.leaf(element);
-            match coerce(&text, schema, self.out) {
-                Coerced::Fits => {}
-                Coerced::Mismatch => self.remarks.push(Remark::Of(Kind::TypeMismatch, index)),
-                Coerced::Malformed => self.remarks.push(Remark::Of(Kind::MalformedValue, index)),
-            }
+            self.text(&text, index, schema);
             return;
         }
         let wanted = schema.types == Types::STRING;
         if wanted || element.text {
-            let raw = String::from_utf8_lossy(self.block.slice(element.inner.0, element.inner.1))
-                .into_owned();
-            json::string(raw.trim(), self.out);
+            let raw = self.block.slice(element.inner.0, element.inner.1);
+            let raw = String::from_utf8_lossy(raw).into_owned();
+            self.text(raw.trim(), index, schema);
             if !wanted {
                 self.remarks.push(Remark::Of(Kind::BareMarkup, index));
             }
@@ -289,9 +291,18 @@ impl<'a> Writer<'a> {
         }
     }
 
+    /// Writes text as the type that its schema asks for.
+    fn text(&mut self, text: &str, index: u32, schema: &Schema) {
+        match coerce(text, schema, self.out) {
+            Coerced::Fits => {}
+            Coerced::Mismatch => self.remarks.push(Remark::Of(Kind::TypeMismatch, index)),
+            Coerced::Malformed => self.remarks.push(Remark::Of(Kind::MalformedValue, index)),
+        }
+    }
+
     fn leaf(&mut self, element: &Element) -> String {
         let bytes = self.block.slice(element.inner.0, element.inner.1);
-        leaf(bytes, element.inner.0, self.remarks)
+        leaf(bytes, element.inner.0, self.remarks, &mut self.bare)
     }
 }
 
@@ -307,7 +318,7 @@ fn list<'s>(items: &[u32], schema: &'s Schema, tasks: &mut Vec<Task<'s>>) {
 }
 
 /// The text of an element without children.
-fn leaf(bytes: &[u8], at: u64, remarks: &mut Vec<Remark>) -> String {
+fn leaf(bytes: &[u8], at: u64, remarks: &mut Vec<Remark>, bare: &mut bool) -> String {
     let mut out: Vec<u8> = vec![];
     // What stands before this index came from CDATA and is not trimmed.
     let mut kept = 0;
@@ -326,7 +337,7 @@ fn leaf(bytes: &[u8], at: u64, remarks: &mut Vec<Remark>) -> String {
         } else if rest[0] == b'&' {
             let len = rest[1..]
                 .iter()
-                .take(xml::MAX_ENTITY + 1)
+                .take(xml::MAX_ENTITY)
                 .take_while(|b| xml::is_entity(**b))
                 .count();
             let name = &rest[1..=len];
@@ -341,6 +352,9 @@ fn leaf(bytes: &[u8], at: u64, remarks: &mut Vec<Remark>) -> String {
                             entity,
                             Span::new(offset, offset + taken as u64),
                         ));
+                    } else if !*bare {
+                        *bare = true;
+                        remarks.push(Remark::Bare(Span::new(offset, offset + 1)));
                     }
                     out.extend_from_slice(&rest[..taken]);
                 }
@@ -367,15 +381,10 @@ fn leaf(bytes: &[u8], at: u64, remarks: &mut Vec<Remark>) -> String {
 /// Length of what is no content at the start of `rest`: a comment, an instruction, a declaration, a closing tag that
 /// closes nothing.
 fn left_out(rest: &[u8]) -> Option<usize> {
-    let behind =
-        |mark: &[u8]| memchr::memmem::find(rest, mark).map_or(rest.len(), |n| n + mark.len());
     if rest.starts_with(b"<!--") {
         return Some(
             4 + memchr::memmem::find(&rest[4..], b"-->").map_or(rest.len() - 4, |n| n + 3),
         );
-    }
-    if rest.starts_with(b"<?") {
-        return Some(behind(b"?>"));
     }
     if rest.starts_with(b"</") {
         let name = rest[2..]

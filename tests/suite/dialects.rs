@@ -229,6 +229,14 @@ fn dialects_that_cannot_be_told_apart_are_refused() {
     assert!(
         message(DialectSet::builder().toml("a", GOOD).toml("b", &longer)).contains("never be seen")
     );
+    let lower = other.replacen("[[CALL]]", "[[call]]", 1).replacen(
+        "name = \"tool\"",
+        "case = \"ignore\"\nname = \"tool\"",
+        1,
+    );
+    assert!(
+        message(DialectSet::builder().toml("a", GOOD).toml("b", &lower)).contains("nothing tells")
+    );
     assert!(message(DialectSet::builder().builtin("tam").builtin("tam2")).contains("group tam"));
     assert!(message(DialectSet::builder().builtin("vpc")).contains("did you mean vcp"));
     assert!(

@@ -469,3 +469,86 @@ fn nothing_recurses_on_input() {
         .join()
         .expect("no overflow on a small stack");
 }
+
+#[test]
+fn a_marker_inside_a_block_needs_the_hosts_word_too() {
+    let mut parser = Parser::new(&DEFAULTS, options(|o| o.trusted_only = true));
+    let mut turn = Collect::new();
+    parser.feed_special(b"<tool_call", &mut turn);
+    parser.feed(
+        b" name=\"t\"><param name=\"a\">1</param><tool_call name=\"u\"/>z",
+        &mut turn,
+    );
+    parser.finish(Finish::Stop, &mut turn);
+    let turn = turn.turn();
+    assert_eq!(names(&turn), ["t"]);
+    assert_eq!(turn.text, "<tool_call name=\"u\"/>z");
+}
+
+#[test]
+fn what_waits_behind_a_nameless_tag_is_bounded() {
+    let bound = DEFAULTS.bound(&Options::default().limits);
+    let mut parser = Parser::new(&DEFAULTS, Options::default());
+    let tag = format!("<tool_call x=\"{}\">{}", "a".repeat(4078), " ".repeat(256));
+    parser.feed(tag.as_bytes(), &mut nothing);
+    assert!(
+        parser.held() > 4000 && parser.held() <= bound,
+        "{} of {bound}",
+        parser.held()
+    );
+}
+
+#[test]
+fn an_issue_names_the_call_that_is_open() {
+    let block =
+        "<|[REQUEST_TOOL]|>command:「始」x「末」a:「始」1「末」a:「始」2「末」<|[END_TOOL]|>";
+    let mut parser = Parser::new(&DEFAULTS, Options::default());
+    let mut calls = vec![];
+    let mut sink = |event: Event<'_>| {
+        if let Event::Issue(issue) = event {
+            calls.push((issue.kind, issue.call));
+        }
+    };
+    parser.feed(block.repeat(2).as_bytes(), &mut sink);
+    assert_eq!(
+        calls,
+        [
+            (Kind::DuplicateParam, Some(0)),
+            (Kind::DuplicateParam, Some(1))
+        ]
+    );
+}
+
+#[test]
+fn the_count_of_issues_is_told_even_if_none_is() {
+    let mut none = Options::default();
+    none.limits.max_issues = 0;
+    assert_eq!(kinds(&turn(none, "</tool_call>")), [Kind::LimitIssues]);
+}
+
+#[test]
+fn arguments_too_long_to_remember_equal_none() {
+    let long = format!(
+        "<tool_call name=\"u\"><param name=\"k\">{}</param></tool_call>",
+        "v".repeat(64)
+    );
+    let mut small = options(|o| o.prefer = Prefer::Both);
+    small.limits.max_native = 60;
+    let mut parser = Parser::new(&DEFAULTS, small);
+    let mut turn = Collect::new();
+    parser.feed(long.as_bytes(), &mut turn);
+    parser.feed(CALL.as_bytes(), &mut turn);
+    parser.native_call(&native("f", "{}"), &mut turn);
+    parser.finish(Finish::Stop, &mut turn);
+    assert_eq!(names(&turn.turn()), ["u", "f", "f"]);
+}
+
+#[test]
+fn a_call_that_was_not_retained_is_never_complete() {
+    let input = "<|[REQUEST_TOOL]|>command:「始」f「末」k:「始」v「末」<|[END_TOOL]|>";
+    let turn = turn(options(|o| o.retain = Retain::None), input);
+    assert_eq!(
+        (names(&turn), turn.calls[0].state()),
+        (vec!["f"], "recovered")
+    );
+}

@@ -4,6 +4,8 @@ use super::{Block, Family, Run, char_at, stands, stands_ignore_case};
 
 const COLONS: [char; 2] = [':', '：'];
 const SEPARATORS: [char; 2] = [',', '，'];
+/// Blanks that may stand on either side of a colon.
+const BLANKS: usize = 64;
 
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Kind {
@@ -276,9 +278,9 @@ impl KeyQuote {
 
     /// Behind a key: blanks, colon, blanks of any kind, value opener. Gives the quote and where its value begins.
     fn value_open(&self, input: &str, key_end: usize) -> Option<(&Quote, usize)> {
-        let colon = skip(input, key_end, |c| c.is_whitespace() && c != '\n');
+        let colon = blanks(input, key_end, |c| c.is_whitespace() && c != '\n')?;
         let c = char_at(input, colon).filter(|c| COLONS.contains(c))?;
-        let at = skip(input, colon + c.len_utf8(), char::is_whitespace);
+        let at = blanks(input, colon + c.len_utf8(), char::is_whitespace)?;
         for quote in &self.quotes {
             if let Some(open) = quote.open.iter().find(|open| quote.fits(input, at, open)) {
                 return Some((quote, at + open.len()));
@@ -453,6 +455,12 @@ fn key_end(input: &str, at: usize) -> usize {
     skip(input, at, |c| {
         c.is_alphanumeric() || matches!(c, '_' | '-' | '.')
     })
+}
+
+/// The end of the blanks at `at`; nothing where there are too many.
+fn blanks(input: &str, at: usize, blank: impl Fn(char) -> bool) -> Option<usize> {
+    let end = skip(input, at, blank);
+    Some(end).filter(|end| input[at..*end].chars().count() <= BLANKS)
 }
 
 fn skip(input: &str, at: usize, wanted: impl Fn(char) -> bool) -> usize {
