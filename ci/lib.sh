@@ -1,14 +1,45 @@
-# Shared by the scripts beside it; sourced, not run.
+# Shared by the scripts beside it; sourced from the root of the repository, not run. Status 77 means that a tool is missing
+# and the stage was skipped.
+
+# The fuzz crate is a workspace of its own and shares what it has in common with the others.
+share_target() {
+  export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-$PWD/target}
+}
 
 # Whether valgrind is there, or could be installed. Says so where it is not.
 need_valgrind() {
   if command -v valgrind > /dev/null; then return 0; fi
   if [[ $(id -u) == 0 ]] && command -v apt-get > /dev/null; then
     echo "valgrind is missing: installing it"
-    if apt-get install -y -q valgrind > /dev/null 2>&1 || { apt-get update -q > /dev/null 2>&1 && apt-get install -y -q valgrind > /dev/null 2>&1; }; then
-      return 0
-    fi
+    if apt-get install -y -q valgrind > /dev/null 2>&1; then return 0; fi
+    if apt-get update -q > /dev/null 2>&1 && apt-get install -y -q valgrind > /dev/null 2>&1; then return 0; fi
   fi
   echo "SKIPPED: valgrind is missing and could not be installed, so instructions were not counted"
   return 1
+}
+
+fuzz_host() {
+  rustc -vV | sed -n 's/^host: //p'
+}
+
+fuzz_program() {
+  echo "$CARGO_TARGET_DIR/$(fuzz_host)/release/$1"
+}
+
+# Builds fuzz targets with coverage for libFuzzer, which is C++: where there is no compiler for that, says so and returns 77.
+build_fuzz() {
+  if ! command -v c++ > /dev/null && ! command -v clang++ > /dev/null; then
+    echo "SKIPPED: no C++ compiler for libFuzzer, so nothing was fuzzed (tests replay the corpus all the same)"
+    return 77
+  fi
+  share_target
+  CARGO_TARGET_DIR=$CARGO_TARGET_DIR/fuzz
+  local target bins=()
+  for target in "$@"; do bins+=(--bin "$target"); done
+  # A target triple keeps the flags away from build scripts.
+  RUSTFLAGS="--cfg fuzzing -Ccodegen-units=1 -Cpasses=sancov-module \
+    -Cllvm-args=-sanitizer-coverage-level=4 -Cllvm-args=-sanitizer-coverage-inline-8bit-counters \
+    -Cllvm-args=-sanitizer-coverage-pc-table -Cllvm-args=-sanitizer-coverage-trace-compares \
+    -Cllvm-args=-simplifycfg-branch-fold-threshold=0" \
+    cargo build -q --manifest-path fuzz/Cargo.toml --release --locked --target "$(fuzz_host)" "${bins[@]}"
 }

@@ -51,7 +51,9 @@ fn gather(path: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
         files.push(path.to_owned());
         return Ok(());
     }
-    let mut inside: Vec<PathBuf> = fs::read_dir(path)?.map(|entry| Ok(entry?.path())).collect::<io::Result<_>>()?;
+    let mut inside: Vec<PathBuf> = fs::read_dir(path)?
+        .map(|entry| Ok(entry?.path()))
+        .collect::<io::Result<_>>()?;
     inside.sort();
     files.extend(inside.into_iter().filter(|path| path.is_file()));
     Ok(())

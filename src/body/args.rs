@@ -55,7 +55,7 @@ enum Writer {
 /// A tool's name as it counts, or what is wrong with it.
 pub(crate) fn tool_name(raw: &str, max: u32) -> Result<&str, Kind> {
     let name = raw.trim();
-    let bad = |c: char| c.is_whitespace() || c.is_control() || "<>\"'`「」『』“”‘’".contains(c);
+    let bad = |c: char| c.is_whitespace() || c.is_control() || "<>\"'`「」『』“”‘’«»".contains(c);
     if name.is_empty() {
         Err(Kind::MissingName)
     } else if name.len() > max as usize {

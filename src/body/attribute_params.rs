@@ -168,7 +168,7 @@ impl Body {
             let span = Span::new(self.args.value_start(), out.io.from);
             out.report(
                 Kind::UnclosedValue,
-                Severity::Warning,
+                Severity::Error,
                 span,
                 self.args.tool(),
                 tag(&self.closer),

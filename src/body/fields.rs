@@ -186,7 +186,6 @@ impl<'a> Plan<'a> {
         let mut kinds = self.kinds;
         let retained = out.retains();
         let Some(last) = naming.last() else {
-            self.nameless(out);
             out.issue(Kind::MissingName, self.span, "");
             return Ok(());
         };
@@ -195,7 +194,6 @@ impl<'a> Plan<'a> {
             Ok(name) => name,
             Err(Kind::LimitName) => return Err(Kind::LimitName),
             Err(kind) => {
-                self.nameless(out);
                 out.issue(kind, last.field.span, raw.trim());
                 return Ok(());
             }
@@ -252,15 +250,6 @@ impl<'a> Plan<'a> {
         };
         out.call_close(call, kinds, form, self.span);
         Ok(())
-    }
-
-    /// Tells what is wrong with a call that cannot be named.
-    fn nameless(&self, out: &mut Out<'_>) {
-        let mut twice = vec![];
-        self.arguments(out, None, &mut twice);
-        for (span, key) in twice {
-            out.tell(Kind::DuplicateParam, span, "", &key);
-        }
     }
 
     /// The fields that are arguments of this call, each key once, and those that are facts of it.

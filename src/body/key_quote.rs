@@ -224,6 +224,8 @@ impl Body {
                     .as_ref()
                     .and_then(|comment| comment.open.chars().nth(1));
                 if second == Some(c) {
+                    let start = *at;
+                    self.tell_junk(out, start);
                     self.at = At::Comment;
                 } else {
                     self.junk = Some(self.junk.unwrap_or(*at));

@@ -83,7 +83,7 @@ impl Body {
             let key = self.args.key().to_owned();
             out.report(
                 Kind::UnclosedValue,
-                Severity::Warning,
+                Severity::Error,
                 span,
                 self.args.tool(),
                 &key,

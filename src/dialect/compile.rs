@@ -363,10 +363,7 @@ impl SetInner {
                 patterns.push(Pattern::new(&spec.open, Case::Exact));
                 let mut inside = vec![Pattern::new(&spec.close, Case::Exact)];
                 if spec.nested {
-                    inside.push(Pattern {
-                        hold: false,
-                        ..Pattern::new(&spec.open, Case::Exact)
-                    });
+                    inside.push(Pattern::new(&spec.open, Case::Exact));
                 }
                 let with_calls = inside
                     .iter()

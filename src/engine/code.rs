@@ -53,7 +53,7 @@ impl Line {
     }
 
     fn begins_fence(self) -> bool {
-        matches!(self, Self::Start | Self::Blanks(_))
+        self.begins()
     }
 }
 

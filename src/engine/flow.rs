@@ -79,17 +79,14 @@ impl Machine<'_> {
             Role::Open { dialect } => self.call(chunk, dialect, start, end, safe),
             Role::Reasoning { id } => {
                 let reasoning = &self.set.reasoning[usize::from(id)];
-                if self.opts.reasoning == ReasoningMode::Off
-                    || self.hidden(chunk, reasoning.dialect, span, safe)
-                {
-                    return false;
-                }
+                self.deliver(chunk, start.min(safe));
                 let here = match reasoning.spec.at {
                     ReasoningAt::Anywhere => true,
                     ReasoningAt::Start => self.st.blank,
                     ReasoningAt::LineStart => self.st.line.begins(),
                 };
-                if !here {
+                let split = self.opts.reasoning == ReasoningMode::Split;
+                if !split || !here || self.hidden(chunk, reasoning.dialect, span, safe) {
                     return false;
                 }
                 self.flow_end(chunk);
@@ -163,6 +160,10 @@ impl Machine<'_> {
                 true
             }
             1 if reasoning.spec.nested => {
+                self.deliver(chunk, start.min(safe));
+                if reasoning.spec.at == ReasoningAt::LineStart && !self.st.line.begins() {
+                    return false;
+                }
                 self.st.region = Region::Reasoning {
                     id,
                     depth: depth.saturating_add(1),
@@ -234,7 +235,9 @@ impl Machine<'_> {
             .report_for(None, kind, severity, span, "", subject, "");
     }
 
+    /// Begins a region at `from`, right behind a marker.
     fn enter(&mut self, region: Region, from: u64) {
+        self.st.line = Line::Behind(0);
         self.st.blank = false;
         self.st.region = region;
         self.st.node = ROOT;
@@ -245,7 +248,6 @@ impl Machine<'_> {
     fn leave(&mut self, chunk: Chunk<'_>, end: u64) {
         self.flow_end(chunk);
         self.enter(Region::Text, end);
-        self.st.line = Line::Behind(0);
     }
 
     /// Whether lines and code matter in this stream.
@@ -264,15 +266,13 @@ impl Machine<'_> {
         // The held bytes are the carry's or the marker table's; the carry is lent out for the time being.
         let carry = std::mem::take(&mut self.st.io.carry);
         let held = if carry.is_empty() { self.held } else { &carry };
-        if self.st.region == Region::Text {
-            let code = self.looks_at_code();
-            for (piece, _) in pieces(held, chunk.seg, chunk.base, self.st.io.from, to) {
-                if code {
-                    self.st.code.after(piece, self.st.line);
-                }
-                self.st.line = self.st.line.after(piece);
-                self.st.blank = self.st.blank && piece.trim_ascii().is_empty();
+        let code = self.st.region == Region::Text && self.looks_at_code();
+        for (piece, _) in pieces(held, chunk.seg, chunk.base, self.st.io.from, to) {
+            if code {
+                self.st.code.after(piece, self.st.line);
             }
+            self.st.line = self.st.line.after(piece);
+            self.st.blank = self.st.blank && piece.trim_ascii().is_empty();
         }
         let region = self.st.region;
         let set = self.set;

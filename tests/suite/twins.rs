@@ -12,6 +12,15 @@ use crate::support::{CASES, VECTORS};
 /// Random inputs per dialect.
 const SAMPLES: u64 = 6000;
 
+/// Kinds that tell of something beside the meaning of a block. How often one mistake is told is not compared.
+const BESIDE: [&str; 5] = [
+    "bare_markup",
+    "duplicate_param",
+    "orphan_close",
+    "type_mismatch",
+    "unknown_entity",
+];
+
 fn compare(place: &str, input: &str, ours: Turn, theirs: Outcome) {
     let arguments = |text: &str| serde_json::from_str(text).expect("arguments are JSON");
     let calls: Vec<(String, Value)> = ours
@@ -28,13 +37,24 @@ fn compare(place: &str, input: &str, ours: Turn, theirs: Outcome) {
             .map(|report| report.kind.name().to_owned())
             .collect()
     };
+    let main = |kinds: &BTreeSet<String>| -> BTreeSet<String> {
+        kinds
+            .iter()
+            .filter(|kind| !BESIDE.contains(&kind.as_str()))
+            .cloned()
+            .collect()
+    };
     assert_eq!(ours.text, theirs.text, "text of {place}: {input:?}");
     assert_eq!(
         ours.reasoning, theirs.reasoning,
         "reasoning of {place}: {input:?}"
     );
     assert_eq!(calls, theirs.calls, "calls of {place}: {input:?}");
-    assert_eq!(kinds(None), theirs.kinds, "kinds of {place}: {input:?}");
+    assert_eq!(
+        main(&kinds(None)),
+        main(&theirs.kinds),
+        "kinds of {place}: {input:?}"
+    );
     assert_eq!(
         kinds(Some(Severity::Error)),
         theirs.severe,

@@ -132,15 +132,15 @@ impl Reader {
                 continue;
             }
             at = match self.open(family, run, at)? {
-                Some(end) => end,
-                None if self.unclear(input, at) => {
+                Opened::Tag { end } => end,
+                Opened::None { .. } if self.unclear(input, at) => {
                     self.flush(run);
                     return Err(Block::unclosed(run));
                 }
-                None => {
+                Opened::None { end } => {
                     run.warn("bare_markup");
-                    self.raw.push('<');
-                    at + 1
+                    self.raw.push_str(&input[at..end]);
+                    end
                 }
             };
         }
@@ -163,11 +163,11 @@ impl Reader {
         family: &ElementTree,
         run: &mut Run<'_>,
         at: usize,
-    ) -> Result<Option<usize>, Block> {
+    ) -> Result<Opened, Block> {
         let input = run.input;
         let name_end = name_end(input, at + 1);
         if name_end == at + 1 {
-            return Ok(None);
+            return Ok(Opened::None { end: at + 1 });
         }
         if name_end - at - 1 > run.setup.limits.name {
             return Err(Block::limit(run, family, "limit_name", at));
@@ -176,7 +176,8 @@ impl Reader {
             Header::Tag {
                 end, self_closing, ..
             } => (end, self_closing),
-            Header::Broken { .. } => return Ok(None),
+            // Chosen: what was taken for a tag is text up to where it broke.
+            Header::Broken { at, .. } => return Ok(Opened::None { end: at }),
             // Chosen: a tag that the stream ends in, also in a quote that never closes, is no literal text.
             Header::Cut => (input.len(), false),
         };
@@ -207,7 +208,7 @@ impl Reader {
         if self_closing {
             self.close_to(self.stack.len() - 2, end);
         }
-        Ok(Some(end))
+        Ok(Opened::Tag { end })
     }
 
     /// The closing tag of `name` at `at`.
@@ -325,4 +326,15 @@ fn doctype_end(input: &str, from: usize) -> Option<usize> {
         }
     }
     None
+}
+
+/// What stands where an opening tag may.
+enum Opened {
+    Tag {
+        end: usize,
+    },
+    /// None: what stands up to `end` is text.
+    None {
+        end: usize,
+    },
 }

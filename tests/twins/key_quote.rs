@@ -196,7 +196,7 @@ impl Family for KeyQuote {
             }
             let Some((quote, from)) = self.value_open(input, key_end) else {
                 junk.open = true;
-                at = self.behind_colon(input, key_end);
+                at = self.behind_half_opener(input, self.behind_colon(input, key_end));
                 line_start = input[key_end..at].contains('\n');
                 continue;
             };
@@ -296,6 +296,27 @@ impl KeyQuote {
             Some(c) => skip(input, colon + c.len_utf8(), char::is_whitespace),
             None => key_end,
         }
+    }
+
+    /// Chosen: what began a value's opener and broke off is junk, and is not looked at again.
+    fn behind_half_opener(&self, input: &str, from: usize) -> usize {
+        let mut at = from;
+        while let Some(c) = char_at(input, at) {
+            let longer = &input[from..at + c.len_utf8()];
+            let begins = |open: &&str| {
+                open.get(..longer.len())
+                    .is_some_and(|head| head.eq_ignore_ascii_case(longer))
+            };
+            if !self
+                .quotes
+                .iter()
+                .any(|quote| quote.open.iter().any(|open| begins(open)))
+            {
+                break;
+            }
+            at += c.len_utf8();
+        }
+        at
     }
 
     /// Whether the stream ends before it is clear what stands at `at`: a marker, a comment or a field.

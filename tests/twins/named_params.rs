@@ -95,7 +95,8 @@ pub(super) fn call_header(
     let input = run.input;
     let from = start + family.opener(input, start).expect("an opener stands here");
     let max = start + run.setup.limits.header;
-    let stop = |at: usize| family.opener(input, at).is_some();
+    // No value of a call's header holds the beginning of a tag: a quote that is not closed ends there.
+    let stop = |at: usize| stands(input, at, "<");
     let done = CallHeader::Done;
     match header(input, from, &stop) {
         Header::Tag { end, .. } | Header::Broken { at: end, .. } if end > max => {
@@ -103,8 +104,14 @@ pub(super) fn call_header(
         }
         Header::Cut if input.len() > max => done(too_long(run, max)),
         Header::Cut => done(Block::unclosed(run)),
-        Header::Broken { at, complete } => {
-            if complete {
+        Header::Broken {
+            at,
+            complete,
+            quoted,
+        } => {
+            if quoted {
+                run.warn("malformed_xml");
+            } else if complete {
                 run.error("malformed_xml");
             } else {
                 run.warn("lookalike_marker");

@@ -56,6 +56,8 @@ pub(super) fn read(mut run: Run<'_>, family: &dyn Family, vcp: bool) -> Outcome 
             span.map(|pair| Marker::Span(*pair))
         };
         match marker {
+            // In a code sample its opener was told already.
+            Some(Marker::Close(len)) if hidden => push_text(&mut run, &mut line, &mut at, len),
             Some(marker) if hidden => {
                 run.warn("hidden_by_code");
                 push_text(&mut run, &mut line, &mut at, marker.len());

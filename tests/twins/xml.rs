@@ -34,8 +34,12 @@ pub(super) enum Header {
         end: usize,
         self_closing: bool,
     },
-    /// No tag: the character at `at` does not fit. Some attribute was complete before.
-    Broken { at: usize, complete: bool },
+    /// No tag: the character at `at` does not fit. Some attribute was complete before; or it stands in a quoted value.
+    Broken {
+        at: usize,
+        complete: bool,
+        quoted: bool,
+    },
     /// The stream ends inside.
     Cut,
 }
@@ -47,7 +51,11 @@ pub(super) fn header(input: &str, from: usize, stop: &dyn Fn(usize) -> bool) -> 
     loop {
         at = skip_blanks(input, at);
         let complete = !attrs.is_empty();
-        let broken = |at| Header::Broken { at, complete };
+        let broken = |at| Header::Broken {
+            at,
+            complete,
+            quoted: false,
+        };
         if stop(at) {
             return broken(at);
         }
@@ -97,7 +105,11 @@ pub(super) fn header(input: &str, from: usize, stop: &dyn Fn(usize) -> bool) -> 
         let value = at;
         loop {
             if stop(at) {
-                return broken(at);
+                return Header::Broken {
+                    at,
+                    complete,
+                    quoted: true,
+                };
             }
             match char_at(input, at) {
                 None => return Header::Cut,

@@ -1,0 +1,53 @@
+#!/usr/bin/env bash
+# Everything that is checked for a change. Each stage is a script of its own and runs alone too.
+#
+#   ci/all.sh                 every stage
+#   ci/all.sh lint test       these stages
+#
+# All stages run, also behind one that failed; the last line says which did.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+stages=(format licences msrv lint test check-vectors docs instructions memory fuzz)
+if (($# > 0)); then stages=("$@"); fi
+
+run() {
+  case $1 in
+    instructions) ci/instructions.sh --short ;;
+    fuzz) ci/fuzz.sh 20 ;;
+    *) "ci/$1.sh" ;;
+  esac
+}
+
+failed=()
+skipped=()
+for stage in "${stages[@]}"; do
+  printf '\n==== %s ====\n' "$stage"
+  begun=$SECONDS
+  status=0
+  run "$stage" || status=$?
+  case $status in
+    0) verdict=passed ;;
+    77)
+      verdict=skipped
+      skipped+=("$stage")
+      ;;
+    *)
+      verdict=FAILED
+      failed+=("$stage")
+      ;;
+  esac
+  echo "---- $stage $verdict after $((SECONDS - begun)) s"
+done
+
+echo
+if ((${#failed[@]} > 0)); then
+  echo "FAILED after $SECONDS s: ${failed[*]}"
+  exit 1
+fi
+done=$((${#stages[@]} - ${#skipped[@]}))
+if ((${#skipped[@]} > 0)); then
+  echo "$done stages passed after $SECONDS s; skipped for want of a tool: ${skipped[*]}"
+else
+  echo "all $done stages passed after $SECONDS s"
+fi

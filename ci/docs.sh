@@ -1,0 +1,7 @@
+#!/usr/bin/env bash
+# The documentation builds without a warning, and links between the pages of the repository lead somewhere. (Examples in
+# the documentation run with the tests.)
+set -euo pipefail
+cd "$(dirname "$0")/.."
+RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --document-private-items --locked
+python3 ci/links.py

@@ -1,0 +1,6 @@
+#!/usr/bin/env bash
+# Whether everything is formatted as rustfmt does it by itself.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+cargo fmt --all --check
+cargo fmt --manifest-path fuzz/Cargo.toml --check

@@ -1,0 +1,88 @@
+#!/usr/bin/env python3
+"""Checks licence and source of every package that is built, tools for tests and benches included.
+
+Usage: ci/licences.py MANIFEST...
+
+A licence expression passes if it can be met with permissive licences alone. A package must come from the public registry
+of the language or be part of this repository.
+"""
+
+import json
+import re
+import subprocess
+import sys
+
+PERMISSIVE = {
+    "0BSD", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "BSL-1.0", "CC0-1.0", "ISC", "MIT", "MIT-0", "NCSA",
+    "Unicode-3.0", "Unicode-DFS-2016", "Unlicense", "Zlib",
+}
+
+
+def permissive(expression):
+    """Evaluates an SPDX expression: a name is true if it is permissive. Raises ValueError if it cannot be read."""
+    tokens = re.findall(r"\(|\)|[^\s()]+", expression.replace("/", " OR "))
+
+    def either():
+        value = both()
+        while tokens and tokens[0] == "OR":
+            tokens.pop(0)
+            value = both() or value
+        return value
+
+    def both():
+        value = one()
+        while tokens and tokens[0] == "AND":
+            tokens.pop(0)
+            value = one() and value
+        return value
+
+    def one():
+        if not tokens:
+            raise ValueError(expression)
+        token = tokens.pop(0)
+        if token == "(":
+            value = either()
+            if not tokens or tokens.pop(0) != ")":
+                raise ValueError(expression)
+            return value
+        if tokens and tokens[0] == "WITH":
+            # An exception only ever permits more.
+            del tokens[:2]
+        return token in PERMISSIVE
+
+    value = either()
+    if tokens:
+        raise ValueError(expression)
+    return value
+
+
+def fault(package):
+    """What is wrong with a package, or None."""
+    source = package["source"]
+    if source is not None and not (source.startswith("registry+") and source.endswith("/crates.io-index")):
+        return f"its source is {source}"
+    licence = package["license"]
+    if not licence:
+        return "it names no licence"
+    try:
+        return None if permissive(licence) else f"its licence is {licence}"
+    except ValueError:
+        return f"its licence cannot be read: {licence}"
+
+
+def main():
+    packages = {}
+    for manifest in sys.argv[1:]:
+        command = ["cargo", "metadata", "--format-version", "1", "--locked", "--manifest-path", manifest]
+        found = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
+        packages.update((package["id"], package) for package in json.loads(found)["packages"])
+    faults = [(package, fault(package)) for package in packages.values()]
+    faults = [(package, why) for package, why in faults if why]
+    for package, why in faults:
+        print(f"{package['name']} {package['version']}: {why}")
+    print(f"{len(packages)} packages, {len(faults)} with a fault")
+    sys.exit(1 if faults else 0)
+
+
+if __name__ == "__main__":
+    main()

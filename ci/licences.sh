@@ -1,0 +1,5 @@
+#!/usr/bin/env bash
+# Only permissive licences, only packages of the one public registry, nothing from a version control system.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+python3 ci/licences.py Cargo.toml fuzz/Cargo.toml
