@@ -9,10 +9,10 @@ mod common;
 use std::hint::black_box;
 
 use common::arguments::SHAPES;
-use common::corpus::{self, KINDS};
+use common::corpus::{self, KINDS, Kind, Random};
 use common::measure::{Candidate, race};
 use common::yardsticks::{memchr_absent, null_calls, teddy, teddy_absent};
-use common::{every, feed, retaining, sets};
+use common::{Count, every, feed, retaining, sets};
 use toolglot::{DialectSet, Finish, Options, Parser, Retain};
 
 const KIB: usize = 1024;
@@ -41,6 +41,9 @@ fn main() {
     }
     if title("tiny chunks of text: 4 bytes, and pieces as long as tokens") {
         tiny();
+    }
+    if title("many live streams, a chunk of 4 bytes for each in turn") {
+        streams();
     }
     if title("one call with a long argument") {
         long_arguments();
@@ -112,6 +115,43 @@ fn tiny() {
                 );
             }
         }
+    }
+}
+
+/// A server feeds one token to each of its streams: does the state of a stream have to come from far away?
+fn streams() {
+    println!("| streams | ns/chunk | times one stream |\n|---|---|---|");
+    let set = DialectSet::defaults();
+    let text = Kind::English.text(64 * KIB);
+    let chunks: Vec<&[u8]> = text.as_bytes().chunks_exact(4).collect();
+    let mut all: Vec<Candidate<'_>> = vec![];
+    for count in [1, 100, 1000, 10_000, 100_000] {
+        let mut parsers = vec![Parser::new(&set, Options::default()); count];
+        // A fixed order without a pattern that a processor could foresee.
+        let mut order: Vec<usize> = (0..count).collect();
+        let mut random = Random(7);
+        (1..count)
+            .rev()
+            .for_each(|at| order.swap(at, random.below(at + 1)));
+        let mut next = order.into_iter().cycle();
+        let chunks = &chunks;
+        all.push(Candidate::new(count.to_string(), move || {
+            let mut seen = Count::default();
+            for (chunk, stream) in chunks.iter().zip(&mut next) {
+                parsers[stream].feed(black_box(chunk), &mut seen);
+            }
+            seen.text
+        }));
+    }
+    race(&mut all);
+    let one = all[0].nanos();
+    for candidate in &all {
+        let nanos = candidate.nanos() / chunks.len() as f64;
+        println!(
+            "| {} | {nanos:.1} | {:.2} |",
+            candidate.name,
+            candidate.nanos() / one
+        );
     }
 }
 

@@ -36,7 +36,9 @@ enum At {
     /// Behind `<!`, matching a comment.
     Bang(Match),
     Comment(CommentEnd),
-    /// In the closing tag of the call, behind its name.
+    /// In the closing tag of the call, up to the end of its name.
+    Closing(Match),
+    /// Behind that name.
     Close,
     /// Between attributes; `edge` right behind the name or a value.
     Space {
@@ -285,6 +287,16 @@ impl Body {
                 MatchStep::Found { .. } => At::Comment(CommentEnd::default()),
                 MatchStep::None => return Err(malformed(out, Kind::MalformedBody, pos, i)),
             },
+            At::Closing(mut closing) => {
+                match closing.step(byte, &[(table.close.as_bytes(), Edge::Close)]) {
+                    MatchStep::More => At::Closing(closing),
+                    MatchStep::Found { .. } => {
+                        self.at = At::Close;
+                        return Ok(i);
+                    }
+                    MatchStep::None => return Err(malformed(out, Kind::MalformedBody, pos, i)),
+                }
+            }
             At::Comment(mut comment) => {
                 if comment.step(byte) {
                     At::Between
@@ -389,7 +401,14 @@ impl Body {
             out.skip(pos + 1);
             return Ok(i + 1);
         }
-        if (xml::is_name(byte) && byte != b'?') || (first && byte == b'/') {
+        if first && byte == b'/' {
+            let mut closing = Match::behind_lt(1);
+            closing.step(byte, &[(table.close.as_bytes(), Edge::Close)]);
+            self.at = At::Closing(closing);
+            out.skip(pos + 1);
+            return Ok(i + 1);
+        }
+        if xml::is_name(byte) && byte != b'?' {
             if pos - out.io.from > u64::from(out.limits().max_name) {
                 return Err((i, limit(Kind::LimitName)));
             }
@@ -397,7 +416,7 @@ impl Body {
         }
         let name = out.slice(out.io.from + 1, pos);
         let ends = xml::is_space(byte) || byte == b'>' || byte == b'/';
-        if !ends || name.is_empty() || name == "/" {
+        if !ends || name.is_empty() {
             return Err(malformed(out, Kind::MalformedBody, pos, i));
         }
         if name == table.spec.call {
@@ -410,13 +429,6 @@ impl Body {
             ));
         }
         out.skip(pos);
-        if let Some(closing) = name.strip_prefix('/') {
-            if closing != table.spec.call || byte == b'/' {
-                return Err(malformed(out, Kind::MalformedBody, pos, i));
-            }
-            self.at = At::Close;
-            return Ok(i);
-        }
         self.closer.truncate(2);
         self.closer.push_str(&name);
         self.valued = false;

@@ -54,6 +54,8 @@ pub(super) struct Head {
     opener: String,
     /// Blanks between key, colon and opener.
     blanks: u32,
+    /// The last of them was on a new line.
+    line: bool,
 }
 
 /// So many blanks may stand before a key where a line is looked at, and so many around its colon.
@@ -102,6 +104,7 @@ impl Head {
         self.at = At::Key;
         self.opener.clear();
         self.blanks = 0;
+        self.line = false;
     }
 
     /// Takes the next character.
@@ -121,7 +124,9 @@ impl Head {
             At::Key | At::BehindKey if colon() => self.at = At::BehindColon,
             At::Key | At::BehindKey if c.is_whitespace() && c != '\n' => self.at = At::BehindKey,
             At::Key | At::BehindKey => return HeadStep::No,
-            At::BehindColon if self.opener.is_empty() && c.is_whitespace() => {}
+            At::BehindColon if self.opener.is_empty() && c.is_whitespace() => {
+                self.line |= c == '\n';
+            }
             At::BehindColon => {
                 self.opener.push(c);
                 return self.opener(table);
@@ -133,6 +138,11 @@ impl Head {
     /// Behind the colon, with nothing but blanks so far.
     pub fn waits(&self) -> bool {
         self.at == At::BehindColon && self.opener.is_empty()
+    }
+
+    /// Whether the character that was no part of it begins a line.
+    pub fn broke_at_line_start(&self) -> bool {
+        self.line && self.opener.chars().nth(1).is_none()
     }
 
     fn opener(&self, table: &KeyQuote) -> HeadStep {

@@ -242,6 +242,7 @@ impl Body {
                 }
                 HeadStep::No => {
                     self.junk = Some(self.junk.unwrap_or(head.start));
+                    self.line_start = head.broke_at_line_start();
                     self.at = At::Between;
                     self.between(out, table, c, start);
                 }

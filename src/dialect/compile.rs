@@ -73,6 +73,7 @@ pub(crate) struct NamedParams {
 pub(crate) struct AttributeParams {
     pub spec: spec::AttributeParams,
     pub open: String,
+    pub close: String,
 }
 
 impl Family {
@@ -102,6 +103,7 @@ impl Family {
         if let Some(body) = &spec.attribute_params {
             return Ok(Self::AttributeParams(AttributeParams {
                 open: format!("<{}", body.call),
+                close: format!("</{}", body.call),
                 spec: body.clone(),
             }));
         }
@@ -131,7 +133,7 @@ impl Family {
             Self::KeyQuote(body) => body.spec.close.clone(),
             Self::ElementTree(body) => vec![body.spec.close.clone()],
             Self::NamedParams(body) => vec![body.close.clone()],
-            Self::AttributeParams(body) => vec![format!("</{}", body.spec.call)],
+            Self::AttributeParams(body) => vec![body.close.clone()],
         }
     }
 

@@ -10,7 +10,7 @@ use crate::naive::{self, Outcome, generate};
 use crate::support::{CASES, VECTORS};
 
 /// Random inputs per dialect.
-const SAMPLES: u64 = 6000;
+const SAMPLES: u64 = 20_000;
 
 /// Kinds that tell of something beside the meaning of a block. How often one mistake is told is not compared.
 const BESIDE: [&str; 5] = [

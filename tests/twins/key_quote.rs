@@ -196,8 +196,9 @@ impl Family for KeyQuote {
             }
             let Some((quote, from)) = self.value_open(input, key_end) else {
                 junk.open = true;
-                at = self.behind_half_opener(input, self.behind_colon(input, key_end));
-                line_start = input[key_end..at].contains('\n');
+                let behind = self.behind_colon(input, key_end);
+                at = self.behind_half_opener(input, behind);
+                line_start = at == behind && input[key_end..at].contains('\n');
                 continue;
             };
             junk.ends(run);
