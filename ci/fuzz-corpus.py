@@ -28,11 +28,29 @@ HEADERS = [
     (0, 0x18, 0x81, 0x35, 0xE3, 4, 4, 60),
 ]
 
+# Beside the vectors: bounds that mutations hardly reach, with what lies just within and just beyond them.
+BOUNDS = {
+    "blanks-confirm-64": '<tool_call name="f"><param name="s">a</param>' + " " * 64 + "</tool_call>",
+    "blanks-confirm-65": '<tool_call name="f"><param name="s">a</param>' + " " * 65 + "</tool_call>",
+    "blanks-close-tag-64": '<tool_call name="f"><param name="s">a</param' + " " * 64 + "></tool_call>",
+    "blanks-close-tag-65": '<tool_call name="f"><param name="s">a</param' + " " * 65 + "></tool_call>",
+    "blanks-probe-256": "<ACTION>" + " " * 256 + "<f><s>v</s></f></ACTION>",
+    "blanks-probe-257": "<ACTION>" + " " * 257 + "<f><s>v</s></f></ACTION>",
+    "blanks-quote": '<tool_action name="f"><s value="a"' + " " * 65 + "/></tool_action>",
+    "entity-longest": '<tool_call name="f"><param name="s">&#x0000010ffff;&abcdefghijklmnopqrstuvwxyz;</param></tool_call>',
+    "nested": "<ACTION><f>" + "<l>" * 40 + "x" + "</l>" * 40 + "</f></ACTION>",
+    "chain": "<|[REQUEST_TOOL]|>\n" + "".join(f"command{n}:「始」f「末」\ns{n}:「始」{n}「末」\n" for n in range(1, 12)) + "<|[END_TOOL]|>",
+    "closer-in-value": "<|[REQUEST_TOOL]|>\ncommand:「始」f「末」\ns:「始」<|[END_TOOL]|> ... 「末」\n<|[END_TOOL]|>",
+    "field-lines-in-value": "<|[REQUEST_TOOL]|>\ncommand:「始」f「末」\ns:「始」a\nb:\nc :\n「始」d「末」\n<|[END_TOOL]|>",
+    "wide-closer": "<<<<[TOOL_REQUEST]>>>>>>>\ntool_name:「始」f「末」\n<<<<[END_TOOL_REQUEST]>>>>>>>x",
+    "fences": "`<<<[TOOL_REQUEST]>>>` ``a` ``\n```\n<<<[TOOL_REQUEST]>>>\n~~~\n```\n<think>\n<think>a</think>b</think>c",
+}
+
 # Lines laid over one built-in file (the index in its list, plus the number of files so that it is not taken for a mode).
 PATCHES = {
     "tam": ['open = ["<<"]\nclose = [">>"]', 'case = "ignore"', 'open = ["a", "ab", "abc"]\nclose = ["b"]', 'lookahead = 0'],
     "vcp": ['extra = ">>"', 'colon = ["="]\nseparators = []', 'fold = ["punctuation"]\ntrim = "ends"'],
-    "tool-call-xml": ['call = "t"\nparam = "p"', 'confirm = 0', 'nameless = ["<"]', 'call = "工具"\nname = "名"'],
+    "tool-call-xml": ['call = "t"\nparam = "p"', 'confirm = 0', 'confirm = 3', 'nameless = ["<"]', 'call = "工具"\nname = "名"'],
     "action": ['open = "<A>"\nclose = "</A>"', 'item = "a"'],
     "tool-action": ['call = "x"\nvalue = "v"\nname = "v"', 'confirm = 65536'],
 }
@@ -53,6 +71,8 @@ def vectors():
         step = max(1, len(short) // PER_DIALECT)
         for vector in short[::step][:PER_DIALECT]:
             yield path.stem, vector["id"].replace("/", "--"), vector["input"].encode()
+    for name, text in BOUNDS.items():
+        yield "bounds", f"bounds--{name}", text.encode()
 
 
 def order():
@@ -73,9 +93,10 @@ def main():
     inputs = {}
     for number, (dialect, name, data) in enumerate(vectors()):
         header = list(HEADERS[number % len(HEADERS)])
-        header[0] = number % 16
+        # Bounds concern the default set; the others run through all sets in turn.
+        header[0] = 0 if dialect == "bounds" else number % 16
         (chunking / name).write_bytes(bytes(header) + data)
-        if number % 2 == 0:
+        if number % 2 == 0 or dialect == "bounds":
             (builtin / name).write_bytes(data)
         inputs.setdefault(dialect, []).append(data)
     ids = order()

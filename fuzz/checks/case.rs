@@ -132,7 +132,7 @@ impl<'d> Case<'d> {
         if self.reused {
             let mut ignore = |_: toolglot::Event<'_>| {};
             parser.feed(self.stream, &mut ignore);
-            if self.stream.len() % 2 == 0 {
+            if self.stream.len().is_multiple_of(2) {
                 parser.finish(self.finish, &mut ignore);
             }
             parser.reset();

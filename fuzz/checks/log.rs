@@ -87,10 +87,10 @@ impl Log {
         if data.is_empty() && span.is_empty() {
             return;
         }
-        if let Some(Entry::Run(have, run)) = self.entries.last_mut() {
-            if *have == what {
-                return run.push(data, span);
-            }
+        if let Some(Entry::Run(have, run)) = self.entries.last_mut()
+            && *have == what
+        {
+            return run.push(data, span);
         }
         let mut run = Run::default();
         run.push(data, span);

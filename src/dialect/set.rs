@@ -227,16 +227,18 @@ fn read(origin: &str, text: &str, switches: &[(String, String)]) -> Result<Spec,
         }
     };
     let spec: Spec = toml::from_str(text).map_err(fail)?;
-    let wanted: Vec<&String> = switches
-        .iter()
-        .filter(|(id, _)| *id == spec.id)
-        .map(|(_, name)| name)
-        .collect();
-    if wanted.is_empty() {
-        return Ok(spec);
+    let table: toml::Table = toml::from_str(text).map_err(fail)?;
+    // Every switch must work, also while nobody turns it on.
+    for (name, layer) in &spec.switch {
+        let one: Spec = switched(&table, &[layer]).map_err(|error| {
+            let why = error.to_string().trim_end().to_owned();
+            check::key(&spec, &format!("switch.{name}"), &why)
+        })?;
+        check::dialect(&one)
+            .map_err(|error| check::key(&spec, &format!("switch.{name}"), &error.to_string()))?;
     }
-    let mut table: toml::Table = toml::from_str(text).map_err(fail)?;
-    for name in wanted {
+    let mut layers = vec![];
+    for (_, name) in switches.iter().filter(|(id, _)| *id == spec.id) {
         let Some(layer) = spec.switch.get(name) else {
             let names = spec
                 .switch
@@ -244,15 +246,22 @@ fn read(origin: &str, text: &str, switches: &[(String, String)]) -> Result<Spec,
                 .map(String::as_str)
                 .collect::<Vec<_>>()
                 .join(", ");
-            return Err(check::key(
-                &spec,
-                &format!("switch.{name}"),
-                &format!("there is no such switch; it has: {names}"),
-            ));
+            let why = format!("there is no such switch; it has: {names}");
+            return Err(check::key(&spec, &format!("switch.{name}"), &why));
         };
-        overlay(&mut table, layer);
+        layers.push(layer);
     }
-    table.try_into().map_err(fail)
+    if layers.is_empty() {
+        return Ok(spec);
+    }
+    switched(&table, &layers).map_err(fail)
+}
+
+/// The dialect with some of its switches on.
+fn switched(table: &toml::Table, layers: &[&toml::Table]) -> Result<Spec, toml::de::Error> {
+    let mut table = table.clone();
+    layers.iter().for_each(|layer| overlay(&mut table, layer));
+    table.try_into()
 }
 
 /// Lays one table over another: tables are merged, everything else is replaced.

@@ -10,6 +10,9 @@ use crate::event::{Abandoned, Event, Sink, Span};
 use crate::limits::{Options, Prefer, Retain, TextMode, Unclosed};
 use crate::scan::{Dfa, ROOT, Scanner};
 
+/// Bytes of a block that are taken at once, at first.
+const WINDOW: usize = 256;
+
 /// A stream at work.
 pub(super) struct Machine<'p> {
     pub set: &'p SetInner,
@@ -248,7 +251,13 @@ impl<'p> Machine<'p> {
         };
         let family = &self.set.dialects[usize::from(block.dialect)].family;
         let room = self.opts.limits.max_block.saturating_sub(pos - block.start);
-        let room = usize::try_from(room).unwrap_or(usize::MAX);
+        let mut room = usize::try_from(room).unwrap_or(usize::MAX);
+        let retained = self.opts.retain == Retain::Block;
+        if retained {
+            // The bytes are copied before they are read, so no more of them than the block has had already: many small
+            // blocks in one chunk must not copy the whole chunk each.
+            room = room.min(block.raw.len().max(WINDOW));
+        }
         // While it is not known whether the block has ended, a byte at a time, so that the limit fires at one offset.
         let end = if room == 0 && body.undecided() {
             at + 1
@@ -262,7 +271,6 @@ impl<'p> Machine<'p> {
                 again: None,
             };
         }
-        let retained = self.opts.retain == Retain::Block;
         if retained {
             block.raw.extend_from_slice(&chunk.seg[at..end]);
         }

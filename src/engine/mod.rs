@@ -38,7 +38,8 @@ pub use native::NativeCall;
 /// `Send`, not shared: one stream belongs to one thread at a time. Cloning copies the state, for a stream that may have
 /// to be rolled back.
 ///
-/// Cost: linear in the bytes fed, whatever they are; a byte is looked at by a prefilter and stepped at most three times.
+/// Cost: linear in the bytes fed, whatever they are: a byte is looked at by a prefilter, stepped, and where a lookahead goes
+/// on in text again, stepped once more.
 /// Text needs no memory. An open block is retained up to [`Limits::max_block`](crate::Limits::max_block), or not at all
 /// with [`Retain::None`](crate::Retain::None).
 #[derive(Clone, Debug)]
