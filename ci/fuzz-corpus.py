@@ -93,8 +93,11 @@ def main():
     inputs = {}
     for number, (dialect, name, data) in enumerate(vectors()):
         header = list(HEADERS[number % len(HEADERS)])
-        # Bounds concern the default set; the others run through all sets in turn.
-        header[0] = 0 if dialect == "bounds" else number % 16
+        # Bounds are for the default set, byte by byte; the others run through all sets in turn.
+        if dialect == "bounds":
+            header = list(HEADERS[0])
+        else:
+            header[0] = number % 16
         (chunking / name).write_bytes(bytes(header) + data)
         if number % 2 == 0 or dialect == "bounds":
             (builtin / name).write_bytes(data)
