@@ -119,6 +119,9 @@ pub enum Unclosed {
     Drop,
     /// Its bytes are text.
     Text,
+    /// What was complete in it becomes calls, recovered with `unclosed_block`; a value or a tool that the end cut is left
+    /// out. Where nothing was complete, or its arguments have left in part already, the bytes are dropped.
+    Salvage,
 }
 
 /// Where a stream starts.

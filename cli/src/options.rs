@@ -107,7 +107,11 @@ fn option(out: &mut ReadOptions, key: &str, value: &Value) -> Result<(), Options
             options.unclosed = Some(word(
                 key,
                 value,
-                &[("drop", Unclosed::Drop), ("text", Unclosed::Text)],
+                &[
+                    ("drop", Unclosed::Drop),
+                    ("text", Unclosed::Text),
+                    ("salvage", Unclosed::Salvage),
+                ],
             )?)
         }
         "start" => {

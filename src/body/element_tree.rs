@@ -97,6 +97,17 @@ impl Body {
         None
     }
 
+    /// Delivers the tools that are closed.
+    pub fn salvage(&mut self, out: &mut Out<'_>, table: &ElementTree, end: u64) -> bool {
+        if let Some(tool) = self.open.first() {
+            self.elements.truncate(*tool as usize);
+            self.open.clear();
+        }
+        self.kinds.insert(Kind::UnclosedBlock);
+        !self.elements.is_empty()
+            && tree::assemble(out, table, &self.elements, self.kinds, end).is_ok()
+    }
+
     pub fn feed(
         &mut self,
         out: &mut Out<'_>,

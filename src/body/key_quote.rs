@@ -97,6 +97,16 @@ impl Body {
         None
     }
 
+    /// Delivers the calls that the complete fields make.
+    pub fn salvage(&mut self, out: &mut Out<'_>, table: &KeyQuote, end: u64) -> bool {
+        if let At::Value(_) = self.at {
+            self.fields.pop();
+        }
+        self.kinds.insert(Kind::UnclosedBlock);
+        !self.fields.is_empty()
+            && fields::assemble(out, table, &self.fields, self.kinds, end).is_ok()
+    }
+
     pub fn feed(
         &mut self,
         out: &mut Out<'_>,

@@ -114,6 +114,18 @@ impl Body {
         }
     }
 
+    /// The stream ended at `end` and the block is not closed: delivers what was complete. False if nothing was, or if it
+    /// cannot be told apart from what was not.
+    pub fn salvage(&mut self, out: &mut Out<'_>, family: &Family, end: u64) -> bool {
+        match (self, family) {
+            (Self::KeyQuote(body), Family::KeyQuote(table)) => body.salvage(out, table, end),
+            (Self::ElementTree(body), Family::ElementTree(table)) => body.salvage(out, table, end),
+            (Self::NamedParams(body), _) => body.salvage(out, end),
+            (Self::AttributeParams(body), _) => body.salvage(out, end),
+            (Self::KeyQuote(_) | Self::ElementTree(_), _) => false,
+        }
+    }
+
     /// Whether a block limit must wait: the block may have ended already.
     pub fn undecided(&self) -> bool {
         match self {

@@ -93,6 +93,15 @@ impl Body {
         None
     }
 
+    /// Delivers the call if all its parameters are closed: of an open one a part has left already.
+    pub fn salvage(&mut self, out: &mut Out<'_>, end: u64) -> bool {
+        if self.at != At::Between {
+            return false;
+        }
+        self.args.recovered(Kind::UnclosedBlock);
+        self.args.close(out, end).is_ok()
+    }
+
     pub fn feed(
         &mut self,
         out: &mut Out<'_>,

@@ -32,8 +32,8 @@ pub(crate) struct Spec {
     #[serde(default = "drop")]
     pub unclosed: Unclosed,
     /// What becomes of a block whose body breaks its grammar.
-    #[serde(default = "drop")]
-    pub malformed: Unclosed,
+    #[serde(default)]
+    pub malformed: Malformed,
     #[serde(default)]
     pub reopen: Reopen,
     /// More blocks than this in one stream are reported.
@@ -68,6 +68,17 @@ fn allow() -> Fence {
 
 fn drop() -> Unclosed {
     Unclosed::Drop
+}
+
+/// What becomes of a block whose body breaks its grammar.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Malformed {
+    /// It is hidden, up to its closer.
+    #[default]
+    Drop,
+    /// It is text.
+    Text,
 }
 
 /// What happens to a block when the next one opens inside it, outside values.

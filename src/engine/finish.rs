@@ -172,7 +172,7 @@ impl Machine<'_> {
                     reason.why(),
                     "",
                 );
-                if self.unclosed(compiled) == Unclosed::Drop {
+                if self.unclosed(compiled) != Unclosed::Text {
                     self.flow_end(chunk);
                     let raw = self.bytes(chunk, opening.start, end);
                     let becomes = crate::event::Abandoned::Drop;
@@ -209,7 +209,12 @@ impl Machine<'_> {
                             Span::new(start, end),
                             reason.why(),
                         );
-                        self.abandon(chunk, end);
+                        let wanted = self.unclosed(compiled) == Unclosed::Salvage;
+                        if wanted && body.salvage(&mut self.out(chunk), &compiled.family, end) {
+                            self.close(chunk, end);
+                        } else {
+                            self.abandon(chunk, end);
+                        }
                     }
                 }
             }

@@ -4,6 +4,7 @@ use super::code::Line;
 use super::skip::Skipping;
 use super::{Mode, Region, State};
 use crate::body::{Block, Body, Flow, Gate, Opened, Out, pieces};
+use crate::dialect::spec::Malformed;
 use crate::dialect::{Dialect, Role, SetInner};
 use crate::error::{Kind, Severity};
 use crate::event::{Abandoned, Event, Sink, Span};
@@ -442,12 +443,12 @@ impl<'p> Machine<'p> {
         };
         let dialect = block.dialect;
         match self.dialect(dialect).spec.malformed {
-            Unclosed::Text => {
+            Malformed::Text => {
                 self.drop_block(chunk, pos, true);
                 self.flow_again(pos);
                 self.st.line = Line::Other;
             }
-            Unclosed::Drop => {
+            Malformed::Drop => {
                 self.drop_block(chunk, pos, false);
                 self.st.mode = Mode::Skip(Skipping::new(dialect));
                 self.st.io.from = pos;
