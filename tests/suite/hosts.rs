@@ -150,9 +150,9 @@ fn native_calls_are_merged_as_the_host_prefers() {
     let same = native("f", "{ \"k\" : \"v\" }");
     let other = native("g", "");
     for early in [false, true] {
-        let text = with_native(Prefer::Text, early, CALL, &[other.clone()]);
+        let text = with_native(Prefer::Text, early, CALL, std::slice::from_ref(&other));
         assert_eq!(names(&text), ["f"]);
-        let text = with_native(Prefer::Text, early, "no call", &[other.clone()]);
+        let text = with_native(Prefer::Text, early, "no call", std::slice::from_ref(&other));
         assert_eq!(
             (names(&text), text.calls[0].origin),
             (vec!["g"], Origin::Native)
@@ -162,7 +162,7 @@ fn native_calls_are_merged_as_the_host_prefers() {
         let both = with_native(Prefer::Both, early, CALL, &[same.clone(), other.clone()]);
         assert_eq!(names(&both), ["f", "g"]);
     }
-    let first = with_native(Prefer::Native, true, CALL, &[other.clone()]);
+    let first = with_native(Prefer::Native, true, CALL, std::slice::from_ref(&other));
     assert_eq!((names(&first), first.text.as_str()), (vec!["g"], CALL));
     // An abandoned block is no call: the native one counts.
     let cut = with_native(Prefer::Text, false, &CALL[..40], &[other]);
@@ -290,7 +290,12 @@ fn a_cut_says_why() {
         (Finish::Error, "broke off"),
         (Finish::Cancelled, "cancelled"),
     ] {
-        let turn = parse(&DEFAULTS, Options::default(), CALL[..40].as_bytes(), finish);
+        let turn = parse(
+            &DEFAULTS,
+            Options::default(),
+            &CALL.as_bytes()[..40],
+            finish,
+        );
         let report = turn
             .errors
             .iter()
@@ -353,7 +358,7 @@ fn an_abandoned_block_is_followed_by_its_text() {
         } => seen.push((span, true, data.to_vec())),
         _ => {}
     };
-    parser.feed(CALL[..40].as_bytes(), &mut sink);
+    parser.feed(&CALL.as_bytes()[..40], &mut sink);
     parser.finish(Finish::Stop, &mut sink);
     assert_eq!(seen.len(), 2);
     assert_eq!(seen[0], seen[1]);

@@ -304,14 +304,14 @@ impl KeyQuote {
         let mut at = from;
         while let Some(c) = char_at(input, at) {
             let longer = &input[from..at + c.len_utf8()];
-            let begins = |open: &&str| {
+            let begins = |open: &&'static str| {
                 open.get(..longer.len())
                     .is_some_and(|head| head.eq_ignore_ascii_case(longer))
             };
             if !self
                 .quotes
                 .iter()
-                .any(|quote| quote.open.iter().any(|open| begins(open)))
+                .any(|quote| quote.open.iter().any(begins))
             {
                 break;
             }
