@@ -3,5 +3,5 @@
 # the documentation run with the tests.)
 set -euo pipefail
 cd "$(dirname "$0")/.."
-RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --document-private-items --locked
+RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
 python3 ci/links.py

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Counts instructions under callgrind: what a chunk costs, and whether costs grow with the input (benches/instructions.rs).
 #
-#   ci/instructions.sh            all sizes, up to 1 MiB (some ten minutes)
+#   ci/instructions.sh            all sizes, up to 1 MiB (half an hour)
 #   ci/instructions.sh --short    small sizes, for every change (below a minute)
 #   ci/instructions.sh --record   write ci/instructions.budget anew
 #   ci/instructions.sh --all      print every growth, not only the largest
@@ -14,7 +14,9 @@ cd "$(dirname "$0")/.."
 
 need_valgrind || exit 77
 
-# The program that cargo has just built, whatever the target folder is.
+# The program that cargo has just built, whatever the target folder is. Without debug information everything that the
+# release build has compiled is used again; names of functions are all that is needed here.
+export CARGO_PROFILE_BENCH_DEBUG=false
 bench=$(cargo bench -q -p toolglot --bench instructions --no-run --locked --message-format=json \
   | python3 -c 'import json, sys
 found = [m for m in map(json.loads, sys.stdin) if m.get("executable") and m["target"]["name"] == "instructions"]

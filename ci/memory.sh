@@ -2,4 +2,4 @@
 # What a stream holds, and that chunks of text allocate nothing (benches/memory.rs).
 set -euo pipefail
 cd "$(dirname "$0")/.."
-cargo bench -q -p toolglot --bench memory --locked
+CARGO_PROFILE_BENCH_DEBUG=false cargo bench -q -p toolglot --bench memory --locked
