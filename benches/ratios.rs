@@ -1,8 +1,8 @@
 //! How far is the parser from the least that anybody could do with the same bytes?
 //!
-//! `cargo bench --bench ratios` prints, as Markdown, times beside those of yardsticks that ran in the same process in turns
+//! `cargo bench -p toolglot --bench ratios` prints, as Markdown, times beside those of yardsticks that ran in the same process in turns
 //! with the parser (see `common/measure.rs`). The ratios hold on a busy machine, the times do not. With a word as an
-//! argument only the tables whose title contains it are made: `cargo bench --bench ratios -- tiny`.
+//! argument only the tables whose title contains it are made: `cargo bench -p toolglot --bench ratios -- tiny`.
 
 mod common;
 

@@ -40,6 +40,7 @@ fn laws(set: &DialectSet, options: &Options, data: &[u8], size: usize) {
     let bound = set.bound(&options.limits);
     let mut parser = Parser::new(set, options.clone());
     let mut watch = Watch::new(data, options);
+    watch.log.runs_only = true;
     let mut turn = Collect::new();
     for chunk in data.chunks(size) {
         watch.fed += chunk.len() as u64;
@@ -51,6 +52,6 @@ fn laws(set: &DialectSet, options: &Options, data: &[u8], size: usize) {
     }
     parser.finish(Finish::Stop, &mut watch);
     watch.at_end(&mut parser);
-    // The collector must cope with whatever the parser says.
+    // The collector must cope with whatever the parser says, and so must the texts that it makes of issues.
     let _ = turn.turn();
 }

@@ -328,7 +328,6 @@ impl Sink for Watch<'_> {
                 {
                     block.limited = true;
                 }
-                let _ = (issue.to_string(), issue.observation());
             }
             other => panic!("an event that this check does not know: {other:?}"),
         }

@@ -1,5 +1,6 @@
 #![no_main]
 
+#[allow(dead_code, unused_imports, reason = "a target uses one of the checks")]
 #[path = "../checks/mod.rs"]
 mod checks;
 
