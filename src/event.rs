@@ -90,7 +90,12 @@ pub enum Arguments {
     Params,
 }
 
-/// One thing that a parser has to say. See the [module documentation](self) for spans and lifetimes.
+/// One thing that a parser has to say.
+///
+/// Every event carries the absolute range of stream bytes that it speaks of. Text, reasoning, protected regions, raw bytes
+/// and whole blocks are *leaves*: their spans, side by side, are the input. Neighbouring fragments of one kind may be cut
+/// anywhere; joined (parameter and argument deltas each for themselves) they are the same for every way to cut the input.
+/// What an event borrows lives until the sink returns.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Event<'a> {

@@ -228,11 +228,9 @@ impl Args {
         let Some(param) = &mut self.param else { return };
         match &mut param.writer {
             Writer::Live(gate) => {
-                let mut joined = String::new();
-                gate.end(span.start, |piece, _| joined.push_str(piece));
-                json::escape(text, |piece| joined.push_str(piece));
                 let call = self.call;
-                out.arg(call, &joined, span);
+                gate.end(span.start, |piece, _| out.arg(call, piece, span));
+                json::escape(text, |piece| out.arg(call, piece, span));
             }
             Writer::Typed(bytes) | Writer::List(bytes) => bytes.extend_from_slice(text.as_bytes()),
             Writer::Left => {}

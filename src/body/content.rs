@@ -7,7 +7,7 @@
 use memchr::{memchr, memchr2};
 use serde::{Deserialize, Serialize};
 
-use super::{Args, Out, xml};
+use super::{Args, Out, pieces, xml};
 use crate::error::Kind;
 use crate::event::Span;
 
@@ -252,12 +252,19 @@ pub(super) fn entity(
     if byte != b';' || len == 0 {
         return EntityStep::None;
     }
-    let name = out.slice(pos - u64::from(len), pos);
-    match xml::entity(name.as_bytes()) {
+    let mut bytes = [0; xml::MAX_ENTITY];
+    let mut have = 0;
+    for (piece, _) in pieces(&out.io.carry, out.seg, out.base, pos - u64::from(len), pos) {
+        bytes[have..have + piece.len()].copy_from_slice(piece);
+        have += piece.len();
+    }
+    let name = &bytes[..have];
+    match xml::entity(name) {
         Some(c) => args.value_as(out, pos + 1, c.encode_utf8(&mut [0; 4])),
         None => {
             let span = Span::new(out.io.from, pos + 1);
-            out.tell(Kind::UnknownEntity, span, args.tool(), &format!("&{name};"));
+            let entity = format!("&{};", String::from_utf8_lossy(name));
+            out.tell(Kind::UnknownEntity, span, args.tool(), &entity);
         }
     }
     EntityStep::Done

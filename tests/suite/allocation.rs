@@ -103,7 +103,8 @@ fn streaming(dialect: &str, open: &str) -> Parser {
 
 #[test]
 fn argument_deltas_cost_no_allocation() {
-    let value = "let x = a < b; // 中文 \"quoted\" \\ back ] \r\n\tmore 「 words\n".repeat(300);
+    let value = "let x = a < b; // 中文 \"quoted\" \\ back ] &lt; &#20013; & \r\n\tmore 「 words\n"
+        .repeat(300);
     for (dialect, open) in OPENERS {
         for size in [1, 3, 4, 16, 1024, value.len()] {
             let mut parser = streaming(dialect, open);
