@@ -71,19 +71,13 @@ pub(super) fn assemble(
         return Ok(());
     }
     let chain = spec.chain.as_deref().map(|chain| fold(chain, &spec.fold));
-    let numbers: BTreeSet<u32> = match &chain {
-        None => BTreeSet::new(),
-        Some(chain) => {
-            let all = fields.iter().flat_map(|field| {
-                split(&field.key, spec).map(|(base, n)| (fold(base, &spec.fold), n))
-            });
-            all.filter(|(base, _)| base == chain)
-                .map(|(_, number)| number)
-                .collect()
+    let mut numbers = BTreeSet::new();
+    for field in fields.iter().filter(|_| chain.is_some()) {
+        let mine = |(base, _): &(&str, u32)| chain.as_deref() == Some(&fold(base, &spec.fold));
+        numbers.extend(split(&field.key, spec).find(mine).map(|(_, number)| number));
+        if numbers.len() > out.limits().max_chain as usize {
+            return Err(Kind::LimitChain);
         }
-    };
-    if numbers.len() > out.limits().max_chain as usize {
-        return Err(Kind::LimitChain);
     }
     let read: Vec<Read> = fields
         .iter()
