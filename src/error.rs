@@ -112,6 +112,14 @@ kinds! {
     LimitIssues = 45 "limit_issues" Error "Limits::max_issues; the rest was counted." "there were more issues than are reported";
     LimitNative = 46 "limit_native" Error "Limits::max_native." "the native calls are longer than allowed";
     UnclosedSpan = 47 "unclosed_span" Warning "The stream ended inside a protected region." "the protected region is not closed";
+    RepairedOpener = 48 "repaired_opener" Warning "The wrapper's opening marker is missing." "the opening marker of the wrapper is missing";
+    RepairedCloseTag = 49 "repaired_close_tag" Warning "A closing tag is misspelt (`<\\/x>`)." "a misspelt closing tag was taken as one";
+    RepairedMarker = 50 "repaired_marker" Warning "A marker in a spelling that its models are known to slip into." "a misspelt marker was taken as one";
+    RepairedComma = 51 "repaired_comma" Warning "A comma before a closing bracket." "a trailing comma was left out";
+    RepairedQuotes = 52 "repaired_quotes" Warning "Single quotes in JSON." "a string in single quotes was taken as one";
+    RepairedLiteral = 53 "repaired_literal" Warning "`True`, `False` or `None` in JSON." "a Python literal was taken as its JSON counterpart";
+    RepairedKey = 54 "repaired_key" Warning "A key without quotes in JSON." "a key without quotes was taken as one";
+    RepairedNewline = 55 "repaired_newline" Warning "A control character in a JSON string that was not escaped." "an unescaped control character was escaped";
 }
 
 impl Kind {
@@ -136,18 +144,18 @@ impl fmt::Display for Kind {
 
 /// A set of kinds.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
-pub struct KindSet(u64);
+pub struct KindSet(u128);
 
 impl KindSet {
     /// Adds one.
     pub fn insert(&mut self, kind: Kind) {
-        self.0 |= 1 << (kind.code() as u64 % 64);
+        self.0 |= 1 << (kind.code() as u128 % 128);
     }
 
     /// Whether it is in the set.
     #[must_use]
     pub fn contains(self, kind: Kind) -> bool {
-        self.0 & (1 << (kind.code() as u64 % 64)) != 0
+        self.0 & (1 << (kind.code() as u128 % 128)) != 0
     }
 
     /// Whether there is none.

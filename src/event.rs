@@ -185,6 +185,14 @@ pub enum Event<'a> {
         /// The range of its value.
         span: Span,
     },
+    /// The open call is none: it broke its grammar, broke a limit or was cut. It never closes, and its deltas are void.
+    /// Calls of the same block that closed before it stand.
+    CallAbandoned {
+        /// Number of the call.
+        call: u32,
+        /// The bytes of the call as far as it went.
+        span: Span,
+    },
     /// A call ends. It is final unless its block is abandoned.
     CallClose {
         /// Number of the call.

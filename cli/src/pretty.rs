@@ -200,6 +200,11 @@ impl<W: Write> Pretty<W> {
         }
     }
 
+    fn call_abandoned(&mut self) {
+        let (name, _) = mem::take(&mut self.call);
+        self.framed(WARN, format!("✗ {name}: not a call after all"));
+    }
+
     fn issue(&mut self, issue: &Issue<'_>) {
         let style = match issue.severity {
             Severity::Error => BAD,
@@ -274,6 +279,7 @@ impl<W: Write> Sink for Pretty<W> {
             Event::ParamOpen { name, depth, .. } => self.param_open(name, depth),
             Event::ParamDelta { data, .. } => self.flow(PLAIN, data),
             Event::ParamClose { .. } => self.close_value(),
+            Event::CallAbandoned { .. } => self.call_abandoned(),
             Event::CallClose {
                 call,
                 state,

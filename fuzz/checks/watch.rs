@@ -294,6 +294,12 @@ impl Sink for Watch<'_> {
                 assert_eq!(open.call, call, "arguments of another call");
                 open.arguments.push_str(json);
             }
+            Event::CallAbandoned { call, span } => {
+                self.inside(span);
+                let open = self.call.take().expect("no open call is abandoned");
+                assert_eq!(open.call, call, "another call is abandoned");
+                self.params = 0;
+            }
             Event::CallClose {
                 call,
                 state,

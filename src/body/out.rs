@@ -433,6 +433,17 @@ impl<'p> Out<'p> {
         });
     }
 
+    /// The open call is none after all; other calls of its block stand.
+    pub fn call_abandon(&mut self, span: Span) {
+        let Some(call) = self.io.open.take() else {
+            return;
+        };
+        if self.opts.prefer == Prefer::Both {
+            self.io.heard.calls.pop();
+        }
+        self.sink.event(Event::CallAbandoned { call, span });
+    }
+
     /// Warns of required parameters of a tool that `has` does not know.
     pub fn missing(&mut self, tool: &str, span: Span, has: impl Fn(&str) -> bool) {
         let Some(params) = self.tool(tool).map(|tool| &tool.params) else {

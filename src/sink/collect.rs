@@ -107,6 +107,7 @@ impl Sink for Collect {
                 span,
                 ..
             } => self.close(state, arguments, span),
+            Event::CallAbandoned { .. } => self.open = None,
             Event::BlockAbandoned { .. } => {
                 self.open = None;
                 self.calls.truncate(self.block_calls);

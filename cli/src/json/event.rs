@@ -71,6 +71,10 @@ enum EventLine<'a> {
     ParamClose {
         span: Pair,
     },
+    CallAbandoned {
+        span: Pair,
+        call: u32,
+    },
     CallClose {
         span: Pair,
         call: u32,
@@ -161,6 +165,10 @@ impl<'a> From<&Event<'a>> for EventLine<'a> {
                 data: Lossy(data),
             },
             Event::ParamClose { span } => Self::ParamClose { span: span.into() },
+            Event::CallAbandoned { call, span } => Self::CallAbandoned {
+                span: span.into(),
+                call,
+            },
             Event::CallClose {
                 call,
                 state,

@@ -51,6 +51,9 @@ pub enum What {
         depth: u32,
     },
     ParamClose,
+    CallAbandoned {
+        call: u32,
+    },
     CallClose {
         call: u32,
         state: CallState,
@@ -241,6 +244,9 @@ impl Sink for Log {
                 );
             }
             Event::ParamClose { span } => self.other(What::ParamClose, &[], span),
+            Event::CallAbandoned { call, span } => {
+                self.other(What::CallAbandoned { call }, &[], span)
+            }
             Event::CallClose {
                 call,
                 state,
