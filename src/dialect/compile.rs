@@ -446,7 +446,7 @@ impl SetInner {
         let mut roles = vec![];
         let mut calls: Vec<(Pattern, Role)> = vec![];
         let mut opens: Vec<Vec<OpenRef>> = vec![];
-        let mut reasoning: Vec<Reasoning> = vec![];
+        let mut merged: Vec<(u16, spec::Reasoning)> = vec![];
         let mut spans = vec![];
         for (index, dialect) in dialects.iter().enumerate() {
             let case = dialect.family.case();
@@ -473,20 +473,20 @@ impl SetInner {
         for (index, dialect) in dialects.iter().enumerate() {
             let index = index as u16;
             for spec in &dialect.spec.reasoning {
-                let id = reasoning.len() as u16;
-                let mut fresh = false;
+                // Dialects may share reasoning markers: the first one's rules serve, and each adds what ends it.
+                let shared = |(_, have): &&mut (u16, spec::Reasoning)| {
+                    spec.open.iter().any(|open| have.open.contains(open))
+                };
+                if let Some((_, have)) = merged.iter_mut().find(shared) {
+                    have.ended_by.extend_from_slice(&spec.ended_by);
+                    continue;
+                }
+                let id = merged.len() as u16;
                 for open in &spec.open {
-                    let pattern = Pattern::new(open, Case::Exact);
-                    // Dialects may share reasoning markers; the first one's serve.
-                    if !patterns.contains(&pattern) {
-                        roles.push(Role::Reasoning { id });
-                        patterns.push(pattern);
-                        fresh = true;
-                    }
+                    roles.push(Role::Reasoning { id });
+                    patterns.push(Pattern::new(open, Case::Exact));
                 }
-                if fresh {
-                    reasoning.push(Reasoning::new(index, spec).map_err(too_big)?);
-                }
+                merged.push((index, spec.clone()));
             }
             for marker in &dialect.spec.framing {
                 let pattern = Pattern::new(marker, Case::Exact);
@@ -529,6 +529,10 @@ impl SetInner {
                 }
             }
         }
+        let reasoning = merged
+            .iter()
+            .map(|(index, spec)| Reasoning::new(*index, spec).map_err(too_big))
+            .collect::<Result<Vec<_>, _>>()?;
         let text = Scanner::new(patterns).map_err(too_big)?;
         let code = dialects
             .iter()
