@@ -17,6 +17,7 @@ Examples:
   toolglot parse --chunk 3 --delay 30 reply.txt     watch it stream
   toolglot batch replies.jsonl -o turns.jsonl       one turn a line, on all cores
   toolglot check tests/vectors/*.jsonl              every way to cut every vector
+  toolglot escape page.html                         no dialect sees a marker in it any more
   toolglot dialects                                 what is recognised
 
 Exit status: 0 it ran; 1 errors were found and --strict is set, or a check failed; 2 wrong usage or unreadable input.";
@@ -50,6 +51,19 @@ Examples:
   toolglot check tests/vectors/*.jsonl
   toolglot check --dialect-file mine.toml mine.jsonl";
 
+const ESCAPE_EXAMPLES: &str = "\
+A backslash goes into every marker of the dialects, and to the edges of a text that is cut inside one; everything else stays
+as it is. `toolglot unescape` with the same dialects gives the original.
+
+Examples:
+  toolglot escape page.html > safe.txt
+  curl -s https://example.org | toolglot escape --dialect all";
+
+const UNESCAPE_EXAMPLES: &str = "\
+Examples:
+  toolglot unescape safe.txt > page.html
+  toolglot escape --dialect vcp < a.txt | toolglot unescape --dialect vcp";
+
 const DIALECTS_EXAMPLES: &str = "\
 Examples:
   toolglot dialects                  list the built-in dialects
@@ -78,6 +92,12 @@ pub enum Command {
     /// Check conformance vectors under every way to cut their input
     #[command(after_help = CHECK_EXAMPLES)]
     Check(CheckArgs),
+    /// Make untrusted text safe for a prompt or a tool result
+    #[command(after_help = ESCAPE_EXAMPLES)]
+    Escape(EscapeArgs),
+    /// Take back what `escape` did
+    #[command(after_help = UNESCAPE_EXAMPLES)]
+    Unescape(EscapeArgs),
     /// List, show or check dialects
     #[command(after_help = DIALECTS_EXAMPLES)]
     Dialects(DialectsArgs),
@@ -193,6 +213,15 @@ pub struct BatchArgs {
     /// Exit with status 1 if a line is no record or an error is reported in one
     #[arg(long)]
     pub strict: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct EscapeArgs {
+    /// The text; `-` is standard input
+    #[arg(value_name = "FILE", default_value = "-")]
+    pub file: PathBuf,
+    #[command(flatten)]
+    pub set: SetArgs,
 }
 
 #[derive(Debug, Args)]

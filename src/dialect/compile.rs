@@ -1,7 +1,10 @@
 //! From a dialect file to the tables that the engine runs on.
 
+use std::sync::{Arc, OnceLock};
+
 use crate::body::{LINE_BLANKS, MAX_TAIL, PROBE_BLANKS};
 use crate::error::BuildError;
+use crate::escape::{EscapeError, Table};
 use crate::limits::Limits;
 use crate::scan::{Dfa, Pattern, Scanner};
 
@@ -309,6 +312,8 @@ pub(crate) struct SetInner {
     /// Some dialect does not look into code.
     pub code: bool,
     pub fingerprint: u64,
+    /// What escaping needs, compiled when it is first asked for.
+    pub escapes: OnceLock<Result<Arc<Table>, EscapeError>>,
 }
 
 impl SetInner {
@@ -419,8 +424,18 @@ impl SetInner {
             spans,
             code,
             fingerprint,
+            escapes: OnceLock::new(),
             dialects,
         })
+    }
+
+    /// Every marker that text is looked through for, and what ends regions and blocks; some of them more than once.
+    pub fn markers(&self) -> impl Iterator<Item = &Pattern> {
+        let reasoning = self.reasoning.iter().map(|r| &r.inside.dfa);
+        let spans = self.spans.iter().map(|s| &s.inside.dfa);
+        let closers = self.dialects.iter().map(|d| &d.closer);
+        let all = std::iter::once(&self.text.dfa).chain(reasoning);
+        all.chain(spans).chain(closers).flat_map(Dfa::patterns)
     }
 
     /// The longest beginning of a marker that plain text withholds.

@@ -42,3 +42,8 @@ fn builtin() {
 fn user_dialect() {
     replay("user_dialect", checks::user_dialect);
 }
+
+#[test]
+fn escape() {
+    replay("escape", checks::escape);
+}

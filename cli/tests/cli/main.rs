@@ -3,6 +3,7 @@
 mod batch;
 mod check;
 mod dialects;
+mod escape;
 mod help;
 mod parse;
 
