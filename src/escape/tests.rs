@@ -274,6 +274,23 @@ fn what_it_looks_like() {
 }
 
 #[test]
+fn one_break_serves_all_markers_around_it() {
+    let fuzzy = DialectSet::builder()
+        .builtin("vcp")
+        .switch("vcp", "fuzzy")
+        .build()
+        .expect("a set");
+    for (set, text, escaped) in [
+        (DialectSet::defaults(), "</tool_call>.", "<\\/tool_call>."),
+        (DialectSet::defaults(), "</tool_call", "<\\/tool_call"),
+        (fuzzy, "<<<[TOOL_REQUEST]>>>", "<<\\<[TOOL_REQUEST]>>>"),
+    ] {
+        let out = escape(&set, text.as_bytes()).expect("it can");
+        assert_eq!(String::from_utf8_lossy(&out), escaped, "{text}");
+    }
+}
+
+#[test]
 fn markers_of_one_character_are_spelled() {
     let set = user("{", "}", "exact");
     for (text, escaped) in [
