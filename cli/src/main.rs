@@ -14,6 +14,8 @@ mod input;
 mod output;
 mod parse;
 mod pretty;
+mod record;
+mod replay;
 mod stop;
 
 use std::io::{self, Write};
@@ -51,6 +53,7 @@ fn run(cli: &Cli) -> Result<Verdict, Stop> {
         Some(Command::Parse(args)) => parse::run(args, color),
         Some(Command::Batch(args)) => batch::run(args),
         Some(Command::Check(args)) => check::run(args, color),
+        Some(Command::Replay(args)) => replay::run(args, color),
         Some(Command::Escape(args)) => escape::run(args, Way::Escape),
         Some(Command::Unescape(args)) => escape::run(args, Way::Unescape),
         Some(Command::Dialects(args)) => dialects::run(args, color),

@@ -6,6 +6,7 @@ mod dialects;
 mod escape;
 mod help;
 mod parse;
+mod replay;
 
 use std::cell::Cell;
 use std::fs;
