@@ -275,17 +275,17 @@ fn what_it_looks_like() {
 
 #[test]
 fn one_break_serves_all_markers_around_it() {
-    let fuzzy = DialectSet::builder()
-        .builtin("vcp")
-        .switch("vcp", "fuzzy")
-        .build()
-        .expect("a set");
-    for (set, text, escaped) in [
-        (DialectSet::defaults(), "</tool_call>.", "<\\/tool_call>."),
-        (DialectSet::defaults(), "</tool_call", "<\\/tool_call"),
-        (fuzzy, "<<<[TOOL_REQUEST]>>>", "<<\\<[TOOL_REQUEST]>>>"),
+    let markers = ["</t", "</t>", "<<[R]>>", "<<<[R]>>>", "<<<<[R]>>>>"];
+    let markers = markers.map(|marker| Pattern::new(marker, Case::Exact));
+    let escaper = Escaper::with(Arc::new(Table::of(&markers).expect("it can")));
+    for (text, escaped) in [
+        ("</t>.", "<\\/t>."),
+        ("</t", "<\\/t"),
+        ("<<<[R]>>>", "<<\\<[R]>>>"),
     ] {
-        let out = escape(&set, text.as_bytes()).expect("it can");
+        let (mut escaper, mut out) = (escaper.clone(), vec![]);
+        escaper.push(text.as_bytes(), &mut out);
+        escaper.finish(&mut out);
         assert_eq!(String::from_utf8_lossy(&out), escaped, "{text}");
     }
 }

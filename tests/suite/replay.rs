@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::support::root;
 
 #[path = "../../fuzz/checks/mod.rs"]
-mod checks;
+pub mod checks;
 
 fn replay(target: &str, check: fn(&[u8])) {
     let mut count = 0;
