@@ -88,7 +88,8 @@ impl<'a> Parts<'a> {
             .windows(2)
             .all(|pair| pair[0].span.end == pair[1].span.start);
         let ends = leaves.first()?.span.start == 0 && leaves.last()?.span.end == input.len();
-        if !sides || !ends {
+        let whole = leaves.iter().all(|leaf| leaf.span.start <= leaf.span.end);
+        if !sides || !ends || !whole {
             return None;
         }
         let owner = entries.iter().zip(owner).map(|(item, owner)| {
@@ -188,7 +189,7 @@ fn text(item: &mut Value, input: &[u8], place: Range<usize>) {
     if let Some(fields) = item.as_object_mut() {
         fields.insert("span".to_owned(), json!([place.start, place.end]));
         fields.retain(|key, _| !key.starts_with("data"));
-        entry::bytes(fields, "data", &input[place]);
+        entry::bytes(fields, "data", input.get(place).unwrap_or_default());
     }
 }
 
@@ -202,7 +203,7 @@ fn joins(before: &Value, item: &Value) -> bool {
 /// Moves a place from `old` to `new`.
 fn shift(item: &mut Value, old: usize, new: usize) {
     if let Some(span) = span(item) {
-        let at = |place: usize| (place + new).saturating_sub(old);
+        let at = |place: usize| place.saturating_add(new).saturating_sub(old);
         item["span"] = json!([at(span.start), at(span.end)]);
     }
 }
@@ -220,4 +221,80 @@ fn number(item: &mut Value, calls: &mut Vec<u64>) {
             calls.len() - 1
         });
     item["call"] = json!(new);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::recording::{Ready, Recording};
+
+    const CALL: &str = "<tool_call name=\"f\"><param name=\"k\">v</param></tool_call>";
+
+    fn ran(input: &[u8]) -> (Recording, Vec<Value>) {
+        let recording = Recording {
+            input: input.to_vec(),
+            finish: "stop".to_owned(),
+            ..Recording::default()
+        };
+        let ready = Ready::new(&recording).expect("the default set");
+        let log = ready.run(input, &[]).entries();
+        (recording, log)
+    }
+
+    /// What is expected of a part must be what the engine says of it, here where its blocks do not know of each other.
+    #[test]
+    fn any_leaf_can_be_left_out() {
+        let input = format!(
+            "Go. {CALL} and 始 {CALL}\n<think>\nhm {CALL}</think> <<<DailyNoteStart>>>x<<<DailyNoteEnd>>>. {CALL}"
+        );
+        let (recording, log) = ran(input.as_bytes());
+        let parts = Parts::new(&recording.input, &log).expect("the leaves are the input");
+        let units = parts.units();
+        assert!(units.len() > 15);
+        for without in 0..units.len() {
+            let fewer: Vec<Unit> = [&units[..without], &units[without + 1..]].concat();
+            let (input, expect) = parts.project(&fewer);
+            // Without the newline before it, reasoning is text.
+            if !input.windows(8).any(|window| window == b"\n<think>") {
+                continue;
+            }
+            assert_eq!(ran(&input).1, expect, "{}", String::from_utf8_lossy(&input));
+        }
+        assert_eq!(parts.project(&[]), (vec![], vec![]));
+    }
+
+    #[test]
+    fn issues_go_with_what_they_speak_of() {
+        let input = format!("a </tool_call> b\n\n{CALL} <tool_call name=\"g\"><param name=\"k\">v");
+        let (recording, log) = ran(input.as_bytes());
+        let parts = Parts::new(&recording.input, &log).expect("the leaves are the input");
+        let blocks = parts.units();
+        let open = |leaf: usize| parts.leaves[leaf].kind == "block_open";
+        let first = blocks
+            .iter()
+            .find(|unit| matches!(unit, Unit::Leaf(leaf) if open(*leaf)));
+        let (input, expect) = parts.project(&[first.expect("a block").clone()]);
+        assert_eq!(
+            (input.as_slice(), &expect),
+            (CALL.as_bytes(), &ran(CALL.as_bytes()).1)
+        );
+    }
+
+    #[test]
+    fn what_does_not_fit_cannot_be_taken_apart() {
+        let entry = |from: u64, to: u64| json!({"type": "text", "span": [from, to], "recovered": false, "data": "ab"});
+        assert!(Parts::new(b"ab", &[entry(0, 2)]).is_some());
+        for log in [
+            vec![],
+            vec![entry(0, 1)],
+            vec![entry(1, 2)],
+            vec![entry(0, 3)],
+            vec![json!({"type": "panic"})],
+            vec![json!(1)],
+            vec![entry(0, 3), entry(3, 1), entry(1, 2)],
+            vec![entry(u64::MAX, u64::MAX)],
+        ] {
+            assert!(Parts::new(b"ab", &log).is_none(), "{log:?}");
+        }
+    }
 }
