@@ -31,6 +31,7 @@ mod call;
 mod dialect;
 mod engine;
 mod error;
+mod escape;
 mod event;
 mod hints;
 mod limits;
@@ -41,6 +42,7 @@ pub use call::{Call, Report, Turn};
 pub use dialect::{Dialect, DialectSet, Lint, SetBuilder, builtin_files};
 pub use engine::{Finish, NativeCall, Parser};
 pub use error::{BuildError, Issue, Kind, KindSet, Severity, SnapshotError};
+pub use escape::{EscapeError, Escaper, Unescaper, escape, unescape};
 pub use event::{Abandoned, Arguments, CallState, Event, Origin, Sink, Span};
 pub use hints::{Tools, ToolsError};
 pub use limits::{

@@ -1,9 +1,10 @@
 //! From a dialect file to the tables that the engine runs on.
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use crate::body::{LINE_BLANKS, MAX_TAIL, PROBE_BLANKS};
 use crate::error::BuildError;
+use crate::escape::{EscapeError, Table};
 use crate::limits::Limits;
 use crate::scan::{Dfa, Pattern, Scanner};
 
@@ -420,6 +421,8 @@ pub(crate) struct SetInner {
     /// Some dialect does not look into code.
     pub code: bool,
     pub fingerprint: u64,
+    /// What escaping needs, compiled when it is first asked for.
+    pub escapes: OnceLock<Result<Arc<Table>, EscapeError>>,
 }
 
 impl SetInner {
@@ -546,8 +549,20 @@ impl SetInner {
             spans,
             code,
             fingerprint,
+            escapes: OnceLock::new(),
             dialects,
         })
+    }
+
+    /// Every marker that text is looked through for, and what ends regions and blocks; some of them more than once.
+    pub fn markers(&self) -> impl Iterator<Item = &Pattern> {
+        let reasoning = self.reasoning.iter().map(|r| &r.inside.dfa);
+        let spans = self.spans.iter().map(|s| &s.inside.dfa);
+        let closers = self.dialects.iter().map(|d| &d.closer);
+        let all = std::iter::once(&self.text.dfa).chain(reasoning);
+        // What has no closer is skipped to the end of its line; that is no marker.
+        let all = all.chain(spans).chain(closers).flat_map(Dfa::patterns);
+        all.filter(|pattern| pattern.bytes != b"\n")
     }
 
     /// The longest beginning of a marker that plain text withholds.

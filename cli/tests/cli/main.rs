@@ -3,8 +3,10 @@
 mod batch;
 mod check;
 mod dialects;
+mod escape;
 mod help;
 mod parse;
+mod replay;
 
 use std::cell::Cell;
 use std::fs;
