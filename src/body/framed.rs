@@ -94,6 +94,12 @@ impl Body {
     /// The body of a block whose literal opener has just come. `bare` if the opener is that of a call whose section is
     /// missing.
     pub fn open(out: &mut Out<'_>, table: &Framed, header: &Opened<'_>) -> Self {
+        if out
+            .dialect()
+            .is_some_and(|dialect| dialect.channels.is_some())
+        {
+            return Self::message(table, header);
+        }
         let mut walk = table.enter.begin();
         let mut literal = vec![];
         for (piece, _) in pieces(
@@ -137,19 +143,25 @@ impl Body {
         body
     }
 
-    /// The body of a call that a message's header names.
-    pub fn named(table: &Framed, name: &str, meta: &[(String, String)], header: Span) -> Self {
+    /// The body of a message that is a call, or holds calls that name their tools themselves.
+    pub fn message(table: &Framed, header: &Opened<'_>) -> Self {
+        let named = !header.name.is_empty();
+        let walk = Walk::default();
         Self {
-            at: At::Gap(table.gap.begin()),
+            at: if named {
+                At::Gap(walk)
+            } else {
+                At::Enter(walk)
+            },
             unit: 0,
-            section: true,
+            section: false,
             stood: 0,
-            last: header.end,
+            last: header.at,
             fix: vec![],
             kinds: KindSet::default(),
             shared: None,
             args: None,
-            header: Some((name.to_owned(), meta.to_vec(), header)),
+            header: named.then(|| (header.name.to_owned(), header.meta.to_vec(), header.span)),
         }
     }
 

@@ -88,7 +88,7 @@ impl Framed {
         if bare {
             enter.extend(all_units());
         }
-        let enter = Paths::opening(enter)?;
+        let enter = Paths::opening(enter)?.with_blanks();
         let units: Vec<(String, u16)> = all_units().map(|(p, a)| (p.to_owned(), a)).collect();
         let reopen = |patterns: &[(String, u16)]| -> Vec<(String, u16)> {
             let literal = |(p, _): &(String, u16)| {
