@@ -13,6 +13,8 @@ mod gate;
 mod head;
 pub(crate) mod json;
 mod key_quote;
+#[allow(dead_code)]
+mod lexer;
 mod named_params;
 mod out;
 mod tags;

@@ -1,0 +1,919 @@
+//! From the text of one value to JSON text: plain JSON, JSON with slips, Python literals, and values between delimiters.
+//!
+//! The lexer takes one byte at a time and remembers where it is: an explicit stack of brackets, and what the construct
+//! under way needs. Its state and what has left it are functions of the bytes so far. Plain JSON leaves as the source
+//! bytes themselves; only what is spelled otherwise is written anew. No byte is looked at twice.
+//!
+//! What the consumer must know comes as [`Token`]s, for values down to the depth that it watches; JSON text leaves through
+//! [`Emit`] before the token behind it is handed over. Cost: a few operations a byte outside strings, block scans inside
+//! them; memory is a byte for each open bracket, a key, and what is undecided.
+
+mod number;
+mod pen;
+mod strings;
+#[cfg(test)]
+mod tests;
+
+use serde::{Deserialize, Serialize};
+
+use super::json;
+use crate::error::{Kind, KindSet};
+use number::{Num, Radix};
+pub(crate) use pen::Emit;
+use pen::{Decode, Feed, Meaning, Pen};
+use strings::{Escape, Quoted};
+
+/// How values are spelled. Part of a dialect.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Syntax {
+    /// Literals of Python: its strings, names, tuples and numbers, and commas before closing brackets.
+    pub python: bool,
+    /// What encloses strings beside quotes: no escapes, up to the same delimiter. No two begin with the same byte.
+    pub delims: Vec<String>,
+    /// Keys stand without quotes.
+    pub bare_keys: bool,
+    /// What is no value otherwise is a string, up to the next comma or closing bracket.
+    pub bare_values: bool,
+    /// Slips that are forgiven and reported, by their kinds (`repaired_*`).
+    pub lenient: KindSet,
+}
+
+/// What holds for one stream.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Rules<'r> {
+    pub syntax: &'r Syntax,
+    pub max_depth: u32,
+    pub max_name: u32,
+}
+
+impl Rules<'_> {
+    fn lenient(&self, kind: Kind) -> bool {
+        self.syntax.lenient.contains(kind)
+    }
+
+    /// Whether a comma may stand before a closing bracket.
+    fn comma(&self) -> bool {
+        self.syntax.python || self.lenient(Kind::RepairedComma)
+    }
+
+    fn single_quotes(&self) -> bool {
+        self.syntax.python || self.lenient(Kind::RepairedQuotes)
+    }
+
+    fn delim(&self, which: u8) -> &[u8] {
+        let delim = self.syntax.delims.get(usize::from(which));
+        delim.map_or(&[], |delim| delim.as_bytes())
+    }
+
+    fn delim_at(&self, byte: u8) -> Option<u8> {
+        let mut delims = self.syntax.delims.iter();
+        let found = delims.position(|delim| delim.as_bytes().first() == Some(&byte))?;
+        u8::try_from(found).ok()
+    }
+}
+
+/// What a value is, as far as its first byte tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Shape {
+    Object,
+    Array,
+    String,
+    Number,
+    Bool,
+    Null,
+    /// Without quotes: a literal or a string.
+    Bare,
+}
+
+/// Why the lexer stopped. Values and keys are reported down to the depth that is watched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Token {
+    /// It took everything.
+    More,
+    /// A value begins with the byte at the index.
+    Open(Shape),
+    /// A key is complete: [`Lexer::key`].
+    Key,
+    /// The value ends before the index. At depth 0 nothing follows.
+    Close,
+    /// A slip was forgiven; where it stands.
+    Repaired(Kind, u64),
+    /// The byte at the index breaks the grammar.
+    Malformed(Kind),
+    Limit(Kind),
+}
+
+/// An open bracket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+enum Frame {
+    Object,
+    Array,
+    /// A tuple of Python without a comma so far.
+    Tuple,
+    /// One with a comma.
+    Tuples,
+    /// The arguments of a call in Python: `(key=value)`.
+    Call,
+}
+
+impl Frame {
+    fn closer(self) -> u8 {
+        match self {
+            Self::Object => b'}',
+            Self::Array => b']',
+            Self::Tuple | Self::Tuples | Self::Call => b')',
+        }
+    }
+}
+
+/// Where the bytes are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+enum At {
+    /// A value must begin.
+    Value,
+    /// The value has been reported and begins now.
+    Begin(Shape),
+    /// Behind the opening bracket of a list.
+    Item,
+    /// Behind a comma in a list.
+    NextItem,
+    /// Behind the opening bracket of an object.
+    Key,
+    /// Behind a comma in an object.
+    NextKey,
+    Colon,
+    /// Behind a value.
+    Behind,
+    /// Behind so many quotes that open a string of Python.
+    Quote(Quoted, u8),
+    String(Quoted),
+    /// Behind so many quotes in a string with three.
+    Triple(Quoted, u8),
+    Escape(Quoted, Escape),
+    /// In a delimiter that opens a string.
+    DelimOpen {
+        which: u8,
+        len: u8,
+        key: bool,
+    },
+    /// In a string between delimiters, with so many bytes of the closing one.
+    Delim {
+        which: u8,
+        len: u8,
+        key: bool,
+    },
+    BareKey,
+    /// A value without quotes that may be a literal yet.
+    Literal(Literal),
+    /// A value without quotes that is a string.
+    BareText,
+    Number(Num),
+    Python(Python),
+    Word {
+        which: u8,
+        len: u8,
+    },
+    /// The value is complete.
+    Done,
+}
+
+/// A number of Python.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+enum Python {
+    Num(Num),
+    /// Behind an underscore.
+    Under(Num),
+    /// Behind a zero, on hold.
+    Zero,
+    /// Behind a point without digits before it.
+    Point,
+    Radix(Radix),
+}
+
+/// What a value without quotes may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+enum Literal {
+    Number(Num),
+    Word {
+        which: u8,
+        len: u8,
+    },
+    /// Blanks behind a literal.
+    Blank,
+}
+
+const WORDS: [(&[u8], &str, Shape); 6] = [
+    (b"true", "true", Shape::Bool),
+    (b"false", "false", Shape::Bool),
+    (b"null", "null", Shape::Null),
+    (b"True", "true", Shape::Bool),
+    (b"False", "false", Shape::Bool),
+    (b"None", "null", Shape::Null),
+];
+/// So many words of them are JSON.
+const JSON_WORDS: usize = 3;
+
+/// So many blanks behind a comma that may be too many are kept; more are left out.
+const MAX_BLANKS: usize = 256;
+
+/// The state of a value.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Lexer {
+    at: At,
+    stack: Vec<Frame>,
+    /// Down to this depth values are reported.
+    watch: u8,
+    /// The value without quotes is a string in any case.
+    force: bool,
+    key_at: u64,
+    pen: Pen,
+}
+
+/// The index to go on from, and what must be told.
+type Took = (usize, Option<Token>);
+
+pub(crate) fn is_blank(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t' | b'\n' | b'\r')
+}
+
+fn is_name(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 0x80
+}
+
+impl Lexer {
+    /// One value, after blanks that are left out.
+    pub fn new(watch: u8) -> Self {
+        Self {
+            at: At::Value,
+            stack: vec![],
+            watch,
+            force: false,
+            key_at: 0,
+            pen: Pen::default(),
+        }
+    }
+
+    /// How many brackets are open around the value or key that was reported.
+    pub fn depth(&self) -> usize {
+        self.stack.len()
+    }
+
+    /// The key that was reported.
+    pub fn key(&self) -> &str {
+        &self.pen.key
+    }
+
+    /// Where it begins.
+    pub fn key_at(&self) -> u64 {
+        self.key_at
+    }
+
+    /// The string that was reported is to be decoded.
+    pub fn decode(&mut self) {
+        self.pen.decode = Decode::Text;
+    }
+
+    /// The value without quotes that was reported is a string, whatever it looks like.
+    pub fn force_text(&mut self) {
+        self.force = true;
+    }
+
+    /// The value that was reported has been read by someone else, to its end.
+    pub fn taken(&mut self) {
+        self.at = self.behind_value();
+    }
+
+    /// Whether the value is complete if nothing follows.
+    #[cfg(test)]
+    fn ends(&self) -> bool {
+        match self.at {
+            At::Done => true,
+            At::Number(num) => self.stack.is_empty() && num.ends(),
+            _ => false,
+        }
+    }
+
+    /// Takes the source from index `i` on, up to what must be told. `base` is the offset of its first byte.
+    pub fn next<E: Emit>(
+        &mut self,
+        rules: &Rules<'_>,
+        src: &[u8],
+        base: u64,
+        i: usize,
+        emit: &mut E,
+    ) -> (usize, Token) {
+        let mut feed = self.pen.start(src, base, i, emit);
+        let (i, token) = self.run(rules, &mut feed, i);
+        self.pen.leave(&mut feed, i);
+        (i, token)
+    }
+
+    fn run<E: Emit>(
+        &mut self,
+        rules: &Rules<'_>,
+        f: &mut Feed<'_, E>,
+        mut i: usize,
+    ) -> (usize, Token) {
+        while i < f.src.len() {
+            if self.pen.decode == Decode::Key && f.pos(i) > self.key_end(rules) {
+                return (i, Token::Limit(Kind::LimitName));
+            }
+            let (to, token) = self.step(rules, f, i, f.src[i]);
+            i = to;
+            if let Some(token) = token {
+                return (i, token);
+            }
+        }
+        (i, Token::More)
+    }
+
+    /// The last offset at which the open key may end.
+    fn key_end(&self, rules: &Rules<'_>) -> u64 {
+        self.key_at + u64::from(rules.max_name) + 1
+    }
+
+    fn step<E: Emit>(
+        &mut self,
+        rules: &Rules<'_>,
+        f: &mut Feed<'_, E>,
+        i: usize,
+        byte: u8,
+    ) -> Took {
+        match self.at {
+            At::Value
+            | At::Item
+            | At::NextItem
+            | At::Key
+            | At::NextKey
+            | At::Colon
+            | At::Behind
+                if is_blank(byte) =>
+            {
+                self.blank(f, i)
+            }
+            At::Item | At::Key if self.closes(byte) => self.close(f, i, byte),
+            At::NextItem | At::NextKey if f.hold.is_some() && self.closes(byte) => {
+                self.trailing(rules, f, i)
+            }
+            At::Value | At::Item | At::NextItem => self.value(rules, f, i, byte),
+            At::Begin(shape) => self.begin(rules, f, i, byte, shape),
+            At::Key | At::NextKey => self.open_key(rules, f, i, byte),
+            At::Colon => self.colon(rules, f, i, byte),
+            At::Behind => self.behind(rules, f, i, byte),
+            At::Quote(quoted, len) => self.quote(f, i, byte, quoted, len),
+            At::String(quoted) => self.string(rules, f, i, quoted),
+            At::Triple(quoted, len) => self.triple(f, i, byte, quoted, len),
+            At::Escape(quoted, escape) => self.escape(rules, f, i, byte, quoted, escape),
+            At::DelimOpen { which, len, key } => self.delim_open(rules, f, i, which, len, key),
+            At::Delim { which, len, key } => self.delim(rules, f, i, which, len, key),
+            At::BareKey => self.bare_key(rules, f, i),
+            At::Literal(literal) => self.literal(f, i, byte, literal),
+            At::BareText => self.bare_text(f, i, byte),
+            At::Number(num) => self.number(i, byte, num),
+            At::Python(number) => self.python(rules, f, i, byte, number),
+            At::Word { which, len } => self.word(rules, f, i, byte, which, len),
+            At::Done => (i, Some(Token::Close)),
+        }
+    }
+
+    fn watched(&self) -> bool {
+        self.stack.len() <= usize::from(self.watch)
+    }
+
+    fn behind_value(&self) -> At {
+        if self.stack.is_empty() {
+            At::Done
+        } else {
+            At::Behind
+        }
+    }
+
+    fn blank<E: Emit>(&mut self, f: &mut Feed<'_, E>, i: usize) -> Took {
+        if self.stack.is_empty() {
+            self.pen.skip(f, i + 1);
+        } else if self.pen.waits(f, i) >= MAX_BLANKS {
+            self.pen.stash(f, i);
+            self.pen.skip(f, i + 1);
+            f.hold = Some(i + 1);
+        }
+        (i + 1, None)
+    }
+
+    /// What a byte that fits nothing is: of an expression that is not supported, or of nothing.
+    fn unfit(rules: &Rules<'_>, byte: u8) -> Token {
+        let graphic = byte.is_ascii_graphic() || byte >= 0x80;
+        if rules.syntax.python && graphic && !b")]},:".contains(&byte) {
+            Token::Malformed(Kind::UnsupportedExpression)
+        } else {
+            Token::Malformed(Kind::MalformedBody)
+        }
+    }
+
+    fn shape(&self, rules: &Rules<'_>, byte: u8) -> Option<Shape> {
+        let syntax = rules.syntax;
+        let words = if syntax.python || rules.lenient(Kind::RepairedLiteral) {
+            &WORDS[..]
+        } else {
+            &WORDS[..JSON_WORDS]
+        };
+        match byte {
+            b'{' => Some(Shape::Object),
+            b'[' => Some(Shape::Array),
+            b'(' if syntax.python => Some(Shape::Array),
+            b'"' => Some(Shape::String),
+            b'\'' if rules.single_quotes() => Some(Shape::String),
+            _ if rules.delim_at(byte).is_some() => Some(Shape::String),
+            b',' | b':' | b'}' | b']' | 0..0x20 => None,
+            _ if syntax.bare_values => Some(Shape::Bare),
+            b'-' | b'0'..=b'9' => Some(Shape::Number),
+            b'+' | b'.' if syntax.python => Some(Shape::Number),
+            _ => words
+                .iter()
+                .find(|(word, ..)| word[0] == byte)
+                .map(|(.., shape)| *shape),
+        }
+    }
+
+    /// The first byte of a value.
+    fn value<E: Emit>(
+        &mut self,
+        rules: &Rules<'_>,
+        f: &mut Feed<'_, E>,
+        i: usize,
+        byte: u8,
+    ) -> Took {
+        let Some(shape) = self.shape(rules, byte) else {
+            return (i, Some(Self::unfit(rules, byte)));
+        };
+        self.pen.keep(f, i, Meaning::Text(""));
+        if self.watched() {
+            self.at = At::Begin(shape);
+            return (i, Some(Token::Open(shape)));
+        }
+        self.begin(rules, f, i, byte, shape)
+    }
+
+    fn begin<E: Emit>(
+        &mut self,
+        rules: &Rules<'_>,
+        f: &mut Feed<'_, E>,
+        i: usize,
+        byte: u8,
+        shape: Shape,
+    ) -> Took {
+        match shape {
+            Shape::Object => self.open(rules, i, Frame::Object),
+            Shape::Array if byte == b'(' => {
+                let took = self.open(rules, i, Frame::Tuple);
+                if took.1.is_none() {
+                    f.hold = Some(i);
+                    self.pen.swap(f, i + 1, "[", Meaning::Text(""));
+                }
+                took
+            }
+            Shape::Array => self.open(rules, i, Frame::Array),
+            Shape::String => self.open_string(rules, f, i, byte, false),
+            Shape::Number if rules.syntax.python => self.open_python(f, i, byte),
+            Shape::Number => match Num::begin(byte) {
+                Some(num) => {
+                    self.at = At::Number(num);
+                    (i + 1, None)
+                }
+                None => (i, Some(Token::Malformed(Kind::MalformedBody))),
+            },
+            Shape::Bool | Shape::Null => self.open_word(rules, f, i, byte),
+            Shape::Bare => self.open_bare(f, i, byte),
+        }
+    }
+
+    fn open(&mut self, rules: &Rules<'_>, i: usize, frame: Frame) -> Took {
+        if self.stack.len() >= rules.max_depth as usize {
+            return (i, Some(Token::Limit(Kind::LimitDepth)));
+        }
+        self.stack.push(frame);
+        self.at = match frame {
+            Frame::Object | Frame::Call => At::Key,
+            Frame::Array | Frame::Tuple | Frame::Tuples => At::Item,
+        };
+        (i + 1, None)
+    }
+
+    /// The value is the arguments of a call in Python, of which the bracket `(` at `i` is the first byte.
+    pub fn open_call<E: Emit>(
+        &mut self,
+        rules: &Rules<'_>,
+        src: &[u8],
+        base: u64,
+        i: usize,
+        emit: &mut E,
+    ) -> (usize, Token) {
+        let mut feed = self.pen.start(src, base, i, emit);
+        let (to, token) = self.open(rules, i, Frame::Call);
+        if token.is_none() {
+            feed.hold = Some(i);
+            self.pen.swap(&mut feed, to, "{", Meaning::Text(""));
+        }
+        self.pen.leave(&mut feed, to);
+        (to, token.unwrap_or(Token::More))
+    }
+
+    fn closes(&self, byte: u8) -> bool {
+        self.stack.last().is_some_and(|top| top.closer() == byte)
+    }
+
+    fn close<E: Emit>(&mut self, f: &mut Feed<'_, E>, i: usize, byte: u8) -> Took {
+        let frame = self.stack.pop();
+        if byte == b')' {
+            f.hold = Some(i);
+            let bracket = if frame == Some(Frame::Call) { "}" } else { "]" };
+            self.pen.swap(f, i + 1, bracket, Meaning::Text(""));
+        }
+        self.end(i + 1)
+    }
+
+    /// The value ends before `i`.
+    fn end(&mut self, i: usize) -> Took {
+        self.at = self.behind_value();
+        (i, self.watched().then_some(Token::Close))
+    }
+
+    /// A comma stands before the closing bracket at `i`.
+    fn trailing<E: Emit>(&mut self, rules: &Rules<'_>, f: &mut Feed<'_, E>, i: usize) -> Took {
+        let at = self.pen.held_at(f).unwrap_or(f.pos(i));
+        self.pen.swap(f, i, "", Meaning::Text(""));
+        self.at = At::Behind;
+        let repaired = Token::Repaired(Kind::RepairedComma, at);
+        (i, (!rules.syntax.python).then_some(repaired))
+    }
+
+    fn behind<E: Emit>(
+        &mut self,
+        rules: &Rules<'_>,
+        f: &mut Feed<'_, E>,
+        i: usize,
+        byte: u8,
+    ) -> Took {
+        let Some(top) = self.stack.last_mut() else {
+            return (i, Some(Token::Malformed(Kind::MalformedBody)));
+        };
+        if byte == b',' {
+            if rules.comma() {
+                f.hold = Some(i);
+            }
+            self.at = match *top {
+                Frame::Object | Frame::Call => At::NextKey,
+                Frame::Array | Frame::Tuples => At::NextItem,
+                Frame::Tuple => {
+                    *top = Frame::Tuples;
+                    At::NextItem
+                }
+            };
+            return (i + 1, None);
+        }
+        match *top {
+            // A value in brackets is an expression.
+            Frame::Tuple if byte == b')' => {
+                (i, Some(Token::Malformed(Kind::UnsupportedExpression)))
+            }
+            top if top.closer() == byte => self.close(f, i, byte),
+            _ => (i, Some(Self::unfit(rules, byte))),
+        }
+    }
+
+    fn colon<E: Emit>(
+        &mut self,
+        rules: &Rules<'_>,
+        f: &mut Feed<'_, E>,
+        i: usize,
+        byte: u8,
+    ) -> Took {
+        let call = self.stack.last() == Some(&Frame::Call);
+        if byte == if call { b'=' } else { b':' } {
+            if call {
+                f.hold = Some(i);
+                self.pen.swap(f, i + 1, ":", Meaning::Text(""));
+            }
+            self.at = At::Value;
+            return (i + 1, None);
+        }
+        let token = if call && (byte == b',' || byte == b')') {
+            // A name as a value.
+            Token::Malformed(Kind::UnsupportedExpression)
+        } else {
+            Self::unfit(rules, byte)
+        };
+        (i, Some(token))
+    }
+
+    /// The first byte of a key.
+    fn open_key<E: Emit>(
+        &mut self,
+        rules: &Rules<'_>,
+        f: &mut Feed<'_, E>,
+        i: usize,
+        byte: u8,
+    ) -> Took {
+        let call = self.stack.last() == Some(&Frame::Call);
+        let quoted = !call
+            && (byte == b'"'
+                || (byte == b'\'' && rules.single_quotes())
+                || rules.delim_at(byte).is_some());
+        let named = is_name(byte) || byte == b'$';
+        let lenient = !rules.syntax.bare_keys
+            && !call
+            && rules.lenient(Kind::RepairedKey)
+            && named
+            && !byte.is_ascii_digit();
+        let bare = if call {
+            is_name(byte) && !byte.is_ascii_digit()
+        } else {
+            rules.syntax.bare_keys && Self::in_bare_key(byte)
+        };
+        if !(quoted || bare || lenient) {
+            return (i, Some(Self::unfit(rules, byte)));
+        }
+        self.pen.keep(f, i, Meaning::Text(""));
+        self.key_at = f.pos(i);
+        if self.watched() {
+            self.pen.key.clear();
+            self.pen.decode = Decode::Key;
+            f.said = i;
+        }
+        if quoted {
+            return self.open_string(rules, f, i, byte, true);
+        }
+        self.pen.insert(f, i, "\"");
+        self.at = At::BareKey;
+        let repaired = Token::Repaired(Kind::RepairedKey, f.pos(i));
+        (i + 1, lenient.then_some(repaired))
+    }
+
+    fn in_bare_key(byte: u8) -> bool {
+        is_name(byte) || b"$-./@+".contains(&byte)
+    }
+
+    fn bare_key<E: Emit>(&mut self, rules: &Rules<'_>, f: &mut Feed<'_, E>, i: usize) -> Took {
+        let call = self.stack.last() == Some(&Frame::Call);
+        let rest = &f.src[i..self.key_stop(rules, f)];
+        let fits = |byte: u8| {
+            if call {
+                is_name(byte)
+            } else {
+                Self::in_bare_key(byte)
+            }
+        };
+        let Some(n) = rest.iter().position(|byte| !fits(*byte)) else {
+            return (i + rest.len(), None);
+        };
+        let i = i + n;
+        self.pen.insert(f, i, "\"");
+        f.hold = Some(i);
+        self.pen.keep(f, i, Meaning::Text(""));
+        self.end_string(f, i, true)
+    }
+
+    fn number(&mut self, i: usize, byte: u8, num: Num) -> Took {
+        match num.step(byte) {
+            Some(num) => {
+                self.at = At::Number(num);
+                (i + 1, None)
+            }
+            None if num.ends() => self.end(i),
+            None => (i, Some(Token::Malformed(Kind::MalformedBody))),
+        }
+    }
+
+    fn open_python<E: Emit>(&mut self, f: &mut Feed<'_, E>, i: usize, byte: u8) -> Took {
+        let mut put = |number, json| {
+            f.hold = Some(i);
+            self.pen.swap(f, i + 1, json, Meaning::Text(""));
+            number
+        };
+        self.at = At::Python(match byte {
+            b'+' => put(Python::Num(Num::Sign), ""),
+            b'.' => put(Python::Point, "0."),
+            b'0' => {
+                f.hold = Some(i);
+                Python::Zero
+            }
+            b'-' => Python::Num(Num::Sign),
+            _ => Python::Num(Num::Int),
+        });
+        (i + 1, None)
+    }
+
+    fn python<E: Emit>(
+        &mut self,
+        rules: &Rules<'_>,
+        f: &mut Feed<'_, E>,
+        i: usize,
+        byte: u8,
+        number: Python,
+    ) -> Took {
+        let unfit = (i, Some(Self::unfit(rules, byte)));
+        let next = match (number, byte) {
+            (Python::Num(Num::Sign), b'0') => {
+                f.hold = Some(i);
+                Python::Zero
+            }
+            (Python::Num(Num::Sign), b'.') => {
+                self.pen.insert(f, i, "0");
+                Python::Point
+            }
+            (Python::Zero, b'0'..=b'9' | b'_') => {
+                return (i, Some(Token::Malformed(Kind::MalformedBody)));
+            }
+            (Python::Zero, _) => match Radix::begin(byte) {
+                Some(radix) => Python::Radix(radix),
+                None => {
+                    self.pen.keep(f, i, Meaning::Text(""));
+                    self.at = At::Python(Python::Num(Num::Zero));
+                    return (i, None);
+                }
+            },
+            (Python::Radix(radix), _) if radix.takes(byte) => match radix.step(byte) {
+                Some(radix) => Python::Radix(radix),
+                None => return (i, Some(Token::Malformed(Kind::UnsupportedExpression))),
+            },
+            (Python::Radix(radix), _) => match radix.value() {
+                Some(value) => {
+                    self.pen.swap(f, i, &value.to_string(), Meaning::Text(""));
+                    return self.end(i);
+                }
+                None => return unfit,
+            },
+            (Python::Point, b'0'..=b'9') => Python::Num(Num::Frac),
+            (Python::Point, _) => return unfit,
+            (Python::Under(num), b'0'..=b'9') => Python::Num(num),
+            (Python::Under(_), _) => return unfit,
+            (Python::Num(num), b'_') if num.digits() => {
+                f.hold = Some(i);
+                self.pen.swap(f, i + 1, "", Meaning::Text(""));
+                Python::Under(num)
+            }
+            (Python::Num(Num::Dot), b'e' | b'E') => {
+                self.pen.insert(f, i, "0");
+                Python::Num(Num::Exp)
+            }
+            (Python::Num(num), _) => match num.step(byte) {
+                Some(num) => Python::Num(num),
+                None if num == Num::Dot => {
+                    self.pen.insert(f, i, "0");
+                    return self.end(i);
+                }
+                None if num.ends() => return self.end(i),
+                None => return unfit,
+            },
+        };
+        self.at = At::Python(next);
+        (i + 1, None)
+    }
+
+    fn open_word<E: Emit>(
+        &mut self,
+        rules: &Rules<'_>,
+        f: &mut Feed<'_, E>,
+        i: usize,
+        byte: u8,
+    ) -> Took {
+        let Some(which) = WORDS.iter().position(|(word, ..)| word[0] == byte) else {
+            return (i, Some(Self::unfit(rules, byte)));
+        };
+        self.at = At::Word {
+            which: which as u8,
+            len: 1,
+        };
+        if which < JSON_WORDS {
+            return (i + 1, None);
+        }
+        f.hold = Some(i);
+        self.pen
+            .swap(f, i + 1, &WORDS[which].1[..1], Meaning::Text(""));
+        let repaired = Token::Repaired(Kind::RepairedLiteral, f.pos(i));
+        (i + 1, (!rules.syntax.python).then_some(repaired))
+    }
+
+    fn word<E: Emit>(
+        &mut self,
+        rules: &Rules<'_>,
+        f: &mut Feed<'_, E>,
+        i: usize,
+        byte: u8,
+        which: u8,
+        len: u8,
+    ) -> Took {
+        let (word, json, _) = WORDS[usize::from(which) % WORDS.len()];
+        let n = usize::from(len);
+        if word.get(n) != Some(&byte) {
+            return (i, Some(Self::unfit(rules, byte)));
+        }
+        if word[n] != json.as_bytes()[n] {
+            f.hold = Some(i);
+            self.pen.swap(f, i + 1, &json[n..=n], Meaning::Text(""));
+        }
+        if n + 1 == word.len() {
+            return self.end(i + 1);
+        }
+        self.at = At::Word {
+            which,
+            len: len + 1,
+        };
+        (i + 1, None)
+    }
+
+    fn open_bare<E: Emit>(&mut self, f: &mut Feed<'_, E>, i: usize, byte: u8) -> Took {
+        let word = WORDS[..JSON_WORDS]
+            .iter()
+            .position(|(word, ..)| word[0] == byte);
+        let literal = match (word, Num::begin(byte)) {
+            _ if std::mem::take(&mut self.force) => None,
+            (Some(which), _) => Some(Literal::Word {
+                which: which as u8,
+                len: 1,
+            }),
+            (None, Some(num)) => Some(Literal::Number(num)),
+            (None, None) => None,
+        };
+        match literal {
+            Some(literal) => {
+                f.hold = Some(i);
+                self.at = At::Literal(literal);
+                (i + 1, None)
+            }
+            None => {
+                self.pen.insert(f, i, "\"");
+                self.at = At::BareText;
+                (i, None)
+            }
+        }
+    }
+
+    fn literal<E: Emit>(
+        &mut self,
+        f: &mut Feed<'_, E>,
+        i: usize,
+        byte: u8,
+        literal: Literal,
+    ) -> Took {
+        let word = |which: u8| WORDS[usize::from(which) % WORDS.len()].0;
+        let whole = match literal {
+            Literal::Number(num) => num.ends(),
+            Literal::Word { which, len } => word(which).len() == usize::from(len),
+            Literal::Blank => true,
+        };
+        if whole && matches!(byte, b',' | b'}' | b']') {
+            self.pen.keep(f, i, Meaning::Text(""));
+            return self.end(i);
+        }
+        let next = match literal {
+            _ if whole && is_blank(byte) => Some(Literal::Blank),
+            Literal::Number(num) => num.step(byte).map(Literal::Number),
+            Literal::Word { which, len } if word(which).get(usize::from(len)) == Some(&byte) => {
+                Some(Literal::Word {
+                    which,
+                    len: len + 1,
+                })
+            }
+            Literal::Word { .. } | Literal::Blank => None,
+        };
+        if let Some(next) = next {
+            self.at = At::Literal(next);
+            return (i + 1, None);
+        }
+        // It is none: a string.
+        let held = self.pen.held(f, i);
+        let mut text = String::from("\"");
+        json::escape(&String::from_utf8_lossy(&held), |piece| {
+            text.push_str(piece)
+        });
+        self.pen.swap(f, i, &text, Meaning::Text(""));
+        self.at = At::BareText;
+        (i, None)
+    }
+
+    fn bare_text<E: Emit>(&mut self, f: &mut Feed<'_, E>, i: usize, byte: u8) -> Took {
+        match byte {
+            b',' | b'}' | b']' => {
+                self.pen.swap(f, i, "\"", Meaning::Text(""));
+                return self.end(i);
+            }
+            _ if is_blank(byte) => {
+                f.hold = f.hold.or(Some(i));
+                return (i + 1, None);
+            }
+            _ => {}
+        }
+        if f.hold.is_some() {
+            let held = self.pen.held(f, i);
+            let mut text = String::new();
+            json::escape(&String::from_utf8_lossy(&held), |piece| {
+                text.push_str(piece)
+            });
+            self.pen.swap(f, i, &text, Meaning::Text(""));
+        }
+        if byte < 0x20 || byte == b'"' || byte == b'\\' {
+            self.written(f, i, byte);
+        }
+        (i + 1, None)
+    }
+}
