@@ -12,9 +12,13 @@ mod fields;
 mod gate;
 mod head;
 pub(crate) mod json;
+#[allow(dead_code)]
+mod json_calls;
 mod key_quote;
 #[allow(dead_code)]
 mod lexer;
+#[allow(dead_code)]
+mod live;
 mod named_params;
 mod out;
 mod tags;
