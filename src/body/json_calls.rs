@@ -457,11 +457,11 @@ impl Body {
         };
         item.reading = Reading::Nothing;
         item.member = Member::Other;
-        if self.bare || table.name_is_key {
-            if let Some(args) = item.args.take() {
-                args.live.close(out, pos);
-                self.calls += 1;
-            }
+        if (self.bare || table.name_is_key)
+            && let Some(args) = item.args.take()
+        {
+            args.live.close(out, pos);
+            self.calls += 1;
         }
         if self.bare {
             return true;

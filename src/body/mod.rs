@@ -6,6 +6,8 @@
 
 mod args;
 mod attribute_params;
+#[allow(dead_code)]
+mod brace_calls;
 mod content;
 mod element_tree;
 mod fields;
@@ -21,6 +23,8 @@ mod lexer;
 mod live;
 mod named_params;
 mod out;
+#[allow(dead_code)]
+mod python_calls;
 mod tags;
 mod tree;
 mod value;

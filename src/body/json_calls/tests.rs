@@ -1,3 +1,5 @@
+use proptest::prelude::*;
+
 use super::*;
 use crate::body::live::rig::{self, Payload};
 use crate::limits::Options;
@@ -410,4 +412,70 @@ fn a_list_may_have_begun() {
     let input = r#" {"name": "a"}, {"name": "b"}]x"#;
     let line = rig::line::<InList>(&table(), &Options::default(), input);
     assert_eq!(line, "a {}; b {} |  | done 1");
+}
+
+const PARTS: &[&str] = &[
+    "{",
+    "}",
+    "[",
+    "]",
+    ",",
+    ":",
+    " ",
+    "\n",
+    "\"name\":",
+    "\"a\"",
+    "\"arguments\":",
+    "\"id\":",
+    "\"function\":",
+    "\"",
+    "\\\"",
+    "{\\\"k\\\":",
+    "\\ud83d",
+    "\\udea2",
+    "\\u00e9",
+    "é",
+    "1",
+    "-2.5",
+    "true",
+    "None",
+    "null",
+    "'x'",
+    "key",
+    "{\"name\":\"a\",\"arguments\":{\"k\":",
+    "{\"name\":\"a\",\"arguments\":\"{",
+    "}\"",
+    "{\"arguments\":",
+    "\"name\":\"b\"}",
+    "{}",
+    "\"a\":1",
+    "\"long value, longer than it may be\"",
+    "\u{1}",
+];
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(300) })]
+
+    #[test]
+    fn nothing_depends_on_the_cut(
+        parts in prop::collection::vec(prop::sample::select(PARTS), 0..14),
+        cuts in prop::collection::vec(any::<prop::sample::Index>(), 2),
+        keyed: bool,
+    ) {
+        let input = parts.concat();
+        let mut options = Options::default();
+        options.limits.max_value = 12;
+        options.limits.max_name = 12;
+        let mut cuts: Vec<_> = cuts.iter().map(|cut| cut.index(input.len() + 1)).collect();
+        cuts.sort_unstable();
+        for table in [table(), lenient()] {
+            let table = Table { name_is_key: keyed, ..table };
+            let whole = rig::run::<Body>(&table, &options, input.as_bytes(), &[]);
+            let cut = rig::run::<Body>(&table, &options, input.as_bytes(), &cuts);
+            prop_assert_eq!(&cut, &whole, "{:?} {:?}", input, cuts);
+            let whole = rig::run::<Bare>(&table, &options, input.as_bytes(), &[]);
+            let cut = rig::run::<Bare>(&table, &options, input.as_bytes(), &cuts);
+            prop_assert_eq!(&cut, &whole, "{:?} {:?}", input, cuts);
+        }
+    }
 }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::pen::{Decode, Emit, Feed, Meaning};
+use super::pen::{Emit, Feed, Meaning};
 use super::{At, Lexer, Rules, Token, Took};
 use crate::body::json;
 use crate::error::Kind;
@@ -139,16 +139,6 @@ impl Lexer {
             (i, self.watched().then_some(Token::Key))
         } else {
             self.end(i)
-        }
-    }
-
-    /// Where a scan of the open string must stop, so that a key's limit fires at one offset.
-    pub(super) fn key_stop<E>(&self, rules: &Rules<'_>, f: &Feed<'_, E>) -> usize {
-        if self.pen.decode == Decode::Key {
-            let stop = (self.key_end(rules) + 1).saturating_sub(f.base);
-            usize::try_from(stop).map_or(f.src.len(), |stop| stop.min(f.src.len()))
-        } else {
-            f.src.len()
         }
     }
 
