@@ -59,6 +59,11 @@ impl Body {
         self.calls
     }
 
+    /// Whether a call has begun and not closed.
+    pub fn under_way(&self) -> bool {
+        self.at != At::Open && self.calls == 0
+    }
+
     /// The open call goes no further than `end`.
     pub fn abandon(&mut self, out: &mut Out<'_>, end: u64) {
         if let Some(call) = self.call.take() {

@@ -22,6 +22,8 @@ pub(crate) enum Brackets {
     /// Never: calls follow one another, one a line as a rule.
     Forbidden,
     Optional,
+    /// Never, and there is one call: the payload ends at its bracket.
+    One,
 }
 
 /// How calls are written. Part of a dialect.
@@ -91,6 +93,12 @@ impl Body {
         self.calls + self.json.as_ref().map_or(0, json_calls::Body::calls)
     }
 
+    /// Whether a call has begun and not closed.
+    pub fn under_way(&self) -> bool {
+        let json = self.json.as_ref().is_some_and(json_calls::Body::under_way);
+        json || matches!(self.at, At::Name | At::Bracket | At::Args)
+    }
+
     /// The open call goes no further than `end`.
     pub fn abandon(&mut self, out: &mut Out<'_>, end: u64) {
         if let Some(json) = &mut self.json {
@@ -133,7 +141,10 @@ impl Body {
                 return (i + 1, Step::More);
             }
             At::Open => {
-                self.list = byte == b'[' && table.brackets != Brackets::Forbidden;
+                self.list = match table.brackets {
+                    Brackets::Required | Brackets::Optional => byte == b'[',
+                    Brackets::Forbidden | Brackets::One => false,
+                };
                 if !self.list && table.brackets == Brackets::Required {
                     return self.broken(out, source.pos(i), i);
                 }
@@ -162,7 +173,7 @@ impl Body {
             At::Name => return self.name(out, source, i),
             At::Bracket if byte == b'(' => return self.open(out, table, rules, source, i),
             At::Bracket => return self.broken(out, source.pos(i), i),
-            At::Args => return self.args(out, rules, source, i),
+            At::Args => return self.args(out, table, rules, source, i),
             At::Json => {
                 if let (Some(body), Some(json)) = (&mut self.json, &table.json) {
                     return body.feed(out, json, i, source.bytes.len());
@@ -179,7 +190,7 @@ impl Body {
     }
 
     fn name(&mut self, out: &mut Out<'_>, source: Source<'_>, i: usize) -> (usize, Step) {
-        let room = out.limits().max_name as usize + 1 - self.name.len();
+        let room = (out.limits().max_name as usize + 1).saturating_sub(self.name.len());
         let rest = &source.bytes[i..];
         let n = rest.iter().position(|byte| !in_name(*byte));
         let n = n.unwrap_or(rest.len()).min(room);
@@ -227,6 +238,7 @@ impl Body {
     fn args(
         &mut self,
         out: &mut Out<'_>,
+        table: &Table,
         rules: &Rules<'_>,
         source: Source<'_>,
         i: usize,
@@ -242,6 +254,9 @@ impl Body {
         self.call = None;
         self.calls += 1;
         self.at = At::Behind;
+        if table.brackets == Brackets::One {
+            return (i, Step::Done);
+        }
         (i, Step::More)
     }
 }

@@ -185,10 +185,9 @@ proptest! {
         options.limits.max_name = 12;
         let mut cuts: Vec<_> = cuts.iter().map(|cut| cut.index(input.len() + 1)).collect();
         cuts.sort_unstable();
-        for table in [table("<|\"|>", typed)] {
-            let whole = rig::run::<Body>(&table, &options, input.as_bytes(), &[]);
-            let cut = rig::run::<Body>(&table, &options, input.as_bytes(), &cuts);
-            prop_assert_eq!(&cut, &whole, "{:?} {:?}", input, cuts);
-        }
+        let table = table("<|\"|>", typed);
+        let whole = rig::run::<Body>(&table, &options, input.as_bytes(), &[]);
+        let cut = rig::run::<Body>(&table, &options, input.as_bytes(), &cuts);
+        prop_assert_eq!(&cut, &whole, "{:?} {:?}", input, cuts);
     }
 }

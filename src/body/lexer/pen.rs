@@ -181,7 +181,7 @@ impl Pen {
         };
         self.held.clear();
         self.held_at = 0;
-        let span = Span::new(start, f.pos(i) - rest.len() as u64);
+        let span = Span::new(start, f.pos(i).saturating_sub(rest.len() as u64));
         self.put(f, hold, json, span);
         f.from = i;
         self.mean(f, hold, i, span, meaning);

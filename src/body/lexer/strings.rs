@@ -321,7 +321,7 @@ impl Lexer {
         let mut to = i;
         match char::from(byte).to_digit(radix) {
             Some(digit) => {
-                escape.value = escape.value * radix + digit;
+                escape.value = escape.value.wrapping_mul(radix).wrapping_add(digit);
                 escape.digits += 1;
                 to += 1;
             }

@@ -2,6 +2,7 @@
 
 use proptest::prelude::*;
 
+use super::values::MAX_BLANKS;
 use super::*;
 use crate::event::Span;
 
@@ -37,6 +38,7 @@ struct Log {
 struct Case<'c> {
     syntax: Syntax,
     depth: u32,
+    name: u32,
     decode: bool,
     force: bool,
     call: bool,
@@ -47,6 +49,7 @@ fn case(syntax: Syntax, input: &[u8]) -> Case<'_> {
     Case {
         syntax,
         depth: 64,
+        name: 1000,
         decode: false,
         force: false,
         call: false,
@@ -59,7 +62,7 @@ impl Case<'_> {
         let rules = Rules {
             syntax: &self.syntax,
             max_depth: self.depth,
-            max_name: 16,
+            max_name: self.name,
         };
         let mut lexer = Lexer::new(1);
         let mut heard = Heard::default();
@@ -308,6 +311,12 @@ fn limits_fire_at_one_offset() {
         log.tokens.last(),
         Some(&(64, Token::Limit(Kind::LimitDepth)))
     );
+    let deeper = [[b'['; 100_000], [b']'; 100_000]].concat();
+    let any = Case {
+        depth: u32::MAX,
+        ..case(Syntax::default(), &deeper)
+    };
+    assert!(any.run(&[]).state.ends());
     let shallow = Case {
         depth: 3,
         ..case(Syntax::default(), b"[[[[]]]]")
@@ -317,16 +326,21 @@ fn limits_fire_at_one_offset() {
         (Syntax::default(), "{\"0123456789abcdef\": 1}"),
         (gemma(), "{0123456789abcdef: 1}"),
     ] {
-        assert!(case(syntax.clone(), key.as_bytes()).json().is_ok());
+        let short = |syntax, key| Case {
+            name: 16,
+            ..case(syntax, key)
+        };
+        assert!(short(syntax.clone(), key.as_bytes()).json().is_ok());
         let long = key.replace('0', "0000");
-        let result = case(syntax, long.as_bytes()).json();
+        let result = short(syntax, long.as_bytes()).json();
         assert_eq!(result, Err(Token::Limit(Kind::LimitName)));
     }
 }
 
 #[test]
 fn slips_are_repaired_and_reported() {
-    let cases: &[(&str, &str, &[(u64, Kind)])] = &[
+    type Told = &'static [(u64, Kind)];
+    let cases: &[(&str, &str, Told)] = &[
         ("[1,]", "[1]", &[(2, Kind::RepairedComma)]),
         ("{\"a\":1 , }", "{\"a\":1 }", &[(7, Kind::RepairedComma)]),
         ("[1 , 2]", "[1 , 2]", &[]),

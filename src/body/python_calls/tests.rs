@@ -143,6 +143,12 @@ fn quotes_may_be_delimiters() {
         (".call()", " |  | done 7"),
     ];
     check(&table, &options, &cases);
+    let one = Table {
+        brackets: Brackets::One,
+        ..table
+    };
+    let cases = [("t.call(days='4') and so on", "t {\"days\":4} |  | done 10")];
+    check(&one, &options, &cases);
 }
 
 #[test]
@@ -241,7 +247,7 @@ proptest! {
         options.limits.max_name = 12;
         let mut cuts: Vec<_> = cuts.iter().map(|cut| cut.index(input.len() + 1)).collect();
         cuts.sort_unstable();
-        for table in [Brackets::Required, Brackets::Forbidden, Brackets::Optional].map(|brackets| Table { method: ".call".to_owned(), typed, ..table(brackets) }) {
+        for table in [Brackets::Required, Brackets::Forbidden, Brackets::Optional, Brackets::One].map(|brackets| Table { method: ".call".to_owned(), typed, ..table(brackets) }) {
             let whole = rig::run::<Body>(&table, &options, input.as_bytes(), &[]);
             let cut = rig::run::<Body>(&table, &options, input.as_bytes(), &cuts);
             prop_assert_eq!(&cut, &whole, "{:?} {:?}", input, cuts);
