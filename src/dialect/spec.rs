@@ -347,18 +347,12 @@ pub(crate) enum Payload {
     Params,
     /// JSON that names the tool: an object, or a list of such.
     Json,
-    /// The same behind the opening bracket of a list.
-    JsonList,
     /// A JSON object that is the arguments.
     Arguments,
     /// `f(a=1)`, one or a list.
     Python,
-    /// The same behind the opening bracket of a list.
-    PythonList,
     /// `call:f{a:1}`.
     Braces,
-    /// Text that is one argument.
-    Content,
 }
 
 /// Parameters between tags.
@@ -464,6 +458,8 @@ pub(crate) struct Python {
     pub method: String,
     /// Quotes are delimiters; the schema tells the type.
     pub quoted_typed: bool,
+    /// The list may hold calls in JSON instead.
+    pub json: bool,
 }
 
 /// Brackets around calls.
@@ -473,7 +469,10 @@ pub(crate) enum Brackets {
     #[default]
     Required,
     Optional,
+    /// Calls follow one another, one a line as a rule.
     Forbidden,
+    /// There is one call, and no list.
+    One,
 }
 
 /// `call:f{a:1}`.
