@@ -271,8 +271,9 @@ impl Pen {
             return;
         }
         let c = char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER);
-        let text = c.encode_utf8(&mut [0; 4]).to_owned();
-        say(self.decode, &mut self.key, f.emit, &text, place);
+        let mut bytes = [0; 4];
+        let text = c.encode_utf8(&mut bytes);
+        say(self.decode, &mut self.key, f.emit, text, place);
     }
 
     /// Half of a surrogate pair stays alone.

@@ -263,6 +263,19 @@ fn plain_json_is_what_serde_takes_and_leaves_as_it_came() {
 }
 
 #[test]
+fn nothing_waits_but_an_escape_or_a_character() {
+    let input = r#"{"k\u00e9": [12.5e-3, true, "größe \ud83d\udea2\n 📌 ", null], "x": {}}"#;
+    for to in 0..=input.len() {
+        let log = case(Syntax::default(), &input.as_bytes()[..to]).run(&[]);
+        assert!(input.starts_with(&log.json));
+        let waits = &input.as_bytes()[log.json.len()..to];
+        let escape = waits.starts_with(b"\\") && waits.len() < 6;
+        let char = waits.len() < 4 && waits.iter().all(|byte| *byte >= 0x80);
+        assert!(escape || char, "{:?}", waits.escape_ascii());
+    }
+}
+
+#[test]
 fn tokens_stand_where_values_do() {
     let log = case(Syntax::default(), br#"{"k": 12, "o": {"x": []}}"#).log();
     use Token::{Close, Key, Open};
