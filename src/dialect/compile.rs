@@ -116,9 +116,11 @@ impl Family {
             }));
         }
         if let Some(body) = &spec.framed {
-            return Framed::new(body.clone())
-                .map(|body| Self::Framed(Box::new(body)))
-                .map_err(|why| check::key(spec, "framed", &why));
+            let body = Framed::new(body.clone()).map_err(|why| check::key(spec, "framed", &why))?;
+            if body.openers.is_empty() && spec.channels.is_none() {
+                return Err(check::key(spec, "framed", "nothing opens a block"));
+            }
+            return Ok(Self::Framed(Box::new(body)));
         }
         Ok(Self::Plain)
     }

@@ -186,9 +186,6 @@ impl Framed {
             .into_iter()
             .map(opener)
             .collect::<Result<_, String>>()?;
-        if openers.is_empty() {
-            return Err("nothing opens a block".to_owned());
-        }
         let ends = if section_close.is_empty() {
             spec.unit
                 .iter()

@@ -47,6 +47,9 @@ pub(crate) struct Spec {
     pub named_params: Option<NamedParams>,
     pub attribute_params: Option<AttributeParams>,
     pub framed: Option<Framed>,
+    /// It has no calls, and that is meant.
+    #[serde(default)]
+    pub plain: bool,
     /// Markers that are part of no text: of messages, of the end of a stream.
     #[serde(default)]
     pub framing: Vec<String>,
