@@ -35,7 +35,8 @@ mod event;
 mod hints;
 mod limits;
 mod scan;
-mod sink;
+pub mod sink;
+pub mod source;
 
 pub use call::{Call, Report, Turn};
 pub use dialect::{Dialect, DialectSet, Lint, SetBuilder, builtin_files};
