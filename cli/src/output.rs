@@ -94,18 +94,21 @@ fn pass(written: &Written, out: &mut impl Write) -> io::Result<()> {
     out.flush()
 }
 
+type TakeDelta = Box<dyn FnMut(Delta<'_>)>;
+type TakeBytes = Box<dyn FnMut(&[u8])>;
+
 /// The stream of a chat completion.
 pub struct Chunks<W: Write> {
     out: W,
     written: Written,
-    deltas: Deltas<Box<dyn FnMut(Delta<'_>)>>,
+    deltas: Deltas<TakeDelta>,
 }
 
 impl<W: Write> Chunks<W> {
     pub fn new(out: W, settings: Settings, head: Head) -> Self {
         let written = Written::default();
         let lines = Rc::clone(&written);
-        let write: Box<dyn FnMut(Delta<'_>)> = Box::new(move |delta| {
+        let write: TakeDelta = Box::new(move |delta| {
             let line = format!("data: {}\n\n", delta.to_json(&head));
             lines.borrow_mut().extend_from_slice(line.as_bytes());
         });
@@ -184,15 +187,14 @@ impl<W: Write> Output for Completion<W> {
 pub struct Masked<W: Write> {
     out: W,
     written: Written,
-    mask: Mask<Box<dyn FnMut(&[u8])>>,
+    mask: Mask<TakeBytes>,
 }
 
 impl<W: Write> Masked<W> {
     pub fn new(out: W, calls: Show, reasoning: Show) -> Self {
         let written = Written::default();
         let bytes = Rc::clone(&written);
-        let write: Box<dyn FnMut(&[u8])> =
-            Box::new(move |piece| bytes.borrow_mut().extend_from_slice(piece));
+        let write: TakeBytes = Box::new(move |piece| bytes.borrow_mut().extend_from_slice(piece));
         Self {
             out,
             written,

@@ -425,8 +425,10 @@ fn turn_of(
     body: &str,
 ) -> (Turn, Ended, Vec<SourceError>) {
     let run = |pieces: &[&[u8]]| {
-        let mut options = Options::default();
-        options.prefer = prefer;
+        let options = Options {
+            prefer,
+            ..Options::default()
+        };
         let parser = Parser::new(&SET, options);
         let mut feeder = Feeder::new(make(), parser);
         let mut collect = Collect::new();

@@ -269,8 +269,10 @@ fn reasoning_has_its_own_field_or_none() {
     let input = "<think>中文 why</think>so";
     let set = DialectSet::builtin("vcp").expect("a set");
     for field in [Some("reasoning"), None] {
-        let mut settings = Settings::default();
-        settings.reasoning = field.map(str::to_owned);
+        let settings = Settings {
+            reasoning: field.map(str::to_owned),
+            ..Settings::default()
+        };
         let mut seen = vec![];
         let mut deltas = Deltas::new(settings, |delta| {
             seen.push(serde_json::to_value(delta).expect("JSON"));
@@ -321,9 +323,11 @@ fn native_calls_stand_at_once_and_keep_their_ids() {
 
 #[test]
 fn an_id_is_never_given_twice() {
-    let mut settings = Settings::default();
-    settings.id_prefix = "p-".to_owned();
-    settings.id_seed = 0xabc;
+    let settings = Settings {
+        id_prefix: "p-".to_owned(),
+        id_seed: 0xabc,
+        ..Settings::default()
+    };
     let mut ids = ids::Ids::new(&settings);
     let own = |id: &str| [("id".to_owned(), id.to_owned())];
     let first = "p-0000000000000abc00000000";
@@ -497,8 +501,10 @@ fn protected_regions_are_content_if_wanted() {
         span: NOWHERE,
     };
     for protected in [false, true] {
-        let mut settings = Settings::default();
-        settings.protected = protected;
+        let settings = Settings {
+            protected,
+            ..Settings::default()
+        };
         let mut client = Client::default();
         let mut deltas = Deltas::new(settings, |delta| client.take(&delta));
         deltas.event(event);
