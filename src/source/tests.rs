@@ -697,3 +697,104 @@ fn what_this_library_writes_can_be_read_again() {
     );
     assert_eq!((ended.reason, errors), (Finish::ToolCalls, vec![]));
 }
+
+#[test]
+fn strings_that_no_text_can_hold_are_told() {
+    let body = deltas(&[
+        "{\"content\":\"\\ud83d\"}",
+        "{\"content\":\"\\ud83d\\ude00\\u00e4\"}",
+    ]) + STOP;
+    let items = openai(&body);
+    assert!(
+        items[0].starts_with("error line 1: it is no JSON: "),
+        "{items:?}"
+    );
+    assert_eq!(items[1..], ["text 😀ä", "end None", "finish stop"]);
+}
+
+#[test]
+fn depth_costs_no_stack() {
+    let deep = "[".repeat(200_000) + &"]".repeat(200_000);
+    let call = format!(
+        "{{\"tool_calls\":[{{\"index\":0,\"function\":{{\"name\":\"n\",\"arguments\":{{\"a\":{deep}}}}}}}]}}"
+    );
+    let body = deltas(&[&format!("{{\"content\":{deep}}}"), &call]) + CALLS;
+    let parser = Parser::new(&SET, Options::default());
+    let mut feeder = Feeder::new(OpenAi::new(), parser);
+    let mut collect = Collect::new();
+    assert_eq!(feeder.feed(body.as_bytes(), &mut collect), []);
+    feeder.finish(None, &mut collect);
+    let turn = collect.turn();
+    assert_eq!((turn.text.as_str(), turn.calls.len()), ("", 0));
+    assert_eq!(turn.errors[0].kind, crate::Kind::MalformedJson);
+}
+
+/// Numbers that are the same in every run.
+struct Lot(u64);
+
+impl Lot {
+    fn below(&mut self, bound: usize) -> usize {
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) as usize % bound.max(1)
+    }
+}
+
+#[test]
+fn heaps_of_fragments_mean_the_same_in_every_cut() {
+    const FRAGMENTS: &[&str] = &[
+        "data:",
+        "data: ",
+        "\n",
+        "\r",
+        "\r\n",
+        "\n\n",
+        ":",
+        "event: x\n",
+        "[DONE]",
+        "{",
+        "}",
+        "\"",
+        "\u{feff}",
+        "中",
+        " ",
+        "{\"choices\":[{\"delta\":{\"content\":\"a\"}}]}",
+        "{\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":0,\"function\":{\"name\":\"n\",\"arguments\":\"{}\"}}]}}]}",
+        "{\"choices\":[{\"finish_reason\":\"stop\"}]}",
+        "{\"error\":1}",
+        "{\"type\":\"content_block_start\",\"index\":1,\"content_block\":{\"type\":\"tool_use\",\"name\":\"n\",\"input\":{\"a\":1}}}",
+        "{\"type\":\"content_block_stop\",\"index\":1}",
+        "{\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"end_turn\"}}",
+        "{\"message\":{\"content\":\"a\",\"tool_calls\":[{\"function\":{\"name\":\"n\"}}]}}",
+        "{\"response\":\"b\",\"done\":true}",
+    ];
+    let made: [&dyn Fn() -> Box<dyn Source>; 3] = [
+        &|| Box::new(OpenAi::new().max(120)),
+        &|| Box::new(Anthropic::new().max(120)),
+        &|| Box::new(Ollama::new().max(120)),
+    ];
+    let mut lot = Lot(1);
+    for _ in 0..1500 {
+        let count = lot.below(12);
+        let body: String = (0..count)
+            .map(|_| FRAGMENTS[lot.below(FRAGMENTS.len())])
+            .collect();
+        let bytes = body.as_bytes();
+        for make in made {
+            let whole = items(make, &[bytes]);
+            let finishes = whole
+                .iter()
+                .filter(|item| item.starts_with("finish"))
+                .count();
+            assert_eq!(finishes, 1, "{body:?}");
+            for _ in 0..6 {
+                let (a, b) = (lot.below(bytes.len() + 1), lot.below(bytes.len() + 1));
+                let (a, b) = (a.min(b), a.max(b));
+                let pieces = [&bytes[..a], &bytes[a..b], &bytes[b..]];
+                assert_eq!(items(make, &pieces), whole, "{body:?} {a} {b}");
+            }
+        }
+    }
+}

@@ -267,7 +267,6 @@ fn text_is_whole_characters() {
 #[test]
 fn reasoning_has_its_own_field_or_none() {
     let input = "<think>中文 why</think>so";
-    let set = DialectSet::builtin("vcp").expect("a set");
     for field in [Some("reasoning"), None] {
         let settings = Settings {
             reasoning: field.map(str::to_owned),
@@ -277,7 +276,7 @@ fn reasoning_has_its_own_field_or_none() {
         let mut deltas = Deltas::new(settings, |delta| {
             seen.push(serde_json::to_value(delta).expect("JSON"));
         });
-        let mut parser = Parser::new(&set, Options::default());
+        let mut parser = Parser::new(&SET, Options::default());
         parser.feed(input.as_bytes(), &mut deltas);
         parser.finish(Finish::Stop, &mut deltas);
         drop(deltas);
