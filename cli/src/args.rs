@@ -11,6 +11,8 @@ use toolglot_cli::options;
 use toolglot_cli::recording::Way;
 use toolglot_cli::sets::{Choice, SetError, Sets};
 
+use crate::api::{Format, MaskArgs, OpenAiArgs, Prefer};
+
 const EXAMPLES: &str = "\
 Examples:
   toolglot parse reply.txt                          show text, reasoning and calls
@@ -30,7 +32,13 @@ Examples:
   toolglot parse --dialect vcp --switch vcp.fuzzy --output events reply.txt
   toolglot parse --tools tools.json --output turn reply.txt | jq '.calls[].arguments'
   toolglot parse --dialect-file mine.toml --chunk random:7 reply.txt
-  llm prompt | toolglot parse";
+  llm prompt | toolglot parse
+  toolglot parse --output openai reply.txt            as the stream of a chat completion
+  curl -sN $SERVER/v1/chat/completions -d @ask.json | toolglot parse --input openai-sse
+  toolglot parse --output mask --mask-calls '[{tools}]' reply.txt
+
+A response of an API has text, native calls and reasoning; spans count the bytes of its text. What cannot be read in it is
+told on standard error with its line, and the rest is read.";
 
 const BATCH_EXAMPLES: &str = "\
 Records, one JSON object a line:
@@ -185,9 +193,18 @@ pub struct ParseArgs {
     /// Wait so many milliseconds after each chunk (of 8 bytes unless `--chunk` is given)
     #[arg(long, value_name = "MS", value_parser = milliseconds)]
     pub delay: Option<Duration>,
-    /// Why the output ended: stop, length, tool_calls, error, cancelled
-    #[arg(long, value_name = "REASON", default_value = "stop", value_parser = finish)]
-    pub finish: Finish,
+    /// Why the output ended: stop, length, tool_calls, error, cancelled [default: what a response says, or stop]
+    #[arg(long, value_name = "REASON", value_parser = finish)]
+    pub finish: Option<Finish>,
+    /// What the input is
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub input: Format,
+    /// Which choice of an OpenAI response is read [default: 0]
+    #[arg(long, value_name = "N")]
+    pub choice: Option<u64>,
+    /// Which calls count where a response has native ones
+    #[arg(long, value_enum, default_value_t = Prefer::Text)]
+    pub prefer: Prefer,
     /// Write the stream, its chunks and its log into a file for `toolglot replay`
     #[arg(long, value_name = "FILE")]
     pub record: Option<PathBuf>,
@@ -197,6 +214,10 @@ pub struct ParseArgs {
     /// Exit with status 1 if an error is reported
     #[arg(long)]
     pub strict: bool,
+    #[command(flatten)]
+    pub openai: OpenAiArgs,
+    #[command(flatten)]
+    pub mask: MaskArgs,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -207,6 +228,12 @@ pub enum Output {
     Turn,
     /// One JSON object for each event, live
     Events,
+    /// The stream of an OpenAI chat completion (server-sent events), live
+    Openai,
+    /// One OpenAI chat completion that is not streamed
+    Completion,
+    /// The text without calls, live
+    Mask,
 }
 
 #[derive(Debug, Args)]

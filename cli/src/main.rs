@@ -5,6 +5,7 @@
 
 #![deny(unsafe_code)]
 
+mod api;
 mod args;
 mod batch;
 mod check;

@@ -58,6 +58,8 @@ fn a_closed_pipe_ends_quietly() {
         &["parse", "--output", "pretty", &path][..],
         &["parse", "--output", "turn", &path],
         &["parse", "--output", "events", "--chunk", "64", &path],
+        &["parse", "--output", "openai", "--chunk", "64", &path],
+        &["parse", "--output", "mask", &path],
         &["batch", &lines],
     ] {
         let mut child = command(args).spawn().expect("the command starts");

@@ -1,5 +1,6 @@
 //! The command as people run it: what it prints, how it ends, and what it says to bad input.
 
+mod api;
 mod batch;
 mod check;
 mod dialects;
