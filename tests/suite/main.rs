@@ -4,6 +4,7 @@ mod allocation;
 mod dialects;
 mod earliest;
 mod hosts;
+mod pending;
 mod random;
 mod replay;
 mod state;

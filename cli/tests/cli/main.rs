@@ -6,6 +6,9 @@ mod dialects;
 mod help;
 mod parse;
 
+#[path = "../../../tests/suite/pending.rs"]
+mod pending;
+
 use std::cell::Cell;
 use std::fs;
 use std::io::Write;
