@@ -4,6 +4,7 @@ mod allocation;
 mod dialects;
 mod earliest;
 mod hosts;
+mod mentions;
 mod pending;
 mod random;
 mod replay;
