@@ -28,6 +28,7 @@
 
 mod body;
 mod call;
+mod detect;
 mod dialect;
 mod engine;
 mod error;
@@ -38,6 +39,7 @@ mod scan;
 mod sink;
 
 pub use call::{Call, Report, Turn};
+pub use detect::{Confidence, Detector, Evidence, Sighting};
 pub use dialect::{Dialect, DialectSet, Lint, SetBuilder, builtin_files};
 pub use engine::{Finish, NativeCall, Parser};
 pub use error::{BuildError, Issue, Kind, KindSet, Severity, SnapshotError};

@@ -17,6 +17,7 @@ Examples:
   toolglot parse --chunk 3 --delay 30 reply.txt     watch it stream
   toolglot batch replies.jsonl -o turns.jsonl       one turn a line, on all cores
   toolglot check tests/vectors/*.jsonl              every way to cut every vector
+  toolglot detect reply.txt                         which dialect is this?
   toolglot dialects                                 what is recognised
 
 Exit status: 0 it ran; 1 errors were found and --strict is set, or a check failed; 2 wrong usage or unreadable input.";
@@ -50,6 +51,15 @@ Examples:
   toolglot check tests/vectors/*.jsonl
   toolglot check --dialect-file mine.toml mine.jsonl";
 
+const DETECT_EXAMPLES: &str = "\
+Every dialect reads the input; those that find calls in it are named, strongest evidence first, then those that find no more
+than markers. Dialects of one group have the same markup: any of them reads the input.
+
+Examples:
+  toolglot detect reply.txt
+  toolglot detect --tools tools.json reply.txt               tags that are tool names count too
+  toolglot detect --output json reply.txt | jq -r '.dialects[0].dialect'";
+
 const DIALECTS_EXAMPLES: &str = "\
 Examples:
   toolglot dialects                  list the built-in dialects
@@ -78,6 +88,9 @@ pub enum Command {
     /// Check conformance vectors under every way to cut their input
     #[command(after_help = CHECK_EXAMPLES)]
     Check(CheckArgs),
+    /// Name the dialect that an output is written in
+    #[command(after_help = DETECT_EXAMPLES)]
+    Detect(DetectArgs),
     /// List, show or check dialects
     #[command(after_help = DIALECTS_EXAMPLES)]
     Dialects(DialectsArgs),
@@ -206,6 +219,33 @@ pub struct CheckArgs {
     /// Threads [default: one for each core]
     #[arg(long, value_name = "N")]
     pub jobs: Option<NonZeroUsize>,
+}
+
+#[derive(Debug, Args)]
+pub struct DetectArgs {
+    /// Model output; `-` is standard input
+    #[arg(value_name = "FILE", default_value = "-")]
+    pub file: PathBuf,
+    /// Dialect file to try too; may be repeated
+    #[arg(long = "dialect-file", value_name = "F")]
+    pub files: Vec<PathBuf>,
+    /// Tools on offer: a JSON array of {"name", "parameters"} or OpenAI's form of it
+    #[arg(long, value_name = "TOOLS.json")]
+    pub tools: Option<PathBuf>,
+    /// What to print
+    #[arg(long, value_enum, default_value_t = Report::Pretty)]
+    pub output: Report,
+    /// Exit with status 1 if no dialect finds a call
+    #[arg(long)]
+    pub strict: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Report {
+    /// For people
+    Pretty,
+    /// One JSON object
+    Json,
 }
 
 #[derive(Debug, Args)]

@@ -8,6 +8,7 @@
 mod args;
 mod batch;
 mod check;
+mod detect;
 mod dialects;
 mod input;
 mod output;
@@ -49,6 +50,7 @@ fn run(cli: &Cli) -> Result<Verdict, Stop> {
         Some(Command::Parse(args)) => parse::run(args, color),
         Some(Command::Batch(args)) => batch::run(args),
         Some(Command::Check(args)) => check::run(args, color),
+        Some(Command::Detect(args)) => detect::run(args, color),
         Some(Command::Dialects(args)) => dialects::run(args, color),
     }
 }

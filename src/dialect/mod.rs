@@ -77,6 +77,12 @@ impl Dialect {
         self.spec.default
     }
 
+    /// The group that it belongs to: dialects of one markup, of which a set can hold one.
+    #[must_use]
+    pub fn group(&self) -> Option<&str> {
+        self.spec.group.as_deref()
+    }
+
     /// The names of its switches.
     pub fn switches(&self) -> impl Iterator<Item = &str> {
         self.spec.switch.keys().map(String::as_str)

@@ -9,6 +9,7 @@ fn no_arguments_print_help() {
         "parse",
         "batch",
         "check",
+        "detect",
         "dialects",
         "Examples:",
         "Exit status",
@@ -19,7 +20,7 @@ fn no_arguments_print_help() {
 
 #[test]
 fn every_command_has_help_with_examples() {
-    for name in ["parse", "batch", "check", "dialects"] {
+    for name in ["parse", "batch", "check", "detect", "dialects"] {
         let ran = run(&[name, "--help"], b"");
         assert_eq!(ran.code, 0, "{name}");
         assert!(ran.out.contains("Examples:"), "{name}: {}", ran.out);
@@ -42,6 +43,7 @@ fn wrong_usage_is_status_2() {
         &["batch", "--jobs", "0"],
         &["batch", "--max-line", "0"],
         &["check"],
+        &["detect", "--output", "turn"],
     ] {
         run(args, b"").refused(&[]);
     }

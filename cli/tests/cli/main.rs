@@ -2,6 +2,7 @@
 
 mod batch;
 mod check;
+mod detect;
 mod dialects;
 mod help;
 mod parse;
