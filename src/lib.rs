@@ -40,7 +40,9 @@ mod sink;
 
 pub use call::{Call, Report, Turn};
 pub use detect::{Confidence, Detector, Evidence, Sighting};
-pub use dialect::{Dialect, DialectSet, Lint, SetBuilder, builtin_files};
+pub use dialect::{
+    Branch, DecidedBy, Decision, Dialect, DialectSet, Lint, SetBuilder, builtin_files,
+};
 pub use engine::{Finish, NativeCall, Parser};
 pub use error::{BuildError, Issue, Kind, KindSet, Severity, SnapshotError};
 pub use event::{Abandoned, Arguments, CallState, Event, Origin, Sink, Span};

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, Style};
-use toolglot::{DialectSet, Limits, builtin_files};
+use toolglot::{Decision, DialectSet, Limits, builtin_files};
 use toolglot_cli::sets::{Choice, Sets};
 
 use crate::args::{DialectsArgs, DialectsCommand};
@@ -112,6 +112,8 @@ impl Lints<'_> {
         for name in ["default", "all"] {
             let set = sets.get(&Choice::of(&[name])).map_err(Stop::because)?;
             self.set(&format!("the set `{name}`"), &set)?;
+            self.missing(&set)?;
+            self.decisions(&set, |_| true)?;
         }
         Ok(())
     }
@@ -127,7 +129,10 @@ impl Lints<'_> {
             &sets.get(&with(&ids)).map_err(Stop::because)?,
         )?;
         match sets.get(&with(&["default"])) {
-            Ok(set) => self.set(&format!("{name} beside the default set"), &set),
+            Ok(set) => {
+                self.set(&format!("{name} beside the default set"), &set)?;
+                self.decisions(&set, |one| ids.iter().any(|id| one.concerns(id)))
+            }
             Err(error) => self.say(format!(
                 "{name} cannot be active beside the default set: {error}"
             )),
@@ -144,6 +149,30 @@ impl Lints<'_> {
             "{what}: at most {bound} bytes of text are withheld"
         )
         .map_err(Stop::output)
+    }
+
+    /// What a set lacks, because it is not asked for or because the group is taken.
+    fn missing(&mut self, set: &DialectSet) -> Result<(), Stop> {
+        let lacks = |id: &&str| !set.dialects().any(|dialect| dialect.id() == *id);
+        let ids = builtin_files().iter().map(|(id, _)| *id);
+        let missing: Vec<&str> = ids.filter(lacks).collect();
+        if missing.is_empty() {
+            return Ok(());
+        }
+        writeln!(self.out, "  without {}", missing.join(", ")).map_err(Stop::output)
+    }
+
+    /// Where openers meet and what tells them apart. That is information, not a finding.
+    fn decisions(
+        &mut self,
+        set: &DialectSet,
+        wanted: impl Fn(&Decision) -> bool,
+    ) -> Result<(), Stop> {
+        let decisions = set.decisions(&Limits::default());
+        for decision in decisions.iter().filter(|one| wanted(one)) {
+            writeln!(self.out, "  {decision}").map_err(Stop::output)?;
+        }
+        Ok(())
     }
 
     fn say(&mut self, finding: String) -> Result<(), Stop> {

@@ -6,9 +6,11 @@
 mod builtin;
 mod check;
 mod compile;
+mod decisions;
 mod set;
 pub(crate) mod spec;
 
+pub use decisions::{Branch, DecidedBy, Decision};
 pub(crate) use set::Fnv;
 pub use set::{DialectSet, Lint, SetBuilder};
 

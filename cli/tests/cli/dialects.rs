@@ -49,6 +49,13 @@ fn lint_looks_at_built_in_dialects_and_files() {
         ran.out.contains("the set `default`: at most ")
             && ran.out.contains("bytes of text are withheld")
     );
+    assert!(
+        ran.out
+            .contains("`<tool_` goes on with `action` tool-action; `call` tool-call-xml"),
+        "{}",
+        ran.out
+    );
+    assert!(ran.out.contains("  without tam2"), "{}", ran.out);
 
     let show = run(&["dialects", "show", "tool-action"], b"").out;
     let mine = show
@@ -59,6 +66,19 @@ fn lint_looks_at_built_in_dialects_and_files() {
     assert!(
         ran.out.contains("mine.toml alone: at most ")
             && ran.out.contains("mine.toml beside the default set")
+    );
+    assert!(!ran.out.contains("`<tool_`"), "{}", ran.out);
+    // A file is told where its own openers meet others.
+    let near = show
+        .replace("id = \"tool-action\"", "id = \"near\"")
+        .replace("\"tool_action\"", "\"tool_acts\"");
+    let ran = run(&["dialects", "lint", &file("near.toml", near)], b"");
+    assert!(
+        ran.out
+            .contains("`<tool_act` goes on with `ion` tool-action; `s` near: 1 byte decides")
+            || ran.out.contains("`<tool_act` goes on with `ion` near"),
+        "{}",
+        ran.out
     );
 
     // The same file under its own id cannot stand beside the built-in one: a finding, not a failure.
