@@ -4,6 +4,7 @@ mod allocation;
 mod detect;
 mod dialects;
 mod earliest;
+mod formats;
 mod hosts;
 mod mentions;
 mod pending;
