@@ -32,7 +32,7 @@ impl Severity {
 macro_rules! kinds {
     ($($variant:ident = $code:literal $name:literal $severity:ident $doc:literal $sentence:literal;)*) => {
         /// What is wrong. `code` is pinned.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
         #[non_exhaustive]
         #[repr(u16)]
         pub enum Kind {

@@ -127,8 +127,10 @@ pub enum Unclosed {
 /// Where a stream starts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Start {
-    /// In plain text.
+    /// As the dialects say: inside reasoning if one of them has it opened by the prompt.
     #[default]
+    Dialect,
+    /// In plain text.
     Text,
     /// Inside reasoning that the prompt opened.
     Reasoning,

@@ -118,7 +118,11 @@ fn option(out: &mut ReadOptions, key: &str, value: &Value) -> Result<(), Options
             options.start = word(
                 key,
                 value,
-                &[("text", Start::Text), ("reasoning", Start::Reasoning)],
+                &[
+                    ("dialect", Start::Dialect),
+                    ("text", Start::Text),
+                    ("reasoning", Start::Reasoning),
+                ],
             )?
         }
         "retain" => {

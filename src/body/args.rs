@@ -12,7 +12,7 @@ use super::{Gate, Opened, Out, json, pieces};
 use crate::dialect::spec::Deltas;
 use crate::error::{Kind, KindSet};
 use crate::event::{Arguments, Event, Origin, Span};
-use crate::hints::{Coerced, Schema, Types, coerce};
+use crate::hints::{Coerced, Schema, Types, coerce, is_json};
 use crate::limits::Prefer;
 
 /// The open call.
@@ -40,12 +40,29 @@ struct Param {
     writer: Writer,
 }
 
+/// How the text of a value is meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum As {
+    /// By the schema; a string without one.
+    Schema,
+    /// By the schema, without white space at both ends.
+    Trimmed,
+    /// A string.
+    Text,
+    /// JSON, or a string if it does not parse.
+    Json,
+}
+
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 enum Writer {
     /// Leaves as it comes.
     Live(Gate),
     /// Waits for its type.
     Typed(Vec<u8>),
+    /// Waits for its end, which is cut to what is not blank.
+    Trimmed(Vec<u8>),
+    /// Waits for its end: JSON if it parses.
+    Json(Vec<u8>),
     /// Waits for repetition.
     List(Vec<u8>),
     /// Has no name and is left out.
@@ -111,6 +128,18 @@ impl Args {
         span: Span,
         start: u64,
     ) -> Result<(), Kind> {
+        self.param_open_as(out, name, span, start, As::Schema)
+    }
+
+    /// The same, with a value that is meant in a certain way.
+    pub fn param_open_as(
+        &mut self,
+        out: &mut Out<'_>,
+        name: &str,
+        span: Span,
+        start: u64,
+        form: As,
+    ) -> Result<(), Kind> {
         self.count += 1;
         if self.count > out.limits().max_params {
             return Err(Kind::LimitParams);
@@ -128,7 +157,12 @@ impl Args {
             self.recovered(Kind::MissingParamName);
             out.tell(Kind::MissingParamName, span, &self.tool, "");
         } else {
-            writer = self.writer(out, name, span);
+            writer = match (self.writer(out, name, span), form) {
+                (_, As::Text) => Writer::Live(Gate::default()),
+                (_, As::Json) => Writer::Json(vec![]),
+                (Writer::Live(_), As::Trimmed) => Writer::Trimmed(vec![]),
+                (writer, As::Schema | As::Trimmed) => writer,
+            };
             let list = matches!(writer, Writer::List(_));
             if !self.seen.insert(name.to_owned()) && !list {
                 self.recovered(Kind::DuplicateParam);
@@ -214,7 +248,10 @@ impl Args {
                         });
                     });
                 }
-                Writer::Typed(bytes) | Writer::List(bytes) => bytes.extend_from_slice(data),
+                Writer::Typed(bytes)
+                | Writer::Trimmed(bytes)
+                | Writer::Json(bytes)
+                | Writer::List(bytes) => bytes.extend_from_slice(data),
                 Writer::Left => {}
             }
         }
@@ -232,7 +269,10 @@ impl Args {
                 gate.end(span.start, |piece, _| out.arg(call, piece, span));
                 json::escape(text, |piece| out.arg(call, piece, span));
             }
-            Writer::Typed(bytes) | Writer::List(bytes) => bytes.extend_from_slice(text.as_bytes()),
+            Writer::Typed(bytes)
+            | Writer::Trimmed(bytes)
+            | Writer::Json(bytes)
+            | Writer::List(bytes) => bytes.extend_from_slice(text.as_bytes()),
             Writer::Left => {}
         }
     }
@@ -263,6 +303,21 @@ impl Args {
                 let head = self.head(&param.key);
                 out.arg(self.call, &(head + &text), span);
             }
+            Writer::Trimmed(bytes) => {
+                let mut text = self.head(&param.key);
+                json::string(String::from_utf8_lossy(&bytes).trim(), &mut text);
+                out.arg(self.call, &text, span);
+            }
+            Writer::Json(bytes) => {
+                let text = String::from_utf8_lossy(&bytes);
+                let mut json = self.head(&param.key);
+                if is_json(text.trim()) {
+                    json.push_str(text.trim());
+                } else {
+                    json::string(&text, &mut json);
+                }
+                out.arg(self.call, &json, span);
+            }
             Writer::List(bytes) => {
                 let text = String::from_utf8_lossy(&bytes).into_owned();
                 match self.lists.iter_mut().find(|(key, _)| *key == param.key) {
@@ -273,6 +328,21 @@ impl Args {
             Writer::Left => {}
         }
         Ok(())
+    }
+
+    /// A whole parameter that stands in the call's header.
+    pub fn whole(&mut self, out: &mut Out<'_>, key: &str, value: &str, span: Span) {
+        let mut json = String::new();
+        json::string(value, &mut json);
+        self.json(out, key, &json, span);
+    }
+
+    /// A whole parameter with its value as JSON. One that is there already stays as it is.
+    pub fn json(&mut self, out: &mut Out<'_>, key: &str, json: &str, span: Span) {
+        if self.seen.insert(key.to_owned()) {
+            let head = self.head(key);
+            out.arg(self.call, &(head + json), span);
+        }
     }
 
     fn typed(&self, out: &mut Out<'_>, result: Coerced, key: &str, span: Span) -> Result<(), Kind> {

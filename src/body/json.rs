@@ -51,6 +51,21 @@ pub(crate) fn string(text: &str, out: &mut String) {
     out.push('"');
 }
 
+/// An object of strings.
+pub(crate) fn object(pairs: &[(String, String)]) -> String {
+    let mut out = String::from("{");
+    for (index, (key, value)) in pairs.iter().enumerate() {
+        if index > 0 {
+            out.push(',');
+        }
+        string(key, &mut out);
+        out.push(':');
+        string(value, &mut out);
+    }
+    out.push('}');
+    out
+}
+
 /// Whether it is a number as JSON spells it.
 pub(crate) fn is_number(text: &str) -> bool {
     let bytes = text.as_bytes();

@@ -9,12 +9,15 @@ mod attribute_params;
 mod content;
 mod element_tree;
 mod fields;
+mod framed;
 mod gate;
 mod head;
 pub(crate) mod json;
 mod key_quote;
 mod named_params;
+mod needle;
 mod out;
+mod payload;
 mod tags;
 mod tree;
 mod value;
@@ -42,6 +45,7 @@ pub(crate) enum Body {
     ElementTree(element_tree::Body),
     NamedParams(named_params::Body),
     AttributeParams(attribute_params::Body),
+    Framed(Box<framed::Body>),
 }
 
 /// How a body left off.
@@ -53,10 +57,29 @@ pub(crate) enum Flow {
     Closed { end: u64 },
     /// The next block of the same dialect opened at `start`; `done` if this one counts all the same.
     Reopened { start: u64, done: bool },
+    /// The block ended at `at` without its closer; what follows is read again as text.
+    Broken { at: u64 },
     /// The body broke its grammar; it has been reported. `ended` if the block has ended here all the same.
     Malformed { ended: bool },
     /// A limit fired. `ended` if the block has ended here all the same.
     Limit { kind: Kind, ended: bool },
+}
+
+/// How a body ends when the stream does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Finished {
+    /// The block counts as closed at that offset.
+    Closed(u64),
+    /// Nothing is missing but closers.
+    Forgotten,
+    /// It is not closed.
+    Open,
+}
+
+impl From<Option<u64>> for Finished {
+    fn from(closed: Option<u64>) -> Self {
+        closed.map_or(Self::Open, Self::Closed)
+    }
 }
 
 impl Body {
@@ -71,6 +94,8 @@ impl Body {
             Family::AttributeParams(_) => {
                 Self::AttributeParams(attribute_params::Body::new(Args::open(out, header)?))
             }
+            Family::Framed(table) => Self::Framed(Box::new(framed::Body::open(out, table, header))),
+            Family::Plain => return Err(Kind::MalformedBody),
         })
     }
 
@@ -89,6 +114,7 @@ impl Body {
             (Self::AttributeParams(body), Family::AttributeParams(table)) => {
                 body.feed(out, table, at, end)
             }
+            (Self::Framed(body), Family::Framed(table)) => body.feed(out, table, at, end),
             // A snapshot that was tampered with; never taken otherwise.
             _ => (at, Flow::Malformed { ended: false }),
         }
@@ -99,18 +125,30 @@ impl Body {
         match self {
             Self::NamedParams(body) => body.close_empty(out, end),
             Self::AttributeParams(body) => body.close_empty(out, end),
-            Self::KeyQuote(_) | Self::ElementTree(_) => Ok(()),
+            Self::KeyQuote(_) | Self::ElementTree(_) | Self::Framed(_) => Ok(()),
         }
     }
 
-    /// The stream ended here. Some if the block counts as closed at that offset.
-    pub fn finish(&mut self, out: &mut Out<'_>, family: &Family) -> Option<u64> {
+    /// The stream ended at `end`.
+    pub fn finish(&mut self, out: &mut Out<'_>, family: &Family, end: u64) -> Finished {
         match (self, family) {
-            (Self::KeyQuote(body), Family::KeyQuote(table)) => body.finish(out, table),
-            (Self::ElementTree(body), _) => body.finish(out),
-            (Self::NamedParams(body), _) => body.finish(out),
-            (Self::AttributeParams(body), _) => body.finish(out),
-            (Self::KeyQuote(_), _) => None,
+            (Self::KeyQuote(body), Family::KeyQuote(table)) => body.finish(out, table).into(),
+            (Self::ElementTree(body), _) => body.finish(out).into(),
+            (Self::NamedParams(body), _) => body.finish(out).into(),
+            (Self::AttributeParams(body), _) => body.finish(out).into(),
+            (Self::Framed(body), Family::Framed(table)) => body.finish(out, table, end),
+            (Self::KeyQuote(_) | Self::Framed(_), _) => Finished::Open,
+        }
+    }
+
+    /// Whether a call of the block stands whatever comes.
+    pub fn stands(&self) -> bool {
+        match self {
+            Self::Framed(body) => body.stands(),
+            Self::KeyQuote(_)
+            | Self::ElementTree(_)
+            | Self::NamedParams(_)
+            | Self::AttributeParams(_) => false,
         }
     }
 
@@ -122,7 +160,7 @@ impl Body {
             (Self::ElementTree(body), Family::ElementTree(table)) => body.salvage(out, table, end),
             (Self::NamedParams(body), _) => body.salvage(out, end),
             (Self::AttributeParams(body), _) => body.salvage(out, end),
-            (Self::KeyQuote(_) | Self::ElementTree(_), _) => false,
+            (Self::KeyQuote(_) | Self::ElementTree(_) | Self::Framed(_), _) => false,
         }
     }
 
@@ -130,7 +168,10 @@ impl Body {
     pub fn undecided(&self) -> bool {
         match self {
             Self::KeyQuote(body) => body.undecided(),
-            Self::ElementTree(_) | Self::NamedParams(_) | Self::AttributeParams(_) => false,
+            Self::ElementTree(_)
+            | Self::NamedParams(_)
+            | Self::AttributeParams(_)
+            | Self::Framed(_) => false,
         }
     }
 
@@ -141,6 +182,7 @@ impl Body {
             (Self::ElementTree(body), Family::ElementTree(_)) => body.fits(),
             (Self::NamedParams(body), Family::NamedParams(table)) => body.fits(table),
             (Self::AttributeParams(_), Family::AttributeParams(_)) => true,
+            (Self::Framed(body), Family::Framed(table)) => body.fits(table),
             _ => false,
         }
     }

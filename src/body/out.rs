@@ -78,6 +78,8 @@ pub(crate) struct Block {
     pub raw: Vec<u8>,
     /// Calls that stood, and calls remembered for native merging, before it.
     pub before: (u32, usize),
+    /// Calls of it stand, whatever comes.
+    pub kept: bool,
 }
 
 impl Block {
@@ -232,6 +234,18 @@ impl<'p> Out<'p> {
             bytes.extend_from_slice(piece);
         }
         String::from_utf8_lossy(&bytes).into_owned()
+    }
+
+    /// The byte at `pos`, if it was not delivered.
+    pub fn byte(&self, pos: u64) -> Option<u8> {
+        match pos.checked_sub(self.base) {
+            Some(at) => self.seg.get(at as usize).copied(),
+            None => {
+                let carried = self.base - self.io.carry.len() as u64;
+                let at = pos.checked_sub(carried)?;
+                self.io.carry.get(at as usize).copied()
+            }
+        }
     }
 
     /// Leaves out bytes up to `to`: they are structure.

@@ -91,6 +91,40 @@ pub(crate) fn attributes(header: &[u8]) -> Vec<(String, String)> {
     out
 }
 
+/// The attributes of a tag as models write them: quoted by either quote or by none, without entities but the five of
+/// XML. What is no attribute is left out.
+pub(crate) fn loose_attributes(text: &[u8]) -> Vec<(String, String)> {
+    let mut out = vec![];
+    let mut rest = text;
+    loop {
+        rest = rest.trim_ascii_start();
+        let len = rest.iter().take_while(|b| is_name(**b)).count();
+        let (name, tail) = rest.split_at(len);
+        let tail = tail.trim_ascii_start();
+        let Some(tail) = tail.strip_prefix(b"=").filter(|_| len > 0) else {
+            match rest.get(len.max(1)..) {
+                Some(next) if !next.is_empty() => rest = next,
+                _ => return out,
+            }
+            continue;
+        };
+        let tail = tail.trim_ascii_start();
+        let (value, next) = match tail.first() {
+            Some(quote @ (b'"' | b'\'')) => {
+                let len = tail[1..].iter().take_while(|b| *b != quote).count();
+                (&tail[1..=len], &tail[(len + 2).min(tail.len())..])
+            }
+            _ => {
+                let len = tail.iter().take_while(|b| !is_space(**b)).count();
+                let bare = &tail[..len];
+                (bare.strip_suffix(b"/").unwrap_or(bare), &tail[len..])
+            }
+        };
+        out.push((String::from_utf8_lossy(name).into_owned(), decode(value)));
+        rest = next;
+    }
+}
+
 /// Longest entity that is looked for, without `&` and `;`.
 pub(crate) const MAX_ENTITY: usize = 10;
 
@@ -160,6 +194,23 @@ mod tests {
         let want = [("a", "x \"y\""), ("b", "1 < 2 &bogus; 中")]
             .map(|(k, v)| (k.to_owned(), v.to_owned()));
         assert_eq!(got, want);
+    }
+
+    #[test]
+    fn loose_attributes_are_read_as_models_write_them() {
+        let got = loose_attributes(b" name='a > b' key=minutes  x = \"1 &amp; 2\" odd y=/");
+        let want = [
+            ("name", "a > b"),
+            ("key", "minutes"),
+            ("x", "1 & 2"),
+            ("y", ""),
+        ];
+        let want: Vec<_> = want.map(|(k, v)| (k.to_owned(), v.to_owned())).into();
+        assert_eq!(got, want);
+        assert_eq!(
+            loose_attributes(b" a=\"never closed"),
+            [("a".to_owned(), "never closed".to_owned())]
+        );
     }
 
     #[test]

@@ -20,7 +20,7 @@ pub(super) fn key(spec: &Spec, key: &str, why: &str) -> BuildError {
 }
 
 pub(super) fn no_family(spec: &Spec) -> BuildError {
-    let why = "exactly one of the tables key_quote, element_tree, named_params, attribute_params is needed";
+    let why = "exactly one of the tables key_quote, element_tree, named_params, attribute_params, framed is needed, or reasoning or framing alone";
     key(spec, "key_quote", why)
 }
 
@@ -40,8 +40,11 @@ pub(super) fn dialect(spec: &Spec) -> Result<(), BuildError> {
         spec.element_tree.is_some(),
         spec.named_params.is_some(),
         spec.attribute_params.is_some(),
+        spec.framed.is_some(),
     ];
-    if families.iter().filter(|given| **given).count() != 1 {
+    let plain = !spec.reasoning.is_empty() || !spec.framing.is_empty();
+    let count = families.iter().filter(|given| **given).count();
+    if count > 1 || (count == 0 && !plain) {
         return Err(no_family(spec));
     }
     for name in spec.observe.keys() {
@@ -54,12 +57,10 @@ pub(super) fn dialect(spec: &Spec) -> Result<(), BuildError> {
         }
     }
     for (index, reasoning) in spec.reasoning.iter().enumerate() {
-        pair(
-            spec,
-            &format!("reasoning[{index}]"),
-            &reasoning.open,
-            &reasoning.close,
-        )?;
+        reasoning_markers(spec, index, reasoning)?;
+    }
+    for (index, framing) in spec.framing.iter().enumerate() {
+        marker(spec, &format!("framing[{index}]"), framing)?;
     }
     for (index, span) in spec.span.iter().enumerate() {
         pair(spec, &format!("span[{index}]"), &span.open, &span.close)?;
@@ -139,6 +140,42 @@ pub(super) fn dialect(spec: &Spec) -> Result<(), BuildError> {
         )?;
         nameless(spec, "attribute_params.nameless", &body.nameless)?;
         bound(spec, "attribute_params.confirm", body.confirm)?;
+    }
+    Ok(())
+}
+
+fn reasoning_markers(spec: &Spec, index: usize, reasoning: &Reasoning) -> Result<(), BuildError> {
+    let name = |part: &str| format!("reasoning[{index}].{part}");
+    for (part, list) in [
+        ("open", &reasoning.open),
+        ("close", &reasoning.close),
+        ("ended_by", &reasoning.ended_by),
+    ] {
+        for item in list {
+            marker(spec, &name(part), item)?;
+        }
+    }
+    if reasoning.open.is_empty() || reasoning.close.is_empty() {
+        return Err(key(
+            spec,
+            &name("open"),
+            "open and close need at least one marker each",
+        ));
+    }
+    if reasoning
+        .open
+        .iter()
+        .any(|open| reasoning.close.contains(open))
+    {
+        let why = "it must differ from the opener, or nothing could be told apart";
+        return Err(key(spec, &name("close"), why));
+    }
+    if reasoning.nested && reasoning.repeats {
+        let why = "an opener inside opens a level or is framing, not both";
+        return Err(key(spec, &name("repeats"), why));
+    }
+    if reasoning.label.len() > 64 {
+        return Err(key(spec, &name("label"), "it may have at most 64 bytes"));
     }
     Ok(())
 }
@@ -364,8 +401,10 @@ struct Starter<'a> {
     dialect: usize,
     marker: String,
     case: Case,
-    /// A tag: the byte behind it decides.
-    tag: bool,
+    /// What follows it decides whose it is, or whether it is one.
+    probed: bool,
+    /// Part of no text.
+    framing: bool,
     reasoning: Option<&'a Reasoning>,
 }
 
@@ -385,10 +424,9 @@ impl Starter<'_> {
 
     /// Whether two dialects mean the same by it.
     fn shared(&self, other: &Self) -> bool {
-        let same = |(a, b): (&Reasoning, &Reasoning)| {
-            a.close == b.close && a.at == b.at && a.nested == b.nested
-        };
-        self.marker == other.marker && self.reasoning.zip(other.reasoning).is_some_and(same)
+        let same = |(a, b): (&Reasoning, &Reasoning)| a.close == b.close;
+        let reasoning = self.reasoning.zip(other.reasoning).is_some_and(same);
+        self.marker == other.marker && (reasoning || (self.framing && other.framing))
     }
 }
 
@@ -400,14 +438,16 @@ fn starters(dialects: &[Dialect]) -> Vec<Starter<'_>> {
             dialect,
             marker: marker.clone(),
             case: Case::Exact,
-            tag: false,
+            probed: false,
+            framing: false,
             reasoning,
         };
         out.extend(compiled.openers().into_iter().map(|marker| Starter {
             dialect,
+            probed: family.probes(&marker),
             marker,
             case: family.case(),
-            tag: family.tag_header(),
+            framing: false,
             reasoning: None,
         }));
         out.extend(
@@ -415,8 +455,12 @@ fn starters(dialects: &[Dialect]) -> Vec<Starter<'_>> {
                 .spec
                 .reasoning
                 .iter()
-                .map(|r| plain(&r.open, Some(r))),
+                .flat_map(|r| r.open.iter().map(move |open| plain(open, Some(r)))),
         );
+        out.extend(compiled.spec.framing.iter().map(|marker| Starter {
+            framing: true,
+            ..plain(marker, None)
+        }));
         out.extend(compiled.spec.span.iter().map(|s| plain(&s.open, None)));
     }
     out
@@ -454,30 +498,25 @@ pub(super) fn set(dialects: &[Dialect]) -> Result<(), BuildError> {
             }
             let same = short.marker.len() == long.marker.len();
             let (a, b) = (short.dialect, long.dialect);
+            let told_apart = short.probed && (!same || long.probed);
+            if told_apart {
+                continue;
+            }
             let why = if same {
                 format!("`{}` opens both and nothing tells them apart", short.marker)
             } else {
                 let (short, long) = (&short.marker, &long.marker);
                 format!("`{short}` is a beginning of `{long}`, so the longer one can never be seen")
             };
-            if same || !short.tag || !next_is_name(&short.marker, &long.marker) {
-                let own = || key(&dialects[a].spec, "open", &why);
-                return Err(if a == b {
-                    own()
-                } else {
-                    clash(a, b, why.clone())
-                });
-            }
+            let own = || key(&dialects[a].spec, "open", &why);
+            return Err(if a == b {
+                own()
+            } else {
+                clash(a, b, why.clone())
+            });
         }
     }
     Ok(())
-}
-
-/// Whether the longer marker goes on with a byte that no tag header can go on with.
-fn next_is_name(short: &str, long: &str) -> bool {
-    long.as_bytes()
-        .get(short.len())
-        .is_some_and(|b| !crate::body::xml::is_space(*b) && *b != b'>' && *b != b'/')
 }
 
 /// What works and may still surprise.

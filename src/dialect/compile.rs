@@ -1,10 +1,13 @@
 //! From a dialect file to the tables that the engine runs on.
 
+use std::sync::OnceLock;
+
 use crate::body::{LINE_BLANKS, MAX_TAIL, PROBE_BLANKS};
 use crate::error::BuildError;
 use crate::limits::Limits;
 use crate::scan::{Dfa, Pattern, Scanner};
 
+use super::framed::Framed;
 use super::spec::{self, Case, Spec};
 use super::{Dialect, check};
 
@@ -15,6 +18,9 @@ pub(crate) enum Family {
     ElementTree(ElementTree),
     NamedParams(NamedParams),
     AttributeParams(AttributeParams),
+    Framed(Box<Framed>),
+    /// No calls: only reasoning or framing.
+    Plain,
 }
 
 /// Tables of the key-quote family.
@@ -107,7 +113,12 @@ impl Family {
                 spec: body.clone(),
             }));
         }
-        Err(check::no_family(spec))
+        if let Some(body) = &spec.framed {
+            return Framed::new(body.clone())
+                .map(|body| Self::Framed(Box::new(body)))
+                .map_err(|why| check::key(spec, "framed", &why));
+        }
+        Ok(Self::Plain)
     }
 
     pub fn name(&self) -> &'static str {
@@ -116,6 +127,8 @@ impl Family {
             Self::ElementTree(_) => "element-tree",
             Self::NamedParams(_) => "named-params",
             Self::AttributeParams(_) => "attribute-params",
+            Self::Framed(_) => "framed",
+            Self::Plain => "plain",
         }
     }
 
@@ -125,6 +138,8 @@ impl Family {
             Self::ElementTree(body) => vec![body.spec.open.clone()],
             Self::NamedParams(body) => vec![body.open.clone()],
             Self::AttributeParams(body) => vec![body.open.clone()],
+            Self::Framed(body) => body.openers.iter().map(|o| o.literal.clone()).collect(),
+            Self::Plain => vec![],
         }
     }
 
@@ -134,13 +149,24 @@ impl Family {
             Self::ElementTree(body) => vec![body.spec.close.clone()],
             Self::NamedParams(body) => vec![body.close.clone()],
             Self::AttributeParams(body) => vec![body.close.clone()],
+            Self::Framed(body) => body.closers.clone(),
+            Self::Plain => vec![],
+        }
+    }
+
+    /// Whether what follows an opener decides if it is one.
+    pub fn probes(&self, opener: &str) -> bool {
+        match self {
+            Self::KeyQuote(_) | Self::Plain => false,
+            Self::ElementTree(_) | Self::NamedParams(_) | Self::AttributeParams(_) => true,
+            Self::Framed(body) => body.opener(opener).is_some_and(|o| o.probe.is_some()),
         }
     }
 
     /// Whether the opener is a tag with attributes.
     pub fn tag_header(&self) -> bool {
         match self {
-            Self::KeyQuote(_) | Self::ElementTree(_) => false,
+            Self::KeyQuote(_) | Self::ElementTree(_) | Self::Framed(_) | Self::Plain => false,
             Self::NamedParams(_) | Self::AttributeParams(_) => true,
         }
     }
@@ -149,14 +175,22 @@ impl Family {
     pub fn extra(&self) -> &str {
         match self {
             Self::KeyQuote(body) => &body.spec.extra,
-            Self::ElementTree(_) | Self::NamedParams(_) | Self::AttributeParams(_) => "",
+            Self::ElementTree(_)
+            | Self::NamedParams(_)
+            | Self::AttributeParams(_)
+            | Self::Framed(_)
+            | Self::Plain => "",
         }
     }
 
     pub fn case(&self) -> Case {
         match self {
             Self::KeyQuote(body) => body.spec.case,
-            Self::ElementTree(_) | Self::NamedParams(_) | Self::AttributeParams(_) => Case::Exact,
+            Self::ElementTree(_)
+            | Self::NamedParams(_)
+            | Self::AttributeParams(_)
+            | Self::Framed(_)
+            | Self::Plain => Case::Exact,
         }
     }
 
@@ -193,6 +227,8 @@ impl Family {
                 Self::AttributeParams(body) => {
                     (tag + probe + body.open.len()).max(body.spec.confirm as usize)
                 }
+                Self::Framed(body) => body.lookahead(tag),
+                Self::Plain => 0,
             }
     }
 }
@@ -258,10 +294,23 @@ impl QuoteTable {
     }
 }
 
+/// One dialect's way to open a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct OpenRef {
+    pub dialect: u16,
+    /// Its number among the dialect's openers.
+    pub opener: u16,
+}
+
 /// What a marker in plain text means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
+    /// An entry of `SetInner::opens`.
     Open {
+        refs: u16,
+    },
+    /// Part of no text: the dialect's framing.
+    Framing {
         dialect: u16,
     },
     Reasoning {
@@ -281,12 +330,70 @@ pub(crate) enum Role {
 pub(crate) struct Reasoning {
     pub dialect: u16,
     pub spec: spec::Reasoning,
-    /// Inside: the closer (pattern 0), then the opener if it nests.
+    /// Closers, openers that count inside, and what ends it without a closer.
     pub inside: Scanner,
-    /// The same, then all call openers.
-    pub inside_with_calls: Scanner,
-    /// What the patterns of `inside_with_calls` from the first opener on mean.
-    pub calls: Vec<Role>,
+    /// Of how many patterns of each kind `inside` consists.
+    pub kinds: [usize; 3],
+    /// The same, then all call openers; made when a stream first asks for it.
+    with_calls: OnceLock<Scanner>,
+}
+
+/// What a pattern inside reasoning means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Inside {
+    Close,
+    Open,
+    EndedBy,
+    Call(Role),
+}
+
+impl Reasoning {
+    fn new(dialect: u16, spec: &spec::Reasoning) -> Result<Self, String> {
+        let openers: &[String] = if spec.nested || spec.repeats {
+            &spec.open
+        } else {
+            &[]
+        };
+        let lists = [spec.close.as_slice(), openers, &spec.ended_by];
+        let patterns = lists.iter().flat_map(|list| list.iter());
+        let patterns = patterns.map(|marker| Pattern::new(marker, Case::Exact));
+        Ok(Self {
+            dialect,
+            spec: spec.clone(),
+            inside: Scanner::new(patterns.collect())?,
+            kinds: lists.map(<[String]>::len),
+            with_calls: OnceLock::new(),
+        })
+    }
+
+    /// The scanner of the inside, with the openers of calls if they count there.
+    pub fn scanner(&self, calls: Option<&[(Pattern, Role)]>) -> &Scanner {
+        let Some(calls) = calls else {
+            return &self.inside;
+        };
+        self.with_calls.get_or_init(|| {
+            let own = self.inside.dfa.patterns().iter().cloned();
+            let all = own.chain(calls.iter().map(|(pattern, _)| pattern.clone()));
+            // The same patterns fit into the automaton of text.
+            Scanner::new(all.collect()).unwrap_or_else(|_| self.inside.clone())
+        })
+    }
+
+    /// What a pattern of the scanner means.
+    pub fn meaning(&self, pattern: u16, calls: &[(Pattern, Role)]) -> Option<Inside> {
+        let mut at = usize::from(pattern);
+        for (count, meaning) in
+            self.kinds
+                .iter()
+                .zip([Inside::Close, Inside::Open, Inside::EndedBy])
+        {
+            if at < *count {
+                return Some(meaning);
+            }
+            at -= count;
+        }
+        calls.get(at).map(|(_, role)| Inside::Call(*role))
+    }
 }
 
 /// A protected region of one dialect.
@@ -304,7 +411,11 @@ pub(crate) struct SetInner {
     pub text: Scanner,
     /// Per pattern of `text`.
     pub roles: Vec<Role>,
+    /// Who opens a block with a marker, in the order of the set.
+    pub opens: Vec<Vec<OpenRef>>,
     pub reasoning: Vec<Reasoning>,
+    /// Openers of calls.
+    pub calls: Vec<(Pattern, Role)>,
     pub spans: Vec<SpanMarks>,
     /// Some dialect does not look into code.
     pub code: bool,
@@ -334,15 +445,25 @@ impl SetInner {
         let mut patterns: Vec<Pattern> = vec![];
         let mut roles = vec![];
         let mut calls: Vec<(Pattern, Role)> = vec![];
-        let mut reasoning = vec![];
+        let mut opens: Vec<Vec<OpenRef>> = vec![];
+        let mut reasoning: Vec<Reasoning> = vec![];
         let mut spans = vec![];
         for (index, dialect) in dialects.iter().enumerate() {
-            let index = index as u16;
-            for open in dialect.family.openers() {
-                calls.push((
-                    Pattern::new(open, dialect.family.case()),
-                    Role::Open { dialect: index },
-                ));
+            let case = dialect.family.case();
+            for (opener, open) in dialect.family.openers().into_iter().enumerate() {
+                let entry = OpenRef {
+                    dialect: index as u16,
+                    opener: opener as u16,
+                };
+                let pattern = Pattern::new(open, case);
+                match calls.iter().position(|(have, _)| *have == pattern) {
+                    Some(at) => opens[at].push(entry),
+                    None => {
+                        let refs = opens.len() as u16;
+                        calls.push((pattern, Role::Open { refs }));
+                        opens.push(vec![entry]);
+                    }
+                }
             }
         }
         for (pattern, role) in &calls {
@@ -352,33 +473,27 @@ impl SetInner {
         for (index, dialect) in dialects.iter().enumerate() {
             let index = index as u16;
             for spec in &dialect.spec.reasoning {
-                // Dialects may share reasoning markers; the first one's serve.
-                if reasoning
-                    .iter()
-                    .any(|have: &Reasoning| have.spec.open == spec.open)
-                {
-                    continue;
+                let id = reasoning.len() as u16;
+                let mut fresh = false;
+                for open in &spec.open {
+                    let pattern = Pattern::new(open, Case::Exact);
+                    // Dialects may share reasoning markers; the first one's serve.
+                    if !patterns.contains(&pattern) {
+                        roles.push(Role::Reasoning { id });
+                        patterns.push(pattern);
+                        fresh = true;
+                    }
                 }
-                roles.push(Role::Reasoning {
-                    id: reasoning.len() as u16,
-                });
-                patterns.push(Pattern::new(&spec.open, Case::Exact));
-                let mut inside = vec![Pattern::new(&spec.close, Case::Exact)];
-                if spec.nested {
-                    inside.push(Pattern::new(&spec.open, Case::Exact));
+                if fresh {
+                    reasoning.push(Reasoning::new(index, spec).map_err(too_big)?);
                 }
-                let with_calls = inside
-                    .iter()
-                    .cloned()
-                    .chain(calls.iter().map(|(p, _)| p.clone()))
-                    .collect();
-                reasoning.push(Reasoning {
-                    dialect: index,
-                    spec: spec.clone(),
-                    inside: Scanner::new(inside).map_err(too_big)?,
-                    inside_with_calls: Scanner::new(with_calls).map_err(too_big)?,
-                    calls: calls.iter().map(|(_, role)| *role).collect(),
-                });
+            }
+            for marker in &dialect.spec.framing {
+                let pattern = Pattern::new(marker, Case::Exact);
+                if !patterns.contains(&pattern) {
+                    roles.push(Role::Framing { dialect: index });
+                    patterns.push(pattern);
+                }
             }
             for spec in &dialect.spec.span {
                 roles.push(Role::Span {
@@ -396,16 +511,22 @@ impl SetInner {
                 });
             }
             for close in dialect.family.closers() {
-                roles.push(Role::Close { dialect: index });
                 let close = if dialect.family.tag_header() {
                     format!("{close}>")
                 } else {
                     close
                 };
-                patterns.push(Pattern {
+                let pattern = Pattern {
                     hold: false,
                     ..Pattern::new(close, dialect.family.case())
-                });
+                };
+                // A newline is the end of what has no closer, and closes nothing elsewhere.
+                if pattern.bytes.len() > 1
+                    && !patterns.iter().any(|have| have.bytes == pattern.bytes)
+                {
+                    roles.push(Role::Close { dialect: index });
+                    patterns.push(pattern);
+                }
             }
         }
         let text = Scanner::new(patterns).map_err(too_big)?;
@@ -415,6 +536,8 @@ impl SetInner {
         Ok(Self {
             text,
             roles,
+            opens,
+            calls,
             reasoning,
             spans,
             code,

@@ -7,6 +7,7 @@ mod builtin;
 mod check;
 mod compile;
 mod decisions;
+mod framed;
 mod set;
 pub(crate) mod spec;
 
@@ -15,8 +16,11 @@ pub(crate) use set::Fnv;
 pub use set::{DialectSet, Lint, SetBuilder};
 
 pub(crate) use compile::{
-    AttributeParams, ElementTree, Family, KeyQuote, NamedParams, QuoteEnd, Role, SetInner,
+    AttributeParams, ElementTree, Family, Inside, KeyQuote, NamedParams, OpenRef, QuoteEnd, Role,
+    SetInner,
 };
+
+pub(crate) use framed::{Framed, action};
 
 use crate::error::Kind;
 use crate::limits::Limits;

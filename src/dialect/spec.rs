@@ -46,6 +46,10 @@ pub(crate) struct Spec {
     pub element_tree: Option<ElementTree>,
     pub named_params: Option<NamedParams>,
     pub attribute_params: Option<AttributeParams>,
+    pub framed: Option<Framed>,
+    /// Markers that are part of no text: of messages, of the end of a stream.
+    #[serde(default)]
+    pub framing: Vec<String>,
     #[serde(default)]
     pub reasoning: Vec<Reasoning>,
     #[serde(default)]
@@ -251,16 +255,277 @@ pub(crate) struct AttributeParams {
     pub confirm: u32,
 }
 
-/// Reasoning markers.
+/// Calls between markers: the frame of most model formats. Its markers are patterns; see [`crate::scan::path`].
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
+pub(crate) struct Framed {
+    /// What may enclose several calls.
+    pub section: Option<Section>,
+    /// The forms that a call can have.
+    pub unit: Vec<Unit>,
+    /// Parameters between tags.
+    pub param: Option<Param>,
+    #[serde(default)]
+    pub json: Json,
+    #[serde(default)]
+    pub python: Python,
+    #[serde(default)]
+    pub braces: Braces,
+    /// How a tool's name is found in an id: what stands before it, and what separates it from a number behind it.
+    #[serde(default)]
+    pub ids: Vec<[String; 2]>,
+    /// What `$x` is behind an opener that does not show it.
+    #[serde(default)]
+    pub fixed: BTreeMap<String, String>,
+    /// Those of the openers that are known misspellings.
+    #[serde(default)]
+    pub misspelt: Vec<String>,
+}
+
+/// What encloses calls.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Section {
+    pub open: Vec<String>,
+    /// Nothing: it ends where no further call begins.
+    #[serde(default)]
+    pub close: Vec<String>,
+    /// Calls may stand without it.
+    #[serde(default)]
+    pub optional: bool,
+    /// What may stand between calls beside white space.
+    #[serde(default)]
+    pub separators: Vec<String>,
+    /// What must follow the opener, or it is text.
+    #[serde(default)]
+    pub probe: Vec<String>,
+    /// Anything may stand between calls.
+    #[serde(default)]
+    pub prose: bool,
+    /// The argument that its attributes are, of each call inside.
+    pub argument: Option<String>,
+}
+
+/// One form of a call.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Unit {
+    /// What opens it, up to its payload.
+    pub open: Vec<String>,
+    /// Nothing: it ends with its payload.
+    #[serde(default)]
+    pub close: Vec<String>,
+    pub payload: Payload,
+    /// What must follow the literal beginning of the opener, where it stands in text.
+    #[serde(default)]
+    pub probe: Vec<String>,
+    /// What may stand between this call and a further one of the same kind that has no opener.
+    #[serde(default)]
+    pub more: Vec<String>,
+    /// The attribute that names the tool.
+    #[serde(default = "name_attribute")]
+    pub name: String,
+    /// The other attributes are arguments.
+    #[serde(default)]
+    pub attributes: bool,
+    /// The name in a probe must be one on offer.
+    #[serde(default)]
+    pub offered: bool,
+}
+
+fn name_attribute() -> String {
+    "name".to_owned()
+}
+
+/// What a call's arguments are written in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Payload {
+    /// Parameters between tags.
+    Params,
+    /// JSON that names the tool: an object, or a list of such.
+    Json,
+    /// The same behind the opening bracket of a list.
+    JsonList,
+    /// A JSON object that is the arguments.
+    Arguments,
+    /// `f(a=1)`, one or a list.
+    Python,
+    /// The same behind the opening bracket of a list.
+    PythonList,
+    /// `call:f{a:1}`.
+    Braces,
+    /// Text that is one argument.
+    Content,
+}
+
+/// Parameters between tags.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Param {
+    pub open: Vec<String>,
+    pub close: Vec<String>,
+    /// The attribute that names it.
+    #[serde(default = "name_attribute")]
+    pub name: String,
+    #[serde(default)]
+    pub frame: Framing,
+    /// A value may be CDATA.
+    #[serde(default)]
+    pub cdata: bool,
+    /// An opener at the start of a line ends the open value.
+    #[serde(default)]
+    pub line: bool,
+    /// White space that may stand between a closer and what confirms it.
+    #[serde(default = "confirm")]
+    pub confirm: u32,
+    pub hint: Option<Hint>,
+}
+
+fn confirm() -> u32 {
+    64
+}
+
+/// What stands between a tag and its value.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Framing {
+    #[default]
+    Verbatim,
+    /// One newline on each side.
+    Newline,
+    /// White space.
+    Trim,
+}
+
+/// Where a parameter's tag tells its type.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Hint {
+    /// The attribute; none: the hole `$type`.
+    pub attribute: Option<String>,
+    /// What it says of text. Everything else is JSON, or text if it does not parse.
+    pub text: Vec<String>,
+    /// Without it the value is JSON if it parses.
+    #[serde(default)]
+    pub json: bool,
+}
+
+/// JSON that names the tool.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Json {
+    pub name: Vec<String>,
+    pub arguments: Vec<String>,
+    pub id: Vec<String>,
+    /// An object around it: `{"function": {..}}`.
+    pub wrapper: Vec<String>,
+    /// `{"NAME": {arguments}}`.
+    pub name_is_key: bool,
+    /// Python literals: `{'name': True}`.
+    pub python: bool,
+    pub lenient: Vec<Leniency>,
+}
+
+impl Default for Json {
+    fn default() -> Self {
+        let list = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
+        Self {
+            name: list(&["name"]),
+            arguments: list(&["arguments", "parameters"]),
+            id: list(&["id"]),
+            wrapper: vec![],
+            name_is_key: false,
+            python: false,
+            lenient: vec![],
+        }
+    }
+}
+
+/// What is taken for JSON though it is none; reported.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Leniency {
+    TrailingComma,
+    SingleQuotes,
+    PythonLiterals,
+    BareKeys,
+    RawNewlines,
+}
+
+/// `f(a=1)`.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Python {
+    pub brackets: Brackets,
+    /// What stands between the name and the parenthesis: `.call`.
+    pub method: String,
+    /// Quotes are delimiters; the schema tells the type.
+    pub quoted_typed: bool,
+}
+
+/// Brackets around calls.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Brackets {
+    #[default]
+    Required,
+    Optional,
+    Forbidden,
+}
+
+/// `call:f{a:1}`.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Braces {
+    pub prefix: String,
+    /// What encloses a string.
+    pub delimiters: Vec<String>,
+    /// Every value is enclosed; the schema tells the type.
+    pub all_delimited: bool,
+}
+
+/// Reasoning markers.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct Reasoning {
-    pub open: String,
-    pub close: String,
+    #[serde(deserialize_with = "one_or_more")]
+    pub open: Vec<String>,
+    #[serde(deserialize_with = "one_or_more")]
+    pub close: Vec<String>,
     pub at: ReasoningAt,
     /// The same opener inside opens a level more.
     #[serde(default)]
     pub nested: bool,
+    /// The same opener inside is framing.
+    #[serde(default)]
+    pub repeats: bool,
+    /// The stream starts inside: the prompt opened it.
+    #[serde(default)]
+    pub implicit: bool,
+    /// Only the first block of a stream counts.
+    #[serde(default)]
+    pub first: bool,
+    /// What may stand right behind the opener and is framing.
+    #[serde(default)]
+    pub label: String,
+    /// Markers before which it ends without a closer.
+    #[serde(default)]
+    pub ended_by: Vec<String>,
+}
+
+/// A string, or a list of strings.
+fn one_or_more<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Vec<String>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Words {
+        One(String),
+        More(Vec<String>),
+    }
+    Ok(match Words::deserialize(from)? {
+        Words::One(word) => vec![word],
+        Words::More(words) => words,
+    })
 }
 
 /// Where a reasoning marker counts.

@@ -2,7 +2,7 @@
 
 use super::machine::{Chunk, Concat, Machine};
 use super::{Mode, Region};
-use crate::body::pieces;
+use crate::body::{Finished, pieces};
 use crate::error::{Issue, Kind, Severity};
 use crate::event::{Event, Span};
 use crate::limits::Unclosed;
@@ -158,9 +158,10 @@ impl Machine<'_> {
                 );
                 self.flow_again(end);
             }
-            Mode::Opening(opening) if opening.unborn() => {}
+            Mode::Opening(_) if self.unborn() => self.st.candidates.clear(),
             Mode::Opening(opening) => {
-                let compiled = self.dialect(opening.dialect);
+                self.st.candidates.clear();
+                let compiled = self.dialect(opening.first);
                 let span = Span::new(opening.start, end);
                 let severity = Kind::UnclosedBlock.severity();
                 self.out(chunk).report_for(
@@ -194,8 +195,25 @@ impl Machine<'_> {
                     return;
                 };
                 let (start, compiled) = (block.start, self.dialect(block.dialect));
-                match body.finish(&mut self.out(chunk), &compiled.family) {
-                    Some(closed) => {
+                let finished = body.finish(&mut self.out(chunk), &compiled.family, end);
+                if let Some(block) = &mut self.st.io.block {
+                    block.kept |= body.stands();
+                }
+                match finished {
+                    Finished::Forgotten => {
+                        let span = Span::new(start, end);
+                        let why = reason.why();
+                        self.out(chunk).report(
+                            Kind::UnclosedBlock,
+                            Severity::Warning,
+                            span,
+                            "",
+                            why,
+                            "",
+                        );
+                        self.close(chunk, end);
+                    }
+                    Finished::Closed(closed) => {
                         let again =
                             pieces(&self.st.io.carry, chunk.seg, end, closed, end).concat_bytes();
                         self.close(chunk, closed);
@@ -203,7 +221,7 @@ impl Machine<'_> {
                         self.st.io.carry.clear();
                         self.again(again);
                     }
-                    None => {
+                    Finished::Open => {
                         self.out(chunk).issue(
                             Kind::UnclosedBlock,
                             Span::new(start, end),

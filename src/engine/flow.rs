@@ -5,11 +5,14 @@ use super::machine::{Chunk, Machine};
 use super::{Mode, Region};
 use crate::body::{Out, Stuff, pieces};
 use crate::dialect::spec::ReasoningAt;
-use crate::dialect::{Dialect, Role, SetInner};
+use crate::dialect::{Dialect, Inside, Role, SetInner};
 use crate::error::{Kind, Severity};
 use crate::event::{Event, Span};
 use crate::limits::{Fence, Prefer, ReasoningMode};
 use crate::scan::{ROOT, Skip};
+
+/// The kind of regions that are framing: message markers, ends of streams.
+const FRAMING: &str = "framing";
 
 impl Machine<'_> {
     /// Takes bytes from index `at` on, up to the end of the chunk or a change of mode.
@@ -18,6 +21,11 @@ impl Machine<'_> {
         let mut skip = Skip::default();
         let mut node = self.st.node;
         while at < chunk.seg.len() {
+            if self.st.region.labelled() && self.label(chunk, chunk.seg[at], at) {
+                at += 1;
+                node = self.st.node;
+                continue;
+            }
             if node == ROOT {
                 at = scanner.skip(chunk.seg, at, &mut skip);
                 if at == chunk.seg.len() {
@@ -34,11 +42,58 @@ impl Machine<'_> {
             }
         }
         self.st.node = node;
-        self.deliver(
-            chunk,
-            chunk.base + at as u64 - scanner.dfa.hold(node) as u64,
-        );
+        if !self.st.region.labelled() {
+            self.deliver(
+                chunk,
+                chunk.base + at as u64 - scanner.dfa.hold(node) as u64,
+            );
+        }
         at
+    }
+
+    /// Takes a byte where the label of a reasoning opener may stand; false if it does not: then the byte is not taken.
+    fn label(&mut self, chunk: Chunk<'_>, byte: u8, at: usize) -> bool {
+        let Region::Reasoning {
+            id,
+            depth,
+            start,
+            label: Some(have),
+        } = self.st.region
+        else {
+            return false;
+        };
+        let label = self.set.reasoning[usize::from(id)].spec.label.as_bytes();
+        let now = |label| Region::Reasoning {
+            id,
+            depth,
+            start,
+            label,
+        };
+        if label.get(usize::from(have)) != Some(&byte) {
+            // What came of it is reasoning, in which a marker may begin.
+            let dfa = &self.scanner().dfa;
+            let came = &label[..usize::from(have)];
+            self.st.node = came.iter().fold(ROOT, |node, byte| dfa.next(node, *byte));
+            self.st.region = now(None);
+            let end = chunk.base + at as u64;
+            self.adopt(self.st.io.from, chunk.base);
+            self.deliver(chunk, end - dfa.hold(self.st.node) as u64);
+            return false;
+        }
+        self.st.region = now(Some(have + 1));
+        if usize::from(have) + 1 == label.len() {
+            let end = chunk.base + at as u64 + 1;
+            let span = Span::new(self.st.io.from, end);
+            self.out(chunk).event(Event::Reasoning {
+                data: label,
+                span,
+                framing: true,
+            });
+            self.st.io.carry.clear();
+            self.st.io.from = end;
+            self.st.region = now(None);
+        }
+        true
     }
 
     /// Markers end at `end`; true if one of them changed the mode or the region.
@@ -50,7 +105,7 @@ impl Machine<'_> {
             let done = match self.st.region {
                 Region::Text => self
                     .role(*pattern)
-                    .is_some_and(|role| self.in_text(chunk, role, start, end, safe)),
+                    .is_some_and(|role| self.in_text(chunk, role, *pattern, start, end, safe)),
                 Region::Reasoning { .. } => self.in_reasoning(chunk, *pattern, start, end, safe),
                 Region::Span { .. } => {
                     self.deliver(chunk, end);
@@ -65,7 +120,15 @@ impl Machine<'_> {
         false
     }
 
-    fn in_text(&mut self, chunk: Chunk<'_>, role: Role, start: u64, end: u64, safe: u64) -> bool {
+    fn in_text(
+        &mut self,
+        chunk: Chunk<'_>,
+        role: Role,
+        pattern: u16,
+        start: u64,
+        end: u64,
+        safe: u64,
+    ) -> bool {
         let span = Span::new(start, end);
         match role {
             Role::Close { dialect } => {
@@ -76,7 +139,14 @@ impl Machine<'_> {
                 }
                 false
             }
-            Role::Open { dialect } => self.call(chunk, dialect, start, end, safe),
+            Role::Open { refs } => self.call(chunk, refs, start, end, safe),
+            Role::Framing { .. } => {
+                self.deliver(chunk, start);
+                self.flow_end(chunk);
+                self.adopt(start, chunk.base);
+                self.framing(chunk, end);
+                true
+            }
             Role::Reasoning { id } => {
                 let reasoning = &self.set.reasoning[usize::from(id)];
                 self.deliver(chunk, start.min(safe));
@@ -86,12 +156,19 @@ impl Machine<'_> {
                     ReasoningAt::LineStart => self.st.line.begins(),
                 };
                 let split = self.opts.reasoning == ReasoningMode::Split;
-                if !split || !here || self.hidden(chunk, reasoning.dialect, span, safe) {
+                let over = reasoning.spec.first && self.st.reasoned;
+                if !split
+                    || !here
+                    || over
+                    || self.hidden(chunk, reasoning.dialect, span, safe, false)
+                {
                     return false;
                 }
                 self.flow_end(chunk);
                 self.adopt(start, chunk.base);
-                let data = reasoning.spec.open.as_bytes();
+                let data = self.set.text.dfa.patterns()[usize::from(pattern)]
+                    .bytes
+                    .as_slice();
                 self.out(chunk).event(Event::Reasoning {
                     data,
                     span,
@@ -102,13 +179,20 @@ impl Machine<'_> {
                         id,
                         depth: 1,
                         start,
+                        label: (!reasoning.spec.label.is_empty()).then_some(0),
                     },
                     end,
                 );
                 true
             }
             Role::Span { id } => {
-                if self.hidden(chunk, self.set.spans[usize::from(id)].dialect, span, safe) {
+                if self.hidden(
+                    chunk,
+                    self.set.spans[usize::from(id)].dialect,
+                    span,
+                    safe,
+                    false,
+                ) {
                     return false;
                 }
                 self.flow_end(chunk);
@@ -132,78 +216,152 @@ impl Machine<'_> {
             id,
             depth,
             start: opened,
+            ..
         } = self.st.region
         else {
             return false;
         };
         let reasoning = &self.set.reasoning[usize::from(id)];
-        match pattern {
-            0 if depth > 1 => {
-                self.st.region = Region::Reasoning {
-                    id,
-                    depth: depth - 1,
-                    start: opened,
-                };
+        let data = || {
+            let dfa = &self.scanner().dfa;
+            dfa.patterns()[usize::from(pattern)].bytes.as_slice()
+        };
+        let level = |depth| Region::Reasoning {
+            id,
+            depth,
+            start: opened,
+            label: None,
+        };
+        match reasoning.meaning(pattern, &self.set.calls) {
+            Some(Inside::Close) if depth > 1 => {
+                self.st.region = level(depth - 1);
                 false
             }
-            0 => {
+            Some(Inside::Close) => {
+                let data = data();
                 self.deliver(chunk, start);
                 self.flow_end(chunk);
                 let span = Span::new(start, end);
-                let data = reasoning.spec.close.as_bytes();
                 self.out(chunk).event(Event::Reasoning {
                     data,
                     span,
                     framing: true,
                 });
+                self.st.io.from = end;
+                self.st.reasoned = true;
                 self.leave(chunk, end);
                 true
             }
-            1 if reasoning.spec.nested => {
+            Some(Inside::Open) if reasoning.spec.repeats => {
+                let data = data();
+                self.deliver(chunk, start);
+                self.flow_end(chunk);
+                let span = Span::new(start, end);
+                self.out(chunk).event(Event::Reasoning {
+                    data,
+                    span,
+                    framing: true,
+                });
+                self.st.io.carry.clear();
+                self.enter(
+                    Region::Reasoning {
+                        id,
+                        depth,
+                        start: opened,
+                        label: (!reasoning.spec.label.is_empty()).then_some(0),
+                    },
+                    end,
+                );
+                true
+            }
+            Some(Inside::Open) => {
                 self.deliver(chunk, start.min(safe));
                 if reasoning.spec.at == ReasoningAt::LineStart && !self.st.line.begins() {
                     return false;
                 }
-                self.st.region = Region::Reasoning {
-                    id,
-                    depth: depth.saturating_add(1),
-                    start: opened,
-                };
+                self.st.region = level(depth.saturating_add(1));
                 false
             }
-            _ => match self.role(pattern) {
-                Some(Role::Open { dialect }) => self.call(chunk, dialect, start, end, safe),
-                _ => false,
-            },
+            Some(Inside::EndedBy) => {
+                let marker = data();
+                self.deliver(chunk, start);
+                self.flow_end(chunk);
+                self.adopt(start, chunk.base);
+                self.st.reasoned = true;
+                self.enter(Region::Text, start);
+                // The marker is read as text.
+                let dfa = &self.set.text.dfa;
+                self.st.node = marker.iter().fold(ROOT, |node, byte| dfa.next(node, *byte));
+                if !self.markers(chunk, end) {
+                    self.deliver(chunk, end - dfa.hold(self.st.node) as u64);
+                }
+                true
+            }
+            Some(Inside::Call(Role::Open { refs })) => self.call(chunk, refs, start, end, safe),
+            Some(Inside::Call(_)) | None => false,
         }
     }
 
     /// A call marker `start..end`; true if it counts so far.
-    fn call(&mut self, chunk: Chunk<'_>, dialect: u16, start: u64, end: u64, safe: u64) -> bool {
+    fn call(&mut self, chunk: Chunk<'_>, refs: u16, start: u64, end: u64, safe: u64) -> bool {
+        let refs = &self.set.opens[usize::from(refs)];
+        self.candidates(chunk, refs, start, end, safe)
+    }
+
+    /// Whether a call marker counts for a dialect; `told` if it was reported already that it does not.
+    pub fn counts(
+        &mut self,
+        chunk: Chunk<'_>,
+        dialect: u16,
+        span: Span,
+        safe: u64,
+        told: bool,
+    ) -> bool {
         if self.opts.prefer == Prefer::Native && self.st.native {
             return false;
         }
+        if self.hidden(chunk, dialect, span, safe, told) {
+            return false;
+        }
         let compiled = self.dialect(dialect);
-        let span = Span::new(start, end);
-        if self.hidden(chunk, dialect, span, safe) {
+        if !self.out(chunk).trusts(compiled, span.start) {
+            if !told {
+                self.tell(chunk, dialect, Kind::LookalikeMarker, span);
+            }
             return false;
         }
-        if !self.out(chunk).trusts(compiled, start) {
-            self.tell(chunk, dialect, Kind::LookalikeMarker, span);
-            return false;
-        }
-        self.begin(chunk, dialect, start, end);
         true
     }
 
+    /// Bytes from where nothing was delivered up to `end` are framing: part of no text.
+    fn framing(&mut self, chunk: Chunk<'_>, end: u64) {
+        let start = self.st.io.from;
+        let data = self.bytes(chunk, start, end);
+        self.out(chunk).event(Event::Protected {
+            kind: FRAMING,
+            data: &data,
+            span: Span::new(start, end),
+        });
+        self.st.io.carry.clear();
+        self.st.io.from = end;
+        self.st.node = ROOT;
+    }
+
     /// Whether a marker is in code that its dialect does not look into. Delivers everything before the marker.
-    fn hidden(&mut self, chunk: Chunk<'_>, dialect: u16, span: Span, safe: u64) -> bool {
+    fn hidden(
+        &mut self,
+        chunk: Chunk<'_>,
+        dialect: u16,
+        span: Span,
+        safe: u64,
+        told: bool,
+    ) -> bool {
         self.deliver(chunk, span.start.min(safe));
         if self.looks_into_code(dialect) {
             return false;
         }
         self.st.code.settle();
-        if self.st.code.hides() {
+        if self.st.code.hides() && !told {
             self.tell(chunk, dialect, Kind::HiddenByCode, span);
         }
         self.st.code.hides()

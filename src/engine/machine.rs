@@ -5,10 +5,10 @@ use super::skip::Skipping;
 use super::{Mode, Region, State};
 use crate::body::{Block, Body, Flow, Gate, Opened, Out, pieces};
 use crate::dialect::spec::Malformed;
-use crate::dialect::{Dialect, Role, SetInner};
+use crate::dialect::{Dialect, Inside, OpenRef, Role, SetInner};
 use crate::error::{Kind, Severity};
 use crate::event::{Abandoned, Event, Sink, Span};
-use crate::limits::{Options, Prefer, Retain, TextMode, Unclosed};
+use crate::limits::{Options, Retain, TextMode, Unclosed};
 use crate::scan::{Dfa, ROOT, Scanner};
 
 /// Bytes of a block that are taken at once, at first.
@@ -80,10 +80,12 @@ impl<'p> Machine<'p> {
         while at < seg.len() {
             at = match self.st.mode {
                 Mode::Flow => self.flow(chunk, at),
-                Mode::Opening(_) => self.opening(chunk, at),
                 Mode::Skip(_) => self.skipping(chunk, at),
-                Mode::Body(_) => {
-                    let taken = self.body(chunk, at);
+                Mode::Opening(_) | Mode::Body(_) => {
+                    let taken = match self.st.mode {
+                        Mode::Opening(_) => self.opening(chunk, at),
+                        _ => self.body(chunk, at),
+                    };
                     if taken.again.is_some() {
                         return taken;
                     }
@@ -98,9 +100,14 @@ impl<'p> Machine<'p> {
         }
     }
 
+    /// Whether the automaton's node tells the withheld bytes.
+    fn exact(&self) -> bool {
+        self.scanner().dfa.exact() && !self.st.region.labelled()
+    }
+
     /// Keeps what was not delivered for the next chunk.
     fn settle(&mut self, chunk: Chunk<'_>) {
-        let exact = matches!(self.st.mode, Mode::Flow) && self.scanner().dfa.exact();
+        let exact = matches!(self.st.mode, Mode::Flow) && self.exact();
         let io = &mut self.st.io;
         self.st.pos = chunk.base + chunk.seg.len() as u64;
         if exact {
@@ -127,11 +134,10 @@ impl<'p> Machine<'p> {
             Region::Text => self.set.roles.get(usize::from(pattern)).copied(),
             Region::Reasoning { id, .. } => {
                 let reasoning = &self.set.reasoning[usize::from(id)];
-                let own = 1 + usize::from(reasoning.spec.nested);
-                usize::from(pattern)
-                    .checked_sub(own)
-                    .and_then(|n| reasoning.calls.get(n))
-                    .copied()
+                match reasoning.meaning(pattern, &self.set.calls)? {
+                    Inside::Call(role) => Some(role),
+                    Inside::Close | Inside::Open | Inside::EndedBy => None,
+                }
             }
             Region::Span { .. } => None,
         }
@@ -175,24 +181,6 @@ impl<'p> Machine<'p> {
         self.st.io.from = start;
     }
 
-    /// A marker of a call is complete: `start..end`. Either the block opens or what follows decides.
-    pub fn begin(&mut self, chunk: Chunk<'_>, dialect: u16, start: u64, end: u64) {
-        self.adopt(start, chunk.base);
-        match super::opening::Opening::new(&self.dialect(dialect).family, dialect, start) {
-            Some(opening) => self.st.mode = Mode::Opening(opening),
-            None => self.open(
-                chunk,
-                dialect,
-                Opened {
-                    name: "",
-                    meta: &[],
-                    span: Span::new(start, end),
-                    at: end,
-                },
-            ),
-        }
-    }
-
     /// A block opens behind `header`.
     pub fn open(&mut self, chunk: Chunk<'_>, dialect: u16, header: Opened<'_>) {
         self.flow_end(chunk);
@@ -219,6 +207,7 @@ impl<'p> Machine<'p> {
             start: header.span.start,
             raw,
             before: (io.stood, io.heard.calls.len()),
+            kept: false,
         });
         let mut out = self.out(chunk);
         if compiled.spec.max_blocks.is_some_and(|max| blocks > max) {
@@ -233,6 +222,14 @@ impl<'p> Machine<'p> {
             Ok(body) => self.st.mode = Mode::Body(Box::new(body)),
             Err(kind) => self.limit(chunk, kind, header.at),
         }
+    }
+
+    /// A block opens behind `header` and fits no grammar, as the bytes of `shown` show: it is hidden.
+    pub fn open_hidden(&mut self, chunk: Chunk<'_>, dialect: u16, header: Opened<'_>, shown: Span) {
+        let at = header.at;
+        self.open(chunk, dialect, header);
+        self.out(chunk).issue(Kind::MalformedBody, shown, "");
+        self.malformed(chunk, at, false);
     }
 
     /// Takes bytes of a block from index `at` on.
@@ -284,9 +281,13 @@ impl<'p> Machine<'p> {
             base: chunk.base,
         };
         let (to, flow) = body.feed(&mut out, family, at, end);
+        let stands = body.stands();
         let pos = chunk.base + to as u64;
-        if let Some(block) = self.st.io.block.as_mut().filter(|_| retained) {
-            block.raw.truncate((pos - block.start) as usize);
+        if let Some(block) = &mut self.st.io.block {
+            block.kept |= stands;
+            if retained {
+                block.raw.truncate((pos - block.start) as usize);
+            }
         }
         let mut again = None;
         match flow {
@@ -304,6 +305,16 @@ impl<'p> Machine<'p> {
                 }
             }
             Flow::Reopened { start, done } => self.reopen(chunk, start, pos, done),
+            Flow::Broken { at } => {
+                let bytes =
+                    pieces(&self.st.io.carry, chunk.seg, chunk.base, at, pos).concat_bytes();
+                let span = self.out(chunk).block_span(at);
+                self.out(chunk).issue(Kind::UnclosedBlock, span, "");
+                self.abandon(chunk, at);
+                self.st.pos = at;
+                self.st.io.carry.clear();
+                again = Some(bytes);
+            }
             Flow::Malformed { ended } => self.malformed(chunk, pos, ended),
             Flow::Limit { kind, ended } => {
                 self.limit(chunk, kind, pos);
@@ -359,11 +370,8 @@ impl<'p> Machine<'p> {
                 .fold(node, |node, byte| self.scanner().dfa.next(node, *byte));
         }
         self.st.node = node;
-        let native = self.opts.prefer == Prefer::Native && self.st.native;
-        let compiled = self.dialect(dialect);
-        if !native && self.out(chunk).trusts(compiled, start) {
-            self.begin(chunk, dialect, start, end);
-        } else {
+        let opener = OpenRef { dialect, opener: 0 };
+        if !self.candidates(chunk, &[opener], start, end, start) {
             // The marker ends the block and opens none: it is text.
             self.deliver(chunk, end - self.scanner().dfa.hold(node) as u64);
         }
@@ -394,10 +402,21 @@ impl<'p> Machine<'p> {
         };
         let retained = self.opts.retain == Retain::Block;
         block.raw.truncate((end - block.start) as usize);
+        let span = Span::new(block.start, end);
+        if block.kept {
+            // Its calls stand, whatever came behind them.
+            let mut out = self.out(chunk);
+            out.event(Event::BlockClose {
+                span,
+                raw: &block.raw,
+            });
+            out.skip(end);
+            self.st.io.spare = block.raw;
+            return;
+        }
         self.st.io.open = None;
         (self.st.io.stood, _) = block.before;
         self.st.io.heard.calls.truncate(block.before.1);
-        let span = Span::new(block.start, end);
         let becomes = if text && retained {
             Abandoned::Text
         } else {
@@ -488,11 +507,8 @@ pub(super) fn scanner<'p>(
         Region::Text => Some(&set.text),
         Region::Reasoning { id, .. } => {
             let reasoning = set.reasoning.get(usize::from(id))?;
-            Some(if opts.calls_in_reasoning {
-                &reasoning.inside_with_calls
-            } else {
-                &reasoning.inside
-            })
+            let calls = opts.calls_in_reasoning.then_some(set.calls.as_slice());
+            Some(reasoning.scanner(calls))
         }
         Region::Span { id, .. } => Some(&set.spans.get(usize::from(id))?.inside),
     }

@@ -26,7 +26,7 @@ use crate::limits::{Options, ReasoningMode, Start};
 use crate::scan::{Node, ROOT};
 use code::{Code, Line};
 use machine::Machine;
-use opening::Opening;
+use opening::{Candidate, Opening};
 use skip::Skipping;
 
 pub use finish::Finish;
@@ -55,6 +55,8 @@ struct State {
     /// Bytes read.
     pos: u64,
     mode: Mode,
+    /// Dialects that may own the marker that is being decided.
+    candidates: Vec<Candidate>,
     region: Region,
     /// Where the scan for markers of the region stands, in `Flow` and `Opening`.
     node: Node,
@@ -63,6 +65,8 @@ struct State {
     code: Code,
     /// Nothing but blanks so far.
     blank: bool,
+    /// Reasoning has ended once.
+    reasoned: bool,
     io: Io,
     /// Native calls that wait.
     natives: Vec<NativeCall>,
@@ -83,29 +87,54 @@ enum Mode {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum Region {
     Text,
-    Reasoning { id: u16, depth: u32, start: u64 },
-    Span { id: u16, start: u64 },
+    /// `label` is how much of the opener's label has come, while it may still come.
+    Reasoning {
+        id: u16,
+        depth: u32,
+        start: u64,
+        label: Option<u8>,
+    },
+    Span {
+        id: u16,
+        start: u64,
+    },
+}
+
+impl Region {
+    /// Whether the label of an opener may still come.
+    fn labelled(self) -> bool {
+        matches!(self, Self::Reasoning { label: Some(_), .. })
+    }
 }
 
 impl State {
     fn new(set: &SetInner, opts: &Options) -> Self {
-        let reasoning = opts.reasoning == ReasoningMode::Split && !set.reasoning.is_empty();
-        let region = match opts.start {
-            Start::Reasoning if reasoning => Region::Reasoning {
-                id: 0,
+        let split = opts.reasoning == ReasoningMode::Split;
+        let implicit = set.reasoning.iter().position(|r| r.spec.implicit);
+        let id = match opts.start {
+            Start::Dialect => implicit,
+            Start::Reasoning => implicit.or((!set.reasoning.is_empty()).then_some(0)),
+            Start::Text => None,
+        };
+        let region = match id.filter(|_| split) {
+            Some(id) => Region::Reasoning {
+                id: id as u16,
                 depth: 1,
                 start: 0,
+                label: None,
             },
-            Start::Reasoning | Start::Text => Region::Text,
+            None => Region::Text,
         };
         Self {
             pos: 0,
             mode: Mode::Flow,
+            candidates: vec![],
             region,
             node: ROOT,
             line: Line::Start,
             code: Code::default(),
             blank: true,
+            reasoned: false,
             io: Io::new(set.dialects.len(), set.marker()),
             natives: vec![],
             native: false,

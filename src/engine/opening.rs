@@ -1,24 +1,46 @@
-//! A marker is complete: is it one?
+//! A marker is complete: whose is it, and is it one?
 //!
-//! A tag must have attributes that fit and a name; `<ACTION>` must be followed by a tag. The bytes looked at wait in the
-//! carry. The scan for markers runs on beside, so that text after all is scanned already; a header that holds another
-//! opener is none.
+//! Several dialects may share a marker, or the beginning of one; each is a candidate with a probe of its own. A tag must
+//! have attributes that fit and a name; `<ACTION>` must be followed by a tag; a framed marker by one of the patterns that
+//! its dialect declares. All candidates look at the same bytes, which wait in the carry. The first that is satisfied
+//! opens its block; when none is left it is text, or, where the marker is spelled like a special token, a block that is
+//! hidden. The scan for markers runs on beside, so that text after all is scanned already.
 
 use serde::{Deserialize, Serialize};
 
 use super::Mode;
-use super::machine::{Chunk, Concat, Machine};
+use super::machine::{Chunk, Concat, Machine, Taken};
 use crate::body::xml::{self, Header, HeaderStep};
 use crate::body::{Opened, PROBE_BLANKS, pieces, tool_name};
-use crate::dialect::{Family, Role};
+use crate::dialect::{Family, OpenRef, Role};
 use crate::error::{Kind, Severity};
 use crate::event::Span;
+use crate::scan::path::{Go, Hole, Walk};
 
 /// A marker that is not decided yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Opening {
-    pub dialect: u16,
     pub start: u64,
+    /// How many dialects looked at it so far.
+    count: u16,
+    /// The first one.
+    pub first: u16,
+    /// The first one whose marker no person types, and where that ends.
+    special: Option<(u16, u64)>,
+    /// What the last one that gave up said.
+    kind: Option<Kind>,
+    /// A candidate without a name had a parameter.
+    nameless: bool,
+}
+
+/// A dialect that may own the marker.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Candidate {
+    pub dialect: u16,
+    /// Number of its opener.
+    opener: u16,
+    /// Offset behind the marker.
+    end: u64,
     at: At,
 }
 
@@ -34,9 +56,11 @@ enum At {
     },
     /// Behind a marker that a tag must follow.
     Tag { blanks: u32 },
+    /// Behind a marker that one of some patterns must follow.
+    Probe(Walk),
 }
 
-/// What a byte decided.
+/// What a byte decided for one candidate.
 enum Verdict {
     More,
     /// It opens a block; the byte is part of the header if `taken`.
@@ -44,28 +68,45 @@ enum Verdict {
         taken: bool,
         closed: bool,
     },
-    /// It is text.
+    /// It is none.
     Text(Option<Kind>),
-    /// It is text, as a quote that is not closed shows.
+    /// It is none, as a quote that is not closed shows.
     Unquoted,
+    /// It is none: a call without a name, which has parameters if so.
+    Nameless {
+        params: bool,
+    },
 }
 
-impl Opening {
+impl Candidate {
     /// None if the marker alone opens a block.
-    pub fn new(family: &Family, dialect: u16, start: u64) -> Option<Self> {
+    pub fn new(family: &Family, opener: OpenRef, end: u64) -> Option<Self> {
         let at = match family {
-            Family::KeyQuote(_) => return None,
+            Family::KeyQuote(_) | Family::Plain => return None,
             Family::ElementTree(_) => At::Tag { blanks: 0 },
             Family::NamedParams(_) | Family::AttributeParams(_) => At::Header {
                 header: Header::Edge,
                 complete: false,
             },
+            Family::Framed(table) => {
+                let probe = table
+                    .openers
+                    .get(usize::from(opener.opener))?
+                    .probe
+                    .as_ref()?;
+                At::Probe(probe.begin())
+            }
         };
-        Some(Self { dialect, start, at })
+        Some(Self {
+            dialect: opener.dialect,
+            opener: opener.opener,
+            end,
+            at,
+        })
     }
 
     /// Whether the stream may end here without a word: the marker itself is not complete.
-    pub fn unborn(&self) -> bool {
+    fn unborn(&self) -> bool {
         matches!(
             self.at,
             At::Header {
@@ -74,13 +115,45 @@ impl Opening {
             } | At::Nameless { .. }
         )
     }
+
+    /// Whether the state fits its tables.
+    pub fn fits(&self, family: &Family) -> bool {
+        match (self.at, family) {
+            (At::Tag { .. }, Family::ElementTree(_))
+            | (
+                At::Header { .. } | At::Nameless { .. },
+                Family::NamedParams(_) | Family::AttributeParams(_),
+            ) => true,
+            (At::Probe(walk), Family::Framed(table)) => table
+                .openers
+                .get(usize::from(self.opener))
+                .and_then(|opener| opener.probe.as_ref())
+                .is_some_and(|probe| probe.fits(&walk)),
+            _ => false,
+        }
+    }
 }
 
-fn nameless(family: &Family) -> &[String] {
+impl Opening {
+    pub fn new(start: u64, first: u16) -> Self {
+        Self {
+            start,
+            count: 0,
+            first,
+            special: None,
+            kind: None,
+            nameless: false,
+        }
+    }
+}
+
+fn nameless(family: &Family) -> (&[String], &str) {
     match family {
-        Family::NamedParams(body) => &body.spec.nameless,
-        Family::AttributeParams(body) => &body.spec.nameless,
-        Family::KeyQuote(_) | Family::ElementTree(_) => &[],
+        Family::NamedParams(body) => (&body.spec.nameless, &body.param_open),
+        Family::AttributeParams(body) => (&body.spec.nameless, ""),
+        Family::KeyQuote(_) | Family::ElementTree(_) | Family::Framed(_) | Family::Plain => {
+            (&[], "")
+        }
     }
 }
 
@@ -88,69 +161,221 @@ fn name_attribute(family: &Family) -> &str {
     match family {
         Family::NamedParams(body) => &body.spec.name,
         Family::AttributeParams(body) => &body.spec.name,
-        Family::KeyQuote(_) | Family::ElementTree(_) => "",
+        Family::KeyQuote(_) | Family::ElementTree(_) | Family::Framed(_) | Family::Plain => "",
     }
 }
 
+/// Whether no person types a marker: it is spelled like a special token.
+fn special(marker: &str) -> bool {
+    ["<|", "|>", "<｜", "｜>", "｜", "]<]"]
+        .iter()
+        .any(|part| marker.contains(part))
+}
+
 impl Machine<'_> {
+    /// A marker `start..end` is complete; text up to `safe` is decided. True if it opens a block or may do so.
+    pub fn candidates(
+        &mut self,
+        chunk: Chunk<'_>,
+        refs: &[OpenRef],
+        start: u64,
+        end: u64,
+        safe: u64,
+    ) -> bool {
+        let mut opening = match self.st.mode {
+            Mode::Opening(opening) if opening.start == start => Some(opening),
+            _ => None,
+        };
+        let mut told = opening.is_some();
+        for opener in refs {
+            if !self.counts(chunk, opener.dialect, Span::new(start, end), safe, told) {
+                told = true;
+                continue;
+            }
+            let family = &self.dialect(opener.dialect).family;
+            if opening.is_none() {
+                self.st.candidates.clear();
+            }
+            let opening = opening.get_or_insert(Opening::new(start, opener.dialect));
+            opening.count += 1;
+            match Candidate::new(family, *opener, end) {
+                Some(candidate) => self.st.candidates.push(candidate),
+                None => {
+                    self.st.candidates.clear();
+                    self.adopt(start, chunk.base);
+                    let span = Span::new(start, end);
+                    let opened = Opened {
+                        name: "",
+                        meta: &[],
+                        span,
+                        at: end,
+                    };
+                    self.open(chunk, opener.dialect, opened);
+                    return true;
+                }
+            }
+            if let Family::Framed(table) = family
+                && special(&table.openers[usize::from(opener.opener)].literal)
+            {
+                opening.special.get_or_insert((opener.dialect, end));
+            }
+        }
+        let Some(opening) = opening else {
+            return false;
+        };
+        self.adopt(start, chunk.base);
+        self.st.mode = Mode::Opening(opening);
+        true
+    }
+
     /// Takes bytes from index `at` on until it is decided.
-    pub fn opening(&mut self, chunk: Chunk<'_>, mut at: usize) -> usize {
+    pub fn opening(&mut self, chunk: Chunk<'_>, mut at: usize) -> Taken {
         let scanner = self.scanner();
         while at < chunk.seg.len() {
             let Mode::Opening(mut opening) = self.st.mode else {
-                return at;
+                break;
             };
             let byte = chunk.seg[at];
             let end = chunk.base + at as u64 + 1;
             let node = scanner.dfa.next(self.st.node, byte);
-            if scanner.dfa.is_hit(node) && self.opens(node) {
-                // The next marker begins in here: this one is text.
-                self.st.node = node;
-                self.st.mode = Mode::Flow;
-                self.tell(
-                    chunk,
-                    opening.dialect,
-                    Kind::LookalikeMarker,
-                    Span::new(opening.start, opening.start),
-                );
-                self.markers(chunk, end);
-                self.release(chunk, end);
-                return at + 1;
-            }
-            match self.verdict(chunk, &mut opening, byte, end) {
-                Verdict::More => {
-                    self.st.node = node;
-                    self.st.mode = Mode::Opening(opening);
-                    at += 1;
+            let mut candidates = std::mem::take(&mut self.st.candidates);
+            let mut winner = None;
+            candidates.retain_mut(|candidate| {
+                if winner.is_some() {
+                    return false;
                 }
-                Verdict::Unquoted => {
-                    self.st.node = node;
-                    self.st.mode = Mode::Flow;
-                    let compiled = self.dialect(opening.dialect);
-                    let span = Span::new(opening.start, end);
-                    let (kind, severity) = (Kind::MalformedXml, Severity::Warning);
-                    self.out(chunk)
-                        .report_for(Some(compiled), kind, severity, span, "", "", "");
-                    self.release(chunk, end);
-                    return at + 1;
-                }
-                Verdict::Text(kind) => {
-                    self.st.node = node;
-                    self.st.mode = Mode::Flow;
-                    if let Some(kind) = kind {
-                        self.tell(chunk, opening.dialect, kind, Span::new(opening.start, end));
+                match self.verdict(chunk, &opening, candidate, byte, end) {
+                    Verdict::More => true,
+                    Verdict::Open { taken, closed } => {
+                        winner = Some((*candidate, taken, closed));
+                        false
                     }
-                    self.release(chunk, end);
-                    return at + 1;
+                    Verdict::Text(kind) => {
+                        opening.kind = kind;
+                        false
+                    }
+                    Verdict::Unquoted => {
+                        opening.kind = Some(Kind::MalformedXml);
+                        false
+                    }
+                    Verdict::Nameless { params } => {
+                        opening.kind = Some(Kind::MissingName);
+                        opening.nameless |= params;
+                        false
+                    }
                 }
-                Verdict::Open { taken, closed } => {
-                    at += usize::from(taken);
-                    self.accept(chunk, opening, chunk.base + at as u64, closed);
-                    return at;
+            });
+            if let Some((candidate, taken, closed)) = winner {
+                candidates.clear();
+                self.st.candidates = candidates;
+                at += usize::from(taken);
+                let here = chunk.base + at as u64;
+                let again = self.accept(chunk, opening, candidate, here, closed);
+                return Taken { to: at, again };
+            }
+            self.st.candidates = candidates;
+            self.st.mode = Mode::Opening(opening);
+            if scanner.dfa.is_hit(node) {
+                self.st.node = node;
+                if self.inner_marker(chunk, &opening, end) {
+                    return Taken {
+                        to: at + 1,
+                        again: None,
+                    };
                 }
+            }
+            self.st.node = node;
+            at += 1;
+            if self.st.candidates.is_empty() {
+                let again = self.give_up(chunk, end);
+                return Taken { to: at, again };
             }
         }
-        at
+        Taken {
+            to: at,
+            again: None,
+        }
+    }
+
+    /// Markers end before `end` while this one is undecided. True if one of them makes it text.
+    fn inner_marker(&mut self, chunk: Chunk<'_>, opening: &Opening, end: u64) -> bool {
+        let dfa = &self.scanner().dfa;
+        let hits = dfa.hits(self.st.node);
+        let mut inside = None;
+        for pattern in hits {
+            let start = end - dfa.len_of(*pattern) as u64;
+            match self.role(*pattern) {
+                Some(Role::Open { refs }) if start == opening.start => {
+                    // A longer marker at the same place: more candidates.
+                    let refs = &self.set.opens[usize::from(refs)];
+                    self.candidates(chunk, refs, start, end, start);
+                    if !matches!(self.st.mode, Mode::Opening(_)) {
+                        return true;
+                    }
+                }
+                Some(Role::Open { .. } | Role::Reasoning { .. } | Role::Span { .. }) => {
+                    inside = Some(start);
+                }
+                Some(Role::Close { .. } | Role::Framing { .. }) | None => {}
+            }
+        }
+        let Some(inside) = inside else { return false };
+        let expected = self.st.candidates.iter().any(|candidate| {
+            let Family::Framed(table) = &self.dialect(candidate.dialect).family else {
+                return false;
+            };
+            let probe = table.openers[usize::from(candidate.opener)].probe.as_ref();
+            matches!((candidate.at, probe), (At::Probe(walk), Some(probe))
+                if walk.start().is_some_and(|start| start <= inside) && probe.literal(&walk))
+        });
+        if expected {
+            return false;
+        }
+        // The next marker begins in here: this one is text.
+        self.st.candidates.clear();
+        self.st.mode = Mode::Flow;
+        let span = Span::new(opening.start, opening.start);
+        self.tell(chunk, opening.first, Kind::LookalikeMarker, span);
+        self.markers(chunk, end);
+        self.release(chunk, end);
+        true
+    }
+
+    /// No candidate is left before `end`: it is text, or a hidden block whose bytes are to be read again.
+    fn give_up(&mut self, chunk: Chunk<'_>, end: u64) -> Option<Vec<u8>> {
+        let Mode::Opening(opening) = self.st.mode else {
+            return None;
+        };
+        self.st.mode = Mode::Flow;
+        if let Some((dialect, marker_end)) = opening.special {
+            let looked = self.bytes(chunk, marker_end, end);
+            let opened = Opened {
+                name: "",
+                meta: &[],
+                span: Span::new(opening.start, marker_end),
+                at: marker_end,
+            };
+            self.open_hidden(chunk, dialect, opened, Span::new(end - 1, end));
+            self.st.pos = marker_end;
+            self.st.io.carry.clear();
+            return Some(looked);
+        }
+        let span = Span::new(opening.start, end);
+        let several = opening.count > 1;
+        match opening.kind {
+            None if !several => {}
+            Some(Kind::MalformedXml) if !several => {
+                let compiled = self.dialect(opening.first);
+                let (kind, severity) = (Kind::MalformedXml, Severity::Warning);
+                self.out(chunk)
+                    .report_for(Some(compiled), kind, severity, span, "", "", "");
+            }
+            Some(kind) if !several => self.tell(chunk, opening.first, kind, span),
+            _ if opening.nameless => self.tell(chunk, opening.first, Kind::MissingName, span),
+            _ => self.tell(chunk, opening.first, Kind::LookalikeMarker, span),
+        }
+        self.release(chunk, end);
+        None
     }
 
     /// Delivers what the marker that was none withheld, up to `end`.
@@ -162,22 +387,48 @@ impl Machine<'_> {
         }
     }
 
-    fn opens(&self, node: u16) -> bool {
-        let roles = self
-            .scanner()
-            .dfa
-            .hits(node)
-            .iter()
-            .filter_map(|pattern| self.role(*pattern));
-        roles.into_iter().any(|role| match role {
-            Role::Open { .. } | Role::Reasoning { .. } | Role::Span { .. } => true,
-            Role::Close { .. } => false,
-        })
-    }
-
-    fn verdict(&mut self, chunk: Chunk<'_>, opening: &mut Opening, byte: u8, end: u64) -> Verdict {
-        let family = &self.dialect(opening.dialect).family;
-        match &mut opening.at {
+    fn verdict(
+        &self,
+        chunk: Chunk<'_>,
+        opening: &Opening,
+        candidate: &mut Candidate,
+        byte: u8,
+        end: u64,
+    ) -> Verdict {
+        let family = &self.dialect(candidate.dialect).family;
+        match &mut candidate.at {
+            At::Probe(walk) => {
+                let Family::Framed(table) = family else {
+                    return Verdict::Text(None);
+                };
+                let opener = &table.openers[usize::from(candidate.opener)];
+                let Some(probe) = &opener.probe else {
+                    return Verdict::Text(None);
+                };
+                if end - candidate.end > u64::from(PROBE_BLANKS) {
+                    return Verdict::Text(Some(Kind::LookalikeMarker));
+                }
+                match probe.step(walk, byte, end - 1, b"") {
+                    Go::More => Verdict::More,
+                    Go::None => Verdict::Text(Some(Kind::LookalikeMarker)),
+                    Go::Found { .. } => {
+                        let name = walk.span(Hole::Name);
+                        let offered = !opener.offered
+                            || self.opts.tools.as_ref().is_some_and(|tools| {
+                                let name = self.bytes(chunk, name.start, name.end);
+                                tools.get(&String::from_utf8_lossy(&name)).is_some()
+                            });
+                        if offered {
+                            Verdict::Open {
+                                taken: true,
+                                closed: false,
+                            }
+                        } else {
+                            Verdict::Text(Some(Kind::LookalikeMarker))
+                        }
+                    }
+                }
+            }
             At::Tag { blanks } => {
                 if byte == b'<' {
                     return Verdict::Open {
@@ -200,7 +451,7 @@ impl Machine<'_> {
                 matched,
                 alive,
             } => {
-                let starts = nameless(family);
+                let (starts, param) = nameless(family);
                 if *matched == 0 && xml::is_space(byte) && *blanks < PROBE_BLANKS {
                     *blanks += 1;
                     return Verdict::More;
@@ -210,7 +461,9 @@ impl Machine<'_> {
                         *alive &= !(1 << index);
                     } else if *alive & (1 << index) != 0 && start.len() == usize::from(*matched) + 1
                     {
-                        return Verdict::Text(Some(Kind::MissingName));
+                        return Verdict::Nameless {
+                            params: !param.is_empty() && start.starts_with(param),
+                        };
                     }
                 }
                 *matched += 1;
@@ -236,7 +489,7 @@ impl Machine<'_> {
                     }
                     HeaderStep::Bad if edge => Verdict::Text(None),
                     HeaderStep::Bad => Verdict::Text(Some(broken(*complete))),
-                    HeaderStep::End { closed } => self.named(chunk, opening, end, closed),
+                    HeaderStep::End { closed } => self.named(chunk, candidate, end, closed),
                 }
             }
         }
@@ -244,14 +497,14 @@ impl Machine<'_> {
 
     /// The tag is complete: does it name a tool?
     fn named(
-        &mut self,
+        &self,
         chunk: Chunk<'_>,
-        opening: &mut Opening,
+        candidate: &mut Candidate,
         end: u64,
         closed: bool,
     ) -> Verdict {
-        let family = &self.dialect(opening.dialect).family;
-        let attributes = self.attributes(chunk, opening, end);
+        let family = &self.dialect(candidate.dialect).family;
+        let attributes = self.attributes(chunk, candidate, end);
         let Some((_, name)) = attributes
             .iter()
             .find(|(key, _)| key == name_attribute(family))
@@ -259,8 +512,8 @@ impl Machine<'_> {
             if closed {
                 return Verdict::Text(Some(Kind::LookalikeMarker));
             }
-            let alive = ((1_u64 << nameless(family).len().min(32)) - 1) as u32;
-            opening.at = At::Nameless {
+            let alive = ((1_u64 << nameless(family).0.len().min(32)) - 1) as u32;
+            candidate.at = At::Nameless {
                 blanks: 0,
                 matched: 0,
                 alive,
@@ -280,32 +533,34 @@ impl Machine<'_> {
         }
     }
 
-    fn attributes(&self, chunk: Chunk<'_>, opening: &Opening, end: u64) -> Vec<(String, String)> {
-        let open = self
-            .dialect(opening.dialect)
-            .family
-            .openers()
-            .first()
-            .map_or(0, String::len);
-        let header = pieces(
-            &self.st.io.carry,
-            chunk.seg,
-            chunk.base,
-            opening.start + open as u64,
-            end,
-        )
-        .concat_bytes();
+    fn attributes(
+        &self,
+        chunk: Chunk<'_>,
+        candidate: &Candidate,
+        end: u64,
+    ) -> Vec<(String, String)> {
+        let header =
+            pieces(&self.st.io.carry, chunk.seg, chunk.base, candidate.end, end).concat_bytes();
         xml::attributes(&header)
     }
 
-    /// The marker counts; its header ends at `end`.
-    fn accept(&mut self, chunk: Chunk<'_>, opening: Opening, end: u64, closed: bool) {
-        let Opening { dialect, start, at } = opening;
+    /// The candidate's marker counts; what it looked at ends at `end`. Gives bytes that are to be read again: those that
+    /// a probe looked at belong to the body.
+    fn accept(
+        &mut self,
+        chunk: Chunk<'_>,
+        opening: Opening,
+        candidate: Candidate,
+        end: u64,
+        closed: bool,
+    ) -> Option<Vec<u8>> {
+        let Candidate { dialect, at, .. } = candidate;
         let family = &self.dialect(dialect).family;
-        let span = Span::new(start, end);
+        let span = Span::new(opening.start, end);
+        let mut again = None;
         match at {
             At::Header { .. } => {
-                let mut meta = self.attributes(chunk, &opening, end);
+                let mut meta = self.attributes(chunk, &candidate, end);
                 let key = name_attribute(family);
                 let name = meta
                     .iter()
@@ -339,7 +594,25 @@ impl Machine<'_> {
                     },
                 );
             }
+            At::Probe(_) => {
+                let looked = pieces(&self.st.io.carry, chunk.seg, chunk.base, candidate.end, end)
+                    .concat_bytes();
+                self.open(
+                    chunk,
+                    dialect,
+                    Opened {
+                        name: "",
+                        meta: &[],
+                        span: Span::new(opening.start, candidate.end),
+                        at: candidate.end,
+                    },
+                );
+                self.st.pos = candidate.end;
+                self.st.io.carry.clear();
+                again = Some(looked);
+            }
         }
+        again
     }
 
     /// The opening tag closed itself.
@@ -353,6 +626,11 @@ impl Machine<'_> {
             // A limit forbade the call; there is nothing to skip.
             self.flow_again(end);
         }
+    }
+
+    /// Whether the stream may end here without a word.
+    pub fn unborn(&self) -> bool {
+        self.st.candidates.iter().all(Candidate::unborn)
     }
 }
 

@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use super::machine::scanner;
+use super::opening::Candidate;
 use super::{Mode, Parser, State};
 use crate::dialect::{DialectSet, Fnv, SetInner};
 use crate::error::SnapshotError;
@@ -87,7 +88,12 @@ impl State {
         let mode = match &self.mode {
             Mode::Flow => self.io.block.is_none(),
             Mode::Opening(opening) => {
-                dialect(opening.dialect).is_some() && opening.start == self.io.from
+                let fits = |candidate: &Candidate| {
+                    dialect(candidate.dialect).is_some_and(|d| candidate.fits(&d.family))
+                };
+                dialect(opening.first).is_some()
+                    && opening.start == self.io.from
+                    && self.candidates.iter().all(fits)
             }
             Mode::Skip(skip) => dialect(skip.dialect).is_some_and(|d| d.closer.knows(skip.node)),
             Mode::Body(body) => {
@@ -102,7 +108,9 @@ impl State {
         };
         let node = scanner.is_some_and(|s| s.dfa.knows(self.node));
         let carried = self.pos.checked_sub(self.io.from);
-        let exact = matches!(self.mode, Mode::Flow) && scanner.is_some_and(|s| s.dfa.exact());
+        let exact = matches!(self.mode, Mode::Flow)
+            && scanner.is_some_and(|s| s.dfa.exact())
+            && !self.region.labelled();
         let carry = match (carried, exact, scanner) {
             (Some(n), true, Some(s)) => {
                 node && n == s.dfa.hold(self.node) as u64 && self.io.carry.is_empty()

@@ -14,7 +14,7 @@ pub(crate) type Node = u16;
 pub(crate) const ROOT: Node = 0;
 
 /// Bytes to look for.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Pattern {
     pub bytes: Vec<u8>,
     pub case: Case,
@@ -42,6 +42,70 @@ impl Pattern {
     fn exact(&self) -> bool {
         self.case == Case::Exact || !self.bytes.iter().any(u8::is_ascii_alphabetic)
     }
+}
+
+const TOO_MANY: &str = "the markers are too many or too long";
+
+/// A node of the tree of all patterns; 0 is its root.
+#[derive(Default)]
+struct Branch {
+    steps: Vec<Step>,
+    /// Patterns that end here.
+    ends: Vec<u16>,
+    /// A pattern that goes on from here and must be held back.
+    hold: Option<u16>,
+    depth: u16,
+}
+
+struct Step {
+    byte: u8,
+    /// A letter in either case.
+    fold: bool,
+    to: u16,
+}
+
+impl Step {
+    fn takes(&self, byte: u8) -> bool {
+        self.byte == byte || (self.fold && self.byte.eq_ignore_ascii_case(&byte))
+    }
+}
+
+fn trie(patterns: &[Pattern]) -> Result<Vec<Branch>, String> {
+    let mut trie = vec![Branch::default()];
+    for (index, pattern) in patterns.iter().enumerate() {
+        let index = u16::try_from(index).map_err(|_| TOO_MANY.to_owned())?;
+        let mut at = 0_usize;
+        for (depth, byte) in pattern.bytes.iter().enumerate() {
+            if pattern.hold && depth > 0 {
+                trie[at].hold.get_or_insert(index);
+            }
+            let fold = pattern.case == Case::Ignore && byte.is_ascii_alphabetic();
+            let byte = if fold {
+                byte.to_ascii_lowercase()
+            } else {
+                *byte
+            };
+            let known = trie[at]
+                .steps
+                .iter()
+                .find(|s| s.byte == byte && s.fold == fold);
+            let to = match known.map(|step| step.to) {
+                Some(to) => to,
+                None => {
+                    let to = u16::try_from(trie.len()).map_err(|_| TOO_MANY.to_owned())?;
+                    trie[at].steps.push(Step { byte, fold, to });
+                    trie.push(Branch {
+                        depth: depth as u16 + 1,
+                        ..Branch::default()
+                    });
+                    to
+                }
+            };
+            at = usize::from(to);
+        }
+        trie[at].ends.push(index);
+    }
+    Ok(trie)
 }
 
 /// An automaton over patterns. Immutable.
@@ -78,25 +142,21 @@ impl Dfa {
             }
         }
         let shift = (columns.len() + 1).next_power_of_two().trailing_zeros();
-        let mut nodes: HashMap<Vec<(u16, u16)>, Node> = HashMap::new();
-        let mut order: Vec<Vec<(u16, u16)>> = vec![vec![]];
+        let trie = trie(&patterns)?;
+        let mut nodes: HashMap<Vec<u16>, Node> = HashMap::new();
+        let mut order: Vec<Vec<u16>> = vec![vec![]];
         nodes.insert(vec![], ROOT);
         let mut next: Vec<Node> = vec![];
+        let mut there: Vec<u16> = vec![];
         let mut at = 0;
         while at < order.len() {
             let row = next.len();
             next.resize(row + (1 << shift), ROOT);
-            let here = order[at].clone();
             for (index, byte) in columns.iter().enumerate() {
-                let mut there: Vec<(u16, u16)> = vec![];
-                let begins = (0..patterns.len()).map(|p| (p as u16, 0_u16));
-                for (p, len) in here.iter().copied().chain(begins) {
-                    let pattern = &patterns[usize::from(p)];
-                    if usize::from(len) < pattern.bytes.len()
-                        && pattern.accepts(usize::from(len), *byte)
-                    {
-                        there.push((p, len + 1));
-                    }
+                there.clear();
+                for from in order[at].iter().copied().chain([0]) {
+                    let steps = trie[usize::from(from)].steps.iter();
+                    there.extend(steps.filter(|step| step.takes(*byte)).map(|step| step.to));
                 }
                 there.sort_unstable();
                 there.dedup();
@@ -104,10 +164,9 @@ impl Dfa {
                 let node = match nodes.get(&there) {
                     Some(node) => *node,
                     None => {
-                        let node = Node::try_from(fresh)
-                            .map_err(|_| "the markers are too many or too long".to_owned())?;
+                        let node = Node::try_from(fresh).map_err(|_| TOO_MANY.to_owned())?;
                         nodes.insert(there.clone(), node);
-                        order.push(there);
+                        order.push(there.clone());
                         node
                     }
                 };
@@ -118,18 +177,13 @@ impl Dfa {
         let mut hits = vec![];
         let mut held = vec![];
         for node in &order {
-            let len = |p: u16| patterns[usize::from(p)].bytes.len();
-            let mut ends: Vec<u16> = node
-                .iter()
-                .filter(|(p, n)| usize::from(*n) == len(*p))
-                .map(|(p, _)| *p)
-                .collect();
-            ends.sort_by_key(|p| std::cmp::Reverse(len(*p)));
+            let under_way = || node.iter().map(|n| &trie[usize::from(*n)]);
+            let len = |p: &u16| std::cmp::Reverse(patterns[usize::from(*p)].bytes.len());
+            let mut ends: Vec<u16> = under_way().flat_map(|n| n.ends.iter().copied()).collect();
+            ends.sort_by_key(len);
             hits.push(ends);
-            let live = node
-                .iter()
-                .filter(|(p, n)| usize::from(*n) < len(*p) && patterns[usize::from(*p)].hold);
-            held.push(live.max_by_key(|(_, n)| *n).copied().unwrap_or((0, 0)));
+            let live = under_way().filter_map(|n| n.hold.map(|pattern| (pattern, n.depth)));
+            held.push(live.max_by_key(|(_, n)| *n).unwrap_or((0, 0)));
         }
         Ok(Self {
             exact: patterns.iter().all(Pattern::exact),

@@ -8,6 +8,7 @@
 //! prefilter once and stepped at most once.
 
 mod dfa;
+pub(crate) mod path;
 mod prefilter;
 
 pub(crate) use dfa::{Dfa, Node, Pattern, ROOT};

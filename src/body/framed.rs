@@ -1,0 +1,1076 @@
+//! Calls between markers: the frame of most model formats.
+//!
+//! What may stand at each place is a tree of patterns ([`Paths`]): between calls, behind a payload, between parameters. A
+//! walk through it takes one byte at a time; white space before it is left out, and once it has begun the carry begins
+//! with it. A payload is read by a parser of its own and ends by itself, a parameter's value by its closer.
+//!
+//! A call is final at its own end: what goes wrong behind it in the same block takes nothing back.
+
+use serde::{Deserialize, Serialize};
+
+use super::args::As;
+use super::needle::Needle;
+use super::payload::{Payload, Step};
+use super::{Args, Finished, Flow, Opened, Out, pieces, tool_name, xml};
+use crate::dialect::spec::{self, Framing};
+use crate::dialect::{Framed, action};
+use crate::error::{Kind, KindSet, Severity};
+use crate::event::Span;
+use crate::scan::path::{Go, Hole, Paths, Walk};
+
+/// The body of an open block.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Body {
+    at: At,
+    /// The form of the call.
+    unit: u16,
+    /// The section's opener has come.
+    section: bool,
+    /// Calls that are closed.
+    stood: u32,
+    /// Where the last call, or the opener, ended.
+    last: u64,
+    /// The suffix of this block's markers.
+    fix: Vec<u8>,
+    /// What was repaired about the block; its calls are recovered.
+    kinds: KindSet,
+    /// The argument that a section's attributes are.
+    shared: Option<(String, String)>,
+    /// The open call, if its parameters stand between tags.
+    args: Option<Args>,
+    /// Name, meta and place of a call that a header outside the block names.
+    header: Option<(String, Vec<(String, String)>, Span)>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+enum At {
+    /// In the block's opener, behind its literal.
+    Enter(Walk),
+    /// Between calls.
+    Gap(Walk),
+    Payload(Box<Payload>),
+    /// Behind a payload.
+    Tail(Walk),
+    /// Where a further call may follow without an opener.
+    More(Walk),
+    /// Between parameters.
+    Inner(Walk),
+    Value(Box<Value>),
+    /// Behind the closer of a value, which the carry begins with.
+    Confirm {
+        value: Box<Value>,
+        /// Where the value ended, and its closer.
+        end: u64,
+        closed: u64,
+        walk: Walk,
+    },
+}
+
+/// The state of an open value.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Value {
+    closers: Vec<Needle>,
+    /// An opener at the start of a line, which ends the value too.
+    line: Option<Needle>,
+    start: u64,
+    /// A newline stood before it, so that one behind it is framing.
+    framed: bool,
+    lead: Lead,
+}
+
+/// The beginning of a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+enum Lead {
+    /// Its first bytes may be framing, or so many bytes of the beginning of CDATA.
+    Open(u8),
+    /// In CDATA, with so many bytes of its end.
+    Cdata(u8),
+    Past,
+}
+
+const CDATA: &[u8] = b"<![CDATA[";
+
+impl Body {
+    /// The body of a block whose literal opener has just come. `bare` if the opener is that of a call whose section is
+    /// missing.
+    pub fn open(out: &mut Out<'_>, table: &Framed, header: &Opened<'_>) -> Self {
+        let mut walk = table.enter.begin();
+        let mut literal = vec![];
+        for (piece, _) in pieces(
+            &out.io.carry,
+            out.seg,
+            out.base,
+            header.span.start,
+            header.at,
+        ) {
+            literal.extend_from_slice(piece);
+        }
+        let mut body = Self {
+            at: At::Gap(table.gap.begin()),
+            unit: 0,
+            section: false,
+            stood: 0,
+            last: header.at,
+            fix: vec![],
+            kinds: KindSet::default(),
+            shared: None,
+            args: None,
+            header: None,
+        };
+        let text = String::from_utf8_lossy(&literal).into_owned();
+        if let Some(fix) = table.spec.fixed.get(&text) {
+            body.fix = fix.clone().into_bytes();
+        }
+        if table.spec.misspelt.contains(&text) {
+            body.repaired(out, Kind::RepairedMarker, header.span);
+        }
+        if table.opener(&text).is_some_and(|opener| opener.bare) {
+            body.repaired(out, Kind::RepairedOpener, header.span);
+        }
+        match table.enter.seek(&mut walk, &literal, header.at) {
+            Go::Found {
+                action: action::SECTION,
+                ..
+            } => body.section = true,
+            _ => body.at = At::Enter(walk),
+        }
+        body
+    }
+
+    /// The body of a call that a message's header names.
+    pub fn named(table: &Framed, name: &str, meta: &[(String, String)], header: Span) -> Self {
+        Self {
+            at: At::Gap(table.gap.begin()),
+            unit: 0,
+            section: true,
+            stood: 0,
+            last: header.end,
+            fix: vec![],
+            kinds: KindSet::default(),
+            shared: None,
+            args: None,
+            header: Some((name.to_owned(), meta.to_vec(), header)),
+        }
+    }
+
+    fn repaired(&mut self, out: &mut Out<'_>, kind: Kind, span: Span) {
+        self.kinds.insert(kind);
+        out.issue(kind, span, "");
+    }
+
+    /// Whether a call of this block stands whatever comes.
+    pub fn stands(&self) -> bool {
+        self.stood > 0 || matches!(&self.at, At::Payload(payload) if payload.stood() > 0)
+    }
+
+    /// Whether the state fits its tables.
+    pub fn fits(&self, table: &Framed) -> bool {
+        let Some(unit) = table.units.get(usize::from(self.unit)) else {
+            return false;
+        };
+        match &self.at {
+            At::Enter(walk) => table.enter.fits(walk),
+            At::Gap(walk) => table.gap.fits(walk),
+            At::Payload(payload) => payload.fits(table),
+            At::Tail(walk) => unit.tail.fits(walk),
+            At::More(walk) => unit.more.as_ref().is_some_and(|more| more.fits(walk)),
+            At::Inner(walk) => unit.inner.fits(walk) && self.args.is_some(),
+            At::Value(value) => value.fits() && self.args.is_some() && table.spec.param.is_some(),
+            At::Confirm { value, walk, .. } => {
+                value.fits()
+                    && unit.inner.fits(walk)
+                    && self.args.is_some()
+                    && table.spec.param.is_some()
+            }
+        }
+    }
+
+    /// Takes the chunk from index `i` up to `end`.
+    pub fn feed(
+        &mut self,
+        out: &mut Out<'_>,
+        table: &Framed,
+        mut i: usize,
+        end: usize,
+    ) -> (usize, Flow) {
+        while i < end {
+            let pos = out.base + i as u64;
+            let flow = match &mut self.at {
+                At::Payload(payload) => {
+                    let (next, step) = payload.feed(out, table, i, end);
+                    i = next;
+                    self.payload(out, table, step, out.base + i as u64)
+                }
+                At::Value(_) => {
+                    let (next, flow) = self.value(out, table, i, end);
+                    i = next;
+                    flow
+                }
+                At::Confirm { .. } => {
+                    let (taken, flow) = self.confirm(out, table, out.seg[i], pos);
+                    i += usize::from(taken);
+                    flow
+                }
+                At::Enter(_) | At::Gap(_) | At::Tail(_) | At::More(_) | At::Inner(_) => {
+                    let (taken, flow) = self.walk(out, table, out.seg[i], pos);
+                    i += usize::from(taken);
+                    flow
+                }
+            };
+            if let Some(flow) = flow {
+                return (i, flow);
+            }
+        }
+        (i, Flow::More)
+    }
+
+    /// Takes a byte of a place where one of some patterns must stand.
+    fn walk(
+        &mut self,
+        out: &mut Out<'_>,
+        table: &Framed,
+        byte: u8,
+        pos: u64,
+    ) -> (bool, Option<Flow>) {
+        let unit = &table.units[usize::from(self.unit)];
+        let ahead = self.looks_ahead(table);
+        let (paths, walk): (&Paths, &mut Walk) = match &mut self.at {
+            At::Enter(walk) => (&table.enter, walk),
+            At::Gap(walk) => (&table.gap, walk),
+            At::Tail(walk) => (&unit.tail, walk),
+            At::Inner(walk) => (&unit.inner, walk),
+            At::More(walk) => match &unit.more {
+                Some(more) => (more, walk),
+                None => return (false, self.broken(out, table, pos)),
+            },
+            At::Payload(_) | At::Value(_) | At::Confirm { .. } => return (true, None),
+        };
+        let blank = walk.blank();
+        match paths.step(walk, byte, pos, &self.fix) {
+            Go::More => {
+                let begins = blank && !walk.blank();
+                if !ahead && walk.blank() {
+                    out.skip(pos + 1);
+                } else if !ahead && begins {
+                    out.skip(pos);
+                }
+                let from = walk.start().unwrap_or(pos);
+                if pos + 1 - from > u64::from(out.limits().max_header) {
+                    return (true, Some(self.limit(out, Kind::LimitHeader, pos + 1)));
+                }
+                (true, None)
+            }
+            Go::Found { action, taken } => {
+                let walk = *walk;
+                let end = pos + u64::from(taken);
+                (taken, self.found(out, table, action, &walk, end))
+            }
+            Go::None => {
+                if ahead {
+                    return (false, Some(Flow::Closed { end: self.last }));
+                }
+                let prose = table
+                    .spec
+                    .section
+                    .as_ref()
+                    .is_some_and(|section| section.prose);
+                if prose && self.section && matches!(self.at, At::Gap(_)) {
+                    // The byte may itself begin a pattern.
+                    let again = !blank;
+                    self.at = At::Gap(table.gap.begin());
+                    out.skip(pos + u64::from(!again));
+                    return (!again, None);
+                }
+                (false, self.broken(out, table, pos))
+            }
+        }
+    }
+
+    /// Whether nothing ends the block but that no further call follows.
+    fn looks_ahead(&self, table: &Framed) -> bool {
+        match self.at {
+            At::More(_) => true,
+            At::Gap(_) => self.stood > 0 && self.section && !table.section_closes(),
+            _ => false,
+        }
+    }
+
+    /// A pattern is complete before `end`.
+    fn found(
+        &mut self,
+        out: &mut Out<'_>,
+        table: &Framed,
+        action: u16,
+        walk: &Walk,
+        end: u64,
+    ) -> Option<Flow> {
+        let start = walk.start().unwrap_or(end);
+        match action {
+            action::SECTION => {
+                self.section = true;
+                self.fix_from(out, walk);
+                if let Some(key) = table.spec.section.as_ref().and_then(|s| s.argument.clone()) {
+                    let tag = walk.span(Hole::Tag);
+                    let pairs = xml::loose_attributes(out.slice(tag.start, tag.end).as_bytes());
+                    self.shared = Some((key, super::json::object(&pairs)));
+                }
+                out.skip(end);
+                self.at = At::Gap(table.gap.begin());
+                None
+            }
+            action::END => self.section_ends(out, end),
+            action::CLOSE => self.call_closes(out, table, end),
+            action::SEPARATOR => {
+                if !self.looks_ahead(table) {
+                    out.skip(end);
+                }
+                self.at = At::Gap(table.gap.begin());
+                None
+            }
+            action::STRAY => {
+                let tool = self.args.as_ref().map(|args| args.tool().to_owned());
+                out.tell(
+                    Kind::OrphanClose,
+                    Span::new(start, end),
+                    &tool.unwrap_or_default(),
+                    "",
+                );
+                if let Some(args) = &mut self.args {
+                    args.recovered(Kind::OrphanClose);
+                }
+                out.skip(end);
+                self.inner(table);
+                None
+            }
+            action::PARAM => self.param(out, table, walk, end),
+            action::REOPEN => {
+                self.drop_call(out, start);
+                out.io.from = start;
+                Some(Flow::Broken { at: start })
+            }
+            unit => {
+                if let At::Enter(_) = self.at {
+                    self.fix_from(out, walk);
+                }
+                self.unit = if let At::More(_) = self.at {
+                    self.unit
+                } else {
+                    unit
+                };
+                self.begin(out, table, walk, end)
+            }
+        }
+    }
+
+    fn fix_from(&mut self, out: &Out<'_>, walk: &Walk) {
+        let span = walk.span(Hole::Fix);
+        if !span.is_empty() {
+            self.fix = out.slice(span.start, span.end).into_bytes();
+        }
+    }
+
+    /// A call begins with the pattern `walk`, which ends at `end`.
+    fn begin(&mut self, out: &mut Out<'_>, table: &Framed, walk: &Walk, end: u64) -> Option<Flow> {
+        let unit = &table.spec.unit[usize::from(self.unit)];
+        let start = walk.start().unwrap_or(end);
+        let mut span = Span::new(start, end);
+        let mut meta: Vec<(String, String)> = vec![];
+        let mut name = String::new();
+        let mut closed = false;
+        if let Some((given, given_meta, place)) = self.header.take() {
+            (name, meta, span) = (given, given_meta, place);
+        }
+        let tag = walk.span(Hole::Tag);
+        if !tag.is_empty() {
+            let text = out.slice(tag.start, tag.end);
+            closed = text.ends_with('/');
+            meta = xml::loose_attributes(text.as_bytes());
+            if let Some(at) = meta.iter().position(|(key, _)| *key == unit.name) {
+                name = meta.remove(at).1;
+            }
+        }
+        let word = walk.span(Hole::Name);
+        if !word.is_empty() {
+            name = out.slice(word.start, word.end);
+        }
+        let id = walk.span(Hole::Id);
+        if !id.is_empty() {
+            let id = out.slice(id.start, id.end);
+            if name.is_empty() {
+                name = name_in_id(&id, &table.spec.ids).to_owned();
+            }
+            meta.push(("id".to_owned(), id));
+        }
+        out.skip(end);
+        let named = !matches!(
+            unit.payload,
+            spec::Payload::Json
+                | spec::Payload::JsonList
+                | spec::Payload::Python
+                | spec::Payload::PythonList
+                | spec::Payload::Braces
+        );
+        if named && let Err(kind) = tool_name(&name, out.limits().max_name) {
+            self.last = self.last.max(start);
+            return Some(self.refuse(out, kind, span));
+        }
+        let name = name.trim().to_owned();
+        if unit.payload != spec::Payload::Params {
+            let opened = Opened {
+                name: &name,
+                meta: &meta,
+                span,
+                at: end,
+            };
+            return match Payload::open(out, table, unit, &opened, self.kinds) {
+                Ok(payload) => {
+                    self.at = At::Payload(Box::new(payload));
+                    None
+                }
+                Err(kind) => Some(self.limit(out, kind, end)),
+            };
+        }
+        let arguments = if unit.attributes {
+            std::mem::take(&mut meta)
+        } else {
+            vec![]
+        };
+        let opened = Opened {
+            name: &name,
+            meta: &meta,
+            span,
+            at: end,
+        };
+        let mut args = match Args::open(out, &opened) {
+            Ok(args) => args,
+            Err(kind) => return Some(self.limit(out, kind, end)),
+        };
+        self.kinds.iter().for_each(|kind| args.recovered(kind));
+        for (key, value) in arguments {
+            args.whole(out, &key, &value, span);
+        }
+        self.args = Some(args);
+        self.inner(table);
+        if closed {
+            return self.call_closes(out, table, end);
+        }
+        None
+    }
+
+    /// Parameters of the open call may follow.
+    fn inner(&mut self, table: &Framed) {
+        self.at = At::Inner(table.units[usize::from(self.unit)].inner.begin());
+    }
+
+    /// The payload came as far as `pos`.
+    fn payload(&mut self, out: &mut Out<'_>, table: &Framed, step: Step, pos: u64) -> Option<Flow> {
+        match step {
+            Step::More => None,
+            Step::Malformed => {
+                self.count(out);
+                out.skip(pos);
+                self.last = pos;
+                Some(Flow::Malformed { ended: false })
+            }
+            Step::Limit(kind) => {
+                self.drop_call(out, pos);
+                Some(Flow::Limit { kind, ended: false })
+            }
+            Step::Done => {
+                self.count(out);
+                self.last = pos;
+                out.skip(pos);
+                let unit = &table.spec.unit[usize::from(self.unit)];
+                if !unit.close.is_empty() {
+                    self.at = At::Tail(table.units[usize::from(self.unit)].tail.begin());
+                    return None;
+                }
+                self.after_call(table, pos)
+            }
+        }
+    }
+
+    /// Adds the calls of the open payload to those that stand.
+    fn count(&mut self, out: &mut Out<'_>) {
+        if let At::Payload(payload) = &mut self.at {
+            payload.abandon(out, self.last);
+            self.stood += payload.stood();
+            self.at = At::Gap(Walk::default());
+        }
+    }
+
+    /// A call is closed at `end`, and what encloses it goes on.
+    fn after_call(&mut self, table: &Framed, end: u64) -> Option<Flow> {
+        self.last = end;
+        let tables = &table.units[usize::from(self.unit)];
+        if self.section {
+            self.at = At::Gap(table.gap.begin());
+            None
+        } else if let Some(more) = &tables.more {
+            self.at = At::More(more.begin());
+            None
+        } else {
+            Some(Flow::Closed { end })
+        }
+    }
+
+    /// The call's closer ends at `end`.
+    fn call_closes(&mut self, out: &mut Out<'_>, table: &Framed, end: u64) -> Option<Flow> {
+        out.skip(end);
+        if let Some(flow) = self.close_args(out, end) {
+            return Some(flow);
+        }
+        self.after_call(table, end)
+    }
+
+    fn close_args(&mut self, out: &mut Out<'_>, end: u64) -> Option<Flow> {
+        let mut args = self.args.take()?;
+        if let Some((key, json)) = self.shared.clone() {
+            args.json(out, &key, &json, Span::new(end, end));
+        }
+        match args.close(out, end) {
+            Ok(()) => {
+                self.stood += 1;
+                None
+            }
+            Err(Kind::MalformedValue) => {
+                self.drop_call(out, end);
+                // The block goes on behind a call that was none.
+                None
+            }
+            Err(kind) => {
+                self.drop_call(out, end);
+                Some(Flow::Limit { kind, ended: false })
+            }
+        }
+    }
+
+    /// The section's closer ends at `end`.
+    fn section_ends(&mut self, out: &mut Out<'_>, end: u64) -> Option<Flow> {
+        let forgotten = match &self.at {
+            At::Inner(_) | At::Confirm { .. } => true,
+            At::Tail(_) => true,
+            _ => false,
+        };
+        if forgotten {
+            let span = Span::new(self.last, end);
+            if let Some(args) = &mut self.args {
+                args.recovered(Kind::UnclosedBlock);
+            }
+            out.report(Kind::UnclosedBlock, Severity::Warning, span, "", "", "");
+            if let Some(flow) = self.close_args(out, end) {
+                return Some(flow);
+            }
+        }
+        out.skip(end);
+        Some(Flow::Closed { end })
+    }
+
+    /// A parameter's opener ends at `end`.
+    fn param(&mut self, out: &mut Out<'_>, table: &Framed, walk: &Walk, end: u64) -> Option<Flow> {
+        let spec = table.spec.param.as_ref()?;
+        let start = walk.start().unwrap_or(end);
+        let span = Span::new(start, end);
+        let mut key = String::new();
+        let mut closed = false;
+        let mut kind = None;
+        let tag = walk.span(Hole::Tag);
+        if !tag.is_empty() {
+            let text = out.slice(tag.start, tag.end);
+            closed = text.ends_with('/');
+            let pairs = xml::loose_attributes(text.as_bytes());
+            let find = |name: &str| {
+                pairs
+                    .iter()
+                    .find(|(key, _)| key == name)
+                    .map(|(_, v)| v.clone())
+            };
+            key = find(&spec.name).unwrap_or_default();
+            kind = spec
+                .hint
+                .as_ref()
+                .and_then(|hint| find(hint.attribute.as_deref()?));
+        }
+        let word = walk.span(Hole::Key);
+        if !word.is_empty() {
+            key = out.slice(word.start, word.end);
+        }
+        let word = walk.span(Hole::Type);
+        if !word.is_empty() {
+            kind = Some(out.slice(word.start, word.end));
+        }
+        let form = match (&spec.hint, kind) {
+            (Some(hint), Some(kind)) if hint.text.contains(&kind) => As::Text,
+            (Some(_), Some(_)) => As::Json,
+            (Some(hint), None) if hint.json => As::Json,
+            _ if spec.frame == Framing::Trim => As::Trimmed,
+            _ => As::Schema,
+        };
+        out.skip(end);
+        let args = self.args.as_mut()?;
+        if let Err(kind) = args.param_open_as(out, key.trim(), span, end, form) {
+            return Some(self.limit(out, kind, end));
+        }
+        if closed {
+            let result = args.param_close(out, end);
+            self.inner(table);
+            return result
+                .err()
+                .map(|kind| self.value_fails(out, table, kind, end));
+        }
+        let fix = String::from_utf8_lossy(&self.fix).into_owned();
+        let closer = |close: &String| Needle::new(close.replace("$x", &fix).into_bytes());
+        let line = spec.line.then(|| {
+            let literal = spec
+                .open
+                .first()
+                .and_then(|open| crate::scan::path::literal(open).ok());
+            Needle::new(format!("\n{}", literal.unwrap_or_default()).into_bytes())
+        });
+        self.at = At::Value(Box::new(Value {
+            closers: spec.close.iter().map(closer).collect(),
+            line,
+            start: end,
+            framed: false,
+            lead: if spec.cdata || spec.frame == Framing::Newline {
+                Lead::Open(0)
+            } else {
+                Lead::Past
+            },
+        }));
+        None
+    }
+
+    /// Takes bytes of an open value.
+    fn value(
+        &mut self,
+        out: &mut Out<'_>,
+        table: &Framed,
+        mut i: usize,
+        end: usize,
+    ) -> (usize, Option<Flow>) {
+        let (At::Value(value), Some(args), Some(spec)) =
+            (&mut self.at, &mut self.args, &table.spec.param)
+        else {
+            return (end, None);
+        };
+        let max = value
+            .start
+            .saturating_add(out.limits().max_value)
+            .saturating_add(1);
+        while i < end {
+            let pos = out.base + i as u64;
+            if value.lead != Lead::Past {
+                i += usize::from(value.lead(out, args, spec, out.seg[i], pos));
+                continue;
+            }
+            if value.idle() {
+                let stop = out.clip(max, i, end);
+                i += value.skip(&out.seg[i..stop]);
+                if i >= stop {
+                    if out.base + (i as u64) < max {
+                        break;
+                    }
+                    args.value(out, max - 1);
+                    return (i, Some(self.limit(out, Kind::LimitValue, max)));
+                }
+            }
+            let pos = out.base + i as u64;
+            i += 1;
+            match value.step(out.seg[i - 1]) {
+                Some(Hit::Close(len)) => {
+                    let start = pos + 1 - len;
+                    let ends = value.ends(out, start);
+                    args.value(out, ends);
+                    let value = value.clone();
+                    let walk = table.units[usize::from(self.unit)].inner.begin();
+                    if spec.confirm == 0 {
+                        return (i, self.value_ends(out, table, ends, pos + 1));
+                    }
+                    self.at = At::Confirm {
+                        value,
+                        end: ends,
+                        closed: pos + 1,
+                        walk,
+                    };
+                    return (i, None);
+                }
+                Some(Hit::Line(len)) => {
+                    // The value ends before the newline; the parameter's opener is read again from its first byte.
+                    let start = pos + 1 - len;
+                    args.value(out, start);
+                    let key = args.key().to_owned();
+                    args.recovered(Kind::UnclosedValue);
+                    let span = Span::new(value.start, start);
+                    out.report(
+                        Kind::UnclosedValue,
+                        Severity::Warning,
+                        span,
+                        args.tool(),
+                        &key,
+                        "",
+                    );
+                    out.skip(start + 1);
+                    if let Err(kind) = args.param_close(out, start) {
+                        return (i, Some(self.value_fails(out, table, kind, pos + 1)));
+                    }
+                    let mut literal = vec![];
+                    for (piece, _) in pieces(&out.io.carry, out.seg, out.base, start + 1, pos + 1) {
+                        literal.extend_from_slice(piece);
+                    }
+                    let paths = &table.units[usize::from(self.unit)].inner;
+                    let mut walk = paths.begin();
+                    paths.seek(&mut walk, &literal, pos + 1);
+                    self.at = At::Inner(walk);
+                    return (i, None);
+                }
+                None => {}
+            }
+            if out.base + (i as u64) - value.have() >= max {
+                args.value(out, max - 1);
+                return (i, Some(self.limit(out, Kind::LimitValue, max)));
+            }
+        }
+        if value.lead == Lead::Past {
+            let settled = value.ends(out, out.base + (i as u64) - value.have());
+            args.value(out, settled);
+        }
+        (i, None)
+    }
+
+    /// Takes a byte behind the closer of a value: does it confirm that the value ended?
+    fn confirm(
+        &mut self,
+        out: &mut Out<'_>,
+        table: &Framed,
+        byte: u8,
+        pos: u64,
+    ) -> (bool, Option<Flow>) {
+        let (
+            At::Confirm {
+                value,
+                end,
+                closed,
+                walk,
+            },
+            Some(spec),
+        ) = (&mut self.at, &table.spec.param)
+        else {
+            return (true, None);
+        };
+        let paths = &table.units[usize::from(self.unit)].inner;
+        let late = walk.blank() && pos - *closed >= u64::from(spec.confirm) && xml::is_space(byte);
+        let go = if late {
+            Go::None
+        } else {
+            paths.step(walk, byte, pos, &self.fix)
+        };
+        match go {
+            Go::More => {
+                // What follows may turn out to be content: its closers are looked for all the same.
+                let hit = value.step(byte);
+                if hit.is_some() {
+                    return (true, self.content_after_all(out, hit, pos + 1));
+                }
+                (true, None)
+            }
+            Go::Found { action, taken } => {
+                let (ends, walk) = (*end, *walk);
+                let start = walk.start().unwrap_or(pos);
+                out.skip(start);
+                let Some(args) = &mut self.args else {
+                    return (taken, None);
+                };
+                if let Err(kind) = args.param_close(out, ends) {
+                    let flow = self.value_fails(out, table, kind, pos);
+                    return (taken, Some(flow));
+                }
+                (
+                    taken,
+                    self.found(out, table, action, &walk, pos + u64::from(taken)),
+                )
+            }
+            Go::None => {
+                let hit = value.step(byte);
+                (true, self.content_after_all(out, hit, pos + 1))
+            }
+        }
+    }
+
+    /// The closer that waited was content; `pos` is behind the last byte looked at, which may end another closer.
+    fn content_after_all(&mut self, out: &mut Out<'_>, hit: Option<Hit>, pos: u64) -> Option<Flow> {
+        let (
+            At::Confirm {
+                value,
+                end,
+                closed,
+                walk,
+            },
+            Some(args),
+        ) = (&mut self.at, &mut self.args)
+        else {
+            return None;
+        };
+        let key = args.key().to_owned();
+        args.recovered(Kind::AmbiguousClose);
+        out.tell(
+            Kind::AmbiguousClose,
+            Span::new(*end, *closed),
+            args.tool(),
+            &key,
+        );
+        let value = std::mem::replace(value, Box::new(Value::none()));
+        let walk = *walk;
+        match hit {
+            Some(Hit::Close(len)) => {
+                let ends = value.ends(out, pos - len);
+                args.value(out, ends);
+                self.at = At::Confirm {
+                    value,
+                    end: ends,
+                    closed: pos,
+                    walk: walk.restart(),
+                };
+            }
+            Some(Hit::Line(_)) | None => {
+                let settled = value.ends(out, pos - value.have());
+                args.value(out, settled);
+                self.at = At::Value(value);
+            }
+        }
+        None
+    }
+
+    /// The value ends at `ends`, its closer at `closed`, and nothing need confirm it.
+    fn value_ends(
+        &mut self,
+        out: &mut Out<'_>,
+        table: &Framed,
+        ends: u64,
+        closed: u64,
+    ) -> Option<Flow> {
+        out.skip(closed);
+        let result = self.args.as_mut()?.param_close(out, ends);
+        self.inner(table);
+        result
+            .err()
+            .map(|kind| self.value_fails(out, table, kind, closed))
+    }
+
+    /// A value is not what its type demands, or broke a limit.
+    fn value_fails(&mut self, out: &mut Out<'_>, _table: &Framed, kind: Kind, pos: u64) -> Flow {
+        self.drop_call(out, pos);
+        out.skip(pos);
+        super::named_params::fail(kind, false)
+    }
+
+    /// Something stands at `pos` that nothing of the block can be.
+    fn broken(&mut self, out: &mut Out<'_>, _table: &Framed, pos: u64) -> Option<Flow> {
+        Some(self.refuse(out, Kind::MalformedBody, Span::new(pos, pos + 1)))
+    }
+
+    fn refuse(&mut self, out: &mut Out<'_>, kind: Kind, span: Span) -> Flow {
+        out.skip(span.start);
+        out.issue(kind, span, "");
+        self.drop_call(out, span.start);
+        Flow::Malformed { ended: false }
+    }
+
+    fn limit(&mut self, out: &mut Out<'_>, kind: Kind, pos: u64) -> Flow {
+        self.drop_call(out, pos);
+        Flow::Limit { kind, ended: false }
+    }
+
+    /// The open call, if there is one, is none.
+    fn drop_call(&mut self, out: &mut Out<'_>, pos: u64) {
+        self.count(out);
+        self.args = None;
+        out.call_abandon(Span::new(self.last.min(pos), pos));
+    }
+
+    /// The stream ended at `end`.
+    pub fn finish(&mut self, out: &mut Out<'_>, table: &Framed, end: u64) -> Finished {
+        if let At::Payload(payload) = &mut self.at
+            && let Some(last) = payload.finish(out, table, end)
+        {
+            // The end of the stream ends the payload: a number, or a line.
+            let _ = self.payload(out, table, Step::Done, last);
+        }
+        if let At::Value(_) | At::Confirm { .. } = self.at
+            && let Some(args) = &self.args
+        {
+            let span = Span::new(args.value_start(), out.io.from.max(args.value_start()));
+            let (tool, key) = (args.tool().to_owned(), args.key().to_owned());
+            out.report(
+                Kind::UnclosedValue,
+                Severity::Warning,
+                span,
+                &tool,
+                &key,
+                "",
+            );
+        }
+        let finished = match &self.at {
+            At::More(_) => Finished::Closed(self.last),
+            At::Gap(_) if self.looks_ahead(table) => Finished::Closed(self.last),
+            At::Gap(walk) | At::Tail(walk) if self.stood > 0 && walk.blank() => Finished::Forgotten,
+            _ => Finished::Open,
+        };
+        self.drop_call(out, end);
+        finished
+    }
+}
+
+/// What ended in a value.
+#[derive(Clone, Copy)]
+enum Hit {
+    /// Its closer, of so many bytes.
+    Close(u64),
+    /// A line that opens the next parameter, with its newline.
+    Line(u64),
+}
+
+impl Value {
+    fn none() -> Self {
+        Self {
+            closers: vec![],
+            line: None,
+            start: 0,
+            framed: false,
+            lead: Lead::Past,
+        }
+    }
+
+    fn fits(&self) -> bool {
+        !self.closers.is_empty() && self.closers.iter().chain(&self.line).all(Needle::fits)
+    }
+
+    /// Bytes right before the present place that may begin a closer.
+    fn have(&self) -> u64 {
+        self.closers
+            .iter()
+            .chain(&self.line)
+            .map(Needle::have)
+            .max()
+            .unwrap_or(0)
+    }
+
+    fn idle(&self) -> bool {
+        self.have() == 0
+    }
+
+    /// Bytes that mean nothing.
+    fn skip(&self, hay: &[u8]) -> usize {
+        let mut hay = hay;
+        for needle in self.closers.iter().chain(&self.line) {
+            hay = &hay[..needle.first(hay)];
+        }
+        hay.len()
+    }
+
+    fn step(&mut self, byte: u8) -> Option<Hit> {
+        let mut hit = None;
+        for needle in &mut self.closers {
+            if needle.step(byte) {
+                hit = Some(Hit::Close(needle.len() as u64));
+            }
+        }
+        if let Some(line) = &mut self.line
+            && line.step(byte)
+        {
+            hit = hit.or(Some(Hit::Line(line.len() as u64)));
+        }
+        if hit.is_some() {
+            self.closers
+                .iter_mut()
+                .chain(&mut self.line)
+                .for_each(Needle::reset);
+        }
+        hit
+    }
+
+    /// Where the value ends if what stands at `at` ends it: before a newline that is framing.
+    fn ends(&self, out: &Out<'_>, at: u64) -> u64 {
+        let from = out.io.from;
+        if !self.framed || at <= from {
+            return at.max(from);
+        }
+        let newline = out.byte(at - 1) == Some(b'\n');
+        let cr = newline && at - 1 > from && out.byte(at - 2) == Some(b'\r');
+        at - u64::from(newline) - u64::from(cr)
+    }
+
+    /// Takes a byte at the beginning; false if it belongs to what follows.
+    fn lead(
+        &mut self,
+        out: &mut Out<'_>,
+        args: &mut Args,
+        spec: &spec::Param,
+        byte: u8,
+        pos: u64,
+    ) -> bool {
+        match self.lead {
+            Lead::Open(0) if byte == b'\n' && spec.frame == Framing::Newline && !self.framed => {
+                self.framed = true;
+                out.skip(pos + 1);
+                if !spec.cdata {
+                    self.lead = Lead::Past;
+                }
+                true
+            }
+            Lead::Open(have) if spec.cdata && CDATA.get(usize::from(have)) == Some(&byte) => {
+                self.lead = Lead::Open(have + 1);
+                if usize::from(have) + 1 == CDATA.len() {
+                    self.lead = Lead::Cdata(0);
+                    out.skip(pos + 1);
+                }
+                true
+            }
+            Lead::Open(have) => {
+                // No CDATA: what was looked at is content, which a closer may begin in.
+                for byte in &CDATA[..usize::from(have)] {
+                    self.step(*byte);
+                }
+                self.lead = Lead::Past;
+                false
+            }
+            Lead::Cdata(have) => {
+                self.lead = match (have, byte) {
+                    (2, b'>') => {
+                        args.value(out, pos - 2);
+                        out.skip(pos + 1);
+                        Lead::Past
+                    }
+                    (1 | 2, b']') => Lead::Cdata(2),
+                    (_, b']') => Lead::Cdata(1),
+                    _ => Lead::Cdata(0),
+                };
+                if let Lead::Cdata(have) = self.lead {
+                    args.value(out, pos + 1 - u64::from(have));
+                }
+                true
+            }
+            Lead::Past => false,
+        }
+    }
+}
+
+/// The tool's name in an id: `functions.get_time:0`.
+pub(crate) fn name_in_id<'i>(id: &'i str, forms: &[[String; 2]]) -> &'i str {
+    for [before, between] in forms {
+        let Some(rest) = id.strip_prefix(before.as_str()) else {
+            continue;
+        };
+        if between.is_empty() {
+            return rest;
+        }
+        if let Some((name, number)) = rest.rsplit_once(between.as_str())
+            && !name.is_empty()
+            && !number.is_empty()
+            && number.bytes().all(|b| b.is_ascii_digit())
+        {
+            return name;
+        }
+    }
+    id
+}

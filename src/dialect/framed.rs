@@ -1,0 +1,251 @@
+//! Tables of the framed family: which patterns may stand at which place.
+
+use super::spec::{self, Payload};
+use crate::scan::path::{self, Paths};
+
+/// What a pattern does. Forms of calls come first, by their number.
+pub(crate) mod action {
+    /// The section opens.
+    pub const SECTION: u16 = 100;
+    /// The section closes.
+    pub const END: u16 = 101;
+    /// The call closes.
+    pub const CLOSE: u16 = 102;
+    /// Something between calls.
+    pub const SEPARATOR: u16 = 103;
+    /// A parameter opens.
+    pub const PARAM: u16 = 104;
+    /// A parameter's closer that closes nothing.
+    pub const STRAY: u16 = 105;
+    /// The next block, or call, begins inside.
+    pub const REOPEN: u16 = 106;
+}
+
+/// Tables of the framed family. Immutable.
+#[derive(Debug)]
+pub(crate) struct Framed {
+    pub spec: spec::Framed,
+    /// What opens a block.
+    pub enter: Paths,
+    /// Between calls of a section.
+    pub gap: Paths,
+    pub units: Vec<UnitTable>,
+    pub openers: Vec<Opener>,
+    /// Literals that end a block that is skipped.
+    pub closers: Vec<String>,
+}
+
+/// Tables of one form of a call.
+#[derive(Debug)]
+pub(crate) struct UnitTable {
+    /// Behind the payload.
+    pub tail: Paths,
+    /// Between parameters.
+    pub inner: Paths,
+    /// Before a further call without an opener.
+    pub more: Option<Paths>,
+}
+
+/// One way to open a block in text.
+#[derive(Debug)]
+pub(crate) struct Opener {
+    /// What is looked for.
+    pub literal: String,
+    /// What must follow; none: nothing.
+    pub probe: Option<Paths>,
+    /// The name that a probe found must be on offer.
+    pub offered: bool,
+    /// It opens a call whose section is missing.
+    pub bare: bool,
+}
+
+impl Framed {
+    /// Tables of a description, or what is wrong with it.
+    pub fn new(spec: spec::Framed) -> Result<Self, String> {
+        let section = spec.section.as_ref();
+        let none: &[String] = &[];
+        let section_open = section.map_or(none, |section| &section.open);
+        let section_close = section.map_or(none, |section| &section.close);
+        let bare = section.is_none_or(|section| section.optional);
+        let all_units = || {
+            spec.unit.iter().enumerate().flat_map(|(index, unit)| {
+                unit.open
+                    .iter()
+                    .map(move |open| (open.as_str(), index as u16))
+            })
+        };
+        let list = |patterns: &'_ [String], action: u16| -> Vec<(String, u16)> {
+            patterns.iter().map(|p| (p.clone(), action)).collect()
+        };
+        let build = |groups: Vec<Vec<(String, u16)>>| {
+            Paths::new(groups.iter().flatten().map(|(p, a)| (p.as_str(), *a)))
+                .map(Paths::with_blanks)
+        };
+        let mut enter: Vec<(&str, u16)> = section_open
+            .iter()
+            .map(|open| (open.as_str(), action::SECTION))
+            .collect();
+        if bare {
+            enter.extend(all_units());
+        }
+        let enter = Paths::opening(enter)?;
+        let units: Vec<(String, u16)> = all_units().map(|(p, a)| (p.to_owned(), a)).collect();
+        let reopen = |patterns: &[(String, u16)]| -> Vec<(String, u16)> {
+            let literal = |(p, _): &(String, u16)| {
+                let has = path::literal(p).is_ok_and(|literal| !literal.is_empty());
+                has.then(|| (p.clone(), action::REOPEN))
+            };
+            patterns.iter().filter_map(literal).collect()
+        };
+        let separators = section.map_or(none, |section| &section.separators);
+        let gap = build(vec![
+            units.clone(),
+            list(section_close, action::END),
+            list(separators, action::SEPARATOR),
+            list(section_open, action::REOPEN),
+        ])?;
+        let params = spec.param.as_ref();
+        let tables = spec
+            .unit
+            .iter()
+            .map(|unit| {
+                let closers = [
+                    list(&unit.close, action::CLOSE),
+                    list(section_close, action::END),
+                ];
+                let (open, stray) = match params.filter(|_| unit.payload == Payload::Params) {
+                    Some(param) => (
+                        list(&param.open, action::PARAM),
+                        list(&param.close, action::STRAY),
+                    ),
+                    None => (vec![], vec![]),
+                };
+                let openers = [reopen(&units), list(section_open, action::REOPEN)];
+                let inner = [open, stray]
+                    .into_iter()
+                    .chain(closers.clone())
+                    .chain(openers);
+                let more = unit.more.iter().map(|p| (p.clone(), 0)).collect::<Vec<_>>();
+                Ok(UnitTable {
+                    tail: build(closers.to_vec())?,
+                    inner: build(inner.collect())?,
+                    more: if more.is_empty() {
+                        None
+                    } else {
+                        Some(build(vec![more])?)
+                    },
+                })
+            })
+            .collect::<Result<_, String>>()?;
+        let mut found: Vec<(String, Option<Vec<String>>, bool, bool)> = vec![];
+        let mut opener = |pattern: &str, probe: &[String], offered: bool, bare: bool| {
+            let literal = path::literal(pattern)?;
+            let probe = (!probe.is_empty()).then(|| probe.to_vec());
+            match found.iter_mut().find(|have| have.0 == literal) {
+                _ if literal.is_empty() => {}
+                None => found.push((literal, probe, offered, bare)),
+                Some(have) => {
+                    have.1 = have.1.take().zip(probe).map(|(mut have, more)| {
+                        have.extend(more);
+                        have.sort();
+                        have.dedup();
+                        have
+                    });
+                    have.2 &= offered;
+                }
+            }
+            Ok::<(), String>(())
+        };
+        for open in section_open {
+            opener(open, section.map_or(none, |s| &s.probe), false, false)?;
+        }
+        for unit in spec.unit.iter().filter(|_| bare) {
+            for open in &unit.open {
+                opener(open, &unit.probe, unit.offered, section.is_some())?;
+            }
+        }
+        let opener =
+            |(literal, probe, offered, bare): (String, Option<Vec<String>>, bool, bool)| {
+                let probe = match probe {
+                    Some(patterns) => Some(build(vec![list(&patterns, 0)])?),
+                    None => None,
+                };
+                Ok(Opener {
+                    literal,
+                    probe,
+                    offered,
+                    bare,
+                })
+            };
+        let openers: Vec<Opener> = found
+            .into_iter()
+            .map(opener)
+            .collect::<Result<_, String>>()?;
+        if openers.is_empty() {
+            return Err("nothing opens a block".to_owned());
+        }
+        let ends = if section_close.is_empty() {
+            spec.unit
+                .iter()
+                .flat_map(|unit| unit.close.clone())
+                .collect()
+        } else {
+            section_close.to_vec()
+        };
+        let mut closers: Vec<String> = ends.iter().filter_map(|end| last_literal(end)).collect();
+        closers.sort();
+        closers.dedup();
+        if closers.is_empty() {
+            // What has no closer is skipped to the end of its line.
+            closers.push("\n".to_owned());
+        }
+        Ok(Self {
+            enter,
+            gap,
+            units: tables,
+            openers,
+            closers,
+            spec,
+        })
+    }
+
+    /// The opener with that literal.
+    pub fn opener(&self, literal: &str) -> Option<&Opener> {
+        self.openers.iter().find(|opener| opener.literal == literal)
+    }
+
+    /// The most bytes that a block withholds; `tag` is the longest header.
+    pub fn lookahead(&self, tag: usize) -> usize {
+        let param = self.spec.param.as_ref();
+        let closer = param.map_or(0, |p| p.close.iter().map(String::len).max().unwrap_or(0));
+        let opener = self
+            .openers
+            .iter()
+            .map(|o| o.literal.len())
+            .max()
+            .unwrap_or(0);
+        let confirm = param.map_or(0, |p| p.confirm as usize);
+        let probe = crate::body::PROBE_BLANKS as usize;
+        let blanks = usize::from(path::MAX_BLANKS);
+        opener + probe.max(tag + blanks).max(closer + confirm + tag + blanks)
+    }
+
+    /// Whether blocks end by a closer of a section.
+    pub fn section_closes(&self) -> bool {
+        self.spec
+            .section
+            .as_ref()
+            .is_some_and(|section| !section.close.is_empty())
+    }
+}
+
+/// The last literal part of a closer, by which a block that is skipped ends.
+fn last_literal(pattern: &str) -> Option<String> {
+    let parts = path::parts(pattern).ok()?;
+    let bytes = |part: &path::Part| match part {
+        path::Part::Bytes(bytes) => Some(String::from_utf8_lossy(bytes).into_owned()),
+        _ => None,
+    };
+    // Behind a suffix only `>` is left; what stands before it must serve.
+    parts.iter().filter_map(bytes).max_by_key(String::len)
+}

@@ -1,0 +1,608 @@
+//! Anchored patterns with holes: what may stand at one place of a block.
+//!
+//! A dialect writes them as text, for example `<function=$name>` or `<arg_key>$key</arg_key>$_<arg_value>`:
+//!
+//! | hole | takes |
+//! |---|---|
+//! | `$_` | any run of white space, also none |
+//! | `$name`, `$id`, `$type` | a word: no white space, no control character, no quote, no `<` or `>` |
+//! | `$key` | the name of a parameter: as a word, but with blanks inside |
+//! | `$tag` | the attributes of a tag, up to what follows the hole; quotes hide it |
+//! | `$x` | where a block opens: a suffix of the checkpoint's markers; elsewhere: the same again |
+//! | `$^` | nothing: the one byte behind it is looked at and not taken |
+//!
+//! A word ends at the first byte with which the pattern can go on, or that no word has. Patterns of one place become one tree, so a byte is
+//! looked at once. Where a pattern is complete and others go on, the next byte decides.
+
+use serde::{Deserialize, Serialize};
+
+use crate::body::xml;
+use crate::event::Span;
+
+/// What a hole takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Hole {
+    Name,
+    Id,
+    Key,
+    Type,
+    Tag,
+    Fix,
+}
+
+/// How many kinds of holes remember what they took.
+pub(crate) const HOLES: usize = 6;
+
+/// White space that a `$_` takes at most.
+pub(crate) const MAX_BLANKS: u16 = 1024;
+
+impl Hole {
+    fn takes(self, byte: u8) -> bool {
+        match self {
+            Self::Name | Self::Id | Self::Type => {
+                byte > b' ' && byte != 0x7f && !matches!(byte, b'<' | b'>' | b'"' | b'\'' | b'`')
+            }
+            Self::Key => byte >= b' ' && byte != 0x7f && !matches!(byte, b'<' | b'>'),
+            Self::Tag => true,
+            Self::Fix => byte.is_ascii_alphanumeric() || matches!(byte, b':' | b'_' | b'-' | b'.'),
+        }
+    }
+}
+
+/// One node of the tree.
+#[derive(Clone, Debug, Default)]
+struct Node {
+    /// Literal bytes and where they lead.
+    bytes: Vec<(u8, u16)>,
+    /// White space may stand here.
+    blanks: bool,
+    /// A hole begins here; the node is its inside.
+    hole: Option<(Hole, u16)>,
+    /// This node is the inside of a hole.
+    inside: Option<Hole>,
+    /// White space ends the hole and leads here.
+    after: Option<u16>,
+    /// The checkpoint's suffix must stand here.
+    fix: Option<u16>,
+    /// Bytes that complete a pattern without being taken.
+    peeks: Vec<(u8, u16)>,
+    /// A pattern ends here.
+    accept: Option<u16>,
+}
+
+impl Node {
+    fn byte(&self, byte: u8) -> Option<u16> {
+        self.bytes.iter().find(|(b, _)| *b == byte).map(|(_, n)| *n)
+    }
+
+    fn peek(&self, byte: u8) -> Option<u16> {
+        self.peeks.iter().find(|(b, _)| *b == byte).map(|(_, n)| *n)
+    }
+
+    fn goes_on(&self) -> bool {
+        !self.bytes.is_empty()
+            || self.hole.is_some()
+            || self.fix.is_some()
+            || !self.peeks.is_empty()
+            || self.inside.is_some()
+    }
+}
+
+/// Patterns that may stand at one place. Immutable.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Paths {
+    nodes: Vec<Node>,
+    /// Blocks open here: `$x` takes what it finds.
+    opens: bool,
+}
+
+/// Where a walk through [`Paths`] stands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Walk {
+    node: u16,
+    /// White space so far in the present run.
+    blanks: u16,
+    /// Bytes of the checkpoint's suffix so far.
+    fixed: u16,
+    /// The quote that a tag's attributes are in.
+    quote: u8,
+    /// Offset behind the last byte that was no leading white space; where the pattern began.
+    start: Option<u64>,
+    spans: [Span; HOLES],
+}
+
+/// What one byte did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Go {
+    More,
+    /// A pattern is complete; `taken` if the byte belongs to it.
+    Found {
+        action: u16,
+        taken: bool,
+    },
+    /// None of the patterns stands here.
+    None,
+}
+
+/// One part of a pattern as it is written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Part {
+    Bytes(Vec<u8>),
+    Blanks,
+    Hole(Hole),
+    Peek,
+}
+
+/// Reads a pattern.
+pub(crate) fn parts(pattern: &str) -> Result<Vec<Part>, String> {
+    const WORDS: [(&str, Part); 8] = [
+        ("_", Part::Blanks),
+        ("^", Part::Peek),
+        ("name", Part::Hole(Hole::Name)),
+        ("id", Part::Hole(Hole::Id)),
+        ("key", Part::Hole(Hole::Key)),
+        ("type", Part::Hole(Hole::Type)),
+        ("tag", Part::Hole(Hole::Tag)),
+        ("x", Part::Hole(Hole::Fix)),
+    ];
+    let mut out: Vec<Part> = vec![];
+    let mut rest = pattern;
+    while let Some(at) = rest.find('$') {
+        if at > 0 {
+            out.push(Part::Bytes(rest[..at].as_bytes().to_vec()));
+        }
+        rest = &rest[at + 1..];
+        if let Some(tail) = rest.strip_prefix('$') {
+            out.push(Part::Bytes(b"$".to_vec()));
+            rest = tail;
+            continue;
+        }
+        let (word, part) = WORDS
+            .iter()
+            .find(|(word, _)| rest.starts_with(word))
+            .ok_or_else(|| format!("`${}` is no hole", rest.chars().take(8).collect::<String>()))?;
+        out.push(part.clone());
+        rest = &rest[word.len()..];
+    }
+    if !rest.is_empty() {
+        out.push(Part::Bytes(rest.as_bytes().to_vec()));
+    }
+    match out.iter().position(|part| *part == Part::Peek) {
+        Some(at) if !matches!(&out[at + 1..], [Part::Bytes(bytes)] if bytes.len() == 1) => {
+            Err("`$^` stands before the last byte of a pattern".to_owned())
+        }
+        _ => Ok(out),
+    }
+}
+
+/// The literal bytes that a pattern begins with.
+pub(crate) fn literal(pattern: &str) -> Result<String, String> {
+    let mut out = String::new();
+    for part in parts(pattern)? {
+        match part {
+            Part::Bytes(bytes) => out.push_str(&String::from_utf8_lossy(&bytes)),
+            _ => break,
+        }
+    }
+    Ok(out)
+}
+
+impl Paths {
+    /// A tree of patterns inside a block; each leads to an action.
+    pub fn new<'a>(patterns: impl IntoIterator<Item = (&'a str, u16)>) -> Result<Self, String> {
+        Self::build(patterns, false)
+    }
+
+    /// A tree of patterns that open a block.
+    pub fn opening<'a>(patterns: impl IntoIterator<Item = (&'a str, u16)>) -> Result<Self, String> {
+        Self::build(patterns, true)
+    }
+
+    fn build<'a>(
+        patterns: impl IntoIterator<Item = (&'a str, u16)>,
+        opens: bool,
+    ) -> Result<Self, String> {
+        let mut tree = Self {
+            nodes: vec![Node::default()],
+            opens,
+        };
+        for (pattern, action) in patterns {
+            tree.add(pattern, action)
+                .map_err(|why| format!("`{pattern}`: {why}"))?;
+        }
+        Ok(tree)
+    }
+
+    /// Lets white space stand before any of the patterns.
+    pub fn with_blanks(mut self) -> Self {
+        if let Some(root) = self.nodes.first_mut() {
+            root.blanks = true;
+        }
+        self
+    }
+
+    fn fresh(&mut self, node: Node) -> u16 {
+        self.nodes.push(node);
+        (self.nodes.len() - 1) as u16
+    }
+
+    fn node(&mut self, at: u16) -> &mut Node {
+        &mut self.nodes[usize::from(at)]
+    }
+
+    fn add(&mut self, pattern: &str, action: u16) -> Result<(), String> {
+        if self.nodes.len() > 32_000 {
+            return Err("the patterns are too many or too long".to_owned());
+        }
+        // The nodes at which the pattern has come so far: behind a hole there are two, with and without white space.
+        let mut here: Vec<u16> = vec![0];
+        let mut peek = false;
+        for part in parts(pattern)? {
+            match part {
+                Part::Blanks => {
+                    for at in here.clone() {
+                        if self.node(at).inside.is_none() {
+                            self.node(at).blanks = true;
+                            continue;
+                        }
+                        let after = match self.node(at).after {
+                            Some(after) => after,
+                            None => {
+                                let after = self.fresh(Node {
+                                    blanks: true,
+                                    ..Node::default()
+                                });
+                                self.node(at).after = Some(after);
+                                after
+                            }
+                        };
+                        here.push(after);
+                    }
+                }
+                Part::Peek => peek = true,
+                Part::Bytes(bytes) if peek => {
+                    for at in &here {
+                        if let Some(byte) = bytes.first() {
+                            self.node(*at).peeks.push((*byte, action));
+                        }
+                    }
+                    return Ok(());
+                }
+                Part::Bytes(bytes) => {
+                    for byte in bytes {
+                        let known = here
+                            .iter()
+                            .find_map(|at| self.nodes[usize::from(*at)].byte(byte));
+                        let there = known.unwrap_or_else(|| self.fresh(Node::default()));
+                        for at in here {
+                            if self.node(at).byte(byte).is_none() {
+                                self.node(at).bytes.push((byte, there));
+                            }
+                        }
+                        here = vec![there];
+                    }
+                }
+                Part::Hole(Hole::Fix) if !self.opens => {
+                    let known = here.iter().find_map(|at| self.nodes[usize::from(*at)].fix);
+                    let there = known.unwrap_or_else(|| self.fresh(Node::default()));
+                    for at in here {
+                        self.node(at).fix = Some(there);
+                    }
+                    here = vec![there];
+                }
+                Part::Hole(hole) => {
+                    let known = here.iter().find_map(|at| self.nodes[usize::from(*at)].hole);
+                    let inside = match known {
+                        Some((have, inside)) if have == hole => inside,
+                        Some(_) => return Err("two holes begin at one place".to_owned()),
+                        None => self.fresh(Node {
+                            inside: Some(hole),
+                            ..Node::default()
+                        }),
+                    };
+                    for at in here {
+                        if self.node(at).inside.is_some() {
+                            return Err("a hole begins where another one does not end".to_owned());
+                        }
+                        self.node(at).hole = Some((hole, inside));
+                    }
+                    here = vec![inside];
+                }
+            }
+        }
+        for at in here {
+            let node = self.node(at);
+            if matches!(node.inside, Some(Hole::Key | Hole::Tag | Hole::Fix)) {
+                return Err("something must end the last hole".to_owned());
+            }
+            node.accept.get_or_insert(action);
+        }
+        Ok(())
+    }
+
+    /// A walk at its start.
+    pub fn begin(&self) -> Walk {
+        Walk::default()
+    }
+
+    /// Whether a walk that was read from a snapshot stands in this tree.
+    pub fn fits(&self, walk: &Walk) -> bool {
+        usize::from(walk.node) < self.nodes.len()
+    }
+
+    /// Whether a walk stands in literal bytes, neither at the beginning nor in a hole.
+    pub fn literal(&self, walk: &Walk) -> bool {
+        let node = &self.nodes[usize::from(walk.node)];
+        walk.start.is_some() && node.inside.is_none()
+    }
+
+    /// Takes bytes that are known to stand here, ending before `end`: a literal beginning of one of the patterns.
+    pub fn seek(&self, walk: &mut Walk, bytes: &[u8], end: u64) -> Go {
+        let mut go = Go::More;
+        for (index, byte) in bytes.iter().enumerate() {
+            go = self.step(walk, *byte, end - (bytes.len() - index) as u64, b"");
+            if go != Go::More {
+                break;
+            }
+        }
+        go
+    }
+
+    /// If the stream, or what is looked at, ended here: the pattern that is complete.
+    pub fn complete(&self, walk: &Walk) -> Option<u16> {
+        self.nodes.get(usize::from(walk.node))?.accept
+    }
+
+    /// Takes the byte at `pos`; `fix` is the suffix of the open block's markers.
+    pub fn step(&self, walk: &mut Walk, byte: u8, pos: u64, fix: &[u8]) -> Go {
+        let mut node = &self.nodes[usize::from(walk.node)];
+        if let Some(there) = node.fix {
+            match fix.get(usize::from(walk.fixed)) {
+                Some(want) if *want == byte && node.byte(byte).is_none() => {
+                    walk.fixed += 1;
+                    walk.start.get_or_insert(pos);
+                    if usize::from(walk.fixed) == fix.len() {
+                        walk.fixed = 0;
+                        return self.arrive(walk, there);
+                    }
+                    return Go::More;
+                }
+                Some(_) if walk.fixed > 0 || node.byte(byte).is_none() => return Go::None,
+                Some(_) => {}
+                None => {
+                    walk.node = there;
+                    node = &self.nodes[usize::from(there)];
+                }
+            }
+        }
+        if let Some(hole) = node.inside {
+            return self.inside(walk, node, hole, byte, pos);
+        }
+        if let Some(there) = node.byte(byte) {
+            walk.start.get_or_insert(pos);
+            walk.blanks = 0;
+            return self.arrive(walk, there);
+        }
+        if let Some(action) = node.peek(byte) {
+            walk.start.get_or_insert(pos);
+            return Go::Found {
+                action,
+                taken: false,
+            };
+        }
+        if node.blanks && xml::is_space(byte) {
+            walk.blanks += 1;
+            return if walk.blanks > MAX_BLANKS {
+                Go::None
+            } else {
+                Go::More
+            };
+        }
+        if let Some((hole, inside)) = node.hole {
+            let empty = matches!(hole, Hole::Tag | Hole::Fix)
+                && self.nodes[usize::from(inside)].byte(byte).is_some();
+            let begins = match hole {
+                Hole::Tag => xml::is_space(byte) || byte == b'/' || empty,
+                Hole::Fix => byte == b':' || empty,
+                _ => hole.takes(byte),
+            };
+            if begins {
+                walk.start.get_or_insert(pos);
+                walk.blanks = 0;
+                walk.spans[hole as usize] = Span::new(pos, pos);
+                walk.node = inside;
+                let node = &self.nodes[usize::from(inside)];
+                return self.inside(walk, node, hole, byte, pos);
+            }
+        }
+        match node.accept {
+            Some(action) => {
+                walk.start.get_or_insert(pos);
+                Go::Found {
+                    action,
+                    taken: false,
+                }
+            }
+            None => Go::None,
+        }
+    }
+
+    fn inside(&self, walk: &mut Walk, node: &Node, hole: Hole, byte: u8, pos: u64) -> Go {
+        let end = |walk: &mut Walk| walk.spans[hole as usize].end = pos;
+        if hole == Hole::Tag {
+            if walk.quote != 0 {
+                if walk.quote == byte {
+                    walk.quote = 0;
+                }
+                end(walk);
+                return Go::More;
+            }
+            if matches!(byte, b'"' | b'\'') {
+                walk.quote = byte;
+                end(walk);
+                return Go::More;
+            }
+        }
+        if let Some(there) = node.byte(byte) {
+            end(walk);
+            return self.arrive(walk, there);
+        }
+        if let Some(action) = node.peek(byte) {
+            end(walk);
+            return Go::Found {
+                action,
+                taken: false,
+            };
+        }
+        if let Some(there) = node
+            .after
+            .filter(|_| xml::is_space(byte) && hole != Hole::Key)
+        {
+            end(walk);
+            walk.node = there;
+            walk.blanks = 1;
+            return Go::More;
+        }
+        if hole.takes(byte) && !(hole == Hole::Tag && byte == b'<') {
+            walk.spans[hole as usize].end = pos + 1;
+            return Go::More;
+        }
+        match node.accept {
+            Some(action) => Go::Found {
+                action,
+                taken: false,
+            },
+            None => Go::None,
+        }
+    }
+
+    fn arrive(&self, walk: &mut Walk, there: u16) -> Go {
+        walk.node = there;
+        let node = &self.nodes[usize::from(there)];
+        match node.accept {
+            Some(action) if !node.goes_on() => Go::Found {
+                action,
+                taken: true,
+            },
+            _ => Go::More,
+        }
+    }
+}
+
+impl Walk {
+    /// What a hole took; empty if it took nothing.
+    pub fn span(&self, hole: Hole) -> Span {
+        self.spans[hole as usize]
+    }
+
+    /// Offset of the first byte that is no white space before the pattern.
+    pub fn start(&self) -> Option<u64> {
+        self.start
+    }
+
+    /// The same walk at its start.
+    pub fn restart(self) -> Self {
+        Self::default()
+    }
+
+    /// Whether nothing but white space has come.
+    pub fn blank(&self) -> bool {
+        self.start.is_none()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(patterns: &[&str], text: &str) -> (Go, Walk, usize) {
+        let paths = Paths::new(patterns.iter().enumerate().map(|(i, p)| (*p, i as u16)))
+            .expect("patterns")
+            .with_blanks();
+        let mut walk = paths.begin();
+        for (at, byte) in text.bytes().enumerate() {
+            let go = paths.step(&mut walk, byte, at as u64, b":9f");
+            if go != Go::More {
+                return (go, walk, at);
+            }
+        }
+        (Go::More, walk, text.len())
+    }
+
+    fn hole<'t>(walk: &Walk, hole: Hole, text: &'t str) -> &'t str {
+        let span = walk.span(hole);
+        &text[span.start as usize..span.end as usize]
+    }
+
+    #[test]
+    fn words_end_where_the_pattern_goes_on() {
+        let patterns = [
+            "<function=$name>",
+            "</tool_call>",
+            "[C]$_$name[A]",
+            "[C]$_$^[",
+        ];
+        for (text, action, taken, name) in [
+            (" <function=get_time>", 0, true, "get_time"),
+            ("\n\n</tool_call>", 1, true, ""),
+            ("[C]  f.g[A]", 2, true, "f.g"),
+            ("[C]  [", 3, false, ""),
+        ] {
+            let (go, walk, _) = run(&patterns, text);
+            assert_eq!(go, Go::Found { action, taken }, "{text}");
+            assert_eq!(hole(&walk, Hole::Name, text), name);
+        }
+        for text in ["<function =", "<function=a b>", "x", "[C] a b"] {
+            assert_eq!(run(&patterns, text).0, Go::None, "{text}");
+        }
+    }
+
+    #[test]
+    fn pairs_tags_and_suffixes() {
+        let text = "<arg_key>der Ort</arg_key>\n <arg_value>";
+        let (go, walk, _) = run(&["<arg_key>$key</arg_key>$_<arg_value>"], text);
+        assert!(matches!(go, Go::Found { action: 0, .. }));
+        assert_eq!(hole(&walk, Hole::Key, text), "der Ort");
+        let text = "<invoke name=\"a > b\" x='1'>";
+        let (go, walk, _) = run(&["<invoke$tag>"], text);
+        assert!(matches!(go, Go::Found { action: 0, .. }));
+        assert_eq!(hole(&walk, Hole::Tag, text), " name=\"a > b\" x='1'");
+        assert!(matches!(
+            run(&["<invoke$tag>"], "<invoke>").0,
+            Go::Found { .. }
+        ));
+        assert_eq!(run(&["<invoke$tag>"], "<invoker>").0, Go::None);
+        assert!(matches!(run(&["</a$x>"], "</a:9f>").0, Go::Found { .. }));
+        assert_eq!(run(&["</a$x>"], "</a:9e>").0, Go::None);
+        let text = "<t>潮汐 \n</t>";
+        let (go, walk, _) = run(&["<t>$_$name$_</t>"], text);
+        assert!(matches!(go, Go::Found { .. }));
+        assert_eq!(hole(&walk, Hole::Name, text), "潮汐");
+    }
+
+    #[test]
+    fn a_complete_pattern_waits_for_a_longer_one() {
+        let patterns = ["[$_", "[$_$^{"];
+        assert_eq!(
+            run(&patterns, "[ {").0,
+            Go::Found {
+                action: 1,
+                taken: false
+            }
+        );
+        assert_eq!(
+            run(&patterns, "[f").0,
+            Go::Found {
+                action: 0,
+                taken: false
+            }
+        );
+    }
+
+    #[test]
+    fn patterns_that_cannot_be() {
+        for pattern in ["$nam>", "$key", "$^ab", "a$name$id"] {
+            assert!(Paths::new([(pattern, 0)]).is_err(), "{pattern}");
+        }
+    }
+}
