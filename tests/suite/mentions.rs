@@ -109,28 +109,34 @@ fn mentions_are_text_and_hold_nothing_back() {
     for case in cases() {
         let input = format!("{}{TAIL}", case.input);
         let seen = byte_by_byte(&input);
-        let mut fail = |what: String| failures.push(format!("{}: {what}", case.id));
+        let mut wrong = vec![];
         if seen.text != input.as_bytes() {
-            let text = String::from_utf8_lossy(&seen.text);
-            fail(format!("the text is {text:?}"));
+            let same = seen.text.iter().zip(input.as_bytes());
+            let at = same.take_while(|(a, b)| a == b).count();
+            let lacks = String::from_utf8_lossy(&input.as_bytes()[at..]);
+            wrong.push(format!("text is lost from {at} on: {lacks:.60?}"));
         }
-        seen.wrong.iter().for_each(|event| fail(event.clone()));
+        wrong.extend(seen.wrong.first().cloned());
         let ends = case.ends();
         for (end, mention) in ends.iter().zip(&case.mentions) {
             let mut window = *end..=end + case.within;
             if !window.any(|at| seen.delivered[at] == at) {
                 let within = case.within;
-                fail(format!("bytes wait {within} bytes behind {mention:?}"));
+                wrong.push(format!("bytes wait {within} bytes behind {mention:?}"));
             }
         }
-        for at in sentence_ends(&input) {
-            let near = ends.iter().any(|end| at < end + case.within && *end <= at);
-            if !near && seen.delivered[at] != at {
-                let waits = at - seen.delivered[at];
-                fail(format!(
-                    "{waits} bytes wait behind the sentence that ends at {at}"
-                ));
-            }
+        let waits = |at: &usize| {
+            let near = |end: &usize| (*end..end + case.within).contains(at);
+            seen.delivered[*at] != *at && !ends.iter().any(near)
+        };
+        if let Some(at) = sentence_ends(&input).find(waits) {
+            let count = at - seen.delivered[at];
+            wrong.push(format!(
+                "{count} bytes wait behind the sentence that ends at {at}"
+            ));
+        }
+        if !wrong.is_empty() {
+            failures.push(format!("{}: {}", case.id, wrong.join("\n    ")));
         }
     }
     assert!(failures.is_empty(), "{}", failures.join("\n"));
