@@ -31,24 +31,30 @@ fn cases() -> impl Iterator<Item = &'static Case> {
 
 #[test]
 fn every_vector_with_calls_names_its_dialect() {
-    let (mut missed, mut first, mut all) = (vec![], 0, 0);
+    let (mut missed, mut later, mut all) = (vec![], vec![], 0);
     for case in cases() {
         let found = DETECTOR.detect(case.input, &case.options);
-        let place = found.iter().position(|one| names(one, case.dialect));
-        match place {
+        let own = |one: &Evidence| {
+            let calls = one.complete + one.recovered;
+            names(one, case.dialect) && calls > 0
+        };
+        match found.iter().position(own) {
             None => missed.push(case.id),
-            Some(place) => {
-                let own = &found[place];
-                assert!(own.complete + own.recovered > 0, "{}: {own:?}", case.id);
-                first += usize::from(place == 0);
-            }
+            Some(0) => {}
+            Some(_) => later.push(format!("{} behind {}", case.id, found[0].dialect)),
         }
         all += 1;
     }
     assert!(missed.is_empty(), "not named: {missed:?}");
     assert!(all > 100, "{all} vectors");
-    eprintln!("{first} of {all} vectors name their dialect first");
-    assert!(first * 4 >= all * 3, "{first} of {all} name it first");
+    eprintln!(
+        "{} of {all} vectors name another dialect first: {later:#?}",
+        later.len()
+    );
+    assert!(
+        later.len() * 4 <= all,
+        "another dialect comes first: {later:#?}"
+    );
 }
 
 #[test]
