@@ -32,6 +32,7 @@ mod detect;
 mod dialect;
 mod engine;
 mod error;
+mod escape;
 mod event;
 mod hints;
 mod limits;
@@ -45,6 +46,7 @@ pub use dialect::{
 };
 pub use engine::{Finish, NativeCall, Parser};
 pub use error::{BuildError, Issue, Kind, KindSet, Severity, SnapshotError};
+pub use escape::{EscapeError, Escaper, Unescaper, escape, unescape};
 pub use event::{Abandoned, Arguments, CallState, Event, Origin, Sink, Span};
 pub use hints::{Tools, ToolsError};
 pub use limits::{

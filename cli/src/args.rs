@@ -8,6 +8,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use toolglot::Finish;
 use toolglot_cli::chunks::Chunking;
 use toolglot_cli::options;
+use toolglot_cli::recording::Way;
 use toolglot_cli::sets::{Choice, SetError, Sets};
 
 const EXAMPLES: &str = "\
@@ -18,6 +19,8 @@ Examples:
   toolglot batch replies.jsonl -o turns.jsonl       one turn a line, on all cores
   toolglot check tests/vectors/*.jsonl              every way to cut every vector
   toolglot detect reply.txt                         which dialect is this?
+  toolglot replay bug.json                          run a recorded stream again
+  toolglot escape page.html                         no dialect sees a marker in it any more
   toolglot dialects                                 what is recognised
 
 Exit status: 0 it ran; 1 errors were found and --strict is set, or a check failed; 2 wrong usage or unreadable input.";
@@ -60,6 +63,32 @@ Examples:
   toolglot detect --tools tools.json reply.txt               tags that are tool names count too
   toolglot detect --output json reply.txt | jq -r '.dialects[0].dialect'";
 
+const ESCAPE_EXAMPLES: &str = "\
+A backslash goes into every marker of the dialects, and to the edges of a text that is cut inside one; everything else stays
+as it is. `toolglot unescape` with the same dialects gives the original.
+
+Examples:
+  toolglot escape page.html > safe.txt
+  curl -s https://example.org | toolglot escape --dialect all";
+
+const UNESCAPE_EXAMPLES: &str = "\
+Examples:
+  toolglot unescape safe.txt > page.html
+  toolglot escape --dialect vcp < a.txt | toolglot unescape --dialect vcp";
+
+const REPLAY_EXAMPLES: &str = "\
+A recording is one JSON object; docs/REPLAY.md has every key:
+  {\"note\"?, \"input\" | \"input_b64\", \"cuts\"?: [LENGTH...], \"dialects\"?: [ID | {\"file\", \"toml\"}...], \"options\"?,
+   \"tools\"?, \"native_tool_calls\"?, \"finish\"?, \"expect\": [ENTRY...]}
+It is run under its own cuts and in one chunk; both must give the log in `expect`.
+
+Examples:
+  toolglot parse --record bug.json reply.txt       write one
+  toolglot replay bug.json                         run it again; the first difference is printed
+  toolglot replay --rechunk each tests/replay/*    under every way to cut it
+  toolglot replay --minimise -o small.json bug.json
+  toolglot replay --update bug.json                what comes out now is what is expected";
+
 const DIALECTS_EXAMPLES: &str = "\
 Examples:
   toolglot dialects                  list the built-in dialects
@@ -91,6 +120,15 @@ pub enum Command {
     /// Name the dialect that an output is written in
     #[command(after_help = DETECT_EXAMPLES)]
     Detect(DetectArgs),
+    /// Run recordings of streams again and compare what comes out
+    #[command(after_help = REPLAY_EXAMPLES)]
+    Replay(ReplayArgs),
+    /// Make untrusted text safe for a prompt or a tool result
+    #[command(after_help = ESCAPE_EXAMPLES)]
+    Escape(EscapeArgs),
+    /// Take back what `escape` did
+    #[command(after_help = UNESCAPE_EXAMPLES)]
+    Unescape(EscapeArgs),
     /// List, show or check dialects
     #[command(after_help = DIALECTS_EXAMPLES)]
     Dialects(DialectsArgs),
@@ -163,6 +201,9 @@ pub struct ParseArgs {
     /// Why the output ended: stop, length, tool_calls, error, cancelled
     #[arg(long, value_name = "REASON", default_value = "stop", value_parser = finish)]
     pub finish: Finish,
+    /// Write the stream, its chunks and its log into a file for `toolglot replay`
+    #[arg(long, value_name = "FILE")]
+    pub record: Option<PathBuf>,
     /// What to print
     #[arg(long, value_enum, default_value_t = Output::Pretty)]
     pub output: Output,
@@ -206,6 +247,34 @@ pub struct BatchArgs {
     /// Exit with status 1 if a line is no record or an error is reported in one
     #[arg(long)]
     pub strict: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct ReplayArgs {
+    /// Recordings
+    #[arg(value_name = "FILE", required = true)]
+    pub files: Vec<PathBuf>,
+    /// Run them under other cuts too: chunks of N bytes, every way to cut, or a hundred random ones
+    #[arg(long, value_name = "N|each|random:SEED")]
+    pub rechunk: Option<Way>,
+    /// Write what comes out into the files as what is expected
+    #[arg(long, conflicts_with = "minimise")]
+    pub update: bool,
+    /// Make one recording that fails smaller, while it fails in the same way, and print it
+    #[arg(long, alias = "minimize")]
+    pub minimise: bool,
+    /// Where the smaller recording goes [default: standard output]
+    #[arg(short, long, value_name = "SMALL.json", requires = "minimise")]
+    pub output: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub struct EscapeArgs {
+    /// The text; `-` is standard input
+    #[arg(value_name = "FILE", default_value = "-")]
+    pub file: PathBuf,
+    #[command(flatten)]
+    pub set: SetArgs,
 }
 
 #[derive(Debug, Args)]

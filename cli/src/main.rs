@@ -10,10 +10,13 @@ mod batch;
 mod check;
 mod detect;
 mod dialects;
+mod escape;
 mod input;
 mod output;
 mod parse;
 mod pretty;
+mod record;
+mod replay;
 mod stop;
 
 use std::io::{self, Write};
@@ -23,6 +26,7 @@ use std::process::ExitCode;
 use clap::{CommandFactory, Parser};
 
 use args::{Cli, Command};
+use escape::Way;
 use stop::{Stop, Verdict};
 
 fn main() -> ExitCode {
@@ -51,6 +55,9 @@ fn run(cli: &Cli) -> Result<Verdict, Stop> {
         Some(Command::Batch(args)) => batch::run(args),
         Some(Command::Check(args)) => check::run(args, color),
         Some(Command::Detect(args)) => detect::run(args, color),
+        Some(Command::Replay(args)) => replay::run(args, color),
+        Some(Command::Escape(args)) => escape::run(args, Way::Escape),
+        Some(Command::Unescape(args)) => escape::run(args, Way::Unescape),
         Some(Command::Dialects(args)) => dialects::run(args, color),
     }
 }

@@ -6,6 +6,7 @@ use std::io::{self, Write};
 
 use toolglot::{Collect, Event, Severity, Sink};
 use toolglot_cli::json;
+use toolglot_cli::vectors::Log;
 
 /// A sink that writes.
 pub trait Output: Sink {
@@ -80,16 +81,20 @@ impl<W: Write> Output for Turn<W> {
     }
 }
 
-/// Counts errors on their way to another sink.
+/// Counts errors on their way to another sink, and keeps a log if one is wanted.
 pub struct Counted<'a> {
     pub inner: &'a mut dyn Output,
     pub errors: u64,
+    pub log: Option<Log>,
 }
 
 impl Sink for Counted<'_> {
     fn event(&mut self, event: Event<'_>) {
         if let Event::Issue(issue) = &event {
             self.errors += u64::from(issue.severity == Severity::Error);
+        }
+        if let Some(log) = &mut self.log {
+            log.event(event);
         }
         self.inner.event(event);
     }

@@ -7,11 +7,13 @@ use std::thread;
 use anstream::{AutoStream, ColorChoice};
 use toolglot::{Options, Parser, TextMode};
 use toolglot_cli::chunks::{Chunking, Cutter};
+use toolglot_cli::vectors::Log;
 
 use crate::args::{Output as Format, ParseArgs};
 use crate::input::{self, Input};
 use crate::output::{Counted, Events, Output, Turn};
 use crate::pretty::Pretty;
+use crate::record::Record;
 use crate::stop::{Stop, Verdict};
 
 /// How much is read at once.
@@ -36,13 +38,21 @@ pub fn run(args: &ParseArgs, color: ColorChoice) -> Result<Verdict, Stop> {
     let mut sink = Counted {
         inner: &mut *output,
         errors: 0,
+        log: args.record.as_ref().map(|_| Log::new()),
     };
+    let mut record = Record::new(args)?;
     let mut parser = Parser::new(&set, options);
     chunks(args, &mut input, &mut |chunk| {
+        if let Some(record) = &mut record {
+            record.chunk(chunk);
+        }
         parser.feed(chunk, &mut sink);
         sink.inner.flush().map_err(Stop::output)
     })?;
     parser.finish(args.finish, &mut sink);
+    if let (Some(record), Some(log)) = (record, &sink.log) {
+        record.write(log)?;
+    }
     sink.inner.end().map_err(Stop::output)?;
     Ok(Verdict::of(sink.errors > 0, args.strict))
 }

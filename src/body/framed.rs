@@ -768,8 +768,7 @@ impl Body {
         match go {
             Go::More => {
                 // What follows may turn out to be content: its closers are looked for all the same.
-                let hit = value.step(byte);
-                if hit.is_some() {
+                if let hit @ Some(Hit::Close(_)) = value.step(byte) {
                     return (true, self.content_after_all(out, hit, pos + 1));
                 }
                 (true, None)

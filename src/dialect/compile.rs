@@ -1,9 +1,10 @@
 //! From a dialect file to the tables that the engine runs on.
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use crate::body::{LINE_BLANKS, MAX_TAIL, PROBE_BLANKS};
 use crate::error::BuildError;
+use crate::escape::{EscapeError, Table};
 use crate::limits::Limits;
 use crate::scan::{Dfa, Pattern, Scanner};
 
@@ -420,6 +421,8 @@ pub(crate) struct SetInner {
     /// Some dialect does not look into code.
     pub code: bool,
     pub fingerprint: u64,
+    /// What escaping needs, compiled when it is first asked for.
+    pub escapes: OnceLock<Result<Arc<Table>, EscapeError>>,
 }
 
 impl SetInner {
@@ -446,7 +449,7 @@ impl SetInner {
         let mut roles = vec![];
         let mut calls: Vec<(Pattern, Role)> = vec![];
         let mut opens: Vec<Vec<OpenRef>> = vec![];
-        let mut reasoning: Vec<Reasoning> = vec![];
+        let mut merged: Vec<(u16, spec::Reasoning)> = vec![];
         let mut spans = vec![];
         for (index, dialect) in dialects.iter().enumerate() {
             let case = dialect.family.case();
@@ -473,20 +476,20 @@ impl SetInner {
         for (index, dialect) in dialects.iter().enumerate() {
             let index = index as u16;
             for spec in &dialect.spec.reasoning {
-                let id = reasoning.len() as u16;
-                let mut fresh = false;
+                // Dialects may share reasoning markers: the first one's rules serve, and each adds what ends it.
+                let shared = |(_, have): &&mut (u16, spec::Reasoning)| {
+                    spec.open.iter().any(|open| have.open.contains(open))
+                };
+                if let Some((_, have)) = merged.iter_mut().find(shared) {
+                    have.ended_by.extend_from_slice(&spec.ended_by);
+                    continue;
+                }
+                let id = merged.len() as u16;
                 for open in &spec.open {
-                    let pattern = Pattern::new(open, Case::Exact);
-                    // Dialects may share reasoning markers; the first one's serve.
-                    if !patterns.contains(&pattern) {
-                        roles.push(Role::Reasoning { id });
-                        patterns.push(pattern);
-                        fresh = true;
-                    }
+                    roles.push(Role::Reasoning { id });
+                    patterns.push(Pattern::new(open, Case::Exact));
                 }
-                if fresh {
-                    reasoning.push(Reasoning::new(index, spec).map_err(too_big)?);
-                }
+                merged.push((index, spec.clone()));
             }
             for marker in &dialect.spec.framing {
                 let pattern = Pattern::new(marker, Case::Exact);
@@ -529,6 +532,10 @@ impl SetInner {
                 }
             }
         }
+        let reasoning = merged
+            .iter()
+            .map(|(index, spec)| Reasoning::new(*index, spec).map_err(too_big))
+            .collect::<Result<Vec<_>, _>>()?;
         let text = Scanner::new(patterns).map_err(too_big)?;
         let code = dialects
             .iter()
@@ -542,8 +549,20 @@ impl SetInner {
             spans,
             code,
             fingerprint,
+            escapes: OnceLock::new(),
             dialects,
         })
+    }
+
+    /// Every marker that text is looked through for, and what ends regions and blocks; some of them more than once.
+    pub fn markers(&self) -> impl Iterator<Item = &Pattern> {
+        let reasoning = self.reasoning.iter().map(|r| &r.inside.dfa);
+        let spans = self.spans.iter().map(|s| &s.inside.dfa);
+        let closers = self.dialects.iter().map(|d| &d.closer);
+        let all = std::iter::once(&self.text.dfa).chain(reasoning);
+        // What has no closer is skipped to the end of its line; that is no marker.
+        let all = all.chain(spans).chain(closers).flat_map(Dfa::patterns);
+        all.filter(|pattern| pattern.bytes != b"\n")
     }
 
     /// The longest beginning of a marker that plain text withholds.

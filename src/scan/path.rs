@@ -402,7 +402,7 @@ impl Paths {
             let empty = matches!(hole, Hole::Tag | Hole::Fix)
                 && self.nodes[usize::from(inside)].byte(byte).is_some();
             let begins = match hole {
-                Hole::Tag => xml::is_space(byte) || byte == b'/' || empty,
+                Hole::Tag => xml::is_space(byte) || byte == b'/' || empty || walk.blanks > 0,
                 Hole::Fix => byte == b':' || empty,
                 _ => hole.takes(byte),
             };

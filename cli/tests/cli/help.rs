@@ -20,7 +20,9 @@ fn no_arguments_print_help() {
 
 #[test]
 fn every_command_has_help_with_examples() {
-    for name in ["parse", "batch", "check", "detect", "dialects"] {
+    for name in [
+        "parse", "batch", "check", "detect", "replay", "escape", "unescape", "dialects",
+    ] {
         let ran = run(&[name, "--help"], b"");
         assert_eq!(ran.code, 0, "{name}");
         assert!(ran.out.contains("Examples:"), "{name}: {}", ran.out);

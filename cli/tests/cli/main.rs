@@ -4,8 +4,10 @@ mod batch;
 mod check;
 mod detect;
 mod dialects;
+mod escape;
 mod help;
 mod parse;
+mod replay;
 
 #[path = "../../../tests/suite/pending.rs"]
 mod pending;
