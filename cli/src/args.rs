@@ -93,7 +93,11 @@ const DIALECTS_EXAMPLES: &str = "\
 Examples:
   toolglot dialects                  list the built-in dialects
   toolglot dialects show vcp         print the file of one
-  toolglot dialects lint mine.toml   check a file of your own, alone and beside the default set";
+  toolglot dialects lint mine.toml   check a file of your own, alone and beside the default set
+  toolglot dialects import tokenizer_config.json --id mine -o mine.toml
+                                     make a dialect file of a response_template
+
+`lint` prints findings as warnings; below each set it says where openers meet and what tells them apart.";
 
 /// Parse the tool calls that language models write into their text.
 #[derive(Debug, Parser)]
@@ -332,6 +336,18 @@ pub enum DialectsCommand {
         /// Its id or an alias
         #[arg(value_name = "ID")]
         id: String,
+    },
+    /// Make a dialect file of a Hugging Face response_template
+    Import {
+        /// tokenizer_config.json, or the bare declaration; `-` is standard input
+        #[arg(value_name = "FILE")]
+        file: PathBuf,
+        /// Id of the dialect
+        #[arg(long, default_value = "imported")]
+        id: String,
+        /// Where the file goes [default: standard output]
+        #[arg(short, long, value_name = "OUT.toml")]
+        output: Option<PathBuf>,
     },
     /// Check dialect files, or the built-in ones
     Lint {
