@@ -1,10 +1,10 @@
 //! Where the openers of a set meet, and what tells them apart.
 //!
-//! Openers are laid side by side as a tree of characters. Where it branches, the next character decides; where several
-//! dialects end at one leaf, what follows the opener decides, and where the end of one opener begins another, the earlier
-//! one wins. Nothing here runs while a stream is parsed: it is a report for the people who put a set together.
+//! Openers are laid side by side in order. What neighbours have in common is where openers part, and the next character
+//! decides; where several dialects have one opener, what follows it decides, and where the end of one opener begins another,
+//! the earlier one wins. Nothing here runs while a stream is parsed: it is a report for the people who put a set together.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use super::Dialect;
@@ -100,30 +100,6 @@ impl fmt::Display for Decision {
     }
 }
 
-/// A node of the tree.
-#[derive(Default)]
-struct Node {
-    next: BTreeMap<char, Node>,
-    /// Dialects whose opener ends here.
-    ends: Vec<usize>,
-}
-
-impl Node {
-    fn insert(&mut self, opener: &str, dialect: usize) {
-        let mut node = self;
-        for c in opener.chars() {
-            node = node.next.entry(c).or_default();
-        }
-        node.ends.push(dialect);
-    }
-
-    /// All dialects below.
-    fn all(&self, out: &mut Vec<usize>) {
-        out.extend(&self.ends);
-        self.next.values().for_each(|node| node.all(out));
-    }
-}
-
 /// Everything that is decided between openers of different dialects.
 pub(super) fn decisions(dialects: &[Dialect], limits: &Limits) -> Vec<Decision> {
     let mut openers: Vec<(String, usize)> = vec![];
@@ -132,94 +108,111 @@ pub(super) fn decisions(dialects: &[Dialect], limits: &Limits) -> Vec<Decision> 
         own.retain(|opener| !opener.is_empty());
         openers.extend(own.into_iter().map(|opener| (opener, index)));
     }
-    let mut root = Node::default();
-    for (opener, dialect) in &openers {
-        root.insert(opener, *dialect);
+    openers.sort();
+    openers.dedup();
+    let report = Report {
+        dialects,
+        limits,
+        openers: &openers,
+    };
+    let mut places: BTreeSet<&str> = BTreeSet::new();
+    for pair in openers.windows(2) {
+        places.insert(common(&pair[0].0, &pair[1].0));
     }
-    let report = Report { dialects, limits };
     let mut out = vec![];
-    report.walk(&root, &mut String::new(), &mut out);
-    report.overlaps(&openers, &mut out);
+    for place in places.into_iter().filter(|place| place.len() >= SHORT) {
+        out.extend(report.shared(place));
+        out.extend(report.parting(place));
+    }
+    report.overlaps(&mut out);
     out
+}
+
+/// What two strings both begin with.
+fn common<'a>(one: &'a str, other: &str) -> &'a str {
+    let pairs = one.char_indices().zip(other.chars());
+    let differ = pairs.clone().find(|((_, x), y)| x != y);
+    let end = match differ {
+        Some(((at, _), _)) => at,
+        None => one.len().min(other.len()),
+    };
+    &one[..end]
 }
 
 struct Report<'a> {
     dialects: &'a [Dialect],
     limits: &'a Limits,
+    /// Sorted, each with its dialect.
+    openers: &'a [(String, usize)],
 }
 
 impl Report<'_> {
     fn ids(&self, mut list: Vec<usize>) -> Vec<String> {
         list.sort_unstable();
         list.dedup();
-        list.iter()
-            .map(|n| self.dialects[*n].id().to_owned())
-            .collect()
+        let id = |n: &usize| self.dialects[*n].id().to_owned();
+        list.iter().map(id).collect()
     }
 
-    /// Depth first; no opener is longer than a marker may be, so neither is the way down.
-    fn walk(&self, node: &Node, path: &mut String, out: &mut Vec<Decision>) {
-        let shared_by = self.ids(node.ends.clone());
-        if shared_by.len() > 1 {
-            let ahead = node
-                .ends
-                .iter()
-                .map(|n| self.dialects[*n].lookahead(self.limits));
-            out.push(Decision {
-                shared: path.clone(),
-                by: DecidedBy::Body,
-                lookahead: ahead.max().unwrap_or(0),
-                branches: vec![Branch {
-                    next: String::new(),
-                    dialects: shared_by,
-                }],
-            });
-        }
-        if path.len() >= SHORT && node.next.len() + usize::from(!node.ends.is_empty()) > 1 {
-            out.extend(self.parting(node, path));
-        }
-        for (c, next) in &node.next {
-            path.push(*c);
-            self.walk(next, path, out);
-            path.pop();
-        }
-    }
-
-    /// Openers that part at a node, unless all of them are of one dialect.
-    fn parting(&self, node: &Node, path: &str) -> Option<Decision> {
-        let mut branches: Vec<Branch> = vec![];
-        for (c, next) in &node.next {
-            let mut dialects = vec![];
-            next.all(&mut dialects);
-            branches.push(Branch {
-                next: stretch(*c, next),
-                dialects: self.ids(dialects),
-            });
-        }
-        if !node.ends.is_empty() {
-            branches.push(Branch {
+    /// An opener of several dialects.
+    fn shared(&self, opener: &str) -> Option<Decision> {
+        let have = self.openers.iter().filter(|(have, _)| have == opener);
+        let list: Vec<usize> = have.map(|(_, dialect)| *dialect).collect();
+        let ahead = list
+            .iter()
+            .map(|n| self.dialects[*n].lookahead(self.limits));
+        let lookahead = ahead.max().unwrap_or(0);
+        let dialects = self.ids(list);
+        (dialects.len() > 1).then(|| Decision {
+            shared: opener.to_owned(),
+            by: DecidedBy::Body,
+            lookahead,
+            branches: vec![Branch {
                 next: String::new(),
-                dialects: self.ids(node.ends.clone()),
-            });
+                dialects,
+            }],
+        })
+    }
+
+    /// Openers that go on differently, unless all of them are of one dialect.
+    fn parting(&self, shared: &str) -> Option<Decision> {
+        let mut ends = vec![];
+        let mut ways: BTreeMap<char, (&str, Vec<usize>)> = BTreeMap::new();
+        for (opener, dialect) in self.openers {
+            let Some(rest) = opener.strip_prefix(shared) else {
+                continue;
+            };
+            let Some(next) = rest.chars().next() else {
+                ends.push(*dialect);
+                continue;
+            };
+            let way = ways.entry(next).or_insert((rest, vec![]));
+            way.0 = common(way.0, rest);
+            way.1.push(*dialect);
         }
-        let first = branches.first().map(|branch| &branch.dialects);
-        let alike = |branch: &Branch| Some(&branch.dialects) == first && branch.dialects.len() == 1;
-        if branches.iter().all(alike) {
-            return None;
+        let lookahead = ways.keys().map(|next| next.len_utf8()).max()?;
+        let branch = |(next, list): (&str, Vec<usize>)| Branch {
+            next: next.to_owned(),
+            dialects: self.ids(list),
+        };
+        let mut branches: Vec<Branch> = ways.into_values().map(branch).collect();
+        if !ends.is_empty() {
+            branches.push(branch(("", ends)));
         }
-        let next = node.next.keys().map(|c| c.len_utf8()).max().unwrap_or(0);
-        Some(Decision {
-            shared: path.to_owned(),
+        let all: BTreeSet<&String> = branches.iter().flat_map(|one| &one.dialects).collect();
+        let several = branches.len() > 1 && all.len() > 1;
+        several.then_some(Decision {
+            shared: shared.to_owned(),
             by: DecidedBy::NextByte,
+            lookahead,
             branches,
-            lookahead: next,
         })
     }
 
     /// Openers of which the end of one is the beginning of another dialect's.
-    fn overlaps(&self, openers: &[(String, usize)], out: &mut Vec<Decision>) {
-        for (one, first) in openers {
-            for (other, second) in openers.iter().filter(|(_, second)| second != first) {
+    fn overlaps(&self, out: &mut Vec<Decision>) {
+        for (one, first) in self.openers {
+            for (other, second) in self.openers.iter().filter(|(_, second)| second != first) {
                 let most = one.len().min(other.len() + 1) - 1;
                 let meets = |n: &usize| other.is_char_boundary(*n) && one.ends_with(&other[..*n]);
                 let Some(n) = (SHORT..=most).rev().find(meets) else {
@@ -238,17 +231,4 @@ impl Report<'_> {
             }
         }
     }
-}
-
-/// What an edge spells up to the next branch or end.
-fn stretch(first: char, mut node: &Node) -> String {
-    let mut text = String::from(first);
-    while node.ends.is_empty() && node.next.len() == 1 {
-        let Some((c, next)) = node.next.first_key_value() else {
-            break;
-        };
-        text.push(*c);
-        node = next;
-    }
-    text
 }
