@@ -1,6 +1,8 @@
 //! Tables of the framed family: which patterns may stand at which place.
 
-use super::spec::{self, Payload};
+use super::spec::{self, Brackets, Leniency, Payload};
+use crate::body::{Syntax, brace_calls, json_calls, python_calls};
+use crate::error::{Kind, KindSet};
 use crate::scan::path::{self, Paths};
 
 /// What a pattern does. Forms of calls come first, by their number.
@@ -31,6 +33,9 @@ pub(crate) struct Framed {
     pub gap: Paths,
     pub units: Vec<UnitTable>,
     pub openers: Vec<Opener>,
+    pub json: json_calls::Table,
+    pub python: python_calls::Table,
+    pub braces: brace_calls::Table,
     /// Literals that end a block that is skipped.
     pub closers: Vec<String>,
 }
@@ -88,7 +93,7 @@ impl Framed {
         if bare {
             enter.extend(all_units());
         }
-        let enter = Paths::opening(enter)?;
+        let enter = Paths::opening(enter)?.with_blanks();
         let units: Vec<(String, u16)> = all_units().map(|(p, a)| (p.to_owned(), a)).collect();
         let reopen = |patterns: &[(String, u16)]| -> Vec<(String, u16)> {
             let literal = |(p, _): &(String, u16)| {
@@ -199,7 +204,11 @@ impl Framed {
             // What has no closer is skipped to the end of its line.
             closers.push("\n".to_owned());
         }
+        let (json, python, braces) = payloads(&spec);
         Ok(Self {
+            json,
+            python,
+            braces,
             enter,
             gap,
             units: tables,
@@ -237,6 +246,58 @@ impl Framed {
             .as_ref()
             .is_some_and(|section| !section.close.is_empty())
     }
+}
+
+/// Tables of what stands inside calls.
+fn payloads(spec: &spec::Framed) -> (json_calls::Table, python_calls::Table, brace_calls::Table) {
+    let mut lenient = KindSet::default();
+    for leniency in &spec.json.lenient {
+        lenient.insert(match leniency {
+            Leniency::TrailingComma => Kind::RepairedComma,
+            Leniency::SingleQuotes => Kind::RepairedQuotes,
+            Leniency::PythonLiterals => Kind::RepairedLiteral,
+            Leniency::BareKeys => Kind::RepairedKey,
+            Leniency::RawNewlines => Kind::RepairedNewline,
+        });
+    }
+    let json = json_calls::Table {
+        syntax: Syntax {
+            python: spec.json.python,
+            lenient,
+            ..Syntax::default()
+        },
+        name: spec.json.name.clone(),
+        args: spec.json.arguments.clone(),
+        id: spec.json.id.clone(),
+        wrapper: spec.json.wrapper.clone(),
+        name_is_key: spec.json.name_is_key,
+    };
+    let python = python_calls::Table {
+        syntax: Syntax {
+            python: true,
+            ..Syntax::default()
+        },
+        brackets: match spec.python.brackets {
+            Brackets::Required => python_calls::Brackets::Required,
+            Brackets::Optional => python_calls::Brackets::Optional,
+            Brackets::Forbidden => python_calls::Brackets::Forbidden,
+            Brackets::One => python_calls::Brackets::One,
+        },
+        method: spec.python.method.clone(),
+        typed: spec.python.quoted_typed,
+        json: spec.python.json.then(|| json.clone()),
+    };
+    let braces = brace_calls::Table {
+        syntax: Syntax {
+            delims: spec.braces.delimiters.clone(),
+            bare_keys: true,
+            bare_values: true,
+            ..Syntax::default()
+        },
+        prefix: spec.braces.prefix.clone(),
+        typed: spec.braces.all_delimited,
+    };
+    (json, python, braces)
 }
 
 /// The last literal part of a closer, by which a block that is skipped ends.
