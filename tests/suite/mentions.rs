@@ -113,8 +113,11 @@ fn mentions_are_text_and_hold_nothing_back() {
         if seen.text != input.as_bytes() {
             let same = seen.text.iter().zip(input.as_bytes());
             let at = same.take_while(|(a, b)| a == b).count();
-            let lacks = String::from_utf8_lossy(&input.as_bytes()[at..]);
-            wrong.push(format!("text is lost from {at} on: {lacks:.60?}"));
+            let lacks: String = String::from_utf8_lossy(&input.as_bytes()[at..])
+                .chars()
+                .take(40)
+                .collect();
+            wrong.push(format!("text is lost from {at} on: {lacks:?}"));
         }
         wrong.extend(seen.wrong.first().cloned());
         let ends = case.ends();

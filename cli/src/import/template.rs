@@ -63,8 +63,6 @@ pub enum Payload {
     Braces { delimiters: Vec<String> },
     /// Parameters between tags.
     Params { open: Vec<Piece>, close: Vec<Piece> },
-    /// Text that is one argument.
-    Content,
 }
 
 /// Reasoning markers.
@@ -170,19 +168,11 @@ impl Draft {
                 }
                 params(name, args)?
             }
-            "text" => Payload::Content,
             other => {
                 let place = format!("{name}.content");
                 return wrong(&place, format!("no family has calls of `{other}`"));
             }
         };
-        if matches!(payload, Payload::Content) && !names {
-            let place = format!("{name}.open");
-            return wrong(
-                &place,
-                "nothing names the tool of a call that is plain text",
-            );
-        }
         Ok(Unit {
             open,
             close,

@@ -54,7 +54,7 @@ fn tags_are_parameters_and_calls_are_read() {
 }
 
 #[test]
-fn json_braces_and_text_have_their_payloads() {
+fn json_and_braces_have_their_payloads() {
     let field = |field: Value| json!({"tool_calls": field});
     let payload = |json: Value| {
         let toml = import(&field(json)).toml;
@@ -85,8 +85,42 @@ fn json_braces_and_text_have_their_payloads() {
         "{toml}"
     );
     assert!(toml.contains(r#"delimiters = ["<|\"|>"]"#), "{toml}");
-    let (line, _) = payload(json!({"open_pattern": "<run (?P<name>.+)>", "close": "</run>"}));
-    assert_eq!(line, "payload = \"content\"");
+}
+
+#[test]
+fn what_was_imported_reads_calls_of_every_payload() {
+    let cases = [
+        (
+            json!({"open": "<call>", "close": "</call>", "content": "json"}),
+            r#"a <call>{"name": "f", "arguments": {"k": "v"}}</call> b"#,
+        ),
+        (
+            json!({"open_pattern": r"<call>\s*(?P<name>\w+)\s*<sep>", "close": "</call>", "content": "json"}),
+            r#"a <call>f<sep>{"k": "v"}</call> b"#,
+        ),
+        (
+            json!({"open_pattern": r"<\|call>call:(?P<name>\w+)", "close": "<call|>", "content": "json",
+                "content_args": {"unquoted_keys": true, "string_delims": ["<|q|>"]}}),
+            "a <|call>call:f{k:<|q|>v<|q|>}<call|> b",
+        ),
+    ];
+    for (field, input) in cases {
+        let imported = import(&json!({ "tool_calls": field }));
+        let turn = read(&imported, input);
+        let calls: Vec<(&str, Value)> = turn
+            .calls
+            .iter()
+            .map(|call| {
+                (
+                    call.name.as_str(),
+                    serde_json::from_str(&call.arguments).expect("JSON"),
+                )
+            })
+            .collect();
+        let place = format!("{}{turn:#?}", imported.toml);
+        assert_eq!(calls, [("f", json!({"k": "v"}))], "{place}");
+        assert_eq!(turn.text, "a  b", "{place}");
+    }
 }
 
 #[test]
@@ -95,7 +129,7 @@ fn reasoning_framing_and_notes() {
         "reasoning_content": {"close": "</think>"},
         "content": {"open": "<|text|>", "close": ["<|end|>", "<|eot|>"]},
         "citations": {"open": "<cite>", "close": "</cite>", "content": "text"},
-        "tool_call": {"open_pattern": "<call (?P<name>.+)>", "close": "</call>", "transform": "@.x", "colour": "red"},
+        "tool_call": {"open_pattern": "<call (?P<name>.+)>", "close": "</call>", "content": "json", "transform": "@.x", "colour": "red"},
     }));
     assert!(
         imported
@@ -151,6 +185,11 @@ fn what_cannot_be_said_is_refused_with_its_place() {
         "kv-lines",
     );
     refused(
+        &call(json!({"content": "text"})),
+        "tool_calls.content",
+        "no family has calls of `text`",
+    );
+    refused(
         &call(json!({"content": "xml-inline"})),
         "tool_calls.open",
         "group",
@@ -203,7 +242,7 @@ fn what_cannot_be_said_is_refused_with_its_place() {
 #[test]
 fn signs_and_quotes_are_written_so_that_they_are_read() {
     let imported = import(&json!({"tool_calls": {
-        "open_pattern": r#"<\$"call (?P<name>\w+)>"#, "close": "</\\x\u{7f}>", "content": "text"}}));
+        "open_pattern": r#"<\$"call (?P<name>\w+)>"#, "close": "</\\x\u{7f}>", "content": "json"}}));
     assert!(
         imported.toml.contains(r#"open = ["<$$\"call $name>"]"#),
         "{}",

@@ -38,7 +38,7 @@ fn unit(out: &mut String, unit: &Unit) {
     let names = unit.open.iter().all(|open| open.contains(&Piece::Name));
     let (open, prefix) = match &unit.payload {
         Payload::Braces { .. } => braces_prefix(&unit.open),
-        Payload::Json | Payload::Params { .. } | Payload::Content => {
+        Payload::Json | Payload::Params { .. } => {
             (unit.open.iter().map(|open| spelled(open)).collect(), None)
         }
     };
@@ -47,7 +47,6 @@ fn unit(out: &mut String, unit: &Unit) {
         Payload::Json => "json",
         Payload::Braces { .. } => "braces",
         Payload::Params { .. } => "params",
-        Payload::Content => "content",
     };
     let close: Vec<String> = unit.close.iter().map(|close| spelled(close)).collect();
     let _ = writeln!(out, "\n[[framed.unit]]\nopen = {}", list(&open));
@@ -69,7 +68,7 @@ fn unit(out: &mut String, unit: &Unit) {
                 "\n[framed.braces]\nprefix = {prefix}\ndelimiters = {delimiters}"
             );
         }
-        Payload::Json | Payload::Content => {}
+        Payload::Json => {}
     }
 }
 
@@ -110,7 +109,7 @@ fn probe(unit: &Unit, open: &[String], close: &[String]) -> Vec<String> {
             let ends = close.iter().map(|close| head(close));
             starts.chain(ends).map(|text| format!("$_{text}")).collect()
         }
-        Payload::Braces { .. } | Payload::Content => return vec![],
+        Payload::Braces { .. } => return vec![],
     };
     let mut out: Vec<String> = vec![];
     for rest in open.iter().map(|open| &open[head(open).len()..]) {
