@@ -567,22 +567,5 @@ pub(super) fn lints(dialects: &[Dialect]) -> Vec<Lint> {
             }
         }
     }
-    let starters = starters(dialects);
-    for (i, one) in starters.iter().enumerate() {
-        for other in &starters[i + 1..] {
-            let bytes = one.marker.bytes().zip(other.marker.bytes());
-            let shared = bytes.take_while(|(x, y)| x == y).count();
-            if one.dialect != other.dialect && shared > 1 && !one.shared(other) {
-                let message = format!(
-                    "`{}` and `{}` of {} share their first {shared} bytes; byte {} decides",
-                    one.marker,
-                    other.marker,
-                    dialects[other.dialect].id(),
-                    shared + 1
-                );
-                say(&dialects[one.dialect], message);
-            }
-        }
-    }
     out
 }

@@ -172,7 +172,7 @@ impl Framed {
         let opener =
             |(literal, probe, offered, bare): (String, Option<Vec<String>>, bool, bool)| {
                 let probe = match probe {
-                    Some(patterns) => Some(build(vec![list(&patterns, 0)])?),
+                    Some(patterns) => Some(Paths::new(patterns.iter().map(|p| (p.as_str(), 0)))?),
                     None => None,
                 };
                 Ok(Opener {

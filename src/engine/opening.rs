@@ -504,12 +504,12 @@ impl Machine<'_> {
                     Go::None => Verdict::Text(Some(Kind::LookalikeMarker)),
                     Go::Found { .. } => {
                         let name = walk.span(Hole::Name);
-                        let offered = !opener.offered
-                            || self.opts.tools.as_ref().is_some_and(|tools| {
-                                let name = self.bytes(chunk, name.start, name.end);
-                                tools.get(&String::from_utf8_lossy(&name)).is_some()
-                            });
-                        if offered {
+                        let name = self.bytes(chunk, name.start, name.end);
+                        let name = String::from_utf8_lossy(&name);
+                        let tools = self.opts.tools.as_deref();
+                        let known = tools.is_some_and(|tools| tools.get(&name).is_some());
+                        let typed = !special(&opener.literal) && !name.is_empty();
+                        if known || (!opener.offered && (!typed || like_a_name(&name))) {
                             Verdict::Open {
                                 taken: true,
                                 closed: false,
@@ -825,6 +825,12 @@ impl Machine<'_> {
     pub fn unborn(&self) -> bool {
         self.st.candidates.iter().all(Candidate::unborn)
     }
+}
+
+/// Whether a word looks like the name of a tool and not like prose.
+fn like_a_name(word: &str) -> bool {
+    let inner = |c: char| c.is_alphanumeric() || "_-.:/".contains(c);
+    word.starts_with(|c: char| c.is_alphabetic() || c == '_') && word.chars().all(inner)
 }
 
 fn broken(complete: bool) -> Kind {
