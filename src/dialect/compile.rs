@@ -330,6 +330,8 @@ pub(crate) enum Role {
     Span {
         id: u16,
     },
+    /// The end of a message; part of no text where one is open.
+    MessageEnd,
     /// A closer without its block. Never held back.
     Close {
         dialect: u16,
@@ -515,15 +517,15 @@ impl SetInner {
                 messages.push((index, merged.len() as u16));
                 merged.push((index, channels.reasoning()));
             }
-            let closers = dialect
-                .spec
-                .channels
-                .iter()
-                .flat_map(|channels| &channels.close);
-            for marker in dialect.spec.framing.iter().chain(closers) {
+            let channels = dialect.spec.channels.iter();
+            let closers = channels.flat_map(|channels| &channels.close);
+            let closers = closers.map(|marker| (marker, Role::MessageEnd));
+            let framing = Role::Framing { dialect: index };
+            let framing = dialect.spec.framing.iter().map(|marker| (marker, framing));
+            for (marker, role) in framing.chain(closers) {
                 let pattern = Pattern::new(marker, Case::Exact);
                 if !patterns.contains(&pattern) {
-                    roles.push(Role::Framing { dialect: index });
+                    roles.push(role);
                     patterns.push(pattern);
                 }
             }

@@ -400,7 +400,14 @@ impl Machine<'_> {
                 Some(Role::Open { .. } | Role::Reasoning { .. } | Role::Span { .. }) => {
                     inside = Some(start);
                 }
-                Some(Role::Close { .. } | Role::Framing { .. }) | None => {}
+                Some(Role::Framing { .. }) if start == opening.start => {
+                    // A longer marker at the same place, which is framing.
+                    self.st.candidates.clear();
+                    self.st.mode = Mode::Flow;
+                    self.markers(chunk, end);
+                    return true;
+                }
+                Some(Role::Close { .. } | Role::Framing { .. } | Role::MessageEnd) | None => {}
             }
         }
         let Some(inside) = inside else { return false };
@@ -456,6 +463,9 @@ impl Machine<'_> {
                 self.out(chunk)
                     .report_for(Some(compiled), kind, severity, span, "", "", "");
             }
+            Some(Kind::MalformedHeader) => {
+                self.tell(chunk, opening.first, Kind::LookalikeMarker, span);
+            }
             Some(kind) if !several => self.tell(chunk, opening.first, kind, span),
             _ if opening.nameless => self.tell(chunk, opening.first, Kind::MissingName, span),
             _ => self.tell(chunk, opening.first, Kind::LookalikeMarker, span),
@@ -504,7 +514,10 @@ impl Machine<'_> {
                     Go::None => Verdict::Text(Some(Kind::LookalikeMarker)),
                     Go::Found { .. } => {
                         let name = walk.span(Hole::Name);
-                        let name = self.bytes(chunk, name.start, name.end);
+                        let name = match name.is_empty() {
+                            true => vec![],
+                            false => self.bytes(chunk, name.start, name.end),
+                        };
                         let name = String::from_utf8_lossy(&name);
                         let tools = self.opts.tools.as_deref();
                         let known = tools.is_some_and(|tools| tools.get(&name).is_some());
@@ -767,6 +780,7 @@ impl Machine<'_> {
         let kind = channels.spec.route(&read).unwrap_or(RouteKind::Text);
         let split = self.opts.reasoning == ReasoningMode::Split;
         self.st.mode = Mode::Flow;
+        self.st.message = kind != RouteKind::Reasoning || !split;
         match kind {
             RouteKind::Reasoning if split => {
                 self.flow_end(chunk);
@@ -829,8 +843,8 @@ impl Machine<'_> {
 
 /// Whether a word looks like the name of a tool and not like prose.
 fn like_a_name(word: &str) -> bool {
-    let inner = |c: char| c.is_alphanumeric() || "_-.:/".contains(c);
-    word.starts_with(|c: char| c.is_alphabetic() || c == '_') && word.chars().all(inner)
+    let inner = |c: char| c.is_ascii_alphanumeric() || "_-.:/".contains(c);
+    word.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') && word.chars().all(inner)
 }
 
 fn broken(complete: bool) -> Kind {
