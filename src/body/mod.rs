@@ -22,6 +22,7 @@ mod named_params;
 mod needle;
 mod out;
 mod payload;
+mod plain;
 pub(crate) mod python_calls;
 mod tags;
 mod tree;

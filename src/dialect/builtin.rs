@@ -33,4 +33,5 @@ pub(super) const FILES: &[(&str, &str)] = files! {
     "hy-v4"
     "k2-horizon"
     "kimi-k3"
+    "bolt-action"
 };

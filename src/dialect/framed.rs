@@ -67,6 +67,7 @@ pub(crate) struct Opener {
 impl Framed {
     /// Tables of a description, or what is wrong with it.
     pub fn new(spec: spec::Framed) -> Result<Self, String> {
+        contents(&spec)?;
         let section = spec.section.as_ref();
         let none: &[String] = &[];
         let section_open = section.map_or(none, |section| &section.open);
@@ -246,6 +247,31 @@ impl Framed {
             .as_ref()
             .is_some_and(|section| !section.close.is_empty())
     }
+}
+
+/// Whether text that is one argument has a name and an end.
+fn contents(spec: &spec::Framed) -> Result<(), String> {
+    for unit in &spec.unit {
+        match (&unit.content, unit.payload) {
+            (None, Payload::Content) => {
+                return Err("the payload `content` needs a table `content`".to_owned());
+            }
+            (Some(_), payload) if payload != Payload::Content => {
+                return Err("a table `content` needs the payload `content`".to_owned());
+            }
+            (Some(content), _) if content.argument.is_empty() => {
+                return Err("content.argument must not be empty".to_owned());
+            }
+            (Some(_), _) => {
+                let literal = |close: &String| path::literal(close).as_deref() == Ok(close);
+                if unit.close.is_empty() || !unit.close.iter().all(literal) {
+                    return Err("text is ended by closers without holes".to_owned());
+                }
+            }
+            (None, _) => {}
+        }
+    }
+    Ok(())
 }
 
 /// Tables of what stands inside calls.

@@ -333,6 +333,58 @@ pub(crate) struct Unit {
     /// The name in a probe must be one on offer.
     #[serde(default)]
     pub offered: bool,
+    /// What its text is, where that is one argument.
+    pub content: Option<Content>,
+}
+
+/// Text that is one argument.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Content {
+    /// The argument's name.
+    pub argument: String,
+    /// What is done to it: the first rule for the tool counts. Without one it stays as it is.
+    #[serde(default)]
+    pub rule: Vec<ContentRule>,
+}
+
+/// What is done to a text that is one argument.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct ContentRule {
+    /// Tools that it is for; none: all.
+    pub tools: Vec<String>,
+    /// Attributes without which there is no call.
+    pub requires: Vec<String>,
+    /// White space at both ends goes.
+    pub trim: bool,
+    /// A code fence around the whole goes.
+    pub unfence: bool,
+    /// Not if an attribute ends so: `[attribute, ending]`.
+    pub unless: Vec<[String; 2]>,
+    /// It ends with one newline.
+    pub newline: bool,
+}
+
+impl ContentRule {
+    /// Whether a fence goes from a call with these attributes.
+    pub fn unfences(&self, attributes: &[(String, String)]) -> bool {
+        let kept = |[key, ending]: &[String; 2]| {
+            let mut values = attributes.iter().filter(|(have, _)| have == key);
+            values.any(|(_, value)| value.ends_with(ending.as_str()))
+        };
+        self.unfence && !self.unless.iter().any(kept)
+    }
+}
+
+impl Content {
+    /// The rule for a tool.
+    pub fn rule(&self, tool: &str) -> Option<&ContentRule> {
+        let fits = |rule: &&ContentRule| {
+            rule.tools.is_empty() || rule.tools.iter().any(|have| have == tool)
+        };
+        self.rule.iter().find(fits)
+    }
 }
 
 fn name_attribute() -> String {
@@ -353,6 +405,8 @@ pub(crate) enum Payload {
     Python,
     /// `call:f{a:1}`.
     Braces,
+    /// Text that is one argument.
+    Content,
 }
 
 /// Parameters between tags.
