@@ -34,4 +34,5 @@ pub(super) const FILES: &[(&str, &str)] = files! {
     "k2-horizon"
     "kimi-k3"
     "bolt-action"
+    "json-bare"
 };

@@ -9,7 +9,7 @@ use crate::limits::Limits;
 use crate::scan::{Dfa, Pattern, Scanner};
 
 use super::channels::Channels;
-use super::framed::Framed;
+use super::framed::{self, Framed};
 use super::spec::{self, Case, Spec};
 use super::{Dialect, check};
 
@@ -161,7 +161,7 @@ impl Family {
         match self {
             Self::KeyQuote(_) | Self::Plain => false,
             Self::ElementTree(_) | Self::NamedParams(_) | Self::AttributeParams(_) => true,
-            Self::Framed(body) => body.opener(opener).is_some_and(|o| o.probe.is_some()),
+            Self::Framed(body) => body.opener(opener).is_some_and(framed::Opener::probes),
         }
     }
 
@@ -550,10 +550,9 @@ impl SetInner {
                     hold: false,
                     ..Pattern::new(close, dialect.family.case())
                 };
-                // A newline is the end of what has no closer, and closes nothing elsewhere.
-                if pattern.bytes.len() > 1
-                    && !patterns.iter().any(|have| have.bytes == pattern.bytes)
-                {
+                // A newline is the end of what has no closer, and a fence closes code: neither tells anything in text.
+                let tells = pattern.bytes != b"\n" && pattern.bytes.iter().any(|b| *b != b'`');
+                if tells && !patterns.iter().any(|have| have.bytes == pattern.bytes) {
                     roles.push(Role::Close { dialect: index });
                     patterns.push(pattern);
                 }

@@ -333,8 +333,30 @@ pub(crate) struct Unit {
     /// The name in a probe must be one on offer.
     #[serde(default)]
     pub offered: bool,
+    /// The opener is no marker: the JSON that follows the probe, or the opener itself if that is JSON, must show a call of
+    /// a tool on offer.
+    pub bare: Option<Bare>,
     /// What its text is, where that is one argument.
     pub content: Option<Content>,
+}
+
+/// JSON that is a call only if it shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Bare {
+    /// Where its opener counts.
+    pub at: ReasoningAt,
+    /// So many bytes may be looked at.
+    pub within: u32,
+}
+
+impl Default for Bare {
+    fn default() -> Self {
+        Self {
+            at: ReasoningAt::Anywhere,
+            within: 256,
+        }
+    }
 }
 
 /// Text that is one argument.
@@ -630,7 +652,7 @@ fn one_or_more<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Vec<String>,
     })
 }
 
-/// Where a reasoning marker counts.
+/// Where a marker counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum ReasoningAt {

@@ -102,6 +102,10 @@ impl Machine<'_> {
         let safe = end - dfa.hold(self.st.node) as u64;
         for pattern in dfa.hits(self.st.node) {
             let start = end - dfa.len_of(*pattern) as u64;
+            if start < self.st.io.from && dfa.patterns()[usize::from(*pattern)].hold {
+                // It began in a marker that counted.
+                continue;
+            }
             let done = match self.st.region {
                 Region::Text => self
                     .role(*pattern)

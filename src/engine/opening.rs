@@ -8,13 +8,14 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::bare::{Bare, Member, Shown};
 use super::machine::{Chunk, Concat, Machine, Taken};
 use super::{Mode, Region};
 use crate::body::xml::{self, Header, HeaderStep};
 use crate::body::{Opened, PROBE_BLANKS, name_in_id, pieces, tool_name};
 use crate::dialect::channels::{MAX_HEADER, in_header};
-use crate::dialect::spec::{Channels, RouteKind};
-use crate::dialect::{Dialect, Family, OpenRef, Role};
+use crate::dialect::spec::{Channels, ReasoningAt, RouteKind};
+use crate::dialect::{Dialect, Family, Framed, OpenRef, Role};
 use crate::error::{Kind, Severity};
 use crate::event::{Event, Span};
 use crate::limits::ReasoningMode;
@@ -34,6 +35,10 @@ pub(super) struct Opening {
     kind: Option<Kind>,
     /// A candidate without a name had a parameter.
     nameless: bool,
+    /// Only JSON that must show a call was looked at: nothing is said of what shows none.
+    bare: bool,
+    /// A call of a tool that is not on offer: its name.
+    unknown: Option<Span>,
 }
 
 /// A dialect that may own the marker.
@@ -61,6 +66,8 @@ enum At {
     Tag { blanks: u32 },
     /// Behind a marker that one of some patterns must follow.
     Probe(Walk),
+    /// In JSON that must show a call.
+    Json(Bare),
     /// In the header of a message, with so many bytes of each marker that may end it.
     Message { have: [u8; MAX_ENDS] },
     /// At the beginning of the stream, with so many bytes of what begins a header there.
@@ -82,6 +89,8 @@ enum Verdict {
     Text(Option<Kind>),
     /// It is none, as a quote that is not closed shows.
     Unquoted,
+    /// It is none: the tool that is named there is not on offer.
+    Unknown(Span),
     /// It is none: a call without a name, which has parameters if so.
     Nameless {
         params: bool,
@@ -90,7 +99,8 @@ enum Verdict {
 
 impl Candidate {
     /// None if the marker alone opens a block.
-    pub fn new(dialect: &Dialect, opener: OpenRef, end: u64) -> Option<Self> {
+    pub fn new(dialect: &Dialect, opener: OpenRef, span: Span) -> Option<Self> {
+        let mut end = span.end;
         let message = At::Message {
             have: [0; MAX_ENDS],
         };
@@ -103,12 +113,18 @@ impl Candidate {
                 complete: false,
             },
             Family::Framed(table) => {
-                let probe = table
-                    .openers
-                    .get(usize::from(opener.opener))?
-                    .probe
-                    .as_ref()?;
-                At::Probe(probe.begin())
+                let opener = table.openers.get(usize::from(opener.opener))?;
+                match (&opener.probe, opener.json) {
+                    (Some(probe), _) => At::Probe(probe.begin()),
+                    (None, Some(_)) => {
+                        // The opener is the first byte of the JSON.
+                        end = span.start;
+                        let mut bare = Bare::new(table.spec.json.python, end);
+                        bare.step(*opener.literal.as_bytes().first()?, end);
+                        At::Json(bare)
+                    }
+                    (None, None) => return None,
+                }
             }
         };
         Some(Self {
@@ -117,6 +133,15 @@ impl Candidate {
             end,
             at,
         })
+    }
+
+    /// Whether it looks for JSON that must show a call.
+    fn bare(&self, dialect: &Dialect) -> bool {
+        let opener = OpenRef {
+            dialect: self.dialect,
+            opener: self.opener,
+        };
+        bare(dialect, opener).is_some()
     }
 
     /// At the beginning of a stream, where a dialect looks for the rest of a header.
@@ -150,6 +175,7 @@ impl Candidate {
                 At::Header { .. } | At::Nameless { .. },
                 Family::NamedParams(_) | Family::AttributeParams(_),
             ) => true,
+            (At::Json(_), Family::Framed(_)) => self.bare(dialect),
             (At::Probe(walk), Family::Framed(table)) => table
                 .openers
                 .get(usize::from(self.opener))
@@ -169,6 +195,8 @@ impl Opening {
             special: None,
             kind: None,
             nameless: false,
+            bare: true,
+            unknown: None,
         }
     }
 }
@@ -188,6 +216,33 @@ fn name_attribute(family: &Family) -> &str {
         Family::NamedParams(body) => &body.spec.name,
         Family::AttributeParams(body) => &body.spec.name,
         Family::KeyQuote(_) | Family::ElementTree(_) | Family::Framed(_) | Family::Plain => "",
+    }
+}
+
+/// What an opener's JSON must show, if it must.
+fn bare(dialect: &Dialect, opener: OpenRef) -> Option<crate::dialect::spec::Bare> {
+    match &dialect.family {
+        Family::Framed(table) => table.openers.get(usize::from(opener.opener))?.json,
+        Family::KeyQuote(_)
+        | Family::ElementTree(_)
+        | Family::NamedParams(_)
+        | Family::AttributeParams(_)
+        | Family::Plain => None,
+    }
+}
+
+/// What a key says in a dialect's JSON.
+fn member(table: &Framed, key: &[u8]) -> Member {
+    let has = |keys: &[String]| keys.iter().any(|have| have.as_bytes() == key);
+    let json = &table.spec.json;
+    if has(&json.name) {
+        Member::Name
+    } else if has(&json.arguments) {
+        Member::Arguments
+    } else if has(&json.wrapper) {
+        Member::Wrapper
+    } else {
+        Member::Other
     }
 }
 
@@ -219,15 +274,22 @@ impl Machine<'_> {
                 continue;
             }
             let compiled = self.dialect(opener.dialect);
+            let must_show = bare(compiled, *opener);
+            // A marker that is under way comes before what is none.
+            if must_show.is_some_and(|bare| safe < start || !self.may_show(bare.at)) {
+                continue;
+            }
             if opening.is_none() {
                 self.st.candidates.clear();
             }
             let opening = opening.get_or_insert(Opening::new(start, opener.dialect));
             opening.count += 1;
-            match Candidate::new(compiled, *opener, end) {
+            opening.bare &= must_show.is_some();
+            match Candidate::new(compiled, *opener, Span::new(start, end)) {
                 Some(candidate) => self.st.candidates.push(candidate),
                 None => {
                     self.st.candidates.clear();
+                    self.deliver(chunk, start);
                     self.adopt(start, chunk.base);
                     let span = Span::new(start, end);
                     let opened = Opened {
@@ -255,10 +317,23 @@ impl Machine<'_> {
         let Some(opening) = opening else {
             return false;
         };
+        // A longer marker that began before this one is given up.
+        self.deliver(chunk, start);
         self.adopt(start, chunk.base);
         self.st.mode = Mode::Opening(opening);
         self.whole_headers(chunk, opening, end);
         true
+    }
+
+    /// Whether an opener that must show a call may do so here.
+    fn may_show(&self, at: ReasoningAt) -> bool {
+        let here = match at {
+            ReasoningAt::Anywhere => true,
+            ReasoningAt::Start => self.st.blank,
+            ReasoningAt::LineStart => self.st.line.begins(),
+        };
+        // Without tools on offer there is nothing that it could call.
+        here && self.opts.tools.is_some()
     }
 
     /// Headers that are complete with their first marker.
@@ -305,6 +380,10 @@ impl Machine<'_> {
                     }
                     Verdict::Text(kind) => {
                         opening.kind = kind;
+                        false
+                    }
+                    Verdict::Unknown(name) => {
+                        opening.unknown = Some(name);
                         false
                     }
                     Verdict::Unquoted => {
@@ -379,6 +458,14 @@ impl Machine<'_> {
         }
     }
 
+    /// Whether JSON that must show a call is being read, and all that a marker opens is such JSON too.
+    fn in_bare(&self, refs: u16) -> bool {
+        let mut candidates = self.st.candidates.iter();
+        let mut refs = self.set.opens[usize::from(refs)].iter();
+        candidates.any(|candidate| candidate.bare(self.dialect(candidate.dialect)))
+            && refs.all(|opener| bare(self.dialect(opener.dialect), *opener).is_some())
+    }
+
     /// Markers end before `end` while this one is undecided. True if one of them makes it text.
     fn inner_marker(&mut self, chunk: Chunk<'_>, opening: &Opening, end: u64) -> bool {
         let dfa = &self.scanner().dfa;
@@ -395,6 +482,8 @@ impl Machine<'_> {
                         return true;
                     }
                 }
+                // What is nested is part of what is looked at.
+                Some(Role::Open { refs }) if self.in_bare(refs) => {}
                 // Markers inside a header are part of it.
                 Some(Role::Open { .. }) if self.in_message() => {}
                 Some(Role::Open { .. } | Role::Reasoning { .. } | Role::Span { .. }) => {
@@ -418,8 +507,11 @@ impl Machine<'_> {
         // The next marker begins in here: this one is text.
         self.st.candidates.clear();
         self.st.mode = Mode::Flow;
-        let span = Span::new(opening.start, opening.start);
-        self.tell(chunk, opening.first, Kind::LookalikeMarker, span);
+        self.tell_unknown(chunk, opening, end);
+        if !opening.bare {
+            let span = Span::new(opening.start, opening.start);
+            self.tell(chunk, opening.first, Kind::LookalikeMarker, span);
+        }
         self.markers(chunk, end);
         self.release(chunk, end);
         true
@@ -448,7 +540,9 @@ impl Machine<'_> {
         }
         let span = Span::new(opening.start, end);
         let several = opening.count > 1;
+        self.tell_unknown(chunk, &opening, end);
         match opening.kind {
+            _ if opening.bare => {}
             None if !several => {}
             Some(Kind::MalformedXml) if !several => {
                 let compiled = self.dialect(opening.first);
@@ -462,6 +556,17 @@ impl Machine<'_> {
         }
         self.release(chunk, end);
         None
+    }
+
+    /// Says which tool a call that was none would have called.
+    fn tell_unknown(&mut self, chunk: Chunk<'_>, opening: &Opening, end: u64) {
+        if let Some(name) = opening.unknown {
+            let name = self.bytes(chunk, name.start, name.end);
+            let tool = String::from_utf8_lossy(&name);
+            let dialect = self.dialect(opening.first);
+            let span = Span::new(opening.start, end);
+            self.out(chunk).unknown_tool(dialect, &tool, span);
+        }
     }
 
     /// Delivers what the marker that was none withheld, up to `end`.
@@ -502,6 +607,20 @@ impl Machine<'_> {
                 match probe.step(walk, byte, end - 1, b"") {
                     Go::More => Verdict::More,
                     Go::None => Verdict::Text(Some(Kind::LookalikeMarker)),
+                    Go::Found { taken, .. } if opener.json.is_some() => {
+                        let start = end - u64::from(!taken);
+                        let mut json = Bare::new(table.spec.json.python, start);
+                        let shown = match taken {
+                            true => Shown::More,
+                            false => json.step(byte, end - 1),
+                        };
+                        candidate.at = At::Json(json);
+                        if shown == Shown::More {
+                            Verdict::More
+                        } else {
+                            Verdict::Text(None)
+                        }
+                    }
                     Go::Found { .. } => {
                         let name = walk.span(Hole::Name);
                         let offered = !opener.offered
@@ -518,6 +637,40 @@ impl Machine<'_> {
                             Verdict::Text(Some(Kind::LookalikeMarker))
                         }
                     }
+                }
+            }
+            At::Json(json) => {
+                let Family::Framed(table) = family else {
+                    return Verdict::Text(None);
+                };
+                let within = table.openers[usize::from(candidate.opener)].json;
+                let within = within.map_or(0, |bare| u64::from(bare.within));
+                let shown = match json.step(byte, end - 1) {
+                    _ if end - json.start > within => Shown::None,
+                    Shown::Key(key) => {
+                        let key = self.bytes(chunk, key.start, key.end);
+                        match json.member(member(table, &key)) {
+                            true => Shown::More,
+                            false => Shown::None,
+                        }
+                    }
+                    shown => shown,
+                };
+                let name = match shown {
+                    Shown::Call(name) => name,
+                    Shown::More => return Verdict::More,
+                    Shown::Key(_) | Shown::None => return Verdict::Text(None),
+                };
+                let tool = self.bytes(chunk, name.start, name.end);
+                let tool = String::from_utf8_lossy(&tool);
+                let tools = self.opts.tools.as_ref();
+                if tools.is_some_and(|tools| tools.get(&tool).is_some()) {
+                    Verdict::Open {
+                        taken: true,
+                        closed: false,
+                    }
+                } else {
+                    Verdict::Unknown(name)
                 }
             }
             At::First { .. } | At::Message { .. } => Verdict::Text(None),
@@ -734,7 +887,7 @@ impl Machine<'_> {
                     },
                 );
             }
-            At::Probe(_) => {
+            At::Probe(_) | At::Json(_) => {
                 let looked = pieces(&self.st.io.carry, chunk.seg, chunk.base, candidate.end, end)
                     .concat_bytes();
                 self.open(
@@ -823,7 +976,10 @@ impl Machine<'_> {
 
     /// Whether the stream may end here without a word.
     pub fn unborn(&self) -> bool {
-        self.st.candidates.iter().all(Candidate::unborn)
+        let unborn = |candidate: &Candidate| {
+            candidate.unborn() || candidate.bare(self.dialect(candidate.dialect))
+        };
+        self.st.candidates.iter().all(unborn)
     }
 }
 
