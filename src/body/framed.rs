@@ -387,9 +387,11 @@ impl Body {
     }
 
     fn fix_from(&mut self, out: &Out<'_>, walk: &Walk) {
-        let span = walk.span(Hole::Fix);
-        if !span.is_empty() {
-            self.fix = out.slice(span.start, span.end).into_bytes();
+        for hole in [Hole::Fix, Hole::Ticks] {
+            let span = walk.span(hole);
+            if !span.is_empty() {
+                self.fix = out.slice(span.start, span.end).into_bytes();
+            }
         }
     }
 
@@ -982,6 +984,15 @@ impl Body {
                 &key,
                 "",
             );
+        }
+        if let At::Tail(walk) = self.at {
+            // A closer that might have gone on.
+            let tail = &table.units[usize::from(self.unit)].tail;
+            if let Some(action) = tail.complete(&walk, end, &self.fix)
+                && let Some(Flow::Closed { end }) = self.found(out, table, action, &walk, end)
+            {
+                return Finished::Closed(end);
+            }
         }
         let finished = match &self.at {
             At::More(_) => Finished::Closed(self.last),

@@ -35,4 +35,5 @@ pub(super) const FILES: &[(&str, &str)] = files! {
     "kimi-k3"
     "bolt-action"
     "json-bare"
+    "markdown-json"
 };

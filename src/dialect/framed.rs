@@ -227,6 +227,10 @@ impl Framed {
         }
         let opener = |found: Found| {
             let probe = match found.probe {
+                // What must show stands right behind what is no marker.
+                Some(patterns) if found.json.is_some() => {
+                    Some(Paths::new(patterns.iter().map(|p| (p.as_str(), 0)))?)
+                }
                 Some(patterns) => Some(build(vec![list(&patterns, 0)])?),
                 None => None,
             };
