@@ -36,4 +36,5 @@ pub(super) const FILES: &[(&str, &str)] = files! {
     "bolt-action"
     "json-bare"
     "markdown-json"
+    "react-text"
 };

@@ -10,6 +10,7 @@ use crate::scan::{Dfa, Pattern, Scanner};
 
 use super::channels::Channels;
 use super::framed::{self, Framed};
+use super::line::Line;
 use super::spec::{self, Case, Spec};
 use super::{Dialect, check};
 
@@ -21,6 +22,7 @@ pub(crate) enum Family {
     NamedParams(NamedParams),
     AttributeParams(AttributeParams),
     Framed(Box<Framed>),
+    Line(Box<Line>),
     /// No calls: only reasoning or framing.
     Plain,
 }
@@ -120,6 +122,11 @@ impl Family {
                 .map(|body| Self::Framed(Box::new(body)))
                 .map_err(|why| check::key(spec, "framed", &why));
         }
+        if let Some(body) = &spec.line {
+            return Line::new(body.clone())
+                .map(|body| Self::Line(Box::new(body)))
+                .map_err(|why| check::key(spec, "line", &why));
+        }
         Ok(Self::Plain)
     }
 
@@ -130,6 +137,7 @@ impl Family {
             Self::NamedParams(_) => "named-params",
             Self::AttributeParams(_) => "attribute-params",
             Self::Framed(_) => "framed",
+            Self::Line(_) => "line",
             Self::Plain => "plain",
         }
     }
@@ -141,6 +149,7 @@ impl Family {
             Self::NamedParams(body) => vec![body.open.clone()],
             Self::AttributeParams(body) => vec![body.open.clone()],
             Self::Framed(body) => body.openers.iter().map(|o| o.literal.clone()).collect(),
+            Self::Line(body) => body.openers.iter().map(|(open, _)| open.clone()).collect(),
             Self::Plain => vec![],
         }
     }
@@ -152,6 +161,7 @@ impl Family {
             Self::NamedParams(body) => vec![body.close.clone()],
             Self::AttributeParams(body) => vec![body.close.clone()],
             Self::Framed(body) => body.closers.clone(),
+            Self::Line(_) => vec!["\n".to_owned()],
             Self::Plain => vec![],
         }
     }
@@ -160,7 +170,10 @@ impl Family {
     pub fn probes(&self, opener: &str) -> bool {
         match self {
             Self::KeyQuote(_) | Self::Plain => false,
-            Self::ElementTree(_) | Self::NamedParams(_) | Self::AttributeParams(_) => true,
+            Self::ElementTree(_)
+            | Self::NamedParams(_)
+            | Self::AttributeParams(_)
+            | Self::Line(_) => true,
             Self::Framed(body) => body.opener(opener).is_some_and(framed::Opener::probes),
         }
     }
@@ -168,7 +181,11 @@ impl Family {
     /// Whether the opener is a tag with attributes.
     pub fn tag_header(&self) -> bool {
         match self {
-            Self::KeyQuote(_) | Self::ElementTree(_) | Self::Framed(_) | Self::Plain => false,
+            Self::KeyQuote(_)
+            | Self::ElementTree(_)
+            | Self::Framed(_)
+            | Self::Line(_)
+            | Self::Plain => false,
             Self::NamedParams(_) | Self::AttributeParams(_) => true,
         }
     }
@@ -181,6 +198,7 @@ impl Family {
             | Self::NamedParams(_)
             | Self::AttributeParams(_)
             | Self::Framed(_)
+            | Self::Line(_)
             | Self::Plain => "",
         }
     }
@@ -192,6 +210,7 @@ impl Family {
             | Self::NamedParams(_)
             | Self::AttributeParams(_)
             | Self::Framed(_)
+            | Self::Line(_)
             | Self::Plain => Case::Exact,
         }
     }
@@ -230,6 +249,7 @@ impl Family {
                     (tag + probe + body.open.len()).max(body.spec.confirm as usize)
                 }
                 Self::Framed(body) => body.lookahead(tag),
+                Self::Line(body) => body.lookahead(tag),
                 Self::Plain => 0,
             }
     }
@@ -343,6 +363,8 @@ pub(crate) struct Reasoning {
     pub inside: Scanner,
     /// Of how many patterns of each kind `inside` consists.
     pub kinds: [usize; 3],
+    /// What ends it are headers at the start of a line: what each opens.
+    pub headers: Vec<u16>,
     /// The same, then all call openers; made when a stream first asks for it.
     with_calls: OnceLock<Scanner>,
 }
@@ -371,6 +393,7 @@ impl Reasoning {
             spec: spec.clone(),
             inside: Scanner::new(patterns.collect())?,
             kinds: lists.map(<[String]>::len),
+            headers: vec![],
             with_calls: OnceLock::new(),
         })
     }
@@ -463,6 +486,7 @@ impl SetInner {
         let mut opens: Vec<Vec<OpenRef>> = vec![];
         let mut merged: Vec<(u16, spec::Reasoning)> = vec![];
         let mut messages: Vec<(u16, u16)> = vec![];
+        let mut thoughts: Vec<(u16, u16)> = vec![];
         let mut spans = vec![];
         for (index, dialect) in dialects.iter().enumerate() {
             let case = dialect.family.case();
@@ -513,6 +537,10 @@ impl SetInner {
                 messages.push((index, merged.len() as u16));
                 merged.push((index, channels.reasoning()));
             }
+            if let Family::Line(line) = &dialect.family {
+                thoughts.push((index, merged.len() as u16));
+                merged.push((index, line.reasoning()));
+            }
             let closers = dialect
                 .spec
                 .channels
@@ -558,6 +586,11 @@ impl SetInner {
                 }
             }
         }
+        for (index, id) in &thoughts {
+            if let Family::Line(line) = &mut dialects[usize::from(*index)].family {
+                line.thoughts = *id;
+            }
+        }
         for (index, reasoning) in messages {
             let dialect = &mut dialects[usize::from(index)];
             dialect.channels = dialect
@@ -577,10 +610,22 @@ impl SetInner {
             .filter(|n| first(&dialects[*n]))
             .map(|n| n as u16)
             .collect();
-        let reasoning = merged
+        let mut reasoning = merged
             .iter()
             .map(|(index, spec)| Reasoning::new(*index, spec).map_err(too_big))
             .collect::<Result<Vec<_>, _>>()?;
+        for (_, id) in thoughts {
+            let entry = &mut reasoning[usize::from(id)];
+            let opens = |marker: &String| {
+                let found = calls.iter().find(|(p, _)| p.bytes == marker.as_bytes());
+                found.map(|(_, role)| *role)
+            };
+            for marker in &entry.spec.ended_by {
+                if let Some(Role::Open { refs }) = opens(marker) {
+                    entry.headers.push(refs);
+                }
+            }
+        }
         let text = Scanner::new(patterns).map_err(too_big)?;
         let code = dialects
             .iter()

@@ -8,6 +8,7 @@ pub(crate) mod channels;
 mod check;
 mod compile;
 mod framed;
+mod line;
 mod set;
 pub(crate) mod spec;
 
@@ -20,6 +21,7 @@ pub(crate) use compile::{
 };
 
 pub(crate) use framed::{Framed, action};
+pub(crate) use line::{Line, head};
 
 use crate::error::Kind;
 use crate::limits::Limits;

@@ -47,6 +47,7 @@ pub(crate) struct Spec {
     pub named_params: Option<NamedParams>,
     pub attribute_params: Option<AttributeParams>,
     pub framed: Option<Framed>,
+    pub line: Option<Line>,
     /// Markers that are part of no text: of messages, of the end of a stream.
     #[serde(default)]
     pub framing: Vec<String>,
@@ -560,6 +561,42 @@ pub(crate) struct Braces {
     pub delimiters: Vec<String>,
     /// Every value is enclosed; the schema tells the type.
     pub all_delimited: bool,
+}
+
+/// Headers at the start of a line: `Thought:`, `Action:`, `Action Input:`. They are patterns; see [`crate::scan::path`].
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Line {
+    /// Reasoning, up to the next header.
+    #[serde(default)]
+    pub thought: Vec<String>,
+    /// The name of a tool, up to the end of the line.
+    pub action: Vec<String>,
+    /// Its arguments, a JSON object.
+    pub input: Vec<String>,
+    /// A tool's result, which no model should write.
+    #[serde(default)]
+    pub observation: Vec<String>,
+    /// Text, up to the end.
+    #[serde(default)]
+    pub answer: Vec<String>,
+    /// Actions that name no tool on purpose.
+    #[serde(default)]
+    pub null: Vec<String>,
+}
+
+impl Line {
+    /// All headers.
+    pub fn headers(&self) -> impl Iterator<Item = &String> {
+        let lists = [
+            &self.thought,
+            &self.action,
+            &self.input,
+            &self.observation,
+            &self.answer,
+        ];
+        lists.into_iter().flatten()
+    }
 }
 
 /// Messages with headers: `<|start|>assistant<|channel|>final<|message|>text<|end|>`.

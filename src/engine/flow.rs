@@ -286,6 +286,11 @@ impl Machine<'_> {
                 self.st.region = level(depth.saturating_add(1));
                 false
             }
+            Some(Inside::EndedBy) if !reasoning.headers.is_empty() => {
+                let before: usize = reasoning.kinds[..2].iter().sum();
+                let refs = reasoning.headers.get(usize::from(pattern) - before);
+                refs.is_some_and(|refs| self.call(chunk, *refs, start, end, safe))
+            }
             Some(Inside::EndedBy) => {
                 let marker = data();
                 self.deliver(chunk, start);

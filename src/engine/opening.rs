@@ -9,13 +9,14 @@
 use serde::{Deserialize, Serialize};
 
 use super::bare::{Bare, Member, Shown};
+use super::code::Line;
 use super::machine::{Chunk, Concat, Machine, Taken};
 use super::{Mode, Region};
 use crate::body::xml::{self, Header, HeaderStep};
 use crate::body::{Opened, PROBE_BLANKS, name_in_id, pieces, tool_name};
 use crate::dialect::channels::{MAX_HEADER, in_header};
 use crate::dialect::spec::{Channels, ReasoningAt, RouteKind};
-use crate::dialect::{Dialect, Family, Framed, OpenRef, Role};
+use crate::dialect::{Dialect, Family, Framed, OpenRef, Role, head};
 use crate::error::{Kind, Severity};
 use crate::event::{Event, Span};
 use crate::limits::ReasoningMode;
@@ -68,6 +69,8 @@ enum At {
     Probe(Walk),
     /// In JSON that must show a call.
     Json(Bare),
+    /// In a header at the start of a line.
+    Head(Walk),
     /// In the header of a message, with so many bytes of each marker that may end it.
     Message { have: [u8; MAX_ENDS] },
     /// At the beginning of the stream, with so many bytes of what begins a header there.
@@ -107,6 +110,12 @@ impl Candidate {
         let at = match &dialect.family {
             _ if opener.opener >= OpenRef::MESSAGE => message,
             Family::KeyQuote(_) | Family::Plain => return None,
+            Family::Line(table) => {
+                let (literal, _) = table.openers.get(usize::from(opener.opener))?;
+                let mut walk = table.heads.begin();
+                table.heads.seek(&mut walk, literal.as_bytes(), end);
+                At::Head(walk)
+            }
             Family::ElementTree(_) => At::Tag { blanks: 0 },
             Family::NamedParams(_) | Family::AttributeParams(_) => At::Header {
                 header: Header::Edge,
@@ -133,6 +142,17 @@ impl Candidate {
             end,
             at,
         })
+    }
+
+    /// Whether it is in a header at the start of a line that is not complete.
+    fn cut_head(&self, dialect: &Dialect) -> bool {
+        match (self.at, &dialect.family) {
+            (At::Head(walk), Family::Line(table)) => {
+                let opener = table.openers.get(usize::from(self.opener));
+                walk.span(Hole::Name).is_empty() && opener.is_some_and(|(_, whole)| !whole)
+            }
+            _ => false,
+        }
     }
 
     /// Whether it looks for JSON that must show a call.
@@ -176,6 +196,7 @@ impl Candidate {
                 Family::NamedParams(_) | Family::AttributeParams(_),
             ) => true,
             (At::Json(_), Family::Framed(_)) => self.bare(dialect),
+            (At::Head(walk), Family::Line(table)) => table.heads.fits(&walk),
             (At::Probe(walk), Family::Framed(table)) => table
                 .openers
                 .get(usize::from(self.opener))
@@ -205,9 +226,11 @@ fn nameless(family: &Family) -> (&[String], &str) {
     match family {
         Family::NamedParams(body) => (&body.spec.nameless, &body.param_open),
         Family::AttributeParams(body) => (&body.spec.nameless, ""),
-        Family::KeyQuote(_) | Family::ElementTree(_) | Family::Framed(_) | Family::Plain => {
-            (&[], "")
-        }
+        Family::KeyQuote(_)
+        | Family::ElementTree(_)
+        | Family::Framed(_)
+        | Family::Line(_)
+        | Family::Plain => (&[], ""),
     }
 }
 
@@ -215,7 +238,11 @@ fn name_attribute(family: &Family) -> &str {
     match family {
         Family::NamedParams(body) => &body.spec.name,
         Family::AttributeParams(body) => &body.spec.name,
-        Family::KeyQuote(_) | Family::ElementTree(_) | Family::Framed(_) | Family::Plain => "",
+        Family::KeyQuote(_)
+        | Family::ElementTree(_)
+        | Family::Framed(_)
+        | Family::Line(_)
+        | Family::Plain => "",
     }
 }
 
@@ -227,6 +254,7 @@ fn bare(dialect: &Dialect, opener: OpenRef) -> Option<crate::dialect::spec::Bare
         | Family::ElementTree(_)
         | Family::NamedParams(_)
         | Family::AttributeParams(_)
+        | Family::Line(_)
         | Family::Plain => None,
     }
 }
@@ -277,6 +305,10 @@ impl Machine<'_> {
             let must_show = bare(compiled, *opener);
             // A marker that is under way comes before what is none.
             if must_show.is_some_and(|bare| safe < start || !self.may_show(bare.at)) {
+                continue;
+            }
+            let head = matches!(compiled.family, Family::Line(_));
+            if head && (safe < start || !self.st.line.begins()) {
                 continue;
             }
             if opening.is_none() {
@@ -673,6 +705,28 @@ impl Machine<'_> {
                     Verdict::Unknown(name)
                 }
             }
+            At::Head(walk) => {
+                let Family::Line(table) = family else {
+                    return Verdict::Text(None);
+                };
+                match table.heads.step(walk, byte, end - 1, b"") {
+                    _ if end - opening.start > u64::from(self.opts.limits.max_header) => {
+                        Verdict::Text(None)
+                    }
+                    Go::More => Verdict::More,
+                    Go::None => Verdict::Text(None),
+                    Go::Found { taken, .. } => {
+                        let name = walk.span(Hole::Name);
+                        if name.len() > u64::from(self.opts.limits.max_name) {
+                            return Verdict::Text(Some(Kind::LimitName));
+                        }
+                        Verdict::Open {
+                            taken,
+                            closed: false,
+                        }
+                    }
+                }
+            }
             At::First { .. } | At::Message { .. } => Verdict::Text(None),
             At::Tag { blanks } => {
                 if byte == b'<' {
@@ -838,7 +892,7 @@ impl Machine<'_> {
 
     /// The candidate's marker counts; what it looked at ends at `end`. Gives bytes that are to be read again: those that
     /// a probe looked at belong to the body.
-    fn accept(
+    pub fn accept(
         &mut self,
         chunk: Chunk<'_>,
         opening: Opening,
@@ -852,6 +906,7 @@ impl Machine<'_> {
         let mut again = None;
         match at {
             At::Message { .. } | At::First { .. } => self.message_begins(chunk, dialect, span),
+            At::Head(walk) => self.line_begins(chunk, dialect, &walk, span),
             At::Header { .. } => {
                 let mut meta = self.attributes(chunk, &candidate, end);
                 let key = name_attribute(family);
@@ -961,6 +1016,99 @@ impl Machine<'_> {
         }
     }
 
+    /// The name that a walk found, if it found one.
+    fn named_in(&self, chunk: Chunk<'_>, walk: &Walk) -> String {
+        let span = walk.span(Hole::Name);
+        if span.is_empty() {
+            return String::new();
+        }
+        let name = self.bytes(chunk, span.start, span.end);
+        String::from_utf8_lossy(&name).into_owned()
+    }
+
+    /// If the stream ended here: the header at the start of a line that is complete.
+    pub fn complete_head(&self, chunk: Chunk<'_>, end: u64) -> Option<Candidate> {
+        let complete = |candidate: &&Candidate| {
+            let (At::Head(walk), Family::Line(table)) =
+                (candidate.at, &self.dialect(candidate.dialect).family)
+            else {
+                return false;
+            };
+            let name = self.named_in(chunk, &walk);
+            // A name is known to be complete if there is a tool of that name.
+            let tools = self.opts.tools.as_ref();
+            table.heads.complete(&walk, end, b"").is_some()
+                || table.is_null(&name)
+                || tools.is_some_and(|tools| tools.get(&name).is_some())
+        };
+        self.st.candidates.iter().find(complete).copied()
+    }
+
+    /// A header at the start of a line counts; `span` is what it takes.
+    pub fn line_begins(&mut self, chunk: Chunk<'_>, dialect: u16, walk: &Walk, span: Span) {
+        let Family::Line(table) = &self.dialect(dialect).family else {
+            return;
+        };
+        let bytes = self.bytes(chunk, span.start, span.end);
+        let name = self.named_in(chunk, walk);
+        let kind = match (table.heads.complete(walk, span.end, b""), name.is_empty()) {
+            (Some(kind), true) => kind,
+            _ => head::ACTION,
+        };
+        self.flow_end(chunk);
+        if let Region::Reasoning { .. } = self.st.region {
+            self.st.region = Region::Text;
+            self.st.reasoned = true;
+        }
+        self.st.mode = Mode::Flow;
+        let opened = Opened {
+            name: &name,
+            meta: &[],
+            span,
+            at: span.end,
+        };
+        match kind {
+            head::THOUGHT if self.opts.reasoning == ReasoningMode::Split => {
+                self.out(chunk).event(Event::Reasoning {
+                    data: &bytes,
+                    span,
+                    framing: true,
+                });
+                self.st.io.carry.clear();
+                let region = Region::Reasoning {
+                    id: table.thoughts,
+                    depth: 1,
+                    start: span.start,
+                    label: None,
+                };
+                self.enter(region, span.end);
+                self.st.line = Line::Other;
+            }
+            head::THOUGHT => {
+                self.deliver(chunk, span.end);
+                self.st.node = crate::scan::ROOT;
+            }
+            head::ANSWER if self.st.io.stood == 0 => {
+                self.framing(chunk, span.end);
+                self.st.line = Line::Other;
+            }
+            head::ACTION => {
+                self.open(chunk, dialect, opened);
+                if table.is_null(&name) {
+                    self.out(chunk).issue(Kind::NullAction, span, &name);
+                }
+            }
+            _ => {
+                self.open(chunk, dialect, opened);
+                let issue = match kind {
+                    head::ANSWER => Kind::FinalAnswerWithAction,
+                    _ => Kind::HallucinatedResult,
+                };
+                self.out(chunk).issue(issue, span, "");
+            }
+        }
+    }
+
     /// The opening tag closed itself.
     fn close_empty(&mut self, chunk: Chunk<'_>, end: u64) {
         let mut mode = std::mem::replace(&mut self.st.mode, Mode::Flow);
@@ -977,7 +1125,8 @@ impl Machine<'_> {
     /// Whether the stream may end here without a word.
     pub fn unborn(&self) -> bool {
         let unborn = |candidate: &Candidate| {
-            candidate.unborn() || candidate.bare(self.dialect(candidate.dialect))
+            let dialect = self.dialect(candidate.dialect);
+            candidate.unborn() || candidate.bare(dialect) || candidate.cut_head(dialect)
         };
         self.st.candidates.iter().all(unborn)
     }
