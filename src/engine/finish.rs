@@ -95,6 +95,9 @@ impl Machine<'_> {
         self.flow_end(chunk);
         match self.st.region {
             Region::Text => {}
+            // A thought has no closer.
+            Region::Reasoning { id, .. }
+                if !self.set.reasoning[usize::from(id)].headers.is_empty() => {}
             Region::Reasoning { start, .. } => {
                 let span = Span::new(start, self.st.pos);
                 self.tell_all(
@@ -165,6 +168,10 @@ impl Machine<'_> {
                     Span::new(end, end),
                 );
                 self.flow_again(end);
+            }
+            Mode::Opening(opening) if let Some(head) = self.complete_head(chunk, end) => {
+                self.st.candidates.clear();
+                self.accept(chunk, *opening, head, end, false);
             }
             Mode::Opening(_) if self.unborn() => self.st.candidates.clear(),
             Mode::Opening(opening) => {

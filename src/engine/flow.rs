@@ -102,6 +102,10 @@ impl Machine<'_> {
         let safe = end - dfa.hold(self.st.node) as u64;
         for pattern in dfa.hits(self.st.node) {
             let start = end - dfa.len_of(*pattern) as u64;
+            if start < self.st.io.from && dfa.patterns()[usize::from(*pattern)].hold {
+                // It began in a marker that counted.
+                continue;
+            }
             let done = match self.st.region {
                 Region::Text => self
                     .role(*pattern)
@@ -291,6 +295,11 @@ impl Machine<'_> {
                 }
                 self.st.region = level(depth.saturating_add(1));
                 false
+            }
+            Some(Inside::EndedBy) if !reasoning.headers.is_empty() => {
+                let before: usize = reasoning.kinds[..2].iter().sum();
+                let refs = reasoning.headers.get(usize::from(pattern) - before);
+                refs.is_some_and(|refs| self.call(chunk, *refs, start, end, safe))
             }
             Some(Inside::EndedBy) => {
                 let marker = data();

@@ -6,6 +6,7 @@
 //! a limit, up to its closer). Each byte is stepped by the mode it falls into; what is undecided waits in one carry.
 //! State is a function of the bytes so far and never of how they were cut.
 
+mod bare;
 mod code;
 mod finish;
 mod flow;
