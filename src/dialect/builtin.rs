@@ -94,4 +94,7 @@ pub(super) const FILES: &[(&str, &str)] = files! {
     "json-bare"
     "markdown-json"
     "react-text"
+    "xlam"
+    "sarashina"
+    "pythonic"
 };

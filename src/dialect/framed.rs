@@ -56,6 +56,8 @@ pub(crate) struct UnitTable {
 pub(crate) struct Opener {
     /// What is looked for.
     pub literal: String,
+    /// It is part of what it opens, and of its probe.
+    pub peek: bool,
     /// What must follow; none: nothing.
     pub probe: Option<Paths>,
     /// The JSON behind the probe, or the opener with what follows it, must show a call.
@@ -92,11 +94,6 @@ impl Found {
             }
             _ => None,
         };
-        if peeked.is_some() && !probe.is_empty() {
-            return Err(format!(
-                "`{pattern}` is looked at only: nothing can be probed behind it"
-            ));
-        }
         Ok(Self {
             peek: peeked.is_some(),
             literal: peeked.unwrap_or(literal),
@@ -109,7 +106,7 @@ impl Found {
 
     /// Adds it to those that were found before; openers with the same literal are one.
     fn join(self, found: &mut Vec<Self>) -> Result<(), String> {
-        if self.literal.is_empty() || (self.peek && self.json.is_none()) {
+        if self.literal.is_empty() || (self.peek && self.json.is_none() && self.probe.is_none()) {
             // It opens nothing in text.
             return Ok(());
         }
@@ -231,6 +228,7 @@ impl Framed {
                 None => None,
             };
             Ok(Opener {
+                peek: found.peek,
                 literal: found.literal,
                 probe,
                 json: found.json,

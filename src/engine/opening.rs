@@ -124,7 +124,14 @@ impl Candidate {
             Family::Framed(table) => {
                 let opener = table.openers.get(usize::from(opener.opener))?;
                 match (&opener.probe, opener.json) {
-                    (Some(probe), _) => At::Probe(probe.begin()),
+                    (Some(probe), _) => {
+                        let mut walk = probe.begin();
+                        if opener.peek {
+                            end = span.start;
+                            probe.seek(&mut walk, opener.literal.as_bytes(), span.end);
+                        }
+                        At::Probe(walk)
+                    }
                     (None, Some(_)) => {
                         // The opener is the first byte of the JSON.
                         end = span.start;
