@@ -11,6 +11,8 @@ use toolglot_cli::options;
 use toolglot_cli::recording::Way;
 use toolglot_cli::sets::{Choice, SetError, Sets};
 
+use crate::api::{Format, MaskArgs, OpenAiArgs, Prefer};
+
 const EXAMPLES: &str = "\
 Examples:
   toolglot parse reply.txt                          show text, reasoning and calls
@@ -18,6 +20,7 @@ Examples:
   toolglot parse --chunk 3 --delay 30 reply.txt     watch it stream
   toolglot batch replies.jsonl -o turns.jsonl       one turn a line, on all cores
   toolglot check tests/vectors/*.jsonl              every way to cut every vector
+  toolglot detect reply.txt                         which dialect is this?
   toolglot replay bug.json                          run a recorded stream again
   toolglot escape page.html                         no dialect sees a marker in it any more
   toolglot dialects                                 what is recognised
@@ -30,7 +33,13 @@ Examples:
   toolglot parse --dialect vcp --switch vcp.fuzzy --output events reply.txt
   toolglot parse --tools tools.json --output turn reply.txt | jq '.calls[].arguments'
   toolglot parse --dialect-file mine.toml --chunk random:7 reply.txt
-  llm prompt | toolglot parse";
+  llm prompt | toolglot parse
+  toolglot parse --output openai reply.txt            as the stream of a chat completion
+  curl -sN $SERVER/v1/chat/completions -d @ask.json | toolglot parse --input openai-sse
+  toolglot parse --output mask --mask-calls '[{tools}]' reply.txt
+
+A response of an API has text, native calls and reasoning; spans count the bytes of its text. What cannot be read in it is
+told on standard error with its line, and the rest is read.";
 
 const BATCH_EXAMPLES: &str = "\
 Records, one JSON object a line:
@@ -52,6 +61,15 @@ bytes), with its dialect alone and with all dialects active.
 Examples:
   toolglot check tests/vectors/*.jsonl
   toolglot check --dialect-file mine.toml mine.jsonl";
+
+const DETECT_EXAMPLES: &str = "\
+Every dialect reads the input; those that find calls in it are named, strongest evidence first, then those that find no more
+than markers. Dialects of one group have the same markup: any of them reads the input.
+
+Examples:
+  toolglot detect reply.txt
+  toolglot detect --tools tools.json reply.txt               tags that are tool names count too
+  toolglot detect --output json reply.txt | jq -r '.dialects[0].dialect'";
 
 const ESCAPE_EXAMPLES: &str = "\
 A backslash goes into every marker of the dialects, and to the edges of a text that is cut inside one; everything else stays
@@ -83,7 +101,11 @@ const DIALECTS_EXAMPLES: &str = "\
 Examples:
   toolglot dialects                  list the built-in dialects
   toolglot dialects show vcp         print the file of one
-  toolglot dialects lint mine.toml   check a file of your own, alone and beside the default set";
+  toolglot dialects lint mine.toml   check a file of your own, alone and beside the default set
+  toolglot dialects import tokenizer_config.json --id mine -o mine.toml
+                                     make a dialect file of a response_template
+
+`lint` prints findings as warnings; below each set it says where openers meet and what tells them apart.";
 
 /// Parse the tool calls that language models write into their text.
 #[derive(Debug, Parser)]
@@ -107,6 +129,9 @@ pub enum Command {
     /// Check conformance vectors under every way to cut their input
     #[command(after_help = CHECK_EXAMPLES)]
     Check(CheckArgs),
+    /// Name the dialect that an output is written in
+    #[command(after_help = DETECT_EXAMPLES)]
+    Detect(DetectArgs),
     /// Run recordings of streams again and compare what comes out
     #[command(after_help = REPLAY_EXAMPLES)]
     Replay(ReplayArgs),
@@ -185,9 +210,18 @@ pub struct ParseArgs {
     /// Wait so many milliseconds after each chunk (of 8 bytes unless `--chunk` is given)
     #[arg(long, value_name = "MS", value_parser = milliseconds)]
     pub delay: Option<Duration>,
-    /// Why the output ended: stop, length, tool_calls, error, cancelled
-    #[arg(long, value_name = "REASON", default_value = "stop", value_parser = finish)]
-    pub finish: Finish,
+    /// Why the output ended: stop, length, tool_calls, error, cancelled [default: what a response says, or stop]
+    #[arg(long, value_name = "REASON", value_parser = finish)]
+    pub finish: Option<Finish>,
+    /// What the input is
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub input: Format,
+    /// Which choice of an OpenAI response is read [default: 0]
+    #[arg(long, value_name = "N")]
+    pub choice: Option<u64>,
+    /// Which calls count where a response has native ones
+    #[arg(long, value_enum, default_value_t = Prefer::Text)]
+    pub prefer: Prefer,
     /// Write the stream, its chunks and its log into a file for `toolglot replay`
     #[arg(long, value_name = "FILE")]
     pub record: Option<PathBuf>,
@@ -197,6 +231,10 @@ pub struct ParseArgs {
     /// Exit with status 1 if an error is reported
     #[arg(long)]
     pub strict: bool,
+    #[command(flatten)]
+    pub openai: OpenAiArgs,
+    #[command(flatten)]
+    pub mask: MaskArgs,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -207,6 +245,12 @@ pub enum Output {
     Turn,
     /// One JSON object for each event, live
     Events,
+    /// The stream of an OpenAI chat completion (server-sent events), live
+    Openai,
+    /// One OpenAI chat completion that is not streamed
+    Completion,
+    /// The text without calls, live
+    Mask,
 }
 
 #[derive(Debug, Args)]
@@ -278,6 +322,33 @@ pub struct CheckArgs {
 }
 
 #[derive(Debug, Args)]
+pub struct DetectArgs {
+    /// Model output; `-` is standard input
+    #[arg(value_name = "FILE", default_value = "-")]
+    pub file: PathBuf,
+    /// Dialect file to try too; may be repeated
+    #[arg(long = "dialect-file", value_name = "F")]
+    pub files: Vec<PathBuf>,
+    /// Tools on offer: a JSON array of {"name", "parameters"} or OpenAI's form of it
+    #[arg(long, value_name = "TOOLS.json")]
+    pub tools: Option<PathBuf>,
+    /// What to print
+    #[arg(long, value_enum, default_value_t = Report::Pretty)]
+    pub output: Report,
+    /// Exit with status 1 if no dialect finds a call
+    #[arg(long)]
+    pub strict: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Report {
+    /// For people
+    Pretty,
+    /// One JSON object
+    Json,
+}
+
+#[derive(Debug, Args)]
 pub struct DialectsArgs {
     #[command(subcommand)]
     pub command: Option<DialectsCommand>,
@@ -292,6 +363,18 @@ pub enum DialectsCommand {
         /// Its id or an alias
         #[arg(value_name = "ID")]
         id: String,
+    },
+    /// Make a dialect file of a Hugging Face response_template
+    Import {
+        /// tokenizer_config.json, or the bare declaration; `-` is standard input
+        #[arg(value_name = "FILE")]
+        file: PathBuf,
+        /// Id of the dialect
+        #[arg(long, default_value = "imported")]
+        id: String,
+        /// Where the file goes [default: standard output]
+        #[arg(short, long, value_name = "OUT.toml")]
+        output: Option<PathBuf>,
     },
     /// Check dialect files, or the built-in ones
     Lint {

@@ -8,7 +8,7 @@ use std::io::{self, Write};
 use std::mem;
 
 use anstyle::{AnsiColor, Style};
-use toolglot::{Abandoned, Arguments, CallState, Event, Issue, Origin, Severity, Sink};
+use toolglot::{Abandoned, Arguments, CallState, Event, Finish, Issue, Origin, Severity, Sink};
 use toolglot_cli::json;
 
 use crate::output::Output;
@@ -310,7 +310,7 @@ impl<W: Write> Output for Pretty<W> {
         self.out.flush()
     }
 
-    fn end(&mut self) -> io::Result<()> {
+    fn end(&mut self, _: Finish) -> io::Result<()> {
         self.settle();
         self.start_line();
         for (style, line) in mem::take(&mut self.later) {
@@ -333,7 +333,7 @@ fn is_cut(bytes: &[u8]) -> bool {
     std::str::from_utf8(bytes).is_err_and(|error| error.error_len().is_none())
 }
 
-fn shown_text(text: &str) -> String {
+pub fn shown_text(text: &str) -> String {
     text.chars()
         .map(|c| if c == '\n' { '␊' } else { shown(c) })
         .collect()

@@ -55,7 +55,7 @@ impl<'a> Record<'a> {
             dialects: self.dialects()?,
             options: self.options(),
             tools: self.tools()?,
-            finish: finish(self.args.finish).to_owned(),
+            finish: finish(self.args.finish.unwrap_or_default()).to_owned(),
             expect: Some(entries(log)),
             input: std::mem::take(&mut self.input),
             cuts: Some(std::mem::take(&mut self.cuts)),

@@ -20,7 +20,7 @@ pub(super) fn key(spec: &Spec, key: &str, why: &str) -> BuildError {
 }
 
 pub(super) fn no_family(spec: &Spec) -> BuildError {
-    let why = "exactly one of the tables key_quote, element_tree, named_params, attribute_params, framed, line is needed, or reasoning or framing alone";
+    let why = "exactly one of the tables key_quote, element_tree, named_params, attribute_params, framed, line is needed, or reasoning, framing or channels without calls, or `plain = true`";
     key(spec, "key_quote", why)
 }
 
@@ -43,7 +43,10 @@ pub(super) fn dialect(spec: &Spec) -> Result<(), BuildError> {
         spec.framed.is_some(),
         spec.line.is_some(),
     ];
-    let plain = !spec.reasoning.is_empty() || !spec.framing.is_empty();
+    let plain = spec.plain
+        || !spec.reasoning.is_empty()
+        || !spec.framing.is_empty()
+        || spec.channels.is_some();
     let count = families.iter().filter(|given| **given).count();
     if count > 1 || (count == 0 && !plain) {
         return Err(no_family(spec));
@@ -565,23 +568,6 @@ pub(super) fn lints(dialects: &[Dialect]) -> Vec<Lint> {
                         format!("value closer `{plain}` is short and will cut values that hold it"),
                     );
                 }
-            }
-        }
-    }
-    let starters = starters(dialects);
-    for (i, one) in starters.iter().enumerate() {
-        for other in &starters[i + 1..] {
-            let bytes = one.marker.bytes().zip(other.marker.bytes());
-            let shared = bytes.take_while(|(x, y)| x == y).count();
-            if one.dialect != other.dialect && shared > 1 && !one.shared(other) {
-                let message = format!(
-                    "`{}` and `{}` of {} share their first {shared} bytes; byte {} decides",
-                    one.marker,
-                    other.marker,
-                    dialects[other.dialect].id(),
-                    shared + 1
-                );
-                say(&dialects[one.dialect], message);
             }
         }
     }

@@ -118,9 +118,11 @@ impl Family {
             }));
         }
         if let Some(body) = &spec.framed {
-            return Framed::new(body.clone())
-                .map(|body| Self::Framed(Box::new(body)))
-                .map_err(|why| check::key(spec, "framed", &why));
+            let body = Framed::new(body.clone()).map_err(|why| check::key(spec, "framed", &why))?;
+            if body.openers.is_empty() && spec.channels.is_none() {
+                return Err(check::key(spec, "framed", "nothing opens a block"));
+            }
+            return Ok(Self::Framed(Box::new(body)));
         }
         if let Some(body) = &spec.line {
             return Line::new(body.clone())
@@ -348,6 +350,8 @@ pub(crate) enum Role {
     Span {
         id: u16,
     },
+    /// The end of a message; part of no text where one is open.
+    MessageEnd,
     /// A closer without its block. Never held back.
     Close {
         dialect: u16,
@@ -541,15 +545,15 @@ impl SetInner {
                 thoughts.push((index, merged.len() as u16));
                 merged.push((index, line.reasoning()));
             }
-            let closers = dialect
-                .spec
-                .channels
-                .iter()
-                .flat_map(|channels| &channels.close);
-            for marker in dialect.spec.framing.iter().chain(closers) {
+            let channels = dialect.spec.channels.iter();
+            let closers = channels.flat_map(|channels| &channels.close);
+            let closers = closers.map(|marker| (marker, Role::MessageEnd));
+            let framing = Role::Framing { dialect: index };
+            let framing = dialect.spec.framing.iter().map(|marker| (marker, framing));
+            for (marker, role) in framing.chain(closers) {
                 let pattern = Pattern::new(marker, Case::Exact);
                 if !patterns.contains(&pattern) {
-                    roles.push(Role::Framing { dialect: index });
+                    roles.push(role);
                     patterns.push(pattern);
                 }
             }

@@ -227,11 +227,7 @@ impl Framed {
         }
         let opener = |found: Found| {
             let probe = match found.probe {
-                // What must show stands right behind what is no marker.
-                Some(patterns) if found.json.is_some() => {
-                    Some(Paths::new(patterns.iter().map(|p| (p.as_str(), 0)))?)
-                }
-                Some(patterns) => Some(build(vec![list(&patterns, 0)])?),
+                Some(patterns) => Some(Paths::new(patterns.iter().map(|p| (p.as_str(), 0)))?),
                 None => None,
             };
             Ok(Opener {
@@ -246,9 +242,6 @@ impl Framed {
             .into_iter()
             .map(opener)
             .collect::<Result<_, String>>()?;
-        if openers.is_empty() {
-            return Err("nothing opens a block".to_owned());
-        }
         let ends = if section_close.is_empty() {
             spec.unit
                 .iter()

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use serde::Deserialize;
 
 use super::compile::SetInner;
+use super::decisions::{self, Decision};
 use super::spec::Spec;
 use super::{Dialect, builtin, check};
 use crate::error::BuildError;
@@ -86,6 +87,13 @@ impl DialectSet {
     #[must_use]
     pub fn lints(&self) -> Vec<Lint> {
         check::lints(&self.inner.dialects)
+    }
+
+    /// Where openers of its dialects meet: shared openers, shared beginnings and overlaps, with what decides between them
+    /// and how far it has to look.
+    #[must_use]
+    pub fn decisions(&self, limits: &Limits) -> Vec<Decision> {
+        decisions::decisions(&self.inner.dialects, limits)
     }
 }
 

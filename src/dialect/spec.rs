@@ -38,6 +38,9 @@ pub(crate) struct Spec {
     pub reopen: Reopen,
     /// More blocks than this in one stream are reported.
     pub max_blocks: Option<u32>,
+    /// Markers count only at the start of a line, or right behind a block.
+    #[serde(default)]
+    pub line_start: bool,
     /// Markers count only where the host vouches for them.
     #[serde(default)]
     pub trusted_only: bool,
@@ -47,6 +50,9 @@ pub(crate) struct Spec {
     pub named_params: Option<NamedParams>,
     pub attribute_params: Option<AttributeParams>,
     pub framed: Option<Framed>,
+    /// It has no calls, and that is meant.
+    #[serde(default)]
+    pub plain: bool,
     pub line: Option<Line>,
     /// Markers that are part of no text: of messages, of the end of a stream.
     #[serde(default)]

@@ -83,6 +83,14 @@ impl Machine<'_> {
             }
         }
         let chunk = self.nothing();
+        if self.st.region == Region::Text && self.st.io.from < self.st.pos {
+            // The beginning of a marker that the end has cut is text, unless a special token of it is complete.
+            let held = self.bytes(chunk, self.st.io.from, self.st.pos);
+            if held.windows(2).any(|pair| pair == b"|>") {
+                self.flow_end(chunk);
+                self.framing(chunk, self.st.pos);
+            }
+        }
         self.deliver(chunk, self.st.pos);
         self.flow_end(chunk);
         match self.st.region {

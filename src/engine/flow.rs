@@ -144,8 +144,18 @@ impl Machine<'_> {
                 false
             }
             Role::Open { refs } => self.call(chunk, refs, start, end, safe),
-            Role::Framing { .. } => {
+            Role::MessageEnd if !self.st.message => false,
+            Role::Framing { .. } | Role::MessageEnd => {
+                if role == Role::MessageEnd {
+                    self.st.message = false;
+                }
                 self.deliver(chunk, start);
+                if let Role::Framing { dialect } = role
+                    && self.dialect(dialect).spec.line_start
+                    && !self.st.line.begins()
+                {
+                    return false;
+                }
                 self.flow_end(chunk);
                 self.adopt(start, chunk.base);
                 self.framing(chunk, end);
@@ -333,6 +343,12 @@ impl Machine<'_> {
             return false;
         }
         let compiled = self.dialect(dialect);
+        if compiled.spec.line_start {
+            self.deliver(chunk, span.start.min(safe));
+            if !self.st.line.begins() {
+                return false;
+            }
+        }
         if !self.out(chunk).trusts(compiled, span.start) {
             if !told {
                 self.tell(chunk, dialect, Kind::LookalikeMarker, span);

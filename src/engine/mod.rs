@@ -66,6 +66,8 @@ struct State {
     code: Code,
     /// Nothing but blanks so far.
     blank: bool,
+    /// Inside a message that a header opened.
+    message: bool,
     /// Reasoning has ended once.
     reasoned: bool,
     io: Io,
@@ -143,6 +145,7 @@ impl State {
             line: Line::Start,
             code: Code::default(),
             blank: true,
+            message: false,
             reasoned: false,
             io: Io::new(set.dialects.len(), set.marker()),
             natives: vec![],

@@ -521,7 +521,14 @@ impl Machine<'_> {
                 Some(Role::Open { .. } | Role::Reasoning { .. } | Role::Span { .. }) => {
                     inside = Some(start);
                 }
-                Some(Role::Close { .. } | Role::Framing { .. }) | None => {}
+                Some(Role::Framing { .. }) if start == opening.start => {
+                    // A longer marker at the same place, which is framing.
+                    self.st.candidates.clear();
+                    self.st.mode = Mode::Flow;
+                    self.markers(chunk, end);
+                    return true;
+                }
+                Some(Role::Close { .. } | Role::Framing { .. } | Role::MessageEnd) | None => {}
             }
         }
         let Some(inside) = inside else { return false };
@@ -581,6 +588,9 @@ impl Machine<'_> {
                 let (kind, severity) = (Kind::MalformedXml, Severity::Warning);
                 self.out(chunk)
                     .report_for(Some(compiled), kind, severity, span, "", "", "");
+            }
+            Some(Kind::MalformedHeader) => {
+                self.tell(chunk, opening.first, Kind::LookalikeMarker, span);
             }
             Some(kind) if !several => self.tell(chunk, opening.first, kind, span),
             _ if opening.nameless => self.tell(chunk, opening.first, Kind::MissingName, span),
@@ -655,12 +665,15 @@ impl Machine<'_> {
                     }
                     Go::Found { .. } => {
                         let name = walk.span(Hole::Name);
-                        let offered = !opener.offered
-                            || self.opts.tools.as_ref().is_some_and(|tools| {
-                                let name = self.bytes(chunk, name.start, name.end);
-                                tools.get(&String::from_utf8_lossy(&name)).is_some()
-                            });
-                        if offered {
+                        let name = match name.is_empty() {
+                            true => vec![],
+                            false => self.bytes(chunk, name.start, name.end),
+                        };
+                        let name = String::from_utf8_lossy(&name);
+                        let tools = self.opts.tools.as_deref();
+                        let known = tools.is_some_and(|tools| tools.get(&name).is_some());
+                        let typed = !special(&opener.literal) && !name.is_empty();
+                        if known || (!opener.offered && (!typed || like_a_name(&name))) {
                             Verdict::Open {
                                 taken: true,
                                 closed: false,
@@ -975,6 +988,7 @@ impl Machine<'_> {
         let kind = channels.spec.route(&read).unwrap_or(RouteKind::Text);
         let split = self.opts.reasoning == ReasoningMode::Split;
         self.st.mode = Mode::Flow;
+        self.st.message = kind != RouteKind::Reasoning || !split;
         match kind {
             RouteKind::Reasoning if split => {
                 self.flow_end(chunk);
@@ -1130,6 +1144,12 @@ impl Machine<'_> {
         };
         self.st.candidates.iter().all(unborn)
     }
+}
+
+/// Whether a word looks like the name of a tool and not like prose.
+fn like_a_name(word: &str) -> bool {
+    let inner = |c: char| c.is_ascii_alphanumeric() || "_-.:/".contains(c);
+    word.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') && word.chars().all(inner)
 }
 
 fn broken(complete: bool) -> Kind {

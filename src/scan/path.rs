@@ -5,6 +5,7 @@
 //! | hole | takes |
 //! |---|---|
 //! | `$_` | any run of white space, also none |
+//! | `$/` | any run of line ends, also none |
 //! | `$name`, `$id`, `$type` | a word: no white space, no control character, no quote, no `<` or `>` |
 //! | `$key` | the name of a parameter: as a word, but with blanks inside |
 //! | `$tag` | the attributes of a tag, up to what follows the hole; quotes hide it |
@@ -62,6 +63,8 @@ struct Node {
     bytes: Vec<(u8, u16)>,
     /// White space may stand here.
     blanks: bool,
+    /// Line ends may stand here.
+    lines: bool,
     /// A hole begins here; the node is its inside.
     hole: Option<(Hole, u16)>,
     /// This node is the inside of a hole.
@@ -135,14 +138,16 @@ pub(crate) enum Go {
 pub(crate) enum Part {
     Bytes(Vec<u8>),
     Blanks,
+    Lines,
     Hole(Hole),
     Peek,
 }
 
 /// Reads a pattern.
 pub(crate) fn parts(pattern: &str) -> Result<Vec<Part>, String> {
-    const WORDS: [(&str, Part); 10] = [
+    const WORDS: [(&str, Part); 11] = [
         ("_", Part::Blanks),
+        ("/", Part::Lines),
         ("^", Part::Peek),
         ("id", Part::Hole(Hole::Id)),
         ("key", Part::Hole(Hole::Key)),
@@ -247,17 +252,20 @@ impl Paths {
         let mut peek = false;
         for part in parts(pattern)? {
             match part {
-                Part::Blanks => {
+                Part::Blanks | Part::Lines => {
+                    let lines = part == Part::Lines;
                     for at in here.clone() {
                         if self.node(at).inside.is_none() {
-                            self.node(at).blanks = true;
+                            self.node(at).blanks |= !lines;
+                            self.node(at).lines |= lines;
                             continue;
                         }
                         let after = match self.node(at).after {
                             Some(after) => after,
                             None => {
                                 let after = self.fresh(Node {
-                                    blanks: true,
+                                    blanks: !lines,
+                                    lines,
                                     ..Node::default()
                                 });
                                 self.node(at).after = Some(after);
@@ -416,7 +424,8 @@ impl Paths {
                 taken: false,
             };
         }
-        if node.blanks && xml::is_space(byte) {
+        let line_end = node.lines && matches!(byte, b'\n' | b'\r');
+        if line_end || (node.blanks && xml::is_space(byte)) {
             walk.blanks += 1;
             return if walk.blanks > MAX_BLANKS {
                 Go::None
@@ -464,6 +473,10 @@ impl Paths {
         let end = |walk: &mut Walk| walk.spans[hole as usize].end = pos;
         if hole == Hole::Tag {
             if walk.quote != 0 {
+                if byte == b'\n' {
+                    // A quote that is not closed on its line is none.
+                    return Go::None;
+                }
                 if walk.quote == byte {
                     walk.quote = 0;
                 }

@@ -1,12 +1,17 @@
 //! The command as people run it: what it prints, how it ends, and what it says to bad input.
 
+mod api;
 mod batch;
 mod check;
+mod detect;
 mod dialects;
 mod escape;
 mod help;
 mod parse;
 mod replay;
+
+#[path = "../../../tests/suite/pending.rs"]
+mod pending;
 
 use std::cell::Cell;
 use std::fs;
