@@ -298,8 +298,14 @@ impl Machine<'_> {
             }
             Some(Inside::EndedBy) if !reasoning.headers.is_empty() => {
                 let before: usize = reasoning.kinds[..2].iter().sum();
-                let refs = reasoning.headers.get(usize::from(pattern) - before);
-                refs.is_some_and(|refs| self.call(chunk, *refs, start, end, safe))
+                let Some(refs) = reasoning.headers.get(usize::from(pattern) - before) else {
+                    return false;
+                };
+                // Others may share the marker; their calls do not count in a thought.
+                let refs = &self.set.opens[usize::from(*refs)];
+                let own = refs.iter().filter(|open| open.dialect == reasoning.dialect);
+                let own: Vec<_> = own.copied().collect();
+                self.candidates(chunk, &own, start, end, safe)
             }
             Some(Inside::EndedBy) => {
                 let marker = data();

@@ -310,12 +310,12 @@ impl Machine<'_> {
             }
             let compiled = self.dialect(opener.dialect);
             let must_show = bare(compiled, *opener);
-            // A marker that is under way comes before what is none.
-            if must_show.is_some_and(|bare| safe < start || !self.may_show(bare.at)) {
-                continue;
-            }
             let head = matches!(compiled.family, Family::Line(_));
-            if head && (safe < start || !self.st.line.begins()) {
+            let displaced = must_show.is_some_and(|bare| !self.may_show(bare.at))
+                || (head && !self.st.line.begins());
+            let candidate = Candidate::new(compiled, *opener, Span::new(start, end));
+            // A marker that is under way comes before one inside it that is not decided.
+            if displaced || (safe < start && candidate.is_some()) {
                 continue;
             }
             if opening.is_none() {
@@ -324,7 +324,7 @@ impl Machine<'_> {
             let opening = opening.get_or_insert(Opening::new(start, opener.dialect));
             opening.count += 1;
             opening.bare &= must_show.is_some();
-            match Candidate::new(compiled, *opener, Span::new(start, end)) {
+            match candidate {
                 Some(candidate) => self.st.candidates.push(candidate),
                 None => {
                     self.st.candidates.clear();

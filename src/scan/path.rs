@@ -9,7 +9,7 @@
 //! | `$name`, `$id`, `$type` | a word: no white space, no control character, no quote, no `<` or `>` |
 //! | `$key` | the name of a parameter: as a word, but with blanks inside |
 //! | `$tag` | the attributes of a tag, up to what follows the hole; quotes hide it |
-//! | `$n` | digits |
+//! | `$digits` | digits |
 //! | `$ticks` | where a block opens: backticks, or none; elsewhere: at least as many |
 //! | `$x` | where a block opens: a suffix of the checkpoint's markers; elsewhere: the same again |
 //! | `$^` | nothing: the one byte behind it is looked at and not taken |
@@ -155,7 +155,7 @@ pub(crate) fn parts(pattern: &str) -> Result<Vec<Part>, String> {
         ("tag", Part::Hole(Hole::Tag)),
         ("ticks", Part::Hole(Hole::Ticks)),
         ("name", Part::Hole(Hole::Name)),
-        ("n", Part::Hole(Hole::Number)),
+        ("digits", Part::Hole(Hole::Number)),
         ("x", Part::Hole(Hole::Fix)),
     ];
     let mut out: Vec<Part> = vec![];
@@ -643,6 +643,39 @@ mod tests {
                 taken: false
             }
         );
+    }
+
+    #[test]
+    fn fences_close_with_as_many_backticks() {
+        let close = |fix: &str, text: &str| {
+            let paths = Paths::new([("```$ticks", 7)])
+                .expect("a pattern")
+                .with_blanks();
+            let mut walk = paths.begin();
+            for (at, byte) in text.bytes().enumerate() {
+                let go = paths.step(&mut walk, byte, at as u64, fix.as_bytes());
+                if go != Go::More {
+                    return matches!(go, Go::Found { taken: false, .. });
+                }
+            }
+            paths
+                .complete(&walk, text.len() as u64, fix.as_bytes())
+                .is_some()
+        };
+        for (fix, text, closes) in [
+            ("", "\n```\n", true),
+            ("", "``````\n", true),
+            ("", "```", true),
+            ("`", "````", true),
+            ("`", "`````x", true),
+            ("`", "```", false),
+            ("``", "````\n", false),
+        ] {
+            assert_eq!(close(fix, text), closes, "{fix} {text:?}");
+        }
+        let (go, ..) = run(&["Action $digits:"], "Action 12:");
+        assert!(matches!(go, Go::Found { .. }));
+        assert_eq!(run(&["Action $digits:"], "Action x:").0, Go::None);
     }
 
     #[test]
