@@ -36,6 +36,8 @@ pub(super) struct Opening {
     kind: Option<Kind>,
     /// A candidate without a name had a parameter.
     nameless: bool,
+    /// The last one that gave up had a quote that is not closed.
+    unquoted: bool,
     /// Only JSON that must show a call was looked at: nothing is said of what shows none.
     bare: bool,
     /// A call of a tool that is not on offer: its name.
@@ -223,6 +225,7 @@ impl Opening {
             special: None,
             kind: None,
             nameless: false,
+            unquoted: false,
             bare: true,
             unknown: None,
         }
@@ -426,6 +429,7 @@ impl Machine<'_> {
                         false
                     }
                     Verdict::Unquoted => {
+                        opening.unquoted = true;
                         opening.kind = Some(Kind::MalformedXml);
                         false
                     }
@@ -590,7 +594,7 @@ impl Machine<'_> {
         match opening.kind {
             _ if opening.bare => {}
             None if !several => {}
-            Some(Kind::MalformedXml) if !several => {
+            Some(Kind::MalformedXml) if !several && opening.unquoted => {
                 let compiled = self.dialect(opening.first);
                 let (kind, severity) = (Kind::MalformedXml, Severity::Warning);
                 self.out(chunk)
