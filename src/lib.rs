@@ -48,7 +48,8 @@ pub use dialect::{
     Branch, DecidedBy, Decision, Dialect, DialectSet, Lint, SetBuilder, builtin_files,
 };
 pub use encode::{
-    EncodeCall, EncodeOptions, Encoder, NotRepresentable, Reason, TranscodeError, Transcoder, encode, transcode,
+    EncodeCall, EncodeOptions, Encoder, NotRepresentable, Reason, TranscodeError, Transcoder,
+    encode, transcode,
 };
 pub use engine::{Finish, NativeCall, Parser};
 pub use error::{BuildError, Issue, Kind, KindSet, Severity, SnapshotError};

@@ -22,8 +22,12 @@ struct Case {
 static CASES: LazyLock<Vec<Case>> = LazyLock::new(|| {
     let case = |(id, text): &(&str, &str)| {
         let set = DialectSet::builtin(id).expect("a built-in dialect");
-        let quoted = text.lines().flat_map(|line| line.split(['"', '\'']).skip(1).step_by(2));
-        let pieces = quoted.flat_map(|text| text.split('$')).filter(|text| !text.is_empty());
+        let quoted = text
+            .lines()
+            .flat_map(|line| line.split(['"', '\'']).skip(1).step_by(2));
+        let pieces = quoted
+            .flat_map(|text| text.split('$'))
+            .filter(|text| !text.is_empty());
         Some(Case {
             encoder: Encoder::new(&set, id).ok()?,
             words: pieces.map(str::to_owned).collect(),
@@ -42,7 +46,11 @@ pub fn encode(data: &[u8]) {
     let mut options = EncodeOptions::default();
     let tools = made.tools.as_deref().map(Tools::from_json);
     options.tools = tools.map(|tools| Arc::new(tools.expect("tools that can be read")));
-    let call = |(name, arguments, id)| EncodeCall { name, arguments, id };
+    let call = |(name, arguments, id)| EncodeCall {
+        name,
+        arguments,
+        id,
+    };
     let calls: Vec<EncodeCall> = made.calls.into_iter().map(call).collect();
     if let Err(error) = case.encoder.encode(&calls, &options) {
         assert!(

@@ -21,7 +21,7 @@ pub(crate) use compile::{
     SetInner,
 };
 
-pub(crate) use framed::{Framed, action};
+pub(crate) use framed::{Framed, Opener, action};
 
 use crate::error::Kind;
 use crate::limits::Limits;

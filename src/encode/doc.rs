@@ -433,7 +433,9 @@ impl<'t> Reader<'t> {
             Some(b'r') => simple('\r'),
             Some(b't') => simple('\t'),
             Some(b'u') => {
-                let hex = rest.get(1..5).filter(|d| d.iter().all(u8::is_ascii_hexdigit));
+                let hex = rest
+                    .get(1..5)
+                    .filter(|d| d.iter().all(u8::is_ascii_hexdigit));
                 let hex = hex.and_then(|digits| std::str::from_utf8(digits).ok());
                 let unit = hex.and_then(|digits| u32::from_str_radix(digits, 16).ok());
                 unit.map_or_else(|| self.wrong(), |unit| Ok((5, unit)))
@@ -452,9 +454,29 @@ mod tests {
     #[test]
     fn what_is_read_is_what_serde_reads() {
         for text in [
-            "{}", "[]", " {\"a\" : [1, 2.50, -0, 1e400, null, true, false], \"\": {\"b\": \"\\u00e9\\n\\/\"}} ",
-            "\"\\ud83c\\udf0a\"", "12345678901234567890", "[[[]]]", "", "{", "[1,]", "{\"a\":}", "{\"a\" 1}", "[1 2]",
-            "{,}", "\"\u{1}\"", "\"\\x\"", "01", "tru", "[]]", "{\"a\":1,}", "\"a", "\"\\u12\"", "nulls", "{1:2}",
+            "{}",
+            "[]",
+            " {\"a\" : [1, 2.50, -0, 1e400, null, true, false], \"\": {\"b\": \"\\u00e9\\n\\/\"}} ",
+            "\"\\ud83c\\udf0a\"",
+            "12345678901234567890",
+            "[[[]]]",
+            "",
+            "{",
+            "[1,]",
+            "{\"a\":}",
+            "{\"a\" 1}",
+            "[1 2]",
+            "{,}",
+            "\"\u{1}\"",
+            "\"\\x\"",
+            "01",
+            "tru",
+            "[]]",
+            "{\"a\":1,}",
+            "\"a",
+            "\"\\u12\"",
+            "nulls",
+            "{1:2}",
         ] {
             let real = serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok();
             assert_eq!(Doc::parse(text).is_ok(), real, "{text}");
@@ -475,7 +497,10 @@ mod tests {
         assert!(!read("-0").same(&read("0")));
         assert!(!read("\"\\ud800\"").same(&read("\"\\ud801\"")));
         assert!(read("{\"a\":1,\"b\":2}").same(&read("{\"b\":2,\"a\":1}")));
-        assert_eq!(read("\"\\ud800a\"").json(0, Spelling::Plain), "\"\\ud800\\u0061\"");
+        assert_eq!(
+            read("\"\\ud800a\"").json(0, Spelling::Plain),
+            "\"\\ud800\\u0061\""
+        );
     }
 
     #[test]

@@ -28,7 +28,13 @@ pub(super) fn encode(ctx: &Ctx<'_>, table: &ElementTree, items: &[Item<'_>]) -> 
     }
     if elements > ctx.limits.max_params as usize {
         let index = items.last().map_or(0, |item| item.index);
-        return Err((index, Reason::Limit { limit: "max_params" }.into()));
+        return Err((
+            index,
+            Reason::Limit {
+                limit: "max_params",
+            }
+            .into(),
+        ));
     }
     out.push_str(&table.spec.close);
     Ok(vec![out])
@@ -45,7 +51,10 @@ struct Writer<'a> {
 impl Writer<'_> {
     fn tool(&mut self, item: &Item<'_>) -> Result<String, Fault> {
         if !self.tag(item.name) {
-            return Err(Reason::Name { why: "it cannot be the name of an element" }.into());
+            return Err(Reason::Name {
+                why: "it cannot be the name of an element",
+            }
+            .into());
         }
         let mut out = format!("<{}>\n", item.name);
         for (key, node) in item.arguments() {
@@ -81,7 +90,9 @@ impl Writer<'_> {
             reason,
         };
         if !self.tag(key) {
-            return Err(fault(Reason::Key { why: "it cannot be the name of an element" }));
+            return Err(fault(Reason::Key {
+                why: "it cannot be the name of an element",
+            }));
         }
         if depth >= MAX_NEST.min(self.ctx.limits.max_depth as usize) {
             return Err(fault(Reason::Limit { limit: "max_depth" }));

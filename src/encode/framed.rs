@@ -13,6 +13,7 @@ use super::{Ctx, Item, Written, params};
 use crate::body::{PROBE_BLANKS, name_in_id};
 use crate::dialect::spec::{self, Brackets, Payload};
 use crate::dialect::{Framed, action};
+use crate::engine::opens;
 use crate::scan::path::{self, Go, Hole, Part, Paths};
 
 /// What fills the holes of a pattern.
@@ -82,6 +83,8 @@ struct Form<'a> {
     open: &'a str,
     /// In JSON: in a list.
     list: bool,
+    /// In JSON: with the call's id, which some openers leave no room for.
+    id: bool,
 }
 
 pub(super) fn encode(ctx: &Ctx<'_>, table: &Framed, items: &[Item<'_>]) -> Written {
@@ -129,25 +132,40 @@ fn together(
         let parts: Vec<_> = alone.iter().copied().zip(parts).collect();
         return block(ctx, table, &parts).ok();
     }
-    let several = forms(table).into_iter().filter(|form| match table.spec.unit[form.unit].payload {
-        Payload::Json => form.list,
-        Payload::Python => table.spec.python.brackets != Brackets::One,
-        Payload::Params | Payload::Arguments | Payload::Braces => false,
-    });
-    several.map(|form| block(ctx, table, &[(form, items)])).find_map(Result::ok)
+    let several =
+        forms(table)
+            .into_iter()
+            .filter(|form| match table.spec.unit[form.unit].payload {
+                Payload::Json => form.list,
+                Payload::Python => table.spec.python.brackets != Brackets::One,
+                Payload::Params | Payload::Arguments | Payload::Braces => false,
+            });
+    several
+        .map(|form| block(ctx, table, &[(form, items)]))
+        .find_map(Result::ok)
 }
 
 /// Every way to write a call, the usual ones first.
 fn forms(table: &Framed) -> Vec<Form<'_>> {
     let mut out = vec![];
     for (unit, spec) in table.spec.unit.iter().enumerate() {
-        let opens = spec.open.iter().filter(|open| !table.spec.misspelt.contains(open));
+        let opens = spec
+            .open
+            .iter()
+            .filter(|open| !table.spec.misspelt.contains(open));
         for open in opens {
-            let lists: &[bool] = match spec.payload {
-                Payload::Json => &[false, true],
-                Payload::Params | Payload::Arguments | Payload::Python | Payload::Braces => &[false],
+            let ways: &[(bool, bool)] = match spec.payload {
+                Payload::Json => &[(false, true), (true, true), (false, false), (true, false)],
+                Payload::Params | Payload::Arguments | Payload::Python | Payload::Braces => {
+                    &[(false, true)]
+                }
             };
-            out.extend(lists.iter().map(|list| Form { unit, open, list: *list }));
+            out.extend(ways.iter().map(|(list, id)| Form {
+                unit,
+                open,
+                list: *list,
+                id: *id,
+            }));
         }
     }
     out
@@ -177,7 +195,10 @@ fn block(
     (block.at, block.from) = (header.len(), header.len());
     let section = table.spec.section.as_ref();
     if let Some(section) = section {
-        let usual = section.open.iter().find(|open| !table.spec.misspelt.contains(open));
+        let usual = section
+            .open
+            .iter()
+            .find(|open| !table.spec.misspelt.contains(open));
         let open = usual.or(section.open.first()).map_or("", String::as_str);
         let holes = Holes {
             tag: Some(String::new()),
@@ -189,7 +210,10 @@ fn block(
         if section.is_some() {
             block.text.push('\n');
         }
-        if let Some(separator) = section.and_then(|s| s.separators.first()).filter(|_| index > 0) {
+        if let Some(separator) = section
+            .and_then(|s| s.separators.first())
+            .filter(|_| index > 0)
+        {
             block.pattern(separator, Place::Gap, action::SEPARATOR, &Holes::default())?;
         }
         block.unit(*form, items, section.is_some())?;
@@ -200,7 +224,9 @@ fn block(
     }
     if let (Some(channels), Some(_)) = (&ctx.dialect.channels, section) {
         // The unit's closer ends a message without a section; one with a section ends by itself.
-        block.text.push_str(channels.spec.close.first().map_or("", String::as_str));
+        block
+            .text
+            .push_str(channels.spec.close.first().map_or("", String::as_str));
     }
     block.check(&items)?;
     Ok(block.text)
@@ -210,7 +236,9 @@ impl<'a> Block<'a> {
     fn unit(&mut self, form: Form<'_>, items: &[Item<'_>], inside: bool) -> Result<(), Fault> {
         let spec = &self.table.spec.unit[form.unit];
         let place = if inside { Place::Gap } else { Place::Enter };
-        let Some(first) = items.first() else { return Ok(()) };
+        let Some(first) = items.first() else {
+            return Ok(());
+        };
         let holes = self.holes(spec, form.open, first)?;
         // The header of a message names the tool: its payload follows at once.
         let named = self.from > 0 && !inside && literals::names(self.ctx);
@@ -218,7 +246,7 @@ impl<'a> Block<'a> {
         self.pattern(form.open, place, form.unit as u16, &holes)?;
         match spec.payload {
             Payload::Params => params::write(self, form.unit, first)?,
-            Payload::Json => literals::json(self, items, form.list)?,
+            Payload::Json => literals::json(self, items, form.list, form.id)?,
             Payload::Arguments => literals::arguments(self, first)?,
             Payload::Python => literals::python(self, items)?,
             Payload::Braces => literals::braces(self, first)?,
@@ -254,12 +282,18 @@ impl<'a> Block<'a> {
         }
         if has(Hole::Id) {
             let forms = &self.table.spec.ids;
-            let made = forms.iter().map(|[before, between]| match between.as_str() {
-                "" => format!("{before}{}", item.name),
-                _ => format!("{before}{}{between}{}", item.name, item.index),
-            });
+            let made = forms
+                .iter()
+                .map(|[before, between]| match between.as_str() {
+                    "" => format!("{before}{}", item.name),
+                    _ => format!("{before}{}{between}{}", item.name, item.index),
+                });
             let given = item.id.map(str::to_owned);
-            let plain = if has(Hole::Name) { format!("call_{}", item.index) } else { item.name.to_owned() };
+            let plain = if has(Hole::Name) {
+                format!("call_{}", item.index)
+            } else {
+                item.name.to_owned()
+            };
             let fits = |id: &String| has(Hole::Name) || name_in_id(id, forms) == item.name;
             let mut all = given.into_iter().chain(made).chain([plain]);
             let why = "no id of the dialect holds it";
@@ -329,14 +363,27 @@ impl<'a> Block<'a> {
         if self.from > 0 {
             return Ok(());
         }
-        let opener = self.table.openers.iter().filter(|o| self.text.starts_with(&o.literal));
+        let opener = self
+            .table
+            .openers
+            .iter()
+            .filter(|o| self.text.starts_with(&o.literal));
         let Some(opener) = opener.max_by_key(|opener| opener.literal.len()) else {
-            return Err(Reason::Name { why: "no opener is left" }.into());
+            return Err(Reason::Name {
+                why: "no opener is left",
+            }
+            .into());
         };
-        if opener.offered && items.iter().any(|item| item.tool.is_none()) {
-            return Err(Reason::Name { why: "the tool is not on offer" }.into());
+        let mut framing = self.ctx.dialect.spec.framing.iter();
+        if framing.any(|marker| self.text.starts_with(marker.as_str())) {
+            return Err(Reason::Name {
+                why: "with its opener it is framing",
+            }
+            .into());
         }
-        let Some(probe) = &opener.probe else { return Ok(()) };
+        let Some(probe) = &opener.probe else {
+            return Ok(());
+        };
         let mut walk = probe.begin();
         let behind = &self.text.as_bytes()[opener.literal.len()..];
         for (at, byte) in behind.iter().enumerate() {
@@ -345,7 +392,16 @@ impl<'a> Block<'a> {
             }
             match probe.step(&mut walk, *byte, at as u64, b"") {
                 Go::More => {}
-                Go::Found { .. } => return self.names_no_marker(items),
+                Go::Found { .. } => {
+                    let span = walk.span(Hole::Name);
+                    let name = &behind[span.start as usize..span.end as usize];
+                    let first = items.first().is_some_and(|item| item.tool.is_some());
+                    if opens(opener, &String::from_utf8_lossy(name), first) {
+                        return self.names_no_marker(items);
+                    }
+                    let why = "it looks like prose, and the tool is not on offer";
+                    return Err(Reason::Name { why }.into());
+                }
                 Go::None => break,
             }
         }
@@ -361,7 +417,10 @@ impl<'a> Block<'a> {
         let openers = self.table.openers.iter().map(|opener| &opener.literal);
         for marker in reasoning.chain(spans).chain(openers) {
             if items.iter().any(|item| item.name.contains(marker.as_str())) {
-                return Err(Reason::Name { why: "it holds a marker" }.into());
+                return Err(Reason::Name {
+                    why: "it holds a marker",
+                }
+                .into());
             }
         }
         Ok(())
@@ -401,10 +460,16 @@ impl<'a> Block<'a> {
         if found != Some((piece.action, piece.end)) || !holes {
             let key = piece.holes.iter().any(|(hole, _)| *hole == Hole::Key);
             let why = "it holds what ends it, or another pattern of the place fits";
-            return Err(fault(if key { Reason::Key { why } } else { Reason::Name { why } }));
+            return Err(fault(if key {
+                Reason::Key { why }
+            } else {
+                Reason::Name { why }
+            }));
         }
         if piece.end - piece.at > self.ctx.limits.max_header as usize {
-            return Err(fault(Reason::Limit { limit: "max_header" }));
+            return Err(fault(Reason::Limit {
+                limit: "max_header",
+            }));
         }
         Ok(())
     }

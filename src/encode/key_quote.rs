@@ -13,7 +13,10 @@ use crate::dialect::spec::{Case, CommentAt, Fold, Quote, Trim};
 
 pub(super) fn encode(ctx: &Ctx<'_>, table: &KeyQuote, items: &[Item<'_>]) -> Written {
     if items.len() > 1 && items.len() <= ctx.limits.max_chain as usize {
-        let numbered: Vec<_> = (1_u32..).zip(items).map(|(n, item)| (item, Some(n))).collect();
+        let numbered: Vec<_> = (1_u32..)
+            .zip(items)
+            .map(|(n, item)| (item, Some(n)))
+            .collect();
         if let Some(block) = chain(ctx, table, &numbered) {
             return Ok(vec![block]);
         }
@@ -35,8 +38,15 @@ fn chain(ctx: &Ctx<'_>, table: &KeyQuote, items: &[(&Item<'_>, Option<u32>)]) ->
     let (first, _) = items.first()?;
     let by_name = chain == fold(&spec.name, &spec.fold);
     // Calls that share the tool need the numbered key among their arguments.
-    let has = |item: &Item<'_>| item.arguments().any(|(key, _)| fold(key, &spec.fold) == chain);
-    if !by_name && !items.iter().all(|(item, _)| item.name == first.name && has(item)) {
+    let has = |item: &Item<'_>| {
+        item.arguments()
+            .any(|(key, _)| fold(key, &spec.fold) == chain)
+    };
+    if !by_name
+        && !items
+            .iter()
+            .all(|(item, _)| item.name == first.name && has(item))
+    {
         return None;
     }
     let mut all = vec![];
@@ -96,9 +106,12 @@ fn fields(
             let why = "another parameter has the same name once it is folded";
             return Err(fault(Reason::Key { why }));
         }
-        let plain = texts(&item.doc, node, item.schema(key), |text| quoted(ctx, table, text));
+        let plain = texts(&item.doc, node, item.schema(key), |text| {
+            quoted(ctx, table, text)
+        });
         let value = match plain {
             Ok(value) => value,
+            // A string that its quotes cannot hold may be JSON that they can.
             Err(_) if hints(table, key) => {
                 let hint = format!("{}{key}", spec.type_prefix);
                 let json = quoted(ctx, table, "json").map_err(fault)?;
@@ -110,7 +123,10 @@ fn fields(
         out.push(Field::new(table, key, number, value));
     }
     if out.len() > ctx.limits.max_params as usize {
-        return Err(Reason::Limit { limit: "max_params" }.into());
+        return Err(Reason::Limit {
+            limit: "max_params",
+        }
+        .into());
     }
     Ok(out)
 }
@@ -151,7 +167,10 @@ fn key_fits(
         return Err("fields of this name are no arguments");
     }
     let fold_it = |name: &str| fold(name, &spec.fold);
-    let params = item.tool.map(|tool| tool.folded(fold_it)).unwrap_or_default();
+    let params = item
+        .tool
+        .map(|tool| tool.folded(fold_it))
+        .unwrap_or_default();
     let known = item.tool.and_then(|tool| tool.param(key)).is_some();
     match params.get(&folded) {
         Some(_) if known => {}
@@ -236,7 +255,11 @@ fn quoted(ctx: &Ctx<'_>, table: &KeyQuote, text: &str) -> Result<String, Reason>
             fits(ctx, &written)?;
             match holds(ctx, table, quote, &written) {
                 Ok(()) => {
-                    return Ok(format!("{}{written}{}", first(&quote.open), first(&quote.close)));
+                    return Ok(format!(
+                        "{}{written}{}",
+                        first(&quote.open),
+                        first(&quote.close)
+                    ));
                 }
                 Err(reason) => refused.get_or_insert(reason),
             };
@@ -299,7 +322,8 @@ fn holds(ctx: &Ctx<'_>, table: &KeyQuote, quote: &Quote, text: &str) -> Result<(
     if quote.protect {
         return Ok(());
     }
-    if spec.key_line_ends_value && openers(table, &whole).any(|at| begins_field(table, &whole[..at]))
+    if spec.key_line_ends_value
+        && openers(table, &whole).any(|at| begins_field(table, &whole[..at]))
     {
         return Err(Reason::Marker {
             marker: "a line that begins like a field".to_owned(),
@@ -325,14 +349,21 @@ fn openers<'t>(table: &'t KeyQuote, text: &'t str) -> impl Iterator<Item = usize
     let quotes = table.spec.quotes.iter();
     quotes.flat_map(move |quote| {
         let ignore = quote.case == Case::Ignore;
-        quote.open.iter().flat_map(move |open| find_all(text, open, ignore))
+        quote
+            .open
+            .iter()
+            .flat_map(move |open| find_all(text, open, ignore))
     })
 }
 
 /// Whether what stands before a value's opener is the beginning of a field on a line of its own.
 fn begins_field(table: &KeyQuote, before: &str) -> bool {
     let before = before.trim_end();
-    let colon = table.spec.colon.iter().find_map(|colon| before.strip_suffix(colon.as_str()));
+    let colon = table
+        .spec
+        .colon
+        .iter()
+        .find_map(|colon| before.strip_suffix(colon.as_str()));
     let Some(head) = colon else { return false };
     let head = head.trim_end_matches(|c: char| c.is_whitespace() && c != '\n');
     let rest = head.trim_end_matches(is_key);

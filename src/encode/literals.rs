@@ -10,11 +10,20 @@ use crate::dialect::channels::{MAX_HEADER, in_header};
 use crate::dialect::spec::{Brackets, Channels, RouteKind};
 use crate::hints::Types;
 
-/// Calls as JSON objects, or as a list of them.
-pub(super) fn json(block: &mut Block<'_>, items: &[Item<'_>], list: bool) -> Result<(), Fault> {
+/// Calls as JSON objects, or as a list of them; with their ids if asked for.
+pub(super) fn json(
+    block: &mut Block<'_>,
+    items: &[Item<'_>],
+    list: bool,
+    with_id: bool,
+) -> Result<(), Fault> {
     let spec = &block.table.spec.json;
     let write = |spelling: Spelling| -> Result<String, Fault> {
-        let style = if spec.python { Style::Python(spelling) } else { Style::Json(spelling) };
+        let style = if spec.python {
+            Style::Python(spelling)
+        } else {
+            Style::Json(spelling)
+        };
         let mut out = String::new();
         for (index, item) in items.iter().enumerate() {
             out.push_str(if index > 0 { "," } else { "" });
@@ -26,12 +35,13 @@ pub(super) fn json(block: &mut Block<'_>, items: &[Item<'_>], list: bool) -> Res
                 out.push(':');
             } else {
                 // Before the name: behind it an id is not looked at any more.
-                if let (Some(field), Some(id)) = (spec.id.first(), item.id) {
+                if let (Some(field), Some(id)) = (spec.id.first(), item.id.filter(|_| with_id)) {
                     let id = spelled(id, style);
                     short(block.ctx, &id)?;
                     out.push_str(&format!("{}:{id},", spelled(field, style)));
                 }
-                let member = |list: &[String]| spelled(list.first().map_or("", String::as_str), style);
+                let member =
+                    |list: &[String]| spelled(list.first().map_or("", String::as_str), style);
                 let (field, args) = (member(&spec.name), member(&spec.arguments));
                 out.push_str(&format!("{field}:{name},{args}:"));
             }
@@ -42,20 +52,38 @@ pub(super) fn json(block: &mut Block<'_>, items: &[Item<'_>], list: bool) -> Res
     };
     let mut text = write(Spelling::Plain)?;
     // The parser minds no closer in a string; others do.
-    if block.table.closers.iter().any(|close| text.contains(close.as_str()) && close.len() > 1) {
+    if block
+        .table
+        .closers
+        .iter()
+        .any(|close| text.contains(close.as_str()) && close.len() > 1)
+    {
         text = write(Spelling::Marks)?;
     }
-    block.text.push_str(&if list { format!("[{text}]") } else { text });
+    block
+        .text
+        .push_str(&if list { format!("[{text}]") } else { text });
     Ok(())
 }
 
 /// The arguments alone.
 pub(super) fn arguments(block: &mut Block<'_>, item: &Item<'_>) -> Result<(), Fault> {
     let python = block.table.spec.json.python;
-    let style = |spelling| if python { Style::Python(spelling) } else { Style::Json(spelling) };
+    let style = |spelling| {
+        if python {
+            Style::Python(spelling)
+        } else {
+            Style::Json(spelling)
+        }
+    };
     let mut text = String::new();
     object(block.ctx, item, style(Spelling::Plain), &mut text)?;
-    if block.table.closers.iter().any(|close| text.contains(close.as_str()) && close.len() > 1) {
+    if block
+        .table
+        .closers
+        .iter()
+        .any(|close| text.contains(close.as_str()) && close.len() > 1)
+    {
         text.clear();
         object(block.ctx, item, style(Spelling::Marks), &mut text)?;
     }
@@ -113,7 +141,10 @@ pub(super) fn python(block: &mut Block<'_>, items: &[Item<'_>]) -> Result<(), Fa
         let starts = |b: u8| b.is_ascii_alphabetic() || b == b'_' || b >= 0x80;
         let goes = |b: u8| starts(b) || b.is_ascii_digit() || b == b'.' || b == b'-';
         if !item.name.bytes().next().is_some_and(starts) || !item.name.bytes().all(goes) {
-            return Err(Reason::Name { why: "it cannot be the name of a function" }.into());
+            return Err(Reason::Name {
+                why: "it cannot be the name of a function",
+            }
+            .into());
         }
         if item.name.len() + spec.method.len() > block.ctx.limits.max_name as usize {
             return Err(Reason::Limit { limit: "max_name" }.into());
@@ -139,7 +170,12 @@ pub(super) fn python(block: &mut Block<'_>, items: &[Item<'_>]) -> Result<(), Fa
             fits(block.ctx, &value).map_err(fault)?;
             members.push(format!("{name}={value}"));
         }
-        calls.push(format!("{}{}({})", item.name, spec.method, members.join(", ")));
+        calls.push(format!(
+            "{}{}({})",
+            item.name,
+            spec.method,
+            members.join(", ")
+        ));
     }
     let text = match spec.brackets {
         Brackets::Required | Brackets::Optional => format!("[{}]", calls.join(", ")),
@@ -156,7 +192,10 @@ pub(super) fn braces(block: &mut Block<'_>, item: &Item<'_>) -> Result<(), Fault
     depth(block.ctx, &item.doc)?;
     let bad = |b: u8| b < 0x20 || b"<>\"'}{[](),".contains(&b);
     if item.name.bytes().any(bad) {
-        return Err(Reason::Name { why: "brackets and commas would end it" }.into());
+        return Err(Reason::Name {
+            why: "brackets and commas would end it",
+        }
+        .into());
     }
     let delimiter = spec.delimiters.first().map_or("", String::as_str);
     let style = Style::Delimited(delimiter);
@@ -198,7 +237,8 @@ fn brace_value(
         }
     }
     let literals = [Types::INTEGER, Types::NUMBER, Types::BOOLEAN, Types::NULL];
-    let text_only = schema.types.has(Types::STRING) && !literals.iter().any(|t| schema.types.has(*t));
+    let text_only =
+        schema.types.has(Types::STRING) && !literals.iter().any(|t| schema.types.has(*t));
     let literal = matches!(
         item.doc.node(node),
         Node::Null | Node::Bool(_) | Node::Number(_)
@@ -256,10 +296,17 @@ pub(super) fn header(
                 word => word.unwrap_or_default().to_owned(),
             }
         };
-        let before = table.spec.ids.first().map_or("", |[before, _]| before.as_str());
+        let before = table
+            .spec
+            .ids
+            .first()
+            .map_or("", |[before, _]| before.as_str());
         let recipients = match route.kind {
             RouteKind::Call => vec![format!("{before}{}", item.name)],
-            _ => vec![pick(&route.recipient, item.name), pick(&route.recipient, "tools")],
+            _ => vec![
+                pick(&route.recipient, item.name),
+                pick(&route.recipient, "tools"),
+            ],
         };
         let end = route.end.as_ref().and_then(|ends| ends.first());
         let end = end.or(spec.end.first()).map_or("", String::as_str);
@@ -273,7 +320,11 @@ pub(super) fn header(
                 content => format!(" {content}"),
             };
             let start = spec.start.first().map_or("", String::as_str);
-            let who = if spec.recipient.is_empty() { "" } else { "assistant" };
+            let who = if spec.recipient.is_empty() {
+                ""
+            } else {
+                "assistant"
+            };
             let header = format!(
                 "{start}{who}{}{}{content}{end}",
                 part(&spec.channel, &pick(&route.channel, "commentary")),
@@ -287,5 +338,8 @@ pub(super) fn header(
             }
         }
     }
-    Err(Reason::Name { why: "no header of the dialect holds it" }.into())
+    Err(Reason::Name {
+        why: "no header of the dialect holds it",
+    }
+    .into())
 }

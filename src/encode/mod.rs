@@ -187,7 +187,10 @@ impl Encoder {
         if items.len() > options.limits.max_calls as usize {
             return Err(limit("max_calls"));
         }
-        if blocks.iter().any(|b| b.len() as u64 >= options.limits.max_block) {
+        if blocks
+            .iter()
+            .any(|b| b.len() as u64 >= options.limits.max_block)
+        {
             return Err(limit("max_block"));
         }
         Ok(blocks.concat())
@@ -281,7 +284,12 @@ impl<'a> Item<'a> {
     ) -> Result<Self, Fault> {
         match tool_name(&call.name, limits.max_name) {
             Ok(name) if name == call.name => {}
-            Ok(_) => return Err(Reason::Name { why: "blanks at its ends are no part of it" }.into()),
+            Ok(_) => {
+                return Err(Reason::Name {
+                    why: "blanks at its ends are no part of it",
+                }
+                .into());
+            }
             Err(Kind::MissingName) => return Err(Reason::Name { why: "it is empty" }.into()),
             Err(Kind::LimitName) => return Err(Reason::Limit { limit: "max_name" }.into()),
             Err(_) => {
@@ -295,7 +303,10 @@ impl<'a> Item<'a> {
             return Err(Reason::Arguments { why }.into());
         };
         if members.len() > limits.max_params as usize {
-            return Err(Reason::Limit { limit: "max_params" }.into());
+            return Err(Reason::Limit {
+                limit: "max_params",
+            }
+            .into());
         }
         for (key, _) in members {
             let key = key.whole().ok_or(Reason::Surrogate)?;
@@ -315,7 +326,9 @@ impl<'a> Item<'a> {
     /// The arguments: key and node.
     fn arguments(&self) -> impl Iterator<Item = (&str, usize)> {
         let members = self.doc.members().unwrap_or_default();
-        members.iter().map(|(key, node)| (key.whole().unwrap_or_default(), *node))
+        members
+            .iter()
+            .map(|(key, node)| (key.whole().unwrap_or_default(), *node))
     }
 
     /// What is known of a parameter's type.

@@ -24,7 +24,12 @@ fn call(ctx: &Ctx<'_>, table: &NamedParams, item: &Item<'_>) -> Result<String, F
         }
         let open = format!("<{} {}=\"{}\">", spec.param, spec.name, entities(key, true));
         if open.len() > ctx.limits.max_header as usize {
-            return Err(Fault::at(key, Reason::Limit { limit: "max_header" }));
+            return Err(Fault::at(
+                key,
+                Reason::Limit {
+                    limit: "max_header",
+                },
+            ));
         }
         let value = texts(&item.doc, node, item.schema(key), |text| {
             let value = entities(text, false);
@@ -46,7 +51,9 @@ pub(super) fn header(
 ) -> Result<String, Reason> {
     let header = format!("<{tag} {attribute}=\"{}\">", entities(name, true));
     if header.len() > ctx.limits.max_header as usize {
-        return Err(Reason::Limit { limit: "max_header" });
+        return Err(Reason::Limit {
+            limit: "max_header",
+        });
     }
     Ok(header)
 }

@@ -80,7 +80,10 @@ fn one(
         tag: Some(tag(param, key, word)),
         ..Holes::default()
     };
-    let shown = param.hint.as_ref().is_some_and(|hint| hint.attribute.is_none());
+    let shown = param
+        .hint
+        .as_ref()
+        .is_some_and(|hint| hint.attribute.is_none());
     let typed = |pattern: &&String| {
         let parts = path::parts(pattern).unwrap_or_default();
         parts.contains(&Part::Hole(Hole::Type)) == (shown && word.is_some())
@@ -91,7 +94,9 @@ fn one(
     block.pattern(open, Place::Inner(unit), action::PARAM, &holes)?;
     let opener = &block.text[from..];
     if closers(param, &fix).any(|close| opener.contains(&close)) {
-        return Err(Reason::Key { why: "it holds the closer of a value" });
+        return Err(Reason::Key {
+            why: "it holds the closer of a value",
+        });
     }
     block.text.push_str(&value);
     block.text.push_str(&closer);
@@ -117,7 +122,10 @@ fn form<'h>(hint: Option<&'h Hint>, item: &Item<'_>, node: usize) -> As<'h> {
 /// The attributes of a parameter's tag.
 fn tag(param: &Param, key: &str, word: Option<&str>) -> String {
     let mut out = format!(" {}=\"{}\"", param.name, entities(key, true));
-    let attribute = param.hint.as_ref().and_then(|hint| hint.attribute.as_deref());
+    let attribute = param
+        .hint
+        .as_ref()
+        .and_then(|hint| hint.attribute.as_deref());
     if let (Some(attribute), Some(word)) = (attribute, word) {
         out.push_str(&format!(" {attribute}=\"{word}\""));
     }
@@ -147,7 +155,9 @@ fn framed(param: &Param, fix: &str, text: &str) -> Result<String, Reason> {
     let cdata = param.cdata && text.starts_with(CDATA);
     let reason = match ends(param, fix, &plain) {
         Ok(()) if !cdata => return Ok(plain),
-        Ok(()) => Reason::Marker { marker: CDATA.to_owned() },
+        Ok(()) => Reason::Marker {
+            marker: CDATA.to_owned(),
+        },
         Err(reason) => reason,
     };
     if !param.cdata {
@@ -155,7 +165,11 @@ fn framed(param: &Param, fix: &str, text: &str) -> Result<String, Reason> {
     }
     // CDATA holds everything up to its own end, and stands only at the beginning.
     let (inside, rest) = text.split_at(text.find("]]>").unwrap_or(text.len()));
-    let newline = if param.frame == Framing::Newline { "\n" } else { "" };
+    let newline = if param.frame == Framing::Newline {
+        "\n"
+    } else {
+        ""
+    };
     if !newline.is_empty() && rest.ends_with('\r') {
         return Err(Reason::Blanks);
     }

@@ -86,7 +86,9 @@ pub(super) fn find_all<'h>(
         }
     };
     let places = hay.windows(needle.len().max(1)).enumerate();
-    places.filter(move |(_, window)| same(window)).map(|(at, _)| at)
+    places
+        .filter(move |(_, window)| same(window))
+        .map(|(at, _)| at)
 }
 
 /// Text with the characters escaped that markup gives a meaning; in an attribute also what ends it.

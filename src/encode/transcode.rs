@@ -153,10 +153,14 @@ impl Transcoder {
                 _ => false,
             };
             if have.recovered.is_some() || have.name != want.name || !same {
-                return differs(format!("the call of {} at byte {}", have.name, have.span.start));
+                return differs(format!(
+                    "the call of {} at byte {}",
+                    have.name, have.span.start
+                ));
             }
         }
-        if !writer.kept && turn.text.as_bytes() != String::from_utf8_lossy(&writer.text).as_bytes() {
+        if !writer.kept && turn.text.as_bytes() != String::from_utf8_lossy(&writer.text).as_bytes()
+        {
             return differs("its text".to_owned());
         }
         Ok(())
@@ -271,7 +275,11 @@ impl Sink for Writer<'_> {
 
 impl Writer<'_> {
     fn source(&self, span: Span) -> &[u8] {
-        let place = |at: u64| usize::try_from(at).unwrap_or(usize::MAX).min(self.input.len());
+        let place = |at: u64| {
+            usize::try_from(at)
+                .unwrap_or(usize::MAX)
+                .min(self.input.len())
+        };
         &self.input[place(span.start)..place(span.end.max(span.start))]
     }
 
@@ -296,7 +304,9 @@ impl Writer<'_> {
         if read.is_empty() {
             return self.refuse(span, TranscodeError::Broken { span });
         }
-        let guess = read.iter().find_map(|read| Some((read.recovered?, &read.call.name)));
+        let guess = read
+            .iter()
+            .find_map(|read| Some((read.recovered?, &read.call.name)));
         if let Some((kinds, name)) = guess {
             let name = name.clone();
             return self.refuse(span, TranscodeError::Recovered { span, name, kinds });
@@ -315,7 +325,14 @@ impl Writer<'_> {
     fn reason(&mut self, framing: bool, span: Span) {
         let marker = self.source(span).to_vec();
         let closes = |spec: &spec::Reasoning| spec.close.iter().any(|c| c.as_bytes() == marker);
-        let closer = framing && self.coder.from.inner.reasoning.iter().any(|r| closes(&r.spec));
+        let closer = framing
+            && self
+                .coder
+                .from
+                .inner
+                .reasoning
+                .iter()
+                .any(|r| closes(&r.spec));
         if self.reasoning == Reasoning::Outside {
             self.reasoning = Reasoning::Kept;
             let target = self.coder.to.dialect().spec.reasoning.first();
@@ -345,19 +362,31 @@ impl Writer<'_> {
     /// Whether markers of the new dialect would count here, and hold what follows.
     fn counts(&self, target: &spec::Reasoning, span: Span) -> bool {
         let line = self.out.rsplit(|b| *b == b'\n').next().unwrap_or_default();
-        let blank = |bytes: &[u8]| bytes.iter().all(|b| matches!(b, b' ' | b'\t' | b'\n' | b'\r'));
+        let blank = |bytes: &[u8]| {
+            bytes
+                .iter()
+                .all(|b| matches!(b, b' ' | b'\t' | b'\n' | b'\r'))
+        };
         let here = match target.at {
             ReasoningAt::Anywhere => true,
             ReasoningAt::Start => blank(&self.out),
             ReasoningAt::LineStart => blank(line) && line.len() <= 3,
         };
-        let start = usize::try_from(span.start).unwrap_or(usize::MAX).min(self.input.len());
+        let start = usize::try_from(span.start)
+            .unwrap_or(usize::MAX)
+            .min(self.input.len());
         let rest = &self.input[start..];
         let own = |list: &[String]| {
             let mut marks = list.iter();
             marks.any(|mark| memchr::memmem::find(rest, mark.as_bytes()).is_some())
         };
-        let shared = self.coder.from.inner.reasoning.iter().any(|r| r.spec.close == target.close);
+        let shared = self
+            .coder
+            .from
+            .inner
+            .reasoning
+            .iter()
+            .any(|r| r.spec.close == target.close);
         here && !target.implicit && (shared || !own(&target.close))
     }
 
@@ -366,7 +395,8 @@ impl Writer<'_> {
         if std::mem::replace(&mut self.reasoning, Reasoning::Outside) == Reasoning::Anew {
             let target = self.coder.to.dialect().spec.reasoning.first();
             let close = target.and_then(|target| target.close.first());
-            self.out.extend_from_slice(close.map_or(&[][..], |close| close.as_bytes()));
+            self.out
+                .extend_from_slice(close.map_or(&[][..], |close| close.as_bytes()));
         }
     }
 }

@@ -14,7 +14,7 @@ use crate::body::xml::{self, Header, HeaderStep};
 use crate::body::{Opened, PROBE_BLANKS, name_in_id, pieces, tool_name};
 use crate::dialect::channels::{MAX_HEADER, in_header};
 use crate::dialect::spec::{Channels, RouteKind};
-use crate::dialect::{Dialect, Family, OpenRef, Role};
+use crate::dialect::{Dialect, Family, OpenRef, Opener, Role};
 use crate::error::{Kind, Severity};
 use crate::event::{Event, Span};
 use crate::limits::ReasoningMode;
@@ -504,12 +504,15 @@ impl Machine<'_> {
                     Go::None => Verdict::Text(Some(Kind::LookalikeMarker)),
                     Go::Found { .. } => {
                         let name = walk.span(Hole::Name);
-                        let name = self.bytes(chunk, name.start, name.end);
+                        // A probe without a name has no place where one stands.
+                        let name = match name.is_empty() {
+                            true => vec![],
+                            false => self.bytes(chunk, name.start, name.end),
+                        };
                         let name = String::from_utf8_lossy(&name);
                         let tools = self.opts.tools.as_deref();
                         let known = tools.is_some_and(|tools| tools.get(&name).is_some());
-                        let typed = !special(&opener.literal) && !name.is_empty();
-                        if known || (!opener.offered && (!typed || like_a_name(&name))) {
+                        if opens(opener, &name, known) {
                             Verdict::Open {
                                 taken: true,
                                 closed: false,
@@ -825,6 +828,12 @@ impl Machine<'_> {
     pub fn unborn(&self) -> bool {
         self.st.candidates.iter().all(Candidate::unborn)
     }
+}
+
+/// Whether an opener whose probe fits opens a block: what it takes for a tool must be one, or look like one.
+pub(crate) fn opens(opener: &Opener, name: &str, known: bool) -> bool {
+    let typed = !special(&opener.literal) && !name.is_empty();
+    known || (!opener.offered && (!typed || like_a_name(name)))
 }
 
 /// Whether a word looks like the name of a tool and not like prose.

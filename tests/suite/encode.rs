@@ -4,7 +4,9 @@
 
 use std::sync::Arc;
 
-use toolglot::{DialectSet, EncodeCall, EncodeOptions, Encoder, Reason, Tools, builtin_files, transcode};
+use toolglot::{
+    DialectSet, EncodeCall, EncodeOptions, Encoder, Reason, Tools, builtin_files, transcode,
+};
 
 fn options(tools: Option<&str>) -> EncodeOptions {
     let mut options = EncodeOptions::default();
@@ -53,20 +55,57 @@ fn refusals_name_the_value_and_the_rule() {
         let error = toolglot::encode(&set, id, &[call], &options(tools)).expect_err("it cannot");
         (error.pointer, error.reason)
     };
-    let marker = |marker: &str| Reason::Marker { marker: marker.to_owned() };
+    let marker = |marker: &str| Reason::Marker {
+        marker: marker.to_owned(),
+    };
     let typed = r#"[{"name": "f", "parameters": {"properties": {"n": {"type": "integer"}}}}]"#;
     assert_eq!(refused("tam", r#"{"x/y": 1}"#, None).0, "/x~1y");
-    assert_eq!(refused("tam", r#"{"a": "「末」"}"#, None), ("/a".to_owned(), marker("「末」")));
-    assert_eq!(refused("tam", r#"{"a": 1}"#, None), ("/a".to_owned(), Reason::Untyped));
-    assert_eq!(refused("tam", r#"{"n": "5"}"#, Some(typed)), ("/n".to_owned(), Reason::Coerced));
-    assert_eq!(refused("tam2", r#"{"a": " x"}"#, None), ("/a".to_owned(), Reason::Blanks));
-    assert_eq!(refused("qwen3-coder", r#"{"a": "</parameter>"}"#, None), ("/a".to_owned(), marker("</parameter>")));
-    assert_eq!(refused("action", r#"{"a": {"b": ["\ud800"]}}"#, None).0, "/a/b");
-    assert_eq!(refused("action", r#"{"a": {}}"#, None), ("/a".to_owned(), Reason::Shape { what: "an empty object" }));
-    assert!(matches!(refused("hermes", "[]", None).1, Reason::Arguments { .. }));
-    assert!(matches!(refused("hermes", "{\"a\":1,\"a\":2}", None).1, Reason::Arguments { .. }));
+    assert_eq!(
+        refused("tam", r#"{"a": "「末」"}"#, None),
+        ("/a".to_owned(), marker("「末」"))
+    );
+    assert_eq!(
+        refused("tam", r#"{"a": 1}"#, None),
+        ("/a".to_owned(), Reason::Untyped)
+    );
+    assert_eq!(
+        refused("tam", r#"{"n": "5"}"#, Some(typed)),
+        ("/n".to_owned(), Reason::Coerced)
+    );
+    assert_eq!(
+        refused("qwen3-coder", r#"{"a": "\nx\r"}"#, None),
+        ("/a".to_owned(), Reason::Blanks)
+    );
+    assert_eq!(
+        refused("qwen3-coder", r#"{"a": "</parameter>"}"#, None),
+        ("/a".to_owned(), marker("</parameter>"))
+    );
+    assert_eq!(
+        refused("action", r#"{"a": {"b": ["\ud800"]}}"#, None).0,
+        "/a/b"
+    );
+    assert_eq!(
+        refused("action", r#"{"a": {}}"#, None),
+        (
+            "/a".to_owned(),
+            Reason::Shape {
+                what: "an empty object"
+            }
+        )
+    );
+    assert!(matches!(
+        refused("hermes", "[]", None).1,
+        Reason::Arguments { .. }
+    ));
+    assert!(matches!(
+        refused("hermes", "{\"a\":1,\"a\":2}", None).1,
+        Reason::Arguments { .. }
+    ));
     let deep = format!("{{\"a\":{}{}}}", "[".repeat(500), "]".repeat(500));
-    assert_eq!(refused("hermes", &deep, None).1, Reason::Limit { limit: "max_depth" });
+    assert_eq!(
+        refused("hermes", &deep, None).1,
+        Reason::Limit { limit: "max_depth" }
+    );
 }
 
 #[test]
@@ -81,6 +120,9 @@ fn transcripts_keep_their_text() {
         let output = transcode(&from, input.as_bytes(), &set, id, &EncodeOptions::default());
         let output = output.unwrap_or_else(|error| panic!("{id}: {error}"));
         let text = String::from_utf8(output).expect("text");
-        assert!(text.starts_with("Hm.\n") && text.contains("\n then ") && text.ends_with('.'), "{id}: {text}");
+        assert!(
+            text.starts_with("Hm.\n") && text.contains("\n then ") && text.ends_with('.'),
+            "{id}: {text}"
+        );
     }
 }

@@ -25,14 +25,24 @@ fn words(text: &str) -> Vec<String> {
     let table: toml::Table = toml::from_str(text).expect("a dialect");
     let mut stack: Vec<toml::Value> = table
         .into_iter()
-        .filter(|(key, _)| !["id", "title", "models", "sources", "observe", "aliases"].contains(&key.as_str()))
+        .filter(|(key, _)| {
+            !["id", "title", "models", "sources", "observe", "aliases"].contains(&key.as_str())
+        })
         .map(|(_, value)| value)
         .collect();
     while let Some(value) = stack.pop() {
         match value {
             toml::Value::String(text) => {
-                out.extend(text.split('$').filter(|part| part.len() > 2).map(str::to_owned));
-                out.push(text.replace("$_", "").replace("$name", "n").replace("$key", "k"));
+                out.extend(
+                    text.split('$')
+                        .filter(|part| part.len() > 2)
+                        .map(str::to_owned),
+                );
+                out.push(
+                    text.replace("$_", "")
+                        .replace("$name", "n")
+                        .replace("$key", "k"),
+                );
                 out.push(text);
             }
             toml::Value::Array(items) => stack.extend(items),
@@ -45,7 +55,10 @@ fn words(text: &str) -> Vec<String> {
 }
 
 static CASES: LazyLock<Vec<Case>> = LazyLock::new(|| {
-    let all: Vec<String> = builtin_files().iter().flat_map(|(_, text)| words(text)).collect();
+    let all: Vec<String> = builtin_files()
+        .iter()
+        .flat_map(|(_, text)| words(text))
+        .collect();
     let mut out = vec![];
     for (id, text) in builtin_files() {
         let set = DialectSet::builtin(id).expect("a built-in dialect");
@@ -55,7 +68,13 @@ static CASES: LazyLock<Vec<Case>> = LazyLock::new(|| {
         // The dialect's own words, then some of the others'.
         let mut mine = words(text);
         let share = mine.len().max(8);
-        mine.extend(all.iter().skip(out.len() * 7).step_by(11).take(share).cloned());
+        mine.extend(
+            all.iter()
+                .skip(out.len() * 7)
+                .step_by(11)
+                .take(share)
+                .cloned(),
+        );
         out.push(Case {
             id: (*id).to_owned(),
             encoder: Encoder::new(&set, id).expect("it has calls"),
@@ -77,7 +96,12 @@ fn at<'d>(doc: &'d Doc, pointer: &str) -> Option<(&'d Node, usize)> {
     for part in pointer.split('/').skip(1) {
         let part = part.replace("~1", "/").replace("~0", "~");
         node = match doc.node(node) {
-            Node::Object(members) => members.iter().find(|(key, _)| *key == Text::Whole(part.clone()))?.1,
+            Node::Object(members) => {
+                members
+                    .iter()
+                    .find(|(key, _)| *key == Text::Whole(part.clone()))?
+                    .1
+            }
             Node::Array(items) => *items.get(part.parse::<usize>().ok()?)?,
             _ => return None,
         };
@@ -93,36 +117,72 @@ fn ordinary(name: &str) -> bool {
 
 /// Names that mean something in some dialect.
 const MEANT: [&str; 11] = [
-    "command", "tool_name", "item", "comment", "retry", "common_a", "type_hint_a", "self", "all", "file_path", "name",
+    "command",
+    "tool_name",
+    "item",
+    "comment",
+    "retry",
+    "common_a",
+    "type_hint_a",
+    "self",
+    "all",
+    "file_path",
+    "name",
 ];
 
 /// Whether a refusal follows its rule, as far as that can be told without the encoder.
-fn follows(case: &Case, call: &EncodeCall, pointer: &str, reason: &Reason, options: &EncodeOptions) -> bool {
+fn follows(
+    case: &Case,
+    call: &EncodeCall,
+    pointer: &str,
+    reason: &Reason,
+    options: &EncodeOptions,
+) -> bool {
     let doc = Doc::parse(&call.arguments).expect("JSON");
     let value = at(&doc, pointer);
-    let strings = |node: usize| doc.strings(node).into_iter().map(|t| t.whole().unwrap_or("")).collect::<Vec<_>>();
-    let own = pointer.split('/').next_back().unwrap_or("").replace("~1", "/").replace("~0", "~");
+    let strings = |node: usize| {
+        doc.strings(node)
+            .into_iter()
+            .map(|t| t.whole().unwrap_or(""))
+            .collect::<Vec<_>>()
+    };
+    let own = pointer
+        .split('/')
+        .next_back()
+        .unwrap_or("")
+        .replace("~1", "/")
+        .replace("~0", "~");
     let family = &case.encoder.dialect().family;
     match (reason, value) {
         (Reason::Name { .. }, _) => !ordinary(&call.name) || MEANT.contains(&call.name.as_str()),
         // Folded, `A` is `a`, and a chain takes digits.
         (Reason::Key { .. }, _) => {
             let keys = doc.strings(0).len();
-            !ordinary(&own) || MEANT.contains(&own.as_str()) || (keys > 1 && matches!(family, Family::KeyQuote(_)))
+            !ordinary(&own)
+                || MEANT.contains(&own.as_str())
+                || (keys > 1 && matches!(family, Family::KeyQuote(_)))
         }
         (Reason::Marker { marker }, Some((_, node))) => {
             let joined = strings(node).concat();
             let json = doc.json(node, super::doc::Spelling::Plain);
             let near = |text: &str| {
-                marker.chars().next().is_some_and(|c| text.to_lowercase().contains(&c.to_lowercase().to_string()))
+                marker
+                    .chars()
+                    .next()
+                    .is_some_and(|c| text.to_lowercase().contains(&c.to_lowercase().to_string()))
             };
             near(&joined) || near(&json) || joined.contains(':') || joined.contains('：')
         }
         (Reason::Untyped, Some((node, _))) => !matches!(node, Node::String(_)),
         (Reason::Coerced, Some((node, _))) => match node {
             Node::String(text) => {
-                let tool = options.tools.as_ref().and_then(|tools| tools.get(&call.name));
-                let schema = tool.and_then(|tool| tool.param(&own)).map(|param| &param.schema);
+                let tool = options
+                    .tools
+                    .as_ref()
+                    .and_then(|tools| tools.get(&call.name));
+                let schema = tool
+                    .and_then(|tool| tool.param(&own))
+                    .map(|param| &param.schema);
                 schema.is_none_or(|schema| {
                     let mut out = String::new();
                     coerce(text.whole().unwrap_or(""), schema, &mut out);
@@ -155,7 +215,11 @@ fn check(case: &Case, data: &[u8]) {
     let calls: Vec<EncodeCall> = made
         .calls
         .into_iter()
-        .map(|(name, arguments, id)| EncodeCall { name, arguments, id })
+        .map(|(name, arguments, id)| EncodeCall {
+            name,
+            arguments,
+            id,
+        })
         .collect();
     match case.encoder.write(&calls, &options) {
         Ok(text) => {
@@ -206,18 +270,24 @@ fn ordinary_calls_are_written_in_every_dialect() {
         r#"{"city": "Leith, by the sea: 5 < 6 & more", "days": 3, "scale": -1.50, "exact": true, "tags": ["a", "b c"],
             "sizes": [1, 20], "area": {"lat": 55.97, "label": "harbour (old)"}}"#,
     );
-    let text = call("get_weather", r#"{"city": "two\nlines, {braces}, 'quotes' and \"quotes\"\n"}"#);
+    let text = call(
+        "get_weather",
+        r#"{"city": "two\nlines, {braces}, 'quotes' and \"quotes\"\n"}"#,
+    );
     let none = call("stop", "{}");
     let mut refused = vec![];
     for case in CASES.iter() {
-        for calls in [vec![weather.clone()], vec![text.clone()], vec![none.clone()], vec![weather.clone(), none.clone(), text.clone()]] {
+        for calls in [
+            vec![weather.clone()],
+            vec![text.clone()],
+            vec![none.clone()],
+            vec![weather.clone(), none.clone(), text.clone()],
+        ] {
             if let Err(error) = case.encoder.encode(&calls, &options(Some(TOOLS))) {
                 refused.push(format!("{}: {error}", case.id));
             }
         }
     }
-    // White space at the ends of values is cut there.
-    let exceptions = ["tam2: call 0 (get_weather), /city: white", "tam2: call 2 (get_weather), /city: white"];
-    refused.retain(|line| !exceptions.iter().any(|start| line.starts_with(start)));
+    // There are no exceptions.
     assert!(refused.is_empty(), "{}", refused.join("\n"));
 }
