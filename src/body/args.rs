@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
+use super::plain::Clean;
 use super::{Gate, Opened, Out, json, pieces};
 use crate::dialect::spec::Deltas;
 use crate::error::{Kind, KindSet};
@@ -51,6 +52,8 @@ pub(crate) enum As {
     Text,
     /// JSON, or a string if it does not parse.
     Json,
+    /// A string, of which something goes when it ends.
+    Clean(Clean),
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -63,6 +66,8 @@ enum Writer {
     Trimmed(Vec<u8>),
     /// Waits for its end: JSON if it parses.
     Json(Vec<u8>),
+    /// Waits for its end, when something of it goes.
+    Clean(Vec<u8>, Clean),
     /// Waits for repetition.
     List(Vec<u8>),
     /// Has no name and is left out.
@@ -159,6 +164,7 @@ impl Args {
         } else {
             writer = match (self.writer(out, name, span), form) {
                 (_, As::Text) => Writer::Live(Gate::default()),
+                (_, As::Clean(clean)) => Writer::Clean(vec![], clean),
                 (_, As::Json) => Writer::Json(vec![]),
                 (Writer::Live(_), As::Trimmed) => Writer::Trimmed(vec![]),
                 (writer, As::Schema | As::Trimmed) => writer,
@@ -251,6 +257,7 @@ impl Args {
                 Writer::Typed(bytes)
                 | Writer::Trimmed(bytes)
                 | Writer::Json(bytes)
+                | Writer::Clean(bytes, _)
                 | Writer::List(bytes) => bytes.extend_from_slice(data),
                 Writer::Left => {}
             }
@@ -272,6 +279,7 @@ impl Args {
             Writer::Typed(bytes)
             | Writer::Trimmed(bytes)
             | Writer::Json(bytes)
+            | Writer::Clean(bytes, _)
             | Writer::List(bytes) => bytes.extend_from_slice(text.as_bytes()),
             Writer::Left => {}
         }
@@ -306,6 +314,11 @@ impl Args {
             Writer::Trimmed(bytes) => {
                 let mut text = self.head(&param.key);
                 json::string(String::from_utf8_lossy(&bytes).trim(), &mut text);
+                out.arg(self.call, &text, span);
+            }
+            Writer::Clean(bytes, clean) => {
+                let mut text = self.head(&param.key);
+                json::string(&clean.apply(&String::from_utf8_lossy(&bytes)), &mut text);
                 out.arg(self.call, &text, span);
             }
             Writer::Json(bytes) => {

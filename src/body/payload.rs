@@ -32,8 +32,10 @@ impl Payload {
                 } = *opened;
                 Self::Json(json_calls::Body::arguments(out, name, meta, span, kinds)?)
             }
-            // Parameters are read by the frame itself.
-            spec::Payload::Json | spec::Payload::Params => Self::Json(json_calls::Body::new()),
+            // Parameters and text are read by the frame itself.
+            spec::Payload::Json | spec::Payload::Params | spec::Payload::Content => {
+                Self::Json(json_calls::Body::new())
+            }
         })
     }
 

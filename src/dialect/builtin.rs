@@ -90,4 +90,8 @@ pub(super) const FILES: &[(&str, &str)] = files! {
     "reasoning-minimax-m3"
     "reasoning-mistral"
     "reasoning-muse"
+    "bolt-action"
+    "json-bare"
+    "markdown-json"
+    "react-text"
 };

@@ -9,6 +9,7 @@ mod check;
 mod compile;
 mod decisions;
 mod framed;
+mod line;
 mod set;
 pub(crate) mod spec;
 
@@ -22,6 +23,7 @@ pub(crate) use compile::{
 };
 
 pub(crate) use framed::{Framed, Opener, action};
+pub(crate) use line::{Line, head};
 
 use crate::error::Kind;
 use crate::limits::Limits;

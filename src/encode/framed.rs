@@ -34,7 +34,7 @@ impl Holes<'_> {
             Hole::Key => self.key.unwrap_or_default(),
             Hole::Type => self.kind.unwrap_or_default(),
             Hole::Tag => self.tag.as_deref().unwrap_or_default(),
-            Hole::Fix => "",
+            Hole::Fix | Hole::Number | Hole::Ticks => "",
         }
     }
 }
@@ -138,7 +138,7 @@ fn together(
             .filter(|form| match table.spec.unit[form.unit].payload {
                 Payload::Json => form.list,
                 Payload::Python => table.spec.python.brackets != Brackets::One,
-                Payload::Params | Payload::Arguments | Payload::Braces => false,
+                Payload::Params | Payload::Arguments | Payload::Braces | Payload::Content => false,
             });
     several
         .map(|form| block(ctx, table, &[(form, items)]))
@@ -156,9 +156,11 @@ fn forms(table: &Framed) -> Vec<Form<'_>> {
         for open in opens {
             let ways: &[(bool, bool)] = match spec.payload {
                 Payload::Json => &[(false, true), (true, true), (false, false), (true, false)],
-                Payload::Params | Payload::Arguments | Payload::Python | Payload::Braces => {
-                    &[(false, true)]
-                }
+                Payload::Params
+                | Payload::Arguments
+                | Payload::Python
+                | Payload::Braces
+                | Payload::Content => &[(false, true)],
             };
             out.extend(ways.iter().map(|(list, id)| Form {
                 unit,
@@ -250,10 +252,21 @@ impl<'a> Block<'a> {
             Payload::Arguments => literals::arguments(self, first)?,
             Payload::Python => literals::python(self, items)?,
             Payload::Braces => literals::braces(self, first)?,
+            // Not written yet.
+            Payload::Content => {
+                return Err(Reason::Shape {
+                    what: "text as an argument",
+                }
+                .into());
+            }
         }
         let place = match spec.payload {
             Payload::Params => Place::Inner(form.unit),
-            Payload::Json | Payload::Arguments | Payload::Python | Payload::Braces => {
+            Payload::Json
+            | Payload::Arguments
+            | Payload::Python
+            | Payload::Braces
+            | Payload::Content => {
                 self.at = self.text.len();
                 Place::Tail(form.unit)
             }
@@ -381,6 +394,10 @@ impl<'a> Block<'a> {
             }
             .into());
         }
+        if opener.json.is_some() && items.iter().any(|item| item.tool.is_none()) {
+            let why = "without a marker, the tool must be on offer";
+            return Err(Reason::Name { why }.into());
+        }
         let Some(probe) = &opener.probe else {
             return Ok(());
         };
@@ -450,7 +467,9 @@ impl<'a> Block<'a> {
             }
         }
         if found.is_none() && piece.end == self.text.len() {
-            found = paths.complete(&walk).map(|action| (action, piece.end));
+            found = paths
+                .complete(&walk, piece.end as u64, self.fix.as_bytes())
+                .map(|action| (action, piece.end));
         }
         let holes = piece.holes.iter().all(|(hole, range)| {
             let span = walk.span(*hole);

@@ -24,11 +24,13 @@ pub(super) fn json(
         } else {
             Style::Json(spelling)
         };
+        // What names the call stays as it is: openers may look for it.
+        let plain = Style::Json(Spelling::Plain);
         let mut out = String::new();
         for (index, item) in items.iter().enumerate() {
             out.push_str(if index > 0 { "," } else { "" });
             out.push('{');
-            let name = spelled(item.name, style);
+            let name = spelled(item.name, plain);
             short(block.ctx, &name)?;
             if spec.name_is_key {
                 out.push_str(&name);
@@ -36,12 +38,12 @@ pub(super) fn json(
             } else {
                 // Before the name: behind it an id is not looked at any more.
                 if let (Some(field), Some(id)) = (spec.id.first(), item.id.filter(|_| with_id)) {
-                    let id = spelled(id, style);
+                    let id = spelled(id, plain);
                     short(block.ctx, &id)?;
-                    out.push_str(&format!("{}:{id},", spelled(field, style)));
+                    out.push_str(&format!("{}:{id},", spelled(field, plain)));
                 }
                 let member =
-                    |list: &[String]| spelled(list.first().map_or("", String::as_str), style);
+                    |list: &[String]| spelled(list.first().map_or("", String::as_str), plain);
                 let (field, args) = (member(&spec.name), member(&spec.arguments));
                 out.push_str(&format!("{field}:{name},{args}:"));
             }
@@ -114,7 +116,12 @@ fn depth(ctx: &Ctx<'_>, doc: &Doc) -> Result<(), Reason> {
 }
 
 /// The arguments as an object, member by member, so that a refusal names its value.
-fn object(ctx: &Ctx<'_>, item: &Item<'_>, style: Style<'_>, out: &mut String) -> Result<(), Fault> {
+pub(super) fn object(
+    ctx: &Ctx<'_>,
+    item: &Item<'_>,
+    style: Style<'_>,
+    out: &mut String,
+) -> Result<(), Fault> {
     depth(ctx, &item.doc)?;
     out.push('{');
     for (index, (name, node)) in item.arguments().enumerate() {

@@ -14,6 +14,7 @@ mod element_tree;
 mod error;
 mod framed;
 mod key_quote;
+mod line;
 mod literals;
 mod named_params;
 mod params;
@@ -177,6 +178,7 @@ impl Encoder {
             Family::NamedParams(table) => named_params::encode(&ctx, table, &items),
             Family::AttributeParams(table) => attribute_params::encode(&ctx, table, &items),
             Family::Framed(table) => framed::encode(&ctx, table, &items),
+            Family::Line(table) => line::encode(&ctx, table, &items),
             Family::Plain => Ok(vec![]),
         };
         let blocks = blocks.map_err(|(index, fault)| refusal(index, &calls[index], fault))?;

@@ -9,6 +9,8 @@
 //! | `$name`, `$id`, `$type` | a word: no white space, no control character, no quote, no `<` or `>` |
 //! | `$key` | the name of a parameter: as a word, but with blanks inside |
 //! | `$tag` | the attributes of a tag, up to what follows the hole; quotes hide it |
+//! | `$n` | digits |
+//! | `$ticks` | where a block opens: backticks, or none; elsewhere: at least as many |
 //! | `$x` | where a block opens: a suffix of the checkpoint's markers; elsewhere: the same again |
 //! | `$^` | nothing: the one byte behind it is looked at and not taken |
 //!
@@ -29,10 +31,12 @@ pub(crate) enum Hole {
     Type,
     Tag,
     Fix,
+    Number,
+    Ticks,
 }
 
 /// How many kinds of holes remember what they took.
-pub(crate) const HOLES: usize = 6;
+pub(crate) const HOLES: usize = 8;
 
 /// White space that a `$_` takes at most.
 pub(crate) const MAX_BLANKS: u16 = 1024;
@@ -45,6 +49,8 @@ impl Hole {
             }
             Self::Key => byte >= b' ' && byte != 0x7f && !matches!(byte, b'<' | b'>'),
             Self::Tag => true,
+            Self::Number => byte.is_ascii_digit(),
+            Self::Ticks => byte == b'`',
             Self::Fix => byte.is_ascii_alphanumeric() || matches!(byte, b':' | b'_' | b'-' | b'.'),
         }
     }
@@ -139,15 +145,17 @@ pub(crate) enum Part {
 
 /// Reads a pattern.
 pub(crate) fn parts(pattern: &str) -> Result<Vec<Part>, String> {
-    const WORDS: [(&str, Part); 9] = [
+    const WORDS: [(&str, Part); 11] = [
         ("_", Part::Blanks),
         ("/", Part::Lines),
         ("^", Part::Peek),
-        ("name", Part::Hole(Hole::Name)),
         ("id", Part::Hole(Hole::Id)),
         ("key", Part::Hole(Hole::Key)),
         ("type", Part::Hole(Hole::Type)),
         ("tag", Part::Hole(Hole::Tag)),
+        ("ticks", Part::Hole(Hole::Ticks)),
+        ("name", Part::Hole(Hole::Name)),
+        ("n", Part::Hole(Hole::Number)),
         ("x", Part::Hole(Hole::Fix)),
     ];
     let mut out: Vec<Part> = vec![];
@@ -308,13 +316,18 @@ impl Paths {
                             ..Node::default()
                         }),
                     };
-                    for at in here {
+                    for at in here.clone() {
                         if self.node(at).inside.is_some() {
                             return Err("a hole begins where another one does not end".to_owned());
                         }
                         self.node(at).hole = Some((hole, inside));
                     }
-                    here = vec![inside];
+                    if hole == Hole::Ticks {
+                        // There may be none.
+                        here.push(inside);
+                    } else {
+                        here = vec![inside];
+                    }
                 }
             }
         }
@@ -356,9 +369,14 @@ impl Paths {
         go
     }
 
-    /// If the stream, or what is looked at, ended here: the pattern that is complete.
-    pub fn complete(&self, walk: &Walk) -> Option<u16> {
-        self.nodes.get(usize::from(walk.node))?.accept
+    /// If the stream, or what is looked at, ended at `end`: the pattern that is complete.
+    pub fn complete(&self, walk: &Walk, end: u64, fix: &[u8]) -> Option<u16> {
+        let node = self.nodes.get(usize::from(walk.node))?;
+        let hole = node.inside.or(node.hole.map(|(hole, _)| hole));
+        if hole.is_some_and(|hole| self.too_few(walk, hole, b'\n', end, fix)) {
+            return None;
+        }
+        node.accept
     }
 
     /// Takes the byte at `pos`; `fix` is the suffix of the open block's markers.
@@ -384,7 +402,15 @@ impl Paths {
             }
         }
         if let Some(hole) = node.inside {
+            if self.too_few(walk, hole, byte, pos, fix) {
+                return Go::None;
+            }
             return self.inside(walk, node, hole, byte, pos);
+        }
+        if let Some((hole @ Hole::Ticks, _)) = node.hole
+            && self.too_few(walk, hole, byte, pos, fix)
+        {
+            return Go::None;
         }
         if let Some(there) = node.byte(byte) {
             walk.start.get_or_insert(pos);
@@ -434,6 +460,13 @@ impl Paths {
             }
             None => Go::None,
         }
+    }
+
+    /// Whether a run of backticks ends before the byte at `pos` and is shorter than that of the block's opener.
+    fn too_few(&self, walk: &Walk, hole: Hole, byte: u8, pos: u64, fix: &[u8]) -> bool {
+        let span = walk.span(hole);
+        let have = if span.is_empty() { 0 } else { pos - span.start };
+        hole == Hole::Ticks && !self.opens && byte != b'`' && have < fix.len() as u64
     }
 
     fn inside(&self, walk: &mut Walk, node: &Node, hole: Hole, byte: u8, pos: u64) -> Go {
