@@ -1,7 +1,7 @@
 //! `toolglot encode` and `toolglot transcode`: calls into text.
 
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -60,7 +60,7 @@ fn options(tools: Option<&Path>) -> Result<EncodeOptions, Stop> {
     Ok(options)
 }
 
-fn bytes(file: &PathBuf) -> Result<Vec<u8>, Stop> {
+fn bytes(file: &Path) -> Result<Vec<u8>, Stop> {
     let mut all = vec![];
     Input::open(file)?.exactly(usize::MAX, &mut all)?;
     Ok(all)

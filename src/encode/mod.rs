@@ -72,6 +72,17 @@ impl Default for EncodeOptions {
     }
 }
 
+impl EncodeOptions {
+    /// How the text will be read.
+    fn parsing(&self) -> Options {
+        Options {
+            limits: self.limits.clone(),
+            tools: self.tools.clone(),
+            ..Options::default()
+        }
+    }
+}
+
 /// Writes calls in one dialect of a set.
 ///
 /// ```
@@ -205,10 +216,7 @@ impl Encoder {
         calls: &[EncodeCall],
         options: &EncodeOptions,
     ) -> Result<(), NotRepresentable> {
-        let mut parsing = Options::default();
-        parsing.limits = options.limits.clone();
-        parsing.tools.clone_from(&options.tools);
-        let mut parser = Parser::new(&self.set, parsing);
+        let mut parser = Parser::new(&self.set, options.parsing());
         let mut turn = Collect::new();
         // Markers that must be vouched for are vouched for here.
         parser.feed_special(text.as_bytes(), &mut turn);

@@ -12,7 +12,6 @@ use crate::dialect::spec::{self, ReasoningAt};
 use crate::engine::{Finish, Parser};
 use crate::error::KindSet;
 use crate::event::{Abandoned, CallState, Event, Sink, Span};
-use crate::limits::Options;
 use crate::sink::Collect;
 
 /// Why a transcript cannot be written in another dialect.
@@ -113,9 +112,6 @@ impl Transcoder {
     /// # Errors
     /// The first thing that cannot be written, unless it is to be kept; or the result would be read as something else.
     pub fn run(&self, input: &[u8]) -> Result<Vec<u8>, TranscodeError> {
-        let mut options = Options::default();
-        options.limits = self.options.limits.clone();
-        options.tools.clone_from(&self.options.tools);
         let mut writer = Writer {
             coder: self,
             input,
@@ -128,7 +124,7 @@ impl Transcoder {
             kept: false,
             error: None,
         };
-        let mut parser = Parser::new(&self.from, options);
+        let mut parser = Parser::new(&self.from, self.options.parsing());
         parser.feed(input, &mut writer);
         parser.finish(self.finish, &mut writer);
         writer.leave();
@@ -167,10 +163,7 @@ impl Transcoder {
     }
 
     fn read(&self, text: &[u8]) -> Turn {
-        let mut options = Options::default();
-        options.limits = self.options.limits.clone();
-        options.tools.clone_from(&self.options.tools);
-        let mut parser = Parser::new(&self.to.set, options);
+        let mut parser = Parser::new(&self.to.set, self.options.parsing());
         let mut turn = Collect::new();
         parser.feed_special(text, &mut turn);
         parser.finish(Finish::Stop, &mut turn);
