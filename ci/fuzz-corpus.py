@@ -101,6 +101,7 @@ def bare(text):
 
 def main():
     chunking, builtin, user, escape = fresh("chunking"), fresh("builtin"), fresh("user_dialect"), fresh("escape")
+    encode = fresh("encode")
     inputs = {}
     for number, (dialect, name, data) in enumerate(vectors()):
         header = list(HEADERS[number % len(HEADERS)])
@@ -117,6 +118,10 @@ def main():
             edges = (0, 255) if number % 4 == 1 else (number * 7 % 128, 128 + number * 11 % 128)
             (escape / name).write_bytes(bytes([number % 20, number % 5, *edges]) + data)
         inputs.setdefault(dialect, []).append(data)
+    # Bytes are choices there: some that make long calls, one or two for each dialect.
+    for number in range(96):
+        data = bytes((number * 31 + at * at * 7 + at * (number + 3)) % 256 for at in range(40 + number))
+        (encode / f"choices--{number}").write_bytes(bytes([number]) + data)
     for number, text in enumerate(ESCAPES):
         (escape / f"seam--{number}").write_bytes(bytes([number % 3, 1, 85, 170]) + text.encode())
     ids = order()

@@ -31,6 +31,7 @@ mod body;
 mod call;
 mod detect;
 mod dialect;
+mod encode;
 mod engine;
 mod error;
 mod escape;
@@ -45,6 +46,10 @@ pub use call::{Call, Report, Turn};
 pub use detect::{Confidence, Detector, Evidence, Sighting};
 pub use dialect::{
     Branch, DecidedBy, Decision, Dialect, DialectSet, Lint, SetBuilder, builtin_files,
+};
+pub use encode::{
+    EncodeCall, EncodeOptions, Encoder, NotRepresentable, Reason, TranscodeError, Transcoder,
+    encode, transcode,
 };
 pub use engine::{Finish, NativeCall, Parser};
 pub use error::{BuildError, Issue, Kind, KindSet, Severity, SnapshotError};

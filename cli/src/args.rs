@@ -22,6 +22,8 @@ Examples:
   toolglot check tests/vectors/*.jsonl              every way to cut every vector
   toolglot detect reply.txt                         which dialect is this?
   toolglot replay bug.json                          run a recorded stream again
+  toolglot encode --dialect vcp < calls.json        the text that a model would write
+  toolglot transcode --to hermes reply.txt          the same calls in another dialect
   toolglot escape page.html                         no dialect sees a marker in it any more
   toolglot dialects                                 what is recognised
 
@@ -84,6 +86,25 @@ Examples:
   toolglot unescape safe.txt > page.html
   toolglot escape --dialect vcp < a.txt | toolglot unescape --dialect vcp";
 
+const ENCODE_EXAMPLES: &str = "\
+Calls are a JSON array (or one object) of
+  {\"name\", \"arguments\": {...} or JSON text, \"id\"?}
+or of OpenAI's {\"id\", \"function\": {\"name\", \"arguments\"}}; a turn that `toolglot parse` printed will do too. The text reads
+back as these calls; a call that the dialect cannot say is an error that names the value and the rule.
+
+Examples:
+  echo '{\"name\": \"weather\", \"arguments\": {\"city\": \"Leith\"}}' | toolglot encode --dialect qwen3-coder
+  toolglot encode --dialect tam --tools tools.json calls.json
+  toolglot parse --output turn reply.txt | toolglot encode --dialect hermes";
+
+const TRANSCODE_EXAMPLES: &str = "\
+Text stays as it is; calls are written anew where they stood, several calls of one block together. A call that is recovered or
+that the new dialect cannot say is an error with its place; with `--keep` its bytes stay.
+
+Examples:
+  toolglot transcode --to vcp reply.txt
+  toolglot transcode --from hermes --to qwen3-coder --tools tools.json < reply.txt > other.txt";
+
 const REPLAY_EXAMPLES: &str = "\
 A recording is one JSON object; docs/REPLAY.md has every key:
   {\"note\"?, \"input\" | \"input_b64\", \"cuts\"?: [LENGTH...], \"dialects\"?: [ID | {\"file\", \"toml\"}...], \"options\"?,
@@ -135,6 +156,12 @@ pub enum Command {
     /// Run recordings of streams again and compare what comes out
     #[command(after_help = REPLAY_EXAMPLES)]
     Replay(ReplayArgs),
+    /// Write calls as a model would, in any dialect
+    #[command(after_help = ENCODE_EXAMPLES)]
+    Encode(EncodeArgs),
+    /// Write the calls of a model output in another dialect
+    #[command(after_help = TRANSCODE_EXAMPLES)]
+    Transcode(TranscodeArgs),
     /// Make untrusted text safe for a prompt or a tool result
     #[command(after_help = ESCAPE_EXAMPLES)]
     Escape(EscapeArgs),
@@ -297,6 +324,47 @@ pub struct ReplayArgs {
     /// Where the smaller recording goes [default: standard output]
     #[arg(short, long, value_name = "SMALL.json", requires = "minimise")]
     pub output: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub struct EncodeArgs {
+    /// Calls as JSON; `-` is standard input
+    #[arg(value_name = "CALLS.json", default_value = "-")]
+    pub file: PathBuf,
+    /// Dialect to write: an id or an alias
+    #[arg(long, value_name = "ID")]
+    pub dialect: String,
+    /// Dialect file that may be meant; may be repeated
+    #[arg(long = "dialect-file", value_name = "F")]
+    pub files: Vec<PathBuf>,
+    /// Variation of the dialect to switch on, for example vcp.fuzzy; may be repeated
+    #[arg(long = "switch", value_name = "DIALECT.NAME", value_parser = options::switch)]
+    pub switches: Vec<(String, String)>,
+    /// Tools on offer, by which the text will be read: they type values of untyped text
+    #[arg(long, value_name = "TOOLS.json")]
+    pub tools: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub struct TranscodeArgs {
+    /// Model output; `-` is standard input
+    #[arg(value_name = "FILE", default_value = "-")]
+    pub file: PathBuf,
+    /// Dialect to write: an id or an alias
+    #[arg(long, value_name = "ID")]
+    pub to: String,
+    /// Dialect to look for: an id, `default`, or `all`; may be repeated [default: the default set]
+    #[arg(long, value_name = "ID")]
+    pub from: Vec<String>,
+    /// Dialect file that may be meant, and that is looked for too; may be repeated
+    #[arg(long = "dialect-file", value_name = "F")]
+    pub files: Vec<PathBuf>,
+    /// Tools on offer: they type values of untyped text
+    #[arg(long, value_name = "TOOLS.json")]
+    pub tools: Option<PathBuf>,
+    /// Leave what cannot be written as it is
+    #[arg(long)]
+    pub keep: bool,
 }
 
 #[derive(Debug, Args)]

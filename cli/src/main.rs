@@ -11,6 +11,7 @@ mod batch;
 mod check;
 mod detect;
 mod dialects;
+mod encode;
 mod escape;
 mod input;
 mod output;
@@ -57,6 +58,8 @@ fn run(cli: &Cli) -> Result<Verdict, Stop> {
         Some(Command::Check(args)) => check::run(args, color),
         Some(Command::Detect(args)) => detect::run(args, color),
         Some(Command::Replay(args)) => replay::run(args, color),
+        Some(Command::Encode(args)) => encode::encode(args),
+        Some(Command::Transcode(args)) => encode::transcode(args),
         Some(Command::Escape(args)) => escape::run(args, Way::Escape),
         Some(Command::Unescape(args)) => escape::run(args, Way::Unescape),
         Some(Command::Dialects(args)) => dialects::run(args, color),

@@ -7,6 +7,7 @@
 
 mod case;
 mod chunking;
+mod encode;
 mod escape;
 mod json;
 mod log;
@@ -14,6 +15,7 @@ mod user;
 mod watch;
 
 pub use chunking::chunking;
+pub use encode::encode;
 pub use escape::escape;
 pub use user::user_dialect;
 

@@ -16,8 +16,9 @@ fn main() -> ExitCode {
         Some("builtin") => checks::builtin,
         Some("user_dialect") => checks::user_dialect,
         Some("escape") => checks::escape,
+        Some("encode") => checks::encode,
         _ => {
-            eprintln!("usage: replay chunking|builtin|user_dialect|escape FILE-OR-FOLDER...");
+            eprintln!("usage: replay chunking|builtin|user_dialect|escape|encode FILE-OR-FOLDER...");
             return ExitCode::from(2);
         }
     };

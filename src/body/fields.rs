@@ -109,7 +109,10 @@ pub(super) fn assemble(
 }
 
 /// Ways to take a key apart into base and number, the longest number first.
-fn split<'a>(key: &'a str, spec: &'a spec::KeyQuote) -> impl Iterator<Item = (&'a str, u32)> {
+pub(crate) fn split<'a>(
+    key: &'a str,
+    spec: &'a spec::KeyQuote,
+) -> impl Iterator<Item = (&'a str, u32)> {
     let digits = key
         .bytes()
         .rev()

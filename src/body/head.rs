@@ -40,7 +40,7 @@ impl Utf8 {
 }
 
 /// Characters of a key: letters and digits of any script, `_`, `-` and `.`.
-pub(super) fn is_key(c: char) -> bool {
+pub(crate) fn is_key(c: char) -> bool {
     c.is_alphanumeric() || matches!(c, '_' | '-' | '.')
 }
 

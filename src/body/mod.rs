@@ -37,10 +37,10 @@ use crate::error::Kind;
 
 pub(crate) use args::{Args, tool_name};
 pub(crate) use content::MAX_TAIL;
-pub(crate) use fields::fold;
+pub(crate) use fields::{fold, split};
 pub(crate) use framed::name_in_id;
 pub(crate) use gate::Gate;
-pub(crate) use head::LINE_BLANKS;
+pub(crate) use head::{LINE_BLANKS, is_key};
 pub(crate) use lexer::Syntax;
 pub(crate) use out::{Block, Io, Out, Stuff, pieces};
 

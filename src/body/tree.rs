@@ -183,11 +183,7 @@ enum Task<'s> {
     Value(u32, &'s Schema),
 }
 
-static ANY: Schema = Schema {
-    types: Types::none(),
-    items: None,
-    props: vec![],
-};
+static ANY: Schema = Schema::UNKNOWN;
 
 impl<'a> Writer<'a> {
     /// The arguments object of a tool.

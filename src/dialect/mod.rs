@@ -22,7 +22,7 @@ pub(crate) use compile::{
     SetInner,
 };
 
-pub(crate) use framed::{Framed, action};
+pub(crate) use framed::{Framed, Opener, action};
 pub(crate) use line::{Line, head};
 
 use crate::error::Kind;

@@ -16,6 +16,8 @@ mod opening;
 mod skip;
 mod snapshot;
 
+pub(crate) use opening::opens;
+
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};

@@ -16,7 +16,7 @@ use crate::body::xml::{self, Header, HeaderStep};
 use crate::body::{Opened, PROBE_BLANKS, name_in_id, pieces, tool_name};
 use crate::dialect::channels::{MAX_HEADER, in_header};
 use crate::dialect::spec::{Channels, ReasoningAt, RouteKind};
-use crate::dialect::{Dialect, Family, Framed, OpenRef, Role, head};
+use crate::dialect::{Dialect, Family, Framed, OpenRef, Opener, Role, head};
 use crate::error::{Kind, Severity};
 use crate::event::{Event, Span};
 use crate::limits::ReasoningMode;
@@ -676,6 +676,7 @@ impl Machine<'_> {
                     }
                     Go::Found { .. } => {
                         let name = walk.span(Hole::Name);
+                        // A probe without a name has no place where one stands.
                         let name = match name.is_empty() {
                             true => vec![],
                             false => self.bytes(chunk, name.start, name.end),
@@ -683,8 +684,7 @@ impl Machine<'_> {
                         let name = String::from_utf8_lossy(&name);
                         let tools = self.opts.tools.as_deref();
                         let known = tools.is_some_and(|tools| tools.get(&name).is_some());
-                        let typed = !special(&opener.literal) && !name.is_empty();
-                        if known || (!opener.offered && (!typed || like_a_name(&name))) {
+                        if opens(opener, &name, known) {
                             Verdict::Open {
                                 taken: true,
                                 closed: false,
@@ -1155,6 +1155,12 @@ impl Machine<'_> {
         };
         self.st.candidates.iter().all(unborn)
     }
+}
+
+/// Whether an opener whose probe fits opens a block: what it takes for a tool must be one, or look like one.
+pub(crate) fn opens(opener: &Opener, name: &str, known: bool) -> bool {
+    let typed = !special(&opener.literal) && !name.is_empty();
+    known || (!opener.offered && (!typed || like_a_name(name)))
 }
 
 /// Whether a word looks like the name of a tool and not like prose.

@@ -47,6 +47,13 @@ pub(crate) struct Schema {
 }
 
 impl Schema {
+    /// Nothing is known.
+    pub const UNKNOWN: Self = Self {
+        types: Types::none(),
+        items: None,
+        props: vec![],
+    };
+
     pub fn prop(&self, name: &str) -> Option<&Schema> {
         self.props
             .iter()

@@ -4,6 +4,7 @@ mod allocation;
 mod detect;
 mod dialects;
 mod earliest;
+mod encode;
 mod formats;
 mod hosts;
 mod mentions;

@@ -47,3 +47,8 @@ fn user_dialect() {
 fn escape() {
     replay("escape", checks::escape);
 }
+
+#[test]
+fn encode() {
+    replay("encode", checks::encode);
+}

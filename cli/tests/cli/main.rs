@@ -5,6 +5,7 @@ mod batch;
 mod check;
 mod detect;
 mod dialects;
+mod encode;
 mod escape;
 mod help;
 mod parse;

@@ -1,0 +1,495 @@
+//! Calls between markers, as the patterns of a dialect say.
+//!
+//! A block is put together piece by piece; when it is whole, every pattern in it is read through the tree of patterns of its
+//! place, which tells whether it stands for what was meant: a name that goes on where the pattern should, or that makes
+//! another pattern of it, is refused. A dialect may have several forms of a call; the first that can say a call is used.
+
+use std::ops::Range;
+
+use super::error::{Fault, Reason};
+use super::literals;
+use super::text::entities;
+use super::{Ctx, Item, Written, params};
+use crate::body::{PROBE_BLANKS, name_in_id};
+use crate::dialect::spec::{self, Brackets, Payload};
+use crate::dialect::{Framed, action};
+use crate::engine::opens;
+use crate::scan::path::{self, Go, Hole, Part, Paths};
+
+/// What fills the holes of a pattern.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Holes<'h> {
+    pub name: Option<&'h str>,
+    pub id: Option<String>,
+    pub key: Option<&'h str>,
+    pub kind: Option<&'h str>,
+    pub tag: Option<String>,
+}
+
+impl Holes<'_> {
+    fn of(&self, hole: Hole) -> &str {
+        match hole {
+            Hole::Name => self.name.unwrap_or_default(),
+            Hole::Id => self.id.as_deref().unwrap_or_default(),
+            Hole::Key => self.key.unwrap_or_default(),
+            Hole::Type => self.kind.unwrap_or_default(),
+            Hole::Tag => self.tag.as_deref().unwrap_or_default(),
+            Hole::Fix | Hole::Number | Hole::Ticks => "",
+        }
+    }
+}
+
+/// Where a pattern stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    /// At the beginning of a block.
+    Enter,
+    /// Between calls.
+    Gap,
+    /// Between parameters of a call of that form.
+    Inner(usize),
+    /// Behind a payload.
+    Tail(usize),
+}
+
+/// A pattern that was written.
+struct Piece {
+    /// Where the walk through the tree begins; blanks may stand before the pattern.
+    at: usize,
+    end: usize,
+    place: Place,
+    action: u16,
+    holes: Vec<(Hole, Range<usize>)>,
+}
+
+/// A block under way.
+pub(super) struct Block<'a> {
+    pub ctx: &'a Ctx<'a>,
+    pub table: &'a Framed,
+    pub text: String,
+    /// The suffix of its markers.
+    pub fix: String,
+    /// Behind the last pattern or value.
+    pub at: usize,
+    /// Where the body begins: behind the header of a message.
+    from: usize,
+    pieces: Vec<Piece>,
+}
+
+/// One way to write a call.
+#[derive(Clone, Copy)]
+struct Form<'a> {
+    unit: usize,
+    open: &'a str,
+    /// In JSON: in a list.
+    list: bool,
+    /// In JSON: with the call's id, which some openers leave no room for.
+    id: bool,
+}
+
+pub(super) fn encode(ctx: &Ctx<'_>, table: &Framed, items: &[Item<'_>]) -> Written {
+    let mut singles = vec![];
+    let mut forms = vec![];
+    for item in items {
+        let (form, text) = alone(ctx, table, item).map_err(|fault| (item.index, fault))?;
+        singles.push(text);
+        forms.push(form);
+    }
+    if items.len() > 1
+        && let Some(text) = together(ctx, table, items, &forms)
+    {
+        return Ok(vec![text]);
+    }
+    Ok(singles)
+}
+
+/// The first form that can say a call, and the call in a block of its own.
+fn alone<'a>(
+    ctx: &Ctx<'_>,
+    table: &'a Framed,
+    item: &Item<'_>,
+) -> Result<(Form<'a>, String), Fault> {
+    let mut first = None;
+    for form in forms(table) {
+        match block(ctx, table, &[(form, std::slice::from_ref(item))]) {
+            Ok(text) => return Ok((form, text)),
+            Err(fault) => first.get_or_insert(fault),
+        };
+    }
+    let none = || Reason::Shape { what: "a call" }.into();
+    Err(first.unwrap_or_else(none))
+}
+
+/// All calls in one block, where the dialect has such blocks.
+fn together(
+    ctx: &Ctx<'_>,
+    table: &Framed,
+    items: &[Item<'_>],
+    alone: &[Form<'_>],
+) -> Option<String> {
+    if table.spec.section.is_some() {
+        let parts: Vec<_> = items.iter().map(std::slice::from_ref).collect();
+        let parts: Vec<_> = alone.iter().copied().zip(parts).collect();
+        return block(ctx, table, &parts).ok();
+    }
+    let several =
+        forms(table)
+            .into_iter()
+            .filter(|form| match table.spec.unit[form.unit].payload {
+                Payload::Json => form.list,
+                Payload::Python => table.spec.python.brackets != Brackets::One,
+                Payload::Params | Payload::Arguments | Payload::Braces | Payload::Content => false,
+            });
+    several
+        .map(|form| block(ctx, table, &[(form, items)]))
+        .find_map(Result::ok)
+}
+
+/// Every way to write a call, the usual ones first.
+fn forms(table: &Framed) -> Vec<Form<'_>> {
+    let mut out = vec![];
+    for (unit, spec) in table.spec.unit.iter().enumerate() {
+        let opens = spec
+            .open
+            .iter()
+            .filter(|open| !table.spec.misspelt.contains(open));
+        for open in opens {
+            let ways: &[(bool, bool)] = match spec.payload {
+                Payload::Json => &[(false, true), (true, true), (false, false), (true, false)],
+                Payload::Params
+                | Payload::Arguments
+                | Payload::Python
+                | Payload::Braces
+                | Payload::Content => &[(false, true)],
+            };
+            out.extend(ways.iter().map(|(list, id)| Form {
+                unit,
+                open,
+                list: *list,
+                id: *id,
+            }));
+        }
+    }
+    out
+}
+
+/// A block of calls, checked.
+fn block(
+    ctx: &Ctx<'_>,
+    table: &Framed,
+    parts: &[(Form<'_>, &[Item<'_>])],
+) -> Result<String, Fault> {
+    let mut block = Block {
+        ctx,
+        table,
+        text: String::new(),
+        fix: String::new(),
+        at: 0,
+        from: 0,
+        pieces: vec![],
+    };
+    let items: Vec<&Item<'_>> = parts.iter().flat_map(|(_, items)| items.iter()).collect();
+    let header = match &ctx.dialect.channels {
+        Some(channels) => literals::header(table, &channels.spec, &items)?,
+        None => String::new(),
+    };
+    block.text.push_str(&header);
+    (block.at, block.from) = (header.len(), header.len());
+    let section = table.spec.section.as_ref();
+    if let Some(section) = section {
+        let usual = section
+            .open
+            .iter()
+            .find(|open| !table.spec.misspelt.contains(open));
+        let open = usual.or(section.open.first()).map_or("", String::as_str);
+        let holes = Holes {
+            tag: Some(String::new()),
+            ..Holes::default()
+        };
+        block.pattern(open, Place::Enter, action::SECTION, &holes)?;
+    }
+    for (index, (form, items)) in parts.iter().enumerate() {
+        if section.is_some() {
+            block.text.push('\n');
+        }
+        if let Some(separator) = section
+            .and_then(|s| s.separators.first())
+            .filter(|_| index > 0)
+        {
+            block.pattern(separator, Place::Gap, action::SEPARATOR, &Holes::default())?;
+        }
+        block.unit(*form, items, section.is_some())?;
+    }
+    if let Some(close) = section.and_then(|section| section.close.first()) {
+        block.text.push('\n');
+        block.pattern(close, Place::Gap, action::END, &Holes::default())?;
+    }
+    if let (Some(channels), Some(_)) = (&ctx.dialect.channels, section) {
+        // The unit's closer ends a message without a section; one with a section ends by itself.
+        block
+            .text
+            .push_str(channels.spec.close.first().map_or("", String::as_str));
+    }
+    block.check(&items)?;
+    Ok(block.text)
+}
+
+impl<'a> Block<'a> {
+    fn unit(&mut self, form: Form<'_>, items: &[Item<'_>], inside: bool) -> Result<(), Fault> {
+        let spec = &self.table.spec.unit[form.unit];
+        let place = if inside { Place::Gap } else { Place::Enter };
+        let Some(first) = items.first() else {
+            return Ok(());
+        };
+        let holes = self.holes(spec, form.open, first)?;
+        // The header of a message names the tool: its payload follows at once.
+        let named = self.from > 0 && !inside && literals::names(self.ctx);
+        let place = if named { Place::Gap } else { place };
+        self.pattern(form.open, place, form.unit as u16, &holes)?;
+        match spec.payload {
+            Payload::Params => params::write(self, form.unit, first)?,
+            Payload::Json => literals::json(self, items, form.list, form.id)?,
+            Payload::Arguments => literals::arguments(self, first)?,
+            Payload::Python => literals::python(self, items)?,
+            Payload::Braces => literals::braces(self, first)?,
+            // Not written yet.
+            Payload::Content => {
+                return Err(Reason::Shape {
+                    what: "text as an argument",
+                }
+                .into());
+            }
+        }
+        let place = match spec.payload {
+            Payload::Params => Place::Inner(form.unit),
+            Payload::Json
+            | Payload::Arguments
+            | Payload::Python
+            | Payload::Braces
+            | Payload::Content => {
+                self.at = self.text.len();
+                Place::Tail(form.unit)
+            }
+        };
+        if let Some(close) = spec.close.first() {
+            self.pattern(close, place, action::CLOSE, &Holes::default())?;
+        }
+        Ok(())
+    }
+
+    /// What the opener of a call says.
+    fn holes<'h>(
+        &self,
+        spec: &spec::Unit,
+        open: &str,
+        item: &'h Item<'_>,
+    ) -> Result<Holes<'h>, Reason> {
+        let parts = path::parts(open).unwrap_or_default();
+        let has = |hole: Hole| parts.contains(&Part::Hole(hole));
+        let mut holes = Holes {
+            name: Some(item.name),
+            ..Holes::default()
+        };
+        if has(Hole::Tag) {
+            holes.tag = Some(format!(" {}=\"{}\"", spec.name, entities(item.name, true)));
+        }
+        if has(Hole::Id) {
+            let forms = &self.table.spec.ids;
+            let made = forms
+                .iter()
+                .map(|[before, between]| match between.as_str() {
+                    "" => format!("{before}{}", item.name),
+                    _ => format!("{before}{}{between}{}", item.name, item.index),
+                });
+            let given = item.id.map(str::to_owned);
+            let plain = if has(Hole::Name) {
+                format!("call_{}", item.index)
+            } else {
+                item.name.to_owned()
+            };
+            let fits = |id: &String| has(Hole::Name) || name_in_id(id, forms) == item.name;
+            let mut all = given.into_iter().chain(made).chain([plain]);
+            let why = "no id of the dialect holds it";
+            holes.id = Some(all.find(fits).ok_or(Reason::Name { why })?);
+        }
+        Ok(holes)
+    }
+
+    /// Writes a pattern with its holes filled.
+    pub fn pattern(
+        &mut self,
+        pattern: &str,
+        place: Place,
+        action: u16,
+        holes: &Holes<'_>,
+    ) -> Result<(), Reason> {
+        let parts = path::parts(pattern).unwrap_or_default();
+        if place == Place::Enter {
+            let literal = path::literal(pattern).unwrap_or_default();
+            let fixed = self.table.spec.fixed.get(&literal);
+            self.fix = fixed.cloned().unwrap_or_default();
+        }
+        let mut ranges = vec![];
+        for (index, part) in parts.iter().enumerate() {
+            match part {
+                Part::Bytes(bytes) => self.text.push_str(&String::from_utf8_lossy(bytes)),
+                // A name is set off from what follows it.
+                Part::Blanks | Part::Lines => {
+                    let name = index > 0 && parts[index - 1] == Part::Hole(Hole::Name);
+                    if name && index + 1 == parts.len() {
+                        self.text.push('\n');
+                    }
+                }
+                // The byte behind it is looked at and not taken.
+                Part::Peek => break,
+                Part::Hole(Hole::Fix) => {
+                    let fix = self.fix.clone();
+                    self.text.push_str(&fix);
+                }
+                Part::Hole(hole) => {
+                    let start = self.text.len();
+                    self.text.push_str(holes.of(*hole));
+                    ranges.push((*hole, start..self.text.len()));
+                }
+            }
+        }
+        self.pieces.push(Piece {
+            at: self.at,
+            end: self.text.len(),
+            place,
+            action,
+            holes: ranges,
+        });
+        self.at = self.text.len();
+        Ok(())
+    }
+
+    /// Whether every pattern reads back as what it was written for.
+    fn check(&self, items: &[&Item<'_>]) -> Result<(), Fault> {
+        for piece in &self.pieces {
+            // The header of a message was looked at where it was made.
+            let named = piece.place == Place::Gap && self.from > 0 && piece.at == self.from;
+            if !named {
+                self.walk(piece)?;
+            }
+        }
+        if self.from > 0 {
+            return Ok(());
+        }
+        let opener = self
+            .table
+            .openers
+            .iter()
+            .filter(|o| self.text.starts_with(&o.literal));
+        let Some(opener) = opener.max_by_key(|opener| opener.literal.len()) else {
+            return Err(Reason::Name {
+                why: "no opener is left",
+            }
+            .into());
+        };
+        let mut framing = self.ctx.dialect.spec.framing.iter();
+        if framing.any(|marker| self.text.starts_with(marker.as_str())) {
+            return Err(Reason::Name {
+                why: "with its opener it is framing",
+            }
+            .into());
+        }
+        if opener.json.is_some() && items.iter().any(|item| item.tool.is_none()) {
+            let why = "without a marker, the tool must be on offer";
+            return Err(Reason::Name { why }.into());
+        }
+        let Some(probe) = &opener.probe else {
+            return Ok(());
+        };
+        let mut walk = probe.begin();
+        let behind = &self.text.as_bytes()[opener.literal.len()..];
+        for (at, byte) in behind.iter().enumerate() {
+            if at >= PROBE_BLANKS as usize {
+                return Err(Reason::Limit { limit: "opener" }.into());
+            }
+            match probe.step(&mut walk, *byte, at as u64, b"") {
+                Go::More => {}
+                Go::Found { .. } => {
+                    let span = walk.span(Hole::Name);
+                    let name = &behind[span.start as usize..span.end as usize];
+                    let first = items.first().is_some_and(|item| item.tool.is_some());
+                    if opens(opener, &String::from_utf8_lossy(name), first) {
+                        return self.names_no_marker(items);
+                    }
+                    let why = "it looks like prose, and the tool is not on offer";
+                    return Err(Reason::Name { why }.into());
+                }
+                Go::None => break,
+            }
+        }
+        let why = "what follows the opener would make it text";
+        Err(Reason::Name { why }.into())
+    }
+
+    /// Where a marker waits for what follows, other markers in between would make it text.
+    fn names_no_marker(&self, items: &[&Item<'_>]) -> Result<(), Fault> {
+        let spec = &self.ctx.dialect.spec;
+        let reasoning = spec.reasoning.iter().flat_map(|r| &r.open);
+        let spans = spec.span.iter().map(|span| &span.open);
+        let openers = self.table.openers.iter().map(|opener| &opener.literal);
+        for marker in reasoning.chain(spans).chain(openers) {
+            if items.iter().any(|item| item.name.contains(marker.as_str())) {
+                return Err(Reason::Name {
+                    why: "it holds a marker",
+                }
+                .into());
+            }
+        }
+        Ok(())
+    }
+
+    fn walk(&self, piece: &Piece) -> Result<(), Fault> {
+        let paths: &Paths = match piece.place {
+            Place::Enter => &self.table.enter,
+            Place::Gap => &self.table.gap,
+            Place::Inner(unit) => &self.table.units[unit].inner,
+            Place::Tail(unit) => &self.table.units[unit].tail,
+        };
+        let fault = |reason: Reason| match piece.holes.iter().find(|(hole, _)| *hole == Hole::Key) {
+            Some((_, key)) => Fault::at(&self.text[key.clone()], reason),
+            None => reason.into(),
+        };
+        let mut walk = paths.begin();
+        let mut found = None;
+        for (at, byte) in self.text.bytes().enumerate().skip(piece.at) {
+            match paths.step(&mut walk, byte, at as u64, self.fix.as_bytes()) {
+                Go::More => {}
+                Go::Found { action, taken } => {
+                    found = Some((action, at + usize::from(taken)));
+                    break;
+                }
+                Go::None => break,
+            }
+        }
+        if found.is_none() && piece.end == self.text.len() {
+            found = paths
+                .complete(&walk, piece.end as u64, self.fix.as_bytes())
+                .map(|action| (action, piece.end));
+        }
+        let holes = piece.holes.iter().all(|(hole, range)| {
+            let span = walk.span(*hole);
+            range.is_empty() && span.is_empty()
+                || (span.start, span.end) == (range.start as u64, range.end as u64)
+        });
+        if found != Some((piece.action, piece.end)) || !holes {
+            let key = piece.holes.iter().any(|(hole, _)| *hole == Hole::Key);
+            let why = "it holds what ends it, or another pattern of the place fits";
+            return Err(fault(if key {
+                Reason::Key { why }
+            } else {
+                Reason::Name { why }
+            }));
+        }
+        if piece.end - piece.at > self.ctx.limits.max_header as usize {
+            return Err(fault(Reason::Limit {
+                limit: "max_header",
+            }));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,24 @@
+//! `Action: f` and `Action Input: {..}`, each on a line of its own.
+
+use super::doc::{Spelling, Style};
+use super::error::{Fault, Reason};
+use super::{Ctx, Item, Written, literals};
+use crate::dialect::Line;
+
+pub(super) fn encode(ctx: &Ctx<'_>, table: &Line, items: &[Item<'_>]) -> Written {
+    let write = |item: &Item<'_>| call(ctx, table, item).map_err(|fault| (item.index, fault));
+    items.iter().map(write).collect()
+}
+
+fn call(ctx: &Ctx<'_>, table: &Line, item: &Item<'_>) -> Result<String, Fault> {
+    if table.spec.null.iter().any(|null| null == item.name) {
+        let why = "an action of that name names no tool";
+        return Err(Reason::Name { why }.into());
+    }
+    let first = |list: &[String]| list.first().cloned().unwrap_or_default();
+    let mut out = format!("{} {}\n", first(&table.spec.action), item.name);
+    out.push_str(&format!("{} ", first(&table.spec.input)));
+    literals::object(ctx, item, Style::Json(Spelling::Plain), &mut out)?;
+    out.push('\n');
+    Ok(out)
+}

@@ -1,0 +1,357 @@
+//! Calls into text: the inverse of parsing, for every dialect.
+//!
+//! What [`encode`] writes reads back as the calls it was given: same names, same arguments (numbers as they are spelled),
+//! no text beside them, nothing recovered. A call that a dialect cannot say is refused with [`NotRepresentable`], which
+//! names the value and the rule. Every refusal follows a rule that `docs/ENCODE.md` states; the check at the end, which
+//! reads everything back, is a second line, and the tests demand that it never has to fire.
+//!
+//! One file for each family, as in `body`. Text dialects write a value as text that the schema reads back as that value
+//! (`text`); where strings of JSON hold a marker they are spelled with escapes.
+
+mod attribute_params;
+mod doc;
+mod element_tree;
+mod error;
+mod framed;
+mod key_quote;
+mod line;
+mod literals;
+mod named_params;
+mod params;
+#[cfg(test)]
+mod tests;
+mod text;
+mod transcode;
+
+use std::sync::Arc;
+
+use crate::body::tool_name;
+use crate::dialect::{Dialect, DialectSet, Family, SetInner};
+use crate::engine::{Finish, Parser};
+use crate::error::{Kind, Severity};
+use crate::hints::{Schema, Tool, Tools};
+use crate::limits::{Limits, Options};
+use crate::sink::Collect;
+
+use doc::Doc;
+use error::Fault;
+
+pub use error::{NotRepresentable, Reason};
+pub use transcode::{TranscodeError, Transcoder, transcode};
+
+/// A call to be written.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct EncodeCall {
+    /// Name of the tool.
+    pub name: String,
+    /// The arguments: JSON text of an object. Numbers keep their spelling.
+    pub arguments: String,
+    /// What identifies the call. It is written where the dialect has a place for it, and left out elsewhere.
+    pub id: Option<String>,
+}
+
+/// How calls are written.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct EncodeOptions {
+    /// The tools on offer, by which the text will be read: in dialects of untyped text their schemas tell what a value is.
+    pub tools: Option<Arc<Tools>>,
+    /// The limits by which the text will be read.
+    pub limits: Limits,
+    /// Read the text back and compare. On by default.
+    pub verify: bool,
+}
+
+impl Default for EncodeOptions {
+    fn default() -> Self {
+        Self {
+            tools: None,
+            limits: Limits::default(),
+            verify: true,
+        }
+    }
+}
+
+impl EncodeOptions {
+    /// How the text will be read.
+    fn parsing(&self) -> Options {
+        Options {
+            limits: self.limits.clone(),
+            tools: self.tools.clone(),
+            ..Options::default()
+        }
+    }
+}
+
+/// Writes calls in one dialect of a set.
+///
+/// ```
+/// use toolglot::{DialectSet, EncodeCall, EncodeOptions, encode};
+/// let set = DialectSet::builtin("tool-call-xml")?;
+/// let call = EncodeCall {
+///     name: "weather".to_owned(),
+///     arguments: r#"{"city": "Leith & <Portobello>"}"#.to_owned(),
+///     ..EncodeCall::default()
+/// };
+/// let text = encode(&set, "tool-call-xml", &[call], &EncodeOptions::default())?;
+/// assert_eq!(
+///     text,
+///     "<tool_call name=\"weather\">\n<param name=\"city\">Leith &amp; &lt;Portobello&gt;</param>\n</tool_call>"
+/// );
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// The first call that the dialect cannot say, with the value and the reason.
+pub fn encode(
+    set: &DialectSet,
+    dialect: &str,
+    calls: &[EncodeCall],
+    options: &EncodeOptions,
+) -> Result<String, NotRepresentable> {
+    Encoder::new(set, dialect)?.encode(calls, options)
+}
+
+/// Writes calls in one dialect. Make it once and use it often: it holds what reading back needs.
+#[derive(Clone, Debug)]
+pub struct Encoder {
+    /// The dialect alone.
+    set: DialectSet,
+}
+
+impl Encoder {
+    /// For the dialect with that id in the set.
+    ///
+    /// # Errors
+    /// There is none, or it describes no calls.
+    pub fn new(set: &DialectSet, dialect: &str) -> Result<Self, NotRepresentable> {
+        let none = || NotRepresentable {
+            call: 0,
+            name: String::new(),
+            pointer: String::new(),
+            reason: Reason::Dialect {
+                dialect: dialect.to_owned(),
+            },
+        };
+        let found = set.inner.dialects.iter().find(|d| d.id() == dialect);
+        let found = found.filter(|d| !matches!(d.family, Family::Plain));
+        let spec = &found.ok_or_else(none)?.spec;
+        let set = match set.inner.dialects.len() {
+            1 => set.clone(),
+            _ => DialectSet {
+                inner: Arc::new(SetInner::new(vec![spec.clone()], 0).map_err(|_| none())?),
+            },
+        };
+        Ok(Self { set })
+    }
+
+    fn dialect(&self) -> &Dialect {
+        &self.set.inner.dialects[0]
+    }
+
+    /// The calls as text, several of them in one block where the dialect has such blocks. No calls are no text.
+    ///
+    /// # Errors
+    /// The first call that the dialect cannot say, with the value and the reason.
+    pub fn encode(
+        &self,
+        calls: &[EncodeCall],
+        options: &EncodeOptions,
+    ) -> Result<String, NotRepresentable> {
+        let text = self.write(calls, options)?;
+        if options.verify {
+            self.verify(&text, calls, options)?;
+        }
+        Ok(text)
+    }
+
+    fn write(
+        &self,
+        calls: &[EncodeCall],
+        options: &EncodeOptions,
+    ) -> Result<String, NotRepresentable> {
+        let tools = options.tools.as_deref();
+        let mut items = vec![];
+        for (index, call) in calls.iter().enumerate() {
+            let item = Item::new(index, call, tools, &options.limits);
+            items.push(item.map_err(|fault| refusal(index, call, fault))?);
+        }
+        if items.is_empty() {
+            return Ok(String::new());
+        }
+        let ctx = Ctx {
+            dialect: self.dialect(),
+            limits: &options.limits,
+        };
+        let blocks = match &ctx.dialect.family {
+            Family::KeyQuote(table) => key_quote::encode(&ctx, table, &items),
+            Family::ElementTree(table) => element_tree::encode(&ctx, table, &items),
+            Family::NamedParams(table) => named_params::encode(&ctx, table, &items),
+            Family::AttributeParams(table) => attribute_params::encode(&ctx, table, &items),
+            Family::Framed(table) => framed::encode(&ctx, table, &items),
+            Family::Line(table) => line::encode(&ctx, table, &items),
+            Family::Plain => Ok(vec![]),
+        };
+        let blocks = blocks.map_err(|(index, fault)| refusal(index, &calls[index], fault))?;
+        let limit = |limit| {
+            let index = items.len() - 1;
+            refusal(index, &calls[index], Reason::Limit { limit }.into())
+        };
+        if items.len() > options.limits.max_calls as usize {
+            return Err(limit("max_calls"));
+        }
+        if blocks
+            .iter()
+            .any(|b| b.len() as u64 >= options.limits.max_block)
+        {
+            return Err(limit("max_block"));
+        }
+        Ok(blocks.concat())
+    }
+
+    /// Reads the text back and compares.
+    fn verify(
+        &self,
+        text: &str,
+        calls: &[EncodeCall],
+        options: &EncodeOptions,
+    ) -> Result<(), NotRepresentable> {
+        let mut parser = Parser::new(&self.set, options.parsing());
+        let mut turn = Collect::new();
+        // Markers that must be vouched for are vouched for here.
+        parser.feed_special(text.as_bytes(), &mut turn);
+        parser.finish(Finish::Stop, &mut turn);
+        let turn = turn.turn();
+        let wrong = |index: usize, what: String| {
+            let none = EncodeCall::default();
+            let call = calls.get(index).unwrap_or(&none);
+            Err(refusal(index, call, Reason::RoundTrip { what }.into()))
+        };
+        let error = turn.errors.iter().find(|e| e.severity == Severity::Error);
+        if let Some(error) = error {
+            return wrong(0, format!("{} at byte {}", error.message, error.span.start));
+        }
+        if !turn.text.is_empty() || !turn.reasoning.is_empty() {
+            return wrong(0, "there is text beside the calls".to_owned());
+        }
+        if turn.calls.len() != calls.len() {
+            return wrong(0, format!("there are {} calls", turn.calls.len()));
+        }
+        for (index, (have, want)) in turn.calls.iter().zip(calls).enumerate() {
+            if let Some(kinds) = have.recovered {
+                return wrong(index, format!("it is recovered: {kinds:?}"));
+            }
+            if have.name != want.name {
+                return wrong(index, format!("its name is {}", have.name));
+            }
+            let same = match (Doc::parse(&have.arguments), Doc::parse(&want.arguments)) {
+                (Ok(have), Ok(want)) => have.same(&want),
+                _ => false,
+            };
+            if !same {
+                return wrong(index, format!("its arguments are {}", have.arguments));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn refusal(call: usize, given: &EncodeCall, fault: Fault) -> NotRepresentable {
+    NotRepresentable {
+        call,
+        name: given.name.clone(),
+        pointer: fault.pointer,
+        reason: fault.reason,
+    }
+}
+
+/// Blocks, or which call cannot be written and why.
+type Written = Result<Vec<String>, (usize, Fault)>;
+
+/// What holds for all calls.
+struct Ctx<'a> {
+    dialect: &'a Dialect,
+    limits: &'a Limits,
+}
+
+/// A call that every dialect could read: a name, and an object whose keys are text.
+struct Item<'a> {
+    index: usize,
+    name: &'a str,
+    id: Option<&'a str>,
+    doc: Doc,
+    tool: Option<&'a Tool>,
+}
+
+static PLAIN: Schema = Schema::UNKNOWN;
+
+impl<'a> Item<'a> {
+    fn new(
+        index: usize,
+        call: &'a EncodeCall,
+        tools: Option<&'a Tools>,
+        limits: &Limits,
+    ) -> Result<Self, Fault> {
+        match tool_name(&call.name, limits.max_name) {
+            Ok(name) if name == call.name => {}
+            Ok(_) => {
+                return Err(Reason::Name {
+                    why: "blanks at its ends are no part of it",
+                }
+                .into());
+            }
+            Err(Kind::MissingName) => return Err(Reason::Name { why: "it is empty" }.into()),
+            Err(Kind::LimitName) => return Err(Reason::Limit { limit: "max_name" }.into()),
+            Err(_) => {
+                let why = "white space, control characters, quotes and `<` `>` are in no name";
+                return Err(Reason::Name { why }.into());
+            }
+        }
+        let doc = Doc::parse(&call.arguments).map_err(|why| Reason::Arguments { why })?;
+        let Some(members) = doc.members() else {
+            let why = "it is no object".to_owned();
+            return Err(Reason::Arguments { why }.into());
+        };
+        if members.len() > limits.max_params as usize {
+            return Err(Reason::Limit {
+                limit: "max_params",
+            }
+            .into());
+        }
+        for (key, _) in members {
+            let key = key.whole().ok_or(Reason::Surrogate)?;
+            if key.len() > limits.max_name as usize {
+                return Err(Fault::at(key, Reason::Limit { limit: "max_name" }));
+            }
+        }
+        Ok(Self {
+            index,
+            name: &call.name,
+            id: call.id.as_deref(),
+            doc,
+            tool: tools.and_then(|tools| tools.get(&call.name)),
+        })
+    }
+
+    /// The arguments: key and node.
+    fn arguments(&self) -> impl Iterator<Item = (&str, usize)> {
+        let members = self.doc.members().unwrap_or_default();
+        members
+            .iter()
+            .map(|(key, node)| (key.whole().unwrap_or_default(), *node))
+    }
+
+    /// What is known of a parameter's type.
+    fn schema(&self, key: &str) -> &Schema {
+        let param = self.tool.and_then(|tool| tool.param(key));
+        param.map_or(&PLAIN, |param| &param.schema)
+    }
+}
+
+/// Whether a value of that length fits.
+fn fits(ctx: &Ctx<'_>, text: &str) -> Result<(), Reason> {
+    if text.len() as u64 > ctx.limits.max_value {
+        return Err(Reason::Limit { limit: "max_value" });
+    }
+    Ok(())
+}

@@ -1,0 +1,109 @@
+//! Values as untyped text: what a schema reads back as the same value.
+//!
+//! The inverse of [`coerce`], which is asked whether it is one: a text is used only if the schema makes the value of it.
+
+use super::doc::{Doc, Node, Spelling};
+use super::error::Reason;
+use crate::body::json;
+use crate::hints::{Coerced, Schema, coerce};
+
+/// Hands texts that mean the value to `place`, until one can be placed; the first refusal counts if none can.
+pub(super) fn texts<T>(
+    doc: &Doc,
+    node: usize,
+    schema: &Schema,
+    mut place: impl FnMut(&str) -> Result<T, Reason>,
+) -> Result<T, Reason> {
+    if let Node::String(text) = doc.node(node) {
+        let text = text.whole().ok_or(Reason::Surrogate)?;
+        string(text, schema)?;
+        return place(text);
+    }
+    spellings(doc, node, |text| {
+        typed(text, schema)?;
+        place(text)
+    })
+}
+
+/// Hands JSON texts of the value to `place`, until one can be placed; the first refusal counts if none can.
+pub(super) fn spellings<T>(
+    doc: &Doc,
+    node: usize,
+    mut place: impl FnMut(&str) -> Result<T, Reason>,
+) -> Result<T, Reason> {
+    let mut first = None;
+    for spelling in Spelling::EVERY {
+        match place(&doc.json(node, spelling)) {
+            Ok(done) => return Ok(done),
+            Err(reason) => first.get_or_insert(reason),
+        };
+        if doc.strings(node).is_empty() {
+            break;
+        }
+    }
+    Err(first.unwrap_or(Reason::Untyped))
+}
+
+/// Whether the schema leaves a text a string.
+pub(super) fn string(text: &str, schema: &Schema) -> Result<(), Reason> {
+    if schema.types.plain() {
+        return Ok(());
+    }
+    let (mut got, mut want) = (String::new(), String::new());
+    let result = coerce(text, schema, &mut got);
+    json::string(text, &mut want);
+    if result != Coerced::Malformed && got == want {
+        Ok(())
+    } else {
+        Err(Reason::Coerced)
+    }
+}
+
+/// Whether the schema reads JSON text as it stands.
+fn typed(text: &str, schema: &Schema) -> Result<(), Reason> {
+    if schema.types.plain() {
+        return Err(Reason::Untyped);
+    }
+    let mut got = String::new();
+    match coerce(text, schema, &mut got) {
+        Coerced::Fits if got == text => Ok(()),
+        Coerced::Fits | Coerced::Mismatch | Coerced::Malformed => Err(Reason::Coerced),
+    }
+}
+
+/// Where `needle` stands in `hay`; letters in either case where `ignore` says so.
+pub(super) fn find_all<'h>(
+    hay: &'h str,
+    needle: &'h str,
+    ignore: bool,
+) -> impl Iterator<Item = usize> + 'h {
+    let (hay, needle) = (hay.as_bytes(), needle.as_bytes());
+    let same = move |window: &[u8]| {
+        if ignore {
+            window.eq_ignore_ascii_case(needle)
+        } else {
+            window == needle
+        }
+    };
+    let places = hay.windows(needle.len().max(1)).enumerate();
+    places
+        .filter(move |(_, window)| same(window))
+        .map(|(at, _)| at)
+}
+
+/// Text with the characters escaped that markup gives a meaning; in an attribute also what ends it.
+pub(super) fn entities(text: &str, quotes: bool) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' if quotes => out.push_str("&quot;"),
+            // An attribute stands on one line.
+            '\n' if quotes => out.push_str("&#10;"),
+            c => out.push(c),
+        }
+    }
+    out
+}

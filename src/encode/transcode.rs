@@ -1,0 +1,395 @@
+//! A transcript in one dialect into another: text stays, calls are written anew where they stood.
+//!
+//! Only calls that stand are written anew. A recovered call is a guess, and a block that broke is none: written anew they
+//! would look complete, so they are errors, or their bytes stay as they are. The result is read back: text that happens to
+//! hold a marker of the new dialect must not become a call.
+
+use super::doc::Doc;
+use super::{EncodeCall, EncodeOptions, Encoder, NotRepresentable};
+use crate::call::Turn;
+use crate::dialect::DialectSet;
+use crate::dialect::spec::{self, ReasoningAt};
+use crate::engine::{Finish, Parser};
+use crate::error::KindSet;
+use crate::event::{Abandoned, CallState, Event, Sink, Span};
+use crate::sink::Collect;
+
+/// Why a transcript cannot be written in another dialect.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum TranscodeError {
+    /// The new dialect cannot say a call.
+    #[error("bytes {}..{}: {why}", span.start, span.end)]
+    NotRepresentable {
+        /// The block of the call.
+        span: Span,
+        /// Which call of it, and why.
+        why: NotRepresentable,
+    },
+    /// A call was put together by guessing.
+    #[error("bytes {}..{}: the call of {name} is recovered ({kinds:?}); written anew it would look complete", span.start, span.end)]
+    Recovered {
+        /// Its block.
+        span: Span,
+        /// Its tool.
+        name: String,
+        /// What was recovered.
+        kinds: KindSet,
+    },
+    /// A block holds no call that stands.
+    #[error("bytes {}..{}: the block holds no call that stands", span.start, span.end)]
+    Broken {
+        /// The block.
+        span: Span,
+    },
+    /// Read in the new dialect the result says something else: its text holds a marker of it, for example.
+    #[error("read in the new dialect it would say something else: {what}")]
+    Differs {
+        /// What is different.
+        what: String,
+    },
+}
+
+/// Writes transcripts of a set of dialects in another dialect.
+#[derive(Clone, Debug)]
+pub struct Transcoder {
+    from: DialectSet,
+    to: Encoder,
+    options: EncodeOptions,
+    /// Why the transcripts ended.
+    pub finish: Finish,
+    /// What cannot be written stays as it is, instead of being an error.
+    pub keep: bool,
+}
+
+/// Writes a transcript in the dialect `to` of its own set; see [`Transcoder`].
+///
+/// ```
+/// use toolglot::{DialectSet, EncodeOptions, transcode};
+/// let from = DialectSet::builtin("tool-call-xml")?;
+/// let to = DialectSet::builtin("vcp")?;
+/// let input = "Looking. <tool_call name=\"weather\"><param name=\"city\">Leith</param></tool_call> Done.";
+/// let output = transcode(&from, input.as_bytes(), &to, "vcp", &EncodeOptions::default())?;
+/// assert_eq!(
+///     String::from_utf8(output)?,
+///     "Looking. <<<[TOOL_REQUEST]>>>\ntool_name:「始」weather「末」,\ncity:「始」Leith「末」\n<<<[END_TOOL_REQUEST]>>> Done."
+/// );
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// The first thing that cannot be written in the new dialect, with its place.
+pub fn transcode(
+    from: &DialectSet,
+    input: &[u8],
+    to: &DialectSet,
+    dialect: &str,
+    options: &EncodeOptions,
+) -> Result<Vec<u8>, TranscodeError> {
+    let encoder = Encoder::new(to, dialect).map_err(|why| TranscodeError::NotRepresentable {
+        span: Span::default(),
+        why,
+    })?;
+    Transcoder::new(from, encoder, options.clone()).run(input)
+}
+
+impl Transcoder {
+    /// From every dialect of a set to the encoder's.
+    #[must_use]
+    pub fn new(from: &DialectSet, to: Encoder, options: EncodeOptions) -> Self {
+        Self {
+            from: from.clone(),
+            to,
+            options,
+            finish: Finish::Stop,
+            keep: false,
+        }
+    }
+
+    /// Writes one transcript. Text, reasoning and protected regions keep their bytes. Markers of reasoning become those of
+    /// the new dialect where it has some that count there, else they stay; other framing of the old dialect is left out.
+    ///
+    /// # Errors
+    /// The first thing that cannot be written, unless it is to be kept; or the result would be read as something else.
+    pub fn run(&self, input: &[u8]) -> Result<Vec<u8>, TranscodeError> {
+        let mut writer = Writer {
+            coder: self,
+            input,
+            out: vec![],
+            calls: vec![],
+            open: None,
+            reasoning: Reasoning::Outside,
+            written: vec![],
+            text: vec![],
+            kept: false,
+            error: None,
+        };
+        let mut parser = Parser::new(&self.from, self.options.parsing());
+        parser.feed(input, &mut writer);
+        parser.finish(self.finish, &mut writer);
+        writer.leave();
+        if let Some(error) = writer.error.take() {
+            return Err(error);
+        }
+        self.compare(&writer)?;
+        Ok(writer.out)
+    }
+
+    /// Reads the result in the new dialect.
+    fn compare(&self, writer: &Writer<'_>) -> Result<(), TranscodeError> {
+        let differs = |what: String| Err(TranscodeError::Differs { what });
+        let turn = self.read(&writer.out);
+        if turn.calls.len() != writer.written.len() {
+            let (have, want) = (turn.calls.len(), writer.written.len());
+            return differs(format!("{have} calls for {want}"));
+        }
+        for (have, want) in turn.calls.iter().zip(&writer.written) {
+            let same = match (Doc::parse(&have.arguments), Doc::parse(&want.arguments)) {
+                (Ok(have), Ok(want)) => have.same(&want),
+                _ => false,
+            };
+            if have.recovered.is_some() || have.name != want.name || !same {
+                return differs(format!(
+                    "the call of {} at byte {}",
+                    have.name, have.span.start
+                ));
+            }
+        }
+        if !writer.kept && turn.text.as_bytes() != String::from_utf8_lossy(&writer.text).as_bytes()
+        {
+            return differs("its text".to_owned());
+        }
+        Ok(())
+    }
+
+    fn read(&self, text: &[u8]) -> Turn {
+        let mut parser = Parser::new(&self.to.set, self.options.parsing());
+        let mut turn = Collect::new();
+        parser.feed_special(text, &mut turn);
+        parser.finish(Finish::Stop, &mut turn);
+        turn.turn()
+    }
+}
+
+/// A call that was read.
+struct Read {
+    call: EncodeCall,
+    recovered: Option<KindSet>,
+}
+
+/// Where the reasoning stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Reasoning {
+    Outside,
+    /// Its markers stay.
+    Kept,
+    /// Its markers are those of the new dialect.
+    Anew,
+}
+
+struct Writer<'a> {
+    coder: &'a Transcoder,
+    input: &'a [u8],
+    out: Vec<u8>,
+    /// Calls of the open block.
+    calls: Vec<Read>,
+    open: Option<EncodeCall>,
+    reasoning: Reasoning,
+    /// Calls that were written.
+    written: Vec<EncodeCall>,
+    /// Text that was copied.
+    text: Vec<u8>,
+    /// Something was kept that could not be written.
+    kept: bool,
+    error: Option<TranscodeError>,
+}
+
+impl Sink for Writer<'_> {
+    fn event(&mut self, event: Event<'_>) {
+        match event {
+            Event::Text { span, .. } => {
+                self.leave();
+                let bytes = self.source(span).to_vec();
+                self.text.extend_from_slice(&bytes);
+                self.out.extend_from_slice(&bytes);
+            }
+            Event::Protected { kind, span, .. } => {
+                self.leave();
+                if kind != "framing" {
+                    self.copy(span);
+                }
+            }
+            Event::Raw { span, .. } => {
+                self.leave();
+                self.copy(span);
+            }
+            Event::Reasoning { framing, span, .. } => self.reason(framing, span),
+            Event::BlockOpen { .. } => {
+                self.leave();
+                self.calls.clear();
+            }
+            Event::CallOpen { name, meta, .. } => {
+                let id = meta.iter().find(|(key, _)| key == "id");
+                self.open = Some(EncodeCall {
+                    name: name.to_owned(),
+                    arguments: String::new(),
+                    id: id.map(|(_, id)| id.clone()),
+                });
+            }
+            Event::ArgDelta { json, .. } => {
+                if let Some(call) = &mut self.open {
+                    call.arguments.push_str(json);
+                }
+            }
+            Event::CallClose { state, .. } => {
+                let recovered = match state {
+                    CallState::Complete => None,
+                    CallState::Recovered(kinds) => Some(kinds),
+                };
+                let call = self.open.take();
+                self.calls.extend(call.map(|call| Read { call, recovered }));
+            }
+            Event::CallAbandoned { .. } => self.open = None,
+            Event::BlockClose { span, .. } => self.block(span),
+            Event::BlockAbandoned { span, becomes, .. } => {
+                self.calls.clear();
+                match becomes {
+                    Abandoned::Text => {}
+                    Abandoned::Drop => self.refuse(span, TranscodeError::Broken { span }),
+                }
+            }
+            Event::ParamOpen { .. }
+            | Event::ParamDelta { .. }
+            | Event::ParamClose { .. }
+            | Event::Issue(_) => {}
+        }
+    }
+}
+
+impl Writer<'_> {
+    fn source(&self, span: Span) -> &[u8] {
+        let place = |at: u64| {
+            usize::try_from(at)
+                .unwrap_or(usize::MAX)
+                .min(self.input.len())
+        };
+        &self.input[place(span.start)..place(span.end.max(span.start))]
+    }
+
+    fn copy(&mut self, span: Span) {
+        let bytes = self.source(span).to_vec();
+        self.out.extend_from_slice(&bytes);
+    }
+
+    /// What stands at `span` cannot be written.
+    fn refuse(&mut self, span: Span, error: TranscodeError) {
+        if self.coder.keep {
+            self.kept = true;
+            self.copy(span);
+        } else {
+            self.error.get_or_insert(error);
+        }
+    }
+
+    /// A block ends.
+    fn block(&mut self, span: Span) {
+        let read = std::mem::take(&mut self.calls);
+        if read.is_empty() {
+            return self.refuse(span, TranscodeError::Broken { span });
+        }
+        let guess = read
+            .iter()
+            .find_map(|read| Some((read.recovered?, &read.call.name)));
+        if let Some((kinds, name)) = guess {
+            let name = name.clone();
+            return self.refuse(span, TranscodeError::Recovered { span, name, kinds });
+        }
+        let calls: Vec<EncodeCall> = read.into_iter().map(|read| read.call).collect();
+        match self.coder.to.encode(&calls, &self.coder.options) {
+            Ok(text) => {
+                self.out.extend_from_slice(text.as_bytes());
+                self.written.extend(calls);
+            }
+            Err(why) => self.refuse(span, TranscodeError::NotRepresentable { span, why }),
+        }
+    }
+
+    /// Reasoning, or a marker of it.
+    fn reason(&mut self, framing: bool, span: Span) {
+        let marker = self.source(span).to_vec();
+        let closes = |spec: &spec::Reasoning| spec.close.iter().any(|c| c.as_bytes() == marker);
+        let closer = framing
+            && self
+                .coder
+                .from
+                .inner
+                .reasoning
+                .iter()
+                .any(|r| closes(&r.spec));
+        if self.reasoning == Reasoning::Outside {
+            self.reasoning = Reasoning::Kept;
+            let target = self.coder.to.dialect().spec.reasoning.first();
+            if let Some(target) = target.filter(|target| self.counts(target, span)) {
+                let open = target.open.first().map_or("", String::as_str);
+                self.out.extend_from_slice(open.as_bytes());
+                self.out.extend_from_slice(target.label.as_bytes());
+                self.reasoning = Reasoning::Anew;
+            }
+            if framing && self.reasoning == Reasoning::Anew {
+                return;
+            }
+        }
+        match self.reasoning {
+            Reasoning::Anew if closer => self.leave(),
+            // A label, or an opener that is repeated.
+            Reasoning::Anew if framing => {}
+            Reasoning::Anew | Reasoning::Kept | Reasoning::Outside => {
+                self.copy(span);
+                if closer {
+                    self.reasoning = Reasoning::Outside;
+                }
+            }
+        }
+    }
+
+    /// Whether markers of the new dialect would count here, and hold what follows.
+    fn counts(&self, target: &spec::Reasoning, span: Span) -> bool {
+        let line = self.out.rsplit(|b| *b == b'\n').next().unwrap_or_default();
+        let blank = |bytes: &[u8]| {
+            bytes
+                .iter()
+                .all(|b| matches!(b, b' ' | b'\t' | b'\n' | b'\r'))
+        };
+        let here = match target.at {
+            ReasoningAt::Anywhere => true,
+            ReasoningAt::Start => blank(&self.out),
+            ReasoningAt::LineStart => blank(line) && line.len() <= 3,
+        };
+        let start = usize::try_from(span.start)
+            .unwrap_or(usize::MAX)
+            .min(self.input.len());
+        let rest = &self.input[start..];
+        let own = |list: &[String]| {
+            let mut marks = list.iter();
+            marks.any(|mark| memchr::memmem::find(rest, mark.as_bytes()).is_some())
+        };
+        let shared = self
+            .coder
+            .from
+            .inner
+            .reasoning
+            .iter()
+            .any(|r| r.spec.close == target.close);
+        here && !target.implicit && (shared || !own(&target.close))
+    }
+
+    /// Reasoning ends here, if it was open.
+    fn leave(&mut self) {
+        if std::mem::replace(&mut self.reasoning, Reasoning::Outside) == Reasoning::Anew {
+            let target = self.coder.to.dialect().spec.reasoning.first();
+            let close = target.and_then(|target| target.close.first());
+            self.out
+                .extend_from_slice(close.map_or(&[][..], |close| close.as_bytes()));
+        }
+    }
+}
