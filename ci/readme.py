@@ -1,0 +1,85 @@
+#!/usr/bin/env python3
+"""Writes the table of dialects in README.md from the dialect files.
+
+`tests/suite/dialects.rs` builds the same table from the compiled dialects and fails where the page is stale.
+"""
+
+import pathlib
+import re
+import sys
+import tomllib
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+PAGE = ROOT / "README.md"
+LIST = ROOT / "src" / "dialect" / "builtin.rs"
+FILES = ROOT / "src" / "dialect" / "builtin"
+FAMILIES = ("key_quote", "element_tree", "named_params", "attribute_params", "framed", "line")
+HOLE = re.compile(r"\$(?:\$|_|/|\^|[a-z]+)")
+
+
+def literal(pattern):
+    """What a pattern begins with, up to its first hole."""
+    out, at = "", 0
+    while found := HOLE.search(pattern, at):
+        out += pattern[at : found.start()]
+        if found[0] != "$$":
+            return out
+        out, at = out + "$", found.end()
+    return out + pattern[at:]
+
+
+def framed(body):
+    """Openers of a framed dialect: those of its section, then those of calls that may stand without one."""
+    section = body.get("section")
+    out = list(map(literal, section["open"])) if section else []
+    if section is None or section.get("optional"):
+        for unit in body["unit"]:
+            for pattern in unit["open"]:
+                if not pattern.startswith("$^"):
+                    out.append(literal(pattern))
+                elif "bare" in unit or unit.get("probe"):
+                    out.append(pattern[2:])
+    return out
+
+
+def openers(family, body):
+    """What opens the blocks of a dialect, as `Dialect::openers` gives it."""
+    if family == "key_quote":
+        out = body["open"]
+    elif family == "element_tree":
+        out = [body["open"]]
+    elif family in ("named_params", "attribute_params"):
+        out = ["<" + body["call"]]
+    elif family == "framed":
+        out = framed(body)
+    elif family == "line":
+        kinds = ("thought", "action", "observation", "answer")
+        out = [literal(pattern) for kind in kinds for pattern in body.get(kind, [])]
+    else:
+        out = []
+    return list(dict.fromkeys(filter(None, out)))
+
+
+def row(name):
+    """The line of one dialect."""
+    dialect = tomllib.loads((FILES / f"{name}.toml").read_text(encoding="utf-8"))
+    family = next((family for family in FAMILIES if family in dialect), "plain")
+    opens = " ".join("`" + o.replace("|", "\\|") + "`" for o in openers(family, dialect.get(family)))
+    default = "yes" if dialect.get("default", True) else "no"
+    return f"| `{name}` | {family.replace('_', '-')} | {opens} | {default} | {dialect['title']} |\n"
+
+
+def main():
+    names = re.findall(r'(?m)^    "(.+)"$', LIST.read_text(encoding="utf-8"))
+    table = "| id | family | opens with | default | title |\n|---|---|---|---|---|\n"
+    table += "".join(map(row, names))
+    page = PAGE.read_text(encoding="utf-8")
+    head, rest = page.split("<!-- dialects:begin -->\n")
+    _, tail = rest.split("<!-- dialects:end -->")
+    marks = "<!-- dialects:begin -->\n", "<!-- dialects:end -->"
+    PAGE.write_text(head + marks[0] + table + marks[1] + tail, encoding="utf-8")
+    print(f"{len(names)} dialects")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
