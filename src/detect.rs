@@ -163,7 +163,8 @@ impl Detector {
             for opener in dialect
                 .openers()
                 .into_iter()
-                .filter(|open| !open.is_empty())
+                // What is a marker only if more shows is no evidence by itself.
+                .filter(|open| open.len() > 3)
             {
                 if let Some(at) = memchr::memmem::find(input, opener.as_bytes()) {
                     let ids = seen.entry((at as u64, opener)).or_default();

@@ -451,7 +451,7 @@ fn starters(dialects: &[Dialect]) -> Vec<Starter<'_>> {
         };
         out.extend(compiled.openers().into_iter().map(|marker| Starter {
             dialect,
-            probed: family.probes(&marker),
+            probed: compiled.spec.channels.is_some() || family.probes(&marker),
             marker,
             case: family.case(),
             framing: false,

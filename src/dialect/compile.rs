@@ -8,7 +8,7 @@ use crate::escape::{EscapeError, Table};
 use crate::limits::Limits;
 use crate::scan::{Dfa, Pattern, Scanner};
 
-use super::channels::Channels;
+use super::channels::{Channels, MAX_HEADER};
 use super::framed::{self, Framed};
 use super::line::Line;
 use super::spec::{self, Case, Spec};
@@ -673,6 +673,16 @@ impl SetInner {
             .map(|dialect| dialect.lookahead(limits))
             .max()
             .unwrap_or(0);
-        self.marker().max(ahead)
+        let headers = self
+            .dialects
+            .iter()
+            .any(|dialect| dialect.spec.channels.is_some());
+        let header = if headers { MAX_HEADER as usize + 1 } else { 0 };
+        let labels = self
+            .reasoning
+            .iter()
+            .map(|reasoning| reasoning.spec.label.len());
+        let label = labels.max().unwrap_or(0);
+        self.marker().max(ahead).max(header).max(label)
     }
 }

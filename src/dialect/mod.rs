@@ -102,7 +102,10 @@ impl Dialect {
     /// What opens its blocks; a tag is shown up to its name.
     #[must_use]
     pub fn openers(&self) -> Vec<String> {
-        self.family.openers()
+        match &self.spec.channels {
+            Some(channels) => channels.start.clone(),
+            None => self.family.openers(),
+        }
     }
 
     /// What closes its blocks; a tag is shown up to its name.

@@ -658,6 +658,9 @@ impl Machine<'_> {
                     return Verdict::Text(Some(Kind::LookalikeMarker));
                 }
                 match probe.step(walk, byte, end - 1, b"") {
+                    Go::More if self.is_prose(chunk, &opener.literal, walk, byte, end) => {
+                        Verdict::Text(Some(Kind::LookalikeMarker))
+                    }
                     Go::More => Verdict::More,
                     Go::None => Verdict::Text(Some(Kind::LookalikeMarker)),
                     Go::Found { taken, .. } if opener.json.is_some() => {
@@ -816,6 +819,18 @@ impl Machine<'_> {
                 }
             }
         }
+    }
+
+    /// Whether a name behind a marker that people type cannot become one: no letter of it is ASCII, or begins a tool on
+    /// offer.
+    fn is_prose(&self, chunk: Chunk<'_>, literal: &str, walk: &Walk, byte: u8, end: u64) -> bool {
+        let name = walk.span(Hole::Name);
+        if byte < 0x80 || special(literal) || name.end != end {
+            return false;
+        }
+        let word = self.bytes(chunk, name.start, name.end);
+        let tools = self.opts.tools.as_deref();
+        !tools.is_some_and(|tools| tools.names().any(|tool| tool.as_bytes().starts_with(&word)))
     }
 
     /// Takes a byte of a message's header.

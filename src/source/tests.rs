@@ -642,10 +642,10 @@ fn reasoning_of_the_api_has_no_place_in_the_text() {
     };
     assert_eq!(feeder.feed(body.as_bytes(), &mut sink), []);
     feeder.finish(None, &mut sink);
-    assert_eq!(
-        spans[..3],
-        [("reasoning", 0, 0), ("text", 0, 2), ("reasoning", 2, 2)]
-    );
+    let mut kinds: Vec<&str> = spans.iter().map(|(kind, _, _)| *kind).collect();
+    kinds.dedup();
+    assert_eq!(kinds, ["reasoning", "text", "reasoning", "text"]);
+    assert!(spans.contains(&("reasoning", 2, 2)));
     let mut at = 0;
     for (_, start, end) in &spans {
         assert_eq!(*start, at);

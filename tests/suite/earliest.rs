@@ -7,33 +7,37 @@ use toolglot_cli::vectors::{Entry, Log, What};
 
 use crate::support::{CASES, DEFAULTS, nothing, places};
 
+/// Openers that the byte behind them tells from longer names.
+const TAGS: [&str; 2] = ["<tool_call", "<tool_action"];
+
 /// What starts something in plain text, read from the dialect files.
 fn starters(set: &DialectSet) -> Vec<String> {
     let files = toolglot::builtin_files()
         .iter()
         .filter(|(id, _)| set.dialects().any(|d| d.id() == *id));
-    let mut out = vec![];
+    let mut out: Vec<String> = set.dialects().flat_map(|d| d.openers()).collect();
     for (_, text) in files {
         let file: toml::Table = text.parse().expect("a dialect file");
-        let text = |value: &toml::Value| value.as_str().expect("a string").to_owned();
+        let texts = |value: &toml::Value| -> Vec<String> {
+            match value {
+                toml::Value::Array(list) => list
+                    .iter()
+                    .filter_map(|v| v.as_str().map(str::to_owned))
+                    .collect(),
+                one => one.as_str().map(str::to_owned).into_iter().collect(),
+            }
+        };
         for table in ["reasoning", "span"] {
-            let list = file
-                .get(table)
-                .and_then(|t| t.as_array())
-                .into_iter()
-                .flatten();
-            out.extend(list.map(|entry| text(&entry["open"])));
+            let list = file.get(table).and_then(|t| t.as_array());
+            out.extend(
+                list.into_iter()
+                    .flatten()
+                    .flat_map(|entry| texts(&entry["open"])),
+            );
         }
-        for table in ["named_params", "attribute_params"] {
-            out.extend(file.get(table).map(|t| format!("<{}", text(&t["call"]))));
-        }
-        out.extend(file.get("element_tree").map(|t| text(&t["open"])));
-        let quoted = file
-            .get("key_quote")
-            .and_then(|t| t["open"].as_array())
-            .into_iter()
-            .flatten();
-        out.extend(quoted.map(text));
+        out.extend(file.get("framing").into_iter().flat_map(texts));
+        let channels = file.get("channels").and_then(|t| t.get("close"));
+        out.extend(channels.into_iter().flat_map(texts));
     }
     out
 }
@@ -92,7 +96,7 @@ fn text_waits_only_while_it_may_begin_a_marker() {
         for text in texts.iter().filter(|text| {
             !starters
                 .iter()
-                .any(|s| s.ends_with('>') && text.contains(s.as_str()))
+                .any(|s| !TAGS.contains(&s.as_str()) && text.contains(s.as_str()))
         }) {
             let mut parser = Parser::new(&set, Options::default());
             let mut count = Count::default();

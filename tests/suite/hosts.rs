@@ -97,7 +97,7 @@ fn arguments_are_final_json_whatever_the_bytes() {
                     }
                 }
                 Event::BlockOpen { .. } => assert_eq!(open, None),
-                Event::BlockAbandoned { .. } => open = None,
+                Event::BlockAbandoned { .. } | Event::CallAbandoned { .. } => open = None,
                 _ => {}
             }
             toolglot::Sink::event(&mut turn, event);

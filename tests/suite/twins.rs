@@ -75,7 +75,7 @@ fn they_agree_on_every_vector() {
         let Ok(input) = std::str::from_utf8(case.input) else {
             continue;
         };
-        if plain {
+        if plain && naive::KNOWN.contains(&case.dialect) {
             let ours = parse(&case.set, case.options.clone(), case.input, Finish::Stop);
             let options = Value::Object(vector.options.clone());
             let theirs =
@@ -89,7 +89,7 @@ fn they_agree_on_every_vector() {
 
 #[test]
 fn they_agree_on_random_inputs() {
-    for (dialect, _) in builtin_files() {
+    for dialect in naive::KNOWN {
         let set = DialectSet::builtin(dialect).expect("a built-in dialect");
         for seed in 0..SAMPLES {
             let input = generate::sample(dialect, seed);

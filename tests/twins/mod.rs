@@ -51,6 +51,16 @@ pub fn run(dialect: &str, input: &str, tools: Option<&Value>) -> Outcome {
     run_with(dialect, input, tools, None)
 }
 
+/// Dialects that have a twin.
+pub const KNOWN: [&str; 6] = [
+    "tam",
+    "tam2",
+    "vcp",
+    "tool-call-xml",
+    "tool-action",
+    "action",
+];
+
 /// The same with the `options` of a vector: `limits`, `fence`, `unclosed`, `reasoning`, `calls_in_reasoning`, `start`,
 /// `switches`. Others are ignored.
 ///
