@@ -20,8 +20,10 @@ mod out;
 mod payload;
 mod tags;
 mod tree;
+mod tree_payload;
 mod value;
 pub(crate) mod xml;
+mod yaml;
 
 use serde::{Deserialize, Serialize};
 
@@ -33,6 +35,7 @@ pub(crate) use content::MAX_TAIL;
 pub(crate) use fields::fold;
 pub(crate) use gate::Gate;
 pub(crate) use head::LINE_BLANKS;
+pub(crate) use needle::Needle;
 pub(crate) use out::{Block, Io, Out, Stuff, pieces};
 
 /// So many blanks may stand between an opener and the tag that must follow it.
@@ -161,6 +164,14 @@ impl Body {
             (Self::NamedParams(body), _) => body.salvage(out, end),
             (Self::AttributeParams(body), _) => body.salvage(out, end),
             (Self::KeyQuote(_) | Self::ElementTree(_) | Self::Framed(_), _) => false,
+        }
+    }
+
+    /// What ends the block, if that depends on what opened it.
+    pub fn own_closer(&self, family: &Family) -> Option<String> {
+        match (self, family) {
+            (Self::Framed(body), Family::Framed(table)) => body.own_closer(table),
+            _ => None,
         }
     }
 

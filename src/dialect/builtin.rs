@@ -33,4 +33,9 @@ pub(super) const FILES: &[(&str, &str)] = files! {
     "hy-v4"
     "k2-horizon"
     "kimi-k3"
+    "minimax-m3"
+    "anthropic-function-calls"
+    "morph-xml"
+    "cline-xml"
+    "yaml-xml"
 };

@@ -265,6 +265,8 @@ pub(crate) struct Framed {
     pub unit: Vec<Unit>,
     /// Parameters between tags.
     pub param: Option<Param>,
+    /// Parameters that are elements named after them; elements inside are lists and objects.
+    pub tree: Option<Param>,
     #[serde(default)]
     pub json: Json,
     #[serde(default)]
@@ -277,7 +279,7 @@ pub(crate) struct Framed {
     /// What `$x` is behind an opener that does not show it.
     #[serde(default)]
     pub fixed: BTreeMap<String, String>,
-    /// Those of the openers that are known misspellings.
+    /// Those of the openers and closers that are known misspellings.
     #[serde(default)]
     pub misspelt: Vec<String>,
 }
@@ -312,6 +314,9 @@ pub(crate) struct Section {
 pub(crate) struct Unit {
     /// What opens it, up to its payload.
     pub open: Vec<String>,
+    /// What opens it in text, where its section is missing; nothing: the same.
+    #[serde(default)]
+    pub bare: Vec<String>,
     /// Nothing: it ends with its payload.
     #[serde(default)]
     pub close: Vec<String>,
@@ -331,6 +336,9 @@ pub(crate) struct Unit {
     /// The name in a probe must be one on offer.
     #[serde(default)]
     pub offered: bool,
+    /// `$x` in its other markers is the tool's name.
+    #[serde(default)]
+    pub fix_name: bool,
 }
 
 fn name_attribute() -> String {
@@ -343,6 +351,10 @@ fn name_attribute() -> String {
 pub(crate) enum Payload {
     /// Parameters between tags.
     Params,
+    /// Parameters that are elements: the table `tree`.
+    Tree,
+    /// A YAML mapping, up to the call's closer.
+    Yaml,
     /// JSON that names the tool: an object, or a list of such.
     Json,
     /// The same behind the opening bracket of a list.
@@ -370,6 +382,15 @@ pub(crate) struct Param {
     pub name: String,
     #[serde(default)]
     pub frame: Framing,
+    /// Parameters with one newline on each side, whatever the others have.
+    #[serde(default)]
+    pub newline: Vec<String>,
+    /// Entities stand for characters.
+    #[serde(default)]
+    pub entities: bool,
+    /// The element that holds one item of a list.
+    #[serde(default = "item")]
+    pub item: String,
     /// A value may be CDATA.
     #[serde(default)]
     pub cdata: bool,
@@ -380,6 +401,10 @@ pub(crate) struct Param {
     #[serde(default = "confirm")]
     pub confirm: u32,
     pub hint: Option<Hint>,
+}
+
+fn item() -> String {
+    "item".to_owned()
 }
 
 fn confirm() -> u32 {
@@ -539,6 +564,10 @@ pub(crate) enum ReasoningAt {
     Anywhere,
 }
 
+fn anywhere() -> ReasoningAt {
+    ReasoningAt::Anywhere
+}
+
 /// A region without calls.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -546,4 +575,9 @@ pub(crate) struct SpanSpec {
     pub kind: String,
     pub open: String,
     pub close: String,
+    /// Where its opener counts.
+    #[serde(default = "anywhere")]
+    pub at: ReasoningAt,
+    /// What its opener is reported as.
+    pub issue: Option<String>,
 }

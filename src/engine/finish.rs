@@ -174,6 +174,7 @@ impl Machine<'_> {
                     "",
                 );
                 if self.unclosed(compiled) != Unclosed::Text {
+                    self.deliver(chunk, opening.start);
                     self.flow_end(chunk);
                     let raw = self.bytes(chunk, opening.start, end);
                     let becomes = crate::event::Abandoned::Drop;

@@ -106,14 +106,23 @@ impl Candidate {
     }
 
     /// Whether the stream may end here without a word: the marker itself is not complete.
-    fn unborn(&self) -> bool {
-        matches!(
-            self.at,
-            At::Header {
-                header: Header::Edge,
-                ..
-            } | At::Nameless { .. }
-        )
+    fn unborn(&self, family: &Family) -> bool {
+        match (self.at, family) {
+            (
+                At::Header {
+                    header: Header::Edge,
+                    ..
+                }
+                | At::Nameless { .. },
+                _,
+            ) => true,
+            // A tag named after a tool is no marker before its probe says so.
+            (At::Probe(_), Family::Framed(table)) => table
+                .openers
+                .get(usize::from(self.opener))
+                .is_some_and(|opener| opener.literal.len() == 1),
+            (At::Header { .. } | At::Tag { .. } | At::Probe(_), _) => false,
+        }
     }
 
     /// Whether the state fits its tables.
@@ -187,6 +196,12 @@ impl Machine<'_> {
             _ => None,
         };
         let mut told = opening.is_some();
+        // A longer marker that began earlier may still become complete; text before it alone is decided.
+        let from = if told {
+            self.st.io.from
+        } else {
+            start.min(safe)
+        };
         for opener in refs {
             if !self.counts(chunk, opener.dialect, Span::new(start, end), safe, told) {
                 told = true;
@@ -202,7 +217,7 @@ impl Machine<'_> {
                 Some(candidate) => self.st.candidates.push(candidate),
                 None => {
                     self.st.candidates.clear();
-                    self.adopt(start, chunk.base);
+                    self.adopt(from, chunk.base);
                     let span = Span::new(start, end);
                     let opened = Opened {
                         name: "",
@@ -223,7 +238,7 @@ impl Machine<'_> {
         let Some(opening) = opening else {
             return false;
         };
-        self.adopt(start, chunk.base);
+        self.adopt(from, chunk.base);
         self.st.mode = Mode::Opening(opening);
         true
     }
@@ -308,7 +323,8 @@ impl Machine<'_> {
                 Some(Role::Open { refs }) if start == opening.start => {
                     // A longer marker at the same place: more candidates.
                     let refs = &self.set.opens[usize::from(refs)];
-                    self.candidates(chunk, refs, start, end, start);
+                    let safe = self.st.io.from.min(start);
+                    self.candidates(chunk, refs, start, end, safe);
                     if !matches!(self.st.mode, Mode::Opening(_)) {
                         return true;
                     }
@@ -334,8 +350,10 @@ impl Machine<'_> {
         // The next marker begins in here: this one is text.
         self.st.candidates.clear();
         self.st.mode = Mode::Flow;
-        let span = Span::new(opening.start, opening.start);
-        self.tell(chunk, opening.first, Kind::LookalikeMarker, span);
+        if inside > opening.start {
+            let span = Span::new(opening.start, opening.start);
+            self.tell(chunk, opening.first, Kind::LookalikeMarker, span);
+        }
         self.markers(chunk, end);
         self.release(chunk, end);
         true
@@ -408,25 +426,20 @@ impl Machine<'_> {
                 if end - candidate.end > u64::from(PROBE_BLANKS) {
                     return Verdict::Text(Some(Kind::LookalikeMarker));
                 }
-                match probe.step(walk, byte, end - 1, b"") {
+                // A single byte opens many things that look like nothing.
+                let look = (opener.literal.len() > 1).then_some(Kind::LookalikeMarker);
+                let go = probe.step(walk, byte, end - 1, b"");
+                let open = probe.in_hole(walk) && matches!(go, Go::More);
+                if opener.offered && !self.offered(chunk, walk.span(Hole::Name), open) {
+                    return Verdict::Text(look);
+                }
+                match go {
                     Go::More => Verdict::More,
-                    Go::None => Verdict::Text(Some(Kind::LookalikeMarker)),
-                    Go::Found { .. } => {
-                        let name = walk.span(Hole::Name);
-                        let offered = !opener.offered
-                            || self.opts.tools.as_ref().is_some_and(|tools| {
-                                let name = self.bytes(chunk, name.start, name.end);
-                                tools.get(&String::from_utf8_lossy(&name)).is_some()
-                            });
-                        if offered {
-                            Verdict::Open {
-                                taken: true,
-                                closed: false,
-                            }
-                        } else {
-                            Verdict::Text(Some(Kind::LookalikeMarker))
-                        }
-                    }
+                    Go::None => Verdict::Text(look),
+                    Go::Found { .. } => Verdict::Open {
+                        taken: true,
+                        closed: false,
+                    },
                 }
             }
             At::Tag { blanks } => {
@@ -492,6 +505,19 @@ impl Machine<'_> {
                     HeaderStep::End { closed } => self.named(chunk, candidate, end, closed),
                 }
             }
+        }
+    }
+
+    /// Whether a name is one on offer or, if it is still `open`, the beginning of one.
+    fn offered(&self, chunk: Chunk<'_>, name: Span, open: bool) -> bool {
+        let Some(tools) = &self.opts.tools else {
+            return false;
+        };
+        let name = self.bytes(chunk, name.start, name.end);
+        if open {
+            tools.names().any(|tool| tool.as_bytes().starts_with(&name))
+        } else {
+            name.is_empty() || std::str::from_utf8(&name).is_ok_and(|name| tools.get(name).is_some())
         }
     }
 
@@ -630,7 +656,11 @@ impl Machine<'_> {
 
     /// Whether the stream may end here without a word.
     pub fn unborn(&self) -> bool {
-        self.st.candidates.iter().all(Candidate::unborn)
+        let unborn = |candidate: &Candidate| {
+            let family = &self.dialect(candidate.dialect).family;
+            candidate.unborn(family)
+        };
+        self.st.candidates.iter().all(unborn)
     }
 }
 

@@ -92,10 +92,12 @@ impl State {
                     dialect(candidate.dialect).is_some_and(|d| candidate.fits(&d.family))
                 };
                 dialect(opening.first).is_some()
-                    && opening.start == self.io.from
+                    && opening.start >= self.io.from
                     && self.candidates.iter().all(fits)
             }
-            Mode::Skip(skip) => dialect(skip.dialect).is_some_and(|d| d.closer.knows(skip.node)),
+            Mode::Skip(skip) => {
+                dialect(skip.dialect).is_some_and(|d| d.closer.knows(skip.node)) && skip.fits()
+            }
             Mode::Body(body) => {
                 let family = self
                     .io
