@@ -432,9 +432,13 @@ impl Paths {
                     return Go::None;
                 }
                 Some(_) => {}
+                // Nothing stands here: what is behind it counts, and what is beside it.
                 None => {
-                    walk.node = there;
-                    node = &self.nodes[usize::from(there)];
+                    let behind = &self.nodes[usize::from(there)];
+                    if behind.byte(byte).is_some() || node.byte(byte).is_none() {
+                        walk.node = there;
+                        node = behind;
+                    }
                 }
             }
         }
