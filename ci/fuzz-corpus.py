@@ -56,6 +56,17 @@ PATCHES = {
 }
 
 
+# Three parts of one length: a neighbour, the text to escape, a neighbour.
+ESCAPES = [
+    "<tool_call ",
+    "<th<think>nk>",
+    "...<\\think>...",
+    "[本轮工具调用摘要:]",
+    "<<<[TOOL_REQUEST]>>>",
+    "{\\x7b}\\\\x7b\\{",
+]
+
+
 def fresh(name):
     folder = CORPUS / name
     if folder.exists():
@@ -89,7 +100,7 @@ def bare(text):
 
 
 def main():
-    chunking, builtin, user = fresh("chunking"), fresh("builtin"), fresh("user_dialect")
+    chunking, builtin, user, escape = fresh("chunking"), fresh("builtin"), fresh("user_dialect"), fresh("escape")
     inputs = {}
     for number, (dialect, name, data) in enumerate(vectors()):
         header = list(HEADERS[number % len(HEADERS)])
@@ -101,7 +112,13 @@ def main():
         (chunking / name).write_bytes(bytes(header) + data)
         if number % 2 == 0 or dialect == "bounds":
             (builtin / name).write_bytes(data)
+        # Set, chunk size, and the text: all of it, or a part that the cuts leave.
+        if number % 2 == 1 or dialect == "bounds":
+            edges = (0, 255) if number % 4 == 1 else (number * 7 % 128, 128 + number * 11 % 128)
+            (escape / name).write_bytes(bytes([number % 20, number % 5, *edges]) + data)
         inputs.setdefault(dialect, []).append(data)
+    for number, text in enumerate(ESCAPES):
+        (escape / f"seam--{number}").write_bytes(bytes([number % 3, 1, 85, 170]) + text.encode())
     ids = order()
     for index, dialect in enumerate(ids):
         text = bare((BUILTIN / f"{dialect}.toml").read_text(encoding="utf-8")).encode()

@@ -21,6 +21,7 @@
 //! assert_eq!(turn.calls[0].arguments, r#"{"city":"Leith"}"#);
 //! ```
 //!
+//! [`source`] reads responses of APIs into a parser; [`sink`] makes turns, OpenAI completions and masked text of events.
 //! [`Event`] lists what comes out and says what every event promises; [`DialectSet`] says what is looked for;
 //! [`Options`] how. `docs/ARCHITECTURE.md` shows how the parts fit, `docs/DIALECTS.md` how to add a dialect.
 
@@ -31,16 +32,19 @@ mod call;
 mod dialect;
 mod engine;
 mod error;
+mod escape;
 mod event;
 mod hints;
 mod limits;
 mod scan;
-mod sink;
+pub mod sink;
+pub mod source;
 
 pub use call::{Call, Report, Turn};
 pub use dialect::{Dialect, DialectSet, Lint, SetBuilder, builtin_files};
 pub use engine::{Finish, NativeCall, Parser};
 pub use error::{BuildError, Issue, Kind, KindSet, Severity, SnapshotError};
+pub use escape::{EscapeError, Escaper, Unescaper, escape, unescape};
 pub use event::{Abandoned, Arguments, CallState, Event, Origin, Sink, Span};
 pub use hints::{Tools, ToolsError};
 pub use limits::{

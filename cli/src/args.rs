@@ -8,7 +8,10 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use toolglot::Finish;
 use toolglot_cli::chunks::Chunking;
 use toolglot_cli::options;
+use toolglot_cli::recording::Way;
 use toolglot_cli::sets::{Choice, SetError, Sets};
+
+use crate::api::{Format, MaskArgs, OpenAiArgs, Prefer};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -17,6 +20,8 @@ Examples:
   toolglot parse --chunk 3 --delay 30 reply.txt     watch it stream
   toolglot batch replies.jsonl -o turns.jsonl       one turn a line, on all cores
   toolglot check tests/vectors/*.jsonl              every way to cut every vector
+  toolglot replay bug.json                          run a recorded stream again
+  toolglot escape page.html                         no dialect sees a marker in it any more
   toolglot dialects                                 what is recognised
 
 Exit status: 0 it ran; 1 errors were found and --strict is set, or a check failed; 2 wrong usage or unreadable input.";
@@ -27,7 +32,13 @@ Examples:
   toolglot parse --dialect vcp --switch vcp.fuzzy --output events reply.txt
   toolglot parse --tools tools.json --output turn reply.txt | jq '.calls[].arguments'
   toolglot parse --dialect-file mine.toml --chunk random:7 reply.txt
-  llm prompt | toolglot parse";
+  llm prompt | toolglot parse
+  toolglot parse --output openai reply.txt            as the stream of a chat completion
+  curl -sN $SERVER/v1/chat/completions -d @ask.json | toolglot parse --input openai-sse
+  toolglot parse --output mask --mask-calls '[{tools}]' reply.txt
+
+A response of an API has text, native calls and reasoning; spans count the bytes of its text. What cannot be read in it is
+told on standard error with its line, and the rest is read.";
 
 const BATCH_EXAMPLES: &str = "\
 Records, one JSON object a line:
@@ -49,6 +60,32 @@ bytes), with its dialect alone and with all dialects active.
 Examples:
   toolglot check tests/vectors/*.jsonl
   toolglot check --dialect-file mine.toml mine.jsonl";
+
+const ESCAPE_EXAMPLES: &str = "\
+A backslash goes into every marker of the dialects, and to the edges of a text that is cut inside one; everything else stays
+as it is. `toolglot unescape` with the same dialects gives the original.
+
+Examples:
+  toolglot escape page.html > safe.txt
+  curl -s https://example.org | toolglot escape --dialect all";
+
+const UNESCAPE_EXAMPLES: &str = "\
+Examples:
+  toolglot unescape safe.txt > page.html
+  toolglot escape --dialect vcp < a.txt | toolglot unescape --dialect vcp";
+
+const REPLAY_EXAMPLES: &str = "\
+A recording is one JSON object; docs/REPLAY.md has every key:
+  {\"note\"?, \"input\" | \"input_b64\", \"cuts\"?: [LENGTH...], \"dialects\"?: [ID | {\"file\", \"toml\"}...], \"options\"?,
+   \"tools\"?, \"native_tool_calls\"?, \"finish\"?, \"expect\": [ENTRY...]}
+It is run under its own cuts and in one chunk; both must give the log in `expect`.
+
+Examples:
+  toolglot parse --record bug.json reply.txt       write one
+  toolglot replay bug.json                         run it again; the first difference is printed
+  toolglot replay --rechunk each tests/replay/*    under every way to cut it
+  toolglot replay --minimise -o small.json bug.json
+  toolglot replay --update bug.json                what comes out now is what is expected";
 
 const DIALECTS_EXAMPLES: &str = "\
 Examples:
@@ -78,6 +115,15 @@ pub enum Command {
     /// Check conformance vectors under every way to cut their input
     #[command(after_help = CHECK_EXAMPLES)]
     Check(CheckArgs),
+    /// Run recordings of streams again and compare what comes out
+    #[command(after_help = REPLAY_EXAMPLES)]
+    Replay(ReplayArgs),
+    /// Make untrusted text safe for a prompt or a tool result
+    #[command(after_help = ESCAPE_EXAMPLES)]
+    Escape(EscapeArgs),
+    /// Take back what `escape` did
+    #[command(after_help = UNESCAPE_EXAMPLES)]
+    Unescape(EscapeArgs),
     /// List, show or check dialects
     #[command(after_help = DIALECTS_EXAMPLES)]
     Dialects(DialectsArgs),
@@ -147,15 +193,31 @@ pub struct ParseArgs {
     /// Wait so many milliseconds after each chunk (of 8 bytes unless `--chunk` is given)
     #[arg(long, value_name = "MS", value_parser = milliseconds)]
     pub delay: Option<Duration>,
-    /// Why the output ended: stop, length, tool_calls, error, cancelled
-    #[arg(long, value_name = "REASON", default_value = "stop", value_parser = finish)]
-    pub finish: Finish,
+    /// Why the output ended: stop, length, tool_calls, error, cancelled [default: what a response says, or stop]
+    #[arg(long, value_name = "REASON", value_parser = finish)]
+    pub finish: Option<Finish>,
+    /// What the input is
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub input: Format,
+    /// Which choice of an OpenAI response is read [default: 0]
+    #[arg(long, value_name = "N")]
+    pub choice: Option<u64>,
+    /// Which calls count where a response has native ones
+    #[arg(long, value_enum, default_value_t = Prefer::Text)]
+    pub prefer: Prefer,
+    /// Write the stream, its chunks and its log into a file for `toolglot replay`
+    #[arg(long, value_name = "FILE")]
+    pub record: Option<PathBuf>,
     /// What to print
     #[arg(long, value_enum, default_value_t = Output::Pretty)]
     pub output: Output,
     /// Exit with status 1 if an error is reported
     #[arg(long)]
     pub strict: bool,
+    #[command(flatten)]
+    pub openai: OpenAiArgs,
+    #[command(flatten)]
+    pub mask: MaskArgs,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -166,6 +228,12 @@ pub enum Output {
     Turn,
     /// One JSON object for each event, live
     Events,
+    /// The stream of an OpenAI chat completion (server-sent events), live
+    Openai,
+    /// One OpenAI chat completion that is not streamed
+    Completion,
+    /// The text without calls, live
+    Mask,
 }
 
 #[derive(Debug, Args)]
@@ -193,6 +261,34 @@ pub struct BatchArgs {
     /// Exit with status 1 if a line is no record or an error is reported in one
     #[arg(long)]
     pub strict: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct ReplayArgs {
+    /// Recordings
+    #[arg(value_name = "FILE", required = true)]
+    pub files: Vec<PathBuf>,
+    /// Run them under other cuts too: chunks of N bytes, every way to cut, or a hundred random ones
+    #[arg(long, value_name = "N|each|random:SEED")]
+    pub rechunk: Option<Way>,
+    /// Write what comes out into the files as what is expected
+    #[arg(long, conflicts_with = "minimise")]
+    pub update: bool,
+    /// Make one recording that fails smaller, while it fails in the same way, and print it
+    #[arg(long, alias = "minimize")]
+    pub minimise: bool,
+    /// Where the smaller recording goes [default: standard output]
+    #[arg(short, long, value_name = "SMALL.json", requires = "minimise")]
+    pub output: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub struct EscapeArgs {
+    /// The text; `-` is standard input
+    #[arg(value_name = "FILE", default_value = "-")]
+    pub file: PathBuf,
+    #[command(flatten)]
+    pub set: SetArgs,
 }
 
 #[derive(Debug, Args)]

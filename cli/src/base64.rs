@@ -1,4 +1,4 @@
-//! Standard base64 (RFC 4648, section 4), decoding only. Padding may be missing; white space is refused.
+//! Standard base64 (RFC 4648, section 4). Decoding, padding may be missing; white space is refused.
 
 const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 const NONE: u8 = 0xff;
@@ -44,9 +44,27 @@ pub fn decode(text: &str) -> Result<Vec<u8>, String> {
     }
 }
 
+/// The text that stands for `bytes`, padded.
+#[must_use]
+pub fn encode(bytes: &[u8]) -> String {
+    let mut out = String::with_capacity(bytes.len().div_ceil(3) * 4);
+    for group in bytes.chunks(3) {
+        let at = |n: usize| u32::from(group.get(n).copied().unwrap_or(0));
+        let bits = at(0) << 16 | at(1) << 8 | at(2);
+        for digit in 0..4 {
+            let value = bits >> (18 - 6 * digit) & 63;
+            match digit <= group.len() {
+                true => out.push(char::from(ALPHABET[value as usize])),
+                false => out.push('='),
+            }
+        }
+    }
+    out
+}
+
 #[cfg(test)]
 mod tests {
-    use super::decode;
+    use super::{decode, encode};
 
     #[test]
     fn the_examples_of_the_rfc() {
@@ -62,6 +80,8 @@ mod tests {
         ];
         for (text, bytes) in cases {
             assert_eq!(decode(text).as_deref(), Ok(bytes), "{text}");
+            let whole = text.len().next_multiple_of(4);
+            assert_eq!(encode(bytes), format!("{text:=<whole$}"));
         }
         for text in ["A", "Zm 9v", "Zm9v===", "Zm9%", "=Zg", "Zm9v始"] {
             assert!(decode(text).is_err(), "{text}");

@@ -67,12 +67,16 @@ impl Read for Input {
 /// Reads a list of tools.
 pub fn tools(path: Option<&Path>) -> Result<Option<Arc<Tools>>, Stop> {
     let Some(path) = path else { return Ok(None) };
+    match Tools::from_json(&text(path)?) {
+        Ok(tools) => Ok(Some(Arc::new(tools))),
+        Err(error) => Err(Stop::because(format!("{}: {error}", path.display()))),
+    }
+}
+
+/// Reads a file of text.
+pub fn text(path: &Path) -> Result<String, Stop> {
     let name = path.display();
     let bytes = fs::read(path).map_err(|e| Stop::because(format!("cannot read {name}: {e}")))?;
-    let text = String::from_utf8(bytes)
-        .map_err(|e| Stop::because(format!("{name}: it is not UTF-8 text: {e}")))?;
-    match Tools::from_json(&text) {
-        Ok(tools) => Ok(Some(Arc::new(tools))),
-        Err(error) => Err(Stop::because(format!("{name}: {error}"))),
-    }
+    String::from_utf8(bytes)
+        .map_err(|e| Stop::because(format!("{name}: it is not UTF-8 text: {e}")))
 }

@@ -5,14 +5,18 @@
 
 #![deny(unsafe_code)]
 
+mod api;
 mod args;
 mod batch;
 mod check;
 mod dialects;
+mod escape;
 mod input;
 mod output;
 mod parse;
 mod pretty;
+mod record;
+mod replay;
 mod stop;
 
 use std::io::{self, Write};
@@ -22,6 +26,7 @@ use std::process::ExitCode;
 use clap::{CommandFactory, Parser};
 
 use args::{Cli, Command};
+use escape::Way;
 use stop::{Stop, Verdict};
 
 fn main() -> ExitCode {
@@ -49,6 +54,9 @@ fn run(cli: &Cli) -> Result<Verdict, Stop> {
         Some(Command::Parse(args)) => parse::run(args, color),
         Some(Command::Batch(args)) => batch::run(args),
         Some(Command::Check(args)) => check::run(args, color),
+        Some(Command::Replay(args)) => replay::run(args, color),
+        Some(Command::Escape(args)) => escape::run(args, Way::Escape),
+        Some(Command::Unescape(args)) => escape::run(args, Way::Unescape),
         Some(Command::Dialects(args)) => dialects::run(args, color),
     }
 }

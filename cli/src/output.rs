@@ -2,18 +2,23 @@
 //!
 //! A sink cannot fail, writing can: the first error is kept and asked for after each chunk.
 
+use std::cell::RefCell;
 use std::io::{self, Write};
+use std::rc::Rc;
 
-use toolglot::{Collect, Event, Severity, Sink};
+use toolglot::sink::mask::{Mask, Show};
+use toolglot::sink::openai::{Delta, Deltas, Head, Settings, completion};
+use toolglot::{Collect, Event, Finish, Severity, Sink};
 use toolglot_cli::json;
+use toolglot_cli::vectors::Log;
 
 /// A sink that writes.
 pub trait Output: Sink {
     /// Makes everything said so far visible.
     fn flush(&mut self) -> io::Result<()>;
 
-    /// Writes what comes last.
-    fn end(&mut self) -> io::Result<()>;
+    /// Writes what comes last; the stream ended so.
+    fn end(&mut self, reason: Finish) -> io::Result<()>;
 }
 
 /// One JSON object a line for each event.
@@ -42,7 +47,7 @@ impl<W: Write> Output for Events<W> {
         self.out.flush()
     }
 
-    fn end(&mut self) -> io::Result<()> {
+    fn end(&mut self, _: Finish) -> io::Result<()> {
         self.flush()
     }
 }
@@ -73,23 +78,162 @@ impl<W: Write> Output for Turn<W> {
         Ok(())
     }
 
-    fn end(&mut self) -> io::Result<()> {
+    fn end(&mut self, _: Finish) -> io::Result<()> {
         let turn = std::mem::take(&mut self.collect).turn();
         writeln!(self.out, "{}", json::turn(&turn, None))?;
         self.out.flush()
     }
 }
 
-/// Counts errors on their way to another sink.
+/// What a sink of the library wrote and nobody has seen yet.
+type Written = Rc<RefCell<Vec<u8>>>;
+
+fn pass(written: &Written, out: &mut impl Write) -> io::Result<()> {
+    let mut bytes = written.borrow_mut();
+    out.write_all(&bytes)?;
+    bytes.clear();
+    out.flush()
+}
+
+type TakeDelta = Box<dyn FnMut(Delta<'_>)>;
+type TakeBytes = Box<dyn FnMut(&[u8])>;
+
+/// The stream of a chat completion.
+pub struct Chunks<W: Write> {
+    out: W,
+    written: Written,
+    deltas: Deltas<TakeDelta>,
+}
+
+impl<W: Write> Chunks<W> {
+    pub fn new(out: W, settings: Settings, head: Head) -> Self {
+        let written = Written::default();
+        let lines = Rc::clone(&written);
+        let write: TakeDelta = Box::new(move |delta| {
+            let line = format!("data: {}\n\n", delta.to_json(&head));
+            lines.borrow_mut().extend_from_slice(line.as_bytes());
+        });
+        Self {
+            out,
+            written,
+            deltas: Deltas::new(settings, write),
+        }
+    }
+}
+
+impl<W: Write> Sink for Chunks<W> {
+    fn event(&mut self, event: Event<'_>) {
+        self.deltas.event(event);
+    }
+}
+
+impl<W: Write> Output for Chunks<W> {
+    fn flush(&mut self) -> io::Result<()> {
+        pass(&self.written, &mut self.out)
+    }
+
+    /// A stream that broke off has no `[DONE]`.
+    fn end(&mut self, reason: Finish) -> io::Result<()> {
+        self.deltas.finish(reason);
+        match reason {
+            Finish::Stop | Finish::Length | Finish::ToolCalls => {
+                let done = b"data: [DONE]\n\n";
+                self.written.borrow_mut().extend_from_slice(done);
+            }
+            Finish::Error | Finish::Cancelled => {}
+        }
+        self.flush()
+    }
+}
+
+/// One chat completion.
+pub struct Completion<W: Write> {
+    out: W,
+    collect: Collect,
+    settings: Settings,
+    head: Head,
+}
+
+impl<W: Write> Completion<W> {
+    pub fn new(out: W, settings: Settings, head: Head) -> Self {
+        Self {
+            out,
+            collect: Collect::new(),
+            settings,
+            head,
+        }
+    }
+}
+
+impl<W: Write> Sink for Completion<W> {
+    fn event(&mut self, event: Event<'_>) {
+        self.collect.event(event);
+    }
+}
+
+impl<W: Write> Output for Completion<W> {
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn end(&mut self, reason: Finish) -> io::Result<()> {
+        let turn = std::mem::take(&mut self.collect).turn();
+        let line = completion(&turn, &self.head, &self.settings, reason);
+        writeln!(self.out, "{line}")?;
+        self.out.flush()
+    }
+}
+
+/// The text without calls.
+pub struct Masked<W: Write> {
+    out: W,
+    written: Written,
+    mask: Mask<TakeBytes>,
+}
+
+impl<W: Write> Masked<W> {
+    pub fn new(out: W, calls: Show, reasoning: Show) -> Self {
+        let written = Written::default();
+        let bytes = Rc::clone(&written);
+        let write: TakeBytes = Box::new(move |piece| bytes.borrow_mut().extend_from_slice(piece));
+        Self {
+            out,
+            written,
+            mask: Mask::new(write).calls(calls).reasoning(reasoning),
+        }
+    }
+}
+
+impl<W: Write> Sink for Masked<W> {
+    fn event(&mut self, event: Event<'_>) {
+        self.mask.event(event);
+    }
+}
+
+impl<W: Write> Output for Masked<W> {
+    fn flush(&mut self) -> io::Result<()> {
+        pass(&self.written, &mut self.out)
+    }
+
+    fn end(&mut self, _: Finish) -> io::Result<()> {
+        self.flush()
+    }
+}
+
+/// Counts errors on their way to another sink, and keeps a log if one is wanted.
 pub struct Counted<'a> {
     pub inner: &'a mut dyn Output,
     pub errors: u64,
+    pub log: Option<Log>,
 }
 
 impl Sink for Counted<'_> {
     fn event(&mut self, event: Event<'_>) {
         if let Event::Issue(issue) = &event {
             self.errors += u64::from(issue.severity == Severity::Error);
+        }
+        if let Some(log) = &mut self.log {
+            log.event(event);
         }
         self.inner.event(event);
     }

@@ -1,25 +1,32 @@
 //! `toolglot parse`: one output, as it comes.
 
-use std::io::{self, BufWriter, ErrorKind, Read};
+use std::io::{self, BufWriter, ErrorKind, Read, Write};
 use std::num::NonZeroUsize;
 use std::thread;
 
 use anstream::{AutoStream, ColorChoice};
-use toolglot::{Options, Parser, TextMode};
+use toolglot::source::{Feeder, Source, SourceError};
+use toolglot::{Finish, Options, Parser, Sink, TextMode};
 use toolglot_cli::chunks::{Chunking, Cutter};
+use toolglot_cli::vectors::Log;
 
-use crate::args::{Output as Format, ParseArgs};
+use crate::api::Format;
+use crate::args::{Output as Shown, ParseArgs};
 use crate::input::{self, Input};
-use crate::output::{Counted, Events, Output, Turn};
+use crate::output::{Chunks, Completion, Counted, Events, Masked, Output, Turn};
 use crate::pretty::Pretty;
+use crate::record::Record;
 use crate::stop::{Stop, Verdict};
 
 /// How much is read at once.
 const BUFFER: usize = 64 << 10;
 /// Chunks of somebody who wants to watch and did not say how.
 const WATCH: NonZeroUsize = NonZeroUsize::new(8).expect("8 is not 0");
+/// So many faults of a response are told one by one.
+const FAULTS: u64 = 20;
 
 pub fn run(args: &ParseArgs, color: ColorChoice) -> Result<Verdict, Stop> {
+    check(args)?;
     let set = args
         .set
         .sets()
@@ -29,31 +36,126 @@ pub fn run(args: &ParseArgs, color: ColorChoice) -> Result<Verdict, Stop> {
     let mut options = Options::default();
     // Every output of this command is text, so no character may be cut.
     options.text = TextMode::Chars;
+    options.prefer = args.prefer.into();
     options.tools = input::tools(args.tools.as_deref())?;
     let mut input = Input::open(&args.file)?;
 
-    let mut output = output(args.output, color);
+    let mut output = output(args, color);
     let mut sink = Counted {
         inner: &mut *output,
         errors: 0,
+        log: args.record.as_ref().map(|_| Log::new()),
     };
-    let mut parser = Parser::new(&set, options);
+    let mut record = Record::new(args)?;
+    let mut stream = Stream::new(args, Parser::new(&set, options));
     chunks(args, &mut input, &mut |chunk| {
-        parser.feed(chunk, &mut sink);
+        if let Some(record) = &mut record {
+            record.chunk(chunk);
+        }
+        stream.feed(chunk, &mut sink);
         sink.inner.flush().map_err(Stop::output)
     })?;
-    parser.finish(args.finish, &mut sink);
-    sink.inner.end().map_err(Stop::output)?;
-    Ok(Verdict::of(sink.errors > 0, args.strict))
+    let reason = stream.finish(args.finish, &mut sink);
+    if let (Some(record), Some(log)) = (record, &sink.log) {
+        record.write(log)?;
+    }
+    sink.inner.end(reason).map_err(Stop::output)?;
+    let errors = sink.errors > 0 || stream.faults > 0;
+    Ok(Verdict::of(errors, args.strict))
+}
+
+/// A flag that means nothing to what was asked for is a mistake, not a wish to be passed over.
+fn check(args: &ParseArgs) -> Result<(), Stop> {
+    let completions = matches!(args.output, Shown::Openai | Shown::Completion);
+    let wrong = if let Some(flag) = args.openai.given().filter(|_| !completions) {
+        Some((flag, "--output openai or completion"))
+    } else if let Some(flag) = args.mask.given().filter(|_| args.output != Shown::Mask) {
+        Some((flag, "--output mask"))
+    } else if args.choice.is_some() && args.input != Format::OpenaiSse {
+        Some(("--choice", "--input openai-sse"))
+    } else if args.record.is_some() && args.input != Format::Text {
+        Some(("--record", "--input text"))
+    } else {
+        None
+    };
+    match wrong {
+        None => Ok(()),
+        Some((flag, needed)) => Err(Stop::because(format!("{flag} needs {needed}"))),
+    }
+}
+
+/// Text, or the response of an API.
+struct Stream {
+    reader: Reader,
+    /// What could not be read of a response.
+    faults: u64,
+}
+
+enum Reader {
+    Text(Parser),
+    Api(Feeder<Box<dyn Source>>),
+}
+
+impl Stream {
+    fn new(args: &ParseArgs, parser: Parser) -> Self {
+        let reader = match args.input.source(args.choice) {
+            None => Reader::Text(parser),
+            Some(source) => Reader::Api(Feeder::new(source, parser)),
+        };
+        Self { reader, faults: 0 }
+    }
+
+    fn feed(&mut self, chunk: &[u8], sink: &mut dyn Sink) {
+        match &mut self.reader {
+            Reader::Text(parser) => parser.feed(chunk, sink),
+            Reader::Api(feeder) => {
+                let errors = feeder.feed(chunk, sink);
+                self.tell(&errors);
+            }
+        }
+    }
+
+    fn finish(&mut self, reason: Option<Finish>, sink: &mut dyn Sink) -> Finish {
+        match &mut self.reader {
+            Reader::Text(parser) => {
+                let reason = reason.unwrap_or_default();
+                parser.finish(reason, sink);
+                reason
+            }
+            Reader::Api(feeder) => {
+                let ended = feeder.finish(reason, sink);
+                self.tell(&ended.errors);
+                if self.faults > FAULTS {
+                    let more = self.faults - FAULTS;
+                    let _ = writeln!(io::stderr(), "toolglot: {more} more faults of the input");
+                }
+                ended.reason
+            }
+        }
+    }
+
+    fn tell(&mut self, errors: &[SourceError]) {
+        for error in errors {
+            self.faults += 1;
+            if self.faults <= FAULTS {
+                // If standard error is closed, the status has to do.
+                let _ = writeln!(io::stderr(), "toolglot: {error}");
+            }
+        }
+    }
 }
 
 /// Colours, and the filter that takes them out where nobody wants them, are for people only: JSON goes out byte by byte.
-fn output(format: Format, color: ColorChoice) -> Box<dyn Output> {
+fn output(args: &ParseArgs, color: ColorChoice) -> Box<dyn Output> {
     let out = io::stdout().lock();
-    match format {
-        Format::Pretty => Box::new(Pretty::new(BufWriter::new(AutoStream::new(out, color)))),
-        Format::Turn => Box::new(Turn::new(BufWriter::new(out))),
-        Format::Events => Box::new(Events::new(BufWriter::new(out))),
+    let openai = &args.openai;
+    match args.output {
+        Shown::Pretty => Box::new(Pretty::new(BufWriter::new(AutoStream::new(out, color)))),
+        Shown::Turn => Box::new(Turn::new(BufWriter::new(out))),
+        Shown::Events => Box::new(Events::new(BufWriter::new(out))),
+        Shown::Openai => Box::new(Chunks::new(out, openai.settings(), openai.head())),
+        Shown::Completion => Box::new(Completion::new(out, openai.settings(), openai.head())),
+        Shown::Mask => Box::new(Masked::new(out, args.mask.calls(), args.mask.reasoning())),
     }
 }
 

@@ -8,7 +8,7 @@ use std::io::{self, Write};
 use std::mem;
 
 use anstyle::{AnsiColor, Style};
-use toolglot::{Abandoned, Arguments, CallState, Event, Issue, Origin, Severity, Sink};
+use toolglot::{Abandoned, Arguments, CallState, Event, Finish, Issue, Origin, Severity, Sink};
 use toolglot_cli::json;
 
 use crate::output::Output;
@@ -310,7 +310,7 @@ impl<W: Write> Output for Pretty<W> {
         self.out.flush()
     }
 
-    fn end(&mut self) -> io::Result<()> {
+    fn end(&mut self, _: Finish) -> io::Result<()> {
         self.settle();
         self.start_line();
         for (style, line) in mem::take(&mut self.later) {

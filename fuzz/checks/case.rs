@@ -38,7 +38,7 @@ pub struct Case<'d> {
     pub stop: usize,
 }
 
-static SETS: LazyLock<Vec<DialectSet>> = LazyLock::new(|| {
+pub static SETS: LazyLock<Vec<DialectSet>> = LazyLock::new(|| {
     let mut sets = vec![DialectSet::defaults()];
     for (id, _) in toolglot::builtin_files() {
         let alone = DialectSet::builtin(id).expect("a built-in dialect");

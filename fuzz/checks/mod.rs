@@ -7,12 +7,14 @@
 
 mod case;
 mod chunking;
+mod escape;
 mod json;
 mod log;
 mod user;
 mod watch;
 
 pub use chunking::chunking;
+pub use escape::escape;
 pub use user::user_dialect;
 
 use std::sync::LazyLock;

@@ -15,8 +15,9 @@ fn main() -> ExitCode {
         Some("chunking") => checks::chunking,
         Some("builtin") => checks::builtin,
         Some("user_dialect") => checks::user_dialect,
+        Some("escape") => checks::escape,
         _ => {
-            eprintln!("usage: replay chunking|builtin|user_dialect FILE-OR-FOLDER...");
+            eprintln!("usage: replay chunking|builtin|user_dialect|escape FILE-OR-FOLDER...");
             return ExitCode::from(2);
         }
     };

@@ -9,8 +9,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::args::As;
+use super::live::Step;
 use super::needle::Needle;
-use super::payload::{Payload, Step};
+use super::payload::Payload;
 use super::tree_payload::{Elements, tag_name};
 use super::{Args, Finished, Flow, Opened, Out, pieces, tool_name, xml};
 use crate::dialect::spec::{self, Framing};
@@ -101,6 +102,12 @@ impl Body {
     /// The body of a block whose literal opener has just come. `bare` if the opener is that of a call whose section is
     /// missing.
     pub fn open(out: &mut Out<'_>, table: &Framed, header: &Opened<'_>) -> Self {
+        if out
+            .dialect()
+            .is_some_and(|dialect| dialect.channels.is_some())
+        {
+            return Self::message(header);
+        }
         let mut walk = table.enter.begin();
         let mut literal = vec![];
         for (piece, _) in pieces(
@@ -144,19 +151,25 @@ impl Body {
         body
     }
 
-    /// The body of a call that a message's header names.
-    pub fn named(table: &Framed, name: &str, meta: &[(String, String)], header: Span) -> Self {
+    /// The body of a message that is a call, or holds calls that name their tools themselves.
+    pub fn message(header: &Opened<'_>) -> Self {
+        let named = !header.name.is_empty();
+        let walk = Walk::default();
         Self {
-            at: At::Gap(table.gap.begin()),
+            at: if named {
+                At::Gap(walk)
+            } else {
+                At::Enter(walk)
+            },
             unit: 0,
-            section: true,
+            section: false,
             stood: 0,
-            last: header.end,
+            last: header.at,
             fix: vec![],
             kinds: KindSet::default(),
             shared: None,
             args: None,
-            header: Some((name.to_owned(), meta.to_vec(), header)),
+            header: named.then(|| (header.name.to_owned(), header.meta.to_vec(), header.span)),
         }
     }
 
@@ -185,7 +198,7 @@ impl Body {
         match &self.at {
             At::Enter(walk) => table.enter.fits(walk),
             At::Gap(walk) => table.gap.fits(walk),
-            At::Payload(payload) => payload.fits(table),
+            At::Payload(payload) => payload.fits(),
             At::Tail(walk) => unit.tail.fits(walk),
             At::More(walk) => unit.more.as_ref().is_some_and(|more| more.fits(walk)),
             At::Inner(walk) => unit.inner.fits(walk) && self.args.is_some(),
@@ -435,11 +448,7 @@ impl Body {
         out.skip(end);
         let named = !matches!(
             unit.payload,
-            spec::Payload::Json
-                | spec::Payload::JsonList
-                | spec::Payload::Python
-                | spec::Payload::PythonList
-                | spec::Payload::Braces
+            spec::Payload::Json | spec::Payload::Python | spec::Payload::Braces
         );
         if named && let Err(kind) = tool_name(&name, out.limits().max_name) {
             self.last = self.last.max(start);
@@ -456,7 +465,7 @@ impl Body {
                 span,
                 at: end,
             };
-            return match Payload::open(out, table, unit, &opened, self.kinds) {
+            return match Payload::open(out, unit, &opened, self.kinds) {
                 Ok(payload) => {
                     self.at = At::Payload(Box::new(payload));
                     None
@@ -513,17 +522,18 @@ impl Body {
 
     /// The payload came as far as `pos`.
     fn payload(&mut self, out: &mut Out<'_>, table: &Framed, step: Step, pos: u64) -> Option<Flow> {
+        let ended = matches!(&self.at, At::Payload(payload) if payload.closed());
         match step {
             Step::More => None,
             Step::Malformed => {
                 self.count(out);
                 out.skip(pos);
                 self.last = pos;
-                Some(Flow::Malformed { ended: false })
+                Some(Flow::Malformed { ended })
             }
             Step::Limit(kind) => {
                 self.drop_call(out, pos);
-                Some(Flow::Limit { kind, ended: false })
+                Some(Flow::Limit { kind, ended })
             }
             Step::Done => {
                 self.count(out);
@@ -983,12 +993,6 @@ impl Body {
 
     /// The stream ended at `end`.
     pub fn finish(&mut self, out: &mut Out<'_>, table: &Framed, end: u64) -> Finished {
-        if let At::Payload(payload) = &mut self.at
-            && let Some(last) = payload.finish(out, table, end)
-        {
-            // The end of the stream ends the payload: a number, or a line.
-            let _ = self.payload(out, table, Step::Done, last);
-        }
         if let At::Value(_) | At::Confirm { .. } = self.at
             && let Some(args) = &self.args
         {
@@ -1006,6 +1010,7 @@ impl Body {
         let finished = match &self.at {
             At::More(_) => Finished::Closed(self.last),
             At::Gap(_) if self.looks_ahead(table) => Finished::Closed(self.last),
+            At::Payload(payload) if !payload.under_way() && self.stands() => Finished::Forgotten,
             At::Gap(walk) | At::Tail(walk) if self.stood > 0 && walk.blank() => Finished::Forgotten,
             _ => Finished::Open,
         };

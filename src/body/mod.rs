@@ -6,6 +6,7 @@
 
 mod args;
 mod attribute_params;
+pub(crate) mod brace_calls;
 mod content;
 mod element_tree;
 mod fields;
@@ -13,17 +14,22 @@ mod framed;
 mod gate;
 mod head;
 pub(crate) mod json;
+pub(crate) mod json_calls;
 mod key_quote;
+mod lexer;
+mod live;
 mod named_params;
 mod needle;
 mod out;
 mod payload;
+pub(crate) mod python_calls;
 mod tags;
 mod tree;
 mod tree_payload;
 mod value;
 pub(crate) mod xml;
 mod yaml;
+mod yaml_call;
 
 use serde::{Deserialize, Serialize};
 
@@ -33,8 +39,10 @@ use crate::error::Kind;
 pub(crate) use args::{Args, tool_name};
 pub(crate) use content::MAX_TAIL;
 pub(crate) use fields::fold;
+pub(crate) use framed::name_in_id;
 pub(crate) use gate::Gate;
 pub(crate) use head::LINE_BLANKS;
+pub(crate) use lexer::Syntax;
 pub(crate) use needle::Needle;
 pub(crate) use out::{Block, Io, Out, Stuff, pieces};
 

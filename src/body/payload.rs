@@ -1,63 +1,109 @@
-//! What stands inside a framed call: a parser that ends by itself.
+//! What stands inside a framed call and ends by itself.
 
 use serde::{Deserialize, Serialize};
 
-use super::{Opened, Out};
+use super::live::Step;
+use super::{Opened, Out, brace_calls, json_calls, python_calls, yaml_call};
 use crate::dialect::{Framed, spec};
 use crate::error::{Kind, KindSet};
-
-/// How far a payload came.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Step {
-    /// It took everything.
-    More,
-    /// It is complete before the index.
-    Done,
-    /// It breaks its grammar at the index, which was reported.
-    Malformed,
-    /// A limit fired.
-    Limit(Kind),
-}
 
 /// The state of an open payload.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) enum Payload {
-    /// Nothing.
-    Empty,
+    Json(json_calls::Body),
+    Python(python_calls::Body),
+    Braces(brace_calls::Body),
+    Yaml(yaml_call::Body),
 }
 
 impl Payload {
+    /// The payload of a call that `opened` opens; `kinds` tell what was repaired about it.
     pub fn open(
-        _out: &mut Out<'_>,
-        _table: &Framed,
-        _unit: &spec::Unit,
-        _opened: &Opened<'_>,
-        _kinds: KindSet,
+        out: &mut Out<'_>,
+        unit: &spec::Unit,
+        opened: &Opened<'_>,
+        kinds: KindSet,
     ) -> Result<Self, Kind> {
-        Ok(Self::Empty)
+        Ok(match unit.payload {
+            spec::Payload::Python => Self::Python(python_calls::Body::new()),
+            spec::Payload::Braces => Self::Braces(brace_calls::Body::new()),
+            spec::Payload::Arguments => {
+                let Opened {
+                    name, meta, span, ..
+                } = *opened;
+                Self::Json(json_calls::Body::arguments(out, name, meta, span, kinds)?)
+            }
+            spec::Payload::Yaml => {
+                let close = unit.close.first().map_or("", String::as_str);
+                let close = close.replace("$x", opened.name);
+                Self::Yaml(yaml_call::Body::open(out, opened, close, kinds)?)
+            }
+            // Parameters are read by the frame itself.
+            spec::Payload::Json | spec::Payload::Params | spec::Payload::Tree => {
+                Self::Json(json_calls::Body::new())
+            }
+        })
     }
 
+    /// Takes the chunk from index `i` up to `end`.
     pub fn feed(
         &mut self,
-        _out: &mut Out<'_>,
-        _table: &Framed,
+        out: &mut Out<'_>,
+        table: &Framed,
         i: usize,
-        _end: usize,
+        end: usize,
     ) -> (usize, Step) {
-        (i, Step::Malformed)
+        match self {
+            Self::Json(body) => body.feed(out, &table.json, i, end),
+            Self::Python(body) => body.feed(out, &table.python, i, end),
+            Self::Braces(body) => body.feed(out, &table.braces, i, end),
+            Self::Yaml(body) => body.feed(out, i, end),
+        }
     }
 
+    /// Calls that were closed.
     pub fn stood(&self) -> u32 {
-        0
+        match self {
+            Self::Json(body) => body.calls(),
+            Self::Python(body) => body.calls(),
+            Self::Braces(body) => body.calls(),
+            Self::Yaml(body) => body.calls(),
+        }
     }
 
-    pub fn abandon(&mut self, _out: &mut Out<'_>, _end: u64) {}
-
-    pub fn finish(&mut self, _out: &mut Out<'_>, _table: &Framed, _end: u64) -> Option<u64> {
-        None
+    /// Whether it has taken the closer of its call.
+    pub fn closed(&self) -> bool {
+        match self {
+            Self::Json(_) | Self::Python(_) | Self::Braces(_) => false,
+            Self::Yaml(body) => body.closed(),
+        }
     }
 
-    pub fn fits(&self, _table: &Framed) -> bool {
-        true
+    /// Whether the state fits its tables.
+    pub fn fits(&self) -> bool {
+        match self {
+            Self::Json(_) | Self::Python(_) | Self::Braces(_) => true,
+            Self::Yaml(body) => body.fits(),
+        }
+    }
+
+    /// Whether a call has begun and not closed.
+    pub fn under_way(&self) -> bool {
+        match self {
+            Self::Json(body) => body.under_way(),
+            Self::Python(body) => body.under_way(),
+            Self::Braces(body) => body.under_way(),
+            Self::Yaml(body) => body.calls() == 0,
+        }
+    }
+
+    /// The open call goes no further than `end`.
+    pub fn abandon(&mut self, out: &mut Out<'_>, end: u64) {
+        match self {
+            Self::Json(body) => body.abandon(out, end),
+            Self::Python(body) => body.abandon(out, end),
+            Self::Braces(body) => body.abandon(out, end),
+            Self::Yaml(body) => body.abandon(out, end),
+        }
     }
 }

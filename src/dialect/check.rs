@@ -20,7 +20,7 @@ pub(super) fn key(spec: &Spec, key: &str, why: &str) -> BuildError {
 }
 
 pub(super) fn no_family(spec: &Spec) -> BuildError {
-    let why = "exactly one of the tables key_quote, element_tree, named_params, attribute_params, framed is needed, or reasoning or framing alone";
+    let why = "exactly one of the tables key_quote, element_tree, named_params, attribute_params, framed is needed, or reasoning, framing or channels without calls, or `plain = true`";
     key(spec, "key_quote", why)
 }
 
@@ -42,7 +42,10 @@ pub(super) fn dialect(spec: &Spec) -> Result<(), BuildError> {
         spec.attribute_params.is_some(),
         spec.framed.is_some(),
     ];
-    let plain = !spec.reasoning.is_empty() || !spec.framing.is_empty();
+    let plain = spec.plain
+        || !spec.reasoning.is_empty()
+        || !spec.framing.is_empty()
+        || spec.channels.is_some();
     let count = families.iter().filter(|given| **given).count();
     if count > 1 || (count == 0 && !plain) {
         return Err(no_family(spec));

@@ -1,12 +1,14 @@
 //! From a dialect file to the tables that the engine runs on.
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use crate::body::{LINE_BLANKS, MAX_TAIL, PROBE_BLANKS};
 use crate::error::BuildError;
+use crate::escape::{EscapeError, Table};
 use crate::limits::Limits;
 use crate::scan::{Dfa, Pattern, Scanner};
 
+use super::channels::Channels;
 use super::framed::Framed;
 use super::spec::{self, Case, Spec};
 use super::{Dialect, check};
@@ -114,9 +116,11 @@ impl Family {
             }));
         }
         if let Some(body) = &spec.framed {
-            return Framed::new(body.clone())
-                .map(|body| Self::Framed(Box::new(body)))
-                .map_err(|why| check::key(spec, "framed", &why));
+            let body = Framed::new(body.clone()).map_err(|why| check::key(spec, "framed", &why))?;
+            if body.openers.is_empty() && spec.channels.is_none() {
+                return Err(check::key(spec, "framed", "nothing opens a block"));
+            }
+            return Ok(Self::Framed(Box::new(body)));
         }
         Ok(Self::Plain)
     }
@@ -298,8 +302,15 @@ impl QuoteTable {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct OpenRef {
     pub dialect: u16,
-    /// Its number among the dialect's openers.
+    /// Its number among the dialect's openers, or, from `MESSAGE` on, among what begins a message's header.
     pub opener: u16,
+}
+
+impl OpenRef {
+    /// Beginnings of headers count from here.
+    pub const MESSAGE: u16 = 1 << 15;
+    /// A header at the beginning of a stream.
+    pub const FIRST: u16 = u16::MAX;
 }
 
 /// What a marker in plain text means.
@@ -417,9 +428,13 @@ pub(crate) struct SetInner {
     /// Openers of calls.
     pub calls: Vec<(Pattern, Role)>,
     pub spans: Vec<SpanMarks>,
+    /// Dialects that look for the rest of a header at the beginning of a stream.
+    pub first: Vec<u16>,
     /// Some dialect does not look into code.
     pub code: bool,
     pub fingerprint: u64,
+    /// What escaping needs, compiled when it is first asked for.
+    pub escapes: OnceLock<Result<Arc<Table>, EscapeError>>,
 }
 
 impl SetInner {
@@ -431,10 +446,12 @@ impl SetInner {
             let closers = family
                 .closers()
                 .iter()
+                .chain(spec.channels.iter().flat_map(|channels| &channels.close))
                 .map(|close| Pattern::new(close, family.case()))
                 .collect();
             let closer = Dfa::new(closers).map_err(|why| check::key(&spec, "close", &why))?;
             dialects.push(Dialect {
+                channels: None,
                 family,
                 closer,
                 spec,
@@ -447,13 +464,19 @@ impl SetInner {
         let mut calls: Vec<(Pattern, Role)> = vec![];
         let mut opens: Vec<Vec<OpenRef>> = vec![];
         let mut merged: Vec<(u16, spec::Reasoning)> = vec![];
+        let mut messages: Vec<(u16, u16)> = vec![];
         let mut spans = vec![];
         for (index, dialect) in dialects.iter().enumerate() {
             let case = dialect.family.case();
-            for (opener, open) in dialect.family.openers().into_iter().enumerate() {
+            // Where messages have headers, calls open in no other place.
+            let (markers, number) = match &dialect.spec.channels {
+                Some(channels) => (channels.start.clone(), OpenRef::MESSAGE),
+                None => (dialect.family.openers(), 0),
+            };
+            for (opener, open) in markers.into_iter().enumerate() {
                 let entry = OpenRef {
                     dialect: index as u16,
-                    opener: opener as u16,
+                    opener: opener as u16 + number,
                 };
                 let pattern = Pattern::new(open, case);
                 match calls.iter().position(|(have, _)| *have == pattern) {
@@ -488,7 +511,16 @@ impl SetInner {
                 }
                 merged.push((index, spec.clone()));
             }
-            for marker in &dialect.spec.framing {
+            if let Some(channels) = &dialect.spec.channels {
+                messages.push((index, merged.len() as u16));
+                merged.push((index, channels.reasoning()));
+            }
+            let closers = dialect
+                .spec
+                .channels
+                .iter()
+                .flat_map(|channels| &channels.close);
+            for marker in dialect.spec.framing.iter().chain(closers) {
                 let pattern = Pattern::new(marker, Case::Exact);
                 if !patterns.contains(&pattern) {
                     roles.push(Role::Framing { dialect: index });
@@ -529,6 +561,25 @@ impl SetInner {
                 }
             }
         }
+        for (index, reasoning) in messages {
+            let dialect = &mut dialects[usize::from(index)];
+            dialect.channels = dialect
+                .spec
+                .channels
+                .clone()
+                .map(|spec| Channels { spec, reasoning });
+        }
+        let too_big = |why: String| check::key(&dialects[0].spec, "open", &why);
+        let first = |dialect: &Dialect| {
+            dialect
+                .channels
+                .as_ref()
+                .is_some_and(|channels| !channels.spec.first.is_empty())
+        };
+        let first = (0..dialects.len())
+            .filter(|n| first(&dialects[*n]))
+            .map(|n| n as u16)
+            .collect();
         let reasoning = merged
             .iter()
             .map(|(index, spec)| Reasoning::new(*index, spec).map_err(too_big))
@@ -540,14 +591,27 @@ impl SetInner {
         Ok(Self {
             text,
             roles,
+            first,
             opens,
             calls,
             reasoning,
             spans,
             code,
             fingerprint,
+            escapes: OnceLock::new(),
             dialects,
         })
+    }
+
+    /// Every marker that text is looked through for, and what ends regions and blocks; some of them more than once.
+    pub fn markers(&self) -> impl Iterator<Item = &Pattern> {
+        let reasoning = self.reasoning.iter().map(|r| &r.inside.dfa);
+        let spans = self.spans.iter().map(|s| &s.inside.dfa);
+        let closers = self.dialects.iter().map(|d| &d.closer);
+        let all = std::iter::once(&self.text.dfa).chain(reasoning);
+        // What has no closer is skipped to the end of its line; that is no marker.
+        let all = all.chain(spans).chain(closers).flat_map(Dfa::patterns);
+        all.filter(|pattern| pattern.bytes != b"\n")
     }
 
     /// The longest beginning of a marker that plain text withholds.

@@ -1,6 +1,8 @@
 //! Tables of the framed family: which patterns may stand at which place.
 
-use super::spec::{self, Payload};
+use super::spec::{self, Brackets, Leniency, Payload};
+use crate::body::{Syntax, brace_calls, json_calls, python_calls};
+use crate::error::{Kind, KindSet};
 use crate::scan::path::{self, Paths};
 
 /// What a pattern does. Forms of calls come first, by their number.
@@ -34,6 +36,9 @@ pub(crate) struct Framed {
     pub gap: Paths,
     pub units: Vec<UnitTable>,
     pub openers: Vec<Opener>,
+    pub json: json_calls::Table,
+    pub python: python_calls::Table,
+    pub braces: brace_calls::Table,
     /// Literals that end a block that is skipped.
     pub closers: Vec<String>,
 }
@@ -65,6 +70,18 @@ pub(crate) struct Opener {
 impl Framed {
     /// Tables of a description, or what is wrong with it.
     pub fn new(spec: spec::Framed) -> Result<Self, String> {
+        for unit in &spec.unit {
+            let keyed = |list: &[String]| list.iter().any(|p| p.contains("$key"));
+            let tree = spec.tree.as_ref();
+            if unit.payload == Payload::Tree
+                && !tree.is_some_and(|tree| keyed(&tree.open) && keyed(&tree.close))
+            {
+                return Err("the payload tree needs a table tree, whose tags hold $key".to_owned());
+            }
+            if unit.payload == Payload::Yaml && unit.close.len() != 1 {
+                return Err("the payload yaml needs one closer".to_owned());
+            }
+        }
         let section = spec.section.as_ref();
         let none: &[String] = &[];
         let section_open = section.map_or(none, |section| &section.open);
@@ -102,14 +119,6 @@ impl Framed {
             all.dedup_by(|a, b| a.0 == b.0);
             all
         };
-        let in_text = |unit: &'_ spec::Unit| -> Vec<String> {
-            let own = if unit.bare.is_empty() {
-                &unit.open
-            } else {
-                &unit.bare
-            };
-            own.clone()
-        };
         let mut enter: Vec<(String, u16)> = section_open
             .iter()
             .flat_map(|open| spelt(open))
@@ -117,12 +126,11 @@ impl Framed {
             .collect();
         if bare {
             for (index, unit) in spec.unit.iter().enumerate() {
-                let opens = in_text(unit);
-                let all = opens.iter().flat_map(|open| spelt(open));
+                let all = unit.open.iter().flat_map(|open| spelt(open));
                 enter.extend(all.map(|(open, _)| (open, index as u16)));
             }
         }
-        let enter = Paths::opening(enter.iter().map(|(p, a)| (p.as_str(), *a)))?;
+        let enter = Paths::opening(enter.iter().map(|(p, a)| (p.as_str(), *a)))?.with_blanks();
         let units: Vec<(String, u16)> = all_units().map(|(p, a)| (p.to_owned(), a)).collect();
         let reopen = |patterns: &[(String, u16)]| -> Vec<(String, u16)> {
             let literal = |(p, unit): &(String, u16)| {
@@ -196,7 +204,7 @@ impl Framed {
             opener(&open, fix, section.map_or(none, |s| &s.probe), false, false)?;
         }
         for unit in spec.unit.iter().filter(|_| bare) {
-            for (open, fix) in in_text(unit).iter().flat_map(|open| spelt(open)) {
+            for (open, fix) in unit.open.iter().flat_map(|open| spelt(open)) {
                 opener(&open, fix, &unit.probe, unit.offered, section.is_some())?;
             }
         }
@@ -217,9 +225,6 @@ impl Framed {
             .into_iter()
             .map(opener)
             .collect::<Result<_, String>>()?;
-        if openers.is_empty() {
-            return Err("nothing opens a block".to_owned());
-        }
         let ends = if section_close.is_empty() {
             spec.unit
                 .iter()
@@ -241,7 +246,11 @@ impl Framed {
             // What has no closer is skipped to the end of its line.
             closers.push("\n".to_owned());
         }
+        let (json, python, braces) = payloads(&spec);
         Ok(Self {
+            json,
+            python,
+            braces,
             enter,
             gap,
             units: tables,
@@ -307,14 +316,63 @@ impl spec::Framed {
             Payload::Tree => self.tree.as_ref(),
             Payload::Yaml
             | Payload::Json
-            | Payload::JsonList
             | Payload::Arguments
             | Payload::Python
-            | Payload::PythonList
-            | Payload::Braces
-            | Payload::Content => None,
+            | Payload::Braces => None,
         }
     }
+}
+
+/// Tables of what stands inside calls.
+fn payloads(spec: &spec::Framed) -> (json_calls::Table, python_calls::Table, brace_calls::Table) {
+    let mut lenient = KindSet::default();
+    for leniency in &spec.json.lenient {
+        lenient.insert(match leniency {
+            Leniency::TrailingComma => Kind::RepairedComma,
+            Leniency::SingleQuotes => Kind::RepairedQuotes,
+            Leniency::PythonLiterals => Kind::RepairedLiteral,
+            Leniency::BareKeys => Kind::RepairedKey,
+            Leniency::RawNewlines => Kind::RepairedNewline,
+        });
+    }
+    let json = json_calls::Table {
+        syntax: Syntax {
+            python: spec.json.python,
+            lenient,
+            ..Syntax::default()
+        },
+        name: spec.json.name.clone(),
+        args: spec.json.arguments.clone(),
+        id: spec.json.id.clone(),
+        wrapper: spec.json.wrapper.clone(),
+        name_is_key: spec.json.name_is_key,
+    };
+    let python = python_calls::Table {
+        syntax: Syntax {
+            python: true,
+            ..Syntax::default()
+        },
+        brackets: match spec.python.brackets {
+            Brackets::Required => python_calls::Brackets::Required,
+            Brackets::Optional => python_calls::Brackets::Optional,
+            Brackets::Forbidden => python_calls::Brackets::Forbidden,
+            Brackets::One => python_calls::Brackets::One,
+        },
+        method: spec.python.method.clone(),
+        typed: spec.python.quoted_typed,
+        json: spec.python.json.then(|| json.clone()),
+    };
+    let braces = brace_calls::Table {
+        syntax: Syntax {
+            delims: spec.braces.delimiters.clone(),
+            bare_keys: true,
+            bare_values: true,
+            ..Syntax::default()
+        },
+        prefix: spec.braces.prefix.clone(),
+        typed: spec.braces.all_delimited,
+    };
+    (json, python, braces)
 }
 
 /// The last literal part of a closer, by which a block that is skipped ends.

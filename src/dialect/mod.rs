@@ -4,6 +4,7 @@
 //! [`load`](SetBuilder::toml) and the same compiler. `docs/DIALECTS.md` is the manual of the format.
 
 mod builtin;
+pub(crate) mod channels;
 mod check;
 mod compile;
 mod framed;
@@ -34,6 +35,8 @@ pub fn builtin_files() -> &'static [(&'static str, &'static str)] {
 pub struct Dialect {
     pub(crate) spec: Spec,
     pub(crate) family: Family,
+    /// Messages with headers.
+    pub(crate) channels: Option<channels::Channels>,
     /// What ends a block that is skipped.
     pub(crate) closer: crate::scan::Dfa,
 }

@@ -9,6 +9,7 @@ use super::compile::SetInner;
 use super::spec::Spec;
 use super::{Dialect, builtin, check};
 use crate::error::BuildError;
+use crate::escape::{EscapeError, Table};
 use crate::limits::Limits;
 
 /// Dialects compiled together. Immutable, cheap to clone, shared by any number of streams on any threads.
@@ -73,6 +74,12 @@ impl DialectSet {
     #[must_use]
     pub fn bound(&self, limits: &Limits) -> usize {
         self.inner.bound(limits)
+    }
+
+    /// What escaping needs.
+    pub(crate) fn escapes(&self) -> Result<Arc<Table>, EscapeError> {
+        let build = || Table::new(&self.inner).map(Arc::new);
+        self.inner.escapes.get_or_init(build).clone()
     }
 
     /// What works and may still surprise.

@@ -47,9 +47,14 @@ pub(crate) struct Spec {
     pub named_params: Option<NamedParams>,
     pub attribute_params: Option<AttributeParams>,
     pub framed: Option<Framed>,
+    /// It has no calls, and that is meant.
+    #[serde(default)]
+    pub plain: bool,
     /// Markers that are part of no text: of messages, of the end of a stream.
     #[serde(default)]
     pub framing: Vec<String>,
+    /// Messages with headers that say what they are.
+    pub channels: Option<Channels>,
     #[serde(default)]
     pub reasoning: Vec<Reasoning>,
     #[serde(default)]
@@ -314,9 +319,6 @@ pub(crate) struct Section {
 pub(crate) struct Unit {
     /// What opens it, up to its payload.
     pub open: Vec<String>,
-    /// What opens it in text, where its section is missing; nothing: the same.
-    #[serde(default)]
-    pub bare: Vec<String>,
     /// Nothing: it ends with its payload.
     #[serde(default)]
     pub close: Vec<String>,
@@ -357,18 +359,12 @@ pub(crate) enum Payload {
     Yaml,
     /// JSON that names the tool: an object, or a list of such.
     Json,
-    /// The same behind the opening bracket of a list.
-    JsonList,
     /// A JSON object that is the arguments.
     Arguments,
     /// `f(a=1)`, one or a list.
     Python,
-    /// The same behind the opening bracket of a list.
-    PythonList,
     /// `call:f{a:1}`.
     Braces,
-    /// Text that is one argument.
-    Content,
 }
 
 /// Parameters between tags.
@@ -487,6 +483,8 @@ pub(crate) struct Python {
     pub method: String,
     /// Quotes are delimiters; the schema tells the type.
     pub quoted_typed: bool,
+    /// The list may hold calls in JSON instead.
+    pub json: bool,
 }
 
 /// Brackets around calls.
@@ -496,7 +494,10 @@ pub(crate) enum Brackets {
     #[default]
     Required,
     Optional,
+    /// Calls follow one another, one a line as a rule.
     Forbidden,
+    /// There is one call, and no list.
+    One,
 }
 
 /// `call:f{a:1}`.
@@ -508,6 +509,53 @@ pub(crate) struct Braces {
     pub delimiters: Vec<String>,
     /// Every value is enclosed; the schema tells the type.
     pub all_delimited: bool,
+}
+
+/// Messages with headers: `<|start|>assistant<|channel|>final<|message|>text<|end|>`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Channels {
+    /// What begins a header.
+    pub start: Vec<String>,
+    /// What begins a header at the very beginning of the stream, behind what the prompt has put there.
+    #[serde(default)]
+    pub first: String,
+    /// What ends a header; one that is in `start` too is a header of its own.
+    pub end: Vec<String>,
+    /// What ends a message.
+    pub close: Vec<String>,
+    /// What stands before the parts of a header, each up to a blank or `<`.
+    #[serde(default)]
+    pub recipient: String,
+    #[serde(default)]
+    pub channel: String,
+    #[serde(default)]
+    pub content: String,
+    /// The first that fits says what the message is.
+    pub route: Vec<Route>,
+}
+
+/// What messages of some kind are. `*` stands for anything but nothing; a condition that is left out holds.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Route {
+    pub kind: RouteKind,
+    pub recipient: Option<Vec<String>>,
+    pub channel: Option<Vec<String>>,
+    pub content: Option<Vec<String>>,
+    pub end: Option<Vec<String>>,
+}
+
+/// What a message is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum RouteKind {
+    Text,
+    Reasoning,
+    /// A call of the tool that is the recipient.
+    Call,
+    /// Calls that name their tools themselves.
+    Calls,
 }
 
 /// Reasoning markers.

@@ -340,7 +340,7 @@ impl Machine<'_> {
     }
 
     /// Bytes from where nothing was delivered up to `end` are framing: part of no text.
-    fn framing(&mut self, chunk: Chunk<'_>, end: u64) {
+    pub fn framing(&mut self, chunk: Chunk<'_>, end: u64) {
         let start = self.st.io.from;
         let data = self.bytes(chunk, start, end);
         self.out(chunk).event(Event::Protected {
@@ -400,7 +400,7 @@ impl Machine<'_> {
     }
 
     /// Begins a region at `from`, right behind a marker.
-    fn enter(&mut self, region: Region, from: u64) {
+    pub fn enter(&mut self, region: Region, from: u64) {
         self.st.line = Line::Behind(0);
         self.st.blank = false;
         self.st.region = region;

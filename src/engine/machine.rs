@@ -226,10 +226,17 @@ impl<'p> Machine<'p> {
     }
 
     /// A block opens behind `header` and fits no grammar, as the bytes of `shown` show: it is hidden.
-    pub fn open_hidden(&mut self, chunk: Chunk<'_>, dialect: u16, header: Opened<'_>, shown: Span) {
+    pub fn open_hidden(
+        &mut self,
+        chunk: Chunk<'_>,
+        dialect: u16,
+        header: Opened<'_>,
+        kind: Kind,
+        shown: Span,
+    ) {
         let at = header.at;
         self.open(chunk, dialect, header);
-        self.out(chunk).issue(Kind::MalformedBody, shown, "");
+        self.out(chunk).issue(kind, shown, "");
         self.malformed(chunk, at, false);
     }
 

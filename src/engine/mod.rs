@@ -125,10 +125,18 @@ impl State {
             },
             None => Region::Text,
         };
+        let candidates: Vec<Candidate> = match region {
+            Region::Text => set.first.iter().map(|id| Candidate::first(*id)).collect(),
+            Region::Reasoning { .. } | Region::Span { .. } => vec![],
+        };
+        let mode = match set.first.first().filter(|_| !candidates.is_empty()) {
+            Some(first) => Mode::Opening(Opening::new(0, *first)),
+            None => Mode::Flow,
+        };
         Self {
             pos: 0,
-            mode: Mode::Flow,
-            candidates: vec![],
+            mode,
+            candidates,
             region,
             node: ROOT,
             line: Line::Start,

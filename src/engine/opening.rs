@@ -8,13 +8,16 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Mode;
 use super::machine::{Chunk, Concat, Machine, Taken};
+use super::{Mode, Region};
 use crate::body::xml::{self, Header, HeaderStep};
-use crate::body::{Opened, PROBE_BLANKS, pieces, tool_name};
-use crate::dialect::{Family, OpenRef, Role};
+use crate::body::{Opened, PROBE_BLANKS, name_in_id, pieces, tool_name};
+use crate::dialect::channels::{MAX_HEADER, in_header};
+use crate::dialect::spec::{Channels, RouteKind};
+use crate::dialect::{Dialect, Family, OpenRef, Role};
 use crate::error::{Kind, Severity};
-use crate::event::Span;
+use crate::event::{Event, Span};
+use crate::limits::ReasoningMode;
 use crate::scan::path::{Go, Hole, Walk};
 
 /// A marker that is not decided yet.
@@ -58,7 +61,14 @@ enum At {
     Tag { blanks: u32 },
     /// Behind a marker that one of some patterns must follow.
     Probe(Walk),
+    /// In the header of a message, with so many bytes of each marker that may end it.
+    Message { have: [u8; MAX_ENDS] },
+    /// At the beginning of the stream, with so many bytes of what begins a header there.
+    First { have: u8 },
 }
+
+/// So many markers may end the header of a message.
+pub(crate) const MAX_ENDS: usize = 8;
 
 /// What a byte decided for one candidate.
 enum Verdict {
@@ -80,8 +90,12 @@ enum Verdict {
 
 impl Candidate {
     /// None if the marker alone opens a block.
-    pub fn new(family: &Family, opener: OpenRef, end: u64) -> Option<Self> {
-        let at = match family {
+    pub fn new(dialect: &Dialect, opener: OpenRef, end: u64) -> Option<Self> {
+        let message = At::Message {
+            have: [0; MAX_ENDS],
+        };
+        let at = match &dialect.family {
+            _ if opener.opener >= OpenRef::MESSAGE => message,
             Family::KeyQuote(_) | Family::Plain => return None,
             Family::ElementTree(_) => At::Tag { blanks: 0 },
             Family::NamedParams(_) | Family::AttributeParams(_) => At::Header {
@@ -105,6 +119,16 @@ impl Candidate {
         })
     }
 
+    /// At the beginning of a stream, where a dialect looks for the rest of a header.
+    pub fn first(dialect: u16) -> Self {
+        Self {
+            dialect,
+            opener: OpenRef::FIRST,
+            end: 0,
+            at: At::First { have: 0 },
+        }
+    }
+
     /// Whether the stream may end here without a word: the marker itself is not complete.
     fn unborn(&self, family: &Family) -> bool {
         match (self.at, family) {
@@ -113,7 +137,8 @@ impl Candidate {
                     header: Header::Edge,
                     ..
                 }
-                | At::Nameless { .. },
+                | At::Nameless { .. }
+                | At::First { .. },
                 _,
             ) => true,
             // A tag named after a tool is no marker before its probe says so.
@@ -121,13 +146,14 @@ impl Candidate {
                 .openers
                 .get(usize::from(self.opener))
                 .is_some_and(|opener| opener.literal.len() == 1),
-            (At::Header { .. } | At::Tag { .. } | At::Probe(_), _) => false,
+            (At::Header { .. } | At::Tag { .. } | At::Message { .. } | At::Probe(_), _) => false,
         }
     }
 
     /// Whether the state fits its tables.
-    pub fn fits(&self, family: &Family) -> bool {
-        match (self.at, family) {
+    pub fn fits(&self, dialect: &Dialect) -> bool {
+        match (self.at, &dialect.family) {
+            (At::Message { .. } | At::First { .. }, _) => dialect.channels.is_some(),
             (At::Tag { .. }, Family::ElementTree(_))
             | (
                 At::Header { .. } | At::Nameless { .. },
@@ -207,13 +233,13 @@ impl Machine<'_> {
                 told = true;
                 continue;
             }
-            let family = &self.dialect(opener.dialect).family;
+            let compiled = self.dialect(opener.dialect);
             if opening.is_none() {
                 self.st.candidates.clear();
             }
             let opening = opening.get_or_insert(Opening::new(start, opener.dialect));
             opening.count += 1;
-            match Candidate::new(family, *opener, end) {
+            match Candidate::new(compiled, *opener, end) {
                 Some(candidate) => self.st.candidates.push(candidate),
                 None => {
                     self.st.candidates.clear();
@@ -229,9 +255,15 @@ impl Machine<'_> {
                     return true;
                 }
             }
-            if let Family::Framed(table) = family
-                && special(&table.openers[usize::from(opener.opener)].literal)
-            {
+            let is_special = match &compiled.family {
+                Family::Plain => false,
+                _ if opener.opener >= OpenRef::MESSAGE => true,
+                Family::Framed(table) => {
+                    special(&table.openers[usize::from(opener.opener)].literal)
+                }
+                _ => false,
+            };
+            if is_special {
                 opening.special.get_or_insert((opener.dialect, end));
             }
         }
@@ -240,7 +272,28 @@ impl Machine<'_> {
         };
         self.adopt(from, chunk.base);
         self.st.mode = Mode::Opening(opening);
+        self.whole_headers(chunk, opening, end);
         true
+    }
+
+    /// Headers that are complete with their first marker.
+    fn whole_headers(&mut self, chunk: Chunk<'_>, opening: Opening, end: u64) {
+        let whole = self.st.candidates.iter().position(|candidate| {
+            let channels = self.dialect(candidate.dialect).channels.as_ref();
+            matches!(candidate.at, At::Message { .. })
+                && candidate.end == end
+                && channels.is_some_and(|channels| {
+                    let marker = self.bytes(chunk, opening.start, end);
+                    channels.spec.end.iter().any(|end| end.as_bytes() == marker)
+                })
+        });
+        if let Some(index) = whole {
+            let candidate = self.st.candidates[index];
+            if let Verdict::Open { .. } = self.routed(chunk, &opening, &candidate, end) {
+                self.st.candidates.clear();
+                self.accept(chunk, opening, candidate, end, false);
+            }
+        }
     }
 
     /// Takes bytes from index `at` on until it is decided.
@@ -312,6 +365,35 @@ impl Machine<'_> {
         }
     }
 
+    /// Whether the header of a message is being read.
+    fn in_message(&self) -> bool {
+        let message = |candidate: &Candidate| matches!(candidate.at, At::Message { .. });
+        self.st.candidates.iter().any(message)
+    }
+
+    /// The header of a message is complete before `end`: what is it?
+    fn routed(
+        &self,
+        chunk: Chunk<'_>,
+        opening: &Opening,
+        candidate: &Candidate,
+        end: u64,
+    ) -> Verdict {
+        let refused = Verdict::Text(Some(Kind::MalformedHeader));
+        let Some(channels) = &self.dialect(candidate.dialect).channels else {
+            return refused;
+        };
+        let header = self.bytes(chunk, opening.start, end);
+        let header = String::from_utf8_lossy(&header);
+        match channels.spec.route(&channels.spec.read(&header)) {
+            Some(_) => Verdict::Open {
+                taken: true,
+                closed: false,
+            },
+            None => refused,
+        }
+    }
+
     /// Markers end before `end` while this one is undecided. True if one of them makes it text.
     fn inner_marker(&mut self, chunk: Chunk<'_>, opening: &Opening, end: u64) -> bool {
         let dfa = &self.scanner().dfa;
@@ -329,6 +411,8 @@ impl Machine<'_> {
                         return true;
                     }
                 }
+                // Markers inside a header are part of it.
+                Some(Role::Open { .. }) if self.in_message() => {}
                 Some(Role::Open { .. } | Role::Reasoning { .. } | Role::Span { .. }) => {
                     inside = Some(start);
                 }
@@ -373,7 +457,9 @@ impl Machine<'_> {
                 span: Span::new(opening.start, marker_end),
                 at: marker_end,
             };
-            self.open_hidden(chunk, dialect, opened, Span::new(end - 1, end));
+            let kind = opening.kind.filter(|kind| *kind == Kind::MalformedHeader);
+            let kind = kind.unwrap_or(Kind::MalformedBody);
+            self.open_hidden(chunk, dialect, opened, kind, Span::new(end - 1, end));
             self.st.pos = marker_end;
             self.st.io.carry.clear();
             return Some(looked);
@@ -413,6 +499,11 @@ impl Machine<'_> {
         byte: u8,
         end: u64,
     ) -> Verdict {
+        if let (At::First { .. } | At::Message { .. }, Some(channels)) =
+            (candidate.at, &self.dialect(candidate.dialect).channels)
+        {
+            return self.message(chunk, opening, candidate, &channels.spec, byte, end);
+        }
         let family = &self.dialect(candidate.dialect).family;
         match &mut candidate.at {
             At::Probe(walk) => {
@@ -442,6 +533,7 @@ impl Machine<'_> {
                     },
                 }
             }
+            At::First { .. } | At::Message { .. } => Verdict::Text(None),
             At::Tag { blanks } => {
                 if byte == b'<' {
                     return Verdict::Open {
@@ -521,6 +613,53 @@ impl Machine<'_> {
         }
     }
 
+    /// Takes a byte of a message's header.
+    fn message(
+        &self,
+        chunk: Chunk<'_>,
+        opening: &Opening,
+        candidate: &mut Candidate,
+        channels: &Channels,
+        byte: u8,
+        end: u64,
+    ) -> Verdict {
+        match &mut candidate.at {
+            At::First { have } => {
+                if channels.first.as_bytes().get(usize::from(*have)) != Some(&byte) {
+                    return Verdict::Text(None);
+                }
+                *have += 1;
+                if usize::from(*have) == channels.first.len() {
+                    candidate.at = At::Message {
+                        have: [0; MAX_ENDS],
+                    };
+                }
+                Verdict::More
+            }
+            At::Message { have } => {
+                let mut complete = false;
+                for (have, marker) in have.iter_mut().zip(&channels.end) {
+                    let marker = marker.as_bytes();
+                    let next = marker.get(usize::from(*have)) == Some(&byte);
+                    *have = if next {
+                        *have + 1
+                    } else {
+                        u8::from(marker.first() == Some(&byte))
+                    };
+                    complete |= usize::from(*have) == marker.len();
+                }
+                if complete {
+                    return self.routed(chunk, opening, candidate, end);
+                }
+                if !in_header(byte) || end - opening.start > MAX_HEADER {
+                    return Verdict::Text(Some(Kind::MalformedHeader));
+                }
+                Verdict::More
+            }
+            _ => Verdict::Text(None),
+        }
+    }
+
     /// The tag is complete: does it name a tool?
     fn named(
         &self,
@@ -585,6 +724,7 @@ impl Machine<'_> {
         let span = Span::new(opening.start, end);
         let mut again = None;
         match at {
+            At::Message { .. } | At::First { .. } => self.message_begins(chunk, dialect, span),
             At::Header { .. } => {
                 let mut meta = self.attributes(chunk, &candidate, end);
                 let key = name_attribute(family);
@@ -639,6 +779,59 @@ impl Machine<'_> {
             }
         }
         again
+    }
+
+    /// A message begins; `span` is its header.
+    fn message_begins(&mut self, chunk: Chunk<'_>, dialect: u16, span: Span) {
+        let compiled = self.dialect(dialect);
+        let Some(channels) = &compiled.channels else {
+            return;
+        };
+        let header = self.bytes(chunk, span.start, span.end);
+        let text = String::from_utf8_lossy(&header);
+        let read = channels.spec.read(&text);
+        let kind = channels.spec.route(&read).unwrap_or(RouteKind::Text);
+        let split = self.opts.reasoning == ReasoningMode::Split;
+        self.st.mode = Mode::Flow;
+        match kind {
+            RouteKind::Reasoning if split => {
+                self.flow_end(chunk);
+                self.out(chunk).event(Event::Reasoning {
+                    data: &header,
+                    span,
+                    framing: true,
+                });
+                self.st.io.carry.clear();
+                let id = channels.reasoning;
+                let region = Region::Reasoning {
+                    id,
+                    depth: 1,
+                    start: span.start,
+                    label: None,
+                };
+                self.enter(region, span.end);
+            }
+            RouteKind::Reasoning | RouteKind::Text => {
+                self.flow_end(chunk);
+                self.framing(chunk, span.end);
+            }
+            RouteKind::Call | RouteKind::Calls => {
+                let name = match &compiled.family {
+                    Family::Framed(table) if kind == RouteKind::Call => {
+                        name_in_id(read.recipient, &table.spec.ids)
+                    }
+                    _ => "",
+                };
+                let meta = [("recipient".to_owned(), read.recipient.to_owned())];
+                let opened = Opened {
+                    name,
+                    meta: if name == read.recipient { &[] } else { &meta },
+                    span,
+                    at: span.end,
+                };
+                self.open(chunk, dialect, opened);
+            }
+        }
     }
 
     /// The opening tag closed itself.

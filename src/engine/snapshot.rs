@@ -89,7 +89,7 @@ impl State {
             Mode::Flow => self.io.block.is_none(),
             Mode::Opening(opening) => {
                 let fits = |candidate: &Candidate| {
-                    dialect(candidate.dialect).is_some_and(|d| candidate.fits(&d.family))
+                    dialect(candidate.dialect).is_some_and(|d| candidate.fits(d))
                 };
                 dialect(opening.first).is_some()
                     && opening.start >= self.io.from

@@ -31,7 +31,8 @@ impl Pattern {
         }
     }
 
-    fn accepts(&self, at: usize, byte: u8) -> bool {
+    /// Whether `byte` may stand at place `at`.
+    pub fn accepts(&self, at: usize, byte: u8) -> bool {
         match self.case {
             Case::Exact => self.bytes[at] == byte,
             Case::Ignore => self.bytes[at].eq_ignore_ascii_case(&byte),

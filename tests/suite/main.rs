@@ -6,6 +6,7 @@ mod earliest;
 mod hosts;
 mod random;
 mod replay;
+mod sinks;
 mod state;
 mod support;
 mod twins;

@@ -158,6 +158,11 @@ proptest! {
     }
 
     #[test]
+    fn escaped_text_holds_no_marker(input in input(), header: [u8; 4]) {
+        crate::replay::checks::escape(&[&header, input.as_slice()].concat());
+    }
+
+    #[test]
     fn deltas_are_json_and_calls_are_closed_or_void(input in input(), options in some_options()) {
         let (mut open, mut json, mut block) = (None, String::new(), false);
         let mut wrong = None;

@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::support::root;
 
 #[path = "../../fuzz/checks/mod.rs"]
-mod checks;
+pub mod checks;
 
 fn replay(target: &str, check: fn(&[u8])) {
     let mut count = 0;
@@ -41,4 +41,9 @@ fn builtin() {
 #[test]
 fn user_dialect() {
     replay("user_dialect", checks::user_dialect);
+}
+
+#[test]
+fn escape() {
+    replay("escape", checks::escape);
 }

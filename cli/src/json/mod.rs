@@ -145,7 +145,7 @@ impl From<Span> for Pair {
     }
 }
 
-fn origin(origin: Origin) -> &'static str {
+pub(crate) fn origin(origin: Origin) -> &'static str {
     match origin {
         Origin::Text => "text",
         Origin::Native => "native",

@@ -19,7 +19,9 @@ fn no_arguments_print_help() {
 
 #[test]
 fn every_command_has_help_with_examples() {
-    for name in ["parse", "batch", "check", "dialects"] {
+    for name in [
+        "parse", "batch", "check", "replay", "escape", "unescape", "dialects",
+    ] {
         let ran = run(&[name, "--help"], b"");
         assert_eq!(ran.code, 0, "{name}");
         assert!(ran.out.contains("Examples:"), "{name}: {}", ran.out);
@@ -56,6 +58,8 @@ fn a_closed_pipe_ends_quietly() {
         &["parse", "--output", "pretty", &path][..],
         &["parse", "--output", "turn", &path],
         &["parse", "--output", "events", "--chunk", "64", &path],
+        &["parse", "--output", "openai", "--chunk", "64", &path],
+        &["parse", "--output", "mask", &path],
         &["batch", &lines],
     ] {
         let mut child = command(args).spawn().expect("the command starts");

@@ -1,10 +1,13 @@
 //! The command as people run it: what it prints, how it ends, and what it says to bad input.
 
+mod api;
 mod batch;
 mod check;
 mod dialects;
+mod escape;
 mod help;
 mod parse;
+mod replay;
 
 use std::cell::Cell;
 use std::fs;

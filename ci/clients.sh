@@ -1,0 +1,20 @@
+#!/usr/bin/env bash
+# The official OpenAI client reads what the command writes. The client is installed below target/ and nowhere else.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+# shellcheck source=ci/lib.sh
+. ci/lib.sh
+share_target
+
+venv=$CARGO_TARGET_DIR/clients-venv
+wanted=tests/clients/requirements.txt
+if ! cmp -s "$wanted" "$venv/installed.txt"; then
+  if ! python3 -m venv "$venv" 2> /dev/null || ! "$venv/bin/python" -m pip install -q --disable-pip-version-check -r "$wanted"; then
+    echo "SKIPPED: the official client cannot be installed (no venv, or no registry), so nothing was read with it"
+    exit 77
+  fi
+  cp "$wanted" "$venv/installed.txt"
+fi
+
+cargo build -q -p toolglot-cli --locked
+"$venv/bin/python" tests/clients/openai_client.py "$CARGO_TARGET_DIR/debug/toolglot" tests/vectors/*.jsonl

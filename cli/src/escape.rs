@@ -1,0 +1,65 @@
+//! `toolglot escape` and `toolglot unescape`: text through, in bounded memory.
+
+use std::io::{self, ErrorKind, Read, Write};
+
+use toolglot::{Escaper, Unescaper};
+
+use crate::args::EscapeArgs;
+use crate::input::Input;
+use crate::stop::{Stop, Verdict};
+
+/// How much is read at once.
+const BUFFER: usize = 64 << 10;
+
+/// Which of the two.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    Escape,
+    Unescape,
+}
+
+/// Takes bytes, or the end of the text, and adds what is settled.
+type Filter = Box<dyn FnMut(Option<&[u8]>, &mut Vec<u8>)>;
+
+pub fn run(args: &EscapeArgs, way: Way) -> Result<Verdict, Stop> {
+    let mut filter = filter(args, way)?;
+    let mut input = Input::open(&args.file)?;
+    let mut out = io::stdout().lock();
+    let (mut buffer, mut ready) = (vec![0; BUFFER], vec![]);
+    loop {
+        let chunk = match input.read(&mut buffer) {
+            Ok(0) => None,
+            Ok(len) => Some(&buffer[..len]),
+            Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+            Err(error) => return Err(input.error(&error)),
+        };
+        ready.clear();
+        filter(chunk, &mut ready);
+        out.write_all(&ready).map_err(Stop::output)?;
+        if chunk.is_none() {
+            out.flush().map_err(Stop::output)?;
+            return Ok(Verdict::Clean);
+        }
+    }
+}
+
+fn filter(args: &EscapeArgs, way: Way) -> Result<Filter, Stop> {
+    let sets = args.set.sets().map_err(Stop::because)?;
+    let set = sets.get(&args.set.choice()).map_err(Stop::because)?;
+    Ok(match way {
+        Way::Escape => {
+            let mut escaper = Escaper::new(&set).map_err(Stop::because)?;
+            Box::new(move |chunk, out| match chunk {
+                Some(chunk) => escaper.push(chunk, out),
+                None => escaper.finish(out),
+            })
+        }
+        Way::Unescape => {
+            let mut unescaper = Unescaper::new(&set).map_err(Stop::because)?;
+            Box::new(move |chunk, out| match chunk {
+                Some(chunk) => unescaper.push(chunk, out),
+                None => unescaper.finish(out),
+            })
+        }
+    })
+}

@@ -1,0 +1,128 @@
+//! `parse --record`: keeps a stream on its way through, and writes it down.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::Path;
+
+use serde_json::{Map, Value};
+use toolglot::Finish;
+use toolglot_cli::recording::{Dialect, Recording, entries};
+use toolglot_cli::vectors::Log;
+
+use crate::args::ParseArgs;
+use crate::input;
+use crate::stop::Stop;
+
+/// A stream that is written down when it ends.
+pub struct Record<'a> {
+    args: &'a ParseArgs,
+    path: &'a Path,
+    file: File,
+    input: Vec<u8>,
+    cuts: Vec<usize>,
+}
+
+impl<'a> Record<'a> {
+    /// None if nobody asked for it. The file is opened now, so that a wrong place is known before the stream begins; what
+    /// stands in it stays until there is something to write.
+    pub fn new(args: &'a ParseArgs) -> Result<Option<Self>, Stop> {
+        let Some(path) = args.record.as_deref() else {
+            return Ok(None);
+        };
+        let file = File::options()
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(path);
+        Ok(Some(Self {
+            args,
+            path,
+            file: file.map_err(|e| cannot(path, &e))?,
+            input: vec![],
+            cuts: vec![],
+        }))
+    }
+
+    /// The next chunk of the stream.
+    pub fn chunk(&mut self, chunk: &[u8]) {
+        self.input.extend_from_slice(chunk);
+        self.cuts.push(chunk.len());
+    }
+
+    /// Writes the file.
+    pub fn write(mut self, log: &Log) -> Result<(), Stop> {
+        let recording = Recording {
+            dialects: self.dialects()?,
+            options: self.options(),
+            tools: self.tools()?,
+            finish: finish(self.args.finish.unwrap_or_default()).to_owned(),
+            expect: Some(entries(log)),
+            input: std::mem::take(&mut self.input),
+            cuts: Some(std::mem::take(&mut self.cuts)),
+            note: String::new(),
+            native_tool_calls: None,
+        };
+        let text = recording.text();
+        let written = self
+            .file
+            .set_len(0)
+            .and_then(|()| self.file.write_all(text.as_bytes()));
+        written.map_err(|e| cannot(self.path, &e))
+    }
+
+    /// The files with their text, then the names that mean no file.
+    fn dialects(&self) -> Result<Vec<Dialect>, Stop> {
+        let set = &self.args.set;
+        let sets = set.sets().map_err(Stop::because)?;
+        let mut out = vec![];
+        for path in &set.files {
+            let toml = input::text(path)?;
+            out.push(Dialect::File {
+                file: path.display().to_string(),
+                toml,
+            });
+        }
+        let is_file = |name: &String| sets.file_ids().any(|id| id == name);
+        let names = set.dialects.iter().filter(|name| !is_file(name));
+        out.extend(names.cloned().map(Dialect::Name));
+        if set.dialects.is_empty() {
+            out.push(Dialect::Name("default".to_owned()));
+        }
+        Ok(out)
+    }
+
+    fn options(&self) -> Map<String, Value> {
+        let mut options = Map::new();
+        options.insert("text".to_owned(), "chars".into());
+        let switches = self.args.set.choice().switches;
+        if !switches.is_empty() {
+            let names = switches
+                .iter()
+                .map(|(dialect, name)| format!("{dialect}.{name}"));
+            options.insert("switches".to_owned(), names.collect());
+        }
+        options
+    }
+
+    fn tools(&self) -> Result<Option<Value>, Stop> {
+        let Some(path) = &self.args.tools else {
+            return Ok(None);
+        };
+        let fail = |e| Stop::because(format!("{}: {e}", path.display()));
+        serde_json::from_str(&input::text(path)?)
+            .map(Some)
+            .map_err(fail)
+    }
+}
+
+fn cannot(path: &Path, error: &io::Error) -> Stop {
+    Stop::because(format!("cannot write {}: {error}", path.display()))
+}
+
+fn finish(finish: Finish) -> &'static str {
+    let names = ["stop", "length", "tool_calls", "error", "cancelled"];
+    let found = names
+        .into_iter()
+        .find(|name| Finish::from_name(name) == Some(finish));
+    found.unwrap_or("stop")
+}

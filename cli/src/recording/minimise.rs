@@ -1,0 +1,215 @@
+//! Makes a recording that fails smaller while it fails in the same way.
+//!
+//! Two things are failures. If the log depends on the cuts, every byte and every cut may go: what is expected of fewer
+//! bytes is the log of one chunk. If the log is not the expected one, fewer bytes need another expectation; it is the old
+//! one without the entries of what was left out (see [`super::project`]), and so only what stands alone in the log can
+//! go: whole blocks, whole regions, and any character of text.
+//!
+//! Both are delta debugging: runs of halving length are left out, as long as what is left fails. The number of tries is
+//! bounded.
+
+use serde_json::Value;
+
+use super::entry::difference;
+use super::file::Recording;
+use super::project::{Parts, Unit};
+
+/// Most runs that one search makes.
+const TRIES: usize = 20_000;
+
+/// How a recording fails.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Failure {
+    /// Its cuts give another log than one chunk.
+    Cuts,
+    /// It gives another log than is expected. The first entries that differ, without place and number.
+    Expected(Box<[Value; 2]>),
+}
+
+/// Runs chunks of these lengths and gives the entries of the log.
+pub type Run<'r> = dyn FnMut(&[u8], &[usize]) -> Vec<Value> + 'r;
+
+/// How a recording fails, if it does.
+pub fn failure(recording: &Recording, run: &mut Run<'_>) -> Option<Failure> {
+    let whole = run(&recording.input, &[]);
+    let cuts = recording.cuts.as_deref().unwrap_or_default();
+    if run(&recording.input, cuts) != whole {
+        return Some(Failure::Cuts);
+    }
+    signs(recording.expect.as_deref()?, &whole).map(|signs| Failure::Expected(Box::new(signs)))
+}
+
+/// A smaller recording that fails as this one does; none if it does not fail.
+pub fn minimise(recording: &Recording, run: &mut Run<'_>) -> Option<Recording> {
+    let mut out = recording.clone();
+    match failure(recording, run)? {
+        Failure::Cuts => {
+            let cuts = recording.cuts.as_deref().unwrap_or_default();
+            let tokens = shrink(tokens(&recording.input, cuts), |tokens| {
+                let (input, cuts) = chunks(tokens);
+                run(&input, &cuts) != run(&input, &[])
+            });
+            let (input, cuts) = chunks(&tokens);
+            out.expect = Some(run(&input, &[]));
+            (out.input, out.cuts) = (input, Some(cuts));
+        }
+        Failure::Expected(signs_before) => {
+            out.cuts = None;
+            let expect = recording.expect.as_deref().unwrap_or_default();
+            if let Some(parts) = Parts::new(&recording.input, expect) {
+                let units: Vec<Unit> = shrink(parts.units(), |units| {
+                    let (input, expect) = parts.project(units);
+                    signs(&expect, &run(&input, &[])).as_ref() == Some(&*signs_before)
+                });
+                let (input, expect) = parts.project(&units);
+                (out.input, out.expect) = (input, Some(expect));
+            }
+        }
+    }
+    Some(out)
+}
+
+/// The first entries that differ, without what changes when something before them goes.
+fn signs(expected: &[Value], got: &[Value]) -> Option<[Value; 2]> {
+    let sign = |entry: Option<&Value>| {
+        let mut entry = entry.cloned().unwrap_or_default();
+        if let Some(fields) = entry.as_object_mut() {
+            fields.retain(|key, _| key != "span" && key != "call");
+            if fields.get("type").is_some_and(|kind| kind == "text") {
+                fields.retain(|key, _| !key.starts_with("data"));
+            }
+        }
+        entry
+    };
+    difference(expected, got).map(|(_, expected, got)| [sign(expected), sign(got)])
+}
+
+/// A byte, or the end of a chunk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Token {
+    Byte(u8),
+    Cut,
+}
+
+fn tokens(input: &[u8], cuts: &[usize]) -> Vec<Token> {
+    let mut out = vec![];
+    let mut rest = input;
+    for len in cuts {
+        let (chunk, behind) = rest.split_at((*len).min(rest.len()));
+        out.extend(chunk.iter().copied().map(Token::Byte));
+        out.push(Token::Cut);
+        rest = behind;
+    }
+    out.extend(rest.iter().copied().map(Token::Byte));
+    out
+}
+
+fn chunks(tokens: &[Token]) -> (Vec<u8>, Vec<usize>) {
+    let (mut input, mut cuts, mut len) = (vec![], vec![], 0);
+    for token in tokens {
+        match token {
+            Token::Byte(byte) => {
+                input.push(*byte);
+                len += 1;
+            }
+            Token::Cut => cuts.push(std::mem::take(&mut len)),
+        }
+    }
+    (input, cuts)
+}
+
+/// Leaves out what can be left out while `fails` holds.
+fn shrink<T: Clone>(mut items: Vec<T>, mut fails: impl FnMut(&[T]) -> bool) -> Vec<T> {
+    let (mut tries, mut size) = (0, items.len().div_ceil(2).max(1));
+    loop {
+        let (mut at, mut smaller) = (0, false);
+        while at < items.len() && tries < TRIES {
+            let end = items.len().min(at + size);
+            let fewer = [&items[..at], &items[end..]].concat();
+            tries += 1;
+            match fails(&fewer) {
+                true => (items, smaller) = (fewer, true),
+                false => at = end,
+            }
+        }
+        if tries >= TRIES || (size == 1 && !smaller) {
+            return items;
+        }
+        size = (size / 2).max(1);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn recording(input: &[u8], cuts: &[usize]) -> Recording {
+        Recording {
+            input: input.to_vec(),
+            cuts: Some(cuts.to_vec()),
+            ..Recording::default()
+        }
+    }
+
+    /// Sees `<x>` only if no chunk ends inside it.
+    fn forgetful(input: &[u8], cuts: &[usize]) -> Vec<Value> {
+        let (mut at, mut seen) = (0, 0);
+        for len in cuts.iter().copied().chain([usize::MAX]) {
+            let end = at + len.min(input.len() - at);
+            seen += input[at..end]
+                .windows(3)
+                .filter(|window| *window == b"<x>")
+                .count();
+            at = end;
+        }
+        vec![json!({"type": "seen", "count": seen})]
+    }
+
+    #[test]
+    fn dependence_on_cuts_is_made_small() {
+        let input = b"some text <x> and more <x> and the end of it".repeat(3);
+        let found = recording(&input, &[3, 0, 9, 2, 40, 1]);
+        assert_eq!(failure(&found, &mut forgetful), Some(Failure::Cuts));
+        let small = minimise(&found, &mut forgetful).expect("it fails");
+        assert_eq!(small.input, b"<x>");
+        assert!(
+            matches!(small.cuts.as_deref(), Some([1 | 2])),
+            "{:?}",
+            small.cuts
+        );
+        assert_eq!(
+            small.expect,
+            Some(vec![json!({"type": "seen", "count": 1})])
+        );
+        assert_eq!(failure(&small, &mut forgetful), Some(Failure::Cuts));
+    }
+
+    #[test]
+    fn what_does_not_fail_is_left_alone() {
+        let mut fine = recording(b"<x>", &[]);
+        assert_eq!(minimise(&fine, &mut forgetful), None);
+        fine.expect = Some(forgetful(b"<x>", &[]));
+        assert_eq!(minimise(&fine, &mut forgetful), None);
+    }
+
+    #[test]
+    fn tokens_are_bytes_and_cuts() {
+        for cuts in [&[][..], &[0], &[1, 0, 2], &[3]] {
+            assert_eq!(
+                chunks(&tokens(b"abc", cuts)),
+                (b"abc".to_vec(), cuts.to_vec())
+            );
+        }
+    }
+
+    #[test]
+    fn tries_are_bounded() {
+        let mut tries = 0;
+        shrink((0..100_000).collect::<Vec<u32>>(), |_| {
+            tries += 1;
+            false
+        });
+        assert_eq!(tries, TRIES);
+    }
+}

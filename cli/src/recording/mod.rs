@@ -1,0 +1,18 @@
+//! Recordings: one stream in a file, with everything that decides what comes out, and what came out.
+//!
+//! A recording is what a bug report should be. `toolglot parse --record` writes one, `toolglot replay` runs it again;
+//! `docs/REPLAY.md` is the manual of the format. [`Recording`] reads and writes files, [`Ready`] runs them, [`Way`] names
+//! other cuts, [`minimise`] makes them smaller.
+
+mod entry;
+mod file;
+mod minimise;
+mod project;
+mod ready;
+mod way;
+
+pub use entry::{difference, entries};
+pub use file::{Dialect, Recording};
+pub use minimise::{Failure, Run, failure, minimise};
+pub use ready::{Outcome, Ready};
+pub use way::Way;

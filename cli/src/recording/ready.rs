@@ -1,0 +1,117 @@
+//! A recording with everything looked up that it names; it can be run under any cuts.
+
+use std::panic::{self, AssertUnwindSafe};
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use toolglot::{DialectSet, Finish, NativeCall, Options, Tools};
+
+use super::entry::entries;
+use super::file::{Dialect, Recording};
+use crate::options::{self, ReadOptions};
+use crate::run::Stream;
+use crate::sets::{Choice, Sets};
+use crate::vectors::{Log, panic_text};
+
+/// Everything about a stream but its bytes.
+pub struct Ready {
+    set: DialectSet,
+    options: Options,
+    native: Vec<NativeCall>,
+    finish: Finish,
+}
+
+/// What a run gave: its log, or the message of a panic.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outcome(Result<Log, String>);
+
+impl Outcome {
+    /// The log as it stands in a file; a panic is an entry of its own.
+    #[must_use]
+    pub fn entries(&self) -> Vec<Value> {
+        match &self.0 {
+            Ok(log) => entries(log),
+            Err(message) => vec![json!({"type": "panic", "message": message})],
+        }
+    }
+}
+
+impl Ready {
+    /// Looks up dialects, options, tools and native calls.
+    ///
+    /// # Errors
+    /// One of them does not exist or cannot be used.
+    pub fn new(recording: &Recording) -> Result<Self, String> {
+        let ReadOptions {
+            mut options,
+            switches,
+        } = options::read(&recording.options).map_err(|e| e.to_string())?;
+        if let Some(tools) = &recording.tools {
+            let tools = Tools::from_value(tools).map_err(|e| format!("tools: {e}"))?;
+            options.tools = Some(Arc::new(tools));
+        }
+        let native = match &recording.native_tool_calls {
+            Some(calls) => NativeCall::from_openai(calls)?,
+            None => vec![],
+        };
+        let finish = Finish::from_name(&recording.finish)
+            .ok_or_else(|| format!("there is no finish reason `{}`", recording.finish))?;
+        Ok(Self {
+            set: set(&recording.dialects, switches)?,
+            options,
+            native,
+            finish,
+        })
+    }
+
+    /// Runs it over chunks of these lengths; what they leave is one chunk more. A panic of the engine is an outcome.
+    #[must_use]
+    pub fn run(&self, input: &[u8], cuts: &[usize]) -> Outcome {
+        let stream = Stream {
+            set: &self.set,
+            options: &self.options,
+            native: &self.native,
+            finish: self.finish,
+        };
+        let mut log = Log::new();
+        let ran = panic::catch_unwind(AssertUnwindSafe(|| {
+            stream.run(|take| feed(input, cuts, take), &mut log);
+        }));
+        Outcome(match ran {
+            Ok(()) => Ok(log),
+            Err(cause) => Err(panic_text(&*cause).to_owned()),
+        })
+    }
+}
+
+fn feed<'c>(mut rest: &'c [u8], cuts: &[usize], take: &mut dyn FnMut(&'c [u8])) {
+    for len in cuts {
+        let (chunk, behind) = rest.split_at((*len).min(rest.len()));
+        take(chunk);
+        rest = behind;
+    }
+    if !rest.is_empty() || cuts.is_empty() {
+        take(rest);
+    }
+}
+
+fn set(dialects: &[Dialect], switches: Vec<(String, String)>) -> Result<DialectSet, String> {
+    let mut sets = Sets::new();
+    let mut names = vec![];
+    for dialect in dialects {
+        match dialect {
+            Dialect::Name(name) => names.push(name.clone()),
+            Dialect::File { file, toml } => sets.add(file, toml).map_err(|e| e.to_string())?,
+        }
+    }
+    // Files without a name beside them are all there is.
+    if names.is_empty() {
+        names.extend(sets.file_ids().map(str::to_owned));
+    }
+    let choice = Choice {
+        names,
+        files: true,
+        switches,
+    };
+    sets.get(&choice).map_err(|e| e.to_string())
+}

@@ -1,0 +1,310 @@
+use serde_json::{Value, json};
+
+use crate::{CALL, CUT, Ran, file, repository, run};
+
+/// The chunks of a stream; it must end with `[DONE]` where that is wanted.
+fn chunks(ran: &Ran, done: bool) -> Vec<Value> {
+    let mut events: Vec<&str> = ran.out.split_terminator("\n\n").collect();
+    if done {
+        assert_eq!(events.pop(), Some("data: [DONE]"));
+    }
+    let data = |event: &&str| {
+        let json = event.strip_prefix("data: ").expect(event);
+        serde_json::from_str(json).expect(event)
+    };
+    events.iter().map(data).collect()
+}
+
+fn openai(flags: &[&str], input: &[u8]) -> Ran {
+    let ran = run(&[&["parse", "--output", "openai"], flags].concat(), input);
+    assert_eq!((ran.code, ran.err.as_str()), (0, ""), "{flags:?}");
+    ran
+}
+
+fn reason(chunks: &[Value]) -> &Value {
+    &chunks.last().expect("a chunk")["choices"][0]["finish_reason"]
+}
+
+#[test]
+fn openai_output_is_a_stream_of_chunks() {
+    let chunks = chunks(&openai(&[], CALL.as_bytes()), true);
+    let deltas: Vec<&Value> = chunks
+        .iter()
+        .map(|chunk| &chunk["choices"][0]["delta"])
+        .collect();
+    assert_eq!(deltas[0], &json!({"role": "assistant", "content": ""}));
+    assert_eq!(deltas[1], &json!({"content": "Looking. "}));
+    let first = json!({"index": 0, "id": "call_000000000000000000000000", "type": "function",
+        "function": {"name": "weather", "arguments": ""}});
+    assert_eq!(deltas[2], &json!({"tool_calls": [first]}));
+    assert_eq!(reason(&chunks), "tool_calls");
+    for chunk in &chunks {
+        assert_eq!(
+            (&chunk["object"], &chunk["id"], &chunk["created"]),
+            (
+                &json!("chat.completion.chunk"),
+                &json!("chatcmpl-toolglot"),
+                &json!(0)
+            )
+        );
+    }
+}
+
+#[test]
+fn openai_flags_are_heard() {
+    let flags = [
+        "--model",
+        "m",
+        "--id",
+        "x",
+        "--created",
+        "7",
+        "--id-seed",
+        "10",
+        "--id-prefix",
+        "p-",
+        "--calls",
+        "at-close",
+    ];
+    let ran = openai(&flags, CALL.as_bytes());
+    let chunks = chunks(&ran, true);
+    assert_eq!(
+        (&chunks[0]["model"], &chunks[0]["id"], &chunks[0]["created"]),
+        (&json!("m"), &json!("x"), &json!(7))
+    );
+    assert!(ran.out.contains(r#""id":"p-000000000000000a00000000""#));
+    let whole = r#"{"index":0,"function":{"arguments":"{\"city\":\"Leith\"}"}}"#;
+    assert!(ran.out.contains(whole), "{}", ran.out);
+}
+
+#[test]
+fn a_cut_call_is_never_a_reason_to_run_it() {
+    let live = chunks(&openai(&[], CUT.as_bytes()), true);
+    assert_eq!(reason(&live), "stop");
+    assert_eq!(
+        live.last().expect("a chunk")["toolglot"],
+        json!({"void": [0]})
+    );
+    let close = openai(&["--calls", "at-close"], CUT.as_bytes());
+    assert_eq!(reason(&chunks(&close, true)), "stop");
+    assert!(!close.out.contains("tool_calls"));
+}
+
+#[test]
+fn a_recovered_call_is_delivered_on_demand() {
+    let input =
+        b"<tool_call name=\"f\"><param name=\"a\">1</param><param name=\"a\">2</param></tool_call>";
+    for calls in ["live", "at-close"] {
+        let flags = ["--calls", calls, "--recovered"];
+        let withheld = openai(&[&flags[..], &["withhold"]].concat(), input);
+        assert_eq!(reason(&chunks(&withheld, true)), "stop");
+        let delivered = openai(&[&flags[..], &["deliver"]].concat(), input);
+        assert_eq!(reason(&chunks(&delivered, true)), "tool_calls");
+    }
+}
+
+#[test]
+fn the_end_is_told_as_the_protocol_can() {
+    let end = |finish| openai(&["--finish", finish], CALL.as_bytes());
+    assert_eq!(reason(&chunks(&end("length"), true)), "length");
+    let error = chunks(&end("error"), false);
+    assert!(error.last().expect("a chunk")["error"]["message"].is_string());
+    let cancelled = chunks(&end("cancelled"), false);
+    assert_eq!(reason(&cancelled), &Value::Null);
+}
+
+#[test]
+fn a_completion_is_one_object() {
+    let ran = run(&["parse", "--output", "completion"], CALL.as_bytes());
+    let value = ran.json().remove(0);
+    assert_eq!(value["object"], "chat.completion");
+    let message = &value["choices"][0]["message"];
+    assert_eq!(message["content"], "Looking.  Done.");
+    assert_eq!(
+        message["tool_calls"][0]["function"],
+        json!({"name": "weather", "arguments": "{\"city\":\"Leith\"}"})
+    );
+}
+
+#[test]
+fn reasoning_has_the_field_that_is_asked_for() {
+    let input = b"<think>why</think>so";
+    for (flags, expected) in [
+        (&[][..], r#"{"reasoning_content":"why"}"#),
+        (
+            &["--reasoning-field", "reasoning"],
+            r#"{"reasoning":"why"}"#,
+        ),
+    ] {
+        let ran = openai(&[&["--dialect", "vcp"], flags].concat(), input);
+        assert!(ran.out.contains(expected), "{}", ran.out);
+    }
+    let none = openai(&["--dialect", "vcp", "--reasoning-field", ""], input);
+    assert!(!none.out.contains("why"));
+}
+
+#[test]
+fn masked_text_has_no_calls() {
+    let mask = |flags: &[&str], input: &str| {
+        run(
+            &[&["parse", "--output", "mask"], flags].concat(),
+            input.as_bytes(),
+        )
+        .out
+    };
+    assert_eq!(mask(&[], CALL), "Looking.  Done.");
+    assert_eq!(
+        mask(&["--mask-calls", "[{tools}]"], CALL),
+        "Looking. [weather] Done."
+    );
+    assert_eq!(mask(&[], CUT), CUT);
+    let thought = "<think>why</think>so";
+    assert_eq!(mask(&["--dialect", "vcp"], thought), thought);
+    let hidden = ["--dialect", "vcp", "--mask-reasoning"];
+    assert_eq!(mask(&[&hidden[..], &[""]].concat(), thought), "so");
+    assert_eq!(
+        mask(&[&hidden[..], &["(thinks)"]].concat(), thought),
+        "(thinks)so"
+    );
+}
+
+fn turn(flags: &[&str], input: &[u8]) -> Value {
+    let ran = run(&[&["parse", "--output", "turn"], flags].concat(), input);
+    assert_eq!((ran.code, ran.err.as_str()), (0, ""), "{flags:?}");
+    ran.json().remove(0)
+}
+
+#[test]
+fn what_goes_out_comes_in_again() {
+    let path = repository("examples/mixed.txt");
+    let tools = repository("examples/tools.json");
+    let plain = turn(&["--tools", &tools, &path], b"");
+    let body = openai(
+        &[
+            "--recovered",
+            "deliver",
+            "--calls",
+            "at-close",
+            "--tools",
+            &tools,
+            &path,
+        ],
+        b"",
+    );
+    for chunk in ["whole", "1", "random:3"] {
+        // No dialect of the text counts any more: what was given back as text must not be read as a call again.
+        let flags = [
+            "--input",
+            "openai-sse",
+            "--prefer",
+            "native",
+            "--chunk",
+            chunk,
+        ];
+        let again = turn(&flags, body.out.as_bytes());
+        let calls = |turn: &Value| {
+            let calls = turn["calls"].as_array().expect("calls").iter();
+            calls
+                .map(|call| (call["name"].clone(), call["arguments"].clone()))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(calls(&again), calls(&plain), "{chunk}");
+        assert_eq!(again["text"], plain["text"]);
+        assert_eq!(again["reasoning"], plain["reasoning"]);
+    }
+}
+
+#[test]
+fn responses_of_every_api_are_read() {
+    let text = serde_json::to_string(CALL).expect("JSON");
+    let openai = format!(
+        "data: {{\"choices\":[{{\"index\":1,\"delta\":{{\"content\":{text}}},\"finish_reason\":\"stop\"}}]}}\n\n"
+    );
+    let anthropic = format!(
+        "data: {{\"type\":\"content_block_delta\",\"index\":0,\"delta\":{{\"type\":\"text_delta\",\"text\":{text}}}}}\n\n\
+         data: {{\"type\":\"message_delta\",\"delta\":{{\"stop_reason\":\"end_turn\"}}}}\n\n"
+    );
+    let ollama = format!("{{\"message\":{{\"content\":{text}}},\"done\":true}}\n");
+    let plain = turn(&[], CALL.as_bytes());
+    for (flags, body) in [
+        (&["--input", "openai-sse", "--choice", "1"][..], openai),
+        (&["--input", "anthropic-sse"], anthropic),
+        (&["--input", "ollama"], ollama),
+    ] {
+        for chunk in ["whole", "1"] {
+            let flags = [flags, &["--chunk", chunk]].concat();
+            assert_eq!(turn(&flags, body.as_bytes()), plain, "{flags:?}");
+        }
+    }
+}
+
+#[test]
+fn native_calls_count_as_preferred() {
+    let text = serde_json::to_string(CALL).expect("JSON");
+    let body = format!(
+        "{{\"message\":{{\"content\":{text},\"tool_calls\":[{{\"function\":{{\"name\":\"n\",\"arguments\":{{\"x\":1e2}}}}}}]}},\"done\":true}}"
+    );
+    for (prefer, count) in [("text", 1), ("both", 2)] {
+        let turn = turn(&["--input", "ollama", "--prefer", prefer], body.as_bytes());
+        assert_eq!(turn["calls"].as_array().map(Vec::len), Some(count));
+    }
+    let ran = run(
+        &[
+            "parse", "--input", "ollama", "--prefer", "both", "--output", "turn",
+        ],
+        body.as_bytes(),
+    );
+    assert!(ran.out.contains(r#""arguments":{"x":1e2}"#), "{}", ran.out);
+}
+
+#[test]
+fn what_cannot_be_read_is_told_with_its_line() {
+    let body = "data: nonsense\n\ndata: {\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\n\n";
+    let path = file("r.sse", body);
+    let args = ["parse", "--input", "openai-sse", "--output", "mask", &path];
+    let ran = run(&args, b"");
+    assert_eq!((ran.code, ran.out.as_str()), (0, "a"));
+    assert_eq!(
+        ran.err.lines().collect::<Vec<_>>(),
+        [
+            "toolglot: line 1: it is no JSON: expected ident at column 2",
+            "toolglot: the response broke off before its end"
+        ]
+    );
+    assert_eq!(run(&[&args[..], &["--strict"]].concat(), b"").code, 1);
+    let many = "data: x\n\n".repeat(50);
+    let ran = run(
+        &["parse", "--input", "openai-sse", "--output", "mask"],
+        many.as_bytes(),
+    );
+    assert_eq!(ran.err.lines().count(), 21);
+    assert!(
+        ran.err.ends_with("toolglot: 31 more faults of the input\n"),
+        "{}",
+        ran.err
+    );
+}
+
+#[test]
+fn flags_that_mean_nothing_are_refused() {
+    for (args, words) in [
+        (&["--model", "m"][..], &["--model", "--output openai"][..]),
+        (
+            &["--output", "turn", "--calls", "live"],
+            &["--calls", "--output openai"],
+        ),
+        (
+            &["--output", "openai", "--mask-calls", "x"],
+            &["--mask-calls", "--output mask"],
+        ),
+        (&["--choice", "1"], &["--choice", "--input openai-sse"]),
+        (&["--input", "sse"], &["--input", "openai-sse"]),
+        (
+            &["--output", "openai", "--calls", "later"],
+            &["--calls", "at-close"],
+        ),
+        (&["--output", "openai", "--created", "now"], &["--created"]),
+    ] {
+        run(&[&["parse"], args].concat(), b"").refused(words);
+    }
+}

@@ -1,0 +1,123 @@
+//! Escaped text comes back, does not depend on chunks, and no marker touches it.
+//!
+//! | byte | what it chooses |
+//! |---|---|
+//! | 0 | the dialect set |
+//! | 1 | the size of chunks |
+//! | 2, 3 | where the neighbour before the text ends, and where the one behind begins |
+//!
+//! The rest is neighbour, text, neighbour.
+
+use std::sync::LazyLock;
+
+use toolglot::{DialectSet, Escaper, Event, Finish, Kind, Options, Parser, Span, Unescaper};
+
+use super::case;
+
+/// Those of the other targets, and some whose markers need more than a break.
+static SETS: LazyLock<Vec<DialectSet>> = LazyLock::new(|| {
+    let own = [
+        ("{", "}"),
+        ("<", "[/]"),
+        ("\u{27e6}", "\u{27e7}"),
+        ("<\\", "<<[<["),
+    ];
+    let own = own.into_iter().map(|(open, close)| {
+        let text = format!(
+            "id = \"own\"\ntitle = \"Own\"\ndeltas = \"at-call-end\"\n[key_quote]\nopen = ['{open}']\nclose = ['{close}']\n\
+             name = \"tool\"\ncolon = [\":\"]\nseparators = []\n[[key_quote.quotes]]\nopen = [\"(\"]\nclose = [\")\"]\n"
+        );
+        let builder = DialectSet::builder().toml("own", &text);
+        builder.build().expect("a dialect")
+    });
+    case::SETS.iter().cloned().chain(own).collect()
+});
+
+/// Escapes the middle of the input, and parses all of it.
+pub fn escape(data: &[u8]) {
+    let mut header = [0; 4];
+    let given = data.len().min(header.len());
+    header[..given].copy_from_slice(&data[..given]);
+    let [set, size, a, b] = header;
+    let (set, size) = (&SETS[usize::from(set) % SETS.len()], usize::from(size) + 1);
+    let rest = &data[given..];
+    let place = |byte: u8| rest.len() * usize::from(byte) / 255;
+    let (from, to) = (place(a.min(b)), place(a.max(b)));
+    let text = &rest[from..to];
+
+    let escaped = toolglot::escape(set, text).expect("these markers can be escaped");
+    let mut escaper = Escaper::new(set).expect("as above");
+    let mut pieces = vec![];
+    text.chunks(size)
+        .for_each(|chunk| escaper.push(chunk, &mut pieces));
+    escaper.finish(&mut pieces);
+    assert!(escaped == pieces, "escaped whole and in chunks of {size}");
+
+    let mut unescaper = Unescaper::new(set).expect("as above");
+    let mut back = vec![];
+    escaped
+        .chunks(size)
+        .for_each(|chunk| unescaper.push(chunk, &mut back));
+    unescaper.finish(&mut back);
+    assert!(
+        back == text,
+        "{} came back as {}",
+        escaped.escape_ascii(),
+        back.escape_ascii()
+    );
+    // What was never escaped gives something, too.
+    let _ = toolglot::unescape(set, text).expect("as above");
+
+    let all = [&rest[..from], &escaped, &rest[to..]].concat();
+    let place = Span::new(from as u64, (from + escaped.len()) as u64);
+    no_marker(set, &all, place);
+    no_marker(set, &escaped, Span::new(0, escaped.len() as u64));
+}
+
+/// No region and no block begins inside `place`, and nothing there is taken for a marker.
+fn no_marker(set: &DialectSet, all: &[u8], place: Span) {
+    let inside = |at: u64| (place.start..place.end).contains(&at);
+    let (mut block, mut protected) = (false, None);
+    let mut watch = |event: Event<'_>| match event {
+        Event::BlockOpen { span, .. } => {
+            assert!(
+                !inside(span.start),
+                "a block opens in escaped text: {event:?}"
+            );
+            block = true;
+        }
+        Event::BlockClose { .. } | Event::BlockAbandoned { .. } => block = false,
+        Event::Reasoning {
+            span,
+            framing: true,
+            ..
+        } => {
+            let apart = span.end <= place.start || span.start >= place.end;
+            assert!(
+                apart || place.is_empty(),
+                "a reasoning marker touches escaped text: {event:?}"
+            );
+        }
+        Event::Protected { span, .. } => {
+            let goes_on = protected == Some(span.start);
+            assert!(
+                goes_on || !inside(span.start),
+                "a region begins in escaped text: {event:?}"
+            );
+            protected = Some(span.end);
+        }
+        Event::Issue(issue) if !block => match issue.kind {
+            Kind::OrphanClose | Kind::HiddenByCode | Kind::LookalikeMarker => {
+                assert!(
+                    !inside(issue.span.start),
+                    "a marker in escaped text: {issue:?}"
+                );
+            }
+            _ => {}
+        },
+        _ => {}
+    };
+    let mut parser = Parser::new(set, Options::default());
+    parser.feed(all, &mut watch);
+    parser.finish(Finish::Stop, &mut watch);
+}

@@ -1,0 +1,181 @@
+//! A call with braces: `call:name{key:<|"|>text<|"|>,n:1,o:{..}}`.
+//!
+//! The name is read here, the object by [`LiveCall`]. The payload is one call, and ends at its own brace.
+
+#[cfg(test)]
+mod tests;
+
+use serde::{Deserialize, Serialize};
+
+use super::lexer::{Rules, Syntax, is_blank};
+use super::live::{LiveCall, Source, Step, rules};
+use super::{Out, tool_name};
+use crate::error::Kind;
+use crate::event::Span;
+
+/// How calls are written. Part of a dialect.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Table {
+    /// Of the object: delimiters, keys and values without quotes.
+    pub syntax: Syntax,
+    /// What stands before the name, for example `call:`.
+    pub prefix: String,
+    /// Every value is between delimiters; the schema gives its text its type.
+    pub typed: bool,
+}
+
+/// The state of a payload.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Body {
+    at: At,
+    start: u64,
+    name: Vec<u8>,
+    call: Option<LiveCall>,
+    calls: u32,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+enum At {
+    Open,
+    /// Behind so many bytes of the prefix.
+    Prefix(u16),
+    Name,
+    Args,
+}
+
+impl Body {
+    pub fn new() -> Self {
+        Self {
+            at: At::Open,
+            start: 0,
+            name: vec![],
+            call: None,
+            calls: 0,
+        }
+    }
+
+    /// Calls that were closed.
+    pub fn calls(&self) -> u32 {
+        self.calls
+    }
+
+    /// Whether a call has begun and not closed.
+    pub fn under_way(&self) -> bool {
+        self.at != At::Open && self.calls == 0
+    }
+
+    /// The open call goes no further than `end`.
+    pub fn abandon(&mut self, out: &mut Out<'_>, end: u64) {
+        if let Some(call) = self.call.take() {
+            out.call_abandon(call.span(end));
+        }
+    }
+
+    /// Takes the chunk from index `i` up to `end`.
+    pub fn feed(
+        &mut self,
+        out: &mut Out<'_>,
+        table: &Table,
+        mut i: usize,
+        end: usize,
+    ) -> (usize, Step) {
+        let rules = rules(out, &table.syntax);
+        let source = Source::chunk(out, end);
+        let mut step = Step::More;
+        while i < end && step == Step::More {
+            (i, step) = self.step(out, table, &rules, source, i);
+        }
+        out.skip(source.pos(i));
+        (i, step)
+    }
+
+    fn step(
+        &mut self,
+        out: &mut Out<'_>,
+        table: &Table,
+        rules: &Rules<'_>,
+        source: Source<'_>,
+        i: usize,
+    ) -> (usize, Step) {
+        let byte = source.bytes[i];
+        match self.at {
+            At::Open if is_blank(byte) => return (i + 1, Step::More),
+            At::Open => {
+                self.start = source.pos(i);
+                self.at = At::Prefix(0);
+            }
+            At::Prefix(len) => match table.prefix.as_bytes().get(usize::from(len)) {
+                None => self.at = At::Name,
+                Some(want) if *want == byte => {
+                    self.at = At::Prefix(len + 1);
+                    return (i + 1, Step::More);
+                }
+                Some(_) => return self.broken(out, source.pos(i), i),
+            },
+            At::Name if byte == b'{' => return self.open(out, table, rules, source.pos(i), i),
+            At::Name if byte < 0x20 || b"<>\"'}[](),".contains(&byte) => {
+                return self.broken(out, source.pos(i), i);
+            }
+            At::Name => {
+                self.name.push(byte);
+                let long = self.name.len() > rules.max_name as usize;
+                let limit = Step::Limit(Kind::LimitName);
+                return (i + 1, if long { limit } else { Step::More });
+            }
+            At::Args => return self.args(out, rules, source, i),
+        }
+        (i, Step::More)
+    }
+
+    fn broken(&self, out: &mut Out<'_>, at: u64, i: usize) -> (usize, Step) {
+        out.issue(Kind::MalformedBody, Span::new(at, at + 1), "");
+        (i, Step::Malformed)
+    }
+
+    /// The name ends before the brace at index `i`.
+    fn open(
+        &mut self,
+        out: &mut Out<'_>,
+        table: &Table,
+        rules: &Rules<'_>,
+        at: u64,
+        i: usize,
+    ) -> (usize, Step) {
+        let bytes = std::mem::take(&mut self.name);
+        let span = Span::new(at - bytes.len() as u64, at);
+        let text = String::from_utf8_lossy(&bytes);
+        let name = match tool_name(&text, rules.max_name) {
+            Ok(name) => name,
+            Err(Kind::LimitName) => return (i, Step::Limit(Kind::LimitName)),
+            Err(kind) => {
+                out.issue(kind, span, "");
+                return (i, Step::Malformed);
+            }
+        };
+        match LiveCall::open(out, name, &[], span, self.start) {
+            Ok(call) => self.call = Some(call.typed(table.typed)),
+            Err(kind) => return (i, Step::Limit(kind)),
+        }
+        self.at = At::Args;
+        (i, Step::More)
+    }
+
+    fn args(
+        &mut self,
+        out: &mut Out<'_>,
+        rules: &Rules<'_>,
+        source: Source<'_>,
+        i: usize,
+    ) -> (usize, Step) {
+        let Some(call) = &mut self.call else {
+            return self.broken(out, source.pos(i), i);
+        };
+        let (i, step) = call.feed(out, rules, source, i);
+        if step == Step::Done {
+            call.close(out, source.pos(i));
+            self.call = None;
+            self.calls += 1;
+        }
+        (i, step)
+    }
+}

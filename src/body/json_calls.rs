@@ -1,0 +1,521 @@
+//! JSON that is a call: `{"name": .., "arguments": {..}}`, a list of such, or the arguments alone.
+//!
+//! One lexer reads around the calls, another one inside the arguments, so that these leave while they come. Arguments in
+//! a string are decoded on the way. Only arguments that stand before their name wait for it, up to `max_value` bytes.
+//! A call closes at its own last bracket.
+
+mod arguments;
+#[cfg(test)]
+mod tests;
+
+use serde::{Deserialize, Serialize};
+
+use super::lexer::{Emit, Lexer, Rules, Shape, Syntax, Token};
+use super::live::{LiveCall, Source, Step, rules};
+use super::{Out, tool_name};
+use crate::error::{Kind, KindSet};
+use crate::event::Span;
+use arguments::Arguments;
+
+/// Values around a call are reported down to here: list, object, wrapper, member.
+const WATCH: u8 = 3;
+
+/// How calls are written. Part of a dialect.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Table {
+    pub syntax: Syntax,
+    /// Keys of the tool's name.
+    pub name: Vec<String>,
+    /// Keys of its arguments.
+    pub args: Vec<String>,
+    /// Keys of what identifies the call.
+    pub id: Vec<String>,
+    /// Keys of an object that holds name and arguments.
+    pub wrapper: Vec<String>,
+    /// The key is the name, its value the arguments.
+    pub name_is_key: bool,
+}
+
+/// The state of a payload.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Body {
+    /// Around the calls; it rests while arguments are read.
+    lexer: Lexer,
+    /// Nothing but the arguments of a call that is open already.
+    bare: bool,
+    item: Option<Item>,
+    calls: u32,
+}
+
+/// An object that is a call, or holds calls.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Item {
+    start: u64,
+    /// How many brackets are open around it.
+    depth: usize,
+    /// How many are open around the members that count.
+    level: usize,
+    /// What the last key says of its value.
+    member: Member,
+    reading: Reading,
+    /// A name has been there.
+    named: bool,
+    /// The string that is being read.
+    text: String,
+    meta: Vec<(String, String)>,
+    /// Arguments that came before the name, and where.
+    kept: Option<(u64, Vec<u8>)>,
+    /// Arguments have been there.
+    argued: bool,
+    args: Option<Arguments>,
+    /// What was forgiven before the call was open.
+    kinds: KindSet,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+enum Member {
+    Name,
+    Args,
+    Id,
+    Wrapper,
+    Other,
+}
+
+/// What becomes of the value under way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+enum Reading {
+    Nothing,
+    Name { start: u64 },
+    Id { start: u64 },
+    Kept { start: u64 },
+    Args,
+}
+
+/// Takes the text of a string.
+struct Text<'t>(&'t mut String);
+
+impl Emit for Text<'_> {
+    fn json(&mut self, _: &str, _: Span) {}
+
+    fn text(&mut self, text: &str, _: Span) {
+        self.0.push_str(text);
+    }
+}
+
+impl Body {
+    /// A call, or a list of calls.
+    pub fn new() -> Self {
+        Self {
+            lexer: Lexer::new(WATCH),
+            bare: false,
+            item: None,
+            calls: 0,
+        }
+    }
+
+    /// A list of calls whose opening bracket has been taken.
+    pub fn in_list(table: &Table) -> Self {
+        let mut body = Self::new();
+        let rules = Rules {
+            syntax: &table.syntax,
+            max_depth: u32::MAX,
+            max_name: 0,
+        };
+        let mut text = String::new();
+        for i in [0, 0] {
+            // The first time the list is reported, the second time its bracket is taken.
+            body.lexer.next(&rules, b"[", 0, i, &mut Text(&mut text));
+        }
+        body
+    }
+
+    /// The arguments of the call that `span` names.
+    pub fn arguments(
+        out: &mut Out<'_>,
+        name: &str,
+        meta: &[(String, String)],
+        span: Span,
+        kinds: KindSet,
+    ) -> Result<Self, Kind> {
+        let mut live = LiveCall::open(out, name, meta, span, span.start)?;
+        live.recovered(kinds);
+        let mut item = Item::new(span.start, 0);
+        item.named = true;
+        item.argued = true;
+        item.reading = Reading::Args;
+        item.args = Some(Arguments::new(live));
+        Ok(Self {
+            bare: true,
+            item: Some(item),
+            ..Self::new()
+        })
+    }
+
+    /// Calls that were closed.
+    pub fn calls(&self) -> u32 {
+        self.calls
+    }
+
+    /// The call whose arguments are to come has none: it ends at `end`.
+    pub fn close_empty(&mut self, out: &mut Out<'_>, end: u64) {
+        if let Some(mut args) = self.item.take().and_then(|item| item.args) {
+            args.live.empty(out, end);
+            args.live.close(out, end);
+            self.calls += 1;
+        }
+    }
+
+    /// Whether a call has begun and not closed.
+    pub fn under_way(&self) -> bool {
+        self.item
+            .as_ref()
+            .is_some_and(|item| item.args.is_some() || item.kept.is_some() || !item.named)
+    }
+
+    /// The open call goes no further than `end`.
+    pub fn abandon(&mut self, out: &mut Out<'_>, end: u64) {
+        let item = self.item.take();
+        if let Some(args) = item.as_ref().and_then(|item| item.args.as_ref()) {
+            out.call_abandon(args.live.span(end));
+        }
+    }
+
+    /// Takes the chunk from index `i` up to `end`.
+    pub fn feed(
+        &mut self,
+        out: &mut Out<'_>,
+        table: &Table,
+        i: usize,
+        end: usize,
+    ) -> (usize, Step) {
+        let rules = rules(out, &table.syntax);
+        let source = Source::chunk(out, end);
+        let (i, step) = self.run(out, table, &rules, source, i);
+        out.skip(source.pos(i));
+        (i, step)
+    }
+
+    fn run(
+        &mut self,
+        out: &mut Out<'_>,
+        table: &Table,
+        rules: &Rules<'_>,
+        source: Source<'_>,
+        mut i: usize,
+    ) -> (usize, Step) {
+        loop {
+            let reading = self
+                .item
+                .as_mut()
+                .filter(|item| item.reading == Reading::Args);
+            if let Some(args) = reading.and_then(|item| item.args.as_mut()) {
+                let step;
+                (i, step) = args.feed(out, rules, source, i);
+                if step != Step::Done {
+                    return (i, step);
+                }
+                if self.argued(out, table, source.pos(i)) {
+                    return (i, Step::Done);
+                }
+            }
+            let (max, kind) = self.max(out);
+            let mut none = String::new();
+            let text = self.item.as_mut().map_or(&mut none, |item| &mut item.text);
+            let bytes = source.clip(max);
+            let (to, token) = self
+                .lexer
+                .next(rules, bytes, source.base, i, &mut Text(text));
+            if let Some((_, kept)) = self.keeping() {
+                kept.extend_from_slice(&bytes[i..to]);
+            }
+            let pos = source.pos(to);
+            if pos >= max {
+                return (to, Step::Limit(kind));
+            }
+            i = to;
+            let step = match token {
+                Token::More => Some(Step::More),
+                Token::Open(shape) => self.open(out, table, shape, pos),
+                Token::Key => self.key(out, table, pos),
+                Token::Close => self.close(out, rules, table, pos),
+                Token::Repaired(kind, at) => {
+                    self.repaired(out, kind, at);
+                    None
+                }
+                Token::Malformed(kind) => Some(self.broken(out, kind, Span::new(pos, pos + 1))),
+                Token::Limit(kind) => Some(Step::Limit(kind)),
+            };
+            if let Some(step) = step {
+                return (i, step);
+            }
+        }
+    }
+
+    /// The offset at which the value under way is too long, and what fires there.
+    fn max(&self, out: &Out<'_>) -> (u64, Kind) {
+        let limits = out.limits();
+        let quotes = 2;
+        match self.item.as_ref().map(|item| item.reading) {
+            Some(Reading::Name { start } | Reading::Id { start }) => {
+                let len = u64::from(limits.max_name) + quotes;
+                (start.saturating_add(len + 1), Kind::LimitName)
+            }
+            Some(Reading::Kept { start }) => {
+                let end = start.saturating_add(limits.max_value);
+                (end.saturating_add(1), Kind::LimitValue)
+            }
+            Some(Reading::Nothing | Reading::Args) | None => (u64::MAX, Kind::LimitValue),
+        }
+    }
+
+    fn keeping(&mut self) -> Option<&mut (u64, Vec<u8>)> {
+        let item = self.item.as_mut()?;
+        let keeps = matches!(item.reading, Reading::Kept { .. });
+        item.kept.as_mut().filter(|_| keeps)
+    }
+
+    fn broken(&self, out: &mut Out<'_>, kind: Kind, span: Span) -> Step {
+        out.issue(kind, span, "");
+        Step::Malformed
+    }
+
+    fn repaired(&mut self, out: &mut Out<'_>, kind: Kind, at: u64) {
+        let span = Span::new(at, at + 1);
+        match &mut self.item {
+            // It is read again when the name has come.
+            Some(item) if matches!(item.reading, Reading::Kept { .. }) => {}
+            Some(Item {
+                args: Some(args), ..
+            }) => args.live.repaired(out, kind, at),
+            Some(item) if item.kinds.contains(kind) => {}
+            Some(item) => {
+                item.kinds.insert(kind);
+                out.issue(kind, span, "");
+            }
+            None => out.issue(kind, span, ""),
+        }
+    }
+
+    /// The arguments end at `pos`. True if the payload does.
+    fn argued(&mut self, out: &mut Out<'_>, table: &Table, pos: u64) -> bool {
+        let Some(item) = &mut self.item else {
+            return false;
+        };
+        item.reading = Reading::Nothing;
+        item.member = Member::Other;
+        if (self.bare || table.name_is_key)
+            && let Some(args) = item.args.take()
+        {
+            args.live.close(out, pos);
+            self.calls += 1;
+        }
+        if self.bare {
+            return true;
+        }
+        self.lexer.taken();
+        false
+    }
+
+    /// A value begins at `pos`.
+    fn open(&mut self, out: &mut Out<'_>, table: &Table, shape: Shape, pos: u64) -> Option<Step> {
+        let depth = self.lexer.depth();
+        let Some(item) = &mut self.item else {
+            return match shape {
+                Shape::Array if depth == 0 => None,
+                Shape::Object if depth <= 1 => {
+                    self.item = Some(Item::new(pos, depth));
+                    None
+                }
+                _ => Some(self.broken(out, Kind::MalformedBody, Span::new(pos, pos + 1))),
+            };
+        };
+        if depth != item.level {
+            return None;
+        }
+        let start = pos;
+        let wrapper = Shape::Object == shape && item.level == item.depth + 1;
+        let member = match item.member {
+            // The same key may be both.
+            Member::Name if wrapper && table.wraps(self.lexer.key()) => Member::Wrapper,
+            member => member,
+        };
+        match (member, shape) {
+            (Member::Name, Shape::String) if !item.named => {
+                item.reading = Reading::Name { start };
+                self.lexer.decode();
+            }
+            (Member::Id, Shape::String) => {
+                item.reading = Reading::Id { start };
+                self.lexer.decode();
+            }
+            (Member::Args, _) if item.args.is_some() && !item.argued => {
+                item.argued = true;
+                item.reading = Reading::Args;
+            }
+            (Member::Args, _) if !item.argued => {
+                item.argued = true;
+                item.reading = Reading::Kept { start };
+                item.kept = Some((start, vec![]));
+            }
+            (Member::Name | Member::Args, _) => {
+                return Some(self.broken(out, Kind::MalformedBody, Span::new(pos, pos + 1)));
+            }
+            (Member::Wrapper, Shape::Object) if wrapper => item.level += 1,
+            (Member::Wrapper | Member::Other | Member::Id, _) => {}
+        }
+        None
+    }
+
+    /// A key ends at `pos`.
+    fn key(&mut self, out: &mut Out<'_>, table: &Table, pos: u64) -> Option<Step> {
+        let item = self.item.as_mut()?;
+        if self.lexer.depth() != item.level {
+            return None;
+        }
+        let key = self.lexer.key();
+        item.member = table.member(key);
+        if !table.name_is_key {
+            return None;
+        }
+        item.member = Member::Args;
+        item.start = self.lexer.key_at();
+        item.argued = false;
+        item.text = key.to_owned();
+        let span = Span::new(item.start, pos);
+        self.name(out, span)
+    }
+
+    /// The name is known: it stands at `span`.
+    fn name(&mut self, out: &mut Out<'_>, span: Span) -> Option<Step> {
+        let item = self.item.as_mut()?;
+        let text = std::mem::take(&mut item.text);
+        let name = match tool_name(&text, out.limits().max_name) {
+            Ok(name) => name,
+            Err(Kind::LimitName) => return Some(Step::Limit(Kind::LimitName)),
+            Err(kind) => return Some(self.broken(out, kind, span)),
+        };
+        item.named = true;
+        match LiveCall::open(out, name, &item.meta, span, item.start) {
+            Ok(mut live) => {
+                live.recovered(item.kinds);
+                item.args = Some(Arguments::new(live));
+                None
+            }
+            Err(kind) => Some(Step::Limit(kind)),
+        }
+    }
+
+    /// A value ends at `pos`.
+    fn close(
+        &mut self,
+        out: &mut Out<'_>,
+        rules: &Rules<'_>,
+        table: &Table,
+        pos: u64,
+    ) -> Option<Step> {
+        let depth = self.lexer.depth();
+        let done = (depth == 0).then_some(Step::Done);
+        let Some(item) = &mut self.item else {
+            return done;
+        };
+        if depth == item.depth {
+            return self.end(out, table, pos).or(done);
+        }
+        if depth < item.level {
+            // The wrapper.
+            item.level = depth;
+        }
+        if depth > item.level {
+            return None;
+        }
+        item.member = Member::Other;
+        match std::mem::replace(&mut item.reading, Reading::Nothing) {
+            Reading::Name { start } => self
+                .name(out, Span::new(start, pos))
+                .or_else(|| self.replay(out, rules)),
+            Reading::Id { .. } => {
+                let id = std::mem::take(&mut item.text);
+                if !item.named {
+                    item.meta = vec![("id".to_owned(), id)];
+                }
+                None
+            }
+            Reading::Nothing | Reading::Kept { .. } | Reading::Args => None,
+        }
+    }
+
+    /// Writes arguments that came before their name.
+    fn replay(&mut self, out: &mut Out<'_>, rules: &Rules<'_>) -> Option<Step> {
+        let item = self.item.as_mut()?;
+        let (base, bytes) = item.kept.take()?;
+        let args = item.args.as_mut()?;
+        let source = Source {
+            bytes: &bytes,
+            base,
+            raw: true,
+        };
+        match args.feed(out, rules, source, 0) {
+            (_, Step::Done) => None,
+            (i, Step::More) => Some(args.live.broken(out, Kind::MalformedBody, source.pos(i))),
+            (_, step) => Some(step),
+        }
+    }
+
+    /// The object of a call ends at `pos`.
+    fn end(&mut self, out: &mut Out<'_>, table: &Table, pos: u64) -> Option<Step> {
+        let item = self.item.take()?;
+        if !item.named {
+            return Some(self.broken(out, Kind::MissingName, Span::new(item.start, pos)));
+        }
+        if table.name_is_key {
+            return None;
+        }
+        let mut args = item.args?;
+        if !item.argued {
+            args.live.empty(out, pos);
+        }
+        args.live.close(out, pos);
+        self.calls += 1;
+        None
+    }
+}
+
+impl Item {
+    fn new(start: u64, depth: usize) -> Self {
+        Self {
+            start,
+            depth,
+            level: depth + 1,
+            member: Member::Other,
+            reading: Reading::Nothing,
+            named: false,
+            text: String::new(),
+            meta: vec![],
+            kept: None,
+            argued: false,
+            args: None,
+            kinds: KindSet::default(),
+        }
+    }
+}
+
+impl Table {
+    fn wraps(&self, key: &str) -> bool {
+        self.wrapper.iter().any(|have| have == key)
+    }
+
+    fn member(&self, key: &str) -> Member {
+        let has = |keys: &[String]| keys.iter().any(|have| have == key);
+        if has(&self.name) {
+            Member::Name
+        } else if has(&self.args) {
+            Member::Args
+        } else if has(&self.id) {
+            Member::Id
+        } else if has(&self.wrapper) {
+            Member::Wrapper
+        } else {
+            Member::Other
+        }
+    }
+}

@@ -1,0 +1,179 @@
+//! The value of a call's arguments: an object, a string that holds one, or null.
+//!
+//! A string is decoded by one lexer and what it means read by another, at once. What breaks inside it counts when the
+//! string ends, so that it counts at one offset.
+
+use serde::{Deserialize, Serialize};
+
+use crate::body::Out;
+use crate::body::lexer::{Emit, Lexer, Rules, Shape, Token, is_blank};
+use crate::body::live::{LiveCall, Source, Step};
+use crate::error::Kind;
+use crate::event::Span;
+
+/// The value of a call's arguments.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Arguments {
+    pub live: LiveCall,
+    how: How,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+enum How {
+    /// Its first byte has not come.
+    Open,
+    Object,
+    Null(Lexer),
+    /// A string that holds the object.
+    Text {
+        lexer: Lexer,
+        inner: Inner,
+    },
+}
+
+/// The object in a string.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+enum Inner {
+    Open,
+    Done,
+    /// It broke its grammar, and was reported.
+    Broken,
+    Limit(u16),
+}
+
+/// Takes what a string means as the text of the object.
+struct Reader<'r, 'p> {
+    out: &'r mut Out<'p>,
+    rules: &'r Rules<'r>,
+    live: &'r mut LiveCall,
+    inner: &'r mut Inner,
+}
+
+impl Emit for Reader<'_, '_> {
+    fn json(&mut self, _: &str, _: Span) {}
+
+    fn text(&mut self, text: &str, span: Span) {
+        let source = Source {
+            bytes: text.as_bytes(),
+            base: span.start,
+            raw: false,
+        };
+        let mut i = 0;
+        if *self.inner == Inner::Open {
+            let step;
+            (i, step) = self.live.feed(self.out, self.rules, source, 0);
+            *self.inner = match step {
+                Step::More => Inner::Open,
+                Step::Done => Inner::Done,
+                Step::Malformed => Inner::Broken,
+                Step::Limit(kind) => Inner::Limit(kind.code()),
+            };
+        }
+        if *self.inner == Inner::Done
+            && let Some(n) = text.bytes().skip(i).position(|byte| !is_blank(byte))
+        {
+            self.live
+                .broken(self.out, Kind::MalformedBody, source.pos(i + n));
+            *self.inner = Inner::Broken;
+        }
+    }
+}
+
+impl Arguments {
+    pub fn new(live: LiveCall) -> Self {
+        Self {
+            live,
+            how: How::Open,
+        }
+    }
+
+    /// Takes the source from index `i` on: an object, a string that holds one, or null.
+    pub fn feed(
+        &mut self,
+        out: &mut Out<'_>,
+        rules: &Rules<'_>,
+        source: Source<'_>,
+        mut i: usize,
+    ) -> (usize, Step) {
+        while self.how == How::Open {
+            match source.bytes.get(i) {
+                None => return (i, Step::More),
+                Some(byte) if is_blank(*byte) => i += 1,
+                Some(b'{') => self.how = How::Object,
+                Some(b'n' | b'N') => self.how = How::Null(Lexer::new(0)),
+                Some(b'"' | b'\'') => {
+                    self.how = How::Text {
+                        lexer: Lexer::new(0),
+                        inner: Inner::Open,
+                    }
+                }
+                Some(_) => {
+                    let at = source.pos(i);
+                    return (i, self.live.broken(out, Kind::MalformedBody, at));
+                }
+            }
+        }
+        if self.how == How::Object {
+            return self.live.feed(out, rules, source, i);
+        }
+        self.scalar(out, rules, source, i)
+    }
+
+    fn scalar(
+        &mut self,
+        out: &mut Out<'_>,
+        rules: &Rules<'_>,
+        source: Source<'_>,
+        mut i: usize,
+    ) -> (usize, Step) {
+        loop {
+            let mut none = Inner::Done;
+            let (lexer, inner) = match &mut self.how {
+                How::Null(lexer) => (lexer, &mut none),
+                How::Text { lexer, inner } => (lexer, inner),
+                How::Open | How::Object => return (i, Step::More),
+            };
+            let mut reader = Reader {
+                out,
+                rules,
+                live: &mut self.live,
+                inner,
+            };
+            let token;
+            (i, token) = lexer.next(rules, source.bytes, source.base, i, &mut reader);
+            let pos = source.pos(i);
+            match token {
+                Token::More => return (i, Step::More),
+                Token::Open(Shape::String) => lexer.decode(),
+                Token::Open(_) => {}
+                Token::Close => return (i, self.scalar_end(out, pos)),
+                Token::Repaired(kind, at) => self.live.repaired(out, kind, at),
+                Token::Key => {}
+                Token::Malformed(kind) => return (i, self.live.broken(out, kind, pos)),
+                Token::Limit(kind) => return (i, Step::Limit(kind)),
+            }
+        }
+    }
+
+    fn scalar_end(&mut self, out: &mut Out<'_>, pos: u64) -> Step {
+        let inner = match &self.how {
+            How::Text { inner, .. } => *inner,
+            How::Null(_) | How::Open | How::Object => Inner::Open,
+        };
+        match inner {
+            Inner::Done => Step::Done,
+            Inner::Open if !self.live.begun() => {
+                self.live.empty(out, pos);
+                Step::Done
+            }
+            Inner::Open => self
+                .live
+                .broken(out, Kind::MalformedBody, pos.saturating_sub(1)),
+            Inner::Broken => Step::Malformed,
+            Inner::Limit(code) => {
+                let kind = Kind::ALL.iter().find(|kind| kind.code() == code);
+                Step::Limit(kind.copied().unwrap_or(Kind::LimitValue))
+            }
+        }
+    }
+}

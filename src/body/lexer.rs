@@ -1,0 +1,368 @@
+//! From the text of one value to JSON text: plain JSON, JSON with slips, Python literals, and values between delimiters.
+//!
+//! The lexer takes one byte at a time and remembers where it is: an explicit stack of brackets, and what the construct
+//! under way needs. Its state and what has left it are functions of the bytes so far. Plain JSON leaves as the source
+//! bytes themselves; only what is spelled otherwise is written anew. No byte is looked at twice.
+//!
+//! What the consumer must know comes as [`Token`]s, for values down to the depth that it watches; JSON text leaves through
+//! [`Emit`] before the token behind it is handed over. Cost: a few operations a byte outside strings, block scans inside
+//! them; memory is a byte for each open bracket, a key, and what is undecided.
+
+mod keys;
+mod number;
+mod pen;
+mod scalars;
+mod strings;
+#[cfg(test)]
+mod tests;
+mod values;
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Kind, KindSet};
+use number::Num;
+pub(crate) use pen::Emit;
+use pen::{Decode, Feed, Meaning, Pen};
+use scalars::{Literal, Python};
+use strings::{Escape, Quoted};
+
+/// How values are spelled. Part of a dialect.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Syntax {
+    /// Literals of Python: its strings, names, tuples and numbers, and commas before closing brackets.
+    pub python: bool,
+    /// What encloses strings beside quotes: no escapes, up to the same delimiter. No two begin with the same byte.
+    pub delims: Vec<String>,
+    /// Keys stand without quotes.
+    pub bare_keys: bool,
+    /// What is no value otherwise is a string, up to the next comma or closing bracket.
+    pub bare_values: bool,
+    /// Slips that are forgiven and reported, by their kinds (`repaired_*`).
+    pub lenient: KindSet,
+}
+
+/// What holds for one stream.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Rules<'r> {
+    pub syntax: &'r Syntax,
+    pub max_depth: u32,
+    pub max_name: u32,
+}
+
+impl Rules<'_> {
+    fn lenient(&self, kind: Kind) -> bool {
+        self.syntax.lenient.contains(kind)
+    }
+
+    /// Whether a comma may stand before a closing bracket.
+    fn comma(&self) -> bool {
+        self.syntax.python || self.lenient(Kind::RepairedComma)
+    }
+
+    fn single_quotes(&self) -> bool {
+        self.syntax.python || self.lenient(Kind::RepairedQuotes)
+    }
+
+    fn delim(&self, which: u8) -> &[u8] {
+        let delim = self.syntax.delims.get(usize::from(which));
+        delim.map_or(&[], |delim| delim.as_bytes())
+    }
+
+    fn delim_at(&self, byte: u8) -> Option<u8> {
+        let mut delims = self.syntax.delims.iter();
+        let found = delims.position(|delim| delim.as_bytes().first() == Some(&byte))?;
+        u8::try_from(found).ok()
+    }
+}
+
+/// What a value is, as far as its first byte tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Shape {
+    Object,
+    Array,
+    String,
+    Number,
+    Bool,
+    Null,
+    /// Without quotes: a literal or a string.
+    Bare,
+}
+
+/// Why the lexer stopped. Values and keys are reported down to the depth that is watched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Token {
+    /// It took everything.
+    More,
+    /// A value begins with the byte at the index.
+    Open(Shape),
+    /// A key is complete: [`Lexer::key`].
+    Key,
+    /// The value ends before the index. At depth 0 nothing follows.
+    Close,
+    /// A slip was forgiven; where it stands.
+    Repaired(Kind, u64),
+    /// The byte at the index breaks the grammar.
+    Malformed(Kind),
+    Limit(Kind),
+}
+
+/// An open bracket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+enum Frame {
+    Object,
+    Array,
+    /// A tuple of Python without a comma so far.
+    Tuple,
+    /// One with a comma.
+    Tuples,
+    /// The arguments of a call in Python: `(key=value)`.
+    Call,
+}
+
+impl Frame {
+    fn closer(self) -> u8 {
+        match self {
+            Self::Object => b'}',
+            Self::Array => b']',
+            Self::Tuple | Self::Tuples | Self::Call => b')',
+        }
+    }
+}
+
+/// Where the bytes are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+enum At {
+    /// A value must begin.
+    Value,
+    /// The value has been reported and begins now.
+    Begin(Shape),
+    /// Behind the opening bracket of a list.
+    Item,
+    /// Behind a comma in a list.
+    NextItem,
+    /// Behind the opening bracket of an object.
+    Key,
+    /// Behind a comma in an object.
+    NextKey,
+    Colon,
+    /// Behind a value.
+    Behind,
+    /// Behind so many quotes that open a string of Python.
+    Quote(Quoted, u8),
+    String(Quoted),
+    /// Behind so many quotes in a string with three.
+    Triple(Quoted, u8),
+    Escape(Quoted, Escape),
+    /// In a delimiter that opens a string.
+    DelimOpen {
+        which: u8,
+        len: u8,
+        key: bool,
+    },
+    /// In a string between delimiters, with so many bytes of the closing one.
+    Delim {
+        which: u8,
+        len: u8,
+        key: bool,
+    },
+    BareKey,
+    /// A value without quotes that may be a literal yet.
+    Literal(Literal),
+    /// A value without quotes that is a string.
+    BareText,
+    Number(Num),
+    Python(Python),
+    Word {
+        which: u8,
+        len: u8,
+    },
+    /// The value is complete.
+    Done,
+}
+
+/// The state of a value.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Lexer {
+    at: At,
+    stack: Vec<Frame>,
+    /// Down to this depth values are reported.
+    watch: u8,
+    /// The value without quotes is a string in any case.
+    force: bool,
+    key_at: u64,
+    pen: Pen,
+}
+
+/// The index to go on from, and what must be told.
+type Took = (usize, Option<Token>);
+
+pub(crate) fn is_blank(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t' | b'\n' | b'\r')
+}
+
+fn is_name(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 0x80
+}
+
+impl Lexer {
+    /// One value, after blanks that are left out.
+    pub fn new(watch: u8) -> Self {
+        Self {
+            at: At::Value,
+            stack: vec![],
+            watch,
+            force: false,
+            key_at: 0,
+            pen: Pen::default(),
+        }
+    }
+
+    /// How many brackets are open around the value or key that was reported.
+    pub fn depth(&self) -> usize {
+        self.stack.len()
+    }
+
+    /// The key that was reported.
+    pub fn key(&self) -> &str {
+        &self.pen.key
+    }
+
+    /// Where it begins.
+    pub fn key_at(&self) -> u64 {
+        self.key_at
+    }
+
+    /// The string that was reported is to be decoded.
+    pub fn decode(&mut self) {
+        self.pen.decode = Decode::Text;
+    }
+
+    /// The value without quotes that was reported is a string, whatever it looks like.
+    pub fn force_text(&mut self) {
+        self.force = true;
+    }
+
+    /// The value that was reported has been read by someone else, to its end.
+    pub fn taken(&mut self) {
+        self.at = self.behind_value();
+    }
+
+    /// Whether the value is complete if nothing follows.
+    #[cfg(test)]
+    fn ends(&self) -> bool {
+        match self.at {
+            At::Done => true,
+            At::Number(num) => self.stack.is_empty() && num.ends(),
+            _ => false,
+        }
+    }
+
+    /// Takes the source from index `i` on, up to what must be told. `base` is the offset of its first byte.
+    pub fn next<E: Emit>(
+        &mut self,
+        rules: &Rules<'_>,
+        src: &[u8],
+        base: u64,
+        i: usize,
+        emit: &mut E,
+    ) -> (usize, Token) {
+        let mut feed = self.pen.start(src, base, i, emit);
+        let (i, token) = self.run(rules, &mut feed, i);
+        self.pen.leave(&mut feed, i);
+        (i, token)
+    }
+
+    fn run<E: Emit>(
+        &mut self,
+        rules: &Rules<'_>,
+        f: &mut Feed<'_, E>,
+        mut i: usize,
+    ) -> (usize, Token) {
+        while i < f.src.len() {
+            if self.pen.decode == Decode::Key && f.pos(i) > self.key_end(rules) {
+                return (i, Token::Limit(Kind::LimitName));
+            }
+            let (to, token) = self.step(rules, f, i, f.src[i]);
+            i = to;
+            if let Some(token) = token {
+                return (i, token);
+            }
+        }
+        (i, Token::More)
+    }
+
+    fn step<E: Emit>(
+        &mut self,
+        rules: &Rules<'_>,
+        f: &mut Feed<'_, E>,
+        i: usize,
+        byte: u8,
+    ) -> Took {
+        match self.at {
+            At::Value
+            | At::Item
+            | At::NextItem
+            | At::Key
+            | At::NextKey
+            | At::Colon
+            | At::Behind
+                if is_blank(byte) =>
+            {
+                self.blank(f, i)
+            }
+            At::Item | At::Key if self.closes(byte) => self.close(f, i, byte),
+            At::NextItem | At::NextKey if f.hold.is_some() && self.closes(byte) => {
+                self.trailing(rules, f, i)
+            }
+            At::Value | At::Item | At::NextItem => self.value(rules, f, i, byte),
+            At::Begin(shape) => self.begin(rules, f, i, byte, shape),
+            At::Key | At::NextKey => self.open_key(rules, f, i, byte),
+            At::Colon => self.colon(rules, f, i, byte),
+            At::Behind => self.behind(rules, f, i, byte),
+            At::Quote(quoted, len) => self.quote(f, i, byte, quoted, len),
+            At::String(quoted) => self.string(rules, f, i, quoted),
+            At::Triple(quoted, len) => self.triple(f, i, byte, quoted, len),
+            At::Escape(quoted, escape) => self.escape(rules, f, i, byte, quoted, escape),
+            At::DelimOpen { which, len, key } => self.delim_open(rules, f, i, which, len, key),
+            At::Delim { which, len, key } => self.delim(rules, f, i, which, len, key),
+            At::BareKey => self.bare_key(rules, f, i),
+            At::Literal(literal) => self.literal(f, i, byte, literal),
+            At::BareText => self.bare_text(f, i, byte),
+            At::Number(num) => self.number(i, byte, num),
+            At::Python(number) => self.python(rules, f, i, byte, number),
+            At::Word { which, len } => self.word(rules, f, i, byte, which, len),
+            At::Done => (i, Some(Token::Close)),
+        }
+    }
+
+    fn watched(&self) -> bool {
+        self.stack.len() <= usize::from(self.watch)
+    }
+
+    fn behind_value(&self) -> At {
+        if self.stack.is_empty() {
+            At::Done
+        } else {
+            At::Behind
+        }
+    }
+
+    /// The value is the arguments of a call in Python, of which the bracket `(` at `i` is the first byte.
+    pub fn open_call<E: Emit>(
+        &mut self,
+        rules: &Rules<'_>,
+        src: &[u8],
+        base: u64,
+        i: usize,
+        emit: &mut E,
+    ) -> (usize, Token) {
+        let mut feed = self.pen.start(src, base, i, emit);
+        let (to, token) = self.open(rules, i, Frame::Call);
+        if token.is_none() {
+            feed.hold = Some(i);
+            self.pen.swap(&mut feed, to, "{", Meaning::Text(""));
+        }
+        self.pen.leave(&mut feed, to);
+        (to, token.unwrap_or(Token::More))
+    }
+}

@@ -1,0 +1,119 @@
+//! Keys: strings, or names without quotes.
+
+use super::pen::{Decode, Emit, Feed, Meaning};
+use super::{At, Frame, Lexer, Rules, Token, Took, is_name};
+use crate::error::Kind;
+
+impl Lexer {
+    /// The last offset at which the open key may end.
+    pub(super) fn key_end(&self, rules: &Rules<'_>) -> u64 {
+        self.key_at + u64::from(rules.max_name) + 1
+    }
+
+    pub(super) fn colon<E: Emit>(
+        &mut self,
+        rules: &Rules<'_>,
+        f: &mut Feed<'_, E>,
+        i: usize,
+        byte: u8,
+    ) -> Took {
+        let call = self.stack.last() == Some(&Frame::Call);
+        if byte == if call { b'=' } else { b':' } {
+            if call {
+                f.hold = Some(i);
+                self.pen.swap(f, i + 1, ":", Meaning::Text(""));
+            }
+            self.at = At::Value;
+            return (i + 1, None);
+        }
+        let token = if call && (byte == b',' || byte == b')') {
+            // A name as a value.
+            Token::Malformed(Kind::UnsupportedExpression)
+        } else {
+            Self::unfit(rules, byte)
+        };
+        (i, Some(token))
+    }
+
+    /// The first byte of a key.
+    pub(super) fn open_key<E: Emit>(
+        &mut self,
+        rules: &Rules<'_>,
+        f: &mut Feed<'_, E>,
+        i: usize,
+        byte: u8,
+    ) -> Took {
+        let call = self.stack.last() == Some(&Frame::Call);
+        let quoted = !call
+            && (byte == b'"'
+                || (byte == b'\'' && rules.single_quotes())
+                || rules.delim_at(byte).is_some());
+        let named = is_name(byte) || byte == b'$';
+        let lenient = !rules.syntax.bare_keys
+            && !call
+            && rules.lenient(Kind::RepairedKey)
+            && named
+            && !byte.is_ascii_digit();
+        let bare = if call {
+            is_name(byte) && !byte.is_ascii_digit()
+        } else {
+            rules.syntax.bare_keys && Self::in_bare_key(byte)
+        };
+        if !(quoted || bare || lenient) {
+            return (i, Some(Self::unfit(rules, byte)));
+        }
+        self.pen.keep(f, i, Meaning::Text(""));
+        self.key_at = f.pos(i);
+        if self.watched() {
+            self.pen.key.clear();
+            self.pen.decode = Decode::Key;
+            f.said = i;
+        }
+        if quoted {
+            return self.open_string(rules, f, i, byte, true);
+        }
+        self.pen.insert(f, i, "\"");
+        self.at = At::BareKey;
+        let repaired = Token::Repaired(Kind::RepairedKey, f.pos(i));
+        (i + 1, lenient.then_some(repaired))
+    }
+
+    pub(super) fn in_bare_key(byte: u8) -> bool {
+        is_name(byte) || b"$-./@+".contains(&byte)
+    }
+
+    pub(super) fn bare_key<E: Emit>(
+        &mut self,
+        rules: &Rules<'_>,
+        f: &mut Feed<'_, E>,
+        i: usize,
+    ) -> Took {
+        let call = self.stack.last() == Some(&Frame::Call);
+        let rest = &f.src[i..self.key_stop(rules, f)];
+        let fits = |byte: u8| {
+            if call {
+                is_name(byte)
+            } else {
+                Self::in_bare_key(byte)
+            }
+        };
+        let Some(n) = rest.iter().position(|byte| !fits(*byte)) else {
+            return (i + rest.len(), None);
+        };
+        let i = i + n;
+        self.pen.insert(f, i, "\"");
+        f.hold = Some(i);
+        self.pen.keep(f, i, Meaning::Text(""));
+        self.end_string(f, i, true)
+    }
+
+    /// Where a scan of the open string must stop, so that a key's limit fires at one offset.
+    pub(super) fn key_stop<E>(&self, rules: &Rules<'_>, f: &Feed<'_, E>) -> usize {
+        if self.pen.decode == Decode::Key {
+            let stop = (self.key_end(rules) + 1).saturating_sub(f.base);
+            usize::try_from(stop).map_or(f.src.len(), |stop| stop.min(f.src.len()))
+        } else {
+            f.src.len()
+        }
+    }
+}

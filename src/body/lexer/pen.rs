@@ -1,0 +1,306 @@
+//! What leaves a lexer: JSON text, and where it was asked for the text that a string means.
+//!
+//! Source bytes that are JSON as they stand leave as slices, in runs as long as the chunk allows. A stretch of bytes that
+//! is not decided yet (an escape, a comma that may be too many) is on *hold*: it leaves later, as it stands
+//! ([`Pen::keep`]) or as something else ([`Pen::swap`]). Between chunks held bytes are copied; they are few.
+
+use serde::{Deserialize, Serialize};
+
+use crate::body::Gate;
+use crate::event::Span;
+
+/// Takes what leaves a lexer.
+pub(crate) trait Emit {
+    /// JSON text, and the source bytes that it came from.
+    fn json(&mut self, text: &str, span: Span);
+    /// What the string that is being decoded means.
+    fn text(&mut self, text: &str, span: Span);
+}
+
+/// Whether a string's meaning is asked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum Decode {
+    #[default]
+    No,
+    /// It is a key, kept by the pen.
+    Key,
+    /// It leaves through [`Emit::text`].
+    Text,
+}
+
+/// What a stretch of a string means.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Meaning<'m> {
+    Text(&'m str),
+    /// A code unit of UTF-16, maybe half of a pair.
+    Unit(u16),
+}
+
+/// What is remembered between chunks.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(super) struct Pen {
+    gate: Gate,
+    /// Bytes of earlier chunks that are on hold.
+    held: Vec<u8>,
+    held_at: u64,
+    pub decode: Decode,
+    /// The key that was decoded last.
+    pub key: String,
+    reader: Gate,
+    /// The first half of a surrogate pair, and where its escape stands.
+    high: Option<(u16, Span)>,
+}
+
+/// One chunk at work.
+pub(super) struct Feed<'f, E> {
+    pub src: &'f [u8],
+    pub base: u64,
+    /// The first byte that has not left as JSON.
+    pub from: usize,
+    /// The first byte that has not left as text, while a string is decoded.
+    pub said: usize,
+    /// Where the undecided bytes begin, if there are any.
+    pub hold: Option<usize>,
+    pub emit: &'f mut E,
+}
+
+impl<E> Feed<'_, E> {
+    pub fn pos(&self, i: usize) -> u64 {
+        self.base + i as u64
+    }
+}
+
+impl Pen {
+    pub fn start<'f, E: Emit>(
+        &self,
+        src: &'f [u8],
+        base: u64,
+        i: usize,
+        emit: &'f mut E,
+    ) -> Feed<'f, E> {
+        Feed {
+            src,
+            base,
+            from: i,
+            said: i,
+            hold: (!self.held.is_empty()).then_some(i),
+            emit,
+        }
+    }
+
+    /// Delivers what is decided up to `i` and keeps the rest.
+    pub fn leave<E: Emit>(&mut self, f: &mut Feed<'_, E>, i: usize) {
+        if f.hold.is_some() {
+            self.stash(f, i);
+        } else {
+            self.flush(f, i);
+            self.read(f, i);
+        }
+    }
+
+    /// How many bytes are on hold before `i`.
+    pub fn waits<E>(&self, f: &Feed<'_, E>, i: usize) -> usize {
+        f.hold.map_or(0, |hold| self.held.len() + i - hold)
+    }
+
+    /// Where the bytes on hold begin.
+    pub fn held_at<E>(&self, f: &Feed<'_, E>) -> Option<u64> {
+        let hold = f.hold?;
+        Some(if self.held.is_empty() {
+            f.pos(hold)
+        } else {
+            self.held_at
+        })
+    }
+
+    /// The bytes on hold before `i`.
+    pub fn held<E>(&self, f: &Feed<'_, E>, i: usize) -> Vec<u8> {
+        let mut bytes = self.held.clone();
+        bytes.extend_from_slice(f.hold.map_or(&[][..], |hold| &f.src[hold..i]));
+        bytes
+    }
+
+    /// Copies the bytes on hold before `i`.
+    pub fn stash<E: Emit>(&mut self, f: &mut Feed<'_, E>, i: usize) {
+        let Some(hold) = f.hold else { return };
+        self.flush(f, hold);
+        self.read(f, hold);
+        if self.held.is_empty() {
+            self.held_at = f.pos(hold);
+        }
+        self.held.extend_from_slice(&f.src[hold..i]);
+        self.skip(f, i);
+        f.hold = Some(i);
+    }
+
+    /// Leaves out bytes before `i`.
+    pub fn skip<E>(&self, f: &mut Feed<'_, E>, i: usize) {
+        (f.from, f.said) = (i, i);
+    }
+
+    /// The bytes on hold before `i` are JSON as they stand.
+    pub fn keep<E: Emit>(&mut self, f: &mut Feed<'_, E>, i: usize, meaning: Meaning<'_>) {
+        let Some(hold) = f.hold.take() else { return };
+        let start = if self.held.is_empty() {
+            f.pos(hold)
+        } else {
+            let emit = &mut *f.emit;
+            self.gate
+                .push(&self.held, self.held_at, |text, span| emit.json(text, span));
+            self.held.clear();
+            std::mem::take(&mut self.held_at)
+        };
+        self.mean(f, hold, i, Span::new(start, f.pos(i)), meaning);
+    }
+
+    /// The bytes on hold before `i` leave as `json`.
+    pub fn swap<E: Emit>(
+        &mut self,
+        f: &mut Feed<'_, E>,
+        i: usize,
+        json: &str,
+        meaning: Meaning<'_>,
+    ) {
+        self.swap_but(f, i, json, meaning, &[]);
+    }
+
+    /// The bytes on hold before `i` leave as `json`, but for the last of them, `rest`, which stay on hold.
+    pub fn swap_but<E: Emit>(
+        &mut self,
+        f: &mut Feed<'_, E>,
+        i: usize,
+        json: &str,
+        meaning: Meaning<'_>,
+        rest: &[u8],
+    ) {
+        let hold = f.hold.take().unwrap_or(i);
+        let start = if self.held.is_empty() {
+            f.pos(hold)
+        } else {
+            self.held_at
+        };
+        self.held.clear();
+        self.held_at = 0;
+        let span = Span::new(start, f.pos(i).saturating_sub(rest.len() as u64));
+        self.put(f, hold, json, span);
+        f.from = i;
+        self.mean(f, hold, i, span, meaning);
+        if !rest.is_empty() {
+            self.held.extend_from_slice(rest);
+            self.held_at = span.end;
+            f.hold = Some(i);
+        }
+    }
+
+    /// Puts `json` before the byte at `i`.
+    pub fn insert<E: Emit>(&mut self, f: &mut Feed<'_, E>, i: usize, json: &str) {
+        self.put(f, i, json, Span::new(f.pos(i), f.pos(i)));
+    }
+
+    fn put<E: Emit>(&mut self, f: &mut Feed<'_, E>, i: usize, json: &str, span: Span) {
+        self.flush(f, i);
+        let emit = &mut *f.emit;
+        self.gate
+            .end(span.start, |text, span| emit.json(text, span));
+        if !json.is_empty() {
+            emit.json(json, span);
+        }
+    }
+
+    fn flush<E: Emit>(&mut self, f: &mut Feed<'_, E>, to: usize) {
+        if to > f.from {
+            let emit = &mut *f.emit;
+            let (bytes, at) = (&f.src[f.from..to], f.base + f.from as u64);
+            self.gate
+                .push(bytes, at, |text, span| emit.json(text, span));
+            f.from = to;
+        }
+    }
+
+    /// Source bytes up to `to` mean themselves.
+    fn read<E: Emit>(&mut self, f: &mut Feed<'_, E>, to: usize) {
+        if self.decode == Decode::No || to <= f.said {
+            return;
+        }
+        self.lone(f);
+        let (bytes, at) = (&f.src[f.said..to], f.base + f.said as u64);
+        let (decode, key, emit) = (self.decode, &mut self.key, &mut *f.emit);
+        self.reader
+            .push(bytes, at, |text, span| say(decode, key, emit, text, span));
+        f.said = to;
+    }
+
+    /// The bytes from `hold` to `i`, which stand for `span`, mean something else.
+    fn mean<E: Emit>(
+        &mut self,
+        f: &mut Feed<'_, E>,
+        hold: usize,
+        i: usize,
+        span: Span,
+        meaning: Meaning<'_>,
+    ) {
+        if self.decode == Decode::No {
+            return;
+        }
+        self.read(f, hold);
+        f.said = i;
+        let (decode, key, emit) = (self.decode, &mut self.key, &mut *f.emit);
+        self.reader
+            .end(span.start, |text, span| say(decode, key, emit, text, span));
+        match meaning {
+            Meaning::Text("") => {}
+            Meaning::Text(text) => {
+                self.lone(f);
+                say(self.decode, &mut self.key, f.emit, text, span);
+            }
+            Meaning::Unit(unit) => self.unit(f, unit, span),
+        }
+    }
+
+    fn unit<E: Emit>(&mut self, f: &mut Feed<'_, E>, unit: u16, span: Span) {
+        let mut code = u32::from(unit);
+        let mut place = span;
+        if let (Some((high, first)), 0xDC00..0xE000) = (self.high, unit) {
+            self.high = None;
+            code = 0x10000 + ((u32::from(high) - 0xD800) << 10) + (u32::from(unit) - 0xDC00);
+            place = Span::new(first.start, span.end);
+        }
+        self.lone(f);
+        if let 0xD800..0xDC00 = unit {
+            self.high = Some((unit, span));
+            return;
+        }
+        let c = char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER);
+        let mut bytes = [0; 4];
+        let text = c.encode_utf8(&mut bytes);
+        say(self.decode, &mut self.key, f.emit, text, place);
+    }
+
+    /// Half of a surrogate pair stays alone.
+    fn lone<E: Emit>(&mut self, f: &mut Feed<'_, E>) {
+        if let Some((_, span)) = self.high.take() {
+            say(self.decode, &mut self.key, f.emit, "\u{FFFD}", span);
+        }
+    }
+
+    /// The string that was decoded ends before `i`.
+    pub fn end_text<E: Emit>(&mut self, f: &mut Feed<'_, E>, i: usize) {
+        if self.decode == Decode::No {
+            return;
+        }
+        self.lone(f);
+        let at = f.pos(i);
+        let (decode, key, emit) = (self.decode, &mut self.key, &mut *f.emit);
+        self.reader
+            .end(at, |text, span| say(decode, key, emit, text, span));
+        self.decode = Decode::No;
+    }
+}
+
+fn say<E: Emit>(decode: Decode, key: &mut String, emit: &mut E, text: &str, span: Span) {
+    match decode {
+        Decode::No => {}
+        Decode::Key => key.push_str(text),
+        Decode::Text => emit.text(text, span),
+    }
+}

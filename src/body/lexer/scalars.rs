@@ -1,0 +1,291 @@
+//! What stands without quotes: numbers, literals, and strings in dialects that spell them so.
+
+use serde::{Deserialize, Serialize};
+
+use super::number::{Num, Radix};
+use super::pen::{Emit, Feed, Meaning};
+use super::{At, Lexer, Rules, Shape, Token, Took, is_blank};
+use crate::body::json;
+use crate::error::Kind;
+
+pub(super) const WORDS: [(&[u8], &str, Shape); 6] = [
+    (b"true", "true", Shape::Bool),
+    (b"false", "false", Shape::Bool),
+    (b"null", "null", Shape::Null),
+    (b"True", "true", Shape::Bool),
+    (b"False", "false", Shape::Bool),
+    (b"None", "null", Shape::Null),
+];
+/// So many words of them are JSON.
+pub(super) const JSON_WORDS: usize = 3;
+
+/// A number of Python.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum Python {
+    Num(Num),
+    /// Behind an underscore.
+    Under(Num),
+    /// Behind a zero, on hold.
+    Zero,
+    /// Behind a point without digits before it.
+    Point,
+    Radix(Radix),
+}
+
+/// What a value without quotes may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum Literal {
+    Number(Num),
+    Word {
+        which: u8,
+        len: u8,
+    },
+    /// Blanks behind a literal.
+    Blank,
+}
+
+impl Lexer {
+    pub(super) fn number(&mut self, i: usize, byte: u8, num: Num) -> Took {
+        match num.step(byte) {
+            Some(num) => {
+                self.at = At::Number(num);
+                (i + 1, None)
+            }
+            None if num.ends() => self.end(i),
+            None => (i, Some(Token::Malformed(Kind::MalformedBody))),
+        }
+    }
+
+    pub(super) fn open_python<E: Emit>(&mut self, f: &mut Feed<'_, E>, i: usize, byte: u8) -> Took {
+        let mut put = |number, json| {
+            f.hold = Some(i);
+            self.pen.swap(f, i + 1, json, Meaning::Text(""));
+            number
+        };
+        self.at = At::Python(match byte {
+            b'+' => put(Python::Num(Num::Sign), ""),
+            b'.' => put(Python::Point, "0."),
+            b'0' => {
+                f.hold = Some(i);
+                Python::Zero
+            }
+            b'-' => Python::Num(Num::Sign),
+            _ => Python::Num(Num::Int),
+        });
+        (i + 1, None)
+    }
+
+    pub(super) fn python<E: Emit>(
+        &mut self,
+        rules: &Rules<'_>,
+        f: &mut Feed<'_, E>,
+        i: usize,
+        byte: u8,
+        number: Python,
+    ) -> Took {
+        let unfit = (i, Some(Self::unfit(rules, byte)));
+        let next = match (number, byte) {
+            (Python::Num(Num::Sign), b'0') => {
+                f.hold = Some(i);
+                Python::Zero
+            }
+            (Python::Num(Num::Sign), b'.') => {
+                self.pen.insert(f, i, "0");
+                Python::Point
+            }
+            (Python::Zero, b'0'..=b'9' | b'_') => {
+                return (i, Some(Token::Malformed(Kind::MalformedBody)));
+            }
+            (Python::Zero, _) => match Radix::begin(byte) {
+                Some(radix) => Python::Radix(radix),
+                None => {
+                    self.pen.keep(f, i, Meaning::Text(""));
+                    self.at = At::Python(Python::Num(Num::Zero));
+                    return (i, None);
+                }
+            },
+            (Python::Radix(radix), _) if radix.takes(byte) => match radix.step(byte) {
+                Some(radix) => Python::Radix(radix),
+                None => return (i, Some(Token::Malformed(Kind::UnsupportedExpression))),
+            },
+            (Python::Radix(radix), _) => match radix.value() {
+                Some(value) => {
+                    self.pen.swap(f, i, &value.to_string(), Meaning::Text(""));
+                    return self.end(i);
+                }
+                None => return unfit,
+            },
+            (Python::Point, b'0'..=b'9') => Python::Num(Num::Frac),
+            (Python::Point, _) => return unfit,
+            (Python::Under(num), b'0'..=b'9') => Python::Num(num),
+            (Python::Under(_), _) => return unfit,
+            (Python::Num(num), b'_') if num.digits() => {
+                f.hold = Some(i);
+                self.pen.swap(f, i + 1, "", Meaning::Text(""));
+                Python::Under(num)
+            }
+            (Python::Num(Num::Dot), b'e' | b'E') => {
+                self.pen.insert(f, i, "0");
+                Python::Num(Num::Exp)
+            }
+            (Python::Num(num), _) => match num.step(byte) {
+                Some(num) => Python::Num(num),
+                None if num == Num::Dot => {
+                    self.pen.insert(f, i, "0");
+                    return self.end(i);
+                }
+                None if num.ends() => return self.end(i),
+                None => return unfit,
+            },
+        };
+        self.at = At::Python(next);
+        (i + 1, None)
+    }
+
+    pub(super) fn open_word<E: Emit>(
+        &mut self,
+        rules: &Rules<'_>,
+        f: &mut Feed<'_, E>,
+        i: usize,
+        byte: u8,
+    ) -> Took {
+        let Some(which) = WORDS.iter().position(|(word, ..)| word[0] == byte) else {
+            return (i, Some(Self::unfit(rules, byte)));
+        };
+        self.at = At::Word {
+            which: which as u8,
+            len: 1,
+        };
+        if which < JSON_WORDS {
+            return (i + 1, None);
+        }
+        f.hold = Some(i);
+        self.pen
+            .swap(f, i + 1, &WORDS[which].1[..1], Meaning::Text(""));
+        let repaired = Token::Repaired(Kind::RepairedLiteral, f.pos(i));
+        (i + 1, (!rules.syntax.python).then_some(repaired))
+    }
+
+    pub(super) fn word<E: Emit>(
+        &mut self,
+        rules: &Rules<'_>,
+        f: &mut Feed<'_, E>,
+        i: usize,
+        byte: u8,
+        which: u8,
+        len: u8,
+    ) -> Took {
+        let (word, json, _) = WORDS[usize::from(which) % WORDS.len()];
+        let n = usize::from(len);
+        if word.get(n) != Some(&byte) {
+            return (i, Some(Self::unfit(rules, byte)));
+        }
+        if word[n] != json.as_bytes()[n] {
+            f.hold = Some(i);
+            self.pen.swap(f, i + 1, &json[n..=n], Meaning::Text(""));
+        }
+        if n + 1 == word.len() {
+            return self.end(i + 1);
+        }
+        self.at = At::Word {
+            which,
+            len: len + 1,
+        };
+        (i + 1, None)
+    }
+
+    pub(super) fn open_bare<E: Emit>(&mut self, f: &mut Feed<'_, E>, i: usize, byte: u8) -> Took {
+        let word = WORDS[..JSON_WORDS]
+            .iter()
+            .position(|(word, ..)| word[0] == byte);
+        let literal = match (word, Num::begin(byte)) {
+            _ if std::mem::take(&mut self.force) => None,
+            (Some(which), _) => Some(Literal::Word {
+                which: which as u8,
+                len: 1,
+            }),
+            (None, Some(num)) => Some(Literal::Number(num)),
+            (None, None) => None,
+        };
+        match literal {
+            Some(literal) => {
+                f.hold = Some(i);
+                self.at = At::Literal(literal);
+                (i + 1, None)
+            }
+            None => {
+                self.pen.insert(f, i, "\"");
+                self.at = At::BareText;
+                (i, None)
+            }
+        }
+    }
+
+    pub(super) fn literal<E: Emit>(
+        &mut self,
+        f: &mut Feed<'_, E>,
+        i: usize,
+        byte: u8,
+        literal: Literal,
+    ) -> Took {
+        let word = |which: u8| WORDS[usize::from(which) % WORDS.len()].0;
+        let whole = match literal {
+            Literal::Number(num) => num.ends(),
+            Literal::Word { which, len } => word(which).len() == usize::from(len),
+            Literal::Blank => true,
+        };
+        if whole && matches!(byte, b',' | b'}' | b']') {
+            self.pen.keep(f, i, Meaning::Text(""));
+            return self.end(i);
+        }
+        let next = match literal {
+            _ if whole && is_blank(byte) => Some(Literal::Blank),
+            Literal::Number(num) => num.step(byte).map(Literal::Number),
+            Literal::Word { which, len } if word(which).get(usize::from(len)) == Some(&byte) => {
+                Some(Literal::Word {
+                    which,
+                    len: len + 1,
+                })
+            }
+            Literal::Word { .. } | Literal::Blank => None,
+        };
+        if let Some(next) = next {
+            self.at = At::Literal(next);
+            return (i + 1, None);
+        }
+        // It is none: a string.
+        self.spell(f, i, "\"");
+        self.at = At::BareText;
+        (i, None)
+    }
+
+    pub(super) fn bare_text<E: Emit>(&mut self, f: &mut Feed<'_, E>, i: usize, byte: u8) -> Took {
+        match byte {
+            b',' | b'}' | b']' => {
+                self.pen.swap(f, i, "\"", Meaning::Text(""));
+                return self.end_string(f, i, false);
+            }
+            _ if is_blank(byte) => {
+                f.hold = f.hold.or(Some(i));
+                return (i + 1, None);
+            }
+            _ => {}
+        }
+        if f.hold.is_some() {
+            self.spell(f, i, "");
+        }
+        if byte < 0x20 || byte == b'"' || byte == b'\\' {
+            self.written(f, i, byte);
+        }
+        (i + 1, None)
+    }
+
+    /// What is on hold before `i` means itself, behind `open`.
+    fn spell<E: Emit>(&mut self, f: &mut Feed<'_, E>, i: usize, open: &str) {
+        let held = self.pen.held(f, i);
+        let text = String::from_utf8_lossy(&held);
+        let mut json = String::from(open);
+        json::escape(&text, |piece| json.push_str(piece));
+        self.pen.swap(f, i, &json, Meaning::Text(&text));
+    }
+}

@@ -1,0 +1,435 @@
+//! Strings: in one, two or three quotes, and between delimiters.
+
+use serde::{Deserialize, Serialize};
+
+use super::pen::{Emit, Feed, Meaning};
+use super::{At, Lexer, Rules, Token, Took};
+use crate::body::json;
+use crate::error::Kind;
+
+/// Bytes of a string that are scanned at once.
+const BLOCK: usize = 32;
+
+/// An open string.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Quoted {
+    pub quote: u8,
+    pub triple: bool,
+    /// It is a key.
+    pub key: bool,
+}
+
+/// Behind a backslash: the letter of the escape (or 0, right behind it), and what came of its digits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Escape {
+    letter: u8,
+    digits: u8,
+    value: u32,
+}
+
+/// How many bytes from the start mean themselves in a string that `quote` ends.
+fn plain(bytes: &[u8], quote: u8) -> usize {
+    let special = |byte: u8| (byte < 0x20) | (byte == b'"') | (byte == b'\\') | (byte == quote);
+    let mut at = 0;
+    // Without a branch for each byte, so that the compiler makes vectors of it.
+    for block in bytes.chunks_exact(BLOCK) {
+        if block.iter().fold(false, |any, byte| any | special(*byte)) {
+            break;
+        }
+        at += BLOCK;
+    }
+    let rest = &bytes[at..];
+    at + rest
+        .iter()
+        .position(|byte| special(*byte))
+        .unwrap_or(rest.len())
+}
+
+/// The part of `delim` that a match may go on with, after `len` bytes of it and then `byte`.
+fn border(delim: &[u8], len: usize, byte: u8) -> usize {
+    let fits = |n: &usize| {
+        n.checked_sub(1)
+            .is_none_or(|last| delim[last] == byte && delim[..len].ends_with(&delim[..last]))
+    };
+    (0..=len).rev().find(fits).unwrap_or(0)
+}
+
+impl Lexer {
+    pub(super) fn open_string<E: Emit>(
+        &mut self,
+        rules: &Rules<'_>,
+        f: &mut Feed<'_, E>,
+        i: usize,
+        byte: u8,
+        key: bool,
+    ) -> Took {
+        f.said = i + 1;
+        if byte != b'"' && byte != b'\'' {
+            f.hold = Some(i);
+            self.at = At::DelimOpen {
+                which: rules.delim_at(byte).unwrap_or_default(),
+                len: 0,
+                key,
+            };
+            return (i, None);
+        }
+        let quoted = Quoted {
+            quote: byte,
+            triple: false,
+            key,
+        };
+        if byte == b'\'' {
+            f.hold = Some(i);
+            self.pen.swap(f, i + 1, "\"", Meaning::Text(""));
+        }
+        if rules.syntax.python {
+            self.at = At::Quote(quoted, 1);
+            return (i + 1, None);
+        }
+        self.at = At::String(quoted);
+        let repaired = Token::Repaired(Kind::RepairedQuotes, f.pos(i));
+        (i + 1, (byte == b'\'').then_some(repaired))
+    }
+
+    /// Behind one or two quotes of Python.
+    pub(super) fn quote<E: Emit>(
+        &mut self,
+        f: &mut Feed<'_, E>,
+        i: usize,
+        byte: u8,
+        quoted: Quoted,
+        len: u8,
+    ) -> Took {
+        match (len, byte == quoted.quote) {
+            (1, true) => {
+                f.hold = Some(i);
+                self.at = At::Quote(quoted, 2);
+                (i + 1, None)
+            }
+            (1, false) => {
+                self.at = At::String(quoted);
+                (i, None)
+            }
+            (_, true) => {
+                self.pen.swap(f, i + 1, "", Meaning::Text(""));
+                self.at = At::String(Quoted {
+                    triple: true,
+                    ..quoted
+                });
+                (i + 1, None)
+            }
+            (_, false) => self.closed(f, i, quoted),
+        }
+    }
+
+    /// The quotes on hold before `i` close the string.
+    fn closed<E: Emit>(&mut self, f: &mut Feed<'_, E>, i: usize, quoted: Quoted) -> Took {
+        if quoted.quote == b'"' && !quoted.triple {
+            self.pen.keep(f, i, Meaning::Text(""));
+        } else {
+            self.pen.swap(f, i, "\"", Meaning::Text(""));
+        }
+        self.end_string(f, i, quoted.key)
+    }
+
+    pub(super) fn end_string<E: Emit>(&mut self, f: &mut Feed<'_, E>, i: usize, key: bool) -> Took {
+        self.pen.end_text(f, i);
+        if key {
+            self.at = At::Colon;
+            (i, self.watched().then_some(Token::Key))
+        } else {
+            self.end(i)
+        }
+    }
+
+    pub(super) fn string<E: Emit>(
+        &mut self,
+        rules: &Rules<'_>,
+        f: &mut Feed<'_, E>,
+        i: usize,
+        quoted: Quoted,
+    ) -> Took {
+        let stop = self.key_stop(rules, f);
+        let i = i + plain(&f.src[i..stop], quoted.quote);
+        if i == stop {
+            return (i, None);
+        }
+        let byte = f.src[i];
+        if byte == b'\\' {
+            f.hold = Some(i);
+            self.at = At::Escape(quoted, Escape::default());
+        } else if byte == quoted.quote {
+            f.hold = Some(i);
+            if !quoted.triple {
+                return self.closed(f, i + 1, quoted);
+            }
+            self.at = At::Triple(quoted, 1);
+        } else if byte == b'"' {
+            self.written(f, i, byte);
+        } else {
+            return self.control(rules, f, i, byte, quoted);
+        }
+        (i + 1, None)
+    }
+
+    pub(super) fn triple<E: Emit>(
+        &mut self,
+        f: &mut Feed<'_, E>,
+        i: usize,
+        byte: u8,
+        quoted: Quoted,
+        len: u8,
+    ) -> Took {
+        if byte == quoted.quote {
+            if len == 2 {
+                return self.closed(f, i + 1, quoted);
+            }
+            self.at = At::Triple(quoted, len + 1);
+            return (i + 1, None);
+        }
+        let two = usize::from(len == 2);
+        if quoted.quote == b'"' {
+            let json = ["\\\"", "\\\"\\\""][two];
+            self.pen
+                .swap(f, i, json, Meaning::Text(["\"", "\"\""][two]));
+        } else {
+            self.pen.keep(f, i, Meaning::Text(["'", "''"][two]));
+        }
+        self.at = At::String(quoted);
+        (i, None)
+    }
+
+    /// An ASCII byte that means itself and that JSON escapes.
+    pub(super) fn written<E: Emit>(&mut self, f: &mut Feed<'_, E>, i: usize, byte: u8) {
+        f.hold = Some(i);
+        self.char(f, i + 1, char::from(byte));
+    }
+
+    /// What is on hold before `i` means this character.
+    fn char<E: Emit>(&mut self, f: &mut Feed<'_, E>, i: usize, c: char) {
+        let mut bytes = [0; 4];
+        let text = &*c.encode_utf8(&mut bytes);
+        json::escape(text, |json| self.pen.swap(f, i, json, Meaning::Text(text)));
+    }
+
+    fn control<E: Emit>(
+        &mut self,
+        rules: &Rules<'_>,
+        f: &mut Feed<'_, E>,
+        i: usize,
+        byte: u8,
+        quoted: Quoted,
+    ) -> Took {
+        let line = byte == b'\n' || byte == b'\r';
+        let free = rules.syntax.python && byte != 0 && (quoted.triple || !line);
+        if !free && !rules.lenient(Kind::RepairedNewline) {
+            return (i, Some(Token::Malformed(Kind::MalformedBody)));
+        }
+        self.written(f, i, byte);
+        let repaired = Token::Repaired(Kind::RepairedNewline, f.pos(i));
+        (i + 1, (!free).then_some(repaired))
+    }
+
+    pub(super) fn escape<E: Emit>(
+        &mut self,
+        rules: &Rules<'_>,
+        f: &mut Feed<'_, E>,
+        i: usize,
+        byte: u8,
+        quoted: Quoted,
+        escape: Escape,
+    ) -> Took {
+        if escape.letter != 0 {
+            return self.digit(f, i, byte, quoted, escape);
+        }
+        let python = rules.syntax.python;
+        let mut repaired = None;
+        let meaning = match byte {
+            b'"' => "\"",
+            b'\\' => "\\",
+            b'b' => "\u{8}",
+            b'f' => "\u{c}",
+            b'n' => "\n",
+            b'r' => "\r",
+            b't' => "\t",
+            b'/' if !python => "/",
+            b'u' => return self.digits(i, quoted, byte, 0),
+            b'x' | b'U' if python => return self.digits(i, quoted, byte, 0),
+            b'0'..=b'7' if python => {
+                let value = u32::from(byte - b'0');
+                return self.digits(i, quoted, b'0', value);
+            }
+            b'N' if python => return (i, Some(Token::Malformed(Kind::UnsupportedExpression))),
+            b'\'' if rules.single_quotes() => {
+                if !python {
+                    let at = self.pen.held_at(f).unwrap_or(f.pos(i));
+                    repaired = Some(Token::Repaired(Kind::RepairedQuotes, at));
+                }
+                self.char(f, i + 1, '\'');
+                ""
+            }
+            b'a' if python => {
+                self.char(f, i + 1, '\u{7}');
+                ""
+            }
+            b'v' if python => {
+                self.char(f, i + 1, '\u{b}');
+                ""
+            }
+            // The line goes on.
+            b'\n' if python => {
+                self.pen.swap(f, i + 1, "", Meaning::Text(""));
+                ""
+            }
+            // A backslash that escapes nothing stands for itself.
+            _ if python => {
+                self.char(f, i, '\\');
+                self.at = At::String(quoted);
+                return (i, None);
+            }
+            _ => return (i, Some(Token::Malformed(Kind::MalformedBody))),
+        };
+        self.pen.keep(f, i + 1, Meaning::Text(meaning));
+        self.at = At::String(quoted);
+        (i + 1, repaired)
+    }
+
+    fn digits(&mut self, i: usize, quoted: Quoted, letter: u8, value: u32) -> Took {
+        let escape = Escape {
+            letter,
+            digits: u8::from(letter == b'0'),
+            value,
+        };
+        self.at = At::Escape(quoted, escape);
+        (i + 1, None)
+    }
+
+    fn digit<E: Emit>(
+        &mut self,
+        f: &mut Feed<'_, E>,
+        i: usize,
+        byte: u8,
+        quoted: Quoted,
+        mut escape: Escape,
+    ) -> Took {
+        let (radix, need) = match escape.letter {
+            b'0' => (8, 3),
+            b'x' => (16, 2),
+            b'u' => (16, 4),
+            _ => (16, 8),
+        };
+        let mut to = i;
+        match char::from(byte).to_digit(radix) {
+            Some(digit) => {
+                escape.value = escape.value.wrapping_mul(radix).wrapping_add(digit);
+                escape.digits += 1;
+                to += 1;
+            }
+            // The byte behind is not part of it.
+            None if escape.letter == b'0' => escape.digits = need,
+            None => return (i, Some(Token::Malformed(Kind::MalformedBody))),
+        }
+        if escape.digits < need {
+            self.at = At::Escape(quoted, escape);
+            return (to, None);
+        }
+        match (escape.letter, u16::try_from(escape.value)) {
+            (b'u', Ok(unit)) => self.pen.keep(f, to, Meaning::Unit(unit)),
+            (_, Ok(unit @ 0xD800..0xE000)) => {
+                let json = format!("\\u{unit:04x}");
+                self.pen.swap(f, to, &json, Meaning::Unit(unit));
+            }
+            _ => match char::from_u32(escape.value) {
+                Some(c) => self.char(f, to, c),
+                None => return (i, Some(Token::Malformed(Kind::MalformedBody))),
+            },
+        }
+        self.at = At::String(quoted);
+        (to, None)
+    }
+
+    /// In a delimiter that opens a string; it is on hold.
+    pub(super) fn delim_open<E: Emit>(
+        &mut self,
+        rules: &Rules<'_>,
+        f: &mut Feed<'_, E>,
+        i: usize,
+        which: u8,
+        len: u8,
+        key: bool,
+    ) -> Took {
+        let delim = rules.delim(which);
+        if delim.get(usize::from(len)) == Some(&f.src[i]) {
+            let len = len + 1;
+            self.at = At::DelimOpen { which, len, key };
+            if usize::from(len) == delim.len() {
+                self.pen.swap(f, i + 1, "\"", Meaning::Text(""));
+                self.at = At::Delim { which, len: 0, key };
+            }
+            return (i + 1, None);
+        }
+        if key || !rules.syntax.bare_values {
+            return (i, Some(Self::unfit(rules, f.src[i])));
+        }
+        let begun = String::from_utf8_lossy(&delim[..usize::from(len).min(delim.len())]);
+        let mut text = String::from("\"");
+        json::escape(&begun, |piece| text.push_str(piece));
+        self.pen.swap(f, i, &text, Meaning::Text(&begun));
+        self.at = At::BareText;
+        (i, None)
+    }
+
+    /// In a string between delimiters. What has come of the closing one is on hold.
+    pub(super) fn delim<E: Emit>(
+        &mut self,
+        rules: &Rules<'_>,
+        f: &mut Feed<'_, E>,
+        i: usize,
+        which: u8,
+        len: u8,
+        key: bool,
+    ) -> Took {
+        let delim = rules.delim(which);
+        let Some(first) = delim.first() else {
+            return (i, Some(Token::Malformed(Kind::MalformedBody)));
+        };
+        let mut i = i;
+        if len == 0 {
+            let stop = self.key_stop(rules, f);
+            i += plain(&f.src[i..stop], *first);
+            if i == stop {
+                return (i, None);
+            }
+            if f.src[i] != *first {
+                self.written(f, i, f.src[i]);
+                return (i + 1, None);
+            }
+            f.hold = Some(i);
+        }
+        let (byte, have) = (f.src[i], usize::from(len).min(delim.len() - 1));
+        if delim.get(have) == Some(&byte) {
+            if have + 1 == delim.len() {
+                self.pen.swap(f, i + 1, "\"", Meaning::Text(""));
+                return self.end_string(f, i + 1, key);
+            }
+            let len = len + 1;
+            self.at = At::Delim { which, len, key };
+            return (i + 1, None);
+        }
+        // The first of its bytes are content; the last of them may begin it again.
+        let next = border(delim, have, byte);
+        let past = usize::from(next > 0);
+        let begun = String::from_utf8_lossy(&delim[..have + past - next]);
+        let mut text = String::new();
+        json::escape(&begun, |piece| text.push_str(piece));
+        let rest = &delim[..next];
+        self.pen
+            .swap_but(f, i + past, &text, Meaning::Text(&begun), rest);
+        self.at = At::Delim {
+            which,
+            len: next as u8,
+            key,
+        };
+        (i + past, None)
+    }
+}

@@ -1,0 +1,190 @@
+//! Where values begin and end: brackets, and commas between them.
+
+use super::number::Num;
+use super::pen::{Emit, Feed, Meaning};
+use super::scalars::{JSON_WORDS, WORDS};
+use super::{At, Frame, Lexer, Rules, Shape, Token, Took};
+use crate::error::Kind;
+
+/// So many blanks behind a comma that may be too many are kept; more are left out.
+pub(super) const MAX_BLANKS: usize = 256;
+
+impl Lexer {
+    pub(super) fn blank<E: Emit>(&mut self, f: &mut Feed<'_, E>, i: usize) -> Took {
+        if self.stack.is_empty() {
+            self.pen.skip(f, i + 1);
+        } else if self.pen.waits(f, i) >= MAX_BLANKS {
+            self.pen.stash(f, i);
+            self.pen.skip(f, i + 1);
+            f.hold = Some(i + 1);
+        }
+        (i + 1, None)
+    }
+
+    /// What a byte that fits nothing is: of an expression that is not supported, or of nothing.
+    pub(super) fn unfit(rules: &Rules<'_>, byte: u8) -> Token {
+        let graphic = byte.is_ascii_graphic() || byte >= 0x80;
+        if rules.syntax.python && graphic && !b")]},:".contains(&byte) {
+            Token::Malformed(Kind::UnsupportedExpression)
+        } else {
+            Token::Malformed(Kind::MalformedBody)
+        }
+    }
+
+    pub(super) fn shape(&self, rules: &Rules<'_>, byte: u8) -> Option<Shape> {
+        let syntax = rules.syntax;
+        let words = if syntax.python || rules.lenient(Kind::RepairedLiteral) {
+            &WORDS[..]
+        } else {
+            &WORDS[..JSON_WORDS]
+        };
+        match byte {
+            b'{' => Some(Shape::Object),
+            b'[' => Some(Shape::Array),
+            b'(' if syntax.python => Some(Shape::Array),
+            b'"' => Some(Shape::String),
+            b'\'' if rules.single_quotes() => Some(Shape::String),
+            _ if rules.delim_at(byte).is_some() => Some(Shape::String),
+            b',' | b':' | b'}' | b']' | 0..0x20 => None,
+            _ if syntax.bare_values => Some(Shape::Bare),
+            b'-' | b'0'..=b'9' => Some(Shape::Number),
+            b'+' | b'.' if syntax.python => Some(Shape::Number),
+            _ => words
+                .iter()
+                .find(|(word, ..)| word[0] == byte)
+                .map(|(.., shape)| *shape),
+        }
+    }
+
+    /// The first byte of a value.
+    pub(super) fn value<E: Emit>(
+        &mut self,
+        rules: &Rules<'_>,
+        f: &mut Feed<'_, E>,
+        i: usize,
+        byte: u8,
+    ) -> Took {
+        let Some(shape) = self.shape(rules, byte) else {
+            return (i, Some(Self::unfit(rules, byte)));
+        };
+        self.pen.keep(f, i, Meaning::Text(""));
+        if self.watched() {
+            self.at = At::Begin(shape);
+            return (i, Some(Token::Open(shape)));
+        }
+        self.begin(rules, f, i, byte, shape)
+    }
+
+    pub(super) fn begin<E: Emit>(
+        &mut self,
+        rules: &Rules<'_>,
+        f: &mut Feed<'_, E>,
+        i: usize,
+        byte: u8,
+        shape: Shape,
+    ) -> Took {
+        match shape {
+            Shape::Object => self.open(rules, i, Frame::Object),
+            Shape::Array if byte == b'(' => {
+                let took = self.open(rules, i, Frame::Tuple);
+                if took.1.is_none() {
+                    f.hold = Some(i);
+                    self.pen.swap(f, i + 1, "[", Meaning::Text(""));
+                }
+                took
+            }
+            Shape::Array => self.open(rules, i, Frame::Array),
+            Shape::String => self.open_string(rules, f, i, byte, false),
+            Shape::Number if rules.syntax.python => self.open_python(f, i, byte),
+            Shape::Number => match Num::begin(byte) {
+                Some(num) => {
+                    self.at = At::Number(num);
+                    (i + 1, None)
+                }
+                None => (i, Some(Token::Malformed(Kind::MalformedBody))),
+            },
+            Shape::Bool | Shape::Null => self.open_word(rules, f, i, byte),
+            Shape::Bare => self.open_bare(f, i, byte),
+        }
+    }
+
+    pub(super) fn open(&mut self, rules: &Rules<'_>, i: usize, frame: Frame) -> Took {
+        if self.stack.len() >= rules.max_depth as usize {
+            return (i, Some(Token::Limit(Kind::LimitDepth)));
+        }
+        self.stack.push(frame);
+        self.at = match frame {
+            Frame::Object | Frame::Call => At::Key,
+            Frame::Array | Frame::Tuple | Frame::Tuples => At::Item,
+        };
+        (i + 1, None)
+    }
+
+    pub(super) fn closes(&self, byte: u8) -> bool {
+        self.stack.last().is_some_and(|top| top.closer() == byte)
+    }
+
+    pub(super) fn close<E: Emit>(&mut self, f: &mut Feed<'_, E>, i: usize, byte: u8) -> Took {
+        let frame = self.stack.pop();
+        if byte == b')' {
+            f.hold = Some(i);
+            let bracket = if frame == Some(Frame::Call) { "}" } else { "]" };
+            self.pen.swap(f, i + 1, bracket, Meaning::Text(""));
+        }
+        self.end(i + 1)
+    }
+
+    /// The value ends before `i`.
+    pub(super) fn end(&mut self, i: usize) -> Took {
+        self.at = self.behind_value();
+        (i, self.watched().then_some(Token::Close))
+    }
+
+    /// A comma stands before the closing bracket at `i`.
+    pub(super) fn trailing<E: Emit>(
+        &mut self,
+        rules: &Rules<'_>,
+        f: &mut Feed<'_, E>,
+        i: usize,
+    ) -> Took {
+        let at = self.pen.held_at(f).unwrap_or(f.pos(i));
+        self.pen.swap(f, i, "", Meaning::Text(""));
+        self.at = At::Behind;
+        let repaired = Token::Repaired(Kind::RepairedComma, at);
+        (i, (!rules.syntax.python).then_some(repaired))
+    }
+
+    pub(super) fn behind<E: Emit>(
+        &mut self,
+        rules: &Rules<'_>,
+        f: &mut Feed<'_, E>,
+        i: usize,
+        byte: u8,
+    ) -> Took {
+        let Some(top) = self.stack.last_mut() else {
+            return (i, Some(Token::Malformed(Kind::MalformedBody)));
+        };
+        if byte == b',' {
+            if rules.comma() {
+                f.hold = Some(i);
+            }
+            self.at = match *top {
+                Frame::Object | Frame::Call => At::NextKey,
+                Frame::Array | Frame::Tuples => At::NextItem,
+                Frame::Tuple => {
+                    *top = Frame::Tuples;
+                    At::NextItem
+                }
+            };
+            return (i + 1, None);
+        }
+        match *top {
+            // A value in brackets is an expression.
+            Frame::Tuple if byte == b')' => {
+                (i, Some(Token::Malformed(Kind::UnsupportedExpression)))
+            }
+            top if top.closer() == byte => self.close(f, i, byte),
+            _ => (i, Some(Self::unfit(rules, byte))),
+        }
+    }
+}

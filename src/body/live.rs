@@ -1,0 +1,375 @@
+//! Writes the arguments of a call whose values carry their types: the source as JSON text, while it comes.
+//!
+//! A [`Lexer`] reads one object. What leaves it is the arguments text; its keys at the top are the call's parameters. Only
+//! where a dialect says that quotes are delimiters and no types ([`LiveCall::typed`]) a value waits for its end, up to
+//! `max_value` bytes.
+
+#[cfg(test)]
+pub(super) mod rig;
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+
+use super::Out;
+use super::lexer::{Emit, Lexer, Rules, Shape, Token};
+use crate::error::{Kind, KindSet};
+use crate::event::{Arguments, Event, Origin, Span};
+use crate::hints::{Coerced, Schema, Types, coerce};
+
+/// How a payload left off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// It took everything.
+    More,
+    /// It is complete; the index is behind its last byte.
+    Done,
+    /// It broke its grammar at the index, or the value before it did; it has been reported.
+    Malformed,
+    /// A limit fired; it has not been reported.
+    Limit(Kind),
+}
+
+/// Where a payload's bytes come from.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Source<'s> {
+    pub bytes: &'s [u8],
+    /// Offset of the first of them.
+    pub base: u64,
+    /// They are bytes of the stream, and leave as parameter deltas.
+    pub raw: bool,
+}
+
+impl<'s> Source<'s> {
+    /// The chunk at hand, up to `end`.
+    pub fn chunk(out: &Out<'s>, end: usize) -> Self {
+        Self {
+            bytes: &out.seg[..end],
+            base: out.base,
+            raw: true,
+        }
+    }
+
+    pub fn pos(&self, i: usize) -> u64 {
+        self.base + i as u64
+    }
+
+    /// The bytes before the offset `max`.
+    pub fn clip(&self, max: u64) -> &'s [u8] {
+        let stop = usize::try_from(max.saturating_sub(self.base)).unwrap_or(usize::MAX);
+        &self.bytes[..stop.min(self.bytes.len())]
+    }
+}
+
+/// The rules of a stream for values that are spelled as `syntax` says.
+pub(crate) fn rules<'r>(out: &Out<'_>, syntax: &'r super::lexer::Syntax) -> Rules<'r> {
+    Rules {
+        syntax,
+        max_depth: out.limits().max_depth,
+        max_name: out.limits().max_name,
+    }
+}
+
+/// An open call.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct LiveCall {
+    call: u32,
+    tool: String,
+    start: u64,
+    /// Strings at the top have the types of the schema.
+    typed: bool,
+    /// The object has begun.
+    begun: bool,
+    count: u32,
+    seen: BTreeSet<String>,
+    kinds: KindSet,
+    param: Option<Param>,
+    lexer: Lexer,
+}
+
+/// The open parameter.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Param {
+    /// Offset of its value; none before it begins.
+    start: Option<u64>,
+    /// The text that waits for its type.
+    wait: Option<String>,
+}
+
+struct Writer<'w, 'p> {
+    out: &'w mut Out<'p>,
+    call: u32,
+    wait: Option<&'w mut String>,
+}
+
+impl Emit for Writer<'_, '_> {
+    fn json(&mut self, text: &str, span: Span) {
+        if self.wait.is_none() {
+            self.out.arg(self.call, text, span);
+        }
+    }
+
+    fn text(&mut self, text: &str, _: Span) {
+        if let Some(wait) = &mut self.wait {
+            wait.push_str(text);
+        }
+    }
+}
+
+impl LiveCall {
+    /// Opens a call that `span` names. Its own bytes begin at `start`.
+    pub fn open(
+        out: &mut Out<'_>,
+        name: &str,
+        meta: &[(String, String)],
+        span: Span,
+        start: u64,
+    ) -> Result<Self, Kind> {
+        let call = out.call_open(name, meta, span, Origin::Text)?;
+        Ok(Self {
+            call,
+            tool: name.to_owned(),
+            start,
+            typed: false,
+            begun: false,
+            count: 0,
+            seen: BTreeSet::new(),
+            kinds: KindSet::default(),
+            param: None,
+            lexer: Lexer::new(1),
+        })
+    }
+
+    /// Strings at the top have the types of the schema: their quotes are delimiters.
+    pub fn typed(mut self, typed: bool) -> Self {
+        self.typed = typed;
+        self
+    }
+
+    /// Something was recovered before the call was open; it has been reported.
+    pub fn recovered(&mut self, kinds: KindSet) {
+        kinds.iter().for_each(|kind| self.kinds.insert(kind));
+    }
+
+    /// A slip at `at` was forgiven. Each kind is reported once a call.
+    pub fn repaired(&mut self, out: &mut Out<'_>, kind: Kind, at: u64) {
+        if !self.kinds.contains(kind) {
+            self.kinds.insert(kind);
+            out.tell(kind, Span::new(at, at + 1), &self.tool, "");
+        }
+    }
+
+    /// The bytes of the call up to `end`.
+    pub fn span(&self, end: u64) -> Span {
+        Span::new(self.start, end)
+    }
+
+    /// Whether the object has begun.
+    pub fn begun(&self) -> bool {
+        self.begun
+    }
+
+    /// The call broke its grammar at `at`.
+    pub fn broken(&self, out: &mut Out<'_>, kind: Kind, at: u64) -> Step {
+        let key = if self.param.is_some() {
+            self.lexer.key()
+        } else {
+            ""
+        };
+        out.tell(kind, Span::new(at, at + 1), &self.tool, key);
+        Step::Malformed
+    }
+
+    /// Begins the arguments of a call in Python with the bracket `(` at index `i`.
+    pub fn begin_call(
+        &mut self,
+        out: &mut Out<'_>,
+        rules: &Rules<'_>,
+        source: Source<'_>,
+        i: usize,
+    ) -> (usize, Step) {
+        self.begun = true;
+        let mut writer = Writer {
+            out,
+            call: self.call,
+            wait: None,
+        };
+        let (i, token) = self
+            .lexer
+            .open_call(rules, source.bytes, source.base, i, &mut writer);
+        match token {
+            Token::Limit(kind) => (i, Step::Limit(kind)),
+            _ => (i, Step::More),
+        }
+    }
+
+    /// Takes the source from index `i` on: one object, after blanks.
+    pub fn feed(
+        &mut self,
+        out: &mut Out<'_>,
+        rules: &Rules<'_>,
+        source: Source<'_>,
+        mut i: usize,
+    ) -> (usize, Step) {
+        loop {
+            let max = self.max(out);
+            let bytes = source.clip(max);
+            let mut writer = Writer {
+                out,
+                call: self.call,
+                wait: self.param.as_mut().and_then(|param| param.wait.as_mut()),
+            };
+            let (to, token) = self.lexer.next(rules, bytes, source.base, i, &mut writer);
+            let pos = source.pos(to);
+            if source.raw && to > i && max < u64::MAX {
+                out.event(Event::ParamDelta {
+                    data: &bytes[i..to],
+                    span: Span::new(source.pos(i), pos),
+                });
+            }
+            if pos >= max {
+                return (to, Step::Limit(Kind::LimitValue));
+            }
+            i = to;
+            let step = match token {
+                Token::More => Some(Step::More),
+                Token::Open(shape) => self.value(out, shape, pos),
+                Token::Key => self.key(out, source.raw, pos),
+                Token::Close if self.lexer.depth() == 0 => Some(Step::Done),
+                Token::Close => self.end(out, source.raw, pos),
+                Token::Repaired(kind, at) => {
+                    self.repaired(out, kind, at);
+                    None
+                }
+                Token::Malformed(kind) => Some(self.broken(out, kind, pos)),
+                Token::Limit(kind) => Some(Step::Limit(kind)),
+            };
+            if let Some(step) = step {
+                return (i, step);
+            }
+        }
+    }
+
+    /// The offset at which the open value is too long.
+    fn max(&self, out: &Out<'_>) -> u64 {
+        let start = self.param.as_ref().and_then(|param| param.start);
+        start.map_or(u64::MAX, |start| {
+            start
+                .saturating_add(out.limits().max_value)
+                .saturating_add(1)
+        })
+    }
+
+    /// A key ends at `pos`.
+    fn key(&mut self, out: &mut Out<'_>, raw: bool, pos: u64) -> Option<Step> {
+        let name = self.lexer.key();
+        let span = Span::new(self.lexer.key_at(), pos);
+        self.count += 1;
+        if self.count > out.limits().max_params {
+            return Some(Step::Limit(Kind::LimitParams));
+        }
+        if name.len() > out.limits().max_name as usize {
+            return Some(Step::Limit(Kind::LimitName));
+        }
+        if raw {
+            out.event(Event::ParamOpen {
+                name,
+                depth: 0,
+                span,
+            });
+        }
+        if out
+            .tool(&self.tool)
+            .is_some_and(|t| t.param(name).is_none())
+        {
+            out.unknown_param(&self.tool, name, span);
+        }
+        if !self.seen.insert(name.to_owned()) {
+            self.kinds.insert(Kind::DuplicateParam);
+            out.tell(Kind::DuplicateParam, span, &self.tool, name);
+        }
+        self.param = Some(Param {
+            start: None,
+            wait: None,
+        });
+        None
+    }
+
+    /// A value begins at `pos`.
+    fn value(&mut self, out: &mut Out<'_>, shape: Shape, pos: u64) -> Option<Step> {
+        if self.lexer.depth() == 0 {
+            self.begun = shape == Shape::Object;
+            return (!self.begun).then(|| self.broken(out, Kind::MalformedBody, pos));
+        }
+        let types = self
+            .schema(out)
+            .map_or(Types::none(), |schema| schema.types);
+        let param = self.param.as_mut()?;
+        param.start = Some(pos);
+        match shape {
+            Shape::String if self.typed && !types.plain() => {
+                param.wait = Some(String::new());
+                self.lexer.decode();
+            }
+            Shape::Bare if text_only(types) => self.lexer.force_text(),
+            Shape::Object
+            | Shape::Array
+            | Shape::String
+            | Shape::Number
+            | Shape::Bool
+            | Shape::Null
+            | Shape::Bare => {}
+        }
+        None
+    }
+
+    fn schema<'o>(&self, out: &'o Out<'_>) -> Option<&'o Schema> {
+        let param = out.tool(&self.tool)?.param(self.lexer.key())?;
+        Some(&param.schema)
+    }
+
+    /// The value of a parameter ends at `pos`.
+    fn end(&mut self, out: &mut Out<'_>, raw: bool, pos: u64) -> Option<Step> {
+        let param = self.param.take()?;
+        let span = Span::new(param.start.unwrap_or(pos), pos);
+        if raw {
+            out.event(Event::ParamClose { span });
+        }
+        let wait = param.wait?;
+        let mut text = String::new();
+        let result = coerce(
+            &wait,
+            self.schema(out).unwrap_or(&Schema::default()),
+            &mut text,
+        );
+        let key = self.lexer.key();
+        match result {
+            Coerced::Fits => {}
+            Coerced::Mismatch => out.tell(Kind::TypeMismatch, span, &self.tool, key),
+            Coerced::Malformed => {
+                out.tell(Kind::MalformedValue, span, &self.tool, key);
+                return Some(Step::Malformed);
+            }
+        }
+        out.arg(self.call, &text, span);
+        None
+    }
+
+    /// There are no arguments; known at `at`.
+    pub fn empty(&mut self, out: &mut Out<'_>, at: u64) {
+        out.arg(self.call, "{}", Span::new(at, at));
+    }
+
+    /// The call ends at `end`.
+    pub fn close(&self, out: &mut Out<'_>, end: u64) {
+        let span = self.span(end);
+        out.missing(&self.tool, span, |name| self.seen.contains(name));
+        out.call_close(self.call, self.kinds, Arguments::Deltas, span);
+    }
+}
+
+/// Whether a schema asks for text where a literal stands.
+fn text_only(types: Types) -> bool {
+    let literals = [Types::INTEGER, Types::NUMBER, Types::BOOLEAN, Types::NULL];
+    types.has(Types::STRING) && !literals.iter().any(|literal| types.has(*literal))
+}

@@ -1,0 +1,262 @@
+//! Calls as Python writes them: `[f(a=1, b='x'), g()]`, or one call a line.
+//!
+//! Names are read here, arguments by [`LiveCall`]: keyword arguments become an object while they come. What is no
+//! literal is refused. A call closes at its own bracket.
+
+#[cfg(test)]
+mod tests;
+
+use serde::{Deserialize, Serialize};
+
+use super::lexer::{Rules, Syntax, is_blank};
+use super::live::{LiveCall, Source, Step, rules};
+use super::{Out, json_calls, tool_name};
+use crate::error::Kind;
+use crate::event::Span;
+
+/// Whether calls stand in the brackets of a list.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Brackets {
+    #[default]
+    Required,
+    /// Never: calls follow one another, one a line as a rule.
+    Forbidden,
+    Optional,
+    /// Never, and there is one call: the payload ends at its bracket.
+    One,
+}
+
+/// How calls are written. Part of a dialect.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Table {
+    /// Of the values; `python` must be set.
+    pub syntax: Syntax,
+    pub brackets: Brackets,
+    /// What may stand behind a name and is no part of it, for example `.call`.
+    pub method: String,
+    /// Quotes are delimiters; the schema gives their text its type.
+    pub typed: bool,
+    /// The list may hold calls in JSON instead.
+    pub json: Option<json_calls::Table>,
+}
+
+/// The state of a payload.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Body {
+    at: At,
+    /// In the brackets of a list.
+    list: bool,
+    name: Vec<u8>,
+    name_at: u64,
+    call: Option<LiveCall>,
+    json: Option<json_calls::Body>,
+    calls: u32,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+enum At {
+    Open,
+    /// A call may begin, or the list may end.
+    Item,
+    Name,
+    /// Behind a name.
+    Bracket,
+    Args,
+    /// Behind a call.
+    Behind,
+    Json,
+}
+
+fn starts_name(byte: u8) -> bool {
+    byte.is_ascii_alphabetic() || byte == b'_' || byte >= 0x80
+}
+
+fn in_name(byte: u8) -> bool {
+    starts_name(byte) || byte.is_ascii_digit() || byte == b'.' || byte == b'-'
+}
+
+impl Body {
+    pub fn new() -> Self {
+        Self {
+            at: At::Open,
+            list: false,
+            name: vec![],
+            name_at: 0,
+            call: None,
+            json: None,
+            calls: 0,
+        }
+    }
+
+    /// Calls that were closed.
+    pub fn calls(&self) -> u32 {
+        self.calls + self.json.as_ref().map_or(0, json_calls::Body::calls)
+    }
+
+    /// Whether a call has begun and not closed.
+    pub fn under_way(&self) -> bool {
+        let json = self.json.as_ref().is_some_and(json_calls::Body::under_way);
+        json || matches!(self.at, At::Name | At::Bracket | At::Args)
+    }
+
+    /// The open call goes no further than `end`.
+    pub fn abandon(&mut self, out: &mut Out<'_>, end: u64) {
+        if let Some(json) = &mut self.json {
+            json.abandon(out, end);
+        }
+        if let Some(call) = self.call.take() {
+            out.call_abandon(call.span(end));
+        }
+    }
+
+    /// Takes the chunk from index `i` up to `end`. Without brackets it is done at the first byte that begins no call.
+    pub fn feed(
+        &mut self,
+        out: &mut Out<'_>,
+        table: &Table,
+        mut i: usize,
+        end: usize,
+    ) -> (usize, Step) {
+        let rules = rules(out, &table.syntax);
+        let source = Source::chunk(out, end);
+        let mut step = Step::More;
+        while i < end && step == Step::More {
+            (i, step) = self.step(out, table, &rules, source, i);
+        }
+        out.skip(source.pos(i));
+        (i, step)
+    }
+
+    fn step(
+        &mut self,
+        out: &mut Out<'_>,
+        table: &Table,
+        rules: &Rules<'_>,
+        source: Source<'_>,
+        i: usize,
+    ) -> (usize, Step) {
+        let byte = source.bytes[i];
+        match self.at {
+            At::Open | At::Item | At::Bracket | At::Behind if is_blank(byte) => {
+                return (i + 1, Step::More);
+            }
+            At::Open => {
+                self.list = match table.brackets {
+                    Brackets::Required | Brackets::Optional => byte == b'[',
+                    Brackets::Forbidden | Brackets::One => false,
+                };
+                if !self.list && table.brackets == Brackets::Required {
+                    return self.broken(out, source.pos(i), i);
+                }
+                self.at = At::Item;
+                return (i + usize::from(self.list), Step::More);
+            }
+            At::Item if starts_name(byte) => {
+                self.name_at = source.pos(i);
+                self.at = At::Name;
+            }
+            At::Item if self.list && byte == b'{' && self.calls == 0 => {
+                let Some(json) = &table.json else {
+                    return self.broken(out, source.pos(i), i);
+                };
+                self.json = Some(json_calls::Body::in_list(json));
+                self.at = At::Json;
+            }
+            At::Item | At::Behind if self.list && byte == b']' => return (i + 1, Step::Done),
+            At::Behind if byte == b',' => {
+                self.at = At::Item;
+                return (i + 1, Step::More);
+            }
+            At::Behind if !self.list => self.at = At::Item,
+            At::Item if !self.list => return (i, Step::Done),
+            At::Item | At::Behind => return self.broken(out, source.pos(i), i),
+            At::Name => return self.name(out, source, i),
+            At::Bracket if byte == b'(' => return self.open(out, table, rules, source, i),
+            At::Bracket => return self.broken(out, source.pos(i), i),
+            At::Args => return self.args(out, table, rules, source, i),
+            At::Json => {
+                if let (Some(body), Some(json)) = (&mut self.json, &table.json) {
+                    return body.feed(out, json, i, source.bytes.len());
+                }
+                return self.broken(out, source.pos(i), i);
+            }
+        }
+        (i, Step::More)
+    }
+
+    fn broken(&self, out: &mut Out<'_>, at: u64, i: usize) -> (usize, Step) {
+        out.issue(Kind::MalformedBody, Span::new(at, at + 1), "");
+        (i, Step::Malformed)
+    }
+
+    fn name(&mut self, out: &mut Out<'_>, source: Source<'_>, i: usize) -> (usize, Step) {
+        let room = (out.limits().max_name as usize + 1).saturating_sub(self.name.len());
+        let rest = &source.bytes[i..];
+        let n = rest.iter().position(|byte| !in_name(*byte));
+        let n = n.unwrap_or(rest.len()).min(room);
+        self.name.extend_from_slice(&rest[..n]);
+        if n == room {
+            return (i + n, Step::Limit(Kind::LimitName));
+        }
+        if n < rest.len() {
+            self.at = At::Bracket;
+        }
+        (i + n, Step::More)
+    }
+
+    /// A call opens with the bracket at index `i`.
+    fn open(
+        &mut self,
+        out: &mut Out<'_>,
+        table: &Table,
+        rules: &Rules<'_>,
+        source: Source<'_>,
+        i: usize,
+    ) -> (usize, Step) {
+        let bytes = std::mem::take(&mut self.name);
+        let span = Span::new(self.name_at, self.name_at + bytes.len() as u64);
+        let text = String::from_utf8_lossy(&bytes);
+        let text = text.strip_suffix(&table.method).unwrap_or(&text);
+        let name = match tool_name(text, rules.max_name) {
+            Ok(name) => name,
+            Err(Kind::LimitName) => return (i, Step::Limit(Kind::LimitName)),
+            Err(kind) => {
+                out.issue(kind, span, "");
+                return (i, Step::Malformed);
+            }
+        };
+        let mut call = match LiveCall::open(out, name, &[], span, span.start) {
+            Ok(call) => call.typed(table.typed),
+            Err(kind) => return (i, Step::Limit(kind)),
+        };
+        let took = call.begin_call(out, rules, source, i);
+        self.call = Some(call);
+        self.at = At::Args;
+        took
+    }
+
+    fn args(
+        &mut self,
+        out: &mut Out<'_>,
+        table: &Table,
+        rules: &Rules<'_>,
+        source: Source<'_>,
+        i: usize,
+    ) -> (usize, Step) {
+        let Some(call) = &mut self.call else {
+            return self.broken(out, source.pos(i), i);
+        };
+        let (i, step) = call.feed(out, rules, source, i);
+        if step != Step::Done {
+            return (i, step);
+        }
+        call.close(out, source.pos(i));
+        self.call = None;
+        self.calls += 1;
+        self.at = At::Behind;
+        if table.brackets == Brackets::One {
+            return (i, Step::Done);
+        }
+        (i, Step::More)
+    }
+}

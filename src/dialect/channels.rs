@@ -1,0 +1,137 @@
+//! Messages with headers: what a header says, and what its message is.
+
+use super::spec::{self, RouteKind};
+
+/// Longest header of a message.
+pub(crate) const MAX_HEADER: u64 = 512;
+
+/// Channels of one dialect.
+#[derive(Debug)]
+pub(crate) struct Channels {
+    pub spec: spec::Channels,
+    /// The reasoning that messages can be.
+    pub reasoning: u16,
+}
+
+/// What a header says.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Header<'h> {
+    pub recipient: &'h str,
+    pub channel: &'h str,
+    pub content: &'h str,
+    pub end: &'h str,
+}
+
+impl spec::Channels {
+    /// Reads a header, its markers included.
+    pub fn read<'h>(&self, header: &'h str) -> Header<'h> {
+        let end = self.end.iter().find(|end| header.ends_with(end.as_str()));
+        let (rest, end) = header.split_at(header.len() - end.map_or(0, String::len));
+        let part = |before: &str| {
+            let at = rest.find(before).filter(|_| !before.is_empty())?;
+            let word = &rest[at + before.len()..];
+            let len = word.find([' ', '<']).unwrap_or(word.len());
+            Some((&word[..len], word[len..].trim_start()))
+        };
+        let word = |part: Option<(&'h str, &'h str)>| part.map_or("", |(word, _)| word);
+        let (recipient, channel) = (part(&self.recipient), part(&self.channel));
+        let mut content = word(part(&self.content));
+        if content.is_empty() {
+            // The type of the content may stand as a bare word behind the recipient: `to=browser.search code`.
+            let behind = recipient.or(channel).map_or("", |(_, behind)| behind);
+            content = behind.split([' ', '<']).next().unwrap_or("");
+        }
+        Header {
+            recipient: word(recipient),
+            channel: word(channel),
+            content,
+            end,
+        }
+    }
+
+    /// What a message with that header is.
+    pub fn route(&self, header: &Header<'_>) -> Option<RouteKind> {
+        let fits = |wanted: &Option<Vec<String>>, have: &str| {
+            wanted.as_ref().is_none_or(|wanted| {
+                wanted
+                    .iter()
+                    .any(|word| word == have || (word == "*" && !have.is_empty()))
+            })
+        };
+        let route = self.route.iter().find(|route| {
+            fits(&route.recipient, header.recipient)
+                && fits(&route.channel, header.channel)
+                && fits(&route.content, header.content)
+                && fits(&route.end, header.end)
+        });
+        route.map(|route| route.kind)
+    }
+
+    /// What messages are taken for that are reasoning.
+    pub fn reasoning(&self) -> spec::Reasoning {
+        spec::Reasoning {
+            open: vec![],
+            close: self.close.clone(),
+            at: spec::ReasoningAt::Anywhere,
+            nested: false,
+            repeats: false,
+            implicit: false,
+            first: false,
+            label: String::new(),
+            ended_by: self.start.clone(),
+        }
+    }
+}
+
+/// Whether a byte can stand in a header.
+pub(crate) fn in_header(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte >= 0x80 || b" <>|_.:=-/+,[]".contains(&byte)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn headers_are_read_in_every_order() {
+        let spec = spec::Channels {
+            start: vec!["<|start|>".into(), "<|channel|>".into()],
+            first: String::new(),
+            end: vec!["<|message|>".into()],
+            close: vec!["<|end|>".into()],
+            recipient: " to=".into(),
+            channel: "<|channel|>".into(),
+            content: "<|constrain|>".into(),
+            route: vec![],
+        };
+        for (text, recipient, channel, content) in [
+            ("<|channel|>analysis<|message|>", "", "analysis", ""),
+            (
+                "<|channel|>commentary to=functions.f <|constrain|>json<|message|>",
+                "functions.f",
+                "commentary",
+                "json",
+            ),
+            (
+                "<|start|>assistant to=f<|channel|>analysis code<|message|>",
+                "f",
+                "analysis",
+                "",
+            ),
+            (
+                "<|channel|>analysis to=browser.search code<|message|>",
+                "browser.search",
+                "analysis",
+                "code",
+            ),
+            ("<|start|>assistant<|message|>", "", "", ""),
+        ] {
+            let got = spec.read(text);
+            assert_eq!(
+                (got.recipient, got.channel, got.content),
+                (recipient, channel, content),
+                "{text}"
+            );
+        }
+    }
+}

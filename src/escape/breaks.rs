@@ -1,0 +1,195 @@
+//! Breaks markers of more than one byte, and takes the breaks out again.
+//!
+//! The *skeleton* of a text is the text without breaker characters. What must be broken, and where, is read off the
+//! skeleton alone: behind the first character of each marker that stands in it, at its start if it may begin with the rest
+//! of a marker, at its end if it ends with the beginning of one. Escaping puts one breaker more at each of these sites,
+//! and unescaping takes one away: the skeleton is the same before and after, so both see the same sites, whatever breakers
+//! the text had of its own.
+//!
+//! A site is known once its marker is complete. Until then bytes wait: less than the longest marker, with the number of
+//! breakers before each.
+
+use std::collections::VecDeque;
+
+use super::table::Table;
+use crate::scan::{Node, ROOT};
+
+/// Whether breakers are put in or taken out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Way {
+    Escape,
+    Unescape,
+}
+
+impl Way {
+    fn site(self, breakers: &mut u64) {
+        *breakers = match self {
+            Self::Escape => *breakers + 1,
+            // There is one, unless the text was never escaped.
+            Self::Unescape => breakers.saturating_sub(1),
+        };
+    }
+}
+
+/// A byte of the skeleton that waits, and how many breakers stand before it.
+#[derive(Clone, Copy, Debug)]
+struct Held {
+    breakers: u64,
+    byte: u8,
+}
+
+/// What is known of the text's start.
+#[derive(Clone, Debug)]
+enum Start {
+    /// So far it is the rest of these markers.
+    Tails(Vec<(u16, u16)>),
+    Settled,
+}
+
+/// The state of one text.
+#[derive(Clone, Debug)]
+pub(super) struct Breaks {
+    way: Way,
+    node: Node,
+    start: Start,
+    held: VecDeque<Held>,
+    /// Breakers behind the last byte of the skeleton.
+    breakers: u64,
+    /// Bytes of the skeleton since the last site inside a marker.
+    since: usize,
+}
+
+impl Breaks {
+    pub fn new(table: &Table, way: Way) -> Self {
+        Self {
+            way,
+            node: ROOT,
+            start: Start::Tails(table.tails.clone()),
+            held: VecDeque::new(),
+            breakers: 0,
+            since: usize::MAX,
+        }
+    }
+
+    pub fn push(&mut self, table: &Table, chunk: &[u8], out: &mut Vec<u8>) {
+        let mut at = 0;
+        while at < chunk.len() {
+            if self.idle() {
+                let free = chunk[at..]
+                    .iter()
+                    .position(|byte| table.begins[usize::from(*byte)]);
+                let end = free.map_or(chunk.len(), |n| at + n);
+                if end > at {
+                    out.extend_from_slice(&chunk[at..end]);
+                    // No marker that is still to come begins before here.
+                    self.since = usize::MAX;
+                    self.node = ROOT;
+                    at = end;
+                    continue;
+                }
+            }
+            if chunk[at] == table.breaker {
+                self.breakers += 1;
+            } else {
+                self.step(table, chunk[at], out);
+            }
+            at += 1;
+        }
+    }
+
+    /// Whether nothing is under way.
+    fn idle(&self) -> bool {
+        self.held.is_empty() && self.breakers == 0 && matches!(self.start, Start::Settled)
+    }
+
+    /// One byte of the skeleton.
+    fn step(&mut self, table: &Table, byte: u8, out: &mut Vec<u8>) {
+        let breakers = std::mem::take(&mut self.breakers);
+        self.held.push_back(Held { breakers, byte });
+        self.node = table.dfa.next(self.node, byte);
+        self.since = self.since.saturating_add(1);
+        // Shorter markers first: what breaks them often breaks the longer ones around them.
+        for pattern in table.dfa.hits(self.node).iter().rev() {
+            let len = table.dfa.len_of(*pattern);
+            if self.since < len {
+                continue;
+            }
+            self.since = len - table.sites[usize::from(*pattern)];
+            let site = self.held.len().saturating_sub(self.since);
+            if let Some(held) = self.held.get_mut(site) {
+                self.way.site(&mut held.breakers);
+            }
+            // A marker that stood before the text and went on up to here is broken by this, too.
+            self.start = Start::Settled;
+        }
+        self.follow(table, byte);
+        if matches!(self.start, Start::Settled) {
+            self.release(table.breaker, table.dfa.hold(self.node), out);
+        }
+    }
+
+    /// Follows markers that may have begun before the text.
+    fn follow(&mut self, table: &Table, byte: u8) {
+        let Start::Tails(tails) = &mut self.start else {
+            return;
+        };
+        let patterns = table.dfa.patterns();
+        tails.retain(|(p, at)| patterns[usize::from(*p)].accepts(usize::from(*at), byte));
+        tails.iter_mut().for_each(|(_, at)| *at += 1);
+        let whole = tails
+            .iter()
+            .any(|(p, at)| usize::from(*at) == table.dfa.len_of(*p));
+        if whole {
+            self.break_start();
+        } else if tails.is_empty() {
+            self.start = Start::Settled;
+        }
+    }
+
+    fn break_start(&mut self) {
+        if let Some(first) = self.held.front_mut() {
+            self.way.site(&mut first.breakers);
+        }
+        self.start = Start::Settled;
+    }
+
+    /// Lets out all but the last `keep` bytes of the skeleton.
+    fn release(&mut self, breaker: u8, keep: usize, out: &mut Vec<u8>) {
+        while self.held.len() > keep {
+            if let Some(held) = self.held.pop_front() {
+                repeat(breaker, held.breakers, out);
+                out.push(held.byte);
+            }
+        }
+    }
+
+    pub fn finish(&mut self, table: &Table, out: &mut Vec<u8>) {
+        let begins = self.begins_marker(table);
+        let inside = matches!(&self.start, Start::Tails(tails) if !tails.is_empty());
+        if begins {
+            // A marker around the whole text is broken by this, too.
+            self.way.site(&mut self.breakers);
+        } else if inside {
+            self.break_start();
+        }
+        self.release(table.breaker, 0, out);
+        repeat(table.breaker, self.breakers, out);
+        *self = Self::new(table, self.way);
+    }
+
+    /// Whether the text ends with the beginning of a marker that no site breaks.
+    fn begins_marker(&self, table: &Table) -> bool {
+        let longest = table.dfa.hold(self.node).min(self.since);
+        let end = |len: usize| self.held.iter().skip(self.held.len() - len);
+        (1..=longest.min(self.held.len())).any(|len| {
+            table.dfa.patterns().iter().any(|p| {
+                len < p.bytes.len() && end(len).enumerate().all(|(at, h)| p.accepts(at, h.byte))
+            })
+        })
+    }
+}
+
+fn repeat(byte: u8, times: u64, out: &mut Vec<u8>) {
+    let times = usize::try_from(times).unwrap_or(usize::MAX);
+    out.resize(out.len().saturating_add(times), byte);
+}

@@ -1,0 +1,189 @@
+//! Makes untrusted text safe to stand in a prompt or a tool result: no dialect of a set sees a marker in it.
+//!
+//! Text that a model reads comes back in what it writes. A web page that holds `<tool_call name="delete">`, quoted in a
+//! reply, would be a call. Escaped it is `<\tool_call name="delete">`, which is none.
+//!
+//! # What is promised
+//!
+//! Markers are all that the set looks for in text, and what ends it: openers, closers, reasoning markers, span markers. Of
+//! a tag with attributes the marker is the part up to its name.
+//!
+//! * **Safe.** No marker stands in the escaped text, and none touches it, whatever bytes stand before and behind. (A marker
+//!   that is whole in a neighbour is the neighbour's: an open block takes what follows as its body.)
+//! * **Reversible.** [`unescape`] gives back every byte string, with escapes of its own or not.
+//! * **Minimal.** Without a marker, whole or cut at its edges, a text stays as it is, backslashes included.
+//! * **Streaming.** The result does not depend on chunks; less than the longest marker waits; the cost is linear. UTF-8
+//!   stays UTF-8.
+//!
+//! # How
+//!
+//! A backslash goes behind the first character of a marker: `<\think>`. It goes to the start of a text that may begin with
+//! the rest of a marker (`\ll name=`) and to the end of one that ends with the beginning of a marker (`<tool_c\`). Where a
+//! marker has backslashes in it already (`<\think>` in the original) there is one more; that is how it can be taken back.
+//! If a marker of the set holds a backslash, the first of `^ ~ % ! $` that is in no marker serves instead. A marker of one
+//! character cannot be broken and is written as its bytes in hex: `\x7b` for `{`.
+//!
+//! Why a character that can be seen: models know the backslash as "this is quoted" and copy it; a character without width
+//! is dropped when text is normalised, tokenised or copied, and then the marker is whole again. Behind the first character
+//! rather than further on, so that no token and no eye takes what is left for the marker.
+
+mod breaks;
+mod spell;
+mod table;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use crate::dialect::DialectSet;
+use breaks::{Breaks, Way};
+use spell::Spell;
+
+pub use table::EscapeError;
+pub(crate) use table::Table;
+
+/// Escapes text for a set of dialects, as it comes; [`escape`](crate::escape()) says what that means.
+///
+/// ```
+/// let set = toolglot::DialectSet::defaults();
+/// let mut escaper = toolglot::Escaper::new(&set)?;
+/// let mut out = vec![];
+/// for chunk in ["see <thi", "nk> and <tool_c"] {
+///     escaper.push(chunk.as_bytes(), &mut out);
+/// }
+/// escaper.finish(&mut out);
+/// assert_eq!(out, br"see <\think> and <tool_c\");
+/// # Ok::<(), toolglot::EscapeError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Escaper {
+    table: Arc<Table>,
+    spell: Spell,
+    breaks: Breaks,
+    /// What the first stage gave the second.
+    between: Vec<u8>,
+}
+
+impl Escaper {
+    /// At the start of a text.
+    ///
+    /// # Errors
+    /// The markers of the set cannot be escaped; no built-in dialect has such markers.
+    pub fn new(set: &DialectSet) -> Result<Self, EscapeError> {
+        set.escapes().map(Self::with)
+    }
+
+    fn with(table: Arc<Table>) -> Self {
+        Self {
+            spell: Spell::new(Way::Escape),
+            breaks: Breaks::new(&table, Way::Escape),
+            between: vec![],
+            table,
+        }
+    }
+
+    /// Takes the next bytes of the text and adds to `out` what is settled. Linear.
+    pub fn push(&mut self, chunk: &[u8], out: &mut Vec<u8>) {
+        if self.table.codes.is_empty() {
+            return self.breaks.push(&self.table, chunk, out);
+        }
+        self.between.clear();
+        self.spell.push(&self.table, chunk, &mut self.between);
+        self.breaks.push(&self.table, &self.between, out);
+    }
+
+    /// Ends the text: adds what waited. Another text may follow.
+    pub fn finish(&mut self, out: &mut Vec<u8>) {
+        self.between.clear();
+        self.spell.finish(&self.table, &mut self.between);
+        self.breaks.push(&self.table, &self.between, out);
+        self.breaks.finish(&self.table, out);
+    }
+}
+
+/// Takes back what [`Escaper`] did, as the text comes.
+///
+/// Text that was never escaped may lose backslashes where an escaped one would have them.
+#[derive(Clone, Debug)]
+pub struct Unescaper {
+    table: Arc<Table>,
+    breaks: Breaks,
+    spell: Spell,
+    /// What the first stage gave the second.
+    between: Vec<u8>,
+}
+
+impl Unescaper {
+    /// At the start of a text that was escaped for the same set.
+    ///
+    /// # Errors
+    /// As [`Escaper::new`].
+    pub fn new(set: &DialectSet) -> Result<Self, EscapeError> {
+        set.escapes().map(Self::with)
+    }
+
+    fn with(table: Arc<Table>) -> Self {
+        Self {
+            breaks: Breaks::new(&table, Way::Unescape),
+            spell: Spell::new(Way::Unescape),
+            between: vec![],
+            table,
+        }
+    }
+
+    /// Takes the next bytes of the escaped text and adds to `out` what is settled. Linear.
+    pub fn push(&mut self, chunk: &[u8], out: &mut Vec<u8>) {
+        if self.table.codes.is_empty() {
+            return self.breaks.push(&self.table, chunk, out);
+        }
+        self.between.clear();
+        self.breaks.push(&self.table, chunk, &mut self.between);
+        self.spell.push(&self.table, &self.between, out);
+    }
+
+    /// Ends the text: adds what waited. Another text may follow.
+    pub fn finish(&mut self, out: &mut Vec<u8>) {
+        self.between.clear();
+        self.breaks.finish(&self.table, &mut self.between);
+        self.spell.push(&self.table, &self.between, out);
+        self.spell.finish(&self.table, out);
+    }
+}
+
+/// Escapes a whole text, so that no dialect of the set sees a marker in it or at its edges.
+///
+/// A backslash breaks each marker behind its first character, and stands at the edges of a text that is cut inside one.
+/// Any neighbours are safe, [`unescape`] gives the text back, and text without markers stays as it is. A visible character
+/// does it, because models copy it where they would drop one without width.
+///
+/// ```
+/// use toolglot::{DialectSet, escape, unescape};
+/// let set = DialectSet::defaults();
+/// let page = br#"C:\temp, <tool_call name="f">, <\think>"#;
+/// let safe = escape(&set, page)?;
+/// assert_eq!(safe, br#"C:\temp, <\tool_call name="f">, <\\think>"#);
+/// assert_eq!(unescape(&set, &safe)?, page);
+/// # Ok::<(), toolglot::EscapeError>(())
+/// ```
+///
+/// # Errors
+/// The markers of the set cannot be escaped; no built-in dialect has such markers.
+pub fn escape(set: &DialectSet, text: &[u8]) -> Result<Vec<u8>, EscapeError> {
+    let mut escaper = Escaper::new(set)?;
+    let mut out = Vec::with_capacity(text.len() + 8);
+    escaper.push(text, &mut out);
+    escaper.finish(&mut out);
+    Ok(out)
+}
+
+/// The text that [`escape`] made this of.
+///
+/// # Errors
+/// As [`escape`].
+pub fn unescape(set: &DialectSet, text: &[u8]) -> Result<Vec<u8>, EscapeError> {
+    let mut unescaper = Unescaper::new(set)?;
+    let mut out = Vec::with_capacity(text.len());
+    unescaper.push(text, &mut out);
+    unescaper.finish(&mut out);
+    Ok(out)
+}

@@ -1,0 +1,136 @@
+//! Puts calls together from their events, for the sinks that hand over whole calls.
+
+use serde::Deserialize;
+use serde::de::{MapAccess, Visitor};
+use serde_json::value::RawValue;
+
+use crate::call::Call;
+use crate::error::{Kind, KindSet};
+use crate::event::{Arguments, CallState, Event, Span};
+
+/// The call that is open. Memory grows with its arguments.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Gather {
+    open: Option<Call>,
+}
+
+impl Gather {
+    /// Takes an event and gives the call that it closes. In a call that repeats a parameter the last value counts. A call
+    /// whose arguments went by as parameters only is recovered, for no kind, and its arguments are `{}`.
+    pub fn event(&mut self, event: &Event<'_>) -> Option<Call> {
+        match *event {
+            Event::CallOpen {
+                call,
+                name,
+                meta,
+                dialect,
+                origin,
+                span,
+            } => {
+                self.open = Some(Call {
+                    index: call,
+                    name: name.to_owned(),
+                    arguments: String::new(),
+                    recovered: None,
+                    dialect: dialect.to_owned(),
+                    origin,
+                    meta: meta.to_vec(),
+                    span,
+                });
+                None
+            }
+            Event::ArgDelta { json, .. } => {
+                if let Some(call) = &mut self.open {
+                    call.arguments.push_str(json);
+                }
+                None
+            }
+            Event::CallClose {
+                state,
+                arguments,
+                span,
+                ..
+            } => self.close(state, arguments, span),
+            Event::CallAbandoned { .. } | Event::BlockAbandoned { .. } => {
+                self.open = None;
+                None
+            }
+            Event::Text { .. }
+            | Event::Reasoning { .. }
+            | Event::Protected { .. }
+            | Event::Raw { .. }
+            | Event::BlockOpen { .. }
+            | Event::ParamOpen { .. }
+            | Event::ParamDelta { .. }
+            | Event::ParamClose { .. }
+            | Event::BlockClose { .. }
+            | Event::Issue(_) => None,
+        }
+    }
+
+    fn close(&mut self, state: CallState, arguments: Arguments, span: Span) -> Option<Call> {
+        let mut call = self.open.take()?;
+        call.span = span;
+        call.recovered = match state {
+            CallState::Complete => None,
+            CallState::Recovered(kinds) => Some(kinds),
+        };
+        if arguments == Arguments::Params {
+            // The arguments went by as parameters, so this is not the whole call, whatever else was mended in it.
+            call.arguments = "{}".to_owned();
+            call.recovered.get_or_insert_default();
+        }
+        if call
+            .recovered
+            .is_some_and(|kinds: KindSet| kinds.contains(Kind::DuplicateParam))
+        {
+            call.arguments = last_wins(&call.arguments).unwrap_or(call.arguments);
+        }
+        Some(call)
+    }
+}
+
+/// The members of a JSON object with their source text.
+struct Members<'a>(Vec<(String, &'a RawValue)>);
+
+impl<'de> Deserialize<'de> for Members<'de> {
+    fn deserialize<D: serde::Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
+        struct Read;
+        impl<'de> Visitor<'de> for Read {
+            type Value = Members<'de>;
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("an object")
+            }
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Members<'de>, A::Error> {
+                let mut list = vec![];
+                while let Some(entry) = map.next_entry()? {
+                    list.push(entry);
+                }
+                Ok(Members(list))
+            }
+        }
+        input.deserialize_map(Read)
+    }
+}
+
+/// The canonical text of an object that repeats keys: each key once, where it stood first, with its last value.
+fn last_wins(text: &str) -> Option<String> {
+    let members: Members = serde_json::from_str(text).ok()?;
+    let mut last: std::collections::HashMap<&str, &str> = std::collections::HashMap::new();
+    for (key, value) in &members.0 {
+        last.insert(key, value.get());
+    }
+    let mut out = String::from("{");
+    for (key, _) in &members.0 {
+        if let Some(value) = last.remove(key.as_str()) {
+            if out.len() > 1 {
+                out.push(',');
+            }
+            crate::body::json::string(key, &mut out);
+            out.push(':');
+            out.push_str(value);
+        }
+    }
+    out.push('}');
+    Some(out)
+}

@@ -1,0 +1,311 @@
+//! The text with calls taken out, live: for renderers, logs and sanitizers.
+//!
+//! Every byte that this sink writes is final, so a block leaves nothing, or its placeholder, when it ends: until then it
+//! may turn out to be text. A block that does comes back verbatim.
+//!
+//! ```
+//! use toolglot::sink::mask::{Mask, Show};
+//! use toolglot::{DialectSet, Finish, Options, Parser};
+//!
+//! let mut shown = vec![];
+//! let mut mask = Mask::new(|bytes: &[u8]| shown.extend_from_slice(bytes))
+//!     .calls(Show::With("[calls {tools}]".to_owned()))
+//!     .reasoning(Show::Drop);
+//! let mut parser = Parser::new(&DialectSet::defaults(), Options::default());
+//! let reply = br#"Now: <tool_call name="f"><param name="a">1</param></tool_call> done."#;
+//! parser.feed(reply, &mut mask);
+//! parser.finish(Finish::Stop, &mut mask);
+//! assert_eq!(shown, b"Now: [calls f] done.");
+//! ```
+
+use crate::event::{Abandoned, Event, Sink};
+
+/// What is written for a part of the reply.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Show {
+    /// Its bytes, verbatim. For a block these are the retained ones ([`Retain::Block`](crate::Retain::Block)).
+    #[default]
+    Keep,
+    /// Nothing.
+    Drop,
+    /// This text. For a block, `{tools}` in it stands for the names of its calls, joined by `, `.
+    With(String),
+}
+
+/// A sink that writes the reply as bytes, with some of its parts replaced.
+///
+/// Text is written at once and verbatim. In the beginning blocks are dropped and everything else is kept. With
+/// everything kept, all that is written is the input, but for bytes that a host did not retain.
+///
+/// The placeholder of a block is written when the block ends, if at least one of its calls stands; a block without calls
+/// leaves nothing. [`Event::Raw`], what follows in a block that broke a limit or its grammar, is dropped unless blocks are
+/// kept. Reasoning and protected regions are replaced where they begin, once for neighbouring ones of one kind. Native
+/// calls are not in the text and leave nothing.
+///
+/// Memory: the names of the open block's calls, if the placeholder asks for them.
+#[derive(Debug)]
+pub struct Mask<F> {
+    take: F,
+    calls: Show,
+    reasoning: Show,
+    protected: Show,
+    part: Part,
+    /// Calls of the open block that closed, and their names.
+    count: u32,
+    names: String,
+    open: String,
+}
+
+/// Where the stream is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Part {
+    Text,
+    Reasoning,
+    Protected,
+}
+
+impl<F: FnMut(&[u8])> Mask<F> {
+    /// Writes to a closure.
+    #[must_use]
+    pub fn new(take: F) -> Self {
+        Self {
+            take,
+            calls: Show::Drop,
+            reasoning: Show::Keep,
+            protected: Show::Keep,
+            part: Part::Text,
+            count: 0,
+            names: String::new(),
+            open: String::new(),
+        }
+    }
+
+    /// What is written for blocks.
+    #[must_use]
+    pub fn calls(mut self, show: Show) -> Self {
+        self.calls = show;
+        self
+    }
+
+    /// What is written for reasoning, its markers included.
+    #[must_use]
+    pub fn reasoning(mut self, show: Show) -> Self {
+        self.reasoning = show;
+        self
+    }
+
+    /// What is written for protected regions.
+    #[must_use]
+    pub fn protected(mut self, show: Show) -> Self {
+        self.protected = show;
+        self
+    }
+
+    /// Writes a piece of a part that is replaced where it begins.
+    fn piece(&mut self, part: Part, data: &[u8]) {
+        let begins = self.part != part;
+        self.part = part;
+        let show = match part {
+            Part::Text => &Show::Keep,
+            Part::Reasoning => &self.reasoning,
+            Part::Protected => &self.protected,
+        };
+        match show {
+            Show::Keep => (self.take)(data),
+            Show::With(text) if begins => (self.take)(text.as_bytes()),
+            Show::With(_) | Show::Drop => {}
+        }
+    }
+
+    fn block_open(&mut self) {
+        self.part = Part::Text;
+        self.count = 0;
+        self.names.clear();
+    }
+
+    /// A call that closed. Its name is kept only where it is asked for.
+    fn call_close(&mut self) {
+        self.count += 1;
+        if matches!(&self.calls, Show::With(text) if text.contains(TOOLS)) {
+            if !self.names.is_empty() {
+                self.names.push_str(", ");
+            }
+            self.names.push_str(&self.open);
+        }
+    }
+
+    fn block_end(&mut self, raw: &[u8], stands: bool) {
+        match &self.calls {
+            Show::Keep => (self.take)(raw),
+            Show::With(text) if stands && self.count > 0 => {
+                (self.take)(text.replace(TOOLS, &self.names).as_bytes());
+            }
+            Show::With(_) | Show::Drop => {}
+        }
+    }
+}
+
+/// Stands for the names of a block's calls.
+const TOOLS: &str = "{tools}";
+
+impl<F: FnMut(&[u8])> Sink for Mask<F> {
+    fn event(&mut self, event: Event<'_>) {
+        match event {
+            Event::Text { data, .. } => self.piece(Part::Text, data),
+            Event::Reasoning { data, .. } => self.piece(Part::Reasoning, data),
+            Event::Protected { data, .. } => self.piece(Part::Protected, data),
+            Event::Raw { data, .. } => {
+                self.part = Part::Text;
+                if self.calls == Show::Keep {
+                    (self.take)(data);
+                }
+            }
+            Event::BlockOpen { .. } => self.block_open(),
+            Event::CallOpen { name, .. } => name.clone_into(&mut self.open),
+            Event::CallClose { .. } => self.call_close(),
+            Event::BlockClose { raw, .. } => self.block_end(raw, true),
+            // The bytes follow as text.
+            Event::BlockAbandoned {
+                becomes: Abandoned::Text,
+                ..
+            } => {}
+            Event::BlockAbandoned {
+                becomes: Abandoned::Drop,
+                raw,
+                ..
+            } => self.block_end(raw, false),
+            Event::ArgDelta { .. }
+            | Event::ParamOpen { .. }
+            | Event::ParamDelta { .. }
+            | Event::ParamClose { .. }
+            | Event::CallAbandoned { .. }
+            | Event::Issue(_) => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{DialectSet, Finish, Options, Parser};
+
+    static SET: std::sync::LazyLock<DialectSet> = std::sync::LazyLock::new(DialectSet::defaults);
+
+    const REPLY: &str = "中文 <tool_call name=\"f\"><param name=\"a\">1</param></tool_call> and \
+        <ACTION><g><x>1</x></g><h><y>2</y></h></ACTION>! <tool_call name=\"cut\"><param name=\"a\">";
+
+    fn masked(reply: &[u8], cuts: &[usize], calls: Show) -> String {
+        let mut shown = vec![];
+        let mut mask = Mask::new(|bytes: &[u8]| shown.extend_from_slice(bytes)).calls(calls);
+        let mut parser = Parser::new(&SET, Options::default());
+        let mut from = 0;
+        for to in cuts.iter().copied().chain([reply.len()]) {
+            parser.feed(&reply[from..to], &mut mask);
+            from = to;
+        }
+        parser.finish(Finish::Stop, &mut mask);
+        drop(mask);
+        String::from_utf8(shown).expect("whole characters")
+    }
+
+    #[test]
+    fn blocks_are_dropped_and_what_was_none_comes_back() {
+        let text = masked(REPLY.as_bytes(), &[], Show::Drop);
+        assert_eq!(
+            text,
+            "中文  and ! <tool_call name=\"cut\"><param name=\"a\">"
+        );
+    }
+
+    #[test]
+    fn every_cut_gives_the_same_bytes() {
+        let with = || Show::With("<{tools}>".to_owned());
+        let whole = masked(REPLY.as_bytes(), &[], with());
+        assert_eq!(
+            whole,
+            "中文 <f> and <g, h>! <tool_call name=\"cut\"><param name=\"a\">"
+        );
+        for cut in 0..=REPLY.len() {
+            assert_eq!(masked(REPLY.as_bytes(), &[cut], with()), whole, "{cut}");
+        }
+        let all: Vec<usize> = (0..REPLY.len()).collect();
+        assert_eq!(masked(REPLY.as_bytes(), &all, with()), whole);
+    }
+
+    #[test]
+    fn all_kept_is_the_input() {
+        let text = masked(REPLY.as_bytes(), &[7], Show::Keep);
+        assert_eq!(text, REPLY);
+    }
+
+    #[test]
+    fn reasoning_is_kept_dropped_or_replaced_once() {
+        use crate::event::Span;
+        let span = Span::new(0, 0);
+        let thought = |data, framing| Event::Reasoning {
+            data,
+            span,
+            framing,
+        };
+        let events = [
+            thought(b"<think>".as_slice(), true),
+            thought(b"a", false),
+            thought(b"b", false),
+            thought(b"</think>", true),
+            Event::Text {
+                data: b"c",
+                span,
+                recovered: false,
+            },
+            thought(b"d", false),
+        ];
+        for (show, expected) in [
+            (Show::Keep, "<think>ab</think>cd"),
+            (Show::Drop, "c"),
+            (Show::With("~".to_owned()), "~c~"),
+        ] {
+            let mut shown = vec![];
+            let mut mask = Mask::new(|bytes: &[u8]| shown.extend_from_slice(bytes)).reasoning(show);
+            events.iter().for_each(|event| mask.event(*event));
+            drop(mask);
+            assert_eq!(String::from_utf8_lossy(&shown), expected);
+        }
+    }
+
+    #[test]
+    fn protected_regions_and_raw_bytes_follow_their_own_rule() {
+        use crate::event::Span;
+        let span = Span::new(0, 0);
+        let events = [
+            Event::Protected {
+                kind: "note",
+                data: b"p",
+                span,
+            },
+            Event::BlockOpen { dialect: "d", span },
+            Event::BlockAbandoned {
+                span,
+                becomes: Abandoned::Drop,
+                raw: b"[block",
+            },
+            Event::Raw {
+                data: b" raw]",
+                span,
+            },
+        ];
+        for (calls, protected, expected) in [
+            (Show::Keep, Show::Keep, "p[block raw]"),
+            (Show::Drop, Show::Keep, "p"),
+            (Show::With("!".to_owned()), Show::Drop, ""),
+            (Show::Drop, Show::With("#".to_owned()), "#"),
+        ] {
+            let mut shown = vec![];
+            let mut mask = Mask::new(|bytes: &[u8]| shown.extend_from_slice(bytes))
+                .calls(calls)
+                .protected(protected);
+            events.iter().for_each(|event| mask.event(*event));
+            drop(mask);
+            assert_eq!(String::from_utf8_lossy(&shown), expected);
+        }
+    }
+}

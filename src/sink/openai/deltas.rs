@@ -1,0 +1,382 @@
+//! The sink that turns events into deltas.
+
+use super::ids::Ids;
+use super::{Calls, Delta, Reason, Settings};
+use crate::body::Gate;
+use crate::call::Call;
+use crate::engine::Finish;
+use crate::error::KindSet;
+use crate::event::{Arguments, CallState, Event, Sink};
+use crate::sink::gather::Gather;
+
+/// A sink that hands over [`Delta`]s. See the [module](super) for what it promises.
+///
+/// Give it to `feed` and `finish` of a parser, and then say with [`finish`](Self::finish) why the stream ended. Cost: each
+/// byte is copied at most once more in live mode; at close, whole calls of the open block are kept.
+#[derive(Debug)]
+pub struct Deltas<F> {
+    door: Door<F>,
+    settings: Settings,
+    ids: Ids,
+    lane: Lane,
+    gate: Gate,
+    /// Index of the next call.
+    next: u32,
+    /// Calls that were delivered and stand.
+    stand: usize,
+    /// Calls that were sent in part and do not stand.
+    void: Vec<u32>,
+    block: bool,
+    live: Live,
+    close: AtClose,
+    finished: bool,
+}
+
+/// The only way out; the role goes first.
+#[derive(Debug)]
+struct Door<F> {
+    take: F,
+    begun: bool,
+}
+
+impl<F: FnMut(Delta<'_>)> Door<F> {
+    fn send(&mut self, delta: Delta<'_>) {
+        if !self.begun {
+            self.begun = true;
+            (self.take)(Delta::Role);
+        }
+        (self.take)(delta);
+    }
+}
+
+/// Deltas have no place in the stream. (Behind the bytes that the gate may hold, which it reckons back from here.)
+const NOWHERE: u64 = 4;
+
+/// What the bytes at hand are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Lane {
+    Content,
+    Reasoning,
+}
+
+/// Calls on their way in live mode.
+#[derive(Debug, Default)]
+struct Live {
+    /// The call that is open.
+    open: Option<Tail>,
+    /// The call that closed last in the open block.
+    closed: Option<Tail>,
+    /// Calls of the open block that closed.
+    block: Vec<u32>,
+}
+
+/// A call whose end waits.
+#[derive(Debug)]
+struct Tail {
+    index: u32,
+    /// A `}` and blanks behind it, or nothing.
+    held: String,
+    /// Arguments have come.
+    some: bool,
+    /// Arguments were sent.
+    sent: bool,
+}
+
+/// Calls on their way at close.
+#[derive(Debug, Default)]
+struct AtClose {
+    open: Gather,
+    /// Calls of the open block that closed.
+    block: Vec<Call>,
+}
+
+/// Where the end of an arguments text begins: a `}` with nothing but blanks behind it.
+fn end_of(json: &str) -> usize {
+    let trimmed = json.trim_end_matches([' ', '\t', '\n', '\r']);
+    trimmed.strip_suffix('}').map_or(json.len(), str::len)
+}
+
+impl<F: FnMut(Delta<'_>)> Deltas<F> {
+    /// Hands deltas to a closure.
+    #[must_use]
+    pub fn new(settings: Settings, take: F) -> Self {
+        Self {
+            ids: Ids::new(&settings),
+            settings,
+            door: Door { take, begun: false },
+            lane: Lane::Content,
+            gate: Gate::default(),
+            next: 0,
+            stand: 0,
+            void: vec![],
+            block: false,
+            live: Live::default(),
+            close: AtClose::default(),
+            finished: false,
+        }
+    }
+
+    /// Takes ids from the host where a call has none of its own, or a repeated one: the closure gets index and name. That
+    /// they differ is the host's care.
+    #[must_use]
+    pub fn with_ids(mut self, rule: impl FnMut(u32, &str) -> String + Send + 'static) -> Self {
+        self.ids.rule(Box::new(rule));
+        self
+    }
+
+    /// Ends the response; call it behind [`Parser::finish`](crate::Parser::finish). What comes later is ignored.
+    pub fn finish(&mut self, reason: Finish) {
+        if self.finished {
+            return;
+        }
+        self.finished = true;
+        self.part();
+        self.drop_block();
+        if reason == Finish::Error {
+            let message = "the output broke off";
+            return self.door.send(Delta::Error { message });
+        }
+        let void = &self.void;
+        if let Some(reason) = Reason::of(reason, self.stand, void.len(), self.settings.forced) {
+            self.door.send(Delta::Finish { reason, void });
+        }
+    }
+
+    /// Calls that were sent in part and do not stand, so far, ascending.
+    #[must_use]
+    pub fn void(&self) -> &[u32] {
+        &self.void
+    }
+
+    /// Sends bytes of a lane, in whole characters.
+    fn say(&mut self, lane: Lane, data: &[u8]) {
+        if self.lane != lane {
+            self.part();
+            self.lane = lane;
+        }
+        let (door, field) = (&mut self.door, self.settings.reasoning.as_deref());
+        self.gate
+            .push(data, NOWHERE, |text, _| send(door, field, lane, text));
+    }
+
+    /// The run of text ends: an unfinished character will not be finished.
+    fn part(&mut self) {
+        let (door, field) = (&mut self.door, self.settings.reasoning.as_deref());
+        let lane = self.lane;
+        self.gate
+            .end(NOWHERE, |text, _| send(door, field, lane, text));
+    }
+
+    fn event_text(&mut self, data: &[u8], recovered: bool) {
+        if recovered {
+            self.part();
+        }
+        self.say(Lane::Content, data);
+        if recovered {
+            self.part();
+        }
+    }
+
+    /// Sends the first delta of a call.
+    fn announce(&mut self, name: &str, meta: &[(String, String)]) -> u32 {
+        let index = self.next;
+        self.next += 1;
+        let id = self.ids.of(index, name, meta);
+        let id = &id;
+        self.door.send(Delta::Call { index, id, name });
+        index
+    }
+
+    fn live_open(&mut self, name: &str, meta: &[(String, String)]) {
+        self.release();
+        let index = self.announce(name, meta);
+        self.live.open = Some(Tail {
+            index,
+            held: String::new(),
+            some: false,
+            sent: false,
+        });
+    }
+
+    fn live_arguments(&mut self, json: &str) {
+        let Some(call) = &mut self.live.open else {
+            return;
+        };
+        call.some = true;
+        let blank = json.trim_matches([' ', '\t', '\n', '\r']).is_empty();
+        if blank && !call.held.is_empty() {
+            return call.held.push_str(json);
+        }
+        let (send, keep) = json.split_at(end_of(json));
+        let index = call.index;
+        call.sent |= !send.is_empty() || !call.held.is_empty();
+        if call.held.is_empty() {
+            if !send.is_empty() {
+                self.door.send(Delta::Arguments { index, json: send });
+            }
+        } else {
+            call.held.push_str(send);
+            let json = &call.held;
+            self.door.send(Delta::Arguments { index, json });
+            call.held.clear();
+        }
+        call.held.push_str(keep);
+    }
+
+    fn live_close(&mut self, recovered: Option<KindSet>) {
+        let Some(mut call) = self.live.open.take() else {
+            return;
+        };
+        if !self.settings.recovered.delivers(recovered) {
+            return self.drop_call(&call);
+        }
+        if !call.some {
+            call.held.push_str("{}");
+        }
+        self.live.block.push(call.index);
+        self.live.closed = Some(call);
+        if !self.block {
+            self.block_close();
+        }
+    }
+
+    /// Sends what waits of the call that closed last.
+    fn release(&mut self) {
+        if let Some(Tail { index, held, .. }) = self.live.closed.take()
+            && !held.is_empty()
+        {
+            let json = &held;
+            self.door.send(Delta::Arguments { index, json });
+        }
+    }
+
+    /// Calls of the block stand.
+    fn block_close(&mut self) {
+        self.block = false;
+        self.release();
+        self.stand += self.live.block.len();
+        self.live.block.clear();
+        for call in std::mem::take(&mut self.close.block) {
+            let index = self.announce(&call.name, &call.meta);
+            let json = match call.arguments.trim() {
+                "" => "{}",
+                text => text,
+            };
+            self.door.send(Delta::Arguments { index, json });
+            self.stand += 1;
+        }
+    }
+
+    /// A call is void. Clients take no arguments at all for `{}`, so some must have been sent.
+    fn drop_call(&mut self, call: &Tail) {
+        let index = call.index;
+        if !call.sent {
+            self.door.send(Delta::Arguments { index, json: "{" });
+        }
+        self.void.push(index);
+    }
+
+    fn drop_open(&mut self) {
+        if let Some(call) = self.live.open.take() {
+            self.drop_call(&call);
+        }
+    }
+
+    /// Calls of the block are void.
+    fn drop_block(&mut self) {
+        self.block = false;
+        self.close.block.clear();
+        let last = self.live.closed.take();
+        for index in std::mem::take(&mut self.live.block) {
+            match &last {
+                Some(call) if call.index == index => self.drop_call(call),
+                _ => self.void.push(index),
+            }
+        }
+        self.drop_open();
+        self.void.sort_unstable();
+    }
+
+    /// An event of a call that is sent at close.
+    fn at_close(&mut self, event: &Event<'_>) {
+        let rule = self.settings.recovered;
+        let closed = self.close.open.event(event);
+        self.close
+            .block
+            .extend(closed.filter(|call| rule.delivers(call.recovered)));
+        if !self.block {
+            self.block_close();
+        }
+    }
+}
+
+/// Sends a piece of text.
+fn send<F: FnMut(Delta<'_>)>(door: &mut Door<F>, field: Option<&str>, lane: Lane, text: &str) {
+    match (lane, field) {
+        (Lane::Content, _) => door.send(Delta::Content(text)),
+        (Lane::Reasoning, Some(field)) => door.send(Delta::Reasoning { field, text }),
+        (Lane::Reasoning, None) => {}
+    }
+}
+
+impl<F: FnMut(Delta<'_>)> Sink for Deltas<F> {
+    fn event(&mut self, event: Event<'_>) {
+        if self.finished {
+            return;
+        }
+        match event {
+            Event::Text {
+                data, recovered, ..
+            } => self.event_text(data, recovered),
+            Event::Reasoning {
+                data,
+                framing: false,
+                ..
+            } => self.say(Lane::Reasoning, data),
+            Event::Reasoning { framing: true, .. } => self.part(),
+            Event::Protected { data, .. } if self.settings.protected => {
+                self.say(Lane::Content, data);
+            }
+            Event::Protected { .. } => self.part(),
+            Event::BlockOpen { .. } => {
+                self.part();
+                self.block = true;
+            }
+            Event::CallOpen { name, meta, .. } => {
+                self.part();
+                match self.settings.calls {
+                    Calls::Live => self.live_open(name, meta),
+                    Calls::AtClose => self.at_close(&event),
+                }
+            }
+            Event::ArgDelta { json, .. } => match self.settings.calls {
+                Calls::Live => self.live_arguments(json),
+                Calls::AtClose => self.at_close(&event),
+            },
+            Event::CallClose {
+                state, arguments, ..
+            } => match self.settings.calls {
+                Calls::Live => self.live_close(match (state, arguments) {
+                    (_, Arguments::Params) => Some(KindSet::default()),
+                    (CallState::Complete, Arguments::Deltas) => None,
+                    (CallState::Recovered(kinds), Arguments::Deltas) => Some(kinds),
+                }),
+                Calls::AtClose => self.at_close(&event),
+            },
+            Event::CallAbandoned { .. } => match self.settings.calls {
+                Calls::Live => self.drop_open(),
+                Calls::AtClose => self.at_close(&event),
+            },
+            Event::BlockClose { .. } => self.block_close(),
+            Event::BlockAbandoned { .. } => {
+                self.close.open = Gather::default();
+                self.drop_block();
+            }
+            Event::Raw { .. }
+            | Event::ParamOpen { .. }
+            | Event::ParamDelta { .. }
+            | Event::ParamClose { .. }
+            | Event::Issue(_) => {}
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! Anthropic messages.
+
+use std::collections::BTreeMap;
+
+use super::documents::Documents;
+use super::json::{Node, Object};
+use super::{CallPiece, DEFAULT_MAX, End, Item, Source, SourceError, Take, document};
+
+/// Reads messages: server-sent events, or one JSON body that is not streamed.
+///
+/// Read are content blocks `text`, `thinking` and `tool_use`, their deltas, the `stop_reason` and `error` events. Tools that
+/// the server runs itself (`server_tool_use` and its results), signatures, citations, encrypted reasoning, `ping` and kinds
+/// that are not known are passed over. A `tool_use` block is a complete call when it stops. Input that its start already
+/// holds counts if no piece follows.
+#[derive(Clone, Debug)]
+pub struct Anthropic {
+    documents: Documents,
+    state: State,
+}
+
+#[derive(Clone, Debug, Default)]
+struct State {
+    /// Open `tool_use` blocks, with the input of their start while no piece has come.
+    open: BTreeMap<u64, Option<String>>,
+    end: End,
+}
+
+impl Default for Anthropic {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Anthropic {
+    /// At the beginning of a body.
+    #[must_use]
+    pub fn new() -> Self {
+        Self {
+            documents: Documents::events(DEFAULT_MAX),
+            state: State::default(),
+        }
+    }
+
+    /// Keeps at most so many bytes of a line, an event or a body. Default [`DEFAULT_MAX`].
+    #[must_use]
+    pub fn max(mut self, bytes: usize) -> Self {
+        self.documents = Documents::events(bytes);
+        self
+    }
+}
+
+impl Source for Anthropic {
+    fn feed(&mut self, bytes: &[u8], take: &mut Take<'_>) {
+        let state = &mut self.state;
+        self.documents
+            .feed(bytes, take, |line, data, take| state.read(line, data, take));
+    }
+
+    fn end(&mut self, take: &mut Take<'_>) {
+        let state = &mut self.state;
+        self.documents
+            .end(take, |line, data, take| state.read(line, data, take));
+        self.state.end.end(take);
+    }
+}
+
+impl State {
+    fn read(&mut self, line: u64, data: &[u8], take: &mut Take<'_>) {
+        let Some(node) = document(line, data, take) else {
+            return;
+        };
+        let root = node.object();
+        let index = root.get("index").and_then(Node::number).unwrap_or(0);
+        match root.text("type").as_deref() {
+            Some("content_block_start") => self.start(index, &root.object("content_block"), take),
+            Some("content_block_delta") => self.delta(index, &root.object("delta"), take),
+            Some("content_block_stop") => self.stop(index, take),
+            Some("message_delta") => self.reason(line, &root.object("delta"), take),
+            Some("message_stop") => self.end.done = true,
+            Some("error") => self
+                .end
+                .fail(line, root.some("error").unwrap_or(node), take),
+            Some("message") => self.message(line, &root, take),
+            Some(_) => {}
+            None => {
+                let error = SourceError::shape(line, "it has no `type`");
+                take(Item::Error(error));
+            }
+        }
+    }
+
+    fn start(&mut self, index: u64, block: &Object<'_>, take: &mut Take<'_>) {
+        match block.text("type").as_deref() {
+            Some("text") => text(block, take),
+            Some("thinking") => thinking(block, take),
+            Some("tool_use") => {
+                let input = block.get("input").filter(|input| input.is_object());
+                let input = input.filter(|input| !input.object().is_empty());
+                self.open
+                    .insert(index, input.map(|input| input.json().to_owned()));
+                take(Item::Call(CallPiece {
+                    index: Some(index),
+                    id: block.text("id").as_deref(),
+                    name: block.text("name").as_deref(),
+                    arguments: "",
+                }));
+            }
+            _ => {}
+        }
+    }
+
+    fn delta(&mut self, index: u64, delta: &Object<'_>, take: &mut Take<'_>) {
+        match delta.text("type").as_deref() {
+            Some("text_delta") => text(delta, take),
+            Some("thinking_delta") => thinking(delta, take),
+            Some("input_json_delta") => {
+                let piece = delta.text("partial_json");
+                if let (Some(piece), Some(initial)) = (piece, self.open.get_mut(&index)) {
+                    *initial = None;
+                    arguments(index, &piece, take);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn stop(&mut self, index: u64, take: &mut Take<'_>) {
+        let Some(initial) = self.open.remove(&index) else {
+            return;
+        };
+        if let Some(input) = initial {
+            arguments(index, &input, take);
+        }
+        take(Item::CallEnd(Some(index)));
+    }
+
+    fn reason(&mut self, line: u64, delta: &Object<'_>, take: &mut Take<'_>) {
+        if let Some(reason) = delta.text("stop_reason") {
+            self.end.read(line, &reason, take);
+        }
+    }
+
+    /// A body that is not streamed.
+    fn message(&mut self, line: u64, message: &Object<'_>, take: &mut Take<'_>) {
+        for (index, block) in (0..).zip(message.items("content")) {
+            self.start(index, &block.object(), take);
+            self.stop(index, take);
+        }
+        self.reason(line, message, take);
+        self.end.done = true;
+    }
+}
+
+fn text(block: &Object<'_>, take: &mut Take<'_>) {
+    if let Some(text) = block.text("text") {
+        take(Item::Text(&text));
+    }
+}
+
+fn thinking(block: &Object<'_>, take: &mut Take<'_>) {
+    if let Some(text) = block.text("thinking") {
+        take(Item::Reasoning(&text));
+    }
+}
+
+fn arguments(index: u64, arguments: &str, take: &mut Take<'_>) {
+    take(Item::Call(CallPiece {
+        index: Some(index),
+        arguments,
+        ..CallPiece::default()
+    }));
+}

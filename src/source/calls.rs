@@ -1,0 +1,156 @@
+//! Puts native calls together from their pieces.
+
+use std::collections::VecDeque;
+
+use super::{CallPiece, SourceError};
+use crate::engine::{Finish, NativeCall};
+
+/// So many calls may be on their way.
+const MAX_CALLS: usize = 4096;
+
+/// Calls on their way, in the order in which they began, which is the order in which they come out.
+#[derive(Clone, Debug)]
+pub(super) struct Assembly {
+    calls: VecDeque<Pending>,
+    /// Bytes of all of them.
+    bytes: u64,
+    max: u64,
+}
+
+#[derive(Clone, Debug)]
+struct Pending {
+    index: Option<u64>,
+    call: NativeCall,
+    /// The server said that it is complete.
+    ended: bool,
+    /// It was too long; the rest of it is left out.
+    over: bool,
+}
+
+impl Pending {
+    fn len(&self) -> u64 {
+        let id = self.call.id.as_ref().map_or(0, String::len);
+        (id + self.call.name.len() + self.call.arguments.len()) as u64
+    }
+
+    /// Whether a piece goes on with this call.
+    fn takes(&self, piece: &CallPiece<'_>) -> bool {
+        if self.ended || (piece.index.is_some() && piece.index != self.index) {
+            return false;
+        }
+        let named = piece.name.is_some();
+        match (piece.id, &self.call.id) {
+            (Some(new), Some(old)) => new == old || !named,
+            (Some(_), None) => piece.index.is_some() || !named || self.call.name.is_empty(),
+            (None, _) => piece.index.is_some() || !named,
+        }
+    }
+}
+
+impl Assembly {
+    pub fn new(max: u64) -> Self {
+        Self {
+            calls: VecDeque::new(),
+            bytes: 0,
+            max,
+        }
+    }
+
+    pub fn max(&mut self, max: u64) {
+        self.max = max;
+    }
+
+    /// Takes a piece.
+    pub fn piece(&mut self, piece: &CallPiece<'_>) -> Result<(), SourceError> {
+        let found = self.calls.iter().rposition(|call| call.takes(piece));
+        let place = match found {
+            Some(place) => place,
+            None if self.calls.len() >= MAX_CALLS => {
+                let name = super::short(piece.name.unwrap_or_default());
+                return Err(SourceError::TooManyCalls { name });
+            }
+            None => {
+                self.calls.push_back(Pending {
+                    index: piece.index,
+                    call: NativeCall::default(),
+                    ended: false,
+                    over: false,
+                });
+                self.calls.len() - 1
+            }
+        };
+        let pending = &mut self.calls[place];
+        if pending.over {
+            return Ok(());
+        }
+        let before = pending.len();
+        let call = &mut pending.call;
+        if call.id.is_none() {
+            call.id = piece.id.map(str::to_owned);
+        }
+        let name = piece.name.filter(|name| *name != call.name);
+        call.name.push_str(name.unwrap_or_default());
+        call.arguments.push_str(piece.arguments);
+        self.bytes = self.bytes - before + pending.len();
+        if self.bytes > self.max {
+            self.bytes -= pending.len();
+            pending.over = true;
+            let name = super::short(&pending.call.name);
+            pending.call = NativeCall::default();
+            return Err(SourceError::TooManyCalls { name });
+        }
+        Ok(())
+    }
+
+    /// The call of an index is complete; `None`: all are.
+    pub fn end(&mut self, index: Option<u64>) {
+        for call in &mut self.calls {
+            call.ended |= index.is_none() || call.index == index;
+        }
+    }
+
+    /// The next call, once it is complete. A call without any arguments is so only when the reason of the end is known:
+    /// a length limit may have cut it behind its name.
+    pub fn next(&mut self, finish: Option<Finish>) -> Option<Result<NativeCall, SourceError>> {
+        loop {
+            let first = self.calls.front()?;
+            let bare = first.call.arguments.trim().is_empty() && !first.over;
+            if !first.ended || (bare && finish.is_none()) {
+                return None;
+            }
+            let pending = self.calls.pop_front()?;
+            if pending.over {
+                continue;
+            }
+            self.bytes -= pending.len();
+            let cut = match finish {
+                Some(Finish::Stop | Finish::ToolCalls) | None => false,
+                Some(Finish::Length | Finish::Error | Finish::Cancelled) => bare,
+            };
+            return Some(check(pending.call, cut));
+        }
+    }
+
+    /// A call that never ended.
+    pub fn rest(&mut self) -> Option<SourceError> {
+        loop {
+            let pending = self.calls.pop_front()?;
+            if !pending.over {
+                self.bytes -= pending.len();
+                let name = super::short(&pending.call.name);
+                return Some(SourceError::CutCall { name });
+            }
+        }
+    }
+}
+
+fn check(call: NativeCall, cut: bool) -> Result<NativeCall, SourceError> {
+    if call.name.is_empty() {
+        Err(SourceError::NoName)
+    } else if cut {
+        let name = super::short(&call.name);
+        Err(SourceError::CutCall { name })
+    } else {
+        Ok(call)
+    }
+}

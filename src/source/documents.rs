@@ -1,0 +1,114 @@
+//! The JSON documents of a response body, however it frames them.
+
+use super::lines::{Breaks, Lines};
+use super::sse::{Document, Sse};
+use super::{Item, SourceError, Take};
+
+/// Finds documents. Keeps one, up to a limit.
+#[derive(Clone, Debug)]
+pub(super) struct Documents {
+    max: usize,
+    framing: Framing,
+}
+
+#[derive(Clone, Debug)]
+enum Framing {
+    /// Nothing but blanks so far: a brace makes it one body, anything else events.
+    Unknown(Sse),
+    Events(Sse),
+    /// One document that begins at this line.
+    Body {
+        line: u64,
+        data: Vec<u8>,
+        over: bool,
+    },
+    Lines(Lines),
+}
+
+impl Documents {
+    /// Server-sent events, or one body.
+    pub fn events(max: usize) -> Self {
+        let framing = Framing::Unknown(Sse::new(max));
+        Self { max, framing }
+    }
+
+    /// One document a line.
+    pub fn lines(max: usize) -> Self {
+        let framing = Framing::Lines(Lines::new(Breaks::Newline, max));
+        Self { max, framing }
+    }
+
+    /// Hands over each document that ends in these bytes; `read` gets its first line.
+    pub fn feed(
+        &mut self,
+        bytes: &[u8],
+        take: &mut Take<'_>,
+        mut read: impl FnMut(u64, &[u8], &mut Take<'_>),
+    ) {
+        let max = self.max;
+        let rest = self.frame(bytes);
+        let mut whole = |document: Document<'_>| hand(document, max, take, &mut read);
+        match &mut self.framing {
+            Framing::Unknown(sse) | Framing::Events(sse) => sse.feed(rest, &mut whole),
+            Framing::Lines(lines) => lines.feed(rest, |line| whole((line.number, line.text))),
+            Framing::Body { data, over, .. } => {
+                *over |= data.len() + rest.len() > max;
+                if *over {
+                    *data = vec![];
+                } else {
+                    data.extend_from_slice(rest);
+                }
+            }
+        }
+    }
+
+    /// Hands over a last document.
+    pub fn end(&mut self, take: &mut Take<'_>, mut read: impl FnMut(u64, &[u8], &mut Take<'_>)) {
+        let max = self.max;
+        let mut whole = |document: Document<'_>| hand(document, max, take, &mut read);
+        match &mut self.framing {
+            Framing::Unknown(sse) | Framing::Events(sse) => sse.end(&mut whole),
+            Framing::Lines(lines) => lines.end(|line| whole((line.number, line.text))),
+            Framing::Body { line, data, over } => {
+                let data = std::mem::take(data);
+                whole((*line, (!*over).then_some(data.as_slice())));
+            }
+        }
+    }
+
+    /// Decides between events and a body by the first byte that is not blank; gives the bytes from there on.
+    fn frame<'b>(&mut self, bytes: &'b [u8]) -> &'b [u8] {
+        let Framing::Unknown(sse) = &mut self.framing else {
+            return bytes;
+        };
+        let mark = |byte: &u8| !b" \t\r\n\xef\xbb\xbf".contains(byte);
+        let Some(at) = bytes.iter().position(mark) else {
+            return bytes;
+        };
+        if bytes[at] == b'{' {
+            sse.feed(&bytes[..at], &mut |_| {});
+            let line = sse.number();
+            self.framing = Framing::Body {
+                line,
+                data: vec![],
+                over: false,
+            };
+            return &bytes[at..];
+        }
+        self.framing = Framing::Events(sse.clone());
+        bytes
+    }
+}
+
+fn hand(
+    (line, text): Document<'_>,
+    max: usize,
+    take: &mut Take<'_>,
+    read: &mut impl FnMut(u64, &[u8], &mut Take<'_>),
+) {
+    match text {
+        None => take(Item::Error(SourceError::TooLong { line, max })),
+        Some(text) if text.trim_ascii().is_empty() => {}
+        Some(text) => read(line, text, take),
+    }
+}

@@ -1,0 +1,122 @@
+//! Joins a source and a parser.
+
+use super::calls::Assembly;
+use super::{Item, Source, SourceError};
+use crate::engine::{Finish, Parser};
+use crate::event::{Event, Sink, Span};
+use crate::limits::Limits;
+
+/// A source that feeds a parser: bytes of a response go in, events come out.
+///
+/// Native calls are given to the parser when the server says that they are complete, in the order in which they began;
+/// [`Options::prefer`](crate::Options::prefer) says what becomes of them. Memory: what source and parser keep, and native
+/// calls on their way, at most 4,096 of them with [`Limits::max_native`] bytes (see [`max_native`](Self::max_native)).
+#[derive(Clone, Debug)]
+pub struct Feeder<S> {
+    source: S,
+    flow: Flow,
+}
+
+/// How a response ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ended {
+    /// The reason that the parser was told.
+    pub reason: Finish,
+    /// What could not be read at the end.
+    pub errors: Vec<SourceError>,
+}
+
+#[derive(Clone, Debug)]
+struct Flow {
+    parser: Parser,
+    calls: Assembly,
+    finish: Option<Finish>,
+}
+
+impl<S: Source> Feeder<S> {
+    /// Joins them at the beginning of a response.
+    #[must_use]
+    pub fn new(source: S, parser: Parser) -> Self {
+        let calls = Assembly::new(Limits::default().max_native);
+        Self {
+            source,
+            flow: Flow {
+                parser,
+                calls,
+                finish: None,
+            },
+        }
+    }
+
+    /// So many bytes of native calls may be on their way. Default: that of [`Limits::max_native`], 1 MiB. A parser whose
+    /// own limit is lower refuses longer calls itself.
+    #[must_use]
+    pub fn max_native(mut self, bytes: u64) -> Self {
+        self.flow.calls.max(bytes);
+        self
+    }
+
+    /// Takes the next bytes of the response. Gives what could not be read in them, which stops nothing.
+    #[must_use = "what could not be read is told here only"]
+    pub fn feed(&mut self, bytes: &[u8], sink: &mut dyn Sink) -> Vec<SourceError> {
+        let mut errors = vec![];
+        let flow = &mut self.flow;
+        self.source
+            .feed(bytes, &mut |item| flow.take(item, sink, &mut errors));
+        errors
+    }
+
+    /// Ends the response and the parser. The reason is that of the response, or a given one, for a host that knows better.
+    pub fn finish(&mut self, reason: Option<Finish>, sink: &mut dyn Sink) -> Ended {
+        let mut errors = vec![];
+        let flow = &mut self.flow;
+        self.source
+            .end(&mut |item| flow.take(item, sink, &mut errors));
+        errors.extend(std::iter::from_fn(|| flow.calls.rest()));
+        let reason = reason.or(flow.finish).unwrap_or(Finish::Error);
+        flow.parser.finish(reason, sink);
+        Ended { reason, errors }
+    }
+
+    /// The parser.
+    #[must_use]
+    pub fn parser(&self) -> &Parser {
+        &self.flow.parser
+    }
+}
+
+impl Flow {
+    fn take(&mut self, item: Item<'_>, sink: &mut dyn Sink, errors: &mut Vec<SourceError>) {
+        match item {
+            Item::Text(text) => self.parser.feed(text.as_bytes(), sink),
+            Item::Reasoning(text) => {
+                let at = self.parser.position() - self.parser.held() as u64;
+                sink.event(Event::Reasoning {
+                    data: text.as_bytes(),
+                    span: Span::new(at, at),
+                    framing: false,
+                });
+            }
+            Item::Call(piece) => errors.extend(self.calls.piece(&piece).err()),
+            Item::CallEnd(index) => {
+                self.calls.end(index);
+                self.give(sink, errors);
+            }
+            Item::Finish(reason) => {
+                self.finish = Some(reason);
+                self.give(sink, errors);
+            }
+            Item::Error(error) => errors.push(error),
+        }
+    }
+
+    /// Gives complete calls to the parser.
+    fn give(&mut self, sink: &mut dyn Sink, errors: &mut Vec<SourceError>) {
+        while let Some(next) = self.calls.next(self.finish) {
+            match next {
+                Ok(call) => self.parser.native_call(&call, sink),
+                Err(error) => errors.push(error),
+            }
+        }
+    }
+}

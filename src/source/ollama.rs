@@ -1,0 +1,118 @@
+//! Ollama's own API.
+
+use super::documents::Documents;
+use super::json::Object;
+use super::{CallPiece, DEFAULT_MAX, End, Item, Source, SourceError, Take, document};
+
+/// Reads `/api/chat` and `/api/generate`: one JSON object a line, or a single one.
+///
+/// Read are `message.thinking`, `message.content` and `message.tool_calls`, or `thinking` and `response`; `done` with its
+/// `done_reason`; and `error`. Calls come whole.
+#[derive(Clone, Debug)]
+pub struct Ollama {
+    documents: Documents,
+    state: State,
+}
+
+#[derive(Clone, Debug, Default)]
+struct State {
+    /// Calls so far. Servers number them anew in each line, or not at all.
+    calls: u64,
+    end: End,
+}
+
+impl Default for Ollama {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Ollama {
+    /// At the beginning of a body.
+    #[must_use]
+    pub fn new() -> Self {
+        Self {
+            documents: Documents::lines(DEFAULT_MAX),
+            state: State::default(),
+        }
+    }
+
+    /// Keeps at most so many bytes of a line. Default [`DEFAULT_MAX`].
+    #[must_use]
+    pub fn max(mut self, bytes: usize) -> Self {
+        self.documents = Documents::lines(bytes);
+        self
+    }
+}
+
+impl Source for Ollama {
+    fn feed(&mut self, bytes: &[u8], take: &mut Take<'_>) {
+        let state = &mut self.state;
+        self.documents
+            .feed(bytes, take, |line, data, take| state.read(line, data, take));
+    }
+
+    fn end(&mut self, take: &mut Take<'_>) {
+        let state = &mut self.state;
+        self.documents
+            .end(take, |line, data, take| state.read(line, data, take));
+        self.state.end.end(take);
+    }
+}
+
+impl State {
+    fn read(&mut self, line: u64, data: &[u8], take: &mut Take<'_>) {
+        let Some(node) = document(line, data, take) else {
+            return;
+        };
+        let root = node.object();
+        if let Some(error) = root.some("error") {
+            return self.end.fail(line, error, take);
+        }
+        let known = ["message", "response", "done"];
+        if !known.iter().any(|key| root.some(key).is_some()) {
+            let error = SourceError::shape(line, "it has no `message`, `response` or `done`");
+            return take(Item::Error(error));
+        }
+        match root.some("message") {
+            Some(message) => self.message(&message.object(), "content", take),
+            None => self.message(&root, "response", take),
+        }
+        if root.get("done").is_some_and(|done| done.json() == "true") {
+            let reason = root.text("done_reason");
+            let reason = reason.as_deref().unwrap_or("stop");
+            self.end.read(line, reason, take);
+        }
+    }
+
+    fn message(&mut self, message: &Object<'_>, content: &str, take: &mut Take<'_>) {
+        if let Some(text) = message.text("thinking") {
+            take(Item::Reasoning(&text));
+        }
+        if let Some(text) = message.text(content) {
+            take(Item::Text(&text));
+        }
+        for call in message.items("tool_calls") {
+            self.call(&call.object(), take);
+        }
+    }
+
+    fn call(&mut self, call: &Object<'_>, take: &mut Take<'_>) {
+        let index = Some(self.calls);
+        self.calls += 1;
+        let function = call.object("function");
+        let arguments = function.arguments("arguments");
+        take(Item::Call(CallPiece {
+            index,
+            id: call.text("id").as_deref(),
+            name: function.text("name").as_deref(),
+            // A call comes whole, so no arguments are none.
+            arguments: if arguments.is_empty() {
+                "{}"
+            } else {
+                &arguments
+            },
+        }));
+        take(Item::CallEnd(index));
+    }
+}

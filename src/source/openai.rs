@@ -1,0 +1,169 @@
+//! OpenAI chat completions, as OpenAI and the many servers that follow it write them.
+
+use super::documents::Documents;
+use super::json::{Node, Object};
+use super::{CallPiece, DEFAULT_MAX, End, Item, Source, SourceError, Take, document};
+
+/// The call of the `function_call` member, which came before `tool_calls`.
+const LEGACY: u64 = u64::MAX;
+
+/// Reads chat completions: server-sent events (`data: {...}`, `data: [DONE]`), or one JSON body that is not streamed.
+///
+/// Read are, of one choice, of `delta` or `message`: `content` (a string, or a list of parts), `refusal` as text,
+/// `reasoning_content` or else `reasoning`, `tool_calls`, `function_call`, and `finish_reason`; and `text` of plain
+/// completions. An `error` object is a [`SourceError::Api`]. Within one delta reasoning comes first, then content, then calls.
+///
+/// A `finish_reason`, or `[DONE]`, is the end of all calls. A body that ends without either broke off.
+#[derive(Clone, Debug)]
+pub struct OpenAi {
+    documents: Documents,
+    state: State,
+}
+
+#[derive(Clone, Debug)]
+struct State {
+    choice: u64,
+    end: End,
+}
+
+impl Default for OpenAi {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl OpenAi {
+    /// At the beginning of a body; choice 0.
+    #[must_use]
+    pub fn new() -> Self {
+        Self {
+            documents: Documents::events(DEFAULT_MAX),
+            state: State {
+                choice: 0,
+                end: End::default(),
+            },
+        }
+    }
+
+    /// Reads another choice. The others are left out.
+    #[must_use]
+    pub fn choice(mut self, index: u64) -> Self {
+        self.state.choice = index;
+        self
+    }
+
+    /// Keeps at most so many bytes of a line, an event or a body. Default [`DEFAULT_MAX`].
+    #[must_use]
+    pub fn max(mut self, bytes: usize) -> Self {
+        self.documents = Documents::events(bytes);
+        self
+    }
+}
+
+impl Source for OpenAi {
+    fn feed(&mut self, bytes: &[u8], take: &mut Take<'_>) {
+        let state = &mut self.state;
+        self.documents
+            .feed(bytes, take, |line, data, take| state.read(line, data, take));
+    }
+
+    fn end(&mut self, take: &mut Take<'_>) {
+        let state = &mut self.state;
+        self.documents
+            .end(take, |line, data, take| state.read(line, data, take));
+        self.state.end.end(take);
+    }
+}
+
+impl State {
+    fn read(&mut self, line: u64, data: &[u8], take: &mut Take<'_>) {
+        if data.trim_ascii() == b"[DONE]" {
+            self.end.done = true;
+            return;
+        }
+        let Some(node) = document(line, data, take) else {
+            return;
+        };
+        let root = node.object();
+        if let Some(error) = root.some("error") {
+            return self.end.fail(line, error, take);
+        }
+        let Some(choices) = root.some("choices") else {
+            let error = SourceError::shape(line, "it has no `choices`");
+            return take(Item::Error(error));
+        };
+        for (place, choice) in (0..).zip(choices.items()) {
+            let choice = choice.object();
+            let index = choice.get("index").and_then(Node::number);
+            if index.unwrap_or(place) == self.choice {
+                self.choice(line, &choice, take);
+            }
+        }
+    }
+
+    fn choice(&mut self, line: u64, choice: &Object<'_>, take: &mut Take<'_>) {
+        if let Some(text) = choice.text("text") {
+            take(Item::Text(&text));
+        }
+        if let Some(message) = choice.some("delta").or_else(|| choice.some("message")) {
+            self::message(&message.object(), take);
+        }
+        if let Some(reason) = choice.text("finish_reason") {
+            self.end.read(line, &reason, take);
+        }
+    }
+}
+
+fn message(message: &Object<'_>, take: &mut Take<'_>) {
+    let reasoning = message
+        .text("reasoning_content")
+        .or_else(|| message.text("reasoning"));
+    if let Some(text) = reasoning {
+        take(Item::Reasoning(&text));
+    }
+    match message.text("content") {
+        Some(text) => take(Item::Text(&text)),
+        None => {
+            for part in message.items("content") {
+                self::part(&part.object(), take);
+            }
+        }
+    }
+    if let Some(text) = message.text("refusal") {
+        take(Item::Text(&text));
+    }
+    for call in message.items("tool_calls") {
+        let call = call.object();
+        let index = call.get("index").and_then(Node::number);
+        self::call(index, &call, &call.object("function"), take);
+    }
+    if let Some(function) = message.some("function_call") {
+        call(Some(LEGACY), &Object::default(), &function.object(), take);
+    }
+}
+
+/// A part of content: text, a refusal, or reasoning, whose text may be parts again, one level deep.
+fn part(part: &Object<'_>, take: &mut Take<'_>) {
+    if let Some(text) = part.text("text").or_else(|| part.text("refusal")) {
+        return take(Item::Text(&text));
+    }
+    match part.text("thinking") {
+        Some(text) => take(Item::Reasoning(&text)),
+        None => {
+            for inner in part.items("thinking") {
+                if let Some(text) = inner.object().text("text") {
+                    take(Item::Reasoning(&text));
+                }
+            }
+        }
+    }
+}
+
+fn call(index: Option<u64>, call: &Object<'_>, function: &Object<'_>, take: &mut Take<'_>) {
+    take(Item::Call(CallPiece {
+        index,
+        id: call.text("id").as_deref(),
+        name: function.text("name").as_deref(),
+        arguments: &function.arguments("arguments"),
+    }));
+}

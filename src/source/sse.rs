@@ -1,0 +1,107 @@
+//! Server-sent events: the data of each event.
+//!
+//! As the standard has it: lines end with a newline, a carriage return or both; a line that begins with a colon is a
+//! comment; `data` lines of one event are joined by newlines; a blank line ends the event. Names, ids and delays of events
+//! are not needed by any API here. Unlike the standard an event that the end of the body cuts is handed over: its reader
+//! finds out whether its JSON is whole.
+
+use super::lines::{Breaks, Line, Lines};
+
+/// A document, or `None` if it was too long, and the line where it begins.
+pub(super) type Document<'a> = (u64, Option<&'a [u8]>);
+
+/// Reads events. Keeps one event up to a limit.
+#[derive(Clone, Debug)]
+pub(super) struct Sse {
+    lines: Lines,
+    event: Event,
+}
+
+/// The event at hand.
+#[derive(Clone, Debug)]
+struct Event {
+    max: usize,
+    data: Vec<u8>,
+    /// Where its data begins, if it has any.
+    line: Option<u64>,
+    over: bool,
+}
+
+impl Sse {
+    pub fn new(max: usize) -> Self {
+        Self {
+            lines: Lines::new(Breaks::Any, max),
+            event: Event {
+                max,
+                data: vec![],
+                line: None,
+                over: false,
+            },
+        }
+    }
+
+    /// Number of the line at hand.
+    pub fn number(&self) -> u64 {
+        self.lines.number()
+    }
+
+    /// Hands over each event that ends in these bytes.
+    pub fn feed(&mut self, bytes: &[u8], take: &mut dyn FnMut(Document<'_>)) {
+        let event = &mut self.event;
+        self.lines.feed(bytes, |line| event.line(&line, take));
+    }
+
+    /// Hands over an event that has no end.
+    pub fn end(&mut self, take: &mut dyn FnMut(Document<'_>)) {
+        let event = &mut self.event;
+        self.lines.end(|line| event.line(&line, take));
+        self.event.dispatch(take);
+    }
+}
+
+impl Event {
+    fn line(&mut self, line: &Line<'_>, take: &mut dyn FnMut(Document<'_>)) {
+        let Some(text) = line.text else {
+            self.line.get_or_insert(line.number);
+            self.over = true;
+            return;
+        };
+        // A byte order mark may stand before the first line.
+        let text = match text.strip_prefix(b"\xef\xbb\xbf") {
+            Some(rest) if line.number == 1 => rest,
+            _ => text,
+        };
+        if text.is_empty() {
+            return self.dispatch(take);
+        }
+        let (field, value) = match text.iter().position(|byte| *byte == b':') {
+            Some(colon) => (&text[..colon], &text[colon + 1..]),
+            None => (text, &[][..]),
+        };
+        if field == b"data" {
+            self.data(line.number, value.strip_prefix(b" ").unwrap_or(value));
+        }
+    }
+
+    fn data(&mut self, line: u64, value: &[u8]) {
+        let first = self.line.is_none();
+        self.line.get_or_insert(line);
+        self.over |= self.data.len() + value.len() + 1 > self.max;
+        if self.over {
+            self.data = vec![];
+            return;
+        }
+        if !first {
+            self.data.push(b'\n');
+        }
+        self.data.extend_from_slice(value);
+    }
+
+    fn dispatch(&mut self, take: &mut dyn FnMut(Document<'_>)) {
+        if let Some(line) = self.line.take() {
+            take((line, (!self.over).then_some(self.data.as_slice())));
+        }
+        self.data.clear();
+        self.over = false;
+    }
+}

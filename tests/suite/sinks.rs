@@ -1,0 +1,215 @@
+//! Sinks and sources over every vector: what they make of a stream does not depend on its cuts, and agrees with the turn.
+
+use toolglot::sink::mask::{Mask, Show};
+use toolglot::sink::openai::{Calls, Delta, Deltas, Reason, Recovered, Settings};
+use toolglot::sink::ready::{Ready, Signal};
+use toolglot::source::{Feeder, OpenAi};
+use toolglot::{Collect, Finish, Retain, Sink, TextMode, Turn};
+
+use crate::support::{CASES, Case, places};
+
+/// Cuts of each vector.
+const CUTS: usize = 12;
+
+fn stream(case: &Case, cut: usize, sink: &mut dyn Sink) {
+    let mut parser = case.parser();
+    let (first, second) = case.input.split_at(cut);
+    parser.feed(first, sink);
+    parser.feed(second, sink);
+    case.end(&mut parser, sink);
+}
+
+fn turn(case: &Case) -> Turn {
+    let mut collect = Collect::new();
+    stream(case, case.input.len(), &mut collect);
+    collect.turn()
+}
+
+/// What a client has put together.
+#[derive(Debug, Default, PartialEq)]
+struct Client {
+    content: String,
+    reasoning: String,
+    calls: Vec<(String, String)>,
+    reason: Option<Reason>,
+    void: Vec<u32>,
+}
+
+fn client(case: &Case, cut: usize, settings: &Settings) -> Client {
+    let mut client = Client::default();
+    let mut deltas = Deltas::new(settings.clone(), |delta| match delta {
+        Delta::Role | Delta::Error { .. } => {}
+        Delta::Content(text) => client.content.push_str(text),
+        Delta::Reasoning { text, .. } => client.reasoning.push_str(text),
+        Delta::Call { index, name, .. } => {
+            assert_eq!(index as usize, client.calls.len());
+            client.calls.push((name.to_owned(), String::new()));
+        }
+        Delta::Arguments { index, json } => {
+            assert_eq!(index as usize + 1, client.calls.len());
+            client.calls[index as usize].1.push_str(json);
+        }
+        Delta::Finish { reason, void } => {
+            client.reason = Some(reason);
+            client.void = void.to_vec();
+        }
+    });
+    stream(case, cut, &mut deltas);
+    deltas.finish(case.finish);
+    drop(deltas);
+    client
+}
+
+/// Names and arguments of the calls that a client may run.
+fn wanted(turn: &Turn, recovered: Recovered) -> Vec<(String, serde_json::Value)> {
+    turn.calls
+        .iter()
+        .filter(|call| match call.recovered {
+            None => true,
+            Some(kinds) => recovered == Recovered::Deliver && !kinds.is_empty(),
+        })
+        .map(|call| (call.name.clone(), value(&call.arguments)))
+        .collect()
+}
+
+fn value(json: &str) -> serde_json::Value {
+    serde_json::from_str(json).expect(json)
+}
+
+#[test]
+fn openai_deltas_agree_with_the_turn_under_every_cut() {
+    for case in CASES.iter() {
+        let turn = turn(case);
+        for calls in [Calls::Live, Calls::AtClose] {
+            for recovered in [Recovered::Withhold, Recovered::Deliver] {
+                let mut settings = Settings::default();
+                settings.calls = calls;
+                settings.recovered = recovered;
+                let whole = client(case, 0, &settings);
+                assert_eq!(whole.content, turn.text, "{}", case.id);
+                assert_eq!(whole.reasoning, turn.reasoning, "{}", case.id);
+                let wanted = wanted(&turn, recovered);
+                agree(case, &whole, &wanted, calls);
+                for cut in places(case.input.len(), CUTS) {
+                    assert_eq!(client(case, cut, &settings), whole, "{} {cut}", case.id);
+                }
+            }
+        }
+    }
+}
+
+fn agree(case: &Case, client: &Client, wanted: &[(String, serde_json::Value)], calls: Calls) {
+    let mut stand = vec![];
+    for ((name, json), index) in client.calls.iter().zip(0..) {
+        if client.void.contains(&index) {
+            assert_eq!(calls, Calls::Live, "{}", case.id);
+            // Its last brace went out only if the next call of its block had opened; then the reason alone tells.
+            let complete = serde_json::from_str::<serde_json::Value>(json).is_ok();
+            let last = !client.void.contains(&(index + 1));
+            assert!(!json.is_empty(), "{}", case.id);
+            assert!(!complete || !last, "{}: {json}", case.id);
+        } else {
+            stand.push((name.clone(), value(json)));
+        }
+    }
+    assert_eq!(stand, wanted, "{}", case.id);
+    let reason = match case.finish {
+        Finish::Stop | Finish::ToolCalls if !stand.is_empty() && client.void.is_empty() => {
+            Some(Reason::ToolCalls)
+        }
+        Finish::Stop | Finish::ToolCalls => Some(Reason::Stop),
+        Finish::Length => Some(Reason::Length),
+        Finish::Error | Finish::Cancelled => None,
+    };
+    assert_eq!(client.reason, reason, "{}", case.id);
+}
+
+#[test]
+fn a_mask_that_keeps_everything_is_the_input() {
+    for case in CASES
+        .iter()
+        .filter(|case| case.options.retain == Retain::Block && case.options.text == TextMode::Bytes)
+    {
+        for cut in places(case.input.len(), CUTS) {
+            let mut shown = vec![];
+            let mut mask =
+                Mask::new(|bytes: &[u8]| shown.extend_from_slice(bytes)).calls(Show::Keep);
+            stream(case, cut, &mut mask);
+            drop(mask);
+            assert_eq!(shown, case.input, "{} {cut}", case.id);
+        }
+    }
+}
+
+#[test]
+fn a_mask_leaves_the_text_of_the_turn() {
+    for case in CASES.iter() {
+        let mut shown = vec![];
+        let mut mask = Mask::new(|bytes: &[u8]| shown.extend_from_slice(bytes))
+            .reasoning(Show::Drop)
+            .protected(Show::Drop);
+        stream(case, case.input.len() / 2, &mut mask);
+        drop(mask);
+        assert_eq!(
+            String::from_utf8_lossy(&shown),
+            turn(case).text,
+            "{}",
+            case.id
+        );
+    }
+}
+
+#[test]
+fn calls_that_are_ready_stand_or_are_void() {
+    for case in CASES.iter() {
+        let turn = turn(case);
+        for cut in places(case.input.len(), CUTS) {
+            let (mut waiting, mut stand) = (vec![], vec![]);
+            let mut ready = Ready::new(|signal: Signal<'_>| match signal {
+                Signal::Ready(call) => waiting.push(call.clone()),
+                Signal::Stands(index) => {
+                    let place = waiting.iter().position(|call| call.index == index);
+                    let call = waiting.remove(place.expect("it was ready"));
+                    stand.push((call.name, value(&call.arguments)));
+                }
+                Signal::Void(index) => {
+                    let place = waiting.iter().position(|call| call.index == index);
+                    waiting.remove(place.expect("it was ready"));
+                }
+            })
+            .recovered(true);
+            stream(case, cut, &mut ready);
+            drop(ready);
+            assert!(waiting.is_empty(), "{}", case.id);
+            assert_eq!(stand, wanted(&turn, Recovered::Deliver), "{}", case.id);
+        }
+    }
+}
+
+#[test]
+fn a_response_means_what_its_text_means() {
+    for case in CASES.iter().filter(|case| case.native.is_empty()) {
+        let Ok(text) = std::str::from_utf8(case.input) else {
+            continue;
+        };
+        // Some characters a delta.
+        let mut body = String::new();
+        let chars: Vec<char> = text.chars().collect();
+        for piece in chars.chunks(5) {
+            let piece: String = piece.iter().collect();
+            let delta = serde_json::json!({"choices": [{"index": 0, "delta": {"content": piece}}]});
+            body.push_str(&format!("data: {delta}\r\n\r\n"));
+        }
+        body.push_str("data: [DONE]\n\n");
+        for size in [1, 7, body.len()] {
+            let mut feeder = Feeder::new(OpenAi::new(), case.parser());
+            let mut collect = Collect::new();
+            for bytes in body.as_bytes().chunks(size) {
+                assert_eq!(feeder.feed(bytes, &mut collect), []);
+            }
+            let ended = feeder.finish(Some(case.finish), &mut collect);
+            assert_eq!(ended.errors, []);
+            assert_eq!(collect.turn(), turn(case), "{} {size}", case.id);
+        }
+    }
+}
