@@ -341,7 +341,9 @@ impl Args {
             }
             Writer::Decoded(mut decoder) => {
                 let mut tail = String::new();
-                decoder.end(end, |piece, _| json::escape(piece, |json| tail.push_str(json)));
+                decoder.end(end, |piece, _| {
+                    json::escape(piece, |json| tail.push_str(json))
+                });
                 tail.push('"');
                 out.arg(self.call, &tail, Span::new(end, end));
             }
@@ -352,7 +354,8 @@ impl Args {
                     .and_then(|t| t.param(&param.key))
                     .map_or(&plain, |p| &p.schema);
                 let mut text = String::new();
-                let result = self.coerced(out, &String::from_utf8_lossy(&bytes), schema, &mut text)?;
+                let result =
+                    self.coerced(out, &String::from_utf8_lossy(&bytes), schema, &mut text)?;
                 self.typed(out, result, &param.key, span)?;
                 let head = self.head(&param.key);
                 out.arg(self.call, &(head + &text), span);

@@ -202,7 +202,9 @@ impl Body {
             At::Tail(walk) => unit.tail.fits(walk),
             At::More(walk) => unit.more.as_ref().is_some_and(|more| more.fits(walk)),
             At::Inner(walk) => unit.inner.fits(walk) && self.args.is_some(),
-            At::Value(value) => value.fits() && self.args.is_some() && table.params(self.unit).is_some(),
+            At::Value(value) => {
+                value.fits() && self.args.is_some() && table.params(self.unit).is_some()
+            }
             At::Confirm { value, walk, .. } => {
                 value.fits()
                     && unit.inner.fits(walk)
@@ -489,7 +491,9 @@ impl Body {
             Err(kind) => return Some(self.limit(out, kind, end)),
         };
         self.kinds.iter().for_each(|kind| args.recovered(kind));
-        if let Some(param) = table.params(self.unit).filter(|_| unit.payload == spec::Payload::Tree)
+        if let Some(param) = table
+            .params(self.unit)
+            .filter(|_| unit.payload == spec::Payload::Tree)
         {
             let fix = String::from_utf8_lossy(&self.fix);
             let mark = |patterns: &[String]| {

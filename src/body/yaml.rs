@@ -20,7 +20,10 @@ use crate::limits::Limits;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fault {
     /// It is none of what is read, at that byte.
-    Malformed { at: usize, why: &'static str },
+    Malformed {
+        at: usize,
+        why: &'static str,
+    },
     Limit(Kind),
 }
 
@@ -284,9 +287,9 @@ impl<'t> Reader<'t> {
             };
             let rest = line[end..].trim_start();
             let colon = line.len() - rest.len();
-            let is_key = rest.strip_prefix(':').is_some_and(|rest| {
-                rest.is_empty() || rest.starts_with([' ', '\t', '\r'])
-            });
+            let is_key = rest
+                .strip_prefix(':')
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', '\t', '\r']));
             return Ok(is_key.then_some((key, colon + 1)));
         }
         if line.starts_with(['[', '{', '|', '>', '#', '&', '*', '!', '%', '@', '`']) {
@@ -525,13 +528,17 @@ impl<'t> Reader<'t> {
             self.at = end;
             return Ok((text, false));
         }
-        if rest.starts_with([',', ':', '&', '*', '!', '|', '>', '%', '@', '`', ']', '}', '[', '{']) {
+        if rest.starts_with([
+            ',', ':', '&', '*', '!', '|', '>', '%', '@', '`', ']', '}', '[', '{',
+        ]) {
             return fault(self.at, "no value begins so");
         }
         let bytes = rest.as_bytes();
         let ends = |at: usize| match bytes[at] {
             b',' | b'[' | b']' | b'{' | b'}' | b'\n' => true,
-            b':' => bytes.get(at + 1).is_none_or(|b| b" \t\r\n,[]{}".contains(b)),
+            b':' => bytes
+                .get(at + 1)
+                .is_none_or(|b| b" \t\r\n,[]{}".contains(b)),
             b'#' => at > 0 && matches!(bytes[at - 1], b' ' | b'\t'),
             _ => false,
         };
@@ -596,7 +603,10 @@ fn folded_lines(lines: &[&str]) -> String {
         empty = 0;
         last = Some(deeper);
     }
-    out.extend(std::iter::repeat_n('\n', empty + usize::from(last.is_some())));
+    out.extend(std::iter::repeat_n(
+        '\n',
+        empty + usize::from(last.is_some()),
+    ));
     out
 }
 

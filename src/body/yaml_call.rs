@@ -48,7 +48,10 @@ impl Body {
     }
 
     pub fn feed(&mut self, out: &mut Out<'_>, mut i: usize, end: usize) -> (usize, Step) {
-        let max = self.from.saturating_add(out.limits().max_value).saturating_add(1);
+        let max = self
+            .from
+            .saturating_add(out.limits().max_value)
+            .saturating_add(1);
         while i < end {
             if self.closer.have() == 0 {
                 let stop = out.clip(max, i, end);
@@ -99,7 +102,10 @@ impl Body {
         };
         let span = Span::new(self.start, end);
         for key in document.keys() {
-            if out.tool(&self.tool).is_some_and(|tool| tool.param(key).is_none()) {
+            if out
+                .tool(&self.tool)
+                .is_some_and(|tool| tool.param(key).is_none())
+            {
                 out.unknown_param(&self.tool, key, span);
             }
         }

@@ -183,8 +183,12 @@ impl Framed {
         let mut found: Vec<(String, Option<Vec<String>>, bool, bool)> = vec![];
         let mut opener = |pattern: &str, fix: &str, probe: &[String], offered: bool, bare: bool| {
             let literal = path::literal(pattern)?;
-            let probe = (!probe.is_empty())
-                .then(|| probe.iter().map(|p| p.replace("$x", fix)).collect::<Vec<_>>());
+            let probe = (!probe.is_empty()).then(|| {
+                probe
+                    .iter()
+                    .map(|p| p.replace("$x", fix))
+                    .collect::<Vec<_>>()
+            });
             match found.iter_mut().find(|have| have.0 == literal) {
                 _ if literal.is_empty() => {}
                 None => found.push((literal, probe, offered, bare)),

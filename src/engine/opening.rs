@@ -609,7 +609,8 @@ impl Machine<'_> {
         if open {
             tools.names().any(|tool| tool.as_bytes().starts_with(&name))
         } else {
-            name.is_empty() || std::str::from_utf8(&name).is_ok_and(|name| tools.get(name).is_some())
+            name.is_empty()
+                || std::str::from_utf8(&name).is_ok_and(|name| tools.get(name).is_some())
         }
     }
 

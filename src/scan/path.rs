@@ -652,7 +652,14 @@ mod tests {
 
     #[test]
     fn what_is_spelt_out_comes_before_a_word() {
-        let patterns = ["<$key>", "</t>", "<invoke$tag>", "<tool>", "</$x>", "</$key>"];
+        let patterns = [
+            "<$key>",
+            "</t>",
+            "<invoke$tag>",
+            "<tool>",
+            "</$x>",
+            "</$key>",
+        ];
         for (text, action, key) in [
             ("<tool>", 3, ""),
             ("<tools>", 0, "tools"),

@@ -16,25 +16,67 @@ fn what_is_read() {
         ("", json!({})),
         ("\n# nothing\n", json!({})),
         ("---\na: 1\n", json!({"a": 1})),
-        ("a: 1\nb: two # three\nc: x#y", json!({"a": 1, "b": "two", "c": "x#y"})),
-        ("  a: 1\n  b:\n    c: 2\n  d: 3", json!({"a": 1, "b": {"c": 2}, "d": 3})),
-        ("a:\n- 1\n- b\nc:\n  - - 1\n    - 2\n  -\n    x: y\n", json!({"a": [1, "b"], "c": [[1, 2], {"x": "y"}]})),
-        ("a:\n  - k: 1\n    l:\n      - 2\n  - k: 3", json!({"a": [{"k": 1, "l": [2]}, {"k": 3}]})),
-        ("a: |\n  x\n    y\n\n  z\n\nb: 1", json!({"a": "x\n  y\n\nz\n", "b": 1})),
-        ("a: |-\n  x\n\nb: |+\n  y\n\nc: >\n  p\n  q\n\n  r\n    s\n  t\n", json!({"a": "x", "b": "y\n\n", "c": "p q\nr\n  s\nt\n"})),
+        (
+            "a: 1\nb: two # three\nc: x#y",
+            json!({"a": 1, "b": "two", "c": "x#y"}),
+        ),
+        (
+            "  a: 1\n  b:\n    c: 2\n  d: 3",
+            json!({"a": 1, "b": {"c": 2}, "d": 3}),
+        ),
+        (
+            "a:\n- 1\n- b\nc:\n  - - 1\n    - 2\n  -\n    x: y\n",
+            json!({"a": [1, "b"], "c": [[1, 2], {"x": "y"}]}),
+        ),
+        (
+            "a:\n  - k: 1\n    l:\n      - 2\n  - k: 3",
+            json!({"a": [{"k": 1, "l": [2]}, {"k": 3}]}),
+        ),
+        (
+            "a: |\n  x\n    y\n\n  z\n\nb: 1",
+            json!({"a": "x\n  y\n\nz\n", "b": 1}),
+        ),
+        (
+            "a: |-\n  x\n\nb: |+\n  y\n\nc: >\n  p\n  q\n\n  r\n    s\n  t\n",
+            json!({"a": "x", "b": "y\n\n", "c": "p q\nr\n  s\nt\n"}),
+        ),
         ("a: |2\n    x\n", json!({"a": "  x\n"})),
         ("a: |\nb: >-\n", json!({"a": "", "b": ""})),
-        ("a: 'it''s'\nb: \"\\u00e9\\n\\x41\\ud83d\\ude00\"\n'c d': 1\n\"e: f\": 2", json!({"a": "it's", "b": "é\nA😀", "c d": 1, "e: f": 2})),
-        ("a: 'x\n  y\n\n  z'\nb: \"p \\\n  q\"", json!({"a": "x y\nz", "b": "p q"})),
-        ("a: [1, 'b', [c], {d: e, f}, ]\nb: {}\nc: {g: [], \"h\":1}", json!({"a": [1, "b", ["c"], {"d": "e", "f": null}], "b": {}, "c": {"g": [], "h": 1}})),
+        (
+            "a: 'it''s'\nb: \"\\u00e9\\n\\x41\\ud83d\\ude00\"\n'c d': 1\n\"e: f\": 2",
+            json!({"a": "it's", "b": "é\nA😀", "c d": 1, "e: f": 2}),
+        ),
+        (
+            "a: 'x\n  y\n\n  z'\nb: \"p \\\n  q\"",
+            json!({"a": "x y\nz", "b": "p q"}),
+        ),
+        (
+            "a: [1, 'b', [c], {d: e, f}, ]\nb: {}\nc: {g: [], \"h\":1}",
+            json!({"a": [1, "b", ["c"], {"d": "e", "f": null}], "b": {}, "c": {"g": [], "h": 1}}),
+        ),
         ("a: [1, # one\n  2\n]\nb: 3", json!({"a": [1, 2], "b": 3})),
         ("{a: 1, b: [x: y]}", json!(null)),
         ("{a: 1,\n b: {c: d}}\n", json!({"a": 1, "b": {"c": "d"}})),
-        ("a: one\n  two\n\n  three\nb: 1", json!({"a": "one two\nthree", "b": 1})),
-        ("a: Hut: repairs\nb: http://x.y/z", json!({"a": "Hut: repairs", "b": "http://x.y/z"})),
-        ("a:\nb: ~\nc: null", json!({"a": null, "b": null, "c": null})),
-        ("a: True\nb: yes\nc: 0070\nd: 0x1F\ne: 0o17\nf: +5\ng: .5\nh: 1.\ni: -1.5e3\nj: .nan\nk: 1_000\nl: 12e03", json!({"a": true, "b": "yes", "c": 70, "d": 31, "e": 15, "f": 5, "g": 0.5, "h": 1, "i": -1500.0, "j": ".nan", "k": "1_000", "l": 12000.0})),
-        ("a: 雪\r\nb: 'x'\r\nc: |\r\n  y\r\n", json!({"a": "雪", "b": "x", "c": "y\n"})),
+        (
+            "a: one\n  two\n\n  three\nb: 1",
+            json!({"a": "one two\nthree", "b": 1}),
+        ),
+        (
+            "a: Hut: repairs\nb: http://x.y/z",
+            json!({"a": "Hut: repairs", "b": "http://x.y/z"}),
+        ),
+        (
+            "a:\nb: ~\nc: null",
+            json!({"a": null, "b": null, "c": null}),
+        ),
+        (
+            "a: True\nb: yes\nc: 0070\nd: 0x1F\ne: 0o17\nf: +5\ng: .5\nh: 1.\ni: -1.5e3\nj: .nan\nk: 1_000\nl: 12e03",
+            json!({"a": true, "b": "yes", "c": 70, "d": 31, "e": 15, "f": 5, "g": 0.5, "h": 1, "i": -1500.0, "j": ".nan", "k": "1_000", "l": 12000.0}),
+        ),
+        (
+            "a: 雪\r\nb: 'x'\r\nc: |\r\n  y\r\n",
+            json!({"a": "雪", "b": "x", "c": "y\n"}),
+        ),
         ("a: 1\na: 2\n", json!({"a": 2})),
         ("a: -1\nb: - x", json!(null)),
     ];
@@ -83,7 +125,10 @@ fn limits_hold_and_nothing_recurses() {
     let nested = |n: usize| format!("a: {}{}", "[".repeat(n), "]".repeat(n));
     assert!(read(&nested(depth - 1), &limits).is_ok());
     let limit = |kind| Some(Fault::Limit(kind));
-    assert_eq!(read(&nested(1_000_000), &limits).err(), limit(Kind::LimitDepth));
+    assert_eq!(
+        read(&nested(1_000_000), &limits).err(),
+        limit(Kind::LimitDepth)
+    );
     let dashes = format!("a:\n {}x", "- ".repeat(100_000));
     assert_eq!(read(&dashes, &limits).err(), limit(Kind::LimitDepth));
     let long = format!("{}: 1", "k".repeat(limits.max_name as usize + 1));
@@ -117,7 +162,11 @@ fn the_schema_comes_before_the_core_types() {
         let document = read(text, &Limits::default()).expect(text);
         let mut out = String::new();
         let told = document.arguments(tools.get("t"), &mut out);
-        assert_eq!(serde_json::from_str::<Value>(&out).expect(text), want, "{text}");
+        assert_eq!(
+            serde_json::from_str::<Value>(&out).expect(text),
+            want,
+            "{text}"
+        );
         assert_eq!(told.len(), misfits, "{text}");
     }
 }
@@ -125,12 +174,17 @@ fn the_schema_comes_before_the_core_types() {
 /// A scrambled text never panics, and reading it is linear enough not to be noticed.
 #[test]
 fn any_text_is_read_or_refused() {
-    let parts = ["a: ", "- ", "\n", "  ", "[", "]", "{", "}", "'", "\"", ":", "#", "|\n", ">-\n", "x", "\\", ",", "\t", "é", "\r\n"];
+    let parts = [
+        "a: ", "- ", "\n", "  ", "[", "]", "{", "}", "'", "\"", ":", "#", "|\n", ">-\n", "x", "\\",
+        ",", "\t", "é", "\r\n",
+    ];
     let mut seed = 7_u64;
     for _ in 0..20_000 {
         let mut text = String::new();
         for _ in 0..12 {
-            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            seed = seed
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
             text.push_str(parts[(seed >> 33) as usize % parts.len()]);
         }
         let _ = arguments(&text);
