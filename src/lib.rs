@@ -29,6 +29,7 @@
 
 mod body;
 mod call;
+mod detect;
 mod dialect;
 mod engine;
 mod error;
@@ -41,7 +42,10 @@ pub mod sink;
 pub mod source;
 
 pub use call::{Call, Report, Turn};
-pub use dialect::{Dialect, DialectSet, Lint, SetBuilder, builtin_files};
+pub use detect::{Confidence, Detector, Evidence, Sighting};
+pub use dialect::{
+    Branch, DecidedBy, Decision, Dialect, DialectSet, Lint, SetBuilder, builtin_files,
+};
 pub use engine::{Finish, NativeCall, Parser};
 pub use error::{BuildError, Issue, Kind, KindSet, Severity, SnapshotError};
 pub use escape::{EscapeError, Escaper, Unescaper, escape, unescape};

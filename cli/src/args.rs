@@ -20,6 +20,7 @@ Examples:
   toolglot parse --chunk 3 --delay 30 reply.txt     watch it stream
   toolglot batch replies.jsonl -o turns.jsonl       one turn a line, on all cores
   toolglot check tests/vectors/*.jsonl              every way to cut every vector
+  toolglot detect reply.txt                         which dialect is this?
   toolglot replay bug.json                          run a recorded stream again
   toolglot escape page.html                         no dialect sees a marker in it any more
   toolglot dialects                                 what is recognised
@@ -61,6 +62,15 @@ Examples:
   toolglot check tests/vectors/*.jsonl
   toolglot check --dialect-file mine.toml mine.jsonl";
 
+const DETECT_EXAMPLES: &str = "\
+Every dialect reads the input; those that find calls in it are named, strongest evidence first, then those that find no more
+than markers. Dialects of one group have the same markup: any of them reads the input.
+
+Examples:
+  toolglot detect reply.txt
+  toolglot detect --tools tools.json reply.txt               tags that are tool names count too
+  toolglot detect --output json reply.txt | jq -r '.dialects[0].dialect'";
+
 const ESCAPE_EXAMPLES: &str = "\
 A backslash goes into every marker of the dialects, and to the edges of a text that is cut inside one; everything else stays
 as it is. `toolglot unescape` with the same dialects gives the original.
@@ -91,7 +101,11 @@ const DIALECTS_EXAMPLES: &str = "\
 Examples:
   toolglot dialects                  list the built-in dialects
   toolglot dialects show vcp         print the file of one
-  toolglot dialects lint mine.toml   check a file of your own, alone and beside the default set";
+  toolglot dialects lint mine.toml   check a file of your own, alone and beside the default set
+  toolglot dialects import tokenizer_config.json --id mine -o mine.toml
+                                     make a dialect file of a response_template
+
+`lint` prints findings as warnings; below each set it says where openers meet and what tells them apart.";
 
 /// Parse the tool calls that language models write into their text.
 #[derive(Debug, Parser)]
@@ -115,6 +129,9 @@ pub enum Command {
     /// Check conformance vectors under every way to cut their input
     #[command(after_help = CHECK_EXAMPLES)]
     Check(CheckArgs),
+    /// Name the dialect that an output is written in
+    #[command(after_help = DETECT_EXAMPLES)]
+    Detect(DetectArgs),
     /// Run recordings of streams again and compare what comes out
     #[command(after_help = REPLAY_EXAMPLES)]
     Replay(ReplayArgs),
@@ -305,6 +322,33 @@ pub struct CheckArgs {
 }
 
 #[derive(Debug, Args)]
+pub struct DetectArgs {
+    /// Model output; `-` is standard input
+    #[arg(value_name = "FILE", default_value = "-")]
+    pub file: PathBuf,
+    /// Dialect file to try too; may be repeated
+    #[arg(long = "dialect-file", value_name = "F")]
+    pub files: Vec<PathBuf>,
+    /// Tools on offer: a JSON array of {"name", "parameters"} or OpenAI's form of it
+    #[arg(long, value_name = "TOOLS.json")]
+    pub tools: Option<PathBuf>,
+    /// What to print
+    #[arg(long, value_enum, default_value_t = Report::Pretty)]
+    pub output: Report,
+    /// Exit with status 1 if no dialect finds a call
+    #[arg(long)]
+    pub strict: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Report {
+    /// For people
+    Pretty,
+    /// One JSON object
+    Json,
+}
+
+#[derive(Debug, Args)]
 pub struct DialectsArgs {
     #[command(subcommand)]
     pub command: Option<DialectsCommand>,
@@ -319,6 +363,18 @@ pub enum DialectsCommand {
         /// Its id or an alias
         #[arg(value_name = "ID")]
         id: String,
+    },
+    /// Make a dialect file of a Hugging Face response_template
+    Import {
+        /// tokenizer_config.json, or the bare declaration; `-` is standard input
+        #[arg(value_name = "FILE")]
+        file: PathBuf,
+        /// Id of the dialect
+        #[arg(long, default_value = "imported")]
+        id: String,
+        /// Where the file goes [default: standard output]
+        #[arg(short, long, value_name = "OUT.toml")]
+        output: Option<PathBuf>,
     },
     /// Check dialect files, or the built-in ones
     Lint {

@@ -1,15 +1,18 @@
 //! `toolglot dialects`: what is built in, and what is wrong with a file.
 
 use std::collections::BTreeSet;
+use std::fs;
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, Style};
-use toolglot::{DialectSet, Limits, builtin_files};
+use toolglot::{Decision, DialectSet, Limits, builtin_files};
+use toolglot_cli::import;
 use toolglot_cli::sets::{Choice, Sets};
 
-use crate::args::{DialectsArgs, DialectsCommand};
+use crate::args::{DialectsArgs, DialectsCommand, is_stdin};
+use crate::input::Input;
 use crate::stop::{Stop, Verdict};
 
 const BOLD: Style = Style::new().bold();
@@ -20,6 +23,9 @@ pub fn run(args: &DialectsArgs, color: ColorChoice) -> Result<Verdict, Stop> {
     match &args.command {
         None | Some(DialectsCommand::List) => list(&mut AutoStream::new(out, color)),
         Some(DialectsCommand::Show { id }) => show(id, out),
+        Some(DialectsCommand::Import { file, id, output }) => {
+            import(file, id, output.as_deref(), out)
+        }
         Some(DialectsCommand::Lint { files, strict }) => {
             lint(files, *strict, &mut AutoStream::new(out, color))
         }
@@ -79,6 +85,43 @@ fn show(id: &str, mut out: impl Write) -> Result<Verdict, Stop> {
     Ok(Verdict::Clean)
 }
 
+fn import(
+    file: &Path,
+    id: &str,
+    output: Option<&Path>,
+    mut out: impl Write,
+) -> Result<Verdict, Stop> {
+    let name = match is_stdin(file) {
+        true => "standard input".to_owned(),
+        false => file.display().to_string(),
+    };
+    let fail = |why: String| Stop::because(format!("{name}: {why}"));
+    let mut bytes = vec![];
+    Input::open(file)?.exactly(usize::MAX, &mut bytes)?;
+    let json = serde_json::from_slice(&bytes).map_err(|e| fail(format!("it is not JSON: {e}")))?;
+    let base = file
+        .file_name()
+        .map(|base| base.to_string_lossy().into_owned());
+    let origin = base
+        .filter(|_| !is_stdin(file))
+        .unwrap_or_else(|| name.clone());
+    let made = import::response_template(&json, id, &origin).map_err(|e| fail(e.to_string()))?;
+    // What is refused must not be left lying about as if it worked.
+    DialectSet::builder()
+        .toml("the dialect made of it", &made.toml)
+        .build()
+        .map_err(|error| fail(error.to_string()))?;
+    for note in &made.notes {
+        let _ = writeln!(io::stderr(), "toolglot: note: {note}");
+    }
+    match output {
+        Some(path) => fs::write(path, &made.toml)
+            .map_err(|e| Stop::because(format!("cannot write {}: {e}", path.display())))?,
+        None => out.write_all(made.toml.as_bytes()).map_err(Stop::output)?,
+    }
+    Ok(Verdict::Clean)
+}
+
 fn lint(files: &[PathBuf], strict: bool, out: &mut dyn Write) -> Result<Verdict, Stop> {
     let mut lints = Lints {
         out,
@@ -112,6 +155,8 @@ impl Lints<'_> {
         for name in ["default", "all"] {
             let set = sets.get(&Choice::of(&[name])).map_err(Stop::because)?;
             self.set(&format!("the set `{name}`"), &set)?;
+            self.missing(&set)?;
+            self.decisions(&set, |_| true)?;
         }
         Ok(())
     }
@@ -127,7 +172,10 @@ impl Lints<'_> {
             &sets.get(&with(&ids)).map_err(Stop::because)?,
         )?;
         match sets.get(&with(&["default"])) {
-            Ok(set) => self.set(&format!("{name} beside the default set"), &set),
+            Ok(set) => {
+                self.set(&format!("{name} beside the default set"), &set)?;
+                self.decisions(&set, |one| ids.iter().any(|id| one.concerns(id)))
+            }
             Err(error) => self.say(format!(
                 "{name} cannot be active beside the default set: {error}"
             )),
@@ -144,6 +192,30 @@ impl Lints<'_> {
             "{what}: at most {bound} bytes of text are withheld"
         )
         .map_err(Stop::output)
+    }
+
+    /// What a set lacks, because it is not asked for or because the group is taken.
+    fn missing(&mut self, set: &DialectSet) -> Result<(), Stop> {
+        let lacks = |id: &&str| !set.dialects().any(|dialect| dialect.id() == *id);
+        let ids = builtin_files().iter().map(|(id, _)| *id);
+        let missing: Vec<&str> = ids.filter(lacks).collect();
+        if missing.is_empty() {
+            return Ok(());
+        }
+        writeln!(self.out, "  without {}", missing.join(", ")).map_err(Stop::output)
+    }
+
+    /// Where openers meet and what tells them apart. That is information, not a finding.
+    fn decisions(
+        &mut self,
+        set: &DialectSet,
+        wanted: impl Fn(&Decision) -> bool,
+    ) -> Result<(), Stop> {
+        let decisions = set.decisions(&Limits::default());
+        for decision in decisions.iter().filter(|one| wanted(one)) {
+            writeln!(self.out, "  {decision}").map_err(Stop::output)?;
+        }
+        Ok(())
     }
 
     fn say(&mut self, finding: String) -> Result<(), Stop> {

@@ -64,6 +64,14 @@ impl Read for Input {
     }
 }
 
+/// Reads a file of text.
+pub fn text(path: &Path) -> Result<String, Stop> {
+    let name = path.display();
+    let bytes = fs::read(path).map_err(|e| Stop::because(format!("cannot read {name}: {e}")))?;
+    String::from_utf8(bytes)
+        .map_err(|e| Stop::because(format!("{name}: it is not UTF-8 text: {e}")))
+}
+
 /// Reads a list of tools.
 pub fn tools(path: Option<&Path>) -> Result<Option<Arc<Tools>>, Stop> {
     let Some(path) = path else { return Ok(None) };
@@ -71,12 +79,4 @@ pub fn tools(path: Option<&Path>) -> Result<Option<Arc<Tools>>, Stop> {
         Ok(tools) => Ok(Some(Arc::new(tools))),
         Err(error) => Err(Stop::because(format!("{}: {error}", path.display()))),
     }
-}
-
-/// Reads a file of text.
-pub fn text(path: &Path) -> Result<String, Stop> {
-    let name = path.display();
-    let bytes = fs::read(path).map_err(|e| Stop::because(format!("cannot read {name}: {e}")))?;
-    String::from_utf8(bytes)
-        .map_err(|e| Stop::because(format!("{name}: it is not UTF-8 text: {e}")))
 }

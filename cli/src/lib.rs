@@ -8,6 +8,7 @@
 
 pub mod base64;
 pub mod chunks;
+pub mod import;
 pub mod json;
 pub mod options;
 pub mod recording;

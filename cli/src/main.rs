@@ -9,6 +9,7 @@ mod api;
 mod args;
 mod batch;
 mod check;
+mod detect;
 mod dialects;
 mod escape;
 mod input;
@@ -54,6 +55,7 @@ fn run(cli: &Cli) -> Result<Verdict, Stop> {
         Some(Command::Parse(args)) => parse::run(args, color),
         Some(Command::Batch(args)) => batch::run(args),
         Some(Command::Check(args)) => check::run(args, color),
+        Some(Command::Detect(args)) => detect::run(args, color),
         Some(Command::Replay(args)) => replay::run(args, color),
         Some(Command::Escape(args)) => escape::run(args, Way::Escape),
         Some(Command::Unescape(args)) => escape::run(args, Way::Unescape),

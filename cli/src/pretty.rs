@@ -333,7 +333,7 @@ fn is_cut(bytes: &[u8]) -> bool {
     std::str::from_utf8(bytes).is_err_and(|error| error.error_len().is_none())
 }
 
-fn shown_text(text: &str) -> String {
+pub fn shown_text(text: &str) -> String {
     text.chars()
         .map(|c| if c == '\n' { '␊' } else { shown(c) })
         .collect()

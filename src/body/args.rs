@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
+use super::plain::Clean;
 use super::tree_payload::{Decoder, Elements};
 use super::{Gate, Opened, Out, json, pieces};
 use crate::dialect::spec::Deltas;
@@ -54,6 +55,8 @@ pub(crate) enum As {
     Text,
     /// JSON, or a string if it does not parse.
     Json,
+    /// A string, of which something goes when it ends.
+    Clean(Clean),
     /// By the schema: a string, or elements.
     Element,
 }
@@ -70,6 +73,8 @@ enum Writer {
     Trimmed(Vec<u8>),
     /// Waits for its end: JSON if it parses.
     Json(Vec<u8>),
+    /// Waits for its end, when something of it goes.
+    Clean(Vec<u8>, Clean),
     /// Waits for repetition.
     List(Vec<u8>),
     /// Has no name and is left out.
@@ -178,6 +183,7 @@ impl Args {
         } else {
             writer = match (self.writer(out, name, span), form) {
                 (_, As::Text) => Writer::Live(Gate::default()),
+                (_, As::Clean(clean)) => Writer::Clean(vec![], clean),
                 (_, As::Json) => Writer::Json(vec![]),
                 (Writer::Live(_), As::Trimmed) => Writer::Trimmed(vec![]),
                 (Writer::Live(_), As::Element) if !self.is_text(out, name) => Writer::Typed(vec![]),
@@ -298,6 +304,7 @@ impl Args {
                 Writer::Typed(bytes)
                 | Writer::Trimmed(bytes)
                 | Writer::Json(bytes)
+                | Writer::Clean(bytes, _)
                 | Writer::List(bytes) => bytes.extend_from_slice(data),
                 Writer::Left => {}
             }
@@ -319,6 +326,7 @@ impl Args {
             Writer::Typed(bytes)
             | Writer::Trimmed(bytes)
             | Writer::Json(bytes)
+            | Writer::Clean(bytes, _)
             | Writer::List(bytes) => bytes.extend_from_slice(text.as_bytes()),
             // What stands for other text was read already.
             Writer::Decoded(_) | Writer::Left => {}
@@ -363,6 +371,11 @@ impl Args {
             Writer::Trimmed(bytes) => {
                 let mut text = self.head(&param.key);
                 json::string(String::from_utf8_lossy(&bytes).trim(), &mut text);
+                out.arg(self.call, &text, span);
+            }
+            Writer::Clean(bytes, clean) => {
+                let mut text = self.head(&param.key);
+                json::string(&clean.apply(&String::from_utf8_lossy(&bytes)), &mut text);
                 out.arg(self.call, &text, span);
             }
             Writer::Json(bytes) => {

@@ -12,6 +12,7 @@ use super::args::As;
 use super::live::Step;
 use super::needle::Needle;
 use super::payload::Payload;
+use super::plain::{Came, Clean, Plain};
 use super::tree_payload::{Elements, tag_name};
 use super::{Args, Finished, Flow, Opened, Out, pieces, tool_name, xml};
 use crate::dialect::spec::{self, Framing};
@@ -51,6 +52,8 @@ enum At {
     /// Between calls.
     Gap(Walk),
     Payload(Box<Payload>),
+    /// In text that is one argument, of no call if there is none.
+    Plain(Box<Plain>),
     /// Behind a payload.
     Tail(Walk),
     /// Where a further call may follow without an opener.
@@ -199,6 +202,7 @@ impl Body {
             At::Enter(walk) => table.enter.fits(walk),
             At::Gap(walk) => table.gap.fits(walk),
             At::Payload(payload) => payload.fits(),
+            At::Plain(plain) => plain.fits(),
             At::Tail(walk) => unit.tail.fits(walk),
             At::More(walk) => unit.more.as_ref().is_some_and(|more| more.fits(walk)),
             At::Inner(walk) => unit.inner.fits(walk) && self.args.is_some(),
@@ -229,6 +233,11 @@ impl Body {
                     let (next, step) = payload.feed(out, table, i, end);
                     i = next;
                     self.payload(out, table, step, out.base + i as u64)
+                }
+                At::Plain(plain) => {
+                    let (next, came) = plain.feed(out, self.args.as_mut(), i, end);
+                    i = next;
+                    self.plain(out, table, came, out.base + i as u64)
                 }
                 At::Value(_) => {
                     let (next, flow) = self.value(out, table, i, end);
@@ -272,7 +281,9 @@ impl Body {
                 Some(more) => (more, walk),
                 None => return (false, self.broken(out, table, pos)),
             },
-            At::Payload(_) | At::Value(_) | At::Confirm { .. } => return (true, None),
+            At::Payload(_) | At::Plain(_) | At::Value(_) | At::Confirm { .. } => {
+                return (true, None);
+            }
         };
         let blank = walk.blank();
         match paths.step(walk, byte, pos, &self.fix) {
@@ -409,9 +420,11 @@ impl Body {
     }
 
     fn fix_from(&mut self, out: &Out<'_>, walk: &Walk) {
-        let span = walk.span(Hole::Fix);
-        if !span.is_empty() {
-            self.fix = out.slice(span.start, span.end).into_bytes();
+        for hole in [Hole::Fix, Hole::Ticks] {
+            let span = walk.span(hole);
+            if !span.is_empty() {
+                self.fix = out.slice(span.start, span.end).into_bytes();
+            }
         }
     }
 
@@ -460,7 +473,11 @@ impl Body {
         if unit.fix_name {
             self.fix = name.clone().into_bytes();
         }
-        if !matches!(unit.payload, spec::Payload::Params | spec::Payload::Tree) {
+        let framed = matches!(
+            unit.payload,
+            spec::Payload::Params | spec::Payload::Tree | spec::Payload::Content
+        );
+        if !framed {
             let opened = Opened {
                 name: &name,
                 meta: &meta,
@@ -475,6 +492,18 @@ impl Body {
                 Err(kind) => Some(self.limit(out, kind, end)),
             };
         }
+        let rule = unit.content.as_ref().and_then(|c| c.rule(&name));
+        let lacks = |key: &&String| !meta.iter().any(|(have, _)| have == *key);
+        if let Some(key) = rule.and_then(|rule| rule.requires.iter().find(lacks)) {
+            let severity = Severity::Error;
+            out.report(Kind::MissingRequired, severity, span, &name, key, "");
+            return self.content(out, table, None, end, closed);
+        }
+        let clean = rule.map_or(Clean::default(), |rule| Clean {
+            trim: rule.trim,
+            unfence: rule.unfences(&meta),
+            newline: rule.newline,
+        });
         let arguments = if unit.attributes {
             std::mem::take(&mut meta)
         } else {
@@ -512,11 +541,58 @@ impl Body {
             args.whole(out, &key, &value, span);
         }
         self.args = Some(args);
+        if unit.payload == spec::Payload::Content {
+            return self.content(out, table, Some(clean), end, closed);
+        }
         self.inner(table);
         if closed {
             return self.call_closes(out, table, end);
         }
         None
+    }
+
+    /// Text that is one argument begins at `at`; `None` if its call is none. It is empty if its tag is `closed`.
+    fn content(
+        &mut self,
+        out: &mut Out<'_>,
+        table: &Framed,
+        clean: Option<Clean>,
+        at: u64,
+        closed: bool,
+    ) -> Option<Flow> {
+        let unit = &table.spec.unit[usize::from(self.unit)];
+        if let (Some(clean), Some(args), Some(content)) = (clean, &mut self.args, &unit.content) {
+            let form = if clean == Clean::default() {
+                As::Text
+            } else {
+                As::Clean(clean)
+            };
+            let place = Span::new(at, at);
+            if let Err(kind) = args.param_open_as(out, &content.argument, place, at, form) {
+                return Some(self.limit(out, kind, at));
+            }
+        }
+        self.at = At::Plain(Box::new(Plain::new(&unit.close, at)));
+        let end = Came::Closed { end: at };
+        closed.then(|| self.plain(out, table, end, at)).flatten()
+    }
+
+    /// Text that is one argument came as far as `pos`.
+    fn plain(&mut self, out: &mut Out<'_>, table: &Framed, came: Came, pos: u64) -> Option<Flow> {
+        match came {
+            Came::More => None,
+            Came::Limit => Some(self.limit(out, Kind::LimitValue, pos)),
+            Came::Closed { end } => {
+                let result = match &mut self.args {
+                    Some(args) => args.param_close(out, end),
+                    None => Ok(()),
+                };
+                match result {
+                    Ok(()) => self.call_closes(out, table, pos),
+                    Err(kind) => Some(self.value_fails(out, table, kind, pos)),
+                }
+            }
+        }
     }
 
     /// Parameters of the open call may follow.
@@ -997,7 +1073,7 @@ impl Body {
 
     /// The stream ended at `end`.
     pub fn finish(&mut self, out: &mut Out<'_>, table: &Framed, end: u64) -> Finished {
-        if let At::Value(_) | At::Confirm { .. } = self.at
+        if let At::Value(_) | At::Plain(_) | At::Confirm { .. } = self.at
             && let Some(args) = &self.args
         {
             let span = Span::new(args.value_start(), out.io.from.max(args.value_start()));
@@ -1010,6 +1086,15 @@ impl Body {
                 &key,
                 "",
             );
+        }
+        if let At::Tail(walk) = self.at {
+            // A closer that might have gone on.
+            let tail = &table.units[usize::from(self.unit)].tail;
+            if let Some(action) = tail.complete(&walk, end, &self.fix)
+                && let Some(Flow::Closed { end }) = self.found(out, table, action, &walk, end)
+            {
+                return Finished::Closed(end);
+            }
         }
         let finished = match &self.at {
             At::More(_) => Finished::Closed(self.last),

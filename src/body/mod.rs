@@ -17,11 +17,13 @@ pub(crate) mod json;
 pub(crate) mod json_calls;
 mod key_quote;
 mod lexer;
+mod line;
 mod live;
 mod named_params;
 mod needle;
 mod out;
 mod payload;
+mod plain;
 pub(crate) mod python_calls;
 mod tags;
 mod tree;
@@ -57,6 +59,7 @@ pub(crate) enum Body {
     NamedParams(named_params::Body),
     AttributeParams(attribute_params::Body),
     Framed(Box<framed::Body>),
+    Line(Box<line::Body>),
 }
 
 /// How a body left off.
@@ -106,6 +109,7 @@ impl Body {
                 Self::AttributeParams(attribute_params::Body::new(Args::open(out, header)?))
             }
             Family::Framed(table) => Self::Framed(Box::new(framed::Body::open(out, table, header))),
+            Family::Line(table) => Self::Line(Box::new(line::Body::open(table, header))),
             Family::Plain => return Err(Kind::MalformedBody),
         })
     }
@@ -126,6 +130,7 @@ impl Body {
                 body.feed(out, table, at, end)
             }
             (Self::Framed(body), Family::Framed(table)) => body.feed(out, table, at, end),
+            (Self::Line(body), Family::Line(table)) => body.feed(out, table, at, end),
             // A snapshot that was tampered with; never taken otherwise.
             _ => (at, Flow::Malformed { ended: false }),
         }
@@ -136,7 +141,7 @@ impl Body {
         match self {
             Self::NamedParams(body) => body.close_empty(out, end),
             Self::AttributeParams(body) => body.close_empty(out, end),
-            Self::KeyQuote(_) | Self::ElementTree(_) | Self::Framed(_) => Ok(()),
+            Self::KeyQuote(_) | Self::ElementTree(_) | Self::Framed(_) | Self::Line(_) => Ok(()),
         }
     }
 
@@ -148,7 +153,8 @@ impl Body {
             (Self::NamedParams(body), _) => body.finish(out).into(),
             (Self::AttributeParams(body), _) => body.finish(out).into(),
             (Self::Framed(body), Family::Framed(table)) => body.finish(out, table, end),
-            (Self::KeyQuote(_) | Self::Framed(_), _) => Finished::Open,
+            (Self::Line(body), Family::Line(table)) => body.finish(out, table, end),
+            (Self::KeyQuote(_) | Self::Framed(_) | Self::Line(_), _) => Finished::Open,
         }
     }
 
@@ -156,6 +162,7 @@ impl Body {
     pub fn stands(&self) -> bool {
         match self {
             Self::Framed(body) => body.stands(),
+            Self::Line(body) => body.stands(),
             Self::KeyQuote(_)
             | Self::ElementTree(_)
             | Self::NamedParams(_)
@@ -171,7 +178,9 @@ impl Body {
             (Self::ElementTree(body), Family::ElementTree(table)) => body.salvage(out, table, end),
             (Self::NamedParams(body), _) => body.salvage(out, end),
             (Self::AttributeParams(body), _) => body.salvage(out, end),
-            (Self::KeyQuote(_) | Self::ElementTree(_) | Self::Framed(_), _) => false,
+            (Self::KeyQuote(_) | Self::ElementTree(_) | Self::Framed(_) | Self::Line(_), _) => {
+                false
+            }
         }
     }
 
@@ -190,7 +199,8 @@ impl Body {
             Self::ElementTree(_)
             | Self::NamedParams(_)
             | Self::AttributeParams(_)
-            | Self::Framed(_) => false,
+            | Self::Framed(_)
+            | Self::Line(_) => false,
         }
     }
 
@@ -202,6 +212,7 @@ impl Body {
             (Self::NamedParams(body), Family::NamedParams(table)) => body.fits(table),
             (Self::AttributeParams(_), Family::AttributeParams(_)) => true,
             (Self::Framed(body), Family::Framed(table)) => body.fits(table),
+            (Self::Line(body), Family::Line(table)) => body.fits(table),
             _ => false,
         }
     }

@@ -338,6 +338,14 @@ impl<'p> Out<'p> {
         self.report_for(dialect, kind, severity, span, tool, subject, suggestion);
     }
 
+    /// Warns that text calls a tool that is not on offer.
+    pub fn unknown_tool(&mut self, dialect: &Dialect, tool: &str, span: Span) {
+        let close = self.tools().map(|tools| self.suggest(tool, tools.names()));
+        let (kind, severity) = (Kind::UnknownTool, Severity::Warning);
+        let close = close.unwrap_or_default();
+        self.report_for(Some(dialect), kind, severity, span, tool, "", close);
+    }
+
     /// Reports an issue of a given dialect.
     #[expect(clippy::too_many_arguments, reason = "an issue has that many parts")]
     pub fn report_for(

@@ -38,10 +38,11 @@ impl Payload {
                 let close = close.replace("$x", opened.name);
                 Self::Yaml(yaml_call::Body::open(out, opened, close, kinds)?)
             }
-            // Parameters are read by the frame itself.
-            spec::Payload::Json | spec::Payload::Params | spec::Payload::Tree => {
-                Self::Json(json_calls::Body::new())
-            }
+            // Parameters and text are read by the frame itself.
+            spec::Payload::Json
+            | spec::Payload::Params
+            | spec::Payload::Tree
+            | spec::Payload::Content => Self::Json(json_calls::Body::new()),
         })
     }
 

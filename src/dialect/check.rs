@@ -20,7 +20,7 @@ pub(super) fn key(spec: &Spec, key: &str, why: &str) -> BuildError {
 }
 
 pub(super) fn no_family(spec: &Spec) -> BuildError {
-    let why = "exactly one of the tables key_quote, element_tree, named_params, attribute_params, framed is needed, or reasoning, framing or channels without calls, or `plain = true`";
+    let why = "exactly one of the tables key_quote, element_tree, named_params, attribute_params, framed, line is needed, or reasoning, framing or channels without calls, or `plain = true`";
     key(spec, "key_quote", why)
 }
 
@@ -41,6 +41,7 @@ pub(super) fn dialect(spec: &Spec) -> Result<(), BuildError> {
         spec.named_params.is_some(),
         spec.attribute_params.is_some(),
         spec.framed.is_some(),
+        spec.line.is_some(),
     ];
     let plain = spec.plain
         || !spec.reasoning.is_empty()
@@ -152,6 +153,9 @@ pub(super) fn dialect(spec: &Spec) -> Result<(), BuildError> {
         )?;
         nameless(spec, "attribute_params.nameless", &body.nameless)?;
         bound(spec, "attribute_params.confirm", body.confirm)?;
+    }
+    if spec.line.is_some() {
+        deltas(spec, &[Deltas::Live], "the arguments are JSON")?;
     }
     Ok(())
 }
@@ -573,23 +577,6 @@ pub(super) fn lints(dialects: &[Dialect]) -> Vec<Lint> {
                         format!("value closer `{plain}` is short and will cut values that hold it"),
                     );
                 }
-            }
-        }
-    }
-    let starters = starters(dialects);
-    for (i, one) in starters.iter().enumerate() {
-        for other in &starters[i + 1..] {
-            let bytes = one.marker.bytes().zip(other.marker.bytes());
-            let shared = bytes.take_while(|(x, y)| x == y).count();
-            if one.dialect != other.dialect && shared > 1 && !one.shared(other) {
-                let message = format!(
-                    "`{}` and `{}` of {} share their first {shared} bytes; byte {} decides",
-                    one.marker,
-                    other.marker,
-                    dialects[other.dialect].id(),
-                    shared + 1
-                );
-                say(&dialects[one.dialect], message);
             }
         }
     }

@@ -9,7 +9,8 @@ use crate::limits::Limits;
 use crate::scan::{Dfa, Pattern, Scanner};
 
 use super::channels::Channels;
-use super::framed::Framed;
+use super::framed::{self, Framed};
+use super::line::Line;
 use super::spec::{self, Case, Spec};
 use super::{Dialect, check};
 
@@ -21,6 +22,7 @@ pub(crate) enum Family {
     NamedParams(NamedParams),
     AttributeParams(AttributeParams),
     Framed(Box<Framed>),
+    Line(Box<Line>),
     /// No calls: only reasoning or framing.
     Plain,
 }
@@ -122,6 +124,11 @@ impl Family {
             }
             return Ok(Self::Framed(Box::new(body)));
         }
+        if let Some(body) = &spec.line {
+            return Line::new(body.clone())
+                .map(|body| Self::Line(Box::new(body)))
+                .map_err(|why| check::key(spec, "line", &why));
+        }
         Ok(Self::Plain)
     }
 
@@ -132,6 +139,7 @@ impl Family {
             Self::NamedParams(_) => "named-params",
             Self::AttributeParams(_) => "attribute-params",
             Self::Framed(_) => "framed",
+            Self::Line(_) => "line",
             Self::Plain => "plain",
         }
     }
@@ -143,6 +151,7 @@ impl Family {
             Self::NamedParams(body) => vec![body.open.clone()],
             Self::AttributeParams(body) => vec![body.open.clone()],
             Self::Framed(body) => body.openers.iter().map(|o| o.literal.clone()).collect(),
+            Self::Line(body) => body.openers.iter().map(|(open, _)| open.clone()).collect(),
             Self::Plain => vec![],
         }
     }
@@ -154,6 +163,7 @@ impl Family {
             Self::NamedParams(body) => vec![body.close.clone()],
             Self::AttributeParams(body) => vec![body.close.clone()],
             Self::Framed(body) => body.closers.clone(),
+            Self::Line(_) => vec!["\n".to_owned()],
             Self::Plain => vec![],
         }
     }
@@ -162,15 +172,22 @@ impl Family {
     pub fn probes(&self, opener: &str) -> bool {
         match self {
             Self::KeyQuote(_) | Self::Plain => false,
-            Self::ElementTree(_) | Self::NamedParams(_) | Self::AttributeParams(_) => true,
-            Self::Framed(body) => body.opener(opener).is_some_and(|o| o.probe.is_some()),
+            Self::ElementTree(_)
+            | Self::NamedParams(_)
+            | Self::AttributeParams(_)
+            | Self::Line(_) => true,
+            Self::Framed(body) => body.opener(opener).is_some_and(framed::Opener::probes),
         }
     }
 
     /// Whether the opener is a tag with attributes.
     pub fn tag_header(&self) -> bool {
         match self {
-            Self::KeyQuote(_) | Self::ElementTree(_) | Self::Framed(_) | Self::Plain => false,
+            Self::KeyQuote(_)
+            | Self::ElementTree(_)
+            | Self::Framed(_)
+            | Self::Line(_)
+            | Self::Plain => false,
             Self::NamedParams(_) | Self::AttributeParams(_) => true,
         }
     }
@@ -183,6 +200,7 @@ impl Family {
             | Self::NamedParams(_)
             | Self::AttributeParams(_)
             | Self::Framed(_)
+            | Self::Line(_)
             | Self::Plain => "",
         }
     }
@@ -194,6 +212,7 @@ impl Family {
             | Self::NamedParams(_)
             | Self::AttributeParams(_)
             | Self::Framed(_)
+            | Self::Line(_)
             | Self::Plain => Case::Exact,
         }
     }
@@ -232,6 +251,7 @@ impl Family {
                     (tag + probe + body.open.len()).max(body.spec.confirm as usize)
                 }
                 Self::Framed(body) => body.lookahead(tag),
+                Self::Line(body) => body.lookahead(tag),
                 Self::Plain => 0,
             }
     }
@@ -330,6 +350,8 @@ pub(crate) enum Role {
     Span {
         id: u16,
     },
+    /// The end of a message; part of no text where one is open.
+    MessageEnd,
     /// A closer without its block. Never held back.
     Close {
         dialect: u16,
@@ -345,6 +367,8 @@ pub(crate) struct Reasoning {
     pub inside: Scanner,
     /// Of how many patterns of each kind `inside` consists.
     pub kinds: [usize; 3],
+    /// What ends it are headers at the start of a line: what each opens.
+    pub headers: Vec<u16>,
     /// The same, then all call openers; made when a stream first asks for it.
     with_calls: OnceLock<Scanner>,
 }
@@ -373,6 +397,7 @@ impl Reasoning {
             spec: spec.clone(),
             inside: Scanner::new(patterns.collect())?,
             kinds: lists.map(<[String]>::len),
+            headers: vec![],
             with_calls: OnceLock::new(),
         })
     }
@@ -465,6 +490,7 @@ impl SetInner {
         let mut opens: Vec<Vec<OpenRef>> = vec![];
         let mut merged: Vec<(u16, spec::Reasoning)> = vec![];
         let mut messages: Vec<(u16, u16)> = vec![];
+        let mut thoughts: Vec<(u16, u16)> = vec![];
         let mut spans = vec![];
         for (index, dialect) in dialects.iter().enumerate() {
             let case = dialect.family.case();
@@ -515,15 +541,19 @@ impl SetInner {
                 messages.push((index, merged.len() as u16));
                 merged.push((index, channels.reasoning()));
             }
-            let closers = dialect
-                .spec
-                .channels
-                .iter()
-                .flat_map(|channels| &channels.close);
-            for marker in dialect.spec.framing.iter().chain(closers) {
+            if let Family::Line(line) = &dialect.family {
+                thoughts.push((index, merged.len() as u16));
+                merged.push((index, line.reasoning()));
+            }
+            let channels = dialect.spec.channels.iter();
+            let closers = channels.flat_map(|channels| &channels.close);
+            let closers = closers.map(|marker| (marker, Role::MessageEnd));
+            let framing = Role::Framing { dialect: index };
+            let framing = dialect.spec.framing.iter().map(|marker| (marker, framing));
+            for (marker, role) in framing.chain(closers) {
                 let pattern = Pattern::new(marker, Case::Exact);
                 if !patterns.contains(&pattern) {
-                    roles.push(Role::Framing { dialect: index });
+                    roles.push(role);
                     patterns.push(pattern);
                 }
             }
@@ -552,13 +582,17 @@ impl SetInner {
                     hold: false,
                     ..Pattern::new(close, dialect.family.case())
                 };
-                // A newline is the end of what has no closer, and closes nothing elsewhere.
-                if pattern.bytes.len() > 1
-                    && !patterns.iter().any(|have| have.bytes == pattern.bytes)
-                {
+                // A newline is the end of what has no closer, and a fence closes code: neither tells anything in text.
+                let tells = pattern.bytes != b"\n" && pattern.bytes.iter().any(|b| *b != b'`');
+                if tells && !patterns.iter().any(|have| have.bytes == pattern.bytes) {
                     roles.push(Role::Close { dialect: index });
                     patterns.push(pattern);
                 }
+            }
+        }
+        for (index, id) in &thoughts {
+            if let Family::Line(line) = &mut dialects[usize::from(*index)].family {
+                line.thoughts = *id;
             }
         }
         for (index, reasoning) in messages {
@@ -580,10 +614,22 @@ impl SetInner {
             .filter(|n| first(&dialects[*n]))
             .map(|n| n as u16)
             .collect();
-        let reasoning = merged
+        let mut reasoning = merged
             .iter()
             .map(|(index, spec)| Reasoning::new(*index, spec).map_err(too_big))
             .collect::<Result<Vec<_>, _>>()?;
+        for (_, id) in thoughts {
+            let entry = &mut reasoning[usize::from(id)];
+            let opens = |marker: &String| {
+                let found = calls.iter().find(|(p, _)| p.bytes == marker.as_bytes());
+                found.map(|(_, role)| *role)
+            };
+            for marker in &entry.spec.ended_by {
+                if let Some(Role::Open { refs }) = opens(marker) {
+                    entry.headers.push(refs);
+                }
+            }
+        }
         let text = Scanner::new(patterns).map_err(too_big)?;
         let code = dialects
             .iter()

@@ -59,12 +59,77 @@ pub(crate) struct UnitTable {
 pub(crate) struct Opener {
     /// What is looked for.
     pub literal: String,
+    /// It is part of what it opens, and of its probe.
+    pub peek: bool,
     /// What must follow; none: nothing.
     pub probe: Option<Paths>,
+    /// The JSON behind the probe, or the opener with what follows it, must show a call.
+    pub json: Option<spec::Bare>,
     /// The name that a probe found must be on offer.
     pub offered: bool,
     /// It opens a call whose section is missing.
     pub bare: bool,
+}
+
+impl Opener {
+    /// Whether what follows decides if it opens a block.
+    pub fn probes(&self) -> bool {
+        self.probe.is_some() || self.json.is_some()
+    }
+}
+
+/// An opener as it is found in a description.
+struct Found {
+    literal: String,
+    peek: bool,
+    probe: Option<Vec<String>>,
+    json: Option<spec::Bare>,
+    offered: bool,
+    bare: bool,
+}
+
+impl Found {
+    fn new(pattern: &str, probe: &[String]) -> Result<Self, String> {
+        let literal = path::literal(pattern)?;
+        let peeked = match path::parts(pattern)?.as_slice() {
+            [path::Part::Peek, path::Part::Bytes(bytes)] => {
+                Some(String::from_utf8_lossy(bytes).into_owned())
+            }
+            _ => None,
+        };
+        Ok(Self {
+            peek: peeked.is_some(),
+            literal: peeked.unwrap_or(literal),
+            probe: (!probe.is_empty()).then(|| probe.to_vec()),
+            json: None,
+            offered: false,
+            bare: false,
+        })
+    }
+
+    /// Adds it to those that were found before; openers with the same literal are one.
+    fn join(self, found: &mut Vec<Self>) -> Result<(), String> {
+        if self.literal.is_empty() || (self.peek && self.json.is_none() && self.probe.is_none()) {
+            // It opens nothing in text.
+            return Ok(());
+        }
+        let Some(have) = found.iter_mut().find(|have| have.literal == self.literal) else {
+            found.push(self);
+            return Ok(());
+        };
+        if have.json != self.json || have.peek != self.peek {
+            let why = "opens calls that must show and others";
+            return Err(format!("`{}` {why}", self.literal));
+        }
+        have.probe = have.probe.take().zip(self.probe).map(|(mut have, more)| {
+            have.extend(more);
+            have.sort();
+            have.dedup();
+            have
+        });
+        have.offered &= self.offered;
+        Ok(())
+    }
 }
 
 impl Framed {
@@ -82,6 +147,7 @@ impl Framed {
                 return Err("the payload yaml needs one closer".to_owned());
             }
         }
+        contents(&spec)?;
         let section = spec.section.as_ref();
         let none: &[String] = &[];
         let section_open = section.map_or(none, |section| &section.open);
@@ -180,51 +246,37 @@ impl Framed {
                 })
             })
             .collect::<Result<_, String>>()?;
-        let mut found: Vec<(String, Option<Vec<String>>, bool, bool)> = vec![];
-        let mut opener = |pattern: &str, fix: &str, probe: &[String], offered: bool, bare: bool| {
-            let literal = path::literal(pattern)?;
-            let probe = (!probe.is_empty()).then(|| {
-                probe
-                    .iter()
-                    .map(|p| p.replace("$x", fix))
-                    .collect::<Vec<_>>()
-            });
-            match found.iter_mut().find(|have| have.0 == literal) {
-                _ if literal.is_empty() => {}
-                None => found.push((literal, probe, offered, bare)),
-                Some(have) => {
-                    have.1 = have.1.take().zip(probe).map(|(mut have, more)| {
-                        have.extend(more);
-                        have.sort();
-                        have.dedup();
-                        have
-                    });
-                    have.2 &= offered;
-                }
-            }
-            Ok::<(), String>(())
+        let mut found: Vec<Found> = vec![];
+        let with = |probe: &[String], fix: &str| -> Vec<String> {
+            probe.iter().map(|p| p.replace("$x", fix)).collect()
         };
         for (open, fix) in section_open.iter().flat_map(|open| spelt(open)) {
-            opener(&open, fix, section.map_or(none, |s| &s.probe), false, false)?;
+            let probe = section.map_or(none, |section| &section.probe);
+            Found::new(&open, &with(probe, fix))?.join(&mut found)?;
         }
         for unit in spec.unit.iter().filter(|_| bare) {
             for (open, fix) in unit.open.iter().flat_map(|open| spelt(open)) {
-                opener(&open, fix, &unit.probe, unit.offered, section.is_some())?;
+                let mut one = Found::new(&open, &with(&unit.probe, fix))?;
+                one.json = unit.bare;
+                one.offered = unit.offered;
+                one.bare = section.is_some();
+                one.join(&mut found)?;
             }
         }
-        let opener =
-            |(literal, probe, offered, bare): (String, Option<Vec<String>>, bool, bool)| {
-                let probe = match probe {
-                    Some(patterns) => Some(build(vec![list(&patterns, 0)])?),
-                    None => None,
-                };
-                Ok(Opener {
-                    literal,
-                    probe,
-                    offered,
-                    bare,
-                })
+        let opener = |found: Found| {
+            let probe = match found.probe {
+                Some(patterns) => Some(Paths::new(patterns.iter().map(|p| (p.as_str(), 0)))?),
+                None => None,
             };
+            Ok(Opener {
+                peek: found.peek,
+                literal: found.literal,
+                probe,
+                json: found.json,
+                offered: found.offered,
+                bare: found.bare,
+            })
+        };
         let openers: Vec<Opener> = found
             .into_iter()
             .map(opener)
@@ -282,7 +334,9 @@ impl Framed {
             .max()
             .unwrap_or(0);
         let confirm = params().map(|p| p.confirm as usize).max().unwrap_or(0);
-        let probe = crate::body::PROBE_BLANKS as usize;
+        let shows = self.openers.iter().filter_map(|o| o.json);
+        let shows = shows.map(|bare| bare.within as usize).max().unwrap_or(0);
+        let probe = crate::body::PROBE_BLANKS as usize + shows;
         let blanks = usize::from(path::MAX_BLANKS);
         opener + probe.max(tag + blanks).max(closer + confirm + tag + blanks)
     }
@@ -322,9 +376,38 @@ impl spec::Framed {
             | Payload::Json
             | Payload::Arguments
             | Payload::Python
-            | Payload::Braces => None,
+            | Payload::Braces
+            | Payload::Content => None,
         }
     }
+}
+
+/// Whether text that is one argument has a name and an end.
+fn contents(spec: &spec::Framed) -> Result<(), String> {
+    for unit in &spec.unit {
+        if unit.bare.is_some_and(|bare| bare.within > 65_536) {
+            return Err("bare.within may be at most 65536".to_owned());
+        }
+        match (&unit.content, unit.payload) {
+            (None, Payload::Content) => {
+                return Err("the payload `content` needs a table `content`".to_owned());
+            }
+            (Some(_), payload) if payload != Payload::Content => {
+                return Err("a table `content` needs the payload `content`".to_owned());
+            }
+            (Some(content), _) if content.argument.is_empty() => {
+                return Err("content.argument must not be empty".to_owned());
+            }
+            (Some(_), _) => {
+                let literal = |close: &String| path::literal(close).as_deref() == Ok(close);
+                if unit.close.is_empty() || !unit.close.iter().all(literal) {
+                    return Err("text is ended by closers without holes".to_owned());
+                }
+            }
+            (None, _) => {}
+        }
+    }
+    Ok(())
 }
 
 /// Tables of what stands inside calls.

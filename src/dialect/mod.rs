@@ -7,10 +7,13 @@ mod builtin;
 pub(crate) mod channels;
 mod check;
 mod compile;
+mod decisions;
 mod framed;
+mod line;
 mod set;
 pub(crate) mod spec;
 
+pub use decisions::{Branch, DecidedBy, Decision};
 pub(crate) use set::Fnv;
 pub use set::{DialectSet, Lint, SetBuilder};
 
@@ -20,6 +23,7 @@ pub(crate) use compile::{
 };
 
 pub(crate) use framed::{Framed, action};
+pub(crate) use line::{Line, head};
 
 use crate::error::Kind;
 use crate::limits::Limits;
@@ -82,6 +86,12 @@ impl Dialect {
     #[must_use]
     pub fn in_default_set(&self) -> bool {
         self.spec.default
+    }
+
+    /// The group that it belongs to: dialects of one markup, of which a set can hold one.
+    #[must_use]
+    pub fn group(&self) -> Option<&str> {
+        self.spec.group.as_deref()
     }
 
     /// The names of its switches.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use serde::Deserialize;
 
 use super::compile::SetInner;
+use super::decisions::{self, Decision};
 use super::spec::Spec;
 use super::{Dialect, builtin, check};
 use crate::error::BuildError;
@@ -87,6 +88,13 @@ impl DialectSet {
     pub fn lints(&self) -> Vec<Lint> {
         check::lints(&self.inner.dialects)
     }
+
+    /// Where openers of its dialects meet: shared openers, shared beginnings and overlaps, with what decides between them
+    /// and how far it has to look.
+    #[must_use]
+    pub fn decisions(&self, limits: &Limits) -> Vec<Decision> {
+        decisions::decisions(&self.inner.dialects, limits)
+    }
 }
 
 impl fmt::Debug for DialectSet {
@@ -97,10 +105,19 @@ impl fmt::Debug for DialectSet {
     }
 }
 
+/// A dialect file that is to be part of a set.
+#[derive(Clone, Debug)]
+struct File {
+    origin: String,
+    text: String,
+    /// Only calls with a marker of their own: what is bare could fire on prose.
+    marked: bool,
+}
+
 /// Gathers dialects for a [`DialectSet`]. Errors wait for [`build`](Self::build).
 #[derive(Clone, Debug, Default)]
 pub struct SetBuilder {
-    files: Vec<(String, String)>,
+    files: Vec<File>,
     switches: Vec<(String, String)>,
     unknown: Option<String>,
 }
@@ -110,7 +127,7 @@ impl SetBuilder {
     #[must_use]
     pub fn builtin(mut self, id: &str) -> Self {
         match find_builtin(id) {
-            Some((id, text)) => self.add(id, text),
+            Some((id, text)) => self.add(id, text, false),
             None => self.unknown = self.unknown.or_else(|| Some(id.to_owned())),
         }
         self
@@ -122,7 +139,7 @@ impl SetBuilder {
         let mut groups: Vec<String> = self
             .files
             .iter()
-            .filter_map(|(_, text)| Head::of(text)?.group)
+            .filter_map(|file| Head::of(&file.text)?.group)
             .collect();
         for (id, text) in builtin::FILES {
             let Some(head) = Head::of(text) else { continue };
@@ -132,7 +149,7 @@ impl SetBuilder {
                 .is_some_and(|group| groups.contains(group));
             if head.default && !taken {
                 groups.extend(head.group);
-                self.add(id, text);
+                self.add(id, text, true);
             }
         }
         self
@@ -141,7 +158,11 @@ impl SetBuilder {
     /// Adds a dialect file. `origin` names it in errors.
     #[must_use]
     pub fn toml(mut self, origin: &str, text: &str) -> Self {
-        self.files.push((origin.to_owned(), text.to_owned()));
+        self.files.push(File {
+            origin: origin.to_owned(),
+            text: text.to_owned(),
+            marked: false,
+        });
         self
     }
 
@@ -167,9 +188,14 @@ impl SetBuilder {
         }
         let mut fingerprint = Fnv::default();
         let mut specs = vec![];
-        for (origin, text) in &self.files {
-            fingerprint.add(text.as_bytes());
-            specs.push(read(origin, text, &self.switches)?);
+        for file in &self.files {
+            fingerprint.add(file.text.as_bytes());
+            fingerprint.add(&[u8::from(file.marked)]);
+            let mut spec = read(&file.origin, &file.text, &self.switches)?;
+            if let Some(framed) = spec.framed.as_mut().filter(|_| file.marked) {
+                framed.unit.retain(|unit| unit.bare.is_none());
+            }
+            specs.push(spec);
         }
         for (dialect, name) in &self.switches {
             fingerprint.add(dialect.as_bytes());
@@ -189,9 +215,13 @@ impl SetBuilder {
         })
     }
 
-    fn add(&mut self, id: &str, text: &str) {
-        if !self.files.iter().any(|(have, _)| have == id) {
-            self.files.push((id.to_owned(), text.to_owned()));
+    fn add(&mut self, id: &str, text: &str, marked: bool) {
+        if !self.files.iter().any(|file| file.origin == id) {
+            self.files.push(File {
+                origin: id.to_owned(),
+                text: text.to_owned(),
+                marked,
+            });
         }
     }
 }

@@ -38,6 +38,9 @@ pub(crate) struct Spec {
     pub reopen: Reopen,
     /// More blocks than this in one stream are reported.
     pub max_blocks: Option<u32>,
+    /// Markers count only at the start of a line, or right behind a block.
+    #[serde(default)]
+    pub line_start: bool,
     /// Markers count only where the host vouches for them.
     #[serde(default)]
     pub trusted_only: bool,
@@ -50,6 +53,7 @@ pub(crate) struct Spec {
     /// It has no calls, and that is meant.
     #[serde(default)]
     pub plain: bool,
+    pub line: Option<Line>,
     /// Markers that are part of no text: of messages, of the end of a stream.
     #[serde(default)]
     pub framing: Vec<String>,
@@ -341,6 +345,80 @@ pub(crate) struct Unit {
     /// `$x` in its other markers is the tool's name.
     #[serde(default)]
     pub fix_name: bool,
+    /// The opener is no marker: the JSON that follows the probe, or the opener itself if that is JSON, must show a call of
+    /// a tool on offer.
+    pub bare: Option<Bare>,
+    /// What its text is, where that is one argument.
+    pub content: Option<Content>,
+}
+
+/// JSON that is a call only if it shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Bare {
+    /// Where its opener counts.
+    pub at: ReasoningAt,
+    /// So many bytes may be looked at.
+    pub within: u32,
+}
+
+impl Default for Bare {
+    fn default() -> Self {
+        Self {
+            at: ReasoningAt::Anywhere,
+            within: 256,
+        }
+    }
+}
+
+/// Text that is one argument.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Content {
+    /// The argument's name.
+    pub argument: String,
+    /// What is done to it: the first rule for the tool counts. Without one it stays as it is.
+    #[serde(default)]
+    pub rule: Vec<ContentRule>,
+}
+
+/// What is done to a text that is one argument.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct ContentRule {
+    /// Tools that it is for; none: all.
+    pub tools: Vec<String>,
+    /// Attributes without which there is no call.
+    pub requires: Vec<String>,
+    /// White space at both ends goes.
+    pub trim: bool,
+    /// A code fence around the whole goes.
+    pub unfence: bool,
+    /// Not if an attribute ends so: `[attribute, ending]`.
+    pub unless: Vec<[String; 2]>,
+    /// It ends with one newline.
+    pub newline: bool,
+}
+
+impl ContentRule {
+    /// Whether a fence goes from a call with these attributes.
+    pub fn unfences(&self, attributes: &[(String, String)]) -> bool {
+        let kept = |[key, ending]: &[String; 2]| {
+            let mut values = attributes.iter().filter(|(have, _)| have == key);
+            values.any(|(_, value)| value.ends_with(ending.as_str()))
+        };
+        self.unfence && !self.unless.iter().any(kept)
+    }
+}
+
+impl Content {
+    /// The rule for a tool.
+    pub fn rule(&self, tool: &str) -> Option<&ContentRule> {
+        let fits = |rule: &&ContentRule| {
+            rule.tools.is_empty() || rule.tools.iter().any(|have| have == tool)
+        };
+        self.rule.iter().find(fits)
+    }
 }
 
 fn name_attribute() -> String {
@@ -365,6 +443,8 @@ pub(crate) enum Payload {
     Python,
     /// `call:f{a:1}`.
     Braces,
+    /// Text that is one argument.
+    Content,
 }
 
 /// Parameters between tags.
@@ -511,6 +591,42 @@ pub(crate) struct Braces {
     pub all_delimited: bool,
 }
 
+/// Headers at the start of a line: `Thought:`, `Action:`, `Action Input:`. They are patterns; see [`crate::scan::path`].
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Line {
+    /// Reasoning, up to the next header.
+    #[serde(default)]
+    pub thought: Vec<String>,
+    /// The name of a tool, up to the end of the line.
+    pub action: Vec<String>,
+    /// Its arguments, a JSON object.
+    pub input: Vec<String>,
+    /// A tool's result, which no model should write.
+    #[serde(default)]
+    pub observation: Vec<String>,
+    /// Text, up to the end.
+    #[serde(default)]
+    pub answer: Vec<String>,
+    /// Actions that name no tool on purpose.
+    #[serde(default)]
+    pub null: Vec<String>,
+}
+
+impl Line {
+    /// All headers.
+    pub fn headers(&self) -> impl Iterator<Item = &String> {
+        let lists = [
+            &self.thought,
+            &self.action,
+            &self.input,
+            &self.observation,
+            &self.answer,
+        ];
+        lists.into_iter().flatten()
+    }
+}
+
 /// Messages with headers: `<|start|>assistant<|channel|>final<|message|>text<|end|>`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -601,7 +717,7 @@ fn one_or_more<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Vec<String>,
     })
 }
 
-/// Where a reasoning marker counts.
+/// Where a marker counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum ReasoningAt {

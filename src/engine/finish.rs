@@ -83,10 +83,21 @@ impl Machine<'_> {
             }
         }
         let chunk = self.nothing();
+        if self.st.region == Region::Text && self.st.io.from < self.st.pos {
+            // The beginning of a marker that the end has cut is text, unless a special token of it is complete.
+            let held = self.bytes(chunk, self.st.io.from, self.st.pos);
+            if held.windows(2).any(|pair| pair == b"|>") {
+                self.flow_end(chunk);
+                self.framing(chunk, self.st.pos);
+            }
+        }
         self.deliver(chunk, self.st.pos);
         self.flow_end(chunk);
         match self.st.region {
             Region::Text => {}
+            // A thought has no closer.
+            Region::Reasoning { id, .. }
+                if !self.set.reasoning[usize::from(id)].headers.is_empty() => {}
             Region::Reasoning { start, .. } => {
                 let span = Span::new(start, self.st.pos);
                 self.tell_all(
@@ -158,6 +169,10 @@ impl Machine<'_> {
                 );
                 self.flow_again(end);
             }
+            Mode::Opening(opening) if let Some(head) = self.complete_head(chunk, end) => {
+                self.st.candidates.clear();
+                self.accept(chunk, *opening, head, end, false);
+            }
             Mode::Opening(_) if self.unborn() => self.st.candidates.clear(),
             Mode::Opening(opening) => {
                 self.st.candidates.clear();
@@ -174,7 +189,6 @@ impl Machine<'_> {
                     "",
                 );
                 if self.unclosed(compiled) != Unclosed::Text {
-                    self.deliver(chunk, opening.start);
                     self.flow_end(chunk);
                     let raw = self.bytes(chunk, opening.start, end);
                     let becomes = crate::event::Abandoned::Drop;

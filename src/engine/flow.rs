@@ -102,6 +102,10 @@ impl Machine<'_> {
         let safe = end - dfa.hold(self.st.node) as u64;
         for pattern in dfa.hits(self.st.node) {
             let start = end - dfa.len_of(*pattern) as u64;
+            if start < self.st.io.from && dfa.patterns()[usize::from(*pattern)].hold {
+                // It began in a marker that counted.
+                continue;
+            }
             let done = match self.st.region {
                 Region::Text => self
                     .role(*pattern)
@@ -140,8 +144,18 @@ impl Machine<'_> {
                 false
             }
             Role::Open { refs } => self.call(chunk, refs, start, end, safe),
-            Role::Framing { .. } => {
+            Role::MessageEnd if !self.st.message => false,
+            Role::Framing { .. } | Role::MessageEnd => {
+                if role == Role::MessageEnd {
+                    self.st.message = false;
+                }
                 self.deliver(chunk, start);
+                if let Role::Framing { dialect } = role
+                    && self.dialect(dialect).spec.line_start
+                    && !self.st.line.begins()
+                {
+                    return false;
+                }
                 self.flow_end(chunk);
                 self.adopt(start, chunk.base);
                 self.framing(chunk, end);
@@ -288,6 +302,17 @@ impl Machine<'_> {
                 self.st.region = level(depth.saturating_add(1));
                 false
             }
+            Some(Inside::EndedBy) if !reasoning.headers.is_empty() => {
+                let before: usize = reasoning.kinds[..2].iter().sum();
+                let Some(refs) = reasoning.headers.get(usize::from(pattern) - before) else {
+                    return false;
+                };
+                // Others may share the marker; their calls do not count in a thought.
+                let refs = &self.set.opens[usize::from(*refs)];
+                let own = refs.iter().filter(|open| open.dialect == reasoning.dialect);
+                let own: Vec<_> = own.copied().collect();
+                self.candidates(chunk, &own, start, end, safe)
+            }
             Some(Inside::EndedBy) => {
                 let marker = data();
                 self.deliver(chunk, start);
@@ -330,6 +355,12 @@ impl Machine<'_> {
             return false;
         }
         let compiled = self.dialect(dialect);
+        if compiled.spec.line_start {
+            self.deliver(chunk, span.start.min(safe));
+            if !self.st.line.begins() {
+                return false;
+            }
+        }
         if !self.out(chunk).trusts(compiled, span.start) {
             if !told {
                 self.tell(chunk, dialect, Kind::LookalikeMarker, span);

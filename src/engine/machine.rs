@@ -183,7 +183,6 @@ impl<'p> Machine<'p> {
 
     /// A block opens behind `header`.
     pub fn open(&mut self, chunk: Chunk<'_>, dialect: u16, header: Opened<'_>) {
-        self.deliver(chunk, header.span.start);
         self.flow_end(chunk);
         self.st.blank = false;
         let compiled = self.dialect(dialect);

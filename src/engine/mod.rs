@@ -6,6 +6,7 @@
 //! a limit, up to its closer). Each byte is stepped by the mode it falls into; what is undecided waits in one carry.
 //! State is a function of the bytes so far and never of how they were cut.
 
+mod bare;
 mod code;
 mod finish;
 mod flow;
@@ -65,6 +66,8 @@ struct State {
     code: Code,
     /// Nothing but blanks so far.
     blank: bool,
+    /// Inside a message that a header opened.
+    message: bool,
     /// Reasoning has ended once.
     reasoned: bool,
     io: Io,
@@ -142,6 +145,7 @@ impl State {
             line: Line::Start,
             code: Code::default(),
             blank: true,
+            message: false,
             reasoned: false,
             io: Io::new(set.dialects.len(), set.marker()),
             natives: vec![],

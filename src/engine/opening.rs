@@ -8,13 +8,15 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::bare::{Bare, Member, Shown};
+use super::code::Line;
 use super::machine::{Chunk, Concat, Machine, Taken};
 use super::{Mode, Region};
 use crate::body::xml::{self, Header, HeaderStep};
 use crate::body::{Opened, PROBE_BLANKS, name_in_id, pieces, tool_name};
 use crate::dialect::channels::{MAX_HEADER, in_header};
-use crate::dialect::spec::{Channels, RouteKind};
-use crate::dialect::{Dialect, Family, OpenRef, Role};
+use crate::dialect::spec::{Channels, ReasoningAt, RouteKind};
+use crate::dialect::{Dialect, Family, Framed, OpenRef, Role, head};
 use crate::error::{Kind, Severity};
 use crate::event::{Event, Span};
 use crate::limits::ReasoningMode;
@@ -34,6 +36,10 @@ pub(super) struct Opening {
     kind: Option<Kind>,
     /// A candidate without a name had a parameter.
     nameless: bool,
+    /// Only JSON that must show a call was looked at: nothing is said of what shows none.
+    bare: bool,
+    /// A call of a tool that is not on offer: its name.
+    unknown: Option<Span>,
 }
 
 /// A dialect that may own the marker.
@@ -61,6 +67,10 @@ enum At {
     Tag { blanks: u32 },
     /// Behind a marker that one of some patterns must follow.
     Probe(Walk),
+    /// In JSON that must show a call.
+    Json(Bare),
+    /// In a header at the start of a line.
+    Head(Walk),
     /// In the header of a message, with so many bytes of each marker that may end it.
     Message { have: [u8; MAX_ENDS] },
     /// At the beginning of the stream, with so many bytes of what begins a header there.
@@ -82,6 +92,8 @@ enum Verdict {
     Text(Option<Kind>),
     /// It is none, as a quote that is not closed shows.
     Unquoted,
+    /// It is none: the tool that is named there is not on offer.
+    Unknown(Span),
     /// It is none: a call without a name, which has parameters if so.
     Nameless {
         params: bool,
@@ -90,25 +102,45 @@ enum Verdict {
 
 impl Candidate {
     /// None if the marker alone opens a block.
-    pub fn new(dialect: &Dialect, opener: OpenRef, end: u64) -> Option<Self> {
+    pub fn new(dialect: &Dialect, opener: OpenRef, span: Span) -> Option<Self> {
+        let mut end = span.end;
         let message = At::Message {
             have: [0; MAX_ENDS],
         };
         let at = match &dialect.family {
             _ if opener.opener >= OpenRef::MESSAGE => message,
             Family::KeyQuote(_) | Family::Plain => return None,
+            Family::Line(table) => {
+                let (literal, _) = table.openers.get(usize::from(opener.opener))?;
+                let mut walk = table.heads.begin();
+                table.heads.seek(&mut walk, literal.as_bytes(), end);
+                At::Head(walk)
+            }
             Family::ElementTree(_) => At::Tag { blanks: 0 },
             Family::NamedParams(_) | Family::AttributeParams(_) => At::Header {
                 header: Header::Edge,
                 complete: false,
             },
             Family::Framed(table) => {
-                let probe = table
-                    .openers
-                    .get(usize::from(opener.opener))?
-                    .probe
-                    .as_ref()?;
-                At::Probe(probe.begin())
+                let opener = table.openers.get(usize::from(opener.opener))?;
+                match (&opener.probe, opener.json) {
+                    (Some(probe), _) => {
+                        let mut walk = probe.begin();
+                        if opener.peek {
+                            end = span.start;
+                            probe.seek(&mut walk, opener.literal.as_bytes(), span.end);
+                        }
+                        At::Probe(walk)
+                    }
+                    (None, Some(_)) => {
+                        // The opener is the first byte of the JSON.
+                        end = span.start;
+                        let mut bare = Bare::new(table.spec.json.python, end);
+                        bare.step(*opener.literal.as_bytes().first()?, end);
+                        At::Json(bare)
+                    }
+                    (None, None) => return None,
+                }
             }
         };
         Some(Self {
@@ -117,6 +149,26 @@ impl Candidate {
             end,
             at,
         })
+    }
+
+    /// Whether it is in a header at the start of a line that is not complete.
+    fn cut_head(&self, dialect: &Dialect) -> bool {
+        match (self.at, &dialect.family) {
+            (At::Head(walk), Family::Line(table)) => {
+                let opener = table.openers.get(usize::from(self.opener));
+                walk.span(Hole::Name).is_empty() && opener.is_some_and(|(_, whole)| !whole)
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether it looks for JSON that must show a call.
+    fn bare(&self, dialect: &Dialect) -> bool {
+        let opener = OpenRef {
+            dialect: self.dialect,
+            opener: self.opener,
+        };
+        bare(dialect, opener).is_some()
     }
 
     /// At the beginning of a stream, where a dialect looks for the rest of a header.
@@ -146,7 +198,15 @@ impl Candidate {
                 .openers
                 .get(usize::from(self.opener))
                 .is_some_and(|opener| opener.literal.len() == 1),
-            (At::Header { .. } | At::Tag { .. } | At::Message { .. } | At::Probe(_), _) => false,
+            (
+                At::Header { .. }
+                | At::Tag { .. }
+                | At::Message { .. }
+                | At::Json(_)
+                | At::Head(_)
+                | At::Probe(_),
+                _,
+            ) => false,
         }
     }
 
@@ -159,6 +219,8 @@ impl Candidate {
                 At::Header { .. } | At::Nameless { .. },
                 Family::NamedParams(_) | Family::AttributeParams(_),
             ) => true,
+            (At::Json(_), Family::Framed(_)) => self.bare(dialect),
+            (At::Head(walk), Family::Line(table)) => table.heads.fits(&walk),
             (At::Probe(walk), Family::Framed(table)) => table
                 .openers
                 .get(usize::from(self.opener))
@@ -178,6 +240,8 @@ impl Opening {
             special: None,
             kind: None,
             nameless: false,
+            bare: true,
+            unknown: None,
         }
     }
 }
@@ -186,9 +250,11 @@ fn nameless(family: &Family) -> (&[String], &str) {
     match family {
         Family::NamedParams(body) => (&body.spec.nameless, &body.param_open),
         Family::AttributeParams(body) => (&body.spec.nameless, ""),
-        Family::KeyQuote(_) | Family::ElementTree(_) | Family::Framed(_) | Family::Plain => {
-            (&[], "")
-        }
+        Family::KeyQuote(_)
+        | Family::ElementTree(_)
+        | Family::Framed(_)
+        | Family::Line(_)
+        | Family::Plain => (&[], ""),
     }
 }
 
@@ -196,7 +262,39 @@ fn name_attribute(family: &Family) -> &str {
     match family {
         Family::NamedParams(body) => &body.spec.name,
         Family::AttributeParams(body) => &body.spec.name,
-        Family::KeyQuote(_) | Family::ElementTree(_) | Family::Framed(_) | Family::Plain => "",
+        Family::KeyQuote(_)
+        | Family::ElementTree(_)
+        | Family::Framed(_)
+        | Family::Line(_)
+        | Family::Plain => "",
+    }
+}
+
+/// What an opener's JSON must show, if it must.
+fn bare(dialect: &Dialect, opener: OpenRef) -> Option<crate::dialect::spec::Bare> {
+    match &dialect.family {
+        Family::Framed(table) => table.openers.get(usize::from(opener.opener))?.json,
+        Family::KeyQuote(_)
+        | Family::ElementTree(_)
+        | Family::NamedParams(_)
+        | Family::AttributeParams(_)
+        | Family::Line(_)
+        | Family::Plain => None,
+    }
+}
+
+/// What a key says in a dialect's JSON.
+fn member(table: &Framed, key: &[u8]) -> Member {
+    let has = |keys: &[String]| keys.iter().any(|have| have.as_bytes() == key);
+    let json = &table.spec.json;
+    if has(&json.name) {
+        Member::Name
+    } else if has(&json.arguments) {
+        Member::Arguments
+    } else if has(&json.wrapper) {
+        Member::Wrapper
+    } else {
+        Member::Other
     }
 }
 
@@ -222,28 +320,33 @@ impl Machine<'_> {
             _ => None,
         };
         let mut told = opening.is_some();
-        // A longer marker that began earlier may still become complete; text before it alone is decided.
-        let from = if told {
-            self.st.io.from
-        } else {
-            start.min(safe)
-        };
         for opener in refs {
             if !self.counts(chunk, opener.dialect, Span::new(start, end), safe, told) {
                 told = true;
                 continue;
             }
             let compiled = self.dialect(opener.dialect);
+            let must_show = bare(compiled, *opener);
+            let head = matches!(compiled.family, Family::Line(_));
+            let displaced = must_show.is_some_and(|bare| !self.may_show(bare.at))
+                || (head && !self.st.line.begins());
+            let candidate = Candidate::new(compiled, *opener, Span::new(start, end));
+            // A marker that is under way comes before one inside it that is not decided.
+            if displaced || (safe < start && candidate.is_some()) {
+                continue;
+            }
             if opening.is_none() {
                 self.st.candidates.clear();
             }
             let opening = opening.get_or_insert(Opening::new(start, opener.dialect));
             opening.count += 1;
-            match Candidate::new(compiled, *opener, end) {
+            opening.bare &= must_show.is_some();
+            match candidate {
                 Some(candidate) => self.st.candidates.push(candidate),
                 None => {
                     self.st.candidates.clear();
-                    self.adopt(from, chunk.base);
+                    self.deliver(chunk, start);
+                    self.adopt(start, chunk.base);
                     let span = Span::new(start, end);
                     let opened = Opened {
                         name: "",
@@ -270,10 +373,23 @@ impl Machine<'_> {
         let Some(opening) = opening else {
             return false;
         };
-        self.adopt(from, chunk.base);
+        // A longer marker that began before this one is given up.
+        self.deliver(chunk, start);
+        self.adopt(start, chunk.base);
         self.st.mode = Mode::Opening(opening);
         self.whole_headers(chunk, opening, end);
         true
+    }
+
+    /// Whether an opener that must show a call may do so here.
+    fn may_show(&self, at: ReasoningAt) -> bool {
+        let here = match at {
+            ReasoningAt::Anywhere => true,
+            ReasoningAt::Start => self.st.blank,
+            ReasoningAt::LineStart => self.st.line.begins(),
+        };
+        // Without tools on offer there is nothing that it could call.
+        here && self.opts.tools.is_some()
     }
 
     /// Headers that are complete with their first marker.
@@ -320,6 +436,10 @@ impl Machine<'_> {
                     }
                     Verdict::Text(kind) => {
                         opening.kind = kind;
+                        false
+                    }
+                    Verdict::Unknown(name) => {
+                        opening.unknown = Some(name);
                         false
                     }
                     Verdict::Unquoted => {
@@ -394,6 +514,14 @@ impl Machine<'_> {
         }
     }
 
+    /// Whether JSON that must show a call is being read, and all that a marker opens is such JSON too.
+    fn in_bare(&self, refs: u16) -> bool {
+        let mut candidates = self.st.candidates.iter();
+        let mut refs = self.set.opens[usize::from(refs)].iter();
+        candidates.any(|candidate| candidate.bare(self.dialect(candidate.dialect)))
+            && refs.all(|opener| bare(self.dialect(opener.dialect), *opener).is_some())
+    }
+
     /// Markers end before `end` while this one is undecided. True if one of them makes it text.
     fn inner_marker(&mut self, chunk: Chunk<'_>, opening: &Opening, end: u64) -> bool {
         let dfa = &self.scanner().dfa;
@@ -411,12 +539,21 @@ impl Machine<'_> {
                         return true;
                     }
                 }
+                // What is nested is part of what is looked at.
+                Some(Role::Open { refs }) if self.in_bare(refs) => {}
                 // Markers inside a header are part of it.
                 Some(Role::Open { .. }) if self.in_message() => {}
                 Some(Role::Open { .. } | Role::Reasoning { .. } | Role::Span { .. }) => {
                     inside = Some(start);
                 }
-                Some(Role::Close { .. } | Role::Framing { .. }) | None => {}
+                Some(Role::Framing { .. }) if start == opening.start => {
+                    // A longer marker at the same place, which is framing.
+                    self.st.candidates.clear();
+                    self.st.mode = Mode::Flow;
+                    self.markers(chunk, end);
+                    return true;
+                }
+                Some(Role::Close { .. } | Role::Framing { .. } | Role::MessageEnd) | None => {}
             }
         }
         let Some(inside) = inside else { return false };
@@ -434,7 +571,8 @@ impl Machine<'_> {
         // The next marker begins in here: this one is text.
         self.st.candidates.clear();
         self.st.mode = Mode::Flow;
-        if inside > opening.start {
+        self.tell_unknown(chunk, opening, end);
+        if !opening.bare && inside > opening.start {
             let span = Span::new(opening.start, opening.start);
             self.tell(chunk, opening.first, Kind::LookalikeMarker, span);
         }
@@ -466,7 +604,9 @@ impl Machine<'_> {
         }
         let span = Span::new(opening.start, end);
         let several = opening.count > 1;
+        self.tell_unknown(chunk, &opening, end);
         match opening.kind {
+            _ if opening.bare => {}
             None if !several => {}
             Some(Kind::MalformedXml) if !several => {
                 let compiled = self.dialect(opening.first);
@@ -474,12 +614,26 @@ impl Machine<'_> {
                 self.out(chunk)
                     .report_for(Some(compiled), kind, severity, span, "", "", "");
             }
+            Some(Kind::MalformedHeader) => {
+                self.tell(chunk, opening.first, Kind::LookalikeMarker, span);
+            }
             Some(kind) if !several => self.tell(chunk, opening.first, kind, span),
             _ if opening.nameless => self.tell(chunk, opening.first, Kind::MissingName, span),
             _ => self.tell(chunk, opening.first, Kind::LookalikeMarker, span),
         }
         self.release(chunk, end);
         None
+    }
+
+    /// Says which tool a call that was none would have called.
+    fn tell_unknown(&mut self, chunk: Chunk<'_>, opening: &Opening, end: u64) {
+        if let Some(name) = opening.unknown {
+            let name = self.bytes(chunk, name.start, name.end);
+            let tool = String::from_utf8_lossy(&name);
+            let dialect = self.dialect(opening.first);
+            let span = Span::new(opening.start, end);
+            self.out(chunk).unknown_tool(dialect, &tool, span);
+        }
     }
 
     /// Delivers what the marker that was none withheld, up to `end`.
@@ -527,10 +681,95 @@ impl Machine<'_> {
                 match go {
                     Go::More => Verdict::More,
                     Go::None => Verdict::Text(look),
-                    Go::Found { .. } => Verdict::Open {
+                    Go::Found { taken, .. } if opener.json.is_some() => {
+                        let start = end - u64::from(!taken);
+                        let mut json = Bare::new(table.spec.json.python, start);
+                        let shown = match taken {
+                            true => Shown::More,
+                            false => json.step(byte, end - 1),
+                        };
+                        candidate.at = At::Json(json);
+                        if shown == Shown::More {
+                            Verdict::More
+                        } else {
+                            Verdict::Text(None)
+                        }
+                    }
+                    Go::Found { .. } => {
+                        let name = walk.span(Hole::Name);
+                        let name = match name.is_empty() {
+                            true => vec![],
+                            false => self.bytes(chunk, name.start, name.end),
+                        };
+                        let name = String::from_utf8_lossy(&name);
+                        let tools = self.opts.tools.as_deref();
+                        let known = tools.is_some_and(|tools| tools.get(&name).is_some());
+                        let typed = !special(&opener.literal) && !name.is_empty();
+                        if known || (!opener.offered && (!typed || like_a_name(&name))) {
+                            Verdict::Open {
+                                taken: true,
+                                closed: false,
+                            }
+                        } else {
+                            Verdict::Text(look)
+                        }
+                    }
+                }
+            }
+            At::Json(json) => {
+                let Family::Framed(table) = family else {
+                    return Verdict::Text(None);
+                };
+                let within = table.openers[usize::from(candidate.opener)].json;
+                let within = within.map_or(0, |bare| u64::from(bare.within));
+                let shown = match json.step(byte, end - 1) {
+                    _ if end - json.start > within => Shown::None,
+                    Shown::Key(key) => {
+                        let key = self.bytes(chunk, key.start, key.end);
+                        match json.member(member(table, &key)) {
+                            true => Shown::More,
+                            false => Shown::None,
+                        }
+                    }
+                    shown => shown,
+                };
+                let name = match shown {
+                    Shown::Call(name) => name,
+                    Shown::More => return Verdict::More,
+                    Shown::Key(_) | Shown::None => return Verdict::Text(None),
+                };
+                let tool = self.bytes(chunk, name.start, name.end);
+                let tool = String::from_utf8_lossy(&tool);
+                let tools = self.opts.tools.as_ref();
+                if tools.is_some_and(|tools| tools.get(&tool).is_some()) {
+                    Verdict::Open {
                         taken: true,
                         closed: false,
-                    },
+                    }
+                } else {
+                    Verdict::Unknown(name)
+                }
+            }
+            At::Head(walk) => {
+                let Family::Line(table) = family else {
+                    return Verdict::Text(None);
+                };
+                match table.heads.step(walk, byte, end - 1, b"") {
+                    _ if end - opening.start > u64::from(self.opts.limits.max_header) => {
+                        Verdict::Text(None)
+                    }
+                    Go::More => Verdict::More,
+                    Go::None => Verdict::Text(None),
+                    Go::Found { taken, .. } => {
+                        let name = walk.span(Hole::Name);
+                        if name.len() > u64::from(self.opts.limits.max_name) {
+                            return Verdict::Text(Some(Kind::LimitName));
+                        }
+                        Verdict::Open {
+                            taken,
+                            closed: false,
+                        }
+                    }
                 }
             }
             At::First { .. } | At::Message { .. } => Verdict::Text(None),
@@ -712,7 +951,7 @@ impl Machine<'_> {
 
     /// The candidate's marker counts; what it looked at ends at `end`. Gives bytes that are to be read again: those that
     /// a probe looked at belong to the body.
-    fn accept(
+    pub fn accept(
         &mut self,
         chunk: Chunk<'_>,
         opening: Opening,
@@ -726,6 +965,7 @@ impl Machine<'_> {
         let mut again = None;
         match at {
             At::Message { .. } | At::First { .. } => self.message_begins(chunk, dialect, span),
+            At::Head(walk) => self.line_begins(chunk, dialect, &walk, span),
             At::Header { .. } => {
                 let mut meta = self.attributes(chunk, &candidate, end);
                 let key = name_attribute(family);
@@ -761,7 +1001,7 @@ impl Machine<'_> {
                     },
                 );
             }
-            At::Probe(_) => {
+            At::Probe(_) | At::Json(_) => {
                 let looked = pieces(&self.st.io.carry, chunk.seg, chunk.base, candidate.end, end)
                     .concat_bytes();
                 self.open(
@@ -794,6 +1034,7 @@ impl Machine<'_> {
         let kind = channels.spec.route(&read).unwrap_or(RouteKind::Text);
         let split = self.opts.reasoning == ReasoningMode::Split;
         self.st.mode = Mode::Flow;
+        self.st.message = kind != RouteKind::Reasoning || !split;
         match kind {
             RouteKind::Reasoning if split => {
                 self.flow_end(chunk);
@@ -835,6 +1076,99 @@ impl Machine<'_> {
         }
     }
 
+    /// The name that a walk found, if it found one.
+    fn named_in(&self, chunk: Chunk<'_>, walk: &Walk) -> String {
+        let span = walk.span(Hole::Name);
+        if span.is_empty() {
+            return String::new();
+        }
+        let name = self.bytes(chunk, span.start, span.end);
+        String::from_utf8_lossy(&name).into_owned()
+    }
+
+    /// If the stream ended here: the header at the start of a line that is complete.
+    pub fn complete_head(&self, chunk: Chunk<'_>, end: u64) -> Option<Candidate> {
+        let complete = |candidate: &&Candidate| {
+            let (At::Head(walk), Family::Line(table)) =
+                (candidate.at, &self.dialect(candidate.dialect).family)
+            else {
+                return false;
+            };
+            let name = self.named_in(chunk, &walk);
+            // A name is known to be complete if there is a tool of that name.
+            let tools = self.opts.tools.as_ref();
+            table.heads.complete(&walk, end, b"").is_some()
+                || table.is_null(&name)
+                || tools.is_some_and(|tools| tools.get(&name).is_some())
+        };
+        self.st.candidates.iter().find(complete).copied()
+    }
+
+    /// A header at the start of a line counts; `span` is what it takes.
+    pub fn line_begins(&mut self, chunk: Chunk<'_>, dialect: u16, walk: &Walk, span: Span) {
+        let Family::Line(table) = &self.dialect(dialect).family else {
+            return;
+        };
+        let bytes = self.bytes(chunk, span.start, span.end);
+        let name = self.named_in(chunk, walk);
+        let kind = match (table.heads.complete(walk, span.end, b""), name.is_empty()) {
+            (Some(kind), true) => kind,
+            _ => head::ACTION,
+        };
+        self.flow_end(chunk);
+        if let Region::Reasoning { .. } = self.st.region {
+            self.st.region = Region::Text;
+            self.st.reasoned = true;
+        }
+        self.st.mode = Mode::Flow;
+        let opened = Opened {
+            name: &name,
+            meta: &[],
+            span,
+            at: span.end,
+        };
+        match kind {
+            head::THOUGHT if self.opts.reasoning == ReasoningMode::Split => {
+                self.out(chunk).event(Event::Reasoning {
+                    data: &bytes,
+                    span,
+                    framing: true,
+                });
+                self.st.io.carry.clear();
+                let region = Region::Reasoning {
+                    id: table.thoughts,
+                    depth: 1,
+                    start: span.start,
+                    label: None,
+                };
+                self.enter(region, span.end);
+                self.st.line = Line::Other;
+            }
+            head::THOUGHT => {
+                self.deliver(chunk, span.end);
+                self.st.node = crate::scan::ROOT;
+            }
+            head::ANSWER if self.st.io.stood == 0 => {
+                self.framing(chunk, span.end);
+                self.st.line = Line::Other;
+            }
+            head::ACTION => {
+                self.open(chunk, dialect, opened);
+                if table.is_null(&name) {
+                    self.out(chunk).issue(Kind::NullAction, span, &name);
+                }
+            }
+            _ => {
+                self.open(chunk, dialect, opened);
+                let issue = match kind {
+                    head::ANSWER => Kind::FinalAnswerWithAction,
+                    _ => Kind::HallucinatedResult,
+                };
+                self.out(chunk).issue(issue, span, "");
+            }
+        }
+    }
+
     /// The opening tag closed itself.
     fn close_empty(&mut self, chunk: Chunk<'_>, end: u64) {
         let mut mode = std::mem::replace(&mut self.st.mode, Mode::Flow);
@@ -851,11 +1185,19 @@ impl Machine<'_> {
     /// Whether the stream may end here without a word.
     pub fn unborn(&self) -> bool {
         let unborn = |candidate: &Candidate| {
-            let family = &self.dialect(candidate.dialect).family;
-            candidate.unborn(family)
+            let dialect = self.dialect(candidate.dialect);
+            candidate.unborn(&dialect.family)
+                || candidate.bare(dialect)
+                || candidate.cut_head(dialect)
         };
         self.st.candidates.iter().all(unborn)
     }
+}
+
+/// Whether a word looks like the name of a tool and not like prose.
+fn like_a_name(word: &str) -> bool {
+    let inner = |c: char| c.is_ascii_alphanumeric() || "_-.:/".contains(c);
+    word.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') && word.chars().all(inner)
 }
 
 fn broken(complete: bool) -> Kind {

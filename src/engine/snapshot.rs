@@ -92,7 +92,7 @@ impl State {
                     dialect(candidate.dialect).is_some_and(|d| candidate.fits(d))
                 };
                 dialect(opening.first).is_some()
-                    && opening.start >= self.io.from
+                    && opening.start == self.io.from
                     && self.candidates.iter().all(fits)
             }
             Mode::Skip(skip) => {

@@ -5,9 +5,12 @@
 //! | hole | takes |
 //! |---|---|
 //! | `$_` | any run of white space, also none |
+//! | `$/` | any run of line ends, also none |
 //! | `$name`, `$id`, `$type` | a word: no white space, no control character, no quote, no `<` or `>` |
 //! | `$key` | the name of a parameter: as a word, but with blanks inside |
 //! | `$tag` | the attributes of a tag, up to what follows the hole; quotes hide it |
+//! | `$digits` | digits |
+//! | `$ticks` | where a block opens: backticks, or none; elsewhere: at least as many |
 //! | `$x` | where a block opens: a suffix of the checkpoint's markers; elsewhere: the same again |
 //! | `$^` | nothing: the one byte behind it is looked at and not taken |
 //!
@@ -29,10 +32,12 @@ pub(crate) enum Hole {
     Type,
     Tag,
     Fix,
+    Number,
+    Ticks,
 }
 
 /// How many kinds of holes remember what they took.
-pub(crate) const HOLES: usize = 6;
+pub(crate) const HOLES: usize = 8;
 
 /// White space that a `$_` takes at most.
 pub(crate) const MAX_BLANKS: u16 = 1024;
@@ -51,6 +56,8 @@ impl Hole {
             }
             Self::Key => byte >= b' ' && byte != 0x7f && !matches!(byte, b'<' | b'>'),
             Self::Tag => true,
+            Self::Number => byte.is_ascii_digit(),
+            Self::Ticks => byte == b'`',
             Self::Fix => byte.is_ascii_alphanumeric() || matches!(byte, b':' | b'_' | b'-' | b'.'),
         }
     }
@@ -63,6 +70,8 @@ struct Node {
     bytes: Vec<(u8, u16)>,
     /// White space may stand here.
     blanks: bool,
+    /// Line ends may stand here.
+    lines: bool,
     /// A hole begins here; the node is its inside.
     hole: Option<(Hole, u16)>,
     /// This node is the inside of a hole.
@@ -138,20 +147,24 @@ pub(crate) enum Go {
 pub(crate) enum Part {
     Bytes(Vec<u8>),
     Blanks,
+    Lines,
     Hole(Hole),
     Peek,
 }
 
 /// Reads a pattern.
 pub(crate) fn parts(pattern: &str) -> Result<Vec<Part>, String> {
-    const WORDS: [(&str, Part); 8] = [
+    const WORDS: [(&str, Part); 11] = [
         ("_", Part::Blanks),
+        ("/", Part::Lines),
         ("^", Part::Peek),
-        ("name", Part::Hole(Hole::Name)),
         ("id", Part::Hole(Hole::Id)),
         ("key", Part::Hole(Hole::Key)),
         ("type", Part::Hole(Hole::Type)),
         ("tag", Part::Hole(Hole::Tag)),
+        ("ticks", Part::Hole(Hole::Ticks)),
+        ("name", Part::Hole(Hole::Name)),
+        ("digits", Part::Hole(Hole::Number)),
         ("x", Part::Hole(Hole::Fix)),
     ];
     let mut out: Vec<Part> = vec![];
@@ -248,17 +261,20 @@ impl Paths {
         let mut peek = false;
         for part in parts(pattern)? {
             match part {
-                Part::Blanks => {
+                Part::Blanks | Part::Lines => {
+                    let lines = part == Part::Lines;
                     for at in here.clone() {
                         if self.node(at).inside.is_none() {
-                            self.node(at).blanks = true;
+                            self.node(at).blanks |= !lines;
+                            self.node(at).lines |= lines;
                             continue;
                         }
                         let after = match self.node(at).after {
                             Some(after) => after,
                             None => {
                                 let after = self.fresh(Node {
-                                    blanks: true,
+                                    blanks: !lines,
+                                    lines,
                                     ..Node::default()
                                 });
                                 self.node(at).after = Some(after);
@@ -309,13 +325,18 @@ impl Paths {
                             ..Node::default()
                         }),
                     };
-                    for at in here {
+                    for at in here.clone() {
                         if self.node(at).inside.is_some() {
                             return Err("a hole begins where another one does not end".to_owned());
                         }
                         self.node(at).hole = Some((hole, inside));
                     }
-                    here = vec![inside];
+                    if hole == Hole::Ticks {
+                        // There may be none.
+                        here.push(inside);
+                    } else {
+                        here = vec![inside];
+                    }
                 }
             }
         }
@@ -366,9 +387,14 @@ impl Paths {
         go
     }
 
-    /// If the stream, or what is looked at, ended here: the pattern that is complete.
-    pub fn complete(&self, walk: &Walk) -> Option<u16> {
-        self.nodes.get(usize::from(walk.node))?.accept
+    /// If the stream, or what is looked at, ended at `end`: the pattern that is complete.
+    pub fn complete(&self, walk: &Walk, end: u64, fix: &[u8]) -> Option<u16> {
+        let node = self.nodes.get(usize::from(walk.node))?;
+        let hole = node.inside.or(node.hole.map(|(hole, _)| hole));
+        if hole.is_some_and(|hole| self.too_few(walk, hole, b'\n', end, fix)) {
+            return None;
+        }
+        node.accept
     }
 
     /// Takes the byte at `pos`; `fix` is the suffix of the open block's markers.
@@ -443,7 +469,15 @@ impl Paths {
             }
         }
         if let Some(hole) = node.inside {
+            if self.too_few(walk, hole, byte, pos, fix) {
+                return Go::None;
+            }
             return self.inside(walk, node, hole, byte, pos);
+        }
+        if let Some((hole @ Hole::Ticks, _)) = node.hole
+            && self.too_few(walk, hole, byte, pos, fix)
+        {
+            return Go::None;
         }
         if let Some(there) = node.byte(byte) {
             walk.start.get_or_insert(pos);
@@ -458,7 +492,8 @@ impl Paths {
                 taken: false,
             };
         }
-        if node.blanks && xml::is_space(byte) {
+        let line_end = node.lines && matches!(byte, b'\n' | b'\r');
+        if line_end || (node.blanks && xml::is_space(byte)) {
             self.spelt(walk);
             walk.blanks += 1;
             return if walk.blanks > MAX_BLANKS {
@@ -497,10 +532,21 @@ impl Paths {
         }
     }
 
+    /// Whether a run of backticks ends before the byte at `pos` and is shorter than that of the block's opener.
+    fn too_few(&self, walk: &Walk, hole: Hole, byte: u8, pos: u64, fix: &[u8]) -> bool {
+        let span = walk.span(hole);
+        let have = if span.is_empty() { 0 } else { pos - span.start };
+        hole == Hole::Ticks && !self.opens && byte != b'`' && have < fix.len() as u64
+    }
+
     fn inside(&self, walk: &mut Walk, node: &Node, hole: Hole, byte: u8, pos: u64) -> Go {
         let end = |walk: &mut Walk| walk.spans[hole as usize].end = pos;
         if hole == Hole::Tag {
             if walk.quote != 0 {
+                if byte == b'\n' {
+                    // A quote that is not closed on its line is none.
+                    return Go::None;
+                }
                 if walk.quote == byte {
                     walk.quote = 0;
                 }
@@ -695,6 +741,39 @@ mod tests {
                 taken: false
             }
         );
+    }
+
+    #[test]
+    fn fences_close_with_as_many_backticks() {
+        let close = |fix: &str, text: &str| {
+            let paths = Paths::new([("```$ticks", 7)])
+                .expect("a pattern")
+                .with_blanks();
+            let mut walk = paths.begin();
+            for (at, byte) in text.bytes().enumerate() {
+                let go = paths.step(&mut walk, byte, at as u64, fix.as_bytes());
+                if go != Go::More {
+                    return matches!(go, Go::Found { taken: false, .. });
+                }
+            }
+            paths
+                .complete(&walk, text.len() as u64, fix.as_bytes())
+                .is_some()
+        };
+        for (fix, text, closes) in [
+            ("", "\n```\n", true),
+            ("", "``````\n", true),
+            ("", "```", true),
+            ("`", "````", true),
+            ("`", "`````x", true),
+            ("`", "```", false),
+            ("``", "````\n", false),
+        ] {
+            assert_eq!(close(fix, text), closes, "{fix} {text:?}");
+        }
+        let (go, ..) = run(&["Action $digits:"], "Action 12:");
+        assert!(matches!(go, Go::Found { .. }));
+        assert_eq!(run(&["Action $digits:"], "Action x:").0, Go::None);
     }
 
     #[test]

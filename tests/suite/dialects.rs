@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use toolglot::{BuildError, DialectSet, Parser, builtin_files};
+use toolglot::{BuildError, DecidedBy, DialectSet, Limits, Parser, builtin_files};
 use toolglot_cli::vectors::Log;
 
 use crate::support::{CASES, Case, DEFAULTS, root};
@@ -306,5 +306,58 @@ fn the_readme_lists_the_dialects_as_they_are() {
         shown.trim(),
         table.trim(),
         "the table in README.md is stale; it should be:\n{table}"
+    );
+}
+
+#[test]
+fn a_set_tells_where_openers_meet() {
+    let file = |id: &str, open: &str| {
+        let text = GOOD.replacen("\"mine\"", &format!("\"{id}\""), 1);
+        text.replacen("[[CALL]]", open, 1)
+    };
+    let openers = [
+        ("a", "<|call>"),
+        ("b", "<|calm>"),
+        ("c", "<|cut>"),
+        ("d", "l>>x"),
+        ("e", "…一"),
+        ("f", "…二"),
+    ];
+    let builder = openers.iter().fold(DialectSet::builder(), |b, (id, open)| {
+        b.toml(id, &file(id, open))
+    });
+    let found = builder
+        .build()
+        .expect("a set")
+        .decisions(&Limits::default());
+    let shown: Vec<String> = found.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        shown,
+        [
+            "`<|c` goes on with `al` a, b; `ut>` c: 1 byte decides",
+            "`<|cal` goes on with `l>` a; `m>` b: 1 byte decides",
+            "`…` goes on with `一` e; `二` f: 3 bytes decide",
+            "`l>` ends and begins openers: `<|call>` a and `l>>x` d; the one that began earlier counts",
+        ]
+    );
+    let by: Vec<DecidedBy> = found.iter().map(|one| one.by).collect();
+    assert_eq!(by[2..], [DecidedBy::NextByte, DecidedBy::Earlier]);
+    assert!(found[0].concerns("c") && !found[1].concerns("c"));
+    assert_eq!(found[3].lookahead, 2);
+}
+
+#[test]
+fn tags_that_begin_others_and_openers_of_one_dialect() {
+    let decisions = DEFAULTS.decisions(&Limits::default());
+    let tags = decisions
+        .iter()
+        .find(|one| one.concerns("tool-action") && one.concerns("tool-call-xml"));
+    let tags = tags.expect("both begin with <tool_");
+    assert!("<tool_call".starts_with(&tags.shared), "{tags}");
+    // Several openers of one dialect decide nothing between dialects.
+    let many = GOOD.replacen("[\"[[CALL]]\"]", "[\"[[CALL]]\", \"[[CANCEL]]\"]", 1);
+    assert_eq!(
+        build(&many).expect("a set").decisions(&Limits::default()),
+        []
     );
 }

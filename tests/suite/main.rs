@@ -1,9 +1,13 @@
 //! The tests of the laws. Cases are data (`tests/vectors`); each module holds one law or one promise over all of them.
 
 mod allocation;
+mod detect;
 mod dialects;
 mod earliest;
+mod formats;
 mod hosts;
+mod mentions;
+mod pending;
 mod random;
 mod replay;
 mod sinks;

@@ -2,6 +2,7 @@
 //!
 //! Arguments are the engine's own JSON text: numbers keep the model's spelling, keys keep their order.
 
+mod detect;
 mod event;
 
 use std::borrow::Cow;
@@ -10,6 +11,7 @@ use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 use toolglot::{Call, KindSet, Origin, Report, Span, Turn};
 
+pub use detect::detection;
 pub use event::event;
 
 /// A turn as one JSON object; `id` is echoed in front.

@@ -276,7 +276,14 @@ fn modes(
     if !exempt {
         // A member of the default set runs in the set that hosts get, in its order.
         let default = sets.get(&Choice::default()).map_err(|e| e.to_string())?;
-        let member = default.dialects().any(|dialect| dialect.id() == own);
+        // Unless that set looks for fewer of its openers: those without a marker are for who asks for them.
+        let alone = get(&[own])?;
+        let openers = |set: &DialectSet| {
+            let mut dialects = set.dialects();
+            let dialect = dialects.find(|dialect| dialect.id() == own);
+            dialect.map(toolglot::Dialect::openers)
+        };
+        let member = openers(&default).is_some() && openers(&default) == openers(&alone);
         modes.push((
             Mode::Together,
             if member {

@@ -3,6 +3,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
+use crate::pending::is_pending;
 use crate::{CALL, CUT, directory, file, repository, run};
 
 fn vectors() -> Vec<Value> {
@@ -170,7 +171,11 @@ fn every_changed_expectation_fails() {
         let vectors: Vec<Value> = text
             .lines()
             .map(|line| serde_json::from_str(line).expect("JSON"))
+            .filter(|vector: &Value| !is_pending(vector["dialect"].as_str().expect("a dialect")))
             .collect();
+        if vectors.is_empty() {
+            continue;
+        }
         every_mutation_fails(&path.display().to_string(), &vectors);
     }
 }

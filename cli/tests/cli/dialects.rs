@@ -49,6 +49,13 @@ fn lint_looks_at_built_in_dialects_and_files() {
         ran.out.contains("the set `default`: at most ")
             && ran.out.contains("bytes of text are withheld")
     );
+    assert!(
+        ran.out
+            .contains("`<tool_` goes on with `action` tool-action; `call` tool-call-xml"),
+        "{}",
+        ran.out
+    );
+    assert!(ran.out.contains("  without tam2"), "{}", ran.out);
 
     let show = run(&["dialects", "show", "tool-action"], b"").out;
     let mine = show
@@ -59,6 +66,18 @@ fn lint_looks_at_built_in_dialects_and_files() {
     assert!(
         ran.out.contains("mine.toml alone: at most ")
             && ran.out.contains("mine.toml beside the default set")
+    );
+    assert!(!ran.out.contains("`<tool_`"), "{}", ran.out);
+    // A file is told where its own openers meet others.
+    let near = show
+        .replace("id = \"tool-action\"", "id = \"near\"")
+        .replace("\"tool_action\"", "\"tool_acts\"");
+    let ran = run(&["dialects", "lint", &file("near.toml", near)], b"");
+    assert!(
+        ran.out
+            .contains("`<tool_act` goes on with `ion` tool-action; `s` near: 1 byte decides"),
+        "{}",
+        ran.out
     );
 
     // The same file under its own id cannot stand beside the built-in one: a finding, not a failure.
@@ -87,4 +106,56 @@ fn a_file_that_cannot_be_built_is_status_2() {
         b"",
     )
     .refused(&["directory"]);
+}
+
+/// Calls of tags, with the name in the opener.
+const TEMPLATE: &str = r#"{"response_template": {"fields": {
+    "thinking": {"open": "<think>", "close": "</think>"},
+    "tool_calls": {"open_pattern": "<run>\\s*<tool=(?P<name>[^>]+)>", "close_pattern": "</tool>\\s*</run>",
+        "content": "xml-inline", "transform_each": "@",
+        "content_args": {"tag_pattern": "<with=(?P<key>\\w+)>(?P<value>.*?)</with>"}}}}}"#;
+
+#[test]
+fn a_response_template_becomes_a_dialect_that_works() {
+    let path = file("tokenizer_config.json", TEMPLATE);
+    let ran = run(&["dialects", "import", "--id", "mine", &path], b"");
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    assert!(ran.out.contains("id = \"mine\"\n"), "{}", ran.out);
+    assert!(
+        ran.err
+            .contains("note: tool_calls.transform_each was left out")
+    );
+    let made = directory().join("mine.toml").display().to_string();
+    let args = ["dialects", "import", "-", "--id", "mine", "-o", &made];
+    assert_eq!(run(&args, TEMPLATE.as_bytes()).out, "");
+    let input = b"Now <run>\n<tool=open_gate><with=gate>north</with></tool>\n</run>.";
+    let ran = run(
+        &[
+            "parse",
+            "--dialect",
+            "mine",
+            "--dialect-file",
+            &made,
+            "--output",
+            "turn",
+        ],
+        input,
+    );
+    let turn = &ran.json()[0];
+    assert_eq!(turn["text"], "Now .", "{turn}");
+    assert_eq!(turn["calls"][0]["name"], "open_gate");
+    assert_eq!(turn["calls"][0]["arguments"]["gate"], "north");
+    assert_eq!(run(&["dialects", "lint", &made], b"").code, 0);
+}
+
+#[test]
+fn what_is_no_response_template_is_refused() {
+    let bad = |text: &str| run(&["dialects", "import", "-"], text.as_bytes());
+    bad("{").refused(&["standard input", "not JSON"]);
+    bad("{}").refused(&["no response_template"]);
+    bad(r#"{"tool_calls": {"open": "<c>", "content": "kv-lines"}}"#)
+        .refused(&["tool_calls.content", "kv-lines"]);
+    let args = ["dialects", "import", "-", "--id", "My Id"];
+    run(&args, TEMPLATE.as_bytes()).refused(&["`id`", "made of"]);
+    run(&["dialects", "import", "no/such.json"], b"").refused(&["no/such.json"]);
 }

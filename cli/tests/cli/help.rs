@@ -9,6 +9,7 @@ fn no_arguments_print_help() {
         "parse",
         "batch",
         "check",
+        "detect",
         "dialects",
         "Examples:",
         "Exit status",
@@ -20,7 +21,7 @@ fn no_arguments_print_help() {
 #[test]
 fn every_command_has_help_with_examples() {
     for name in [
-        "parse", "batch", "check", "replay", "escape", "unescape", "dialects",
+        "parse", "batch", "check", "detect", "replay", "escape", "unescape", "dialects",
     ] {
         let ran = run(&[name, "--help"], b"");
         assert_eq!(ran.code, 0, "{name}");
@@ -44,6 +45,7 @@ fn wrong_usage_is_status_2() {
         &["batch", "--jobs", "0"],
         &["batch", "--max-line", "0"],
         &["check"],
+        &["detect", "--output", "turn"],
     ] {
         run(args, b"").refused(&[]);
     }

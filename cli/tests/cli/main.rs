@@ -3,11 +3,15 @@
 mod api;
 mod batch;
 mod check;
+mod detect;
 mod dialects;
 mod escape;
 mod help;
 mod parse;
 mod replay;
+
+#[path = "../../../tests/suite/pending.rs"]
+mod pending;
 
 use std::cell::Cell;
 use std::fs;

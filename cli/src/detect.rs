@@ -1,0 +1,145 @@
+//! `toolglot detect`: which dialect is this?
+
+use std::io::{self, Write};
+
+use anstream::{AutoStream, ColorChoice};
+use anstyle::{AnsiColor, Style};
+use toolglot::{Confidence, Detector, Evidence, Options, Sighting, Span};
+use toolglot_cli::json;
+
+use crate::args::{DetectArgs, Report};
+use crate::input::{self, Input};
+use crate::pretty::shown_text;
+use crate::stop::{Stop, Verdict};
+
+const BOLD: Style = Style::new().bold();
+const DIM: Style = Style::new().dimmed();
+const GOOD: Style = AnsiColor::Green.on_default().bold();
+const FAIR: Style = AnsiColor::Yellow.on_default().bold();
+
+/// Spans that are shown of one dialect, and bytes of each.
+const SPANS: usize = 3;
+const EXCERPT: usize = 60;
+
+pub fn run(args: &DetectArgs, color: ColorChoice) -> Result<Verdict, Stop> {
+    let mut detector = Detector::builtin();
+    for path in &args.files {
+        let text = input::text(path)?;
+        let origin = path.display().to_string();
+        detector = detector.toml(&origin, &text).map_err(Stop::because)?;
+    }
+    let mut options = Options::default();
+    options.tools = input::tools(args.tools.as_deref())?;
+    let mut bytes = vec![];
+    Input::open(&args.file)?.exactly(usize::MAX, &mut bytes)?;
+
+    let found = detector.detect(&bytes, &options);
+    let calls = found.iter().any(|one| one.complete + one.recovered > 0);
+    let sightings = if calls {
+        vec![]
+    } else {
+        detector.sightings(&bytes)
+    };
+    let mut out = io::stdout().lock();
+    match args.output {
+        Report::Json => writeln!(out, "{}", json::detection(&found, &sightings)),
+        Report::Pretty => {
+            let mut out = AutoStream::new(out, color);
+            pretty(&mut out, &bytes, &found, &sightings).and_then(|()| {
+                if calls {
+                    Ok(())
+                } else {
+                    nothing(&mut out, args, &sightings)
+                }
+            })
+        }
+    }
+    .map_err(Stop::output)?;
+    Ok(Verdict::of(!calls, args.strict))
+}
+
+fn pretty(
+    out: &mut dyn Write,
+    input: &[u8],
+    found: &[Evidence],
+    sightings: &[Sighting],
+) -> io::Result<()> {
+    for one in found {
+        let style = match one.confidence {
+            Confidence::Strong => GOOD,
+            Confidence::Fair => FAIR,
+            Confidence::Weak | Confidence::Faint => DIM,
+        };
+        let (id, confidence) = (&one.dialect, one.confidence.name());
+        writeln!(
+            out,
+            "{style}{confidence:6}{style:#}  {BOLD}{id}{BOLD:#}  {}",
+            one.reason
+        )?;
+        write!(out, "        {}", shown_text(&one.title))?;
+        if let Some(group) = &one.group {
+            write!(out, "; group {group}, of which a set holds one")?;
+        }
+        writeln!(
+            out,
+            "{}",
+            if one.in_default_set {
+                ""
+            } else {
+                "; not in the default set"
+            }
+        )?;
+        for span in one.spans.iter().take(SPANS) {
+            writeln!(out, "        {DIM}{}{DIM:#}", place(input, *span))?;
+        }
+        if one.spans.len() > SPANS {
+            writeln!(
+                out,
+                "        {DIM}and {} more{DIM:#}",
+                one.spans.len() - SPANS
+            )?;
+        }
+    }
+    for one in sightings {
+        let (opener, at) = (shown_text(&one.opener), one.span.start);
+        let ids = one.dialects.join(", ");
+        writeln!(
+            out,
+            "{DIM}seen{DIM:#}    {opener} at byte {at} opens nothing there; it belongs to {ids}"
+        )?;
+    }
+    Ok(())
+}
+
+/// What to try next.
+fn nothing(out: &mut dyn Write, args: &DetectArgs, sightings: &[Sighting]) -> io::Result<()> {
+    writeln!(out, "No dialect finds a call in this input.")?;
+    if args.tools.is_none() {
+        writeln!(
+            out,
+            "Formats whose tags are tool names, or that have no marker, need to know the tools: give --tools TOOLS.json."
+        )?;
+    }
+    if sightings.is_empty() {
+        writeln!(
+            out,
+            "No opener of any known dialect stands in it. If a server removed special tokens, keep them in its output \
+             (`skip_special_tokens: false`)."
+        )?;
+    }
+    writeln!(
+        out,
+        "`toolglot dialects` lists what is known; a format of your own is one file: see docs/DIALECTS.md, then give \
+         --dialect-file."
+    )
+}
+
+/// Where evidence stands and how it begins.
+fn place(input: &[u8], span: Span) -> String {
+    let index = |at: u64| usize::try_from(at).unwrap_or(usize::MAX).min(input.len());
+    let bytes = &input[index(span.start)..index(span.end)];
+    let excerpt = String::from_utf8_lossy(&bytes[..bytes.len().min(EXCERPT)]);
+    let dots = if bytes.len() > EXCERPT { "..." } else { "" };
+    let excerpt = shown_text(excerpt.trim_end_matches('\u{fffd}'));
+    format!("bytes {}..{}: {excerpt}{dots}", span.start, span.end)
+}

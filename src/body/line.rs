@@ -1,0 +1,329 @@
+//! An action and its input, each behind a header at the start of a line: `Action: f`, `Action Input: {..}`.
+//!
+//! The header and the name are read before the block opens. The input is a JSON object and ends by itself; the rest of
+//! its line belongs to it. What the model writes behind it as if the tool had run is hidden: results up to the next
+//! thought or action, answers beside an action. Headers mean nothing inside the object.
+
+use serde::{Deserialize, Serialize};
+
+use super::live::Step;
+use super::{Finished, Flow, Opened, Out, json_calls};
+use crate::dialect::{Line, head};
+use crate::error::{Kind, KindSet};
+use crate::event::Span;
+use crate::scan::path::{Go, Walk};
+
+/// The body of an open block.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Body {
+    at: At,
+    /// The tool, and its action's line. Empty if there is none.
+    name: String,
+    span: Span,
+    /// Calls that are closed.
+    stood: u32,
+    /// Where the last line that counts ended.
+    last: u64,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+enum At {
+    /// Behind the action: its input, or another header.
+    Next(Walk),
+    /// Behind the header of the input.
+    Input(Walk),
+    Json {
+        payload: Box<json_calls::Body>,
+        fenced: bool,
+    },
+    /// Behind the input, on its line or before the end of its fence.
+    Tail { fenced: bool, walk: Walk },
+    /// Behind all that belongs to the call.
+    After(Walk),
+    /// In lines that are hidden; none in the middle of one.
+    Hidden(Option<Walk>),
+}
+
+impl Body {
+    /// The body behind a header: an action's, or one whose lines are hidden if it names no tool.
+    pub fn open(table: &Line, header: &Opened<'_>) -> Self {
+        let walk = table.all.begin();
+        Self {
+            at: if header.name.is_empty() {
+                At::Hidden(None)
+            } else {
+                At::Next(walk)
+            },
+            name: header.name.to_owned(),
+            span: header.span,
+            stood: 0,
+            last: header.at,
+        }
+    }
+
+    /// Whether a call of this block stands whatever comes.
+    pub fn stands(&self) -> bool {
+        self.stood > 0
+    }
+
+    /// Whether the state fits its tables.
+    pub fn fits(&self, table: &Line) -> bool {
+        match &self.at {
+            At::Next(walk) | At::After(walk) | At::Hidden(Some(walk)) => table.all.fits(walk),
+            At::Input(walk) => table.input.fits(walk),
+            At::Tail { fenced, walk } => table.tails[usize::from(*fenced)].fits(walk),
+            At::Json { .. } | At::Hidden(None) => true,
+        }
+    }
+
+    /// Takes the chunk from index `i` up to `end`.
+    pub fn feed(
+        &mut self,
+        out: &mut Out<'_>,
+        table: &Line,
+        mut i: usize,
+        end: usize,
+    ) -> (usize, Flow) {
+        while i < end {
+            let pos = out.base + i as u64;
+            let flow = match &mut self.at {
+                At::Json { payload, fenced } => {
+                    let (next, step) = payload.feed(out, &table.json, i, end);
+                    let fenced = *fenced;
+                    i = next;
+                    self.json(out, step, fenced, out.base + i as u64)
+                }
+                At::Hidden(None) => {
+                    let newline = memchr::memchr(b'\n', &out.seg[i..end]);
+                    i = newline.map_or(end, |n| i + n + 1);
+                    out.skip(out.base + i as u64);
+                    if newline.is_some() {
+                        self.at = At::Hidden(Some(table.all.begin()));
+                    }
+                    None
+                }
+                At::Next(_) | At::Input(_) | At::Tail { .. } | At::After(_) | At::Hidden(_) => {
+                    let (taken, flow) = self.walk(out, table, out.seg[i], pos);
+                    i += usize::from(taken);
+                    flow
+                }
+            };
+            if let Some(flow) = flow {
+                return (i, flow);
+            }
+        }
+        (i, Flow::More)
+    }
+
+    fn walk(
+        &mut self,
+        out: &mut Out<'_>,
+        table: &Line,
+        byte: u8,
+        pos: u64,
+    ) -> (bool, Option<Flow>) {
+        let (paths, walk) = match &mut self.at {
+            At::Next(walk) | At::After(walk) | At::Hidden(Some(walk)) => (&table.all, walk),
+            At::Input(walk) => (&table.input, walk),
+            At::Tail { fenced, walk } => (&table.tails[usize::from(*fenced)], walk),
+            At::Json { .. } | At::Hidden(None) => return (true, None),
+        };
+        let go = paths.step(walk, byte, pos, b"");
+        let walk = *walk;
+        match go {
+            Go::More => {
+                if let At::Hidden(_) | At::Input(_) = self.at {
+                    out.skip(walk.start().unwrap_or(pos + 1));
+                }
+                (true, None)
+            }
+            Go::Found { action, taken } => {
+                let end = pos + u64::from(taken);
+                (taken, self.found(out, table, action, &walk, end))
+            }
+            Go::None => self.nothing(out, table, &walk, pos),
+        }
+    }
+
+    /// What stands there is no header, nor what else could follow.
+    fn nothing(
+        &mut self,
+        out: &mut Out<'_>,
+        table: &Line,
+        walk: &Walk,
+        pos: u64,
+    ) -> (bool, Option<Flow>) {
+        match self.at {
+            At::Next(_) => {
+                let limit = self.no_input(out, table, self.last);
+                let closed = Flow::Closed { end: self.last };
+                (false, Some(limit.unwrap_or(closed)))
+            }
+            At::Input(_) => {
+                let at = walk.start().unwrap_or(pos);
+                if !table.is_null(&self.name) {
+                    out.tell(Kind::MalformedBody, Span::new(at, at + 1), &self.name, "");
+                }
+                self.at = At::Hidden(None);
+                (false, None)
+            }
+            At::Hidden(_) => {
+                self.at = At::Hidden(None);
+                (false, None)
+            }
+            At::Tail { .. } | At::After(_) | At::Json { .. } => {
+                (false, Some(Flow::Closed { end: self.last }))
+            }
+        }
+    }
+
+    /// A header, or what else was looked for, is complete before `end`.
+    fn found(
+        &mut self,
+        out: &mut Out<'_>,
+        table: &Line,
+        action: u16,
+        walk: &Walk,
+        end: u64,
+    ) -> Option<Flow> {
+        let start = walk.start().unwrap_or(end);
+        if let At::Tail { .. } = self.at {
+            out.skip(end);
+            self.last = end;
+            self.at = At::After(table.all.begin());
+            return None;
+        }
+        match (action, &self.at) {
+            (head::OBJECT | head::FENCED, _) => {
+                return self.begin(out, table, action == head::FENCED, end);
+            }
+            (head::INPUT, At::Next(_)) => {
+                out.skip(end);
+                self.last = end;
+                self.at = At::Input(table.input.begin());
+                return None;
+            }
+            (_, At::Next(_) | At::Input(_)) => {
+                if let Some(limit) = self.no_input(out, table, start) {
+                    return Some(limit);
+                }
+            }
+            _ => {}
+        }
+        let span = Span::new(start, end);
+        match action {
+            head::OBSERVATION => out.tell(Kind::HallucinatedResult, span, &self.name, ""),
+            head::ANSWER if self.stood > 0 || self.name.is_empty() => {
+                out.tell(Kind::FinalAnswerWithAction, span, &self.name, "");
+            }
+            head::INPUT => {}
+            _ => return Some(Flow::Closed { end: start }),
+        }
+        out.skip(end);
+        self.at = At::Hidden(None);
+        None
+    }
+
+    /// The arguments begin at `at`.
+    fn begin(&mut self, out: &mut Out<'_>, table: &Line, fenced: bool, at: u64) -> Option<Flow> {
+        out.skip(at);
+        if table.is_null(&self.name) {
+            self.at = At::Hidden(None);
+            return None;
+        }
+        match json_calls::Body::arguments(out, &self.name, &[], self.span, KindSet::default()) {
+            Ok(payload) => {
+                let payload = Box::new(payload);
+                self.at = At::Json { payload, fenced };
+                None
+            }
+            Err(kind) => Some(Flow::Limit { kind, ended: false }),
+        }
+    }
+
+    /// The arguments came as far as `pos`.
+    fn json(&mut self, out: &mut Out<'_>, step: Step, fenced: bool, pos: u64) -> Option<Flow> {
+        match step {
+            Step::More => None,
+            Step::Done => {
+                self.stood += 1;
+                self.last = pos;
+                out.skip(pos);
+                let walk = Walk::default();
+                self.at = At::Tail { fenced, walk };
+                None
+            }
+            Step::Malformed => {
+                self.abandon(out, pos);
+                out.skip(pos);
+                self.at = At::Hidden(None);
+                None
+            }
+            Step::Limit(kind) => {
+                self.abandon(out, pos);
+                Some(Flow::Limit { kind, ended: false })
+            }
+        }
+    }
+
+    fn abandon(&mut self, out: &mut Out<'_>, end: u64) {
+        if let At::Json { payload, .. } = &mut self.at {
+            payload.abandon(out, end);
+        }
+    }
+
+    /// The action has no input; known at `end`.
+    fn no_input(&mut self, out: &mut Out<'_>, table: &Line, end: u64) -> Option<Flow> {
+        if table.is_null(&self.name) {
+            return None;
+        }
+        let tool = out.tool(&self.name);
+        if tool.is_some_and(|tool| tool.params.iter().any(|param| param.required)) {
+            out.tell(Kind::MissingInput, self.span, &self.name, "");
+            return None;
+        }
+        match json_calls::Body::arguments(out, &self.name, &[], self.span, KindSet::default()) {
+            Ok(mut payload) => {
+                payload.close_empty(out, end);
+                self.stood += 1;
+                None
+            }
+            Err(kind) => Some(Flow::Limit { kind, ended: false }),
+        }
+    }
+
+    /// The stream ended at `end`.
+    pub fn finish(&mut self, out: &mut Out<'_>, table: &Line, end: u64) -> Finished {
+        let header = match &self.at {
+            At::Next(walk) | At::After(walk) => table.all.complete(walk, end, b""),
+            _ => None,
+        };
+        match (&self.at, header) {
+            (At::Json { .. }, _) => {
+                self.abandon(out, end);
+                Finished::Open
+            }
+            (At::Next(walk) | At::After(walk), Some(action)) => {
+                let walk = *walk;
+                match self.found(out, table, action, &walk, end) {
+                    Some(Flow::Closed { end }) => Finished::Closed(end),
+                    Some(_) => Finished::Open,
+                    None => self.finish(out, table, end),
+                }
+            }
+            (At::Next(walk) | At::Input(walk), None) if walk.blank() => {
+                self.no_input(out, table, end);
+                Finished::Closed(end)
+            }
+            // A header, or the beginning of the input, is cut.
+            (At::Next(_) | At::Input(_), _) => Finished::Open,
+            (At::Tail { fenced, walk }, _) => {
+                // A fence that is missing, or cut.
+                let inside = *fenced || !walk.blank();
+                Finished::Closed(if inside { end } else { self.last })
+            }
+            (At::After(_), None) => Finished::Closed(self.last),
+            (At::Hidden(_), _) => Finished::Closed(end),
+        }
+    }
+}

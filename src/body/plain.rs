@@ -1,0 +1,193 @@
+//! Text that is one argument of a framed call: everything up to the call's own closer.
+//!
+//! Its bytes leave as parameter deltas while they come; only the beginning of a closer waits. What the argument is (cut,
+//! without a fence around it) is known at its end ([`Clean`]). Nothing but the closer means anything inside.
+
+use serde::{Deserialize, Serialize};
+
+use super::needle::Needle;
+use super::{Args, Out};
+
+/// The state of an open text.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Plain {
+    closers: Vec<Needle>,
+    start: u64,
+}
+
+/// How far a text came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Came {
+    More,
+    /// It ended at `end`, and its closer at the index.
+    Closed {
+        end: u64,
+    },
+    /// It is too long at the index.
+    Limit,
+}
+
+impl Plain {
+    /// A text that begins at `start`.
+    pub fn new(closers: &[String], start: u64) -> Self {
+        let needle = |closer: &String| Needle::new(closer.clone().into_bytes());
+        Self {
+            closers: closers.iter().map(needle).collect(),
+            start,
+        }
+    }
+
+    pub fn fits(&self) -> bool {
+        !self.closers.is_empty() && self.closers.iter().all(Needle::fits)
+    }
+
+    fn have(&self) -> u64 {
+        self.closers.iter().map(Needle::have).max().unwrap_or(0)
+    }
+
+    /// Takes the chunk from index `i` up to `end`. Without a call its bytes are left out.
+    pub fn feed(
+        &mut self,
+        out: &mut Out<'_>,
+        mut args: Option<&mut Args>,
+        mut i: usize,
+        end: usize,
+    ) -> (usize, Came) {
+        let max = self.start.saturating_add(out.limits().max_value);
+        let max = max.saturating_add(1);
+        let mut deliver = |out: &mut Out<'_>, to: u64| match &mut args {
+            Some(args) => args.value(out, to),
+            None => out.skip(to),
+        };
+        while i < end {
+            if self.have() == 0 {
+                let stop = out.clip(max, i, end);
+                let mut hay = &out.seg[i..stop];
+                for closer in &self.closers {
+                    hay = &hay[..closer.first(hay)];
+                }
+                i += hay.len();
+                if i >= stop {
+                    if out.base + (i as u64) < max {
+                        break;
+                    }
+                    deliver(out, max - 1);
+                    return (i, Came::Limit);
+                }
+            }
+            let byte = out.seg[i];
+            i += 1;
+            let mut len = None;
+            for closer in &mut self.closers {
+                if closer.step(byte) {
+                    len = Some(closer.len() as u64);
+                }
+            }
+            let pos = out.base + i as u64;
+            if let Some(len) = len {
+                let end = pos - len;
+                deliver(out, end);
+                return (i, Came::Closed { end });
+            }
+            if pos - self.have() >= max {
+                deliver(out, max - 1);
+                return (i, Came::Limit);
+            }
+        }
+        deliver(out, out.base + i as u64 - self.have());
+        (i, Came::More)
+    }
+}
+
+/// What becomes of a text when it ends.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Clean {
+    /// White space at both ends goes.
+    pub trim: bool,
+    /// A code fence around the whole goes.
+    pub unfence: bool,
+    /// It ends with one newline.
+    pub newline: bool,
+}
+
+impl Clean {
+    /// The text as it is meant.
+    pub fn apply(self, text: &str) -> String {
+        let mut text = if self.trim { text.trim() } else { text };
+        if self.unfence {
+            text = unfenced(text).unwrap_or(text);
+        }
+        if self.newline {
+            return format!("{}\n", text.trim_end_matches(['\n', '\r']));
+        }
+        text.to_owned()
+    }
+}
+
+/// What stands in a code fence that is around the whole text.
+fn unfenced(text: &str) -> Option<&str> {
+    let text = text.trim();
+    let ticks = text.bytes().take_while(|b| *b == b'`').count();
+    let (info, rest) = text[ticks..].split_once('\n')?;
+    if ticks < 3
+        || info
+            .trim()
+            .contains(|c: char| c == '`' || c.is_whitespace())
+    {
+        return None;
+    }
+    let inner = rest.trim_end_matches('`');
+    if rest.len() - inner.len() < ticks {
+        return None;
+    }
+    let inner = inner.trim_end_matches([' ', '\t']);
+    // Nothing at all may stand in it.
+    let inner = if inner.is_empty() {
+        inner
+    } else {
+        inner.strip_suffix('\n')?
+    };
+    Some(inner.trim_end())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fence_around_the_whole_goes() {
+        for (text, inner) in [
+            ("```python\nprint(1)\n```", Some("print(1)")),
+            ("````\n```\nx\n```\n````", Some("```\nx\n```")),
+            ("  ```c++\r\nx\r\n  ```  ", Some("x")),
+            ("```\n```", Some("")),
+            ("```js\nx", None),
+            ("```js\nx```", None),
+            ("``\nx\n``", None),
+            ("````\nx\n```", None),
+            ("``` a b\nx\n```", None),
+            ("```", None),
+            ("x", None),
+        ] {
+            assert_eq!(unfenced(text), inner, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn texts_are_cleaned_as_they_are_told() {
+        let all = Clean {
+            trim: true,
+            unfence: true,
+            newline: true,
+        };
+        assert_eq!(all.apply(" \n```js\n  x;\n\n```\n"), "  x;\n");
+        assert_eq!(all.apply("ok"), "ok\n");
+        assert_eq!(all.apply("a\n\n"), "a\n");
+        let fenced = Clean {
+            unfence: false,
+            ..all
+        };
+        assert_eq!(fenced.apply("\n```\nx\n```"), "```\nx\n```\n");
+        assert_eq!(Clean::default().apply(" x \n"), " x \n");
+    }
+}

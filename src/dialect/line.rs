@@ -1,0 +1,127 @@
+//! Tables of the line family: what may begin a line.
+
+use super::spec;
+use crate::body::{Syntax, json_calls};
+use crate::scan::path::{self, Paths};
+
+/// What a header begins.
+pub(crate) mod head {
+    pub const THOUGHT: u16 = 0;
+    pub const ACTION: u16 = 1;
+    pub const INPUT: u16 = 2;
+    pub const OBSERVATION: u16 = 3;
+    pub const ANSWER: u16 = 4;
+    /// The arguments begin.
+    pub const OBJECT: u16 = 5;
+    /// The arguments begin in a code fence.
+    pub const FENCED: u16 = 6;
+}
+
+/// Tables of the line family. Immutable.
+#[derive(Debug)]
+pub(crate) struct Line {
+    pub spec: spec::Line,
+    /// What is looked for in text, and whether it is a whole header.
+    pub openers: Vec<(String, bool)>,
+    /// Headers in text: an action with its name up to the end of the line.
+    pub heads: Paths,
+    /// Headers behind an action.
+    pub all: Paths,
+    /// What may follow the header of an input.
+    pub input: Paths,
+    /// What ends an input's line, without and with a fence.
+    pub tails: [Paths; 2],
+    pub json: json_calls::Table,
+    /// The reasoning that thoughts are.
+    pub thoughts: u16,
+}
+
+impl Line {
+    /// Tables of a description, or what is wrong with it.
+    pub fn new(spec: spec::Line) -> Result<Self, String> {
+        let kinds = [
+            (&spec.thought, head::THOUGHT),
+            (&spec.action, head::ACTION),
+            (&spec.input, head::INPUT),
+            (&spec.observation, head::OBSERVATION),
+            (&spec.answer, head::ANSWER),
+        ];
+        if spec.action.is_empty() || spec.input.is_empty() {
+            return Err("action and input need at least one header each".to_owned());
+        }
+        let mut openers: Vec<(String, bool)> = vec![];
+        let mut heads: Vec<(String, u16)> = vec![];
+        let mut all: Vec<(String, u16)> = vec![];
+        for (patterns, kind) in kinds {
+            for pattern in patterns {
+                // The blank behind it belongs to it.
+                let both = [pattern.clone(), format!("{pattern} ")];
+                all.extend(both.clone().map(|pattern| (pattern, kind)));
+                match kind {
+                    head::INPUT => continue,
+                    head::ACTION => heads.push((format!("{pattern}$_$name$_\n"), kind)),
+                    _ => heads.extend(both.map(|pattern| (pattern, kind))),
+                }
+                let literal = path::literal(pattern)?;
+                if literal.len() < 2 {
+                    return Err(format!("`{pattern}` begins with nothing to look for"));
+                }
+                let whole = literal == *pattern;
+                if !openers.iter().any(|(have, _)| *have == literal) {
+                    openers.push((literal, whole));
+                }
+            }
+        }
+        let mut input = all.clone();
+        input.push(("$^{".to_owned(), head::OBJECT));
+        for info in ["", "json", "JSON"] {
+            input.push((format!("```{info}$_$^{{"), head::FENCED));
+        }
+        let build = |patterns: &[(String, u16)]| {
+            Paths::new(patterns.iter().map(|(p, kind)| (p.as_str(), *kind)))
+        };
+        Ok(Self {
+            heads: build(&heads)?,
+            all: build(&all)?.with_blanks(),
+            input: build(&input)?.with_blanks(),
+            tails: [
+                Paths::new([("\n", 0)])?.with_blanks(),
+                Paths::new([("```$_\n", 0)])?.with_blanks(),
+            ],
+            openers,
+            json: json_calls::Table {
+                syntax: Syntax::default(),
+                ..json_calls::Table::default()
+            },
+            thoughts: 0,
+            spec,
+        })
+    }
+
+    /// What thoughts are: reasoning that the next header ends.
+    pub fn reasoning(&self) -> spec::Reasoning {
+        spec::Reasoning {
+            open: vec![],
+            close: vec![],
+            at: spec::ReasoningAt::LineStart,
+            nested: false,
+            repeats: false,
+            implicit: false,
+            first: false,
+            label: String::new(),
+            ended_by: self.openers.iter().map(|(open, _)| open.clone()).collect(),
+        }
+    }
+
+    /// Whether an action names no tool on purpose.
+    pub fn is_null(&self, name: &str) -> bool {
+        self.spec.null.iter().any(|null| null == name)
+    }
+
+    /// The most bytes that are withheld.
+    pub fn lookahead(&self, tag: usize) -> usize {
+        let longest = self.spec.headers().map(String::len).max().unwrap_or(0);
+        // Blanks, a number, a name.
+        longest + tag + 2 * usize::from(path::MAX_BLANKS)
+    }
+}

@@ -1,0 +1,324 @@
+//! JSON without a marker: do its first bytes show a call?
+//!
+//! It is one if the object, or the first object of the list, has a name and then arguments among its own members. Everything
+//! else is text from the first byte on that cannot lead there: another first byte, a name that is no string, arguments
+//! before the name, the end of the object. One byte at a time; the state is a few words, and what nests is only counted.
+//!
+//! Whether the name is on offer, and how many bytes may be looked at, is asked by whoever owns the scan.
+
+use serde::{Deserialize, Serialize};
+
+use crate::body::xml::is_space;
+use crate::event::Span;
+
+/// Where a scan stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Bare {
+    at: At,
+    /// Strings may stand between single quotes too.
+    python: bool,
+    /// Inside of an object that holds name and arguments.
+    wrapped: bool,
+    /// The first byte.
+    pub start: u64,
+    /// What stands between the quotes of the name; none before it has come.
+    name: Option<Span>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+enum At {
+    Start,
+    /// Behind the opening bracket of a list.
+    Item,
+    /// Behind the opening bracket of an object.
+    First,
+    /// Behind a comma.
+    Key,
+    InKey {
+        string: Quoted,
+        from: u64,
+    },
+    /// A key is complete, and its meaning not told yet.
+    Asked,
+    Colon(Member),
+    Value(Member),
+    /// In a string: the name, if it began at `name`.
+    String {
+        string: Quoted,
+        name: Option<u64>,
+    },
+    Scalar,
+    /// In brackets, so many deep.
+    Nested {
+        depth: u16,
+        string: Option<Quoted>,
+    },
+    /// Behind a value.
+    Behind,
+}
+
+/// In a string.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Quoted {
+    quote: u8,
+    escaped: bool,
+}
+
+/// What a key says of its value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum Member {
+    Name,
+    Arguments,
+    /// The object that holds both.
+    Wrapper,
+    Other,
+}
+
+/// What a byte did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Shown {
+    More,
+    /// A key stands there: [`Bare::member`] must say what it means.
+    Key(Span),
+    /// It is a call of the tool whose name stands there.
+    Call(Span),
+    /// It is none.
+    None,
+}
+
+/// What a byte of a string did.
+enum Inside {
+    More,
+    End,
+    Bad,
+}
+
+impl Quoted {
+    fn open(byte: u8, python: bool) -> Option<Self> {
+        (byte == b'"' || (python && byte == b'\'')).then_some(Self {
+            quote: byte,
+            escaped: false,
+        })
+    }
+
+    fn step(&mut self, byte: u8) -> Inside {
+        if byte < b' ' {
+            return Inside::Bad;
+        }
+        if self.escaped {
+            self.escaped = false;
+        } else if byte == self.quote {
+            return Inside::End;
+        } else {
+            self.escaped = byte == b'\\';
+        }
+        Inside::More
+    }
+}
+
+impl Bare {
+    /// A scan of what begins at `start`.
+    pub fn new(python: bool, start: u64) -> Self {
+        Self {
+            at: At::Start,
+            python,
+            wrapped: false,
+            start,
+            name: None,
+        }
+    }
+
+    /// Takes the byte at `pos`.
+    pub fn step(&mut self, byte: u8, pos: u64) -> Shown {
+        let blank = is_space(byte);
+        self.at = match self.at {
+            At::Start if byte == b'{' => At::First,
+            At::Start if byte == b'[' => At::Item,
+            At::Item if byte == b'{' => At::First,
+            At::Item | At::First | At::Key | At::Behind if blank => self.at,
+            At::Colon(_) | At::Value(_) if blank => self.at,
+            At::First | At::Key => match Quoted::open(byte, self.python) {
+                Some(string) => At::InKey {
+                    string,
+                    from: pos + 1,
+                },
+                None => return Shown::None,
+            },
+            At::InKey { mut string, from } => match string.step(byte) {
+                Inside::More => At::InKey { string, from },
+                Inside::End => {
+                    self.at = At::Asked;
+                    return Shown::Key(Span::new(from, pos));
+                }
+                Inside::Bad => return Shown::None,
+            },
+            At::Colon(member) if byte == b':' => At::Value(member),
+            At::Value(member) => return self.value(member, byte, pos),
+            At::String { mut string, name } => match string.step(byte) {
+                Inside::More => At::String { string, name },
+                Inside::End => {
+                    self.name = name.map(|from| Span::new(from, pos)).or(self.name);
+                    At::Behind
+                }
+                Inside::Bad => return Shown::None,
+            },
+            At::Scalar if byte.is_ascii_alphanumeric() || b"+-._".contains(&byte) => At::Scalar,
+            At::Scalar if blank => At::Behind,
+            At::Scalar | At::Behind if byte == b',' => At::Key,
+            At::Nested { depth, string } => match self.nested(depth, string, byte) {
+                Some(at) => at,
+                None => return Shown::None,
+            },
+            At::Start | At::Item | At::Asked | At::Colon(_) | At::Scalar | At::Behind => {
+                return Shown::None;
+            }
+        };
+        Shown::More
+    }
+
+    /// The key that stands there means that. False if no call can come of it.
+    pub fn member(&mut self, member: Member) -> bool {
+        self.at = At::Colon(member);
+        match member {
+            Member::Name => self.name.is_none(),
+            Member::Arguments => self.name.is_some(),
+            Member::Wrapper | Member::Other => true,
+        }
+    }
+
+    /// The first byte of a value.
+    fn value(&mut self, member: Member, byte: u8, pos: u64) -> Shown {
+        let string = Quoted::open(byte, self.python);
+        self.at = match (member, string, byte) {
+            // An object, a string that holds one, or null.
+            (Member::Arguments, string, _) => {
+                let fits = string.is_some() || matches!(byte, b'{' | b'n' | b'N');
+                return match self.name.filter(|_| fits) {
+                    Some(name) => Shown::Call(name),
+                    None => Shown::None,
+                };
+            }
+            (Member::Wrapper, None, b'{') if !self.wrapped => {
+                self.wrapped = true;
+                At::First
+            }
+            (Member::Name, Some(string), _) => At::String {
+                string,
+                name: Some(pos + 1),
+            },
+            (Member::Name, None, _) => return Shown::None,
+            (_, Some(string), _) => At::String { string, name: None },
+            (_, None, b'{' | b'[') => At::Nested {
+                depth: 1,
+                string: None,
+            },
+            (_, None, b'-' | b'0'..=b'9' | b't' | b'f' | b'n') => At::Scalar,
+            (_, None, b'T' | b'F' | b'N') if self.python => At::Scalar,
+            (_, None, _) => return Shown::None,
+        };
+        Shown::More
+    }
+
+    /// Takes a byte in brackets; none if it cannot stand there.
+    fn nested(&self, depth: u16, string: Option<Quoted>, byte: u8) -> Option<At> {
+        if let Some(mut string) = string {
+            return match string.step(byte) {
+                Inside::More => Some(At::Nested {
+                    depth,
+                    string: Some(string),
+                }),
+                Inside::End => Some(At::Nested {
+                    depth,
+                    string: None,
+                }),
+                Inside::Bad => None,
+            };
+        }
+        let string = Quoted::open(byte, self.python);
+        let depth = match byte {
+            b'{' | b'[' => depth.checked_add(1)?,
+            b'}' | b']' => depth - 1,
+            b':' | b',' => depth,
+            _ if string.is_some() || is_space(byte) => depth,
+            _ if byte.is_ascii_alphanumeric() || b"+-._".contains(&byte) => depth,
+            _ => return None,
+        };
+        if depth == 0 {
+            return Some(At::Behind);
+        }
+        Some(At::Nested { depth, string })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The name, and how many bytes were looked at.
+    fn scan(text: &str, python: bool) -> (Option<&str>, usize) {
+        let mut bare = Bare::new(python, 0);
+        let of = |span: Span| &text[span.start as usize..span.end as usize];
+        for (at, byte) in text.bytes().enumerate() {
+            match bare.step(byte, at as u64) {
+                Shown::More => {}
+                Shown::Key(span) => {
+                    let member = match of(span) {
+                        "name" | "tool" => Member::Name,
+                        "arguments" => Member::Arguments,
+                        "function" => Member::Wrapper,
+                        _ => Member::Other,
+                    };
+                    if !bare.member(member) {
+                        return (None, at + 1);
+                    }
+                }
+                Shown::Call(name) => return (Some(of(name)), at + 1),
+                Shown::None => return (None, at + 1),
+            }
+        }
+        (None, text.len() + 1)
+    }
+
+    #[test]
+    fn a_name_and_then_arguments_are_a_call() {
+        for text in [
+            r#"{"name": "f", "arguments": {"#,
+            r#"[ {"name":"f","arguments":""#,
+            r#"{"id": 1, "x": [{"name": "\"]"}, 2.5e+3], "ok": true , "tool" : "f", "arguments" : null"#,
+            r#"{"type": "function", "function": {"name": "f", "arguments": {"#,
+        ] {
+            assert_eq!(scan(text, false).0, Some("f"), "{text}");
+        }
+        // The first byte of the arguments decides.
+        let text = r#"{"name": "f", "arguments": "#;
+        assert_eq!(scan(text, false), (None, text.len() + 1));
+        assert_eq!(scan(&format!("{text}{{}}"), false).1, text.len() + 1);
+        assert_eq!(
+            scan("[{'ok': True, 'name': 'f', 'arguments': {", true).0,
+            Some("f")
+        );
+    }
+
+    #[test]
+    fn everything_else_is_text_at_once() {
+        for (text, len) in [
+            ("{curly} prose", 2),
+            ("[1, 2]", 2),
+            ("[]", 2),
+            ("{}", 2),
+            ("{'name': 'f'", 2),
+            (r#"{"name": 1"#, 10),
+            (r#"{"minutes": 3}"#, 14),
+            (r#"{"arguments": {}, "name": "f"}"#, 12),
+            (r#"{"name": "f"}"#, 13),
+            (r#"{"name": "f", "arguments": 3"#, 28),
+            (r#"{"name": "f", "name": "g""#, 20),
+            ("{\"a\n", 4),
+            (r#"{"a": x"#, 7),
+            (r#"{"a": [<"#, 8),
+            (r#"{"a" 1"#, 6),
+        ] {
+            assert_eq!(scan(text, false), (None, len), "{text}");
+        }
+    }
+}

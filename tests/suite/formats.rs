@@ -1,0 +1,168 @@
+//! `docs/FORMATS.md` against the dialects: every one has an entry whose facts are those of its file, and whose example is
+//! read as the entry says.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use toolglot::{
+    Dialect, DialectSet, Finish, Options, Report, Severity, Tools, Turn, builtin_files, parse,
+};
+
+use crate::pending::is_pending;
+use crate::support::root;
+
+/// Dialects whose rules are in `docs/DIALECTS.md`.
+const ELSEWHERE: [&str; 6] = [
+    "tam",
+    "tam2",
+    "vcp",
+    "tool-call-xml",
+    "action",
+    "tool-action",
+];
+
+const TOOLS: &str = r#"[
+    {"name": "open_gate", "parameters": {"type": "object", "properties": {
+        "gate": {"type": "string"}, "minutes": {"type": "integer"}, "note": {"type": "string"}}}},
+    {"name": "shell", "parameters": {"type": "object"}}
+]"#;
+
+/// One entry of the page.
+#[derive(Default)]
+struct Entry {
+    /// Lines that begin with a star.
+    facts: Vec<String>,
+    example: String,
+}
+
+/// The entries by id.
+fn entries() -> BTreeMap<String, Entry> {
+    let page = std::fs::read_to_string(root().join("docs/FORMATS.md")).expect("the page");
+    let mut out = BTreeMap::new();
+    let mut id = String::new();
+    let mut fence: Option<&str> = None;
+    for line in page.lines() {
+        let entry: &mut Entry = out.entry(id.clone()).or_default();
+        if let Some(open) = fence {
+            if line == open {
+                fence = None;
+            } else {
+                entry.example.push_str(line);
+                entry.example.push('\n');
+            }
+        } else if let Some(ticks) = line.strip_suffix("text").filter(|t| t.starts_with("```")) {
+            fence = Some(ticks);
+        } else if let Some(name) = line.strip_prefix("### ") {
+            id = name.trim_matches('`').to_owned();
+        } else if line.starts_with("* ") && !id.is_empty() {
+            entry.facts.push(line.to_owned());
+        }
+    }
+    out.remove("");
+    out
+}
+
+fn facts(dialect: &Dialect) -> Vec<String> {
+    let code = |name: &String| format!("`{name}`");
+    let names: Vec<String> = dialect.aliases().iter().map(code).collect();
+    let aliases = (!names.is_empty()).then(|| format!("* aliases: {}", names.join(", ")));
+    let default = if dialect.in_default_set() {
+        "yes"
+    } else {
+        "no"
+    };
+    let group = dialect.group().map(|group| format!("; group `{group}`"));
+    let mut out: Vec<String> = aliases.into_iter().collect();
+    out.push(format!("* written by: {}", dialect.models().join(", ")));
+    out.push(format!(
+        "* default set: {default}{}",
+        group.unwrap_or_default()
+    ));
+    out.push(format!("* source: {}", dialect.sources().join("; ")));
+    out
+}
+
+#[test]
+fn every_dialect_has_an_entry_with_its_facts() {
+    let entries = entries();
+    for id in entries.keys() {
+        let landed = builtin_files().iter().any(|(have, _)| have == id);
+        assert!(
+            landed || is_pending(id),
+            "docs/FORMATS.md: there is no dialect {id}"
+        );
+    }
+    for (id, _) in builtin_files()
+        .iter()
+        .filter(|(id, _)| !ELSEWHERE.contains(id))
+    {
+        let entry = entries
+            .get(*id)
+            .unwrap_or_else(|| panic!("docs/FORMATS.md lacks {id}"));
+        let set = DialectSet::builtin(id).expect("a built-in dialect");
+        let dialect = set.dialects().next().expect("one dialect");
+        assert_eq!(
+            entry.facts,
+            facts(dialect),
+            "docs/FORMATS.md is stale at {id}: run ci/formats.py"
+        );
+    }
+}
+
+#[test]
+fn every_example_is_read_as_its_dialect() {
+    let mut options = Options::default();
+    options.tools = Some(Arc::new(Tools::from_json(TOOLS).expect("tools")));
+    let mut failures = vec![];
+    for (id, entry) in entries() {
+        assert!(entry.example.len() > 10, "{id} has no example");
+        if is_pending(&id) {
+            continue;
+        }
+        let set = DialectSet::builtin(&id).expect("a built-in dialect");
+        let turn = parse(
+            &set,
+            options.clone(),
+            entry.example.as_bytes(),
+            Finish::Stop,
+        );
+        if !fits(&id, &turn) {
+            failures.push(format!("{id}: {:#?}", turn));
+        }
+    }
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
+
+/// Whether an example gives what its entry promises.
+fn fits(id: &str, turn: &Turn) -> bool {
+    let error = |one: &Report| one.severity == Severity::Error;
+    if turn.errors.iter().any(error) {
+        return false;
+    }
+    if id == "reasoning-append-think" {
+        return turn.reasoning.is_empty() && !turn.text.is_empty();
+    }
+    if id.starts_with("reasoning-") {
+        return (turn.reasoning.trim(), turn.text.trim())
+            == ("It is late.", "The gate stays shut.");
+    }
+    let tool = if id == "bolt-action" {
+        "shell"
+    } else {
+        "open_gate"
+    };
+    !turn.calls.is_empty() && turn.calls.iter().all(|call| call.name == tool)
+}
+
+#[test]
+fn an_alias_names_one_dialect() {
+    let mut owners: BTreeMap<String, &str> = BTreeMap::new();
+    for (id, _) in builtin_files() {
+        let set = DialectSet::builtin(id).expect("a built-in dialect");
+        let dialect = set.dialects().next().expect("one dialect");
+        for name in std::iter::once(*id).chain(dialect.aliases().iter().map(String::as_str)) {
+            let other = owners.insert(name.to_owned(), id);
+            assert_eq!(other, None, "`{name}` names {id} too");
+        }
+    }
+}
