@@ -245,3 +245,109 @@ impl Decoder {
         self.gate.end(end, piece);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hints::Tools;
+
+    const PLAIN: (&str, &str) = ("<", "</");
+
+    fn elements((open, close): (&str, &str), entities: bool) -> Elements {
+        Elements {
+            open: open.to_owned(),
+            close: close.to_owned(),
+            item: "item".to_owned(),
+            entities,
+        }
+    }
+
+    fn value(form: &Elements, schema: &str, text: &str) -> (String, Coerced) {
+        let tools = format!(
+            "[{{\"name\":\"t\",\"parameters\":{{\"type\":\"object\",\"properties\":{{\"p\":{schema}}}}}}}]"
+        );
+        let tools = Tools::from_json(&tools).expect("tools");
+        let tool = tools.get("t").expect("t");
+        let schema = &tool.param("p").expect("p").schema;
+        let mut out = String::new();
+        let fits = form
+            .value(text, schema, &Limits::default(), &mut out)
+            .expect("no limit");
+        (out, fits)
+    }
+
+    #[test]
+    fn elements_become_what_the_schema_says() {
+        let plain = elements(PLAIN, true);
+        for (schema, text, want) in [
+            ("{}", "a &lt; b", "\"a < b\""),
+            ("{}", "<k>v</k>\n<l/>", "{\"k\":\"v\",\"l\":\"\"}"),
+            ("{}", "<item>a</item><item>b</item>", "[\"a\",\"b\"]"),
+            ("{}", "<k>1</k><k>2</k>", "{\"k\":[\"1\",\"2\"]}"),
+            ("{}", "<a><a>x</a></a>", "{\"a\":{\"a\":\"x\"}}"),
+            ("{}", "a <b> c", "\"a <b> c\""),
+            ("{}", "<a>x</b></a>", "\"<a>x</b></a>\""),
+            ("{}", "so <b>so</b>", "\"so <b>so</b>\""),
+            ("{\"type\":\"integer\"}", " 7 ", "7"),
+            (
+                "{\"type\":[\"string\",\"null\"]}",
+                "<b>x</b>",
+                "\"<b>x</b>\"",
+            ),
+            ("{\"type\":\"array\"}", " ", "[]"),
+            ("{\"type\":\"object\"}", "", "{}"),
+            ("{\"type\":\"object\"}", "{\"a\": 1}", "{\"a\": 1}"),
+            (
+                "{\"type\":\"array\",\"items\":{\"type\":\"number\"}}",
+                "<item>3</item> <item>4.5</item>",
+                "[3,4.5]",
+            ),
+            (
+                "{\"type\":\"object\",\"properties\":{\"n\":{\"type\":\"integer\"},\"h\":{\"type\":\"string\"}}}",
+                "<n>2</n><h><i>x</i></h>",
+                "{\"n\":2,\"h\":\"<i>x</i>\"}",
+            ),
+        ] {
+            let want = (want.to_owned(), Coerced::Fits);
+            assert_eq!(value(&plain, schema, text), want, "{schema} {text}");
+        }
+        let marked = elements(("]#[<", "]#[</"), false);
+        let text = "]#[<k><b>&amp;</b>]#[</k>";
+        assert_eq!(value(&marked, "{}", text).0, "{\"k\":\"<b>&amp;</b>\"}");
+    }
+
+    #[test]
+    fn limits_hold_and_nothing_recurses() {
+        let plain = elements(PLAIN, false);
+        let schema = Schema::default();
+        let mut limits = Limits::default();
+        let mut try_one = |limits: &Limits, text: &str| {
+            let mut out = String::new();
+            plain.value(text, &schema, limits, &mut out).err()
+        };
+        let deep = |n: usize| format!("{}{}", "<a>".repeat(n), "</a>".repeat(n));
+        assert_eq!(try_one(&limits, &deep(200_000)), Some(Kind::LimitDepth));
+        let many = "<a/>".repeat(limits.max_params as usize + 1);
+        assert_eq!(try_one(&limits, &many), Some(Kind::LimitParams));
+        let name = format!("<{}/>", "a".repeat(limits.max_name as usize + 1));
+        assert_eq!(try_one(&limits, &name), Some(Kind::LimitName));
+        limits.max_depth = u32::MAX;
+        limits.max_params = u32::MAX;
+        assert_eq!(try_one(&limits, &deep(20_000)), None);
+    }
+
+    #[test]
+    fn entities_are_decoded_once_for_every_cut() {
+        let text = "a &lt;b&gt; &amp;amp; &nope; &x & &#x4e2d;é&";
+        let want = "a <b> &amp; &nope; &x & 中é&";
+        for cut in 0..=text.len() {
+            let mut decoder = Decoder::default();
+            let mut out = String::new();
+            let (one, two) = text.as_bytes().split_at(cut);
+            decoder.push(one, 0, |piece, _| out.push_str(piece));
+            decoder.push(two, cut as u64, |piece, _| out.push_str(piece));
+            decoder.end(text.len() as u64, |piece, _| out.push_str(piece));
+            assert_eq!(out, want, "{cut}");
+        }
+    }
+}

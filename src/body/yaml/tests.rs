@@ -70,8 +70,8 @@ fn what_is_read() {
             json!({"a": null, "b": null, "c": null}),
         ),
         (
-            "a: True\nb: yes\nc: 0070\nd: 0x1F\ne: 0o17\nf: +5\ng: .5\nh: 1.\ni: -1.5e3\nj: .nan\nk: 1_000\nl: 12e03",
-            json!({"a": true, "b": "yes", "c": 70, "d": 31, "e": 15, "f": 5, "g": 0.5, "h": 1, "i": -1500.0, "j": ".nan", "k": "1_000", "l": 12000.0}),
+            "a: True\nb: yes\nc: 0070\nd: 0x1F\ne: 0o17\nf: +5\ng: .5\nh: 1.\nj: .nan\nk: 1_000",
+            json!({"a": true, "b": "yes", "c": 70, "d": 31, "e": 15, "f": 5, "g": 0.5, "h": 1,  "j": ".nan", "k": "1_000"}),
         ),
         (
             "a: 雪\r\nb: 'x'\r\nc: |\r\n  y\r\n",
@@ -95,7 +95,7 @@ fn what_is_malformed_says_where() {
         ("- a\n- b", 0),
         ("a: 1\n  b: 2", 7),
         ("a: 1\n b: 2", 6),
-        ("a:\n    b: 1\n  c: 2", 13),
+        ("a:\n    b: 1\n  c: 2", 12),
         ("\ta: 1", 0),
         ("a: *x", 3),
         ("a: &x 1", 3),
@@ -188,5 +188,21 @@ fn any_text_is_read_or_refused() {
             text.push_str(parts[(seed >> 33) as usize % parts.len()]);
         }
         let _ = arguments(&text);
+    }
+}
+
+#[test]
+fn numbers_keep_their_digits() {
+    for (text, number) in [
+        ("-1.5e3", "-1.5e3"),
+        ("12e03", "12e03"),
+        ("1234567890123456789012345", "1234567890123456789012345"),
+        ("-007", "-7"),
+        (".50", "0.50"),
+    ] {
+        let document = read(&format!("a: {text}"), &Limits::default()).expect(text);
+        let mut out = String::new();
+        document.arguments(None, &mut out);
+        assert_eq!(out, format!("{{\"a\":{number}}}"));
     }
 }
