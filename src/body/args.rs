@@ -9,6 +9,7 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use super::plain::Clean;
+use super::tree_payload::{Decoder, Elements};
 use super::{Gate, Opened, Out, json, pieces};
 use crate::dialect::spec::Deltas;
 use crate::error::{Kind, KindSet};
@@ -31,6 +32,8 @@ pub(crate) struct Args {
     param: Option<Param>,
     /// Lists that repetition may add to, in order.
     lists: Vec<(String, Vec<String>)>,
+    /// Values may be made of elements.
+    elements: Option<Elements>,
 }
 
 /// The open parameter.
@@ -54,12 +57,16 @@ pub(crate) enum As {
     Json,
     /// A string, of which something goes when it ends.
     Clean(Clean),
+    /// By the schema: a string, or elements.
+    Element,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 enum Writer {
     /// Leaves as it comes.
     Live(Gate),
+    /// Leaves as it comes, with characters for entities.
+    Decoded(Decoder),
     /// Waits for its type.
     Typed(Vec<u8>),
     /// Waits for its end, which is cut to what is not blank.
@@ -103,7 +110,19 @@ impl Args {
             kinds: KindSet::default(),
             param: None,
             lists: vec![],
+            elements: None,
         })
+    }
+
+    /// Values may be made of elements.
+    pub fn with_elements(&mut self, elements: Elements) {
+        self.elements = Some(elements);
+    }
+
+    /// Whether elements in the open value matter.
+    pub fn nests(&self) -> bool {
+        let waits = |param: &Param| matches!(param.writer, Writer::Typed(_) | Writer::List(_));
+        self.elements.is_some() && self.param.as_ref().is_some_and(waits)
     }
 
     /// Something about the call was recovered.
@@ -167,7 +186,11 @@ impl Args {
                 (_, As::Clean(clean)) => Writer::Clean(vec![], clean),
                 (_, As::Json) => Writer::Json(vec![]),
                 (Writer::Live(_), As::Trimmed) => Writer::Trimmed(vec![]),
-                (writer, As::Schema | As::Trimmed) => writer,
+                (Writer::Live(_), As::Element) if !self.is_text(out, name) => Writer::Typed(vec![]),
+                (Writer::Live(_), As::Element) if self.entities() => {
+                    Writer::Decoded(Decoder::default())
+                }
+                (writer, As::Schema | As::Trimmed | As::Element) => writer,
             };
             let list = matches!(writer, Writer::List(_));
             if !self.seen.insert(name.to_owned()) && !list {
@@ -175,7 +198,7 @@ impl Args {
                 out.tell(Kind::DuplicateParam, span, &self.tool, name);
             }
         }
-        if matches!(writer, Writer::Live(_)) {
+        if matches!(writer, Writer::Live(_) | Writer::Decoded(_)) {
             let mut head = self.head(name);
             head.push('"');
             out.arg(self.call, &head, span);
@@ -186,6 +209,16 @@ impl Args {
             writer,
         });
         Ok(())
+    }
+
+    fn entities(&self) -> bool {
+        self.elements.as_ref().is_some_and(|form| form.entities)
+    }
+
+    /// Whether the schema says that a parameter is text.
+    fn is_text(&self, out: &Out<'_>, name: &str) -> bool {
+        let param = out.tool(&self.tool).and_then(|tool| tool.param(name));
+        param.is_some_and(|param| param.schema.types == Types::STRING)
     }
 
     fn writer(&self, out: &mut Out<'_>, name: &str, span: Span) -> Writer {
@@ -240,6 +273,20 @@ impl Args {
                 continue;
             };
             match &mut param.writer {
+                Writer::Decoded(decoder) => {
+                    let (call, sink) = (self.call, &mut *out.sink);
+                    let both = out.opts.prefer == Prefer::Both;
+                    let max = out.opts.limits.max_native;
+                    let heard = &mut out.io.heard;
+                    decoder.push(data, at, |piece, span| {
+                        json::escape(piece, |json| {
+                            if both {
+                                heard.push(json, max);
+                            }
+                            sink.event(Event::ArgDelta { call, json, span });
+                        });
+                    });
+                }
                 Writer::Live(gate) => {
                     let (call, sink) = (self.call, &mut *out.sink);
                     let both = out.opts.prefer == Prefer::Both;
@@ -281,7 +328,8 @@ impl Args {
             | Writer::Json(bytes)
             | Writer::Clean(bytes, _)
             | Writer::List(bytes) => bytes.extend_from_slice(text.as_bytes()),
-            Writer::Left => {}
+            // What stands for other text was read already.
+            Writer::Decoded(_) | Writer::Left => {}
         }
     }
 
@@ -299,6 +347,14 @@ impl Args {
                 tail.push('"');
                 out.arg(self.call, &tail, Span::new(end, end));
             }
+            Writer::Decoded(mut decoder) => {
+                let mut tail = String::new();
+                decoder.end(end, |piece, _| {
+                    json::escape(piece, |json| tail.push_str(json))
+                });
+                tail.push('"');
+                out.arg(self.call, &tail, Span::new(end, end));
+            }
             Writer::Typed(bytes) => {
                 let plain = Schema::default();
                 let schema = out
@@ -306,7 +362,8 @@ impl Args {
                     .and_then(|t| t.param(&param.key))
                     .map_or(&plain, |p| &p.schema);
                 let mut text = String::new();
-                let result = coerce(&String::from_utf8_lossy(&bytes), schema, &mut text);
+                let result =
+                    self.coerced(out, &String::from_utf8_lossy(&bytes), schema, &mut text)?;
                 self.typed(out, result, &param.key, span)?;
                 let head = self.head(&param.key);
                 out.arg(self.call, &(head + &text), span);
@@ -358,6 +415,47 @@ impl Args {
         }
     }
 
+    /// Writes the text of a value as JSON.
+    fn coerced(
+        &self,
+        out: &Out<'_>,
+        text: &str,
+        schema: &Schema,
+        json: &mut String,
+    ) -> Result<Coerced, Kind> {
+        match &self.elements {
+            Some(elements) => elements.value(text, schema, out.limits(), json),
+            None => Ok(coerce(text, schema, json)),
+        }
+    }
+
+    /// A list from the occurrences of a repeated parameter.
+    fn repeated(
+        &self,
+        out: &Out<'_>,
+        items: &[String],
+        schema: &Schema,
+        json: &mut String,
+    ) -> Result<Coerced, Kind> {
+        if self.elements.is_none() {
+            return Ok(repeated(items, schema, json));
+        }
+        let mut worst = Coerced::Fits;
+        json.push('[');
+        for (index, item) in items.iter().enumerate() {
+            if index > 0 {
+                json.push(',');
+            }
+            match self.coerced(out, item, schema, json)? {
+                Coerced::Fits => {}
+                Coerced::Mismatch => worst = Coerced::Mismatch,
+                Coerced::Malformed => return Ok(Coerced::Malformed),
+            }
+        }
+        json.push(']');
+        Ok(worst)
+    }
+
     fn typed(&self, out: &mut Out<'_>, result: Coerced, key: &str, span: Span) -> Result<(), Kind> {
         match result {
             Coerced::Fits => Ok(()),
@@ -383,8 +481,11 @@ impl Args {
                 .map_or(&plain, |p| &p.schema);
             let mut text = String::new();
             let result = match items.as_slice() {
-                [one] => coerce(one, schema, &mut text),
-                many => repeated(many, schema.items.as_deref().unwrap_or(&plain), &mut text),
+                [one] => self.coerced(out, one, schema, &mut text)?,
+                many => {
+                    let schema = schema.items.as_deref().unwrap_or(&plain);
+                    self.repeated(out, many, schema, &mut text)?
+                }
             };
             self.typed(out, result, &key, span)?;
             let head = self.head(&key);

@@ -13,6 +13,7 @@ use super::live::Step;
 use super::needle::Needle;
 use super::payload::Payload;
 use super::plain::{Came, Clean, Plain};
+use super::tree_payload::{Elements, tag_name};
 use super::{Args, Finished, Flow, Opened, Out, pieces, tool_name, xml};
 use crate::dialect::spec::{self, Framing};
 use crate::dialect::{Framed, action};
@@ -66,6 +67,8 @@ enum At {
         /// Where the value ended, and its closer.
         end: u64,
         closed: u64,
+        /// Which of the closers it is.
+        which: u16,
         walk: Walk,
     },
 }
@@ -74,11 +77,15 @@ enum At {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Value {
     closers: Vec<Needle>,
+    /// The element's own opener, where elements nest, and how many of it are open inside.
+    nest: Option<(Needle, u32)>,
     /// An opener at the start of a line, which ends the value too.
     line: Option<Needle>,
     start: u64,
     /// A newline stood before it, so that one behind it is framing.
     framed: bool,
+    /// A newline before it is framing.
+    newline: bool,
     lead: Lead,
 }
 
@@ -179,6 +186,13 @@ impl Body {
         self.stood > 0 || matches!(&self.at, At::Payload(payload) if payload.stood() > 0)
     }
 
+    /// What ends the block, if that depends on what opened it.
+    pub fn own_closer(&self, table: &Framed) -> Option<String> {
+        let known = !self.fix.is_empty() || !table.spec.fixed.is_empty();
+        let fix = String::from_utf8_lossy(&self.fix);
+        known.then(|| table.own_closer(self.unit, &fix)).flatten()
+    }
+
     /// Whether the state fits its tables.
     pub fn fits(&self, table: &Framed) -> bool {
         let Some(unit) = table.units.get(usize::from(self.unit)) else {
@@ -187,17 +201,19 @@ impl Body {
         match &self.at {
             At::Enter(walk) => table.enter.fits(walk),
             At::Gap(walk) => table.gap.fits(walk),
-            At::Payload(_) => true,
+            At::Payload(payload) => payload.fits(),
             At::Plain(plain) => plain.fits(),
             At::Tail(walk) => unit.tail.fits(walk),
             At::More(walk) => unit.more.as_ref().is_some_and(|more| more.fits(walk)),
             At::Inner(walk) => unit.inner.fits(walk) && self.args.is_some(),
-            At::Value(value) => value.fits() && self.args.is_some() && table.spec.param.is_some(),
+            At::Value(value) => {
+                value.fits() && self.args.is_some() && table.params(self.unit).is_some()
+            }
             At::Confirm { value, walk, .. } => {
                 value.fits()
                     && unit.inner.fits(walk)
                     && self.args.is_some()
-                    && table.spec.param.is_some()
+                    && table.params(self.unit).is_some()
             }
         }
     }
@@ -344,6 +360,14 @@ impl Body {
             }
             action::END => self.section_ends(out, end),
             action::CLOSE => self.call_closes(out, table, end),
+            action::WRONG_END | action::WRONG_CLOSE => {
+                self.misspelt(out, Span::new(start, end));
+                if action == action::WRONG_END {
+                    self.section_ends(out, end)
+                } else {
+                    self.call_closes(out, table, end)
+                }
+            }
             action::SEPARATOR => {
                 if !self.looks_ahead(table) {
                     out.skip(end);
@@ -383,6 +407,15 @@ impl Body {
                 };
                 self.begin(out, table, walk, end)
             }
+        }
+    }
+
+    /// A closer is misspelt, and what it closes is recovered.
+    fn misspelt(&mut self, out: &mut Out<'_>, span: Span) {
+        out.skip(span.start);
+        out.issue(Kind::RepairedCloseTag, span, "");
+        if let Some(args) = &mut self.args {
+            args.recovered(Kind::RepairedCloseTag);
         }
     }
 
@@ -437,7 +470,13 @@ impl Body {
             return Some(self.refuse(out, kind, span));
         }
         let name = name.trim().to_owned();
-        let framed = matches!(unit.payload, spec::Payload::Params | spec::Payload::Content);
+        if unit.fix_name {
+            self.fix = name.clone().into_bytes();
+        }
+        let framed = matches!(
+            unit.payload,
+            spec::Payload::Params | spec::Payload::Tree | spec::Payload::Content
+        );
         if !framed {
             let opened = Opened {
                 name: &name,
@@ -481,6 +520,23 @@ impl Body {
             Err(kind) => return Some(self.limit(out, kind, end)),
         };
         self.kinds.iter().for_each(|kind| args.recovered(kind));
+        if let Some(param) = table
+            .params(self.unit)
+            .filter(|_| unit.payload == spec::Payload::Tree)
+        {
+            let fix = String::from_utf8_lossy(&self.fix);
+            let mark = |patterns: &[String]| {
+                let first = patterns.first().map_or("", String::as_str);
+                let mark = first.split("$key").next().unwrap_or_default();
+                mark.replace("$x", &fix)
+            };
+            args.with_elements(Elements {
+                open: mark(&param.open),
+                close: mark(&param.close),
+                item: param.item.clone(),
+                entities: param.entities,
+            });
+        }
         for (key, value) in arguments {
             args.whole(out, &key, &value, span);
         }
@@ -546,24 +602,26 @@ impl Body {
 
     /// The payload came as far as `pos`.
     fn payload(&mut self, out: &mut Out<'_>, table: &Framed, step: Step, pos: u64) -> Option<Flow> {
+        let ended = matches!(&self.at, At::Payload(payload) if payload.closed());
         match step {
             Step::More => None,
             Step::Malformed => {
                 self.count(out);
                 out.skip(pos);
                 self.last = pos;
-                Some(Flow::Malformed { ended: false })
+                Some(Flow::Malformed { ended })
             }
             Step::Limit(kind) => {
                 self.drop_call(out, pos);
-                Some(Flow::Limit { kind, ended: false })
+                Some(Flow::Limit { kind, ended })
             }
             Step::Done => {
                 self.count(out);
                 self.last = pos;
                 out.skip(pos);
                 let unit = &table.spec.unit[usize::from(self.unit)];
-                if !unit.close.is_empty() {
+                // What reads up to the closer has taken it.
+                if !unit.close.is_empty() && unit.payload != spec::Payload::Yaml {
                     self.at = At::Tail(table.units[usize::from(self.unit)].tail.begin());
                     return None;
                 }
@@ -650,7 +708,8 @@ impl Body {
 
     /// A parameter's opener ends at `end`.
     fn param(&mut self, out: &mut Out<'_>, table: &Framed, walk: &Walk, end: u64) -> Option<Flow> {
-        let spec = table.spec.param.as_ref()?;
+        let spec = table.params(self.unit)?;
+        let unit = &table.spec.unit[usize::from(self.unit)];
         let start = walk.start().unwrap_or(end);
         let span = Span::new(start, end);
         let mut key = String::new();
@@ -676,7 +735,26 @@ impl Body {
         let word = walk.span(Hole::Key);
         if !word.is_empty() {
             key = out.slice(word.start, word.end);
+            if spec.close.iter().any(|close| close.contains("$key")) {
+                // It is a tag's name, with or without attributes.
+                closed = key.ends_with('/');
+                match tag_name(key.trim_end_matches('/')) {
+                    Some(name) => key = name.to_owned(),
+                    None => return Some(self.refuse(out, Kind::MalformedBody, span)),
+                }
+            }
         }
+        if unit.fix_name && key_is_tool(out, self.args.as_ref(), &key) {
+            // No parameter but the next call.
+            self.drop_call(out, start);
+            out.io.from = start;
+            return Some(Flow::Broken { at: start });
+        }
+        let frame = if spec.newline.contains(&key) {
+            Framing::Newline
+        } else {
+            spec.frame
+        };
         let word = walk.span(Hole::Type);
         if !word.is_empty() {
             kind = Some(out.slice(word.start, word.end));
@@ -685,7 +763,8 @@ impl Body {
             (Some(hint), Some(kind)) if hint.text.contains(&kind) => As::Text,
             (Some(_), Some(_)) => As::Json,
             (Some(hint), None) if hint.json => As::Json,
-            _ if spec.frame == Framing::Trim => As::Trimmed,
+            _ if frame == Framing::Trim => As::Trimmed,
+            _ if unit.payload == spec::Payload::Tree => As::Element,
             _ => As::Schema,
         };
         out.skip(end);
@@ -701,7 +780,11 @@ impl Body {
                 .map(|kind| self.value_fails(out, table, kind, end));
         }
         let fix = String::from_utf8_lossy(&self.fix).into_owned();
-        let closer = |close: &String| Needle::new(close.replace("$x", &fix).into_bytes());
+        let tag = |tag: &String| {
+            let tag = tag.replace("$x", &fix).replace("$key", key.trim());
+            Needle::new(tag.into_bytes())
+        };
+        let nest = args.nests().then(|| spec.open.first().map(tag)).flatten();
         let line = spec.line.then(|| {
             let literal = spec
                 .open
@@ -710,11 +793,13 @@ impl Body {
             Needle::new(format!("\n{}", literal.unwrap_or_default()).into_bytes())
         });
         self.at = At::Value(Box::new(Value {
-            closers: spec.close.iter().map(closer).collect(),
+            closers: spec.close.iter().map(tag).collect(),
+            nest: nest.map(|open| (open, 0)),
             line,
             start: end,
             framed: false,
-            lead: if spec.cdata || spec.frame == Framing::Newline {
+            newline: frame == Framing::Newline,
+            lead: if spec.cdata || frame == Framing::Newline {
                 Lead::Open(0)
             } else {
                 Lead::Past
@@ -732,7 +817,7 @@ impl Body {
         end: usize,
     ) -> (usize, Option<Flow>) {
         let (At::Value(value), Some(args), Some(spec)) =
-            (&mut self.at, &mut self.args, &table.spec.param)
+            (&mut self.at, &mut self.args, table.params(self.unit))
         else {
             return (end, None);
         };
@@ -760,19 +845,20 @@ impl Body {
             let pos = out.base + i as u64;
             i += 1;
             match value.step(out.seg[i - 1]) {
-                Some(Hit::Close(len)) => {
+                Some(Hit::Close { len, which }) => {
                     let start = pos + 1 - len;
                     let ends = value.ends(out, start);
                     args.value(out, ends);
                     let value = value.clone();
                     let walk = table.units[usize::from(self.unit)].inner.begin();
-                    if spec.confirm == 0 {
+                    if spec.confirm == 0 && !wrong(table, spec, which) {
                         return (i, self.value_ends(out, table, ends, pos + 1));
                     }
                     self.at = At::Confirm {
                         value,
                         end: ends,
                         closed: pos + 1,
+                        which,
                         walk,
                     };
                     return (i, None);
@@ -833,14 +919,16 @@ impl Body {
                 value,
                 end,
                 closed,
+                which,
                 walk,
             },
             Some(spec),
-        ) = (&mut self.at, &table.spec.param)
+        ) = (&mut self.at, table.params(self.unit))
         else {
             return (true, None);
         };
         let paths = &table.units[usize::from(self.unit)].inner;
+        let named = table.spec.unit[usize::from(self.unit)].fix_name;
         let late = walk.blank() && pos - *closed >= u64::from(spec.confirm) && xml::is_space(byte);
         let go = if late {
             Go::None
@@ -850,14 +938,26 @@ impl Body {
         match go {
             Go::More => {
                 // What follows may turn out to be content: its closers are looked for all the same.
-                if let hit @ Some(Hit::Close(_)) = value.step(byte) {
+                if let hit @ Some(Hit::Close { .. }) = value.step(byte) {
                     return (true, self.content_after_all(out, hit, pos + 1));
                 }
                 (true, None)
             }
+            Go::Found {
+                action: action::PARAM,
+                ..
+            } if named && foreign(out, self.args.as_ref(), walk.span(Hole::Key)) => {
+                // Some tag follows and none that could: content goes on.
+                let hit = value.step(byte);
+                (true, self.content_after_all(out, hit, pos + 1))
+            }
             Go::Found { action, taken } => {
                 let (ends, walk) = (*end, *walk);
                 let start = walk.start().unwrap_or(pos);
+                if wrong(table, spec, *which) {
+                    let span = Span::new(ends, *closed);
+                    self.misspelt(out, span);
+                }
                 out.skip(start);
                 let Some(args) = &mut self.args else {
                     return (taken, None);
@@ -886,6 +986,7 @@ impl Body {
                 end,
                 closed,
                 walk,
+                ..
             },
             Some(args),
         ) = (&mut self.at, &mut self.args)
@@ -903,13 +1004,14 @@ impl Body {
         let value = std::mem::replace(value, Box::new(Value::none()));
         let walk = *walk;
         match hit {
-            Some(Hit::Close(len)) => {
+            Some(Hit::Close { len, which }) => {
                 let ends = value.ends(out, pos - len);
                 args.value(out, ends);
                 self.at = At::Confirm {
                     value,
                     end: ends,
                     closed: pos,
+                    which,
                     walk: walk.restart(),
                 };
             }
@@ -1006,11 +1108,33 @@ impl Body {
     }
 }
 
+/// Whether a parameter's tag is that of another tool.
+fn key_is_tool(out: &Out<'_>, args: Option<&Args>, key: &str) -> bool {
+    let param = args.and_then(|args| out.tool(args.tool())?.param(key));
+    param.is_none() && out.tool(key).is_some()
+}
+
+/// Whether a tag is that of no parameter of the open call's tool, which has some.
+fn foreign(out: &Out<'_>, args: Option<&Args>, key: Span) -> bool {
+    let Some(tool) = args.and_then(|args| out.tool(args.tool())) else {
+        return false;
+    };
+    let key = out.slice(key.start, key.end);
+    let name = tag_name(key.trim_end_matches('/'));
+    !tool.params.is_empty() && name.is_none_or(|name| tool.param(name).is_none())
+}
+
+/// Whether a closer of values is a misspelt one.
+fn wrong(table: &Framed, spec: &spec::Param, which: u16) -> bool {
+    let close = spec.close.get(usize::from(which));
+    close.is_some_and(|close| table.spec.misspelt.contains(close))
+}
+
 /// What ended in a value.
 #[derive(Clone, Copy)]
 enum Hit {
     /// Its closer, of so many bytes.
-    Close(u64),
+    Close { len: u64, which: u16 },
     /// A line that opens the next parameter, with its newline.
     Line(u64),
 }
@@ -1019,25 +1143,27 @@ impl Value {
     fn none() -> Self {
         Self {
             closers: vec![],
+            nest: None,
             line: None,
             start: 0,
             framed: false,
+            newline: false,
             lead: Lead::Past,
         }
     }
 
     fn fits(&self) -> bool {
-        !self.closers.is_empty() && self.closers.iter().chain(&self.line).all(Needle::fits)
+        !self.closers.is_empty() && self.needles().all(Needle::fits)
+    }
+
+    fn needles(&self) -> impl Iterator<Item = &Needle> {
+        let nest = self.nest.as_ref().map(|(open, _)| open);
+        self.closers.iter().chain(&self.line).chain(nest)
     }
 
     /// Bytes right before the present place that may begin a closer.
     fn have(&self) -> u64 {
-        self.closers
-            .iter()
-            .chain(&self.line)
-            .map(Needle::have)
-            .max()
-            .unwrap_or(0)
+        self.needles().map(Needle::have).max().unwrap_or(0)
     }
 
     fn idle(&self) -> bool {
@@ -1047,7 +1173,7 @@ impl Value {
     /// Bytes that mean nothing.
     fn skip(&self, hay: &[u8]) -> usize {
         let mut hay = hay;
-        for needle in self.closers.iter().chain(&self.line) {
+        for needle in self.needles() {
             hay = &hay[..needle.first(hay)];
         }
         hay.len()
@@ -1055,9 +1181,20 @@ impl Value {
 
     fn step(&mut self, byte: u8) -> Option<Hit> {
         let mut hit = None;
-        for needle in &mut self.closers {
+        for (which, needle) in self.closers.iter_mut().enumerate() {
             if needle.step(byte) {
-                hit = Some(Hit::Close(needle.len() as u64));
+                hit = Some(Hit::Close {
+                    len: needle.len() as u64,
+                    which: which as u16,
+                });
+            }
+        }
+        if let Some((open, depth)) = &mut self.nest {
+            if open.step(byte) {
+                *depth = depth.saturating_add(1);
+            } else if hit.is_some() && *depth > 0 {
+                *depth -= 1;
+                hit = None;
             }
         }
         if let Some(line) = &mut self.line
@@ -1095,7 +1232,7 @@ impl Value {
         pos: u64,
     ) -> bool {
         match self.lead {
-            Lead::Open(0) if byte == b'\n' && spec.frame == Framing::Newline && !self.framed => {
+            Lead::Open(0) if byte == b'\n' && self.newline && !self.framed => {
                 self.framed = true;
                 out.skip(pos + 1);
                 if !spec.cdata {

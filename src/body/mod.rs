@@ -27,8 +27,11 @@ mod plain;
 pub(crate) mod python_calls;
 mod tags;
 mod tree;
+mod tree_payload;
 mod value;
 pub(crate) mod xml;
+mod yaml;
+mod yaml_call;
 
 use serde::{Deserialize, Serialize};
 
@@ -42,6 +45,7 @@ pub(crate) use framed::name_in_id;
 pub(crate) use gate::Gate;
 pub(crate) use head::{LINE_BLANKS, is_key};
 pub(crate) use lexer::Syntax;
+pub(crate) use needle::Needle;
 pub(crate) use out::{Block, Io, Out, Stuff, pieces};
 
 /// So many blanks may stand between an opener and the tag that must follow it.
@@ -177,6 +181,14 @@ impl Body {
             (Self::KeyQuote(_) | Self::ElementTree(_) | Self::Framed(_) | Self::Line(_), _) => {
                 false
             }
+        }
+    }
+
+    /// What ends the block, if that depends on what opened it.
+    pub fn own_closer(&self, family: &Family) -> Option<String> {
+        match (self, family) {
+            (Self::Framed(body), Family::Framed(table)) => body.own_closer(table),
+            _ => None,
         }
     }
 

@@ -167,6 +167,9 @@ pub(crate) fn pieces<'a>(
     from: u64,
     to: u64,
 ) -> [(&'a [u8], u64); 2] {
+    if to <= from {
+        return [(&[], from), (&[], from)];
+    }
     let carried = base - carry.len() as u64;
     let head = if from < base {
         &carry[(from - carried) as usize..(to.min(base) - carried) as usize]

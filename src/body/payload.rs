@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::live::Step;
-use super::{Opened, Out, brace_calls, json_calls, python_calls};
+use super::{Opened, Out, brace_calls, json_calls, python_calls, yaml_call};
 use crate::dialect::{Framed, spec};
 use crate::error::{Kind, KindSet};
 
@@ -13,6 +13,7 @@ pub(crate) enum Payload {
     Json(json_calls::Body),
     Python(python_calls::Body),
     Braces(brace_calls::Body),
+    Yaml(yaml_call::Body),
 }
 
 impl Payload {
@@ -32,10 +33,16 @@ impl Payload {
                 } = *opened;
                 Self::Json(json_calls::Body::arguments(out, name, meta, span, kinds)?)
             }
-            // Parameters and text are read by the frame itself.
-            spec::Payload::Json | spec::Payload::Params | spec::Payload::Content => {
-                Self::Json(json_calls::Body::new())
+            spec::Payload::Yaml => {
+                let close = unit.close.first().map_or("", String::as_str);
+                let close = close.replace("$x", opened.name);
+                Self::Yaml(yaml_call::Body::open(out, opened, close, kinds)?)
             }
+            // Parameters and text are read by the frame itself.
+            spec::Payload::Json
+            | spec::Payload::Params
+            | spec::Payload::Tree
+            | spec::Payload::Content => Self::Json(json_calls::Body::new()),
         })
     }
 
@@ -51,6 +58,7 @@ impl Payload {
             Self::Json(body) => body.feed(out, &table.json, i, end),
             Self::Python(body) => body.feed(out, &table.python, i, end),
             Self::Braces(body) => body.feed(out, &table.braces, i, end),
+            Self::Yaml(body) => body.feed(out, i, end),
         }
     }
 
@@ -60,6 +68,23 @@ impl Payload {
             Self::Json(body) => body.calls(),
             Self::Python(body) => body.calls(),
             Self::Braces(body) => body.calls(),
+            Self::Yaml(body) => body.calls(),
+        }
+    }
+
+    /// Whether it has taken the closer of its call.
+    pub fn closed(&self) -> bool {
+        match self {
+            Self::Json(_) | Self::Python(_) | Self::Braces(_) => false,
+            Self::Yaml(body) => body.closed(),
+        }
+    }
+
+    /// Whether the state fits its tables.
+    pub fn fits(&self) -> bool {
+        match self {
+            Self::Json(_) | Self::Python(_) | Self::Braces(_) => true,
+            Self::Yaml(body) => body.fits(),
         }
     }
 
@@ -69,6 +94,7 @@ impl Payload {
             Self::Json(body) => body.under_way(),
             Self::Python(body) => body.under_way(),
             Self::Braces(body) => body.under_way(),
+            Self::Yaml(body) => body.calls() == 0,
         }
     }
 
@@ -78,6 +104,7 @@ impl Payload {
             Self::Json(body) => body.abandon(out, end),
             Self::Python(body) => body.abandon(out, end),
             Self::Braces(body) => body.abandon(out, end),
+            Self::Yaml(body) => body.abandon(out, end),
         }
     }
 }

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Block, Flow, Out, json, tool_name, xml};
+use super::{Flow, Out, json, tool_name, xml};
 use crate::dialect::ElementTree;
 use crate::error::{Kind, KindSet};
 use crate::event::{Arguments, Origin, Span};
@@ -51,9 +51,10 @@ pub(super) fn assemble(
         call(
             out,
             &Tree {
-                table,
+                item: &table.spec.item,
                 elements,
                 children: &children,
+                form: Form::Xml,
             },
             index,
             kinds,
@@ -62,14 +63,26 @@ pub(super) fn assemble(
     Ok(())
 }
 
-struct Tree<'a> {
-    table: &'a ElementTree,
-    elements: &'a [Element],
-    children: &'a [Vec<u32>],
+/// Elements as they stand in bytes.
+pub(super) struct Tree<'a> {
+    /// The element that holds one item of a list.
+    pub item: &'a str,
+    pub elements: &'a [Element],
+    pub children: &'a [Vec<u32>],
+    pub form: Form,
+}
+
+/// What text in elements means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Form {
+    /// XML: blanks at both ends are none of it, CDATA and comments have their meaning.
+    Xml,
+    /// It is what it is, or with entities in it.
+    Verbatim { entities: bool },
 }
 
 /// What came up while values were written.
-enum Remark {
+pub(super) enum Remark {
     Of(Kind, u32),
     Entity(String, Span),
     /// An ampersand that begins no entity.
@@ -93,7 +106,8 @@ fn call(out: &mut Out<'_>, tree: &Tree<'_>, index: u32, mut kinds: KindSet) -> R
     if let Some(block) = out.io.block.as_ref().filter(|_| retained) {
         let mut writer = Writer {
             tree,
-            block,
+            bytes: &block.raw,
+            base: block.start,
             out: &mut text,
             remarks: &mut remarks,
             bare: false,
@@ -167,13 +181,15 @@ fn params(out: &mut Out<'_>, tree: &Tree<'_>, index: u32, tool: &str, span: Span
     out.missing(tool, span, |name| names.contains(name));
 }
 
-struct Writer<'a> {
-    tree: &'a Tree<'a>,
-    block: &'a Block,
-    out: &'a mut String,
-    remarks: &'a mut Vec<Remark>,
+pub(super) struct Writer<'a> {
+    pub tree: &'a Tree<'a>,
+    /// What the elements stand in, and the offset of its first byte.
+    pub bytes: &'a [u8],
+    pub base: u64,
+    pub out: &'a mut String,
+    pub remarks: &'a mut Vec<Remark>,
     /// An ampersand that begins no entity was remarked.
-    bare: bool,
+    pub bare: bool,
 }
 
 /// What is left to write.
@@ -183,7 +199,7 @@ enum Task<'s> {
     Value(u32, &'s Schema),
 }
 
-static ANY: Schema = Schema::UNKNOWN;
+pub(super) static ANY: Schema = Schema::UNKNOWN;
 
 impl<'a> Writer<'a> {
     /// The arguments object of a tool.
@@ -203,6 +219,15 @@ impl<'a> Writer<'a> {
         let schema = |name: &str| tool.and_then(|t| t.param(name)).map_or(&ANY, |p| &p.schema);
         let mut tasks = vec![];
         self.members(index, schema, &mut tasks);
+        self.run(tasks);
+    }
+
+    /// The value that an element is.
+    pub fn element(&mut self, index: u32, schema: &Schema) {
+        self.run(vec![Task::Value(index, schema)]);
+    }
+
+    fn run(&mut self, mut tasks: Vec<Task<'_>>) {
         while let Some(task) = tasks.pop() {
             match task {
                 Task::Text(text) => self.out.push_str(text),
@@ -251,25 +276,39 @@ impl<'a> Writer<'a> {
     fn value<'s>(&mut self, index: u32, schema: &'s Schema, tasks: &mut Vec<Task<'s>>) {
         let element = &self.tree.elements[index as usize];
         let children = &self.tree.children[index as usize];
+        let xml = self.tree.form == Form::Xml;
         if children.is_empty() {
             let text = self.leaf(element);
-            self.text(&text, index, schema);
+            let blank = !xml && text.trim().is_empty() && !schema.types.has(Types::STRING);
+            if blank && schema.types.has(Types::ARRAY) {
+                self.out.push_str("[]");
+            } else if blank && schema.types.has(Types::OBJECT) {
+                self.out.push_str("{}");
+            } else {
+                self.text(&text, index, schema);
+            }
             return;
         }
-        let wanted = schema.types == Types::STRING;
+        let holds = schema.types.has(Types::OBJECT) || schema.types.has(Types::ARRAY);
+        let untyped = schema.types == Types::none();
+        let wanted = schema.types == Types::STRING || !(xml || holds || untyped);
         if wanted || element.text {
-            let raw = self.block.slice(element.inner.0, element.inner.1);
-            let raw = String::from_utf8_lossy(raw).into_owned();
-            self.text(raw.trim(), index, schema);
+            let raw = match self.tree.form {
+                Form::Xml => {
+                    let raw = String::from_utf8_lossy(self.slice(element));
+                    raw.trim().to_owned()
+                }
+                Form::Verbatim { .. } => self.leaf(element),
+            };
+            self.text(&raw, index, schema);
             if !wanted {
                 self.remarks.push(Remark::Of(Kind::BareMarkup, index));
             }
             return;
         }
-        let item =
-            |child: &u32| self.tree.elements[*child as usize].name == self.tree.table.spec.item;
+        let item = |child: &u32| self.tree.elements[*child as usize].name == self.tree.item;
         let array = schema.types.has(Types::ARRAY) && !schema.types.has(Types::OBJECT);
-        if array && children.iter().all(item) {
+        if (array || (untyped && !xml)) && children.iter().all(item) {
             let mut forward = vec![];
             list(
                 children,
@@ -297,8 +336,21 @@ impl<'a> Writer<'a> {
     }
 
     fn leaf(&mut self, element: &Element) -> String {
-        let bytes = self.block.slice(element.inner.0, element.inner.1);
-        leaf(bytes, element.inner.0, self.remarks, &mut self.bare)
+        let bytes = self.slice(element);
+        match self.tree.form {
+            Form::Xml => leaf(bytes, element.inner.0, self.remarks, &mut self.bare),
+            Form::Verbatim { entities: true } => xml::decode(bytes),
+            Form::Verbatim { entities: false } => String::from_utf8_lossy(bytes).into_owned(),
+        }
+    }
+
+    /// What an element encloses.
+    fn slice(&self, element: &Element) -> &'a [u8] {
+        let index = |at: u64| usize::try_from(at.checked_sub(self.base)?).ok();
+        match (index(element.inner.0), index(element.inner.1)) {
+            (Some(from), Some(to)) => self.bytes.get(from..to).unwrap_or_default(),
+            _ => &[],
+        }
     }
 }
 

@@ -97,4 +97,9 @@ pub(super) const FILES: &[(&str, &str)] = files! {
     "xlam"
     "sarashina"
     "pythonic"
+    "minimax-m3"
+    "anthropic-function-calls"
+    "morph-xml"
+    "cline-xml"
+    "yaml-xml"
 };

@@ -75,6 +75,15 @@ pub(super) fn dialect(spec: &Spec) -> Result<(), BuildError> {
                 "it must not be empty",
             ));
         }
+        if let Some(issue) = &span.issue
+            && Kind::from_name(issue).is_none()
+        {
+            return Err(key(
+                spec,
+                &format!("span[{index}].issue"),
+                "there is no kind of issue of that name",
+            ));
+        }
     }
     if let Some(body) = &spec.key_quote {
         deltas(

@@ -21,6 +21,9 @@ pub(crate) mod action {
     pub const STRAY: u16 = 105;
     /// The next block, or call, begins inside.
     pub const REOPEN: u16 = 106;
+    /// The section, or the call, closes by a misspelt closer.
+    pub const WRONG_END: u16 = 107;
+    pub const WRONG_CLOSE: u16 = 108;
 }
 
 /// Tables of the framed family. Immutable.
@@ -132,6 +135,18 @@ impl Found {
 impl Framed {
     /// Tables of a description, or what is wrong with it.
     pub fn new(spec: spec::Framed) -> Result<Self, String> {
+        for unit in &spec.unit {
+            let keyed = |list: &[String]| list.iter().any(|p| p.contains("$key"));
+            let tree = spec.tree.as_ref();
+            if unit.payload == Payload::Tree
+                && !tree.is_some_and(|tree| keyed(&tree.open) && keyed(&tree.close))
+            {
+                return Err("the payload tree needs a table tree, whose tags hold $key".to_owned());
+            }
+            if unit.payload == Payload::Yaml && unit.close.len() != 1 {
+                return Err("the payload yaml needs one closer".to_owned());
+            }
+        }
         contents(&spec)?;
         let section = spec.section.as_ref();
         let none: &[String] = &[];
@@ -146,25 +161,49 @@ impl Framed {
             })
         };
         let list = |patterns: &'_ [String], action: u16| -> Vec<(String, u16)> {
-            patterns.iter().map(|p| (p.clone(), action)).collect()
+            let of = |pattern: &String| match action {
+                action::END if spec.misspelt.contains(pattern) => action::WRONG_END,
+                action::CLOSE if spec.misspelt.contains(pattern) => action::WRONG_CLOSE,
+                _ => action,
+            };
+            patterns.iter().map(|p| (p.clone(), of(p))).collect()
         };
         let build = |groups: Vec<Vec<(String, u16)>>| {
             Paths::new(groups.iter().flatten().map(|(p, a)| (p.as_str(), *a)))
                 .map(Paths::with_blanks)
         };
-        let mut enter: Vec<(&str, u16)> = section_open
+        // Where openers tell what `$x` is, each is looked for with every suffix.
+        let mut fixes: Vec<&str> = spec.fixed.values().map(String::as_str).collect();
+        fixes.sort_unstable();
+        fixes.dedup();
+        let spelt = |pattern: &str| -> Vec<(String, &str)> {
+            if fixes.is_empty() {
+                return vec![(pattern.to_owned(), "$x")];
+            }
+            let fixes = fixes.iter().copied();
+            let mut all: Vec<_> = fixes.map(|fix| (pattern.replace("$x", fix), fix)).collect();
+            all.dedup_by(|a, b| a.0 == b.0);
+            all
+        };
+        let mut enter: Vec<(String, u16)> = section_open
             .iter()
-            .map(|open| (open.as_str(), action::SECTION))
+            .flat_map(|open| spelt(open))
+            .map(|(open, _)| (open, action::SECTION))
             .collect();
         if bare {
-            enter.extend(all_units());
+            for (index, unit) in spec.unit.iter().enumerate() {
+                let all = unit.open.iter().flat_map(|open| spelt(open));
+                enter.extend(all.map(|(open, _)| (open, index as u16)));
+            }
         }
-        let enter = Paths::opening(enter)?.with_blanks();
+        let enter = Paths::opening(enter.iter().map(|(p, a)| (p.as_str(), *a)))?.with_blanks();
         let units: Vec<(String, u16)> = all_units().map(|(p, a)| (p.to_owned(), a)).collect();
         let reopen = |patterns: &[(String, u16)]| -> Vec<(String, u16)> {
-            let literal = |(p, _): &(String, u16)| {
+            let literal = |(p, unit): &(String, u16)| {
                 let has = path::literal(p).is_ok_and(|literal| !literal.is_empty());
-                has.then(|| (p.clone(), action::REOPEN))
+                // A tag named after a tool looks like one named after a parameter.
+                let own = spec.unit[usize::from(*unit)].fix_name;
+                (has && !own).then(|| (p.clone(), action::REOPEN))
             };
             patterns.iter().filter_map(literal).collect()
         };
@@ -175,7 +214,6 @@ impl Framed {
             list(separators, action::SEPARATOR),
             list(section_open, action::REOPEN),
         ])?;
-        let params = spec.param.as_ref();
         let tables = spec
             .unit
             .iter()
@@ -184,7 +222,7 @@ impl Framed {
                     list(&unit.close, action::CLOSE),
                     list(section_close, action::END),
                 ];
-                let (open, stray) = match params.filter(|_| unit.payload == Payload::Params) {
+                let (open, stray) = match spec.params(unit) {
                     Some(param) => (
                         list(&param.open, action::PARAM),
                         list(&param.close, action::STRAY),
@@ -209,13 +247,16 @@ impl Framed {
             })
             .collect::<Result<_, String>>()?;
         let mut found: Vec<Found> = vec![];
-        for open in section_open {
+        let with = |probe: &[String], fix: &str| -> Vec<String> {
+            probe.iter().map(|p| p.replace("$x", fix)).collect()
+        };
+        for (open, fix) in section_open.iter().flat_map(|open| spelt(open)) {
             let probe = section.map_or(none, |section| &section.probe);
-            Found::new(open, probe)?.join(&mut found)?;
+            Found::new(&open, &with(probe, fix))?.join(&mut found)?;
         }
         for unit in spec.unit.iter().filter(|_| bare) {
-            for open in &unit.open {
-                let mut one = Found::new(open, &unit.probe)?;
+            for (open, fix) in unit.open.iter().flat_map(|open| spelt(open)) {
+                let mut one = Found::new(&open, &with(&unit.probe, fix))?;
                 one.json = unit.bare;
                 one.offered = unit.offered;
                 one.bare = section.is_some();
@@ -248,7 +289,13 @@ impl Framed {
         } else {
             section_close.to_vec()
         };
-        let mut closers: Vec<String> = ends.iter().filter_map(|end| last_literal(end)).collect();
+        let named = spec.unit.iter().any(|unit| unit.fix_name);
+        let mut closers: Vec<String> = ends
+            .iter()
+            .filter(|end| !(named && end.contains("$x")) && !spec.misspelt.contains(end))
+            .flat_map(|end| spelt(end))
+            .filter_map(|(end, _)| last_literal(&end))
+            .collect();
         closers.sort();
         closers.dedup();
         if closers.is_empty() {
@@ -276,20 +323,38 @@ impl Framed {
 
     /// The most bytes that a block withholds; `tag` is the longest header.
     pub fn lookahead(&self, tag: usize) -> usize {
-        let param = self.spec.param.as_ref();
-        let closer = param.map_or(0, |p| p.close.iter().map(String::len).max().unwrap_or(0));
+        let params = || self.spec.param.iter().chain(&self.spec.tree);
+        let closers = params().flat_map(|p| &p.close);
+        let word = |close: &String| if close.contains('$') { tag } else { 0 };
+        let closer = closers.map(|c| c.len() + word(c)).max().unwrap_or(0);
         let opener = self
             .openers
             .iter()
             .map(|o| o.literal.len())
             .max()
             .unwrap_or(0);
-        let confirm = param.map_or(0, |p| p.confirm as usize);
+        let confirm = params().map(|p| p.confirm as usize).max().unwrap_or(0);
         let shows = self.openers.iter().filter_map(|o| o.json);
         let shows = shows.map(|bare| bare.within as usize).max().unwrap_or(0);
         let probe = crate::body::PROBE_BLANKS as usize + shows;
         let blanks = usize::from(path::MAX_BLANKS);
         opener + probe.max(tag + blanks).max(closer + confirm + tag + blanks)
+    }
+
+    /// The parameters that stand between tags in calls of a form.
+    pub fn params(&self, unit: u16) -> Option<&spec::Param> {
+        self.spec.params(self.spec.unit.get(usize::from(unit))?)
+    }
+
+    /// What ends a block whose `$x` is known; nothing if that is in no closer.
+    pub fn own_closer(&self, unit: u16, fix: &str) -> Option<String> {
+        let closers = match &self.spec.section {
+            Some(section) if !section.close.is_empty() => &section.close,
+            _ => &self.spec.unit.get(usize::from(unit))?.close,
+        };
+        let close = closers.iter().find(|close| close.contains("$x"))?;
+        let close = close.replace("$x", fix);
+        (!close.contains('$')).then_some(close)
     }
 
     /// Whether blocks end by a closer of a section.
@@ -298,6 +363,22 @@ impl Framed {
             .section
             .as_ref()
             .is_some_and(|section| !section.close.is_empty())
+    }
+}
+
+impl spec::Framed {
+    /// The parameters that stand between tags in calls of a form.
+    fn params(&self, unit: &spec::Unit) -> Option<&spec::Param> {
+        match unit.payload {
+            Payload::Params => self.param.as_ref(),
+            Payload::Tree => self.tree.as_ref(),
+            Payload::Yaml
+            | Payload::Json
+            | Payload::Arguments
+            | Payload::Python
+            | Payload::Braces
+            | Payload::Content => None,
+        }
     }
 }
 

@@ -274,6 +274,8 @@ pub(crate) struct Framed {
     pub unit: Vec<Unit>,
     /// Parameters between tags.
     pub param: Option<Param>,
+    /// Parameters that are elements named after them; elements inside are lists and objects.
+    pub tree: Option<Param>,
     #[serde(default)]
     pub json: Json,
     #[serde(default)]
@@ -286,7 +288,7 @@ pub(crate) struct Framed {
     /// What `$x` is behind an opener that does not show it.
     #[serde(default)]
     pub fixed: BTreeMap<String, String>,
-    /// Those of the openers that are known misspellings.
+    /// Those of the openers and closers that are known misspellings.
     #[serde(default)]
     pub misspelt: Vec<String>,
 }
@@ -340,6 +342,9 @@ pub(crate) struct Unit {
     /// The name in a probe must be one on offer.
     #[serde(default)]
     pub offered: bool,
+    /// `$x` in its other markers is the tool's name.
+    #[serde(default)]
+    pub fix_name: bool,
     /// The opener is no marker: the JSON that follows the probe, or the opener itself if that is JSON, must show a call of
     /// a tool on offer.
     pub bare: Option<Bare>,
@@ -426,6 +431,10 @@ fn name_attribute() -> String {
 pub(crate) enum Payload {
     /// Parameters between tags.
     Params,
+    /// Parameters that are elements: the table `tree`.
+    Tree,
+    /// A YAML mapping, up to the call's closer.
+    Yaml,
     /// JSON that names the tool: an object, or a list of such.
     Json,
     /// A JSON object that is the arguments.
@@ -449,6 +458,15 @@ pub(crate) struct Param {
     pub name: String,
     #[serde(default)]
     pub frame: Framing,
+    /// Parameters with one newline on each side, whatever the others have.
+    #[serde(default)]
+    pub newline: Vec<String>,
+    /// Entities stand for characters.
+    #[serde(default)]
+    pub entities: bool,
+    /// The element that holds one item of a list.
+    #[serde(default = "item")]
+    pub item: String,
     /// A value may be CDATA.
     #[serde(default)]
     pub cdata: bool,
@@ -459,6 +477,10 @@ pub(crate) struct Param {
     #[serde(default = "confirm")]
     pub confirm: u32,
     pub hint: Option<Hint>,
+}
+
+fn item() -> String {
+    "item".to_owned()
 }
 
 fn confirm() -> u32 {
@@ -706,6 +728,10 @@ pub(crate) enum ReasoningAt {
     Anywhere,
 }
 
+fn anywhere() -> ReasoningAt {
+    ReasoningAt::Anywhere
+}
+
 /// A region without calls.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -713,4 +739,9 @@ pub(crate) struct SpanSpec {
     pub kind: String,
     pub open: String,
     pub close: String,
+    /// Where its opener counts.
+    #[serde(default = "anywhere")]
+    pub at: ReasoningAt,
+    /// What its opener is reported as.
+    pub issue: Option<String>,
 }

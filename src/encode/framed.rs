@@ -138,7 +138,12 @@ fn together(
             .filter(|form| match table.spec.unit[form.unit].payload {
                 Payload::Json => form.list,
                 Payload::Python => table.spec.python.brackets != Brackets::One,
-                Payload::Params | Payload::Arguments | Payload::Braces | Payload::Content => false,
+                Payload::Params
+                | Payload::Arguments
+                | Payload::Braces
+                | Payload::Content
+                | Payload::Tree
+                | Payload::Yaml => false,
             });
     several
         .map(|form| block(ctx, table, &[(form, items)]))
@@ -160,7 +165,9 @@ fn forms(table: &Framed) -> Vec<Form<'_>> {
                 | Payload::Arguments
                 | Payload::Python
                 | Payload::Braces
-                | Payload::Content => &[(false, true)],
+                | Payload::Content
+                | Payload::Tree
+                | Payload::Yaml => &[(false, true)],
             };
             out.extend(ways.iter().map(|(list, id)| Form {
                 unit,
@@ -259,6 +266,18 @@ impl<'a> Block<'a> {
                 }
                 .into());
             }
+            Payload::Tree => {
+                return Err(Reason::Shape {
+                    what: "elements as arguments",
+                }
+                .into());
+            }
+            Payload::Yaml => {
+                return Err(Reason::Shape {
+                    what: "YAML as arguments",
+                }
+                .into());
+            }
         }
         let place = match spec.payload {
             Payload::Params => Place::Inner(form.unit),
@@ -266,7 +285,9 @@ impl<'a> Block<'a> {
             | Payload::Arguments
             | Payload::Python
             | Payload::Braces
-            | Payload::Content => {
+            | Payload::Content
+            | Payload::Tree
+            | Payload::Yaml => {
                 self.at = self.text.len();
                 Place::Tail(form.unit)
             }

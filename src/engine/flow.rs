@@ -164,11 +164,7 @@ impl Machine<'_> {
             Role::Reasoning { id } => {
                 let reasoning = &self.set.reasoning[usize::from(id)];
                 self.deliver(chunk, start.min(safe));
-                let here = match reasoning.spec.at {
-                    ReasoningAt::Anywhere => true,
-                    ReasoningAt::Start => self.st.blank,
-                    ReasoningAt::LineStart => self.st.line.begins(),
-                };
+                let here = self.stands(reasoning.spec.at);
                 let split = self.opts.reasoning == ReasoningMode::Split;
                 let over = reasoning.spec.first && self.st.reasoned;
                 if !split
@@ -200,21 +196,31 @@ impl Machine<'_> {
                 true
             }
             Role::Span { id } => {
-                if self.hidden(
-                    chunk,
-                    self.set.spans[usize::from(id)].dialect,
-                    span,
-                    safe,
-                    false,
-                ) {
+                let marks = &self.set.spans[usize::from(id)];
+                self.deliver(chunk, start.min(safe));
+                if !self.stands(marks.spec.at)
+                    || self.hidden(chunk, marks.dialect, span, safe, false)
+                {
                     return false;
                 }
                 self.flow_end(chunk);
+                if let Some(kind) = marks.spec.issue.as_deref().and_then(Kind::from_name) {
+                    self.tell(chunk, marks.dialect, kind, span);
+                }
                 self.adopt(start, chunk.base);
                 self.enter(Region::Span { id, start }, start);
                 self.deliver(chunk, end);
                 true
             }
+        }
+    }
+
+    /// Whether what comes next stands where a marker counts.
+    fn stands(&self, at: ReasoningAt) -> bool {
+        match at {
+            ReasoningAt::Anywhere => true,
+            ReasoningAt::Start => self.st.blank,
+            ReasoningAt::LineStart => self.st.line.begins(),
         }
     }
 

@@ -475,8 +475,9 @@ impl<'p> Machine<'p> {
                 self.st.line = Line::Other;
             }
             Malformed::Drop => {
+                let own = self.own_closer(dialect);
                 self.drop_block(chunk, pos, false);
-                self.st.mode = Mode::Skip(Skipping::new(dialect));
+                self.st.mode = Mode::Skip(Skipping::new(dialect, own));
                 self.st.io.from = pos;
                 if ended {
                     self.flow_again(pos);
@@ -493,9 +494,18 @@ impl<'p> Machine<'p> {
         let (dialect, span) = (block.dialect, Span::new(block.start, pos));
         self.out(chunk)
             .report(kind, Severity::Error, span, "", "", "");
+        let own = self.own_closer(dialect);
         self.drop_block(chunk, pos, false);
-        self.st.mode = Mode::Skip(Skipping::new(dialect));
+        self.st.mode = Mode::Skip(Skipping::new(dialect, own));
         self.st.io.from = pos;
+    }
+
+    /// What ends the open block, if that depends on what opened it.
+    fn own_closer(&self, dialect: u16) -> Option<String> {
+        match &self.st.mode {
+            Mode::Body(body) => body.own_closer(&self.dialect(dialect).family),
+            Mode::Flow | Mode::Opening(_) | Mode::Skip(_) => None,
+        }
     }
 
     /// The block's closer, for a block that is skipped.

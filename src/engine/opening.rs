@@ -184,15 +184,32 @@ impl Candidate {
     }
 
     /// Whether the stream may end here without a word: the marker itself is not complete.
-    fn unborn(&self) -> bool {
-        matches!(
-            self.at,
-            At::Header {
-                header: Header::Edge,
-                ..
-            } | At::Nameless { .. }
-                | At::First { .. }
-        )
+    fn unborn(&self, family: &Family) -> bool {
+        match (self.at, family) {
+            (
+                At::Header {
+                    header: Header::Edge,
+                    ..
+                }
+                | At::Nameless { .. }
+                | At::First { .. },
+                _,
+            ) => true,
+            // A tag named after a tool is no marker before its probe says so.
+            (At::Probe(_), Family::Framed(table)) => table
+                .openers
+                .get(usize::from(self.opener))
+                .is_some_and(|opener| opener.literal.len() == 1),
+            (
+                At::Header { .. }
+                | At::Tag { .. }
+                | At::Message { .. }
+                | At::Json(_)
+                | At::Head(_)
+                | At::Probe(_),
+                _,
+            ) => false,
+        }
     }
 
     /// Whether the state fits its tables.
@@ -520,7 +537,8 @@ impl Machine<'_> {
                 Some(Role::Open { refs }) if start == opening.start => {
                     // A longer marker at the same place: more candidates.
                     let refs = &self.set.opens[usize::from(refs)];
-                    self.candidates(chunk, refs, start, end, start);
+                    let safe = self.st.io.from.min(start);
+                    self.candidates(chunk, refs, start, end, safe);
                     if !matches!(self.st.mode, Mode::Opening(_)) {
                         return true;
                     }
@@ -558,7 +576,7 @@ impl Machine<'_> {
         self.st.candidates.clear();
         self.st.mode = Mode::Flow;
         self.tell_unknown(chunk, opening, end);
-        if !opening.bare {
+        if !opening.bare && inside > opening.start {
             let span = Span::new(opening.start, opening.start);
             self.tell(chunk, opening.first, Kind::LookalikeMarker, span);
         }
@@ -657,12 +675,19 @@ impl Machine<'_> {
                 if end - candidate.end > u64::from(PROBE_BLANKS) {
                     return Verdict::Text(Some(Kind::LookalikeMarker));
                 }
-                match probe.step(walk, byte, end - 1, b"") {
+                // A single byte opens many things that look like nothing.
+                let look = (opener.literal.len() > 1).then_some(Kind::LookalikeMarker);
+                let go = probe.step(walk, byte, end - 1, b"");
+                let open = probe.in_hole(walk) && matches!(go, Go::More);
+                if opener.offered && !self.offered(chunk, walk.span(Hole::Name), open) {
+                    return Verdict::Text(look);
+                }
+                match go {
                     Go::More if self.is_prose(chunk, &opener.literal, walk, byte, end) => {
-                        Verdict::Text(Some(Kind::LookalikeMarker))
+                        Verdict::Text(look)
                     }
                     Go::More => Verdict::More,
-                    Go::None => Verdict::Text(Some(Kind::LookalikeMarker)),
+                    Go::None => Verdict::Text(look),
                     Go::Found { taken, .. } if opener.json.is_some() => {
                         let start = end - u64::from(!taken);
                         let mut json = Bare::new(table.spec.json.python, start);
@@ -693,7 +718,7 @@ impl Machine<'_> {
                                 closed: false,
                             }
                         } else {
-                            Verdict::Text(Some(Kind::LookalikeMarker))
+                            Verdict::Text(look)
                         }
                     }
                 }
@@ -831,6 +856,20 @@ impl Machine<'_> {
         let word = self.bytes(chunk, name.start, name.end);
         let tools = self.opts.tools.as_deref();
         !tools.is_some_and(|tools| tools.names().any(|tool| tool.as_bytes().starts_with(&word)))
+    }
+
+    /// Whether a name is one on offer or, if it is still `open`, the beginning of one.
+    fn offered(&self, chunk: Chunk<'_>, name: Span, open: bool) -> bool {
+        let Some(tools) = &self.opts.tools else {
+            return false;
+        };
+        let name = self.bytes(chunk, name.start, name.end);
+        if open {
+            tools.names().any(|tool| tool.as_bytes().starts_with(&name))
+        } else {
+            name.is_empty()
+                || std::str::from_utf8(&name).is_ok_and(|name| tools.get(name).is_some())
+        }
     }
 
     /// Takes a byte of a message's header.
@@ -1166,7 +1205,9 @@ impl Machine<'_> {
     pub fn unborn(&self) -> bool {
         let unborn = |candidate: &Candidate| {
             let dialect = self.dialect(candidate.dialect);
-            candidate.unborn() || candidate.bare(dialect) || candidate.cut_head(dialect)
+            candidate.unborn(&dialect.family)
+                || candidate.bare(dialect)
+                || candidate.cut_head(dialect)
         };
         self.st.candidates.iter().all(unborn)
     }

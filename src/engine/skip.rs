@@ -4,12 +4,12 @@ use serde::{Deserialize, Serialize};
 
 use super::Mode;
 use super::machine::{Chunk, Machine};
-use crate::body::xml;
+use crate::body::{Needle, xml};
 use crate::event::{Event, Span};
 use crate::scan::{Node, ROOT};
 
 /// Where the search for the closer stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Skipping {
     pub dialect: u16,
     pub node: Node,
@@ -17,25 +17,34 @@ pub(super) struct Skipping {
     tail: bool,
     /// Behind a closer, of which so many bytes may still follow.
     wide: Option<u8>,
+    /// The closer of this block alone, where its dialect's closers depend on the opener.
+    own: Option<Needle>,
 }
 
 impl Skipping {
-    pub fn new(dialect: u16) -> Self {
+    pub fn new(dialect: u16, own: Option<String>) -> Self {
         Self {
             dialect,
             node: ROOT,
             tail: false,
             wide: None,
+            own: own.map(|own| Needle::new(own.into_bytes())),
         }
+    }
+
+    /// Whether the state fits its tables, as far as they are its own.
+    pub fn fits(&self) -> bool {
+        self.own.as_ref().is_none_or(Needle::fits)
     }
 }
 
 impl Machine<'_> {
     /// Takes bytes from index `at` on.
     pub fn skipping(&mut self, chunk: Chunk<'_>, mut at: usize) -> usize {
-        let Mode::Skip(mut skip) = self.st.mode else {
+        let Mode::Skip(skip) = &self.st.mode else {
             return at;
         };
+        let mut skip = skip.clone();
         let dfa = self.closer(skip.dialect);
         let family = &self.dialect(skip.dialect).family;
         let (tag, extra) = (family.tag_header(), family.extra().as_bytes());
@@ -49,6 +58,10 @@ impl Machine<'_> {
                 continue;
             }
             at += 1;
+            if let Some(own) = &mut skip.own {
+                found = own.step(byte);
+                continue;
+            }
             if skip.tail {
                 found = byte == b'>';
                 skip.tail = xml::is_space(byte);

@@ -95,7 +95,9 @@ impl State {
                     && opening.start == self.io.from
                     && self.candidates.iter().all(fits)
             }
-            Mode::Skip(skip) => dialect(skip.dialect).is_some_and(|d| d.closer.knows(skip.node)),
+            Mode::Skip(skip) => {
+                dialect(skip.dialect).is_some_and(|d| d.closer.knows(skip.node)) && skip.fits()
+            }
             Mode::Body(body) => {
                 let family = self
                     .io

@@ -15,7 +15,8 @@
 //! | `$^` | nothing: the one byte behind it is looked at and not taken |
 //!
 //! A word ends at the first byte with which the pattern can go on, or that no word has. Patterns of one place become one tree, so a byte is
-//! looked at once. Where a pattern is complete and others go on, the next byte decides.
+//! looked at once. Where a pattern is complete and others go on, the next byte decides. Where literal bytes and a word may
+//! begin at one place, the literal pattern counts if it becomes complete, and else the word: `<item>` beside `<$key>`.
 
 use serde::{Deserialize, Serialize};
 
@@ -42,6 +43,12 @@ pub(crate) const HOLES: usize = 8;
 pub(crate) const MAX_BLANKS: u16 = 1024;
 
 impl Hole {
+    /// Whether a word that other patterns spell out in part may begin with the byte.
+    fn word(self, byte: u8) -> bool {
+        let letter = byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 0x80;
+        letter && matches!(self, Self::Name | Self::Id | Self::Key | Self::Type)
+    }
+
     fn takes(self, byte: u8) -> bool {
         match self {
             Self::Name | Self::Id | Self::Type => {
@@ -115,6 +122,8 @@ pub(crate) struct Walk {
     fixed: u16,
     /// The quote that a tag's attributes are in.
     quote: u8,
+    /// Inside of the word that stands here if the literal bytes break off.
+    word: Option<u16>,
     /// Offset behind the last byte that was no leading white space; where the pattern began.
     start: Option<u64>,
     spans: [Span; HOLES],
@@ -348,7 +357,16 @@ impl Paths {
 
     /// Whether a walk that was read from a snapshot stands in this tree.
     pub fn fits(&self, walk: &Walk) -> bool {
-        usize::from(walk.node) < self.nodes.len()
+        let inside = |at: u16| {
+            let node = self.nodes.get(usize::from(at));
+            node.is_some_and(|node| node.inside.is_some())
+        };
+        usize::from(walk.node) < self.nodes.len() && walk.word.is_none_or(inside)
+    }
+
+    /// Whether a walk stands in a hole, which may go on.
+    pub fn in_hole(&self, walk: &Walk) -> bool {
+        walk.word.is_some() || self.nodes[usize::from(walk.node)].inside.is_some()
     }
 
     /// Whether a walk stands in literal bytes, neither at the beginning nor in a hole.
@@ -381,10 +399,53 @@ impl Paths {
 
     /// Takes the byte at `pos`; `fix` is the suffix of the open block's markers.
     pub fn step(&self, walk: &mut Walk, byte: u8, pos: u64, fix: &[u8]) -> Go {
+        let go = self.advance(walk, byte, pos, fix);
+        match (go, walk.word) {
+            (Go::None, Some(inside)) => {
+                walk.word = None;
+                walk.fixed = 0;
+                walk.node = inside;
+                let node = &self.nodes[usize::from(inside)];
+                node.inside
+                    .map_or(Go::None, |hole| self.inside(walk, node, hole, byte, pos))
+            }
+            (Go::Found { .. }, Some(_)) => {
+                self.spelt(walk);
+                go
+            }
+            (Go::More | Go::None | Go::Found { .. }, _) => go,
+        }
+    }
+
+    /// The literal bytes count; no word stands here.
+    fn spelt(&self, walk: &mut Walk) {
+        let inside = walk.word.take().map(|at| &self.nodes[usize::from(at)]);
+        if let Some(hole) = inside.and_then(|node| node.inside) {
+            walk.spans[hole as usize] = Span::default();
+        }
+    }
+
+    /// A literal byte at `node` was taken, which may be part of a word as well.
+    fn rival(&self, walk: &mut Walk, node: &Node, byte: u8, pos: u64) {
+        match (walk.word, node.hole) {
+            (Some(inside), _) => match self.nodes[usize::from(inside)].inside {
+                Some(hole) if hole.takes(byte) => walk.spans[hole as usize].end = pos + 1,
+                _ => self.spelt(walk),
+            },
+            (None, Some((hole, inside))) if hole.word(byte) => {
+                walk.word = Some(inside);
+                walk.spans[hole as usize] = Span::new(pos, pos + 1);
+            }
+            (None, _) => {}
+        }
+    }
+
+    fn advance(&self, walk: &mut Walk, byte: u8, pos: u64, fix: &[u8]) -> Go {
         let mut node = &self.nodes[usize::from(walk.node)];
         if let Some(there) = node.fix {
             match fix.get(usize::from(walk.fixed)) {
                 Some(want) if *want == byte && node.byte(byte).is_none() => {
+                    self.rival(walk, node, byte, pos);
                     walk.fixed += 1;
                     walk.start.get_or_insert(pos);
                     if usize::from(walk.fixed) == fix.len() {
@@ -393,11 +454,17 @@ impl Paths {
                     }
                     return Go::More;
                 }
-                Some(_) if walk.fixed > 0 || node.byte(byte).is_none() => return Go::None,
+                Some(_) if walk.fixed > 0 || (node.byte(byte).is_none() && node.hole.is_none()) => {
+                    return Go::None;
+                }
                 Some(_) => {}
+                // Nothing stands here: what is behind it counts, and what is beside it.
                 None => {
-                    walk.node = there;
-                    node = &self.nodes[usize::from(there)];
+                    let behind = &self.nodes[usize::from(there)];
+                    if behind.byte(byte).is_some() || node.byte(byte).is_none() {
+                        walk.node = there;
+                        node = behind;
+                    }
                 }
             }
         }
@@ -415,6 +482,7 @@ impl Paths {
         if let Some(there) = node.byte(byte) {
             walk.start.get_or_insert(pos);
             walk.blanks = 0;
+            self.rival(walk, node, byte, pos);
             return self.arrive(walk, there);
         }
         if let Some(action) = node.peek(byte) {
@@ -426,6 +494,7 @@ impl Paths {
         }
         let line_end = node.lines && matches!(byte, b'\n' | b'\r');
         if line_end || (node.blanks && xml::is_space(byte)) {
+            self.spelt(walk);
             walk.blanks += 1;
             return if walk.blanks > MAX_BLANKS {
                 Go::None
@@ -442,6 +511,7 @@ impl Paths {
                 _ => hole.takes(byte),
             };
             if begins {
+                self.spelt(walk);
                 walk.start.get_or_insert(pos);
                 walk.blanks = 0;
                 walk.spans[hole as usize] = Span::new(pos, pos);
@@ -624,6 +694,34 @@ mod tests {
         let (go, walk, _) = run(&["<t>$_$name$_</t>"], text);
         assert!(matches!(go, Go::Found { .. }));
         assert_eq!(hole(&walk, Hole::Name, text), "潮汐");
+    }
+
+    #[test]
+    fn what_is_spelt_out_comes_before_a_word() {
+        let patterns = [
+            "<$key>",
+            "</t>",
+            "<invoke$tag>",
+            "<tool>",
+            "</$x>",
+            "</$key>",
+        ];
+        for (text, action, key) in [
+            ("<tool>", 3, ""),
+            ("<tools>", 0, "tools"),
+            ("<to>", 0, "to"),
+            ("<invoice>", 0, "invoice"),
+            ("<invoke a='1'>", 2, ""),
+            ("</t>", 1, ""),
+            ("</to>", 5, "to"),
+            ("</:9f>", 4, ""),
+        ] {
+            let (go, walk, _) = run(&patterns, text);
+            let taken = true;
+            assert_eq!(go, Go::Found { action, taken }, "{text}");
+            assert_eq!(hole(&walk, Hole::Key, text), key);
+        }
+        assert_eq!(run(&["<$name>", "</a>"], "</b>").0, Go::None);
     }
 
     #[test]

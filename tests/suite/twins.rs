@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use serde_json::Value;
-use toolglot::{DialectSet, Finish, Options, Severity, Turn, builtin_files, parse};
+use toolglot::{DialectSet, Finish, Options, Severity, Turn, parse};
 
 use crate::naive::{self, Outcome, generate};
 use crate::support::{CASES, VECTORS};

@@ -1,0 +1,353 @@
+//! Parameters that are elements: `<KEY>value</KEY>`, where a value may be made of elements in turn.
+//!
+//! The frame reads parameters as it does others (`framed.rs`). What is here: text with entities while it comes, and the
+//! value of a parameter that the schema does not call text, once it has ended. Elements inside such a value become
+//! lists, objects and scalars (`tree.rs`). What does not nest is text. Nothing recurses; a value is read once, in time
+//! linear in its bytes, and has been held to `max_value` before.
+
+use memchr::memmem;
+use serde::{Deserialize, Serialize};
+
+use super::Gate;
+use super::tree::{Element, Form, Remark, Tree, Writer};
+use super::xml;
+use crate::error::Kind;
+use crate::event::Span;
+use crate::hints::{Coerced, Schema};
+use crate::limits::Limits;
+
+/// How elements are spelled.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Elements {
+    /// What stands before the name in an opening tag.
+    pub open: String,
+    /// The same in a closing tag.
+    pub close: String,
+    /// The element that holds one item of a list.
+    pub item: String,
+    /// Entities stand for characters.
+    pub entities: bool,
+}
+
+/// A tag.
+#[derive(Debug)]
+enum Tag<'t> {
+    Open { name: &'t str, closed: bool },
+    Close { name: &'t str },
+}
+
+impl Elements {
+    /// Writes a value as JSON of the type that `schema` asks for, or says which limit forbids it.
+    pub fn value(
+        &self,
+        text: &str,
+        schema: &Schema,
+        limits: &Limits,
+        out: &mut String,
+    ) -> Result<Coerced, Kind> {
+        let elements = self.elements(text, limits)?;
+        let mut children: Vec<Vec<u32>> = vec![vec![]; elements.len()];
+        for (index, element) in elements.iter().enumerate() {
+            if let Some(parent) = element.parent {
+                children[parent as usize].push(index as u32);
+            }
+        }
+        let tree = Tree {
+            item: &self.item,
+            elements: &elements,
+            children: &children,
+            form: Form::Verbatim {
+                entities: self.entities,
+            },
+        };
+        let mut remarks = vec![];
+        let mut writer = Writer {
+            tree: &tree,
+            bytes: text.as_bytes(),
+            base: 0,
+            out,
+            remarks: &mut remarks,
+            bare: false,
+        };
+        writer.element(0, schema);
+        let any = |wanted| {
+            let is = |remark: &Remark| matches!(remark, Remark::Of(kind, _) if *kind == wanted);
+            remarks.iter().any(is)
+        };
+        Ok(if any(Kind::MalformedValue) {
+            Coerced::Malformed
+        } else if any(Kind::TypeMismatch) {
+            Coerced::Mismatch
+        } else {
+            Coerced::Fits
+        })
+    }
+
+    /// The elements of a value; the first one is the value itself.
+    fn elements(&self, text: &str, limits: &Limits) -> Result<Vec<Element>, Kind> {
+        let whole = Element {
+            name: String::new(),
+            parent: None,
+            start: 0,
+            inner: (0, text.len() as u64),
+            end: text.len() as u64,
+            text: false,
+        };
+        let mut out = vec![whole.clone()];
+        let mut open: Vec<u32> = vec![0];
+        let mut from = 0;
+        for (at, end, tag) in self.tags(text) {
+            let here = *open.last().unwrap_or(&0) as usize;
+            out[here].text |= !text[from..at].trim().is_empty();
+            from = end;
+            match tag {
+                Tag::Open { name, closed } => {
+                    if name.len() > limits.max_name as usize {
+                        return Err(Kind::LimitName);
+                    }
+                    // The parameter itself is the first level.
+                    if open.len() + 1 > limits.max_depth as usize {
+                        return Err(Kind::LimitDepth);
+                    }
+                    if out.len() > limits.max_params as usize {
+                        return Err(Kind::LimitParams);
+                    }
+                    if !closed {
+                        open.push(out.len() as u32);
+                    }
+                    out.push(Element {
+                        name: name.to_owned(),
+                        parent: Some(here as u32),
+                        start: at as u64,
+                        inner: (end as u64, end as u64),
+                        end: end as u64,
+                        text: false,
+                    });
+                }
+                Tag::Close { name } => {
+                    if open.len() == 1 || out[here].name != name {
+                        return Ok(vec![whole]);
+                    }
+                    out[here].inner.1 = at as u64;
+                    out[here].end = end as u64;
+                    open.pop();
+                }
+            }
+        }
+        if open.len() > 1 {
+            return Ok(vec![whole]);
+        }
+        out[0].text |= !text[from..].trim().is_empty();
+        Ok(out)
+    }
+
+    /// The tags in a text, with their places.
+    fn tags<'t>(&'t self, text: &'t str) -> impl Iterator<Item = (usize, usize, Tag<'t>)> {
+        let mut from = 0;
+        std::iter::from_fn(move || {
+            loop {
+                let at = from + memmem::find(&text.as_bytes()[from..], self.open.as_bytes())?;
+                let rest = &text[at..];
+                let (close, rest) = match rest.strip_prefix(self.close.as_str()) {
+                    Some(rest) => (true, rest),
+                    None => (false, &rest[self.open.len()..]),
+                };
+                let begin = text.len() - rest.len();
+                from = at + self.open.len();
+                let name = rest.split(|c: char| c == '>' || c == '<').next()?;
+                if !rest[name.len()..].starts_with('>') {
+                    continue;
+                }
+                let end = begin + name.len() + 1;
+                let (name, closed) = match name.strip_suffix('/') {
+                    Some(name) if !close => (name, true),
+                    _ => (name, false),
+                };
+                let Some(name) = tag_name(name) else { continue };
+                from = end;
+                let tag = if close {
+                    Tag::Close { name }
+                } else {
+                    Tag::Open { name, closed }
+                };
+                return Some((at, end, tag));
+            }
+        })
+    }
+}
+
+/// The name in what stands between the marks of a tag; attributes are left out.
+pub(super) fn tag_name(inside: &str) -> Option<&str> {
+    let name = inside.split([' ', '\t', '\n', '\r']).next()?;
+    let first = |c: char| c.is_alphabetic() || c == '_';
+    let other = |c: char| !c.is_control() && !"\"'`=/&".contains(c);
+    (name.starts_with(first) && name.chars().all(other)).then_some(name)
+}
+
+/// Text with entities, while it comes: each of them is decoded once.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Decoder {
+    gate: Gate,
+    /// What may be an entity, from its ampersand on.
+    waits: Vec<u8>,
+}
+
+impl Decoder {
+    /// Takes bytes that stand at `at` and hands over text with its place.
+    pub fn push(&mut self, bytes: &[u8], at: u64, mut piece: impl FnMut(&str, Span)) {
+        let mut i = 0;
+        while i < bytes.len() {
+            let pos = at + i as u64;
+            if self.waits.is_empty() {
+                let len = memchr::memchr(b'&', &bytes[i..]).unwrap_or(bytes.len() - i);
+                self.gate.push(&bytes[i..i + len], pos, &mut piece);
+                i += len;
+                if i < bytes.len() {
+                    self.gate.end(at + i as u64, &mut piece);
+                    self.waits.push(b'&');
+                    i += 1;
+                }
+                continue;
+            }
+            let byte = bytes[i];
+            if xml::is_entity(byte) && self.waits.len() <= xml::MAX_ENTITY {
+                self.waits.push(byte);
+                i += 1;
+                continue;
+            }
+            let known = (byte == b';')
+                .then(|| xml::entity(&self.waits[1..]))
+                .flatten();
+            match known {
+                Some(c) => {
+                    let start = pos - self.waits.len() as u64;
+                    piece(c.encode_utf8(&mut [0; 4]), Span::new(start, pos + 1));
+                    self.waits.clear();
+                    i += 1;
+                }
+                None => self.give_up(pos, &mut piece),
+            }
+        }
+    }
+
+    /// What waits before `pos` is no entity. It is of one byte a character.
+    fn give_up(&mut self, pos: u64, piece: &mut impl FnMut(&str, Span)) {
+        let text = String::from_utf8_lossy(&self.waits);
+        if !text.is_empty() {
+            piece(&text, Span::new(pos - self.waits.len() as u64, pos));
+        }
+        self.waits.clear();
+    }
+
+    /// The text ends at `end`.
+    pub fn end(&mut self, end: u64, mut piece: impl FnMut(&str, Span)) {
+        self.give_up(end, &mut piece);
+        self.gate.end(end, piece);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hints::Tools;
+
+    const PLAIN: (&str, &str) = ("<", "</");
+
+    fn elements((open, close): (&str, &str), entities: bool) -> Elements {
+        Elements {
+            open: open.to_owned(),
+            close: close.to_owned(),
+            item: "item".to_owned(),
+            entities,
+        }
+    }
+
+    fn value(form: &Elements, schema: &str, text: &str) -> (String, Coerced) {
+        let tools = format!(
+            "[{{\"name\":\"t\",\"parameters\":{{\"type\":\"object\",\"properties\":{{\"p\":{schema}}}}}}}]"
+        );
+        let tools = Tools::from_json(&tools).expect("tools");
+        let tool = tools.get("t").expect("t");
+        let schema = &tool.param("p").expect("p").schema;
+        let mut out = String::new();
+        let fits = form
+            .value(text, schema, &Limits::default(), &mut out)
+            .expect("no limit");
+        (out, fits)
+    }
+
+    #[test]
+    fn elements_become_what_the_schema_says() {
+        let plain = elements(PLAIN, true);
+        for (schema, text, want) in [
+            ("{}", "a &lt; b", "\"a < b\""),
+            ("{}", "<k>v</k>\n<l/>", "{\"k\":\"v\",\"l\":\"\"}"),
+            ("{}", "<item>a</item><item>b</item>", "[\"a\",\"b\"]"),
+            ("{}", "<k>1</k><k>2</k>", "{\"k\":[\"1\",\"2\"]}"),
+            ("{}", "<a><a>x</a></a>", "{\"a\":{\"a\":\"x\"}}"),
+            ("{}", "a <b> c", "\"a <b> c\""),
+            ("{}", "<a>x</b></a>", "\"<a>x</b></a>\""),
+            ("{}", "so <b>so</b>", "\"so <b>so</b>\""),
+            ("{\"type\":\"integer\"}", " 7 ", "7"),
+            (
+                "{\"type\":[\"string\",\"null\"]}",
+                "<b>x</b>",
+                "\"<b>x</b>\"",
+            ),
+            ("{\"type\":\"array\"}", " ", "[]"),
+            ("{\"type\":\"object\"}", "", "{}"),
+            ("{\"type\":\"object\"}", "{\"a\": 1}", "{\"a\": 1}"),
+            (
+                "{\"type\":\"array\",\"items\":{\"type\":\"number\"}}",
+                "<item>3</item> <item>4.5</item>",
+                "[3,4.5]",
+            ),
+            (
+                "{\"type\":\"object\",\"properties\":{\"n\":{\"type\":\"integer\"},\"h\":{\"type\":\"string\"}}}",
+                "<n>2</n><h><i>x</i></h>",
+                "{\"n\":2,\"h\":\"<i>x</i>\"}",
+            ),
+        ] {
+            let want = (want.to_owned(), Coerced::Fits);
+            assert_eq!(value(&plain, schema, text), want, "{schema} {text}");
+        }
+        let marked = elements(("]#[<", "]#[</"), false);
+        let text = "]#[<k><b>&amp;</b>]#[</k>";
+        assert_eq!(value(&marked, "{}", text).0, "{\"k\":\"<b>&amp;</b>\"}");
+    }
+
+    #[test]
+    fn limits_hold_and_nothing_recurses() {
+        let plain = elements(PLAIN, false);
+        let schema = Schema::default();
+        let mut limits = Limits::default();
+        let try_one = |limits: &Limits, text: &str| {
+            let mut out = String::new();
+            plain.value(text, &schema, limits, &mut out).err()
+        };
+        let deep = |n: usize| format!("{}{}", "<a>".repeat(n), "</a>".repeat(n));
+        assert_eq!(try_one(&limits, &deep(200_000)), Some(Kind::LimitDepth));
+        let many = "<a/>".repeat(limits.max_params as usize + 1);
+        assert_eq!(try_one(&limits, &many), Some(Kind::LimitParams));
+        let name = format!("<{}/>", "a".repeat(limits.max_name as usize + 1));
+        assert_eq!(try_one(&limits, &name), Some(Kind::LimitName));
+        limits.max_depth = u32::MAX;
+        limits.max_params = u32::MAX;
+        assert_eq!(try_one(&limits, &deep(20_000)), None);
+    }
+
+    #[test]
+    fn entities_are_decoded_once_for_every_cut() {
+        let text = "a &lt;b&gt; &amp;amp; &nope; &x & &#x4e2d;é&";
+        let want = "a <b> &amp; &nope; &x & 中é&";
+        for cut in 0..=text.len() {
+            let mut decoder = Decoder::default();
+            let mut out = String::new();
+            let (one, two) = text.as_bytes().split_at(cut);
+            decoder.push(one, 0, |piece, _| out.push_str(piece));
+            decoder.push(two, cut as u64, |piece, _| out.push_str(piece));
+            decoder.end(text.len() as u64, |piece, _| out.push_str(piece));
+            assert_eq!(out, want, "{cut}");
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! A call whose arguments are YAML: keeps the text up to the call's closer, then reads it (`yaml.rs`).
+
+use serde::{Deserialize, Serialize};
+
+use super::live::Step;
+use super::needle::Needle;
+use super::yaml::{self, Fault};
+use super::{Opened, Out};
+use crate::error::{Kind, KindSet, Severity};
+use crate::event::{Arguments, Origin, Span};
+
+/// The state of an open call.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Body {
+    call: u32,
+    tool: String,
+    /// The call's opener, and where its text begins.
+    start: u64,
+    from: u64,
+    kinds: KindSet,
+    closer: Needle,
+    text: Vec<u8>,
+    /// The closer has come.
+    closed: bool,
+    stood: bool,
+}
+
+impl Body {
+    /// Opens the call that `opened` names; `closer` ends it.
+    pub fn open(
+        out: &mut Out<'_>,
+        opened: &Opened<'_>,
+        closer: String,
+        kinds: KindSet,
+    ) -> Result<Self, Kind> {
+        let call = out.call_open(opened.name, opened.meta, opened.span, Origin::Text)?;
+        Ok(Self {
+            call,
+            tool: opened.name.to_owned(),
+            start: opened.span.start,
+            from: opened.at,
+            kinds,
+            closer: Needle::new(closer.into_bytes()),
+            text: vec![],
+            closed: false,
+            stood: false,
+        })
+    }
+
+    pub fn feed(&mut self, out: &mut Out<'_>, mut i: usize, end: usize) -> (usize, Step) {
+        let max = self
+            .from
+            .saturating_add(out.limits().max_value)
+            .saturating_add(1);
+        while i < end {
+            if self.closer.have() == 0 {
+                let stop = out.clip(max, i, end);
+                let hay = &out.seg[i..stop];
+                let len = self.closer.first(hay);
+                self.text.extend_from_slice(&hay[..len]);
+                i += len;
+                if i >= stop && out.base + (i as u64) < max {
+                    break;
+                }
+                if i >= stop {
+                    return (i, Step::Limit(Kind::LimitValue));
+                }
+            }
+            let byte = out.seg[i];
+            i += 1;
+            self.text.push(byte);
+            let pos = out.base + i as u64;
+            if self.closer.step(byte) {
+                out.skip(pos);
+                self.closed = true;
+                return (i, self.read(out, pos));
+            }
+            if pos - self.closer.have() >= max {
+                return (i, Step::Limit(Kind::LimitValue));
+            }
+        }
+        out.skip(out.base + i as u64);
+        (i, Step::More)
+    }
+
+    /// The call ends at `end`.
+    fn read(&mut self, out: &mut Out<'_>, end: u64) -> Step {
+        let text = std::mem::take(&mut self.text);
+        let text = String::from_utf8_lossy(&text[..text.len() - self.closer.len()]);
+        let document = match yaml::read(&text, out.limits()) {
+            Ok(document) => document,
+            Err(Fault::Limit(kind)) => return Step::Limit(kind),
+            Err(Fault::Malformed { at, why }) => {
+                // Where bytes that are no UTF-8 were replaced, the place is further on; it stays inside the text.
+                let last = end - self.closer.len() as u64;
+                let at = (self.from + at as u64).min(last);
+                let span = Span::new(at, at + 1);
+                let kind = Kind::MalformedBody;
+                out.report(kind, Severity::Error, span, &self.tool, why, "");
+                return Step::Malformed;
+            }
+        };
+        let span = Span::new(self.start, end);
+        for key in document.keys() {
+            if out
+                .tool(&self.tool)
+                .is_some_and(|tool| tool.param(key).is_none())
+            {
+                out.unknown_param(&self.tool, key, span);
+            }
+        }
+        for key in &document.repeated {
+            self.kinds.insert(Kind::DuplicateParam);
+            out.tell(Kind::DuplicateParam, span, &self.tool, key);
+        }
+        let mut json = String::new();
+        for key in document.arguments(out.tool(&self.tool), &mut json) {
+            out.tell(Kind::TypeMismatch, span, &self.tool, &key);
+        }
+        let names: std::collections::HashSet<&str> = document.keys().collect();
+        out.missing(&self.tool, span, |name| names.contains(name));
+        out.arg(self.call, &json, span);
+        out.call_close(self.call, self.kinds, Arguments::Deltas, span);
+        self.stood = true;
+        Step::Done
+    }
+
+    /// The call goes no further than `end`.
+    pub fn abandon(&mut self, out: &mut Out<'_>, end: u64) {
+        if !self.stood {
+            out.call_abandon(Span::new(self.start, end.max(self.start)));
+        }
+    }
+
+    pub fn calls(&self) -> u32 {
+        u32::from(self.stood)
+    }
+
+    pub fn closed(&self) -> bool {
+        self.closed
+    }
+
+    pub fn fits(&self) -> bool {
+        self.closer.fits()
+    }
+}
