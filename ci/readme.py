@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the table of dialects in README.md from the dialect files.
+"""Writes the table of dialects in README.md, and how many there are, from the dialect files.
 
 `tests/suite/dialects.rs` builds the same table from the compiled dialects and fails where the page is stale.
 """
@@ -60,9 +60,22 @@ def openers(family, body):
     return list(dict.fromkeys(filter(None, out)))
 
 
+def load(name):
+    """The file of one dialect."""
+    return tomllib.loads((FILES / f"{name}.toml").read_text(encoding="utf-8"))
+
+
+def between(page, mark, text):
+    """The page with another text between two comments."""
+    begin, end = f"<!-- {mark}:begin -->\n", f"<!-- {mark}:end -->"
+    head, rest = page.split(begin)
+    _, tail = rest.split(end)
+    return head + begin + text + end + tail
+
+
 def row(name):
     """The line of one dialect."""
-    dialect = tomllib.loads((FILES / f"{name}.toml").read_text(encoding="utf-8"))
+    dialect = load(name)
     family = next((family for family in FAMILIES if family in dialect), "plain")
     opens = " ".join("`" + o.replace("|", "\\|") + "`" for o in openers(family, dialect.get(family)))
     default = "yes" if dialect.get("default", True) else "no"
@@ -73,11 +86,11 @@ def main():
     names = re.findall(r'(?m)^    "(.+)"$', LIST.read_text(encoding="utf-8"))
     table = "| id | family | opens with | default | title |\n|---|---|---|---|---|\n"
     table += "".join(map(row, names))
+    default = sum(load(name).get("default", True) for name in names)
+    count = f"{len(names)} dialects are built in; {default} of them are the default set.\n"
     page = PAGE.read_text(encoding="utf-8")
-    head, rest = page.split("<!-- dialects:begin -->\n")
-    _, tail = rest.split("<!-- dialects:end -->")
-    marks = "<!-- dialects:begin -->\n", "<!-- dialects:end -->"
-    PAGE.write_text(head + marks[0] + table + marks[1] + tail, encoding="utf-8")
+    page = between(between(page, "counts", count), "dialects", table)
+    PAGE.write_text(page, encoding="utf-8")
     print(f"{len(names)} dialects")
 
 

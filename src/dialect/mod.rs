@@ -58,7 +58,8 @@ impl Dialect {
         &self.spec.title
     }
 
-    /// The family of its body: `key-quote`, `element-tree`, `named-params` or `attribute-params`.
+    /// The family of its body: `key-quote`, `element-tree`, `named-params`, `attribute-params`, `framed` or `line`; `plain` if
+    /// it has no calls.
     #[must_use]
     pub fn family(&self) -> &'static str {
         self.family.name()
