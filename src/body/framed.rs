@@ -392,11 +392,29 @@ impl Body {
             }
             action::PARAM => self.param(out, table, walk, end),
             action::REOPEN => {
+                // Behind a payload only a closer was forgotten.
+                let severity = match self.at {
+                    At::Tail(_) => Severity::Warning,
+                    _ => Severity::Error,
+                };
                 self.drop_call(out, start);
                 out.io.from = start;
-                Some(Flow::Broken { at: start })
+                Some(Flow::Broken {
+                    at: start,
+                    severity,
+                })
             }
             unit => {
+                let severity = match self.at {
+                    At::Tail(_) => Some(Severity::Warning),
+                    At::Inner(_) | At::Confirm { .. } => Some(Severity::Error),
+                    _ => None,
+                };
+                if let Some(severity) = severity {
+                    let span = Span::new(self.last.min(start), start);
+                    out.report(Kind::UnclosedBlock, severity, span, "", "", "");
+                    self.drop_call(out, start);
+                }
                 if let At::Enter(_) = self.at {
                     self.fix_from(out, walk);
                 }
@@ -748,7 +766,10 @@ impl Body {
             // No parameter but the next call.
             self.drop_call(out, start);
             out.io.from = start;
-            return Some(Flow::Broken { at: start });
+            return Some(Flow::Broken {
+                at: start,
+                severity: Severity::Error,
+            });
         }
         let frame = if spec.newline.contains(&key) {
             Framing::Newline

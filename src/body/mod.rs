@@ -36,7 +36,7 @@ mod yaml_call;
 use serde::{Deserialize, Serialize};
 
 use crate::dialect::Family;
-use crate::error::Kind;
+use crate::error::{Kind, Severity};
 
 pub(crate) use args::{Args, tool_name};
 pub(crate) use content::MAX_TAIL;
@@ -72,7 +72,7 @@ pub(crate) enum Flow {
     /// The next block of the same dialect opened at `start`; `done` if this one counts all the same.
     Reopened { start: u64, done: bool },
     /// The block ended at `at` without its closer; what follows is read again as text.
-    Broken { at: u64 },
+    Broken { at: u64, severity: Severity },
     /// The body broke its grammar; it has been reported. `ended` if the block has ended here all the same.
     Malformed { ended: bool },
     /// A limit fired. `ended` if the block has ended here all the same.

@@ -66,6 +66,23 @@ pub(super) fn dialect(spec: &Spec) -> Result<(), BuildError> {
     for (index, framing) in spec.framing.iter().enumerate() {
         marker(spec, &format!("framing[{index}]"), framing)?;
     }
+    if let Some(channels) = &spec.channels {
+        let most = crate::engine::MAX_ENDS;
+        if channels.end.is_empty() || channels.end.len() > most {
+            let why = format!("there must be one to {most} markers");
+            return Err(key(spec, "channels.end", &why));
+        }
+        let lists = [
+            ("start", &channels.start),
+            ("end", &channels.end),
+            ("close", &channels.close),
+        ];
+        for (part, list) in lists {
+            for item in list {
+                marker(spec, &format!("channels.{part}"), item)?;
+            }
+        }
+    }
     for (index, span) in spec.span.iter().enumerate() {
         pair(spec, &format!("span[{index}]"), &span.open, &span.close)?;
         if span.kind.is_empty() {

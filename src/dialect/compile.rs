@@ -118,7 +118,13 @@ impl Family {
             }));
         }
         if let Some(body) = &spec.framed {
-            let body = Framed::new(body.clone()).map_err(|why| check::key(spec, "framed", &why))?;
+            let none: &[String] = &[];
+            let starts = spec
+                .channels
+                .as_ref()
+                .map_or(none, |channels| &channels.start);
+            let body = Framed::new(body.clone(), starts)
+                .map_err(|why| check::key(spec, "framed", &why))?;
             if body.openers.is_empty() && spec.channels.is_none() {
                 return Err(check::key(spec, "framed", "nothing opens a block"));
             }

@@ -134,7 +134,7 @@ impl Found {
 
 impl Framed {
     /// Tables of a description, or what is wrong with it.
-    pub fn new(spec: spec::Framed) -> Result<Self, String> {
+    pub fn new(spec: spec::Framed, starts: &[String]) -> Result<Self, String> {
         for unit in &spec.unit {
             let keyed = |list: &[String]| list.iter().any(|p| p.contains("$key"));
             let tree = spec.tree.as_ref();
@@ -198,14 +198,13 @@ impl Framed {
         }
         let enter = Paths::opening(enter.iter().map(|(p, a)| (p.as_str(), *a)))?.with_blanks();
         let units: Vec<(String, u16)> = all_units().map(|(p, a)| (p.to_owned(), a)).collect();
+        let marked = |patterns: &[(String, u16)]| -> Vec<(String, u16)> {
+            let has = |(p, _): &&(String, u16)| path::literal(p).is_ok_and(|l| !l.is_empty());
+            patterns.iter().filter(has).cloned().collect()
+        };
         let reopen = |patterns: &[(String, u16)]| -> Vec<(String, u16)> {
-            let literal = |(p, unit): &(String, u16)| {
-                let has = path::literal(p).is_ok_and(|literal| !literal.is_empty());
-                // A tag named after a tool looks like one named after a parameter.
-                let own = spec.unit[usize::from(*unit)].fix_name;
-                (has && !own).then(|| (p.clone(), action::REOPEN))
-            };
-            patterns.iter().filter_map(literal).collect()
+            let again = |(p, _)| (p, action::REOPEN);
+            marked(patterns).into_iter().map(again).collect()
         };
         let separators = section.map_or(none, |section| &section.separators);
         let gap = build(vec![
@@ -229,14 +228,18 @@ impl Framed {
                     ),
                     None => (vec![], vec![]),
                 };
-                let openers = [reopen(&units), list(section_open, action::REOPEN)];
-                let inner = [open, stray]
-                    .into_iter()
-                    .chain(closers.clone())
-                    .chain(openers);
+                // In a section the next call goes on in it; elsewhere it is a block of its own.
+                let next = match section {
+                    Some(_) => marked(&units),
+                    None => reopen(&units),
+                };
+                let blocks = [section_open, starts].map(|open| list(open, action::REOPEN));
+                let tail = closers.into_iter().chain([next]).chain(blocks);
+                let tail: Vec<Vec<(String, u16)>> = tail.collect();
+                let inner = [open, stray].into_iter().chain(tail.clone());
                 let more = unit.more.iter().map(|p| (p.clone(), 0)).collect::<Vec<_>>();
                 Ok(UnitTable {
-                    tail: build(closers.to_vec())?,
+                    tail: build(tail)?,
                     inner: build(inner.collect())?,
                     more: if more.is_empty() {
                         None

@@ -312,11 +312,12 @@ impl<'p> Machine<'p> {
                 }
             }
             Flow::Reopened { start, done } => self.reopen(chunk, start, pos, done),
-            Flow::Broken { at } => {
+            Flow::Broken { at, severity } => {
                 let bytes =
                     pieces(&self.st.io.carry, chunk.seg, chunk.base, at, pos).concat_bytes();
                 let span = self.out(chunk).block_span(at);
-                self.out(chunk).issue(Kind::UnclosedBlock, span, "");
+                self.out(chunk)
+                    .report(Kind::UnclosedBlock, severity, span, "", "", "");
                 self.abandon(chunk, at);
                 self.st.pos = at;
                 self.st.io.carry.clear();

@@ -29,6 +29,7 @@ use crate::limits::{Options, ReasoningMode, Start};
 use crate::scan::{Node, ROOT};
 use code::{Code, Line};
 use machine::Machine;
+pub(crate) use opening::MAX_ENDS;
 use opening::{Candidate, Opening};
 use skip::Skipping;
 

@@ -1053,7 +1053,12 @@ impl Machine<'_> {
         let kind = channels.spec.route(&read).unwrap_or(RouteKind::Text);
         let split = self.opts.reasoning == ReasoningMode::Split;
         self.st.mode = Mode::Flow;
-        self.st.message = kind != RouteKind::Reasoning || !split;
+        self.st.message = match kind {
+            RouteKind::Text | RouteKind::Calls => true,
+            RouteKind::Reasoning => !split,
+            // Its closer is that of the block.
+            RouteKind::Call => false,
+        };
         match kind {
             RouteKind::Reasoning if split => {
                 self.flow_end(chunk);
