@@ -154,7 +154,7 @@ impl Elements {
                 };
                 let begin = text.len() - rest.len();
                 from = at + self.open.len();
-                let name = rest.split(|c: char| c == '>' || c == '<').next()?;
+                let name = rest.split(['>', '<']).next()?;
                 if !rest[name.len()..].starts_with('>') {
                     continue;
                 }
@@ -321,7 +321,7 @@ mod tests {
         let plain = elements(PLAIN, false);
         let schema = Schema::default();
         let mut limits = Limits::default();
-        let mut try_one = |limits: &Limits, text: &str| {
+        let try_one = |limits: &Limits, text: &str| {
             let mut out = String::new();
             plain.value(text, &schema, limits, &mut out).err()
         };
