@@ -21,6 +21,9 @@ use crate::error::{Kind, KindSet, Severity};
 use crate::event::Span;
 use crate::scan::path::{Go, Hole, Paths, Walk};
 
+/// Name, meta and place of a call that a header outside its block names.
+type Header = (String, Vec<(String, String)>, Span);
+
 /// The body of an open block.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Body {
@@ -42,7 +45,7 @@ pub(crate) struct Body {
     /// The open call, if its parameters stand between tags.
     args: Option<Args>,
     /// Name, meta and place of a call that a header outside the block names.
-    header: Option<(String, Vec<(String, String)>, Span)>,
+    header: Option<Header>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -705,11 +708,7 @@ impl Body {
 
     /// The section's closer ends at `end`.
     fn section_ends(&mut self, out: &mut Out<'_>, end: u64) -> Option<Flow> {
-        let forgotten = match &self.at {
-            At::Inner(_) | At::Confirm { .. } => true,
-            At::Tail(_) => true,
-            _ => false,
-        };
+        let forgotten = matches!(self.at, At::Inner(_) | At::Confirm { .. } | At::Tail(_));
         if forgotten {
             let span = Span::new(self.last, end);
             if let Some(args) = &mut self.args {
@@ -984,7 +983,16 @@ impl Body {
                     return (taken, None);
                 };
                 if let Err(kind) = args.param_close(out, ends) {
-                    let flow = self.value_fails(out, table, kind, pos);
+                    // What follows may have ended the block.
+                    let ended = match action {
+                        action::END | action::WRONG_END => true,
+                        action::CLOSE | action::WRONG_CLOSE => !self.section,
+                        _ => false,
+                    };
+                    let end = pos + u64::from(taken);
+                    let end = if ended { end } else { pos };
+                    self.value_fails(out, table, kind, end);
+                    let flow = super::named_params::fail(kind, ended);
                     return (taken, Some(flow));
                 }
                 (

@@ -8,6 +8,10 @@ use crate::dialect::{Framed, spec};
 use crate::error::{Kind, KindSet};
 
 /// The state of an open payload.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "whoever holds one holds it in a box"
+)]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) enum Payload {
     Json(json_calls::Body),

@@ -154,7 +154,7 @@ impl Elements {
                 };
                 let begin = text.len() - rest.len();
                 from = at + self.open.len();
-                let name = rest.split(|c: char| c == '>' || c == '<').next()?;
+                let name = rest.split(['>', '<']).next()?;
                 if !rest[name.len()..].starts_with('>') {
                     continue;
                 }

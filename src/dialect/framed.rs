@@ -295,7 +295,7 @@ impl Framed {
         let named = spec.unit.iter().any(|unit| unit.fix_name);
         let mut closers: Vec<String> = ends
             .iter()
-            .filter(|end| !(named && end.contains("$x")) && !spec.misspelt.contains(end))
+            .filter(|end| !(spec.misspelt.contains(end) || named && end.contains("$x")))
             .flat_map(|end| spelt(end))
             .filter_map(|(end, _)| last_literal(&end))
             .collect();

@@ -863,12 +863,15 @@ impl Machine<'_> {
         let Some(tools) = &self.opts.tools else {
             return false;
         };
+        if name.is_empty() {
+            // It has not come yet, or the probe does not ask for it.
+            return true;
+        }
         let name = self.bytes(chunk, name.start, name.end);
         if open {
             tools.names().any(|tool| tool.as_bytes().starts_with(&name))
         } else {
-            name.is_empty()
-                || std::str::from_utf8(&name).is_ok_and(|name| tools.get(name).is_some())
+            std::str::from_utf8(&name).is_ok_and(|name| tools.get(name).is_some())
         }
     }
 

@@ -171,7 +171,7 @@ pub(crate) fn parts(pattern: &str) -> Result<Vec<Part>, String> {
     let mut rest = pattern;
     while let Some(at) = rest.find('$') {
         if at > 0 {
-            out.push(Part::Bytes(rest[..at].as_bytes().to_vec()));
+            out.push(Part::Bytes(rest.as_bytes()[..at].to_vec()));
         }
         rest = &rest[at + 1..];
         if let Some(tail) = rest.strip_prefix('$') {
