@@ -666,9 +666,11 @@ impl SetInner {
         all.filter(|pattern| pattern.bytes != b"\n")
     }
 
-    /// The longest beginning of a marker that plain text withholds.
+    /// The longest beginning of a marker that text or reasoning withholds.
     pub fn marker(&self) -> usize {
-        self.text.dfa.max_len().saturating_sub(1)
+        let reasoning = self.reasoning.iter().map(|r| r.inside.dfa.max_len());
+        let longest = reasoning.max().unwrap_or(0).max(self.text.dfa.max_len());
+        longest.saturating_sub(1)
     }
 
     /// The most bytes that are ever withheld: the longest marker less one, or the longest lookahead.

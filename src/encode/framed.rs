@@ -248,6 +248,13 @@ impl<'a> Block<'a> {
         let Some(first) = items.first() else {
             return Ok(());
         };
+        if spec.fix_name {
+            // Not written yet.
+            return Err(Reason::Shape {
+                what: "a tag named after its tool",
+            }
+            .into());
+        }
         let holes = self.holes(spec, form.open, first)?;
         // The header of a message names the tool: its payload follows at once.
         let named = self.from > 0 && !inside && literals::names(self.ctx);

@@ -204,7 +204,9 @@ proptest! {
         };
         let escaped = escape(set, &text).expect("it can");
         prop_assume!(!escaped.is_empty());
-        let all = [parts(&before), escaped, parts(&behind)].concat();
+        let before = parts(&before);
+        let range = before.len() as u64..(before.len() + escaped.len()) as u64;
+        let all = [before, escaped, parts(&behind)].concat();
         let mut options = Options::default();
         options.start = crate::limits::Start::Text;
         if chars {
@@ -212,6 +214,12 @@ proptest! {
         }
         let mut parser = Parser::new(set, options);
         let mut only_text = |event: Event<'_>| {
+            // The end of the stream may cut a marker of a neighbour.
+            if let Event::Protected { span, .. } = event
+                && (span.end <= range.start || span.start >= range.end)
+            {
+                return;
+            }
             assert!(matches!(event, Event::Text { recovered: false, .. }), "{event:?} in {}", String::from_utf8_lossy(&all));
         };
         parser.feed(&all, &mut only_text);
@@ -266,7 +274,7 @@ fn what_it_looks_like() {
         ("<think>x</think>.", "<\\think>x<\\/think>."),
         ("<<<[TOOL_REQUEST]>>>.", "<\\<<[TOOL_REQUEST]>>>."),
         ("[本轮工具调用摘要:].", "[\\本轮工具调用摘要:]."),
-        ("see <tool_c", "see <tool_c\\"),
+        ("Hm, <tool_c", "Hm, <tool_c\\"),
         ("ll name", "\\ll name"),
         ("<\\think> <\\\\think>.", "<\\\\think> <\\\\\\think>."),
         ("\\", "\\"),

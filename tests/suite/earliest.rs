@@ -98,7 +98,9 @@ fn text_waits_only_while_it_may_begin_a_marker() {
                 .iter()
                 .any(|s| !TAGS.contains(&s.as_str()) && text.contains(s.as_str()))
         }) {
-            let mut parser = Parser::new(&set, Options::default());
+            let mut options = Options::default();
+            options.start = toolglot::Start::Text;
+            let mut parser = Parser::new(&set, options);
             let mut count = Count::default();
             for (n, byte) in text.bytes().enumerate() {
                 parser.feed(&[byte], &mut count);
