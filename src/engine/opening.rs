@@ -625,6 +625,11 @@ impl Machine<'_> {
             _ if opening.nameless => self.tell(chunk, opening.first, Kind::MissingName, span),
             _ => self.tell(chunk, opening.first, Kind::LookalikeMarker, span),
         }
+        let more = end < chunk.base + chunk.seg.len() as u64;
+        if opening.count == 0 && more && self.st.natives.is_empty() {
+            // The stream began with no header; its text comes out in one piece.
+            return None;
+        }
         self.release(chunk, end);
         None
     }
