@@ -199,7 +199,11 @@ impl Framed {
         let enter = Paths::opening(enter.iter().map(|(p, a)| (p.as_str(), *a)))?.with_blanks();
         let units: Vec<(String, u16)> = all_units().map(|(p, a)| (p.to_owned(), a)).collect();
         let marked = |patterns: &[(String, u16)]| -> Vec<(String, u16)> {
-            let has = |(p, _): &&(String, u16)| path::literal(p).is_ok_and(|l| !l.is_empty());
+            let has = |(p, unit): &&(String, u16)| {
+                // A tag named after a tool looks like one named after a parameter.
+                let own = spec.unit[usize::from(*unit)].fix_name;
+                !own && path::literal(p).is_ok_and(|literal| !literal.is_empty())
+            };
             patterns.iter().filter(has).cloned().collect()
         };
         let reopen = |patterns: &[(String, u16)]| -> Vec<(String, u16)> {
