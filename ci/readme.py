@@ -31,12 +31,14 @@ def literal(pattern):
 def framed(body):
     """Openers of a framed dialect: those of its section, then those of calls that may stand without one."""
     section = body.get("section")
-    out = list(map(literal, section["open"])) if section else []
+    fixes = list(dict.fromkeys(body["fixed"].values())) if "fixed" in body else None
+    spelt = lambda p: [p.replace("$x", fix) for fix in fixes] if fixes and "$x" in p else [p]
+    out = [literal(p) for pattern in section["open"] for p in spelt(pattern)] if section else []
     if section is None or section.get("optional"):
         for unit in body["unit"]:
             for pattern in unit["open"]:
                 if not pattern.startswith("$^"):
-                    out.append(literal(pattern))
+                    out.extend(map(literal, spelt(pattern)))
                 elif "bare" in unit or unit.get("probe"):
                     out.append(pattern[2:])
     return out
@@ -77,7 +79,8 @@ def row(name):
     """The line of one dialect."""
     dialect = load(name)
     family = next((family for family in FAMILIES if family in dialect), "plain")
-    opens = " ".join("`" + o.replace("|", "\\|") + "`" for o in openers(family, dialect.get(family)))
+    found = dialect["channels"]["start"] if "channels" in dialect else openers(family, dialect.get(family))
+    opens = " ".join("`" + o.replace("|", "\\|") + "`" for o in found)
     default = "yes" if dialect.get("default", True) else "no"
     return f"| `{name}` | {family.replace('_', '-')} | {opens} | {default} | {dialect['title']} |\n"
 

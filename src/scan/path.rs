@@ -42,6 +42,42 @@ pub(crate) const HOLES: usize = 8;
 /// White space that a `$_` takes at most.
 pub(crate) const MAX_BLANKS: u16 = 1024;
 
+/// Where a walk stands in the attributes of a tag, outside quotes.
+mod tag {
+    use crate::body::xml::is_space;
+
+    pub const BETWEEN: u8 = 0;
+    const NAME: u8 = 1;
+    /// Behind a name, where only `=` may come.
+    const NAMED: u8 = 2;
+    /// Behind `=`.
+    const VALUE: u8 = 3;
+    /// In a value without quotes.
+    const BARE: u8 = 4;
+
+    /// Takes a byte; none if no attributes go on with it.
+    pub fn step(at: u8, byte: u8) -> Option<u8> {
+        let quote = matches!(byte, b'"' | b'\'');
+        match at {
+            _ if byte == b'<' => None,
+            BETWEEN if is_space(byte) || byte == b'/' => Some(BETWEEN),
+            BETWEEN if byte == b'=' || quote => None,
+            BETWEEN => Some(NAME),
+            NAME | NAMED if byte == b'=' => Some(VALUE),
+            NAME | NAMED if byte == b'/' => Some(BETWEEN),
+            NAME | NAMED if is_space(byte) => Some(NAMED),
+            NAME if !quote => Some(NAME),
+            VALUE if is_space(byte) => Some(VALUE),
+            VALUE if quote => Some(byte),
+            VALUE => Some(BARE),
+            BARE if is_space(byte) => Some(BETWEEN),
+            BARE => Some(BARE),
+            // A word without a value, or a quote where none can stand.
+            _ => None,
+        }
+    }
+}
+
 impl Hole {
     /// Whether a word that other patterns spell out in part may begin with the byte.
     fn word(self, byte: u8) -> bool {
@@ -120,8 +156,8 @@ pub(crate) struct Walk {
     blanks: u16,
     /// Bytes of the checkpoint's suffix so far.
     fixed: u16,
-    /// The quote that a tag's attributes are in.
-    quote: u8,
+    /// Where in a tag's attributes: the quote, or one of [`tag`].
+    tag: u8,
     /// Inside of the word that stands here if the literal bytes break off.
     word: Option<u16>,
     /// Offset behind the last byte that was no leading white space; where the pattern began.
@@ -514,6 +550,7 @@ impl Paths {
                 self.spelt(walk);
                 walk.start.get_or_insert(pos);
                 walk.blanks = 0;
+                walk.tag = tag::BETWEEN;
                 walk.spans[hole as usize] = Span::new(pos, pos);
                 walk.node = inside;
                 let node = &self.nodes[usize::from(inside)];
@@ -541,23 +578,16 @@ impl Paths {
 
     fn inside(&self, walk: &mut Walk, node: &Node, hole: Hole, byte: u8, pos: u64) -> Go {
         let end = |walk: &mut Walk| walk.spans[hole as usize].end = pos;
-        if hole == Hole::Tag {
-            if walk.quote != 0 {
-                if byte == b'\n' {
-                    // A quote that is not closed on its line is none.
-                    return Go::None;
-                }
-                if walk.quote == byte {
-                    walk.quote = 0;
-                }
-                end(walk);
-                return Go::More;
+        if hole == Hole::Tag && matches!(walk.tag, b'"' | b'\'') {
+            if byte == b'\n' {
+                // A quote that is not closed on its line is none.
+                return Go::None;
             }
-            if matches!(byte, b'"' | b'\'') {
-                walk.quote = byte;
-                end(walk);
-                return Go::More;
+            if walk.tag == byte {
+                walk.tag = tag::BETWEEN;
             }
+            end(walk);
+            return Go::More;
         }
         if let Some(there) = node.byte(byte) {
             end(walk);
@@ -579,7 +609,17 @@ impl Paths {
             walk.blanks = 1;
             return Go::More;
         }
-        if hole.takes(byte) && !(hole == Hole::Tag && byte == b'<') {
+        if hole == Hole::Tag {
+            return match tag::step(walk.tag, byte) {
+                Some(next) => {
+                    walk.tag = next;
+                    walk.spans[hole as usize].end = pos + 1;
+                    Go::More
+                }
+                None => Go::None,
+            };
+        }
+        if hole.takes(byte) {
             walk.spans[hole as usize].end = pos + 1;
             return Go::More;
         }
