@@ -207,8 +207,10 @@ proptest! {
         let before = parts(&before);
         let range = before.len() as u64..(before.len() + escaped.len()) as u64;
         let all = [before, escaped, parts(&behind)].concat();
-        let mut options = Options::default();
-        options.start = crate::limits::Start::Text;
+        let mut options = Options {
+            start: crate::limits::Start::Text,
+            ..Options::default()
+        };
         if chars {
             options.text = crate::limits::TextMode::Chars;
         }

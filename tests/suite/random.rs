@@ -172,7 +172,7 @@ proptest! {
             Event::BlockAbandoned { .. } => { open = None; block = false; }
             Event::CallOpen { call, .. } => { if open.replace(call).is_some() { wrong = Some("two open calls".to_owned()); } json.clear(); }
             Event::ArgDelta { call, json: piece, .. } => { if open != Some(call) { wrong = Some("a delta of no call".to_owned()); } json.push_str(piece); }
-            Event::CallAbandoned { call, .. } => { if open.take() != Some(call) { wrong = Some("no open call is abandoned".to_owned()); } }
+            Event::CallAbandoned { call, .. } if open.take() != Some(call) => wrong = Some("no open call is abandoned".to_owned()),
             Event::CallClose { call, arguments, .. } => {
                 if open.take() != Some(call) { wrong = Some("a close of no call".to_owned()); }
                 if arguments == Arguments::Deltas && serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(&json).is_err() {

@@ -85,9 +85,10 @@ static CASES: LazyLock<Vec<Case>> = LazyLock::new(|| {
 });
 
 fn options(tools: Option<&str>) -> EncodeOptions {
-    let mut options = EncodeOptions::default();
-    options.tools = tools.map(|text| Arc::new(Tools::from_json(text).expect("tools")));
-    options
+    EncodeOptions {
+        tools: tools.map(|text| Arc::new(Tools::from_json(text).expect("tools"))),
+        ..EncodeOptions::default()
+    }
 }
 
 /// The value at a pointer.
@@ -205,7 +206,7 @@ fn follows(
                 schema.is_none_or(|schema| {
                     let mut out = String::new();
                     coerce(text.whole().unwrap_or(""), schema, &mut out);
-                    !out.starts_with('"') || out == ""
+                    !out.starts_with('"') || out.is_empty()
                 }) || pointer.matches('/').count() > 1
             }
             _ => options.tools.is_some(),
