@@ -18,7 +18,9 @@ fn main() -> ExitCode {
         Some("escape") => checks::escape,
         Some("encode") => checks::encode,
         _ => {
-            eprintln!("usage: replay chunking|builtin|user_dialect|escape|encode FILE-OR-FOLDER...");
+            eprintln!(
+                "usage: replay chunking|builtin|user_dialect|escape|encode FILE-OR-FOLDER..."
+            );
             return ExitCode::from(2);
         }
     };
