@@ -153,7 +153,12 @@ fn together(
 /// Every way to write a call, the usual ones first.
 fn forms(table: &Framed) -> Vec<Form<'_>> {
     let mut out = vec![];
+    // A call without a marker counts in few places; who can have one writes it.
+    let marked = table.spec.unit.iter().any(|unit| unit.bare.is_none());
     for (unit, spec) in table.spec.unit.iter().enumerate() {
+        if marked && spec.bare.is_some() {
+            continue;
+        }
         let opens = spec
             .open
             .iter()

@@ -182,6 +182,8 @@ fn follows(
                 || MEANT.contains(&own.as_str())
                 || (keys > 1 && matches!(family, Family::KeyQuote(_)))
         }
+        // The name of the parameter holds it.
+        (Reason::Marker { marker }, _) if own.contains(marker.as_str()) => true,
         (Reason::Marker { marker }, Some((_, node))) => {
             let joined = strings(node).concat();
             let json = doc.json(node, super::doc::Spelling::Plain);
