@@ -8,7 +8,10 @@ use super::watch::Watch;
 /// Parses one stream whole and in chunks. At one cut the states and the logs of both ways must be equal too, which by
 /// induction covers all cuts; from there a third parser goes on that was made of a snapshot.
 pub fn chunking(data: &[u8]) {
-    let case = Case::read(data);
+    check(&Case::read(data));
+}
+
+fn check(case: &Case<'_>) {
     let len = case.stream.len();
     let new = || Watch::new(case.stream, &case.options);
 
@@ -54,6 +57,37 @@ pub fn chunking(data: &[u8]) {
     whole_log
         .log
         .same(&restored_log.log, "whole and restored from a snapshot");
+}
+
+/// As [`chunking`], and byte by byte with equal states behind every byte, and with every cut into two.
+pub fn cuts(case: &Case<'_>) {
+    check(case);
+    let len = case.stream.len();
+    let new = || (case.parser(), Watch::new(case.stream, &case.options));
+    let (mut whole, mut whole_log) = new();
+    case.feed(&mut whole, &mut whole_log, 0, len, &[]);
+    let end = whole.snapshot();
+    let (mut bytes, mut bytes_log) = new();
+    for at in 0..len {
+        case.feed(&mut bytes, &mut bytes_log, at, at + 1, &[]);
+        let (mut head, mut head_log) = new();
+        case.feed(&mut head, &mut head_log, 0, at + 1, &[]);
+        head_log
+            .log
+            .same(&bytes_log.log, "the first bytes, whole and byte by byte");
+        assert!(
+            head.snapshot() == bytes.snapshot(),
+            "the states differ behind {} bytes, whole and byte by byte:\n  {head:?}\n  {bytes:?}",
+            at + 1
+        );
+        case.feed(&mut head, &mut head_log, at + 1, len, &[]);
+        whole_log.log.same(&head_log.log, "whole and cut into two");
+        assert!(
+            head.snapshot() == end,
+            "the states differ, cut at {}",
+            at + 1
+        );
+    }
 }
 
 /// Whole and in chunks of one size, for any set.

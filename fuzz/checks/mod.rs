@@ -14,7 +14,8 @@ mod log;
 mod user;
 mod watch;
 
-pub use chunking::chunking;
+pub use case::Case;
+pub use chunking::{chunking, cuts};
 pub use encode::encode;
 pub use escape::escape;
 pub use user::user_dialect;

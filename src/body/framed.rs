@@ -627,7 +627,7 @@ impl Body {
         match step {
             Step::More => None,
             Step::Malformed => {
-                self.count(out);
+                self.count(out, pos);
                 out.skip(pos);
                 self.last = pos;
                 Some(Flow::Malformed { ended })
@@ -637,7 +637,7 @@ impl Body {
                 Some(Flow::Limit { kind, ended })
             }
             Step::Done => {
-                self.count(out);
+                self.count(out, pos);
                 self.last = pos;
                 out.skip(pos);
                 let unit = &table.spec.unit[usize::from(self.unit)];
@@ -652,9 +652,9 @@ impl Body {
     }
 
     /// Adds the calls of the open payload to those that stand.
-    fn count(&mut self, out: &mut Out<'_>) {
+    fn count(&mut self, out: &mut Out<'_>, pos: u64) {
         if let At::Payload(payload) = &mut self.at {
-            payload.abandon(out, self.last);
+            payload.abandon(out, pos);
             self.stood += payload.stood();
             self.at = At::Gap(Walk::default());
         }
@@ -1095,7 +1095,7 @@ impl Body {
 
     /// The open call, if there is one, is none.
     fn drop_call(&mut self, out: &mut Out<'_>, pos: u64) {
-        self.count(out);
+        self.count(out, pos);
         self.args = None;
         out.call_abandon(Span::new(self.last.min(pos), pos));
     }

@@ -6,6 +6,7 @@ mod dialects;
 mod earliest;
 mod encode;
 mod formats;
+mod fragments;
 mod hosts;
 mod mentions;
 mod pending;
