@@ -14,8 +14,11 @@ mod log;
 mod user;
 mod watch;
 
+#[allow(unused_imports, reason = "the tests of the repository use it")]
 pub use case::Case;
-pub use chunking::{chunking, cuts};
+pub use chunking::chunking;
+#[allow(unused_imports, reason = "the tests of the repository use it")]
+pub use chunking::cuts;
 pub use encode::encode;
 pub use escape::escape;
 pub use user::user_dialect;

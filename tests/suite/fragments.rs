@@ -301,7 +301,7 @@ fn trial(seed: u64, id: Option<&str>) -> (Trial, Vec<u8>) {
         beside: beside.is_some(),
         set: beside.unwrap_or_else(|| CASES[base].set.clone()),
         options: options(&mut dice, &CASES[base].options),
-        finish: *dice.pick(&Finish::ALL),
+        finish: *dice.pick(Finish::ALL),
         seed: dice.roll(),
     };
     let input = input(&mut dice, base);
