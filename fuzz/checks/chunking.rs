@@ -60,6 +60,7 @@ fn check(case: &Case<'_>) {
 }
 
 /// As [`chunking`], and byte by byte with equal states behind every byte, and with every cut into two.
+#[allow(dead_code, reason = "the tests of the repository use it")]
 pub fn cuts(case: &Case<'_>) {
     check(case);
     let len = case.stream.len();
