@@ -48,11 +48,11 @@ pub(crate) use table::Table;
 /// let set = toolglot::DialectSet::defaults();
 /// let mut escaper = toolglot::Escaper::new(&set)?;
 /// let mut out = vec![];
-/// for chunk in ["see <thi", "nk> and <tool_c"] {
+/// for chunk in ["(see <thi", "nk> and <tool_c"] {
 ///     escaper.push(chunk.as_bytes(), &mut out);
 /// }
 /// escaper.finish(&mut out);
-/// assert_eq!(out, br"see <\think> and <tool_c\");
+/// assert_eq!(out, br"(see <\think> and <tool_c\");
 /// # Ok::<(), toolglot::EscapeError>(())
 /// ```
 #[derive(Clone, Debug)]

@@ -20,7 +20,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import openai
 
 # Vectors of each file; those with calls and those without take turns.
-EACH = 14
+EACH = 4
 MESSAGES = [{"role": "user", "content": "go"}]
 # Ways to cut the body: whole, bytes, by lot.
 CUTS = ["whole", "bytes", "lot"]
