@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::Gate;
 use super::tree::{Element, Form, Remark, Tree, Writer};
 use super::xml;
+use crate::dialect::spec::Param;
 use crate::error::Kind;
 use crate::event::Span;
 use crate::hints::{Coerced, Schema};
@@ -37,6 +38,21 @@ enum Tag<'t> {
 }
 
 impl Elements {
+    /// As the tags of a parameter are spelled; `fix` is the suffix of the block's markers.
+    pub fn new(param: &Param, fix: &str) -> Self {
+        let mark = |patterns: &[String]| {
+            let first = patterns.first().map_or("", String::as_str);
+            let mark = first.split("$key").next().unwrap_or_default();
+            mark.replace("$x", fix)
+        };
+        Self {
+            open: mark(&param.open),
+            close: mark(&param.close),
+            item: param.item.clone(),
+            entities: param.entities,
+        }
+    }
+
     /// Writes a value as JSON of the type that `schema` asks for, or says which limit forbids it.
     pub fn value(
         &self,
@@ -177,7 +193,7 @@ impl Elements {
 }
 
 /// The name in what stands between the marks of a tag; attributes are left out.
-pub(super) fn tag_name(inside: &str) -> Option<&str> {
+pub(crate) fn tag_name(inside: &str) -> Option<&str> {
     let name = inside.split([' ', '\t', '\n', '\r']).next()?;
     let first = |c: char| c.is_alphabetic() || c == '_';
     let other = |c: char| !c.is_control() && !"\"'`=/&".contains(c);
