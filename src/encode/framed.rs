@@ -443,7 +443,11 @@ impl<'a> Block<'a> {
                     if opens(opener, &String::from_utf8_lossy(name), first) {
                         return self.names_no_marker(items);
                     }
-                    let why = "it looks like prose, and the tool is not on offer";
+                    let why = if opener.offered {
+                        "its marker counts only if the tool is on offer"
+                    } else {
+                        "it looks like prose, and the tool is not on offer"
+                    };
                     return Err(Reason::Name { why }.into());
                 }
                 Go::None => break,

@@ -31,8 +31,11 @@ pub(super) fn write(
     }
     let close = unit.close.first().map_or("", String::as_str);
     let close = close.replace("$x", item.name);
-    for spelling in Spelling::EVERY {
-        let text = mapping(item, spelling);
+    let plain = mapping(item, Spelling::Plain);
+    // Such closers begin like this, and nothing but text does.
+    let slash = plain.replace("</", "<\\/");
+    let marks = [Spelling::Marks, Spelling::All].map(|spelling| mapping(item, spelling));
+    for text in [plain, slash].into_iter().chain(marks) {
         let whole = format!("{text}{close}");
         if find_all(&whole, &close, false).next() == Some(text.len()) {
             fits(block.ctx, &text)?;
