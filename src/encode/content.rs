@@ -90,11 +90,12 @@ fn ends(closers: &[String], text: &str) -> Result<(), Reason> {
     }
 }
 
-/// The arguments that are attributes of a call's tag.
+/// The arguments that are attributes of a call's tag, if there is a `tag` for them.
 pub(super) fn attributes(
     table: &Framed,
     unit: &spec::Unit,
     item: &Item<'_>,
+    tag: bool,
 ) -> Result<String, Fault> {
     let (Some(content), Payload::Content) = (&unit.content, unit.payload) else {
         return Ok(String::new());
@@ -107,7 +108,7 @@ pub(super) fn attributes(
             continue;
         }
         let fault = |reason| Fault::at(key, reason);
-        if !unit.attributes {
+        if !(unit.attributes && tag) {
             let why = "the dialect has no place for it";
             return Err(fault(Reason::Key { why }));
         }

@@ -306,9 +306,10 @@ impl<'a> Block<'a> {
             name: Some(item.name),
             ..Holes::default()
         };
+        let attributes = content::attributes(self.table, spec, item, has(Hole::Tag))?;
         if has(Hole::Tag) {
             let name = format!(" {}=\"{}\"", spec.name, entities(item.name, true));
-            holes.tag = Some(name + &content::attributes(self.table, spec, item)?);
+            holes.tag = Some(name + &attributes);
         }
         if has(Hole::Id) {
             let forms = &self.table.spec.ids;

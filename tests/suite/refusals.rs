@@ -526,7 +526,7 @@ fn elements_as_arguments() {
         (format!("{mark}a>"), format!("{mark}a>]<]minimax[>[</a>")),
         (
             format!("x{mark}a>]<]minimax[>[</a>"),
-            format!("]<]minimax[>[</x>"),
+            "]<]minimax[>[</x>".to_owned(),
         ),
     ] {
         let call = |key: &str, text: &str| format!("{{\"{key}\":\"{text}\"}}");
