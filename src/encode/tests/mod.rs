@@ -119,7 +119,7 @@ fn ordinary(name: &str) -> bool {
 }
 
 /// Names that mean something in some dialect.
-const MEANT: [&str; 12] = [
+const MEANT: [&str; 15] = [
     "command",
     "tool_name",
     "item",
@@ -132,6 +132,9 @@ const MEANT: [&str; 12] = [
     "file_path",
     "name",
     "thinking",
+    "on_error",
+    "request_id",
+    "tool_action",
 ];
 
 /// Whether a refusal follows its rule, as far as that can be told without the encoder.
@@ -161,6 +164,9 @@ fn follows(
     let family = &case.encoder.dialect().family;
     match (reason, value) {
         (Reason::Name { why }, _) if why.contains("on offer") => tool.is_none(),
+        (Reason::Key { why }, _) if why.contains("another spelling") => {
+            tool.is_some_and(|tool| tool.param(&own).is_none() && !tool.params.is_empty())
+        }
         // A tag that is not that of a parameter.
         (Reason::Key { why }, _) if why.starts_with("its tag is") || why.contains("no such") => {
             tool.is_some_and(|tool| tool.param(&own).is_none())
