@@ -57,7 +57,7 @@ newline = ["a"]
         r#"
 id = "made-content"
 title = "made-content"
-deltas = "live"
+deltas = "at-value-end"
 [[framed.unit]]
 open = ["<run $name>"]
 close = ["</run>", "<end/>"]
