@@ -182,9 +182,14 @@ impl Body {
 
     /// What ends the block, if that depends on what opened it.
     pub fn own_closer(&self, table: &Framed) -> Option<String> {
-        let known = !self.fix.is_empty() || !table.spec.fixed.is_empty();
+        let section = table.spec.section.as_ref();
+        let bare = !self.section && section.is_some_and(|section| section.optional);
+        let endless = table.spec.unit[usize::from(self.unit)].close.is_empty();
+        let known = bare || endless || !self.fix.is_empty() || !table.spec.fixed.is_empty();
         let fix = String::from_utf8_lossy(&self.fix);
-        known.then(|| table.own_closer(self.unit, &fix)).flatten()
+        known
+            .then(|| table.own_closer(self.unit, &fix, self.section))
+            .flatten()
     }
 
     /// Whether the state fits its tables.
@@ -1286,7 +1291,7 @@ impl Value {
     }
 }
 
-/// The tool's name in an id: `functions.get_time:0`.
+/// The tool's name in an id: `functions.get_time:0`. It may be empty.
 pub(crate) fn name_in_id<'i>(id: &'i str, forms: &[[String; 2]]) -> &'i str {
     for [before, between] in forms {
         let Some(rest) = id.strip_prefix(before.as_str()) else {
@@ -1296,7 +1301,6 @@ pub(crate) fn name_in_id<'i>(id: &'i str, forms: &[[String; 2]]) -> &'i str {
             return rest;
         }
         if let Some((name, number)) = rest.rsplit_once(between.as_str())
-            && !name.is_empty()
             && !number.is_empty()
             && number.bytes().all(|b| b.is_ascii_digit())
         {

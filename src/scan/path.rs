@@ -546,6 +546,11 @@ impl Paths {
             let begins = match hole {
                 Hole::Tag => xml::is_space(byte) || byte == b'/' || empty || walk.blanks > 0,
                 Hole::Fix => byte == b':' || empty,
+                // There is no tool without a name: what ends one cannot begin it.
+                Hole::Name => {
+                    let inside = &self.nodes[usize::from(inside)];
+                    hole.takes(byte) && inside.byte(byte).is_none() && inside.peek(byte).is_none()
+                }
                 _ => hole.takes(byte),
             };
             if begins {
