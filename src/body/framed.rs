@@ -1078,8 +1078,8 @@ impl Body {
         Flow::Limit { kind, ended: false }
     }
 
-    /// The open call, if there is one, is none.
-    fn drop_call(&mut self, out: &mut Out<'_>, pos: u64) {
+    /// The open call, if there is one, is none: it goes no further than `pos`.
+    pub fn drop_call(&mut self, out: &mut Out<'_>, pos: u64) {
         self.count(out, pos);
         self.args = None;
         out.call_abandon(Span::new(self.last.min(pos), pos));
