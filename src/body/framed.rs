@@ -920,7 +920,7 @@ impl Body {
             }
         }
         if value.lead == Lead::Past {
-            let settled = value.ends(out, out.base + (i as u64) - value.have());
+            let settled = value.settled(out, out.base + (i as u64) - value.have());
             args.value(out, settled);
         }
         (i, None)
@@ -1045,7 +1045,7 @@ impl Body {
                 };
             }
             Some(Hit::Line(_)) | None => {
-                let settled = value.ends(out, pos - value.have());
+                let settled = value.settled(out, pos - value.have());
                 args.value(out, settled);
                 self.at = At::Value(value);
             }
@@ -1249,6 +1249,15 @@ impl Value {
         let newline = out.byte(at - 1) == Some(b'\n');
         let cr = newline && at - 1 > from && out.byte(at - 2) == Some(b'\r');
         at - u64::from(newline) - u64::from(cr)
+    }
+
+    /// Up to where everything before `at` is content, whatever follows: a carriage return may begin the newline that is
+    /// framing.
+    fn settled(&self, out: &Out<'_>, at: u64) -> u64 {
+        let ends = self.ends(out, at);
+        let open = self.framed && ends == at && at > out.io.from;
+        let cr = open && out.byte(at - 1) == Some(b'\r');
+        ends - u64::from(cr)
     }
 
     /// Takes a byte at the beginning; false if it belongs to what follows.

@@ -122,7 +122,9 @@ impl Reader<'_> {
                                 self.at += 1;
                             }
                         }
-                        Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => self.at += 1,
+                        Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => {
+                            self.at += 1
+                        }
                         _ => return Err(self.fault()),
                     }
                 }

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use crate::naive::xml;
+
 pub type Pattern = Vec<Part>;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -93,7 +95,9 @@ pub fn is_blank(byte: u8) -> bool {
 }
 
 fn is_word(byte: u8) -> bool {
-    !(is_blank(byte) || byte.is_ascii_control() || matches!(byte, b'"' | b'\'' | b'`' | b'<' | b'>'))
+    !(is_blank(byte)
+        || byte.is_ascii_control()
+        || matches!(byte, b'"' | b'\'' | b'`' | b'<' | b'>'))
 }
 
 /// Whether the rest of a pattern can begin with that byte.
@@ -117,11 +121,11 @@ fn step<A: Copy>(
     let byte = bytes.get(at).copied();
     // A complete pattern counts if no longer one fits.
     let ends = all.iter().find(|(rest, _)| {
-        let optional = |part: &Part| matches!(part, Part::Blanks | Part::Lines);
-        match rest {
+        let optional = |part: &&Part| matches!(part, Part::Blanks | Part::Lines);
+        match &rest[rest.iter().take_while(optional).count()..] {
             [] => true,
             [Part::Peek(b)] => byte == Some(*b),
-            _ => rest.iter().all(optional),
+            _ => false,
         }
     });
     let whole = |action| {
@@ -143,6 +147,10 @@ fn step<A: Copy>(
             None => Walk::Cut,
         };
     };
+    // A byte that a pattern asks for comes before a word that begins with it.
+    if let Some((_, action)) = ends.filter(|(rest, _)| matches!(rest.last(), Some(Part::Peek(_)))) {
+        return whole(*action);
+    }
     // White space that a pattern may have here.
     let blank = |part: Option<&Part>| match part {
         Some(Part::Blanks) => is_blank(byte),
@@ -201,7 +209,8 @@ fn step<A: Copy>(
         _ => {
             let key = hole == "key";
             let word = |b: u8| {
-                !goes_on(b) && (is_word(b) || key && matches!(b, b' ' | b'"' | b'\'' | b'`' | b'\t'))
+                !goes_on(b)
+                    && (is_word(b) || key && matches!(b, b' ' | b'"' | b'\'' | b'`' | b'\t'))
             };
             at + bytes[at..].iter().take_while(|b| word(**b)).count()
         }
@@ -247,7 +256,10 @@ pub fn attributes(tag: &str) -> (Vec<(String, String)>, bool) {
     let mut out = vec![];
     let mut rest = tag.trim_start();
     while !rest.is_empty() {
-        let name = rest.len() - rest.trim_start_matches(|c: char| c != '=' && !c.is_whitespace()).len();
+        let name = rest.len()
+            - rest
+                .trim_start_matches(|c: char| c != '=' && !c.is_whitespace())
+                .len();
         let key = rest[..name].to_owned();
         rest = rest[name..].trim_start();
         let Some(value) = rest.strip_prefix('=') else {
@@ -264,7 +276,7 @@ pub fn attributes(tag: &str) -> (Vec<(String, String)>, bool) {
             },
             _ => value.split_at(value.find(char::is_whitespace).unwrap_or(value.len())),
         };
-        out.push((key, text.to_owned()));
+        out.push((key, xml::decode(text).text));
         rest = tail.trim_start();
     }
     (out, closed)

@@ -179,14 +179,17 @@ impl Spec {
             frame: word(param, "frame", "verbatim"),
             line: is(param, "line"),
             confirm: number(param, "confirm", 64),
-            hint: param.get("hint").and_then(Value::as_table).map(|hint| Hint {
-                attribute: hint
-                    .get("attribute")
-                    .and_then(Value::as_str)
-                    .map(str::to_owned),
-                text: strings(hint, "text", &[]),
-                json: is(hint, "json"),
-            }),
+            hint: param
+                .get("hint")
+                .and_then(Value::as_table)
+                .map(|hint| Hint {
+                    attribute: hint
+                        .get("attribute")
+                        .and_then(Value::as_str)
+                        .map(str::to_owned),
+                    text: strings(hint, "text", &[]),
+                    json: is(hint, "json"),
+                }),
         });
         let json = table("json").unwrap_or(&empty);
         let python = table("python").unwrap_or(&empty);
