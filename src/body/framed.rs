@@ -884,8 +884,10 @@ impl Body {
                     return (i, None);
                 }
                 Some(Hit::Line(len)) => {
-                    // The value ends before the newline; the parameter's opener is read again from its first byte.
-                    let start = pos + 1 - len;
+                    // The value ends before the newline, which may be the one that belongs to its opener; the next
+                    // parameter's opener is read again from its first byte.
+                    let newline = pos + 1 - len;
+                    let start = newline.max(out.io.from);
                     args.value(out, start);
                     let key = args.key().to_owned();
                     args.recovered(Kind::UnclosedValue);
@@ -898,12 +900,13 @@ impl Body {
                         &key,
                         "",
                     );
-                    out.skip(start + 1);
+                    out.skip(newline + 1);
                     if let Err(kind) = args.param_close(out, start) {
                         return (i, Some(self.value_fails(out, table, kind, pos + 1)));
                     }
                     let mut literal = vec![];
-                    for (piece, _) in pieces(&out.io.carry, out.seg, out.base, start + 1, pos + 1) {
+                    for (piece, _) in pieces(&out.io.carry, out.seg, out.base, newline + 1, pos + 1)
+                    {
                         literal.extend_from_slice(piece);
                     }
                     let paths = &table.units[usize::from(self.unit)].inner;
@@ -1273,6 +1276,10 @@ impl Value {
             Lead::Open(0) if byte == b'\n' && self.newline && !self.framed => {
                 self.framed = true;
                 out.skip(pos + 1);
+                // A line begins here, and the next parameter may.
+                if let Some(line) = &mut self.line {
+                    line.step(byte);
+                }
                 if !spec.cdata {
                     self.lead = Lead::Past;
                 }

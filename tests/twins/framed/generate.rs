@@ -136,7 +136,7 @@ fn special(g: &mut Gen, spec: &Spec) -> String {
     words.extend(spec.param.iter().flat_map(|p| p.close.iter().cloned()));
     let at = g.below(all.len() + words.len());
     let text = match all.get(at) {
-        Some(pattern) => write(g, pattern).concat(),
+        Some(pattern) => write(g, pattern).concat().replace("$tag", " name=\"go\""),
         None => words[at - all.len()].clone(),
     };
     if g.chance(15) {

@@ -13,6 +13,8 @@ mod pattern;
 mod python;
 mod spec;
 
+use std::collections::BTreeMap;
+
 use serde_json::{Map, Value};
 
 use json::{Fault, Reader};
@@ -78,6 +80,8 @@ pub struct Twin<'a> {
     input: &'a str,
     tools: Option<&'a Value>,
     out: Outcome,
+    /// A block or reasoning has been there.
+    begun: bool,
 }
 
 /// Reads an output.
@@ -87,6 +91,7 @@ pub fn read(spec: &Spec, input: &str, tools: Option<&Value>) -> Outcome {
         input,
         tools,
         out: Outcome::default(),
+        begun: false,
     };
     twin.text();
     twin.out
@@ -155,11 +160,13 @@ impl<'a> Twin<'a> {
             if let Some(opener) = openers.iter().find(|o| input[at..].starts_with(&o.literal)) {
                 match self.opens(opener, at, line) {
                     Opens::Yes => {
+                        self.begun = true;
                         at = self.block(at);
                         line = at;
                         continue;
                     }
                     Opens::Hidden(broken) => {
+                        self.begun = true;
                         at = self.skip(broken);
                         line = at;
                         continue;
@@ -185,6 +192,15 @@ impl<'a> Twin<'a> {
                 at += marker.len();
                 continue;
             }
+            // A marker that the end cuts is framing if a whole special token stands in it.
+            let rest = &input[at..];
+            let cut = |marker: &&String| marker.starts_with(rest) && rest.contains("|>");
+            let literals: Vec<String> = openers.iter().map(|o| o.literal.clone()).collect();
+            let reasoning = self.spec.reasoning.iter().flat_map(|entry| &entry.open);
+            let mut markers = self.spec.framing.iter().chain(&literals).chain(reasoning);
+            if markers.any(|marker| cut(&marker)) {
+                return;
+            }
             let c = input[at..].chars().next().expect("not at the end");
             self.out.text.push(c);
             at += c.len_utf8();
@@ -194,13 +210,18 @@ impl<'a> Twin<'a> {
         }
     }
 
+    /// Nothing stood here but white space and framing.
+    fn at_start(&self) -> bool {
+        !self.begun && self.out.text.trim().is_empty()
+    }
+
     /// Reasoning that opens here, up to where text goes on.
     fn reason(&mut self, at: usize, line: usize) -> Option<usize> {
         let input = self.input;
         let blank = |c: char| matches!(c, ' ' | '\t');
         let before = &input[line..at];
         let places = |word: &str| match word {
-            "start" => input[..at].trim().is_empty(),
+            "start" => self.at_start(),
             "line-start" => before.len() <= 3 && before.chars().all(blank),
             _ => true,
         };
@@ -226,6 +247,7 @@ impl<'a> Twin<'a> {
             .chain(ended)
             .min()
             .unwrap_or((input.len(), 0));
+        self.begun = true;
         self.out.reasoning.push_str(&input[from..end]);
         Some(end + len)
     }
@@ -237,7 +259,7 @@ impl<'a> Twin<'a> {
         if let Some((within, place)) = opener.bare {
             let before = &self.input[line..at];
             let fits = match place {
-                "start" => self.input[..at].trim().is_empty(),
+                "start" => self.at_start(),
                 "line-start" => before.len() <= 3 && before.trim_matches([' ', '\t']).is_empty(),
                 _ => true,
             };
@@ -254,22 +276,30 @@ impl<'a> Twin<'a> {
         }
         let patterns: Vec<(&Pattern, ())> = opener.probe.iter().map(|p| (*p, ())).collect();
         let special = looks_special(&opener.literal);
+        let named = |holes: &BTreeMap<&str, String>, whole: bool| {
+            holes.get("name").is_none_or(|name| {
+                let offered = self.offers(name);
+                offered
+                    || !opener.offered && (special || name.is_empty() || looks_like_a_name(name))
+                    || !whole && self.may_offer(name)
+            })
+        };
         match walk(self.input, from, &patterns) {
-            Walk::Fits(fit) => {
-                let named = fit.holes.get("name").is_none_or(|name| {
-                    let offered = self.offers(name);
-                    offered || !opener.offered && (special || looks_like_a_name(name))
-                });
-                if named && fit.end - from <= 256 {
-                    Opens::Yes
-                } else {
-                    Opens::Text
-                }
+            Walk::Fits(fit) if fit.end - from <= 256 && named(&fit.holes, true) => Opens::Yes,
+            Walk::Breaks(_) if special => Opens::Hidden(from),
+            // What it would have been is never known: a block that the stream ends in.
+            Walk::Cut(holes) if !peek && !self.spec.unclosed_is_text && named(&holes, false) => {
+                Opens::Hidden(self.input.len())
             }
-            Walk::Breaks(broken) if special => Opens::Hidden(broken),
-            Walk::Cut if special => Opens::Hidden(self.input.len()),
-            Walk::Breaks(_) | Walk::Cut => Opens::Text,
+            Walk::Fits(_) | Walk::Breaks(_) | Walk::Cut(_) => Opens::Text,
         }
+    }
+
+    /// Whether a tool on offer begins so.
+    fn may_offer(&self, begun: &str) -> bool {
+        let tools = self.tools.and_then(Value::as_array).into_iter().flatten();
+        let mut names = tools.filter_map(|tool| tool.get("name")?.as_str());
+        names.any(|name| name.starts_with(begun))
     }
 
     fn offers(&self, name: &str) -> bool {
@@ -284,7 +314,7 @@ impl<'a> Twin<'a> {
             match walk(self.input, from, &patterns) {
                 Walk::Fits(fit) => start = fit.end,
                 Walk::Breaks(end) => return Err(end),
-                Walk::Cut => return Err(self.input.len()),
+                Walk::Cut(_) => return Err(self.input.len()),
             }
         }
         let rules = &self.spec.json;
@@ -300,7 +330,8 @@ impl<'a> Twin<'a> {
         }
         let _ = reader.members(|reader, key| {
             if rules.name_is_key || named && rules.arguments.contains(&key) {
-                if reader.peek().is_some() && (named || self.offers(&key)) {
+                let begins = matches!(reader.peek(), Some(b'{' | b'"' | b'n'));
+                if begins && (named || self.offers(&key)) {
                     shown = Some(reader.at);
                 }
                 return Err(reader.fault());
@@ -408,7 +439,7 @@ impl<'a> Twin<'a> {
         match walk(self.input, at, places) {
             Walk::Fits(fit) => Ok(fit),
             Walk::Breaks(at) => Err(Stop::Malformed(at)),
-            Walk::Cut => Err(Stop::Cut),
+            Walk::Cut(_) => Err(Stop::Cut),
         }
     }
 
@@ -428,12 +459,13 @@ impl<'a> Twin<'a> {
         places.extend(list(&section.separators, Place::Separator));
         places.extend(list(&section.open, Place::Reopen));
         let mut known: Option<Fit<Place>> = None;
+        let mut stood = false;
         loop {
             let fit = match known.take() {
                 Some(fit) => fit,
                 None => match self.walk_on(at, &places) {
                     Ok(fit) => fit,
-                    Err(_) if section.close.is_empty() => return Ok(at),
+                    Err(_) if section.close.is_empty() && stood => return Ok(at),
                     Err(Stop::Malformed(_)) if section.prose => {
                         at += self.input[at..].chars().next().map_or(1, char::len_utf8);
                         continue;
@@ -442,7 +474,10 @@ impl<'a> Twin<'a> {
                 },
             };
             match fit.action {
-                Place::Unit(unit) => (at, known) = self.unit(unit, &fit, true)?,
+                Place::Unit(unit) => {
+                    (at, known) = self.unit(unit, &fit, true)?;
+                    stood = true;
+                }
                 Place::Separator => at = fit.end,
                 Place::Reopen => return Err(Stop::Reopen(self.unspaced(at))),
                 _ => return Ok(fit.end),
@@ -465,7 +500,7 @@ impl<'a> Twin<'a> {
             places.extend(list(&section.open, Place::Reopen));
         }
         for (open, place) in self.units() {
-            if !literal(open).is_empty() {
+            if matches!(open.first(), Some(pattern::Part::Byte(_))) {
                 let place = if section.is_some() {
                     place
                 } else {
@@ -562,12 +597,12 @@ impl<'a> Twin<'a> {
             "arguments" => {
                 let name = self.tool(index, fit)?;
                 reader.blanks();
-                let mut arguments = Map::new();
-                reader.members(|reader, key| {
-                    arguments.insert(key, reader.value()?);
-                    Ok(())
-                })?;
-                self.out.calls.push((name, Value::Object(arguments)));
+                let from = reader.at;
+                let value = match reader.peek() {
+                    Some(b'{' | b'"' | b'n') => reader.value()?,
+                    _ => return Err(reader.fault().into()),
+                };
+                self.out.calls.push((name, object(value, from)?));
             }
             "python" => {
                 let calls = &mut self.out.calls;
@@ -591,25 +626,23 @@ impl<'a> Twin<'a> {
     fn json_call(&mut self, reader: &mut Reader<'_>) -> Result<(), Fault> {
         let rules = &self.spec.json;
         let (mut name, mut arguments) = (None, None);
+        let calls = &mut self.out.calls;
         let start = reader.at;
         let mut take = |reader: &mut Reader<'_>, key: String| {
             let from = reader.at;
             let value = reader.value()?;
             if rules.name_is_key {
-                (name, arguments) = (Some(key), Some(value));
+                // Each member is a call of its own.
+                let name = crate::naive::name_of(&key).map_err(|_| Fault::At(from))?;
+                if !value.is_object() {
+                    return Err(Fault::At(from));
+                }
+                calls.push((name, value));
             } else if rules.name.contains(&key) {
                 let text = value.as_str().ok_or(Fault::At(from))?;
                 name = Some(crate::naive::name_of(text).map_err(|_| Fault::At(reader.at))?);
             } else if rules.arguments.contains(&key) {
-                arguments = Some(match value {
-                    Value::Object(_) => value,
-                    Value::Null => Value::Object(Map::new()),
-                    Value::String(text) => {
-                        let inner = serde_json::from_str::<Value>(&text).ok();
-                        inner.filter(Value::is_object).ok_or(Fault::At(from))?
-                    }
-                    _ => return Err(Fault::At(from)),
-                });
+                arguments = Some(object(value, from)?);
             }
             Ok(())
         };
@@ -624,10 +657,27 @@ impl<'a> Twin<'a> {
                 }
             })?;
         }
+        if rules.name_is_key {
+            return Ok(());
+        }
         let name = name.ok_or(Fault::At(start))?;
         let arguments = arguments.unwrap_or_else(|| Value::Object(Map::new()));
         self.out.calls.push((name, arguments));
         Ok(())
+    }
+}
+
+/// Arguments: an object, a string that holds one, or none.
+fn object(value: Value, at: usize) -> Result<Value, Fault> {
+    match value {
+        Value::Object(_) => Ok(value),
+        Value::Null => Ok(Value::Object(Map::new())),
+        Value::String(text) if text.trim().is_empty() => Ok(Value::Object(Map::new())),
+        Value::String(text) => {
+            let inner = serde_json::from_str::<Value>(&text).ok();
+            inner.filter(Value::is_object).ok_or(Fault::At(at))
+        }
+        _ => Err(Fault::At(at)),
     }
 }
 

@@ -4,9 +4,59 @@ use serde_json::{Map, Value};
 
 use crate::naive::schema::{self, Typed};
 
-use super::pattern::{self, Fit, Pattern, Walk, literal, pattern, walk};
+use super::pattern::{self, Fit, Pattern, literal, pattern};
 use super::spec::Param;
-use super::{Place, Stop, Twin, spaced};
+use super::{Place, Stop, Twin};
+
+/// Arguments so far.
+#[derive(Default)]
+struct Arguments<'s> {
+    known: Map<String, Value>,
+    /// Parameters that are lists by their schema, with every text that they had.
+    lists: Vec<List<'s>>,
+}
+
+struct List<'s> {
+    key: String,
+    texts: Vec<String>,
+    schema: Option<&'s Value>,
+    /// Behind the first of them.
+    at: usize,
+}
+
+impl<'s> Arguments<'s> {
+    fn list(&mut self, key: String, text: String, schema: Option<&'s Value>, at: usize) {
+        match self.lists.iter_mut().find(|list| list.key == key) {
+            Some(list) => list.texts.push(text),
+            None => self.lists.push(List {
+                key,
+                texts: vec![text],
+                schema,
+                at,
+            }),
+        }
+    }
+
+    /// One text is the list, several are its items.
+    fn whole(mut self) -> Result<Value, Stop> {
+        for list in self.lists {
+            let one = |text: &String, schema| match schema::typed(text, schema) {
+                Typed::Fits(value) | Typed::Mismatch(value) => Ok(value),
+                Typed::Malformed => Err(Stop::Malformed(list.at)),
+            };
+            let value = match list.texts.as_slice() {
+                [text] => one(text, list.schema)?,
+                texts => {
+                    let items = list.schema.and_then(schema::items);
+                    let all = texts.iter().map(|text| one(text, items));
+                    Value::Array(all.collect::<Result<_, _>>()?)
+                }
+            };
+            self.known.insert(list.key, value);
+        }
+        Ok(Value::Object(self.known))
+    }
+}
 
 /// Where a value ends.
 struct Value_ {
@@ -26,7 +76,7 @@ impl<'a> Twin<'a> {
         let unit = &self.spec.units[index];
         let param = self.spec.param.as_ref().expect("params have their table");
         let name = self.tool(index, fit)?;
-        let mut arguments = Map::new();
+        let mut arguments = Arguments::default();
         if let Some(tag) = fit.holes.get("tag") {
             let (list, closed) = pattern::attributes(tag);
             if unit.attributes {
@@ -35,7 +85,7 @@ impl<'a> Twin<'a> {
                 }
             }
             if closed {
-                self.out.calls.push((name, Value::Object(arguments)));
+                self.out.calls.push((name, arguments.whole()?));
                 return Ok((fit.end, None));
             }
         }
@@ -55,7 +105,7 @@ impl<'a> Twin<'a> {
                 Place::Stray => at = fit.end,
                 Place::Param => at = self.param(&name, &mut arguments, param, &fit, &all)?,
                 Place::Close | Place::End => {
-                    self.out.calls.push((name, Value::Object(arguments)));
+                    self.out.calls.push((name, arguments.whole()?));
                     return self.behind(at, fit, inside);
                 }
                 // The call is void: it has no end.
@@ -67,7 +117,7 @@ impl<'a> Twin<'a> {
     fn param(
         &mut self,
         tool: &str,
-        arguments: &mut Map<String, Value>,
+        arguments: &mut Arguments<'a>,
         param: &Param,
         fit: &Fit<Place>,
         all: &[(&Pattern, Place)],
@@ -105,7 +155,7 @@ impl<'a> Twin<'a> {
     fn set(
         &self,
         tool: &str,
-        arguments: &mut Map<String, Value>,
+        arguments: &mut Arguments<'a>,
         key: String,
         text: String,
         told: Option<String>,
@@ -126,6 +176,10 @@ impl<'a> Twin<'a> {
             (Some(_), Some(_)) => json(&text),
             (Some(hint), None) if hint.json => json(&text),
             (_, _) => {
+                if schema::is_list(schema) {
+                    arguments.list(key, text, schema, at);
+                    return Ok(());
+                }
                 let text = if param.frame == "trim" {
                     text.trim()
                 } else {
@@ -137,22 +191,16 @@ impl<'a> Twin<'a> {
                 }
             }
         };
-        if schema::is_list(schema)
-            && let Some(Value::Array(have)) = arguments.get_mut(&key)
-        {
-            match value {
-                Value::Array(more) => have.extend(more),
-                one => have.push(one),
-            }
-            return Ok(());
-        }
-        arguments.insert(key, value);
+        arguments.lists.retain(|list| list.key != key);
+        arguments.known.insert(key, value);
         Ok(())
     }
 
     /// The value that begins at `from`.
     fn value(&self, param: &Param, from: usize, all: &[(&Pattern, Place)]) -> Result<Value_, Stop> {
         let input = self.input;
+        // Up to there bytes were looked at behind a closer that was content; lines in them mean nothing.
+        let mut seen = from;
         for at in (from..input.len()).filter(|at| input.is_char_boundary(*at)) {
             let close = param
                 .close
@@ -165,6 +213,10 @@ impl<'a> Twin<'a> {
                     && match self.walk_on(next, all) {
                         Ok(_) => true,
                         Err(Stop::Cut) => return Err(Stop::Cut),
+                        Err(Stop::Malformed(broken)) => {
+                            seen = broken;
+                            false
+                        }
                         Err(_) => false,
                     };
                 if fits || param.confirm == 0 {
@@ -172,17 +224,14 @@ impl<'a> Twin<'a> {
                     return Ok(Value_ { text, next });
                 }
             }
-            let line = input[..at].ends_with('\n');
-            if param.line && line && at > from {
-                let open = spaced(&param.open[0]);
-                let next = self.unspaced(at);
-                let begins = next - at <= 3
-                    && input[next..].starts_with(&literal(&param.open[0]))
-                    && matches!(walk(input, at, &[(&open, ())]), Walk::Fits(_));
-                if begins {
-                    let text = framed(param, &input[from..at]);
-                    return Ok(Value_ { text, next: at });
-                }
+            let line = format!("\n{}", literal(&param.open[0]));
+            if param.line && input[at..].starts_with(&line) && at + line.len() > seen {
+                // Its newline belongs to no value.
+                let text = match input[from..at].strip_prefix('\n') {
+                    Some(rest) if param.frame == "newline" => rest.to_owned(),
+                    _ => input[from..at].to_owned(),
+                };
+                return Ok(Value_ { text, next: at });
             }
         }
         Err(Stop::Cut)

@@ -81,7 +81,8 @@ pub enum Walk<A> {
     Fits(Fit<A>),
     /// No pattern goes on with the byte there; or one of them would, and the input ends.
     Breaks(usize),
-    Cut,
+    /// What the holes took until then.
+    Cut(BTreeMap<&'static str, String>),
 }
 
 /// The longest of the patterns that stands at `at`.
@@ -144,7 +145,7 @@ fn step<A: Copy>(
     let Some(byte) = byte else {
         return match ends {
             Some((_, action)) => whole(*action),
-            None => Walk::Cut,
+            None => Walk::Cut(holes.clone()),
         };
     };
     // A byte that a pattern asks for comes before a word that begins with it.
@@ -200,7 +201,9 @@ fn step<A: Copy>(
     let end = match hole {
         "tag" => match tag_end(bytes, at, goes_on) {
             Ok(end) => end,
-            Err(end) => return or_whole(end.map_or(Walk::Cut, Walk::Breaks)),
+            Err(end) => {
+                return or_whole(end.map_or_else(|| Walk::Cut(holes.clone()), Walk::Breaks));
+            }
         },
         "digits" => {
             let digits = bytes[at..].iter().take_while(|b| b.is_ascii_digit());
@@ -215,14 +218,20 @@ fn step<A: Copy>(
             at + bytes[at..].iter().take_while(|b| word(**b)).count()
         }
     };
-    if end == at && hole != "tag" {
+    // Chosen: a word may be empty where the pattern goes on; that it is no name is found later.
+    if end == at && hole != "tag" && !(goes_on(byte) && is_word(byte)) {
         return or_whole(Walk::Breaks(at));
-    }
-    if end == bytes.len() {
-        return or_whole(Walk::Cut);
     }
     let mut holes = holes.clone();
     holes.insert(hole, input[at..end].to_owned());
+    if end == bytes.len() {
+        return or_whole(Walk::Cut(holes));
+    }
+    // Chosen: behind a word the first of `$/` may be a blank.
+    let lines = next
+        .iter()
+        .any(|(rest, _)| rest.first() == Some(&Part::Lines));
+    let end = end + usize::from(lines && matches!(bytes[end], b' ' | b'\t'));
     or_whole(step(input, end, &next, &holes))
 }
 
@@ -232,19 +241,71 @@ fn tag_end(
     from: usize,
     goes_on: impl Fn(u8) -> bool,
 ) -> Result<usize, Option<usize>> {
-    let mut quote = None;
-    for (at, byte) in bytes.iter().enumerate().skip(from) {
-        match quote {
-            Some(open) if *byte == open => quote = None,
-            Some(_) if *byte == b'\n' => return Err(Some(at)),
-            Some(_) => {}
-            None if goes_on(*byte) => return Ok(at),
-            None if *byte == b'<' => return Err(Some(at)),
-            None if matches!(byte, b'"' | b'\'') => quote = Some(*byte),
-            None => {}
+    let Some(first) = bytes.get(from) else {
+        return Err(None);
+    };
+    if !goes_on(*first) && !is_blank(*first) && *first != b'/' {
+        return Err(Some(from));
+    }
+    let mut at = from;
+    let ends = |at: usize| bytes.get(at).is_none_or(|b| *b == b'<' || goes_on(*b));
+    let end = |at: usize| match bytes.get(at) {
+        None => Err(None),
+        Some(b) if goes_on(*b) => Ok(at),
+        Some(_) => Err(Some(at)),
+    };
+    loop {
+        while !ends(at) && (is_blank(bytes[at]) || bytes[at] == b'/') {
+            at += 1;
+        }
+        if ends(at) {
+            return end(at);
+        }
+        // A name, and behind it nothing but a value or the end.
+        let name = at;
+        let part = |b: u8| !is_blank(b) && !matches!(b, b'=' | b'/' | b'"' | b'\'');
+        while !ends(at) && part(bytes[at]) {
+            at += 1;
+        }
+        if at == name && !ends(at) {
+            return Err(Some(at));
+        }
+        while !ends(at) && is_blank(bytes[at]) {
+            at += 1;
+        }
+        if ends(at) {
+            return end(at);
+        }
+        match bytes[at] {
+            b'/' => continue,
+            b'=' => at += 1,
+            _ => return Err(Some(at)),
+        }
+        while !ends(at) && is_blank(bytes[at]) {
+            at += 1;
+        }
+        if ends(at) {
+            return end(at);
+        }
+        let quote = bytes[at];
+        if matches!(quote, b'"' | b'\'') {
+            let Some(len) = bytes[at + 1..]
+                .iter()
+                .position(|b| *b == quote || *b == b'\n')
+            else {
+                return Err(None);
+            };
+            at += 1 + len;
+            if bytes[at] == b'\n' {
+                return Err(Some(at));
+            }
+            at += 1;
+        } else {
+            while !ends(at) && !is_blank(bytes[at]) {
+                at += 1;
+            }
         }
     }
-    Err(None)
 }
 
 /// The attributes of a tag, in order, and whether it closes itself.

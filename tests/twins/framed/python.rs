@@ -75,11 +75,14 @@ pub fn calls(
 /// A dotted name.
 fn name(reader: &mut Reader<'_>) -> Result<String, Fault> {
     let rest = &reader.input[reader.at..];
-    let part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | '-' | '/' | ':');
+    let part = |c: char| {
+        c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-' | '/' | ':') || !c.is_ascii()
+    };
     let len = rest.find(|c| !part(c)).unwrap_or(rest.len());
-    if !rest.starts_with(|c: char| c.is_alphabetic() || c == '_') {
+    if !rest.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_' || !c.is_ascii()) {
         return Err(reader.fault());
     }
+    crate::naive::name_of(&rest[..len]).map_err(|_| reader.fault())?;
     reader.at += len;
     Ok(rest[..len].to_owned())
 }
@@ -90,7 +93,7 @@ fn arguments(reader: &mut Reader<'_>) -> Result<Map<String, Value>, Fault> {
         let from = reader.at;
         let rest = &reader.input[from..];
         let len = rest
-            .find(|c: char| !(c.is_alphanumeric() || c == '_'))
+            .find(|c: char| !(c.is_ascii_alphanumeric() || c == '_' || !c.is_ascii()))
             .unwrap_or(rest.len());
         if len == 0 {
             return Err(reader.fault());
@@ -174,6 +177,7 @@ fn word(reader: &mut Reader<'_>) -> Result<Value, Fault> {
         "True" | "true" => Some(Value::Bool(true)),
         "False" | "false" => Some(Value::Bool(false)),
         "None" | "null" => Some(Value::Null),
+        text if text.ends_with('.') => serde_json::from_str(&format!("{text}0")).ok(),
         text => serde_json::from_str(text).ok().filter(Value::is_number),
     };
     if len == rest.len() {
