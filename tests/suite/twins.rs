@@ -2,6 +2,7 @@
 //! no code with it.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use serde_json::Value;
 use toolglot::{DialectSet, Finish, Options, Severity, Tools, Turn, parse};
@@ -11,6 +12,9 @@ use crate::support::{CASES, VECTORS};
 
 /// Random inputs per dialect.
 const SAMPLES: u64 = 20_000;
+
+/// The same for each of the many dialects that one twin reads.
+const SECONDS: u64 = 2000;
 
 /// Kinds that tell of something beside the meaning of a block. How often one mistake is told is not compared.
 const BESIDE: [&str; 5] = [
@@ -87,90 +91,111 @@ fn they_agree_on_every_vector() {
     assert!(compared > 100, "{compared} vectors");
 }
 
-/// Dialects of the framed family that have a twin, with it.
-fn framed() -> Vec<(&'static str, framed::Spec)> {
+/// The description of a dialect as its twin reads it.
+enum Second {
+    Framed(framed::Spec),
+    Line(framed::line::Line),
+}
+
+impl Second {
+    fn read(&self, input: &str, tools: Option<&Value>) -> framed::Outcome {
+        match self {
+            Self::Framed(spec) => framed::read(spec, input, tools),
+            Self::Line(line) => framed::line::read(line, input, tools),
+        }
+    }
+
+    fn sample(&self, seed: u64) -> String {
+        match self {
+            Self::Framed(spec) => framed::generate::sample(spec, seed),
+            Self::Line(line) => framed::line::sample(line, seed),
+        }
+    }
+}
+
+/// Dialects of the families framed and line that have a twin, with it.
+fn seconds() -> Vec<(&'static str, Second)> {
+    let second = |text: &str| {
+        let framed = framed::Spec::new(text).map(Second::Framed);
+        framed.or_else(|| framed::line::Line::new(text).map(Second::Line))
+    };
     let files = toolglot::builtin_files().iter();
     files
-        .filter_map(|(id, text)| Some((*id, framed::Spec::new(text)?)))
+        .filter_map(|(id, text)| Some((*id, second(text)?)))
         .collect()
 }
 
-fn compare_framed(place: &str, input: &str, ours: &Turn, theirs: &framed::Outcome) -> bool {
+/// Text, reasoning and calls. Issues are not compared: the engine tells of repairs that a twin need not know of.
+fn compare_meaning(place: &str, input: &str, ours: &Turn, theirs: &framed::Outcome) {
     let arguments = |text: &str| serde_json::from_str(text).expect("arguments are JSON");
     let calls: Vec<(String, Value)> = ours
         .calls
         .iter()
         .map(|c| (c.name.clone(), arguments(&c.arguments)))
         .collect();
-    let same =
-        ours.text == theirs.text && ours.reasoning == theirs.reasoning && calls == theirs.calls;
-    if !same {
-        let kinds: Vec<_> = ours
-            .errors
-            .iter()
-            .map(|e| (e.kind.name(), e.span.start))
-            .collect();
-        eprintln!(
-            "{place}\n  input {input:?}\n  ours   {:?} {:?} {calls:?} {kinds:?}\n  theirs {:?} {:?} {:?}",
-            ours.text, ours.reasoning, theirs.text, theirs.reasoning, theirs.calls
-        );
-    }
-    same
+    assert_eq!(ours.text, theirs.text, "text of {place}: {input:?}");
+    assert_eq!(
+        ours.reasoning, theirs.reasoning,
+        "reasoning of {place}: {input:?}"
+    );
+    assert_eq!(calls, theirs.calls, "calls of {place}: {input:?}");
 }
 
 #[test]
-fn framed_twins_agree_on_every_vector() {
-    let twins = framed();
-    let mut compared = 0;
-    let mut wrong = 0;
+fn framed_and_line_agree_on_every_vector() {
+    let twins = seconds();
+    assert!(twins.len() > 50, "{} twins", twins.len());
+    let (mut compared, mut left) = (0, 0);
     for (vector, case) in VECTORS.iter().zip(CASES.iter()) {
-        let Some((_, spec)) = twins.iter().find(|(id, _)| *id == case.dialect) else {
+        let Some((_, twin)) = twins.iter().find(|(id, _)| *id == case.dialect) else {
             continue;
         };
-        let Ok(input) = std::str::from_utf8(case.input) else {
+        // Options and native calls are the engine's, and a twin reads text.
+        let input = std::str::from_utf8(case.input).ok();
+        let plain = vector.options.is_empty() && case.native.is_empty();
+        let Some(input) = input.filter(|_| plain) else {
+            left += 1;
             continue;
         };
-        if !vector.options.is_empty() || !case.native.is_empty() {
+        let theirs = twin.read(input, vector.tools.as_ref());
+        if theirs.open {
+            left += 1;
             continue;
         }
         let ours = parse(&case.set, case.options.clone(), case.input, Finish::Stop);
-        let theirs = framed::read(spec, input, vector.tools.as_ref());
-        wrong += usize::from(!compare_framed(case.id, input, &ours, &theirs));
+        compare_meaning(case.id, input, &ours, &theirs);
         compared += 1;
     }
-    eprintln!("{} twins, {compared} vectors, {wrong} wrong", twins.len());
-    assert!(wrong == 0);
+    assert!(
+        compared > 300 && left * 10 < compared,
+        "{compared} vectors, {left} left out"
+    );
 }
 
 #[test]
-fn framed_twins_agree_on_random_inputs() {
+fn framed_and_line_agree_on_random_inputs() {
     let tools: Value = serde_json::from_str(framed::generate::TOOLS).expect("JSON");
-    let offer = std::sync::Arc::new(Tools::from_json(framed::generate::TOOLS).expect("tools"));
-    let only = std::env::var("TWIN").ok();
-    let samples = std::env::var("SAMPLES").map_or(SAMPLES, |n| n.parse().expect("a number"));
-    let mut wrong = vec![];
-    for (id, spec) in framed() {
-        if only.as_ref().is_some_and(|only| only != id) {
-            continue;
-        }
+    let offer = Arc::new(Tools::from_json(framed::generate::TOOLS).expect("tools"));
+    for (id, twin) in seconds() {
         let set = DialectSet::builtin(id).expect("a built-in dialect");
-        let (mut bad, mut calls) = (0, 0);
-        for seed in 0..samples {
-            let input = framed::generate::sample(&spec, seed);
+        let (mut calls, mut left) = (0, 0);
+        for seed in 0..SECONDS {
+            let input = twin.sample(seed);
             let offered = seed % 2 == 1;
+            let theirs = twin.read(&input, Some(&tools).filter(|_| offered));
+            if theirs.open {
+                left += 1;
+                continue;
+            }
             let mut options = Options::default();
-            options.tools = offered.then(|| offer.clone());
+            options.tools = offered.then(|| Arc::clone(&offer));
             let ours = parse(&set, options, input.as_bytes(), Finish::Stop);
-            let theirs = framed::read(&spec, &input, Some(&tools).filter(|_| offered));
-            let same = compare_framed(&format!("{id}, seed {seed}"), &input, &ours, &theirs);
-            bad += usize::from(!same);
-            calls += ours.calls.len();
+            compare_meaning(&format!("{id}, seed {seed}"), &input, &ours, &theirs);
+            calls += ours.calls.len() as u64;
         }
-        wrong.push((id, bad, calls));
+        assert!(left * 10 < SECONDS, "{id}: {left} inputs left out");
+        assert!(calls > SECONDS / 20, "{id}: only {calls} calls");
     }
-    wrong.sort_by_key(|(_, bad, _)| *bad);
-    eprintln!("{wrong:?}");
-    assert!(wrong.iter().all(|(_, bad, _)| *bad == 0));
 }
 
 #[test]

@@ -6,6 +6,7 @@
 //! [`Spec::new`] says which dialects it reads.
 
 pub mod generate;
+pub mod line;
 
 mod json;
 mod params;
@@ -27,6 +28,8 @@ pub struct Outcome {
     pub text: String,
     pub reasoning: String,
     pub calls: Vec<(String, Value)>,
+    /// The rules leave open what this input means: see [`line`].
+    pub open: bool,
 }
 
 /// What stands at a place in a block.
@@ -279,8 +282,13 @@ impl<'a> Twin<'a> {
         let named = |holes: &BTreeMap<&str, String>, whole: bool| {
             holes.get("name").is_none_or(|name| {
                 let offered = self.offers(name);
+                // Chosen: of a name that the end cuts only the script is judged.
+                let looks = match whole {
+                    true => looks_like_a_name(name),
+                    false => name.is_ascii(),
+                };
                 offered
-                    || !opener.offered && (special || name.is_empty() || looks_like_a_name(name))
+                    || !opener.offered && (special || name.is_empty() || looks)
                     || !whole && self.may_offer(name)
             })
         };
@@ -625,24 +633,37 @@ impl<'a> Twin<'a> {
     /// An object that names its tool.
     fn json_call(&mut self, reader: &mut Reader<'_>) -> Result<(), Fault> {
         let rules = &self.spec.json;
-        let (mut name, mut arguments) = (None, None);
+        let mut name = None;
+        // Arguments, and where they stand.
+        let mut arguments: Option<(Value, usize)> = None;
         let calls = &mut self.out.calls;
-        let start = reader.at;
         let mut take = |reader: &mut Reader<'_>, key: String| {
             let from = reader.at;
-            let value = reader.value()?;
             if rules.name_is_key {
                 // Each member is a call of its own.
                 let name = crate::naive::name_of(&key).map_err(|_| Fault::At(from))?;
-                if !value.is_object() {
-                    return Err(Fault::At(from));
-                }
-                calls.push((name, value));
-            } else if rules.name.contains(&key) {
+                let value = reader.value()?;
+                calls.push((name, object(value, from)?));
+                return Ok(());
+            }
+            // Two names, or arguments twice, are no call at all.
+            let again = rules.name.contains(&key) && name.is_some()
+                || rules.arguments.contains(&key) && arguments.is_some();
+            if again {
+                return Err(Fault::At(from));
+            }
+            let value = reader.value()?;
+            if rules.name.contains(&key) {
                 let text = value.as_str().ok_or(Fault::At(from))?;
                 name = Some(crate::naive::name_of(text).map_err(|_| Fault::At(reader.at))?);
             } else if rules.arguments.contains(&key) {
-                arguments = Some(object(value, from)?);
+                arguments = Some((value, from));
+            }
+            // Arguments are looked at when it is known whose they are.
+            if name.is_some()
+                && let Some((value, from)) = arguments.take()
+            {
+                arguments = Some((object(value, from)?, from));
             }
             Ok(())
         };
@@ -660,8 +681,8 @@ impl<'a> Twin<'a> {
         if rules.name_is_key {
             return Ok(());
         }
-        let name = name.ok_or(Fault::At(start))?;
-        let arguments = arguments.unwrap_or_else(|| Value::Object(Map::new()));
+        let name = name.ok_or(Fault::At(reader.at))?;
+        let arguments = arguments.map_or_else(|| Value::Object(Map::new()), |(value, _)| value);
         self.out.calls.push((name, arguments));
         Ok(())
     }

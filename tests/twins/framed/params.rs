@@ -103,15 +103,26 @@ impl<'a> Twin<'a> {
             let fit = self.walk_on(at, &all)?;
             match fit.action {
                 Place::Stray => at = fit.end,
-                Place::Param => at = self.param(&name, &mut arguments, param, &fit, &all)?,
+                Place::Param => {
+                    at = self.param(&name, &mut arguments, param, &fit, &all, inside)?
+                }
                 Place::Close | Place::End => {
-                    self.out.calls.push((name, arguments.whole()?));
+                    let whole = arguments.whole().map_err(|stop| {
+                        let ends = self.ends(&fit, inside);
+                        if ends { Stop::Ends(fit.end) } else { stop }
+                    });
+                    self.out.calls.push((name, whole?));
                     return self.behind(at, fit, inside);
                 }
                 // The call is void: it has no end.
                 _ => return self.behind(at, fit, inside),
             }
         }
+    }
+
+    /// Whether a block ends there.
+    fn ends(&self, fit: &Fit<Place>, inside: bool) -> bool {
+        fit.action == Place::End || fit.action == Place::Close && !inside
     }
 
     fn param(
@@ -121,6 +132,7 @@ impl<'a> Twin<'a> {
         param: &Param,
         fit: &Fit<Place>,
         all: &[(&Pattern, Place)],
+        inside: bool,
     ) -> Result<usize, Stop> {
         let (attributes, closed) = match fit.holes.get("tag") {
             Some(tag) => pattern::attributes(tag),
@@ -146,7 +158,14 @@ impl<'a> Twin<'a> {
             self.value(param, fit.end, all)?
         };
         if !key.is_empty() {
-            self.set(tool, arguments, key, value.text, told, value.next)?;
+            let set = self.set(tool, arguments, key, value.text, told, value.next);
+            if let Err(stop) = set {
+                // What confirmed the closer may have ended the block.
+                return match self.walk_on(value.next, all) {
+                    Ok(fit) if self.ends(&fit, inside) => Err(Stop::Ends(fit.end)),
+                    _ => Err(stop),
+                };
+            }
         }
         Ok(value.next)
     }

@@ -162,7 +162,15 @@ fn step<A: Copy>(
         // The white space stays a part of the pattern, so it is skipped a byte at a time.
         let mut next: Vec<(&[Part], A)> = vec![];
         for (rest, action) in all {
+            match rest {
+                // The byte that comes next in the pattern may be white space itself.
+                [Part::Blanks | Part::Lines, Part::Byte(b), ..] if *b == byte => {
+                    next.push((&rest[2..], *action));
+                }
+                _ => {}
+            }
             match rest.first() {
+                Some(Part::Blanks | Part::Lines) if rest.get(1) == Some(&Part::Byte(byte)) => {}
                 part if blank(part) => next.push((rest, *action)),
                 Some(Part::Byte(b)) if *b == byte => next.push((&rest[1..], *action)),
                 _ => {}
@@ -310,7 +318,7 @@ fn tag_end(
 
 /// The attributes of a tag, in order, and whether it closes itself.
 pub fn attributes(tag: &str) -> (Vec<(String, String)>, bool) {
-    let (tag, closed) = match tag.trim_end().strip_suffix('/') {
+    let (tag, closed) = match tag.strip_suffix('/') {
         Some(rest) => (rest, true),
         None => (tag, false),
     };

@@ -95,7 +95,7 @@ fn arguments(reader: &mut Reader<'_>) -> Result<Map<String, Value>, Fault> {
         let len = rest
             .find(|c: char| !(c.is_ascii_alphanumeric() || c == '_' || !c.is_ascii()))
             .unwrap_or(rest.len());
-        if len == 0 {
+        if len == 0 || rest.starts_with(|c: char| c.is_ascii_digit()) {
             return Err(reader.fault());
         }
         reader.at += len;
