@@ -17,7 +17,7 @@ use super::tree_payload::{Elements, tag_name};
 use super::{Args, Finished, Flow, Opened, Out, pieces, tool_name, xml};
 use crate::dialect::spec::{self, Framing};
 use crate::dialect::{Framed, action};
-use crate::error::{Kind, KindSet, Severity};
+use crate::error::{Kind, Severity};
 use crate::event::Span;
 use crate::scan::path::{Go, Hole, Paths, Walk};
 
@@ -38,8 +38,6 @@ pub(crate) struct Body {
     last: u64,
     /// The suffix of this block's markers.
     fix: Vec<u8>,
-    /// What was repaired about the block; its calls are recovered.
-    kinds: KindSet,
     /// The argument that a section's attributes are.
     shared: Option<(String, String)>,
     /// The open call, if its parameters stand between tags.
@@ -132,7 +130,6 @@ impl Body {
             stood: 0,
             last: header.at,
             fix: vec![],
-            kinds: KindSet::default(),
             shared: None,
             args: None,
             header: None,
@@ -142,10 +139,10 @@ impl Body {
             body.fix = fix.clone().into_bytes();
         }
         if table.spec.misspelt.contains(&text) {
-            body.repaired(out, Kind::RepairedMarker, header.span);
+            out.repaired(Kind::RepairedMarker, header.span);
         }
         if table.opener(&text).is_some_and(|opener| opener.bare) {
-            body.repaired(out, Kind::RepairedOpener, header.span);
+            out.repaired(Kind::RepairedOpener, header.span);
         }
         match table.enter.seek(&mut walk, &literal, header.at) {
             Go::Found {
@@ -172,16 +169,10 @@ impl Body {
             stood: 0,
             last: header.at,
             fix: vec![],
-            kinds: KindSet::default(),
             shared: None,
             args: None,
             header: named.then(|| (header.name.to_owned(), header.meta.to_vec(), header.span)),
         }
-    }
-
-    fn repaired(&mut self, out: &mut Out<'_>, kind: Kind, span: Span) {
-        self.kinds.insert(kind);
-        out.issue(kind, span, "");
     }
 
     /// Whether a call of this block stands whatever comes.
@@ -505,7 +496,7 @@ impl Body {
                 span,
                 at: end,
             };
-            return match Payload::open(out, unit, &opened, self.kinds) {
+            return match Payload::open(out, unit, &opened) {
                 Ok(payload) => {
                     self.at = At::Payload(Box::new(payload));
                     None
@@ -540,7 +531,6 @@ impl Body {
             Ok(args) => args,
             Err(kind) => return Some(self.limit(out, kind, end)),
         };
-        self.kinds.iter().for_each(|kind| args.recovered(kind));
         if let Some(param) = table
             .params(self.unit)
             .filter(|_| unit.payload == spec::Payload::Tree)
