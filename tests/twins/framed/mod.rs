@@ -136,7 +136,7 @@ impl<'a> Twin<'a> {
                 }),
             }
         };
-        for section in &self.spec.section {
+        if let Some(section) = &self.spec.section {
             for open in &section.open {
                 add(open, &section.probe, false, None);
             }
@@ -503,7 +503,7 @@ impl<'a> Twin<'a> {
         let section = self.spec.section.as_ref();
         let list = |list: &'a [Pattern], place| list.iter().map(move |p| (p, place));
         let mut places: Vec<_> = list(&self.spec.units[unit].close, Place::Close).collect();
-        for section in section {
+        if let Some(section) = section {
             places.extend(list(&section.close, Place::End));
             places.extend(list(&section.open, Place::Reopen));
         }

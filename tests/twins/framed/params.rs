@@ -59,7 +59,7 @@ impl<'s> Arguments<'s> {
 }
 
 /// Where a value ends.
-struct Value_ {
+struct Ended {
     text: String,
     /// Where the block goes on.
     next: usize,
@@ -150,7 +150,7 @@ impl<'a> Twin<'a> {
             None => fit.holes.get("type").cloned(),
         });
         let value = if closed {
-            Value_ {
+            Ended {
                 text: String::new(),
                 next: fit.end,
             }
@@ -216,7 +216,7 @@ impl<'a> Twin<'a> {
     }
 
     /// The value that begins at `from`.
-    fn value(&self, param: &Param, from: usize, all: &[(&Pattern, Place)]) -> Result<Value_, Stop> {
+    fn value(&self, param: &Param, from: usize, all: &[(&Pattern, Place)]) -> Result<Ended, Stop> {
         let input = self.input;
         // Up to there bytes were looked at behind a closer that was content; lines in them mean nothing.
         let mut seen = from;
@@ -240,7 +240,7 @@ impl<'a> Twin<'a> {
                     };
                 if fits || param.confirm == 0 {
                     let text = framed(param, &input[from..at]);
-                    return Ok(Value_ { text, next });
+                    return Ok(Ended { text, next });
                 }
             }
             let line = format!("\n{}", literal(&param.open[0]));
@@ -250,7 +250,7 @@ impl<'a> Twin<'a> {
                     Some(rest) if param.frame == "newline" => rest.to_owned(),
                     _ => input[from..at].to_owned(),
                 };
-                return Ok(Value_ { text, next: at });
+                return Ok(Ended { text, next: at });
             }
         }
         Err(Stop::Cut)
