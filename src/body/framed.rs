@@ -536,17 +536,7 @@ impl Body {
             .filter(|_| unit.payload == spec::Payload::Tree)
         {
             let fix = String::from_utf8_lossy(&self.fix);
-            let mark = |patterns: &[String]| {
-                let first = patterns.first().map_or("", String::as_str);
-                let mark = first.split("$key").next().unwrap_or_default();
-                mark.replace("$x", &fix)
-            };
-            args.with_elements(Elements {
-                open: mark(&param.open),
-                close: mark(&param.close),
-                item: param.item.clone(),
-                entities: param.entities,
-            });
+            args.with_elements(Elements::new(param, &fix));
         }
         for (key, value) in arguments {
             args.whole(out, &key, &value, span);
