@@ -1,0 +1,34 @@
+//! Where every exported function runs: a panic never reaches C.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use crate::status::{Done, TOOLGLOT_E_PANIC, TOOLGLOT_OK, toolglot_status};
+
+/// Runs the body of a function that answers with a status.
+pub(crate) fn status(body: impl FnOnce() -> Done) -> toolglot_status {
+    // What a panic leaves behind is poisoned by its handle, or was local to the body.
+    match catch_unwind(AssertUnwindSafe(body)) {
+        Ok(Ok(())) => TOOLGLOT_OK,
+        Ok(Err(fault)) => fault.status,
+        Err(cause) => {
+            forget(cause);
+            TOOLGLOT_E_PANIC
+        }
+    }
+}
+
+/// Runs the body of a function that answers with a value, or with `otherwise` if it cannot.
+pub(crate) fn value<T>(otherwise: T, body: impl FnOnce() -> Option<T>) -> T {
+    match catch_unwind(AssertUnwindSafe(body)) {
+        Ok(found) => found.unwrap_or(otherwise),
+        Err(cause) => {
+            forget(cause);
+            otherwise
+        }
+    }
+}
+
+/// Dropping what was thrown could throw again.
+pub(crate) fn forget(cause: Box<dyn std::any::Any + Send>) {
+    std::mem::forget(cause);
+}
