@@ -48,6 +48,9 @@
 #define TOOLGLOT_API
 #endif
 
+/* The version of the library that this header belongs to. `toolglot_version()` is that of the library which is linked. */
+#define TOOLGLOT_VERSION "0.1.0"
+
 /* The two arguments that a string literal is: toolglot_config_add_builtin(config, TOOLGLOT_LITERAL("hermes")). */
 #define TOOLGLOT_LITERAL(text) (text), (sizeof(text) - 1)
 
@@ -337,6 +340,44 @@
 // The host cancelled it.
 #define TOOLGLOT_FINISH_CANCELLED 4
 
+// When calls are sent: 0 while they are written, the last `}` when the call stands (default); 1 whole, when their block has
+// closed.
+#define TOOLGLOT_OPENAI_CALLS 1
+
+// What becomes of recovered calls: 0 they are withheld (default), 1 they are delivered like complete ones.
+#define TOOLGLOT_OPENAI_RECOVERED 2
+
+// 1: protected regions are content. Default 0.
+#define TOOLGLOT_OPENAI_PROTECTED 3
+
+// 1: the host forced a tool by name, so that the reason is `stop` although there is a call. Default 0.
+#define TOOLGLOT_OPENAI_FORCED 4
+
+// What made ids are made of. Default 0.
+#define TOOLGLOT_OPENAI_ID_SEED 5
+
+// `created`: seconds since 1970. Default 0.
+#define TOOLGLOT_OPENAI_CREATED 6
+
+// `index` of the choice. Default 0.
+#define TOOLGLOT_OPENAI_CHOICE 7
+
+// 1: chunks are framed as server-sent events, `data: {...}` and an empty line, and `data: [DONE]` comes last (not if the
+// output was cancelled). Default 0: one line each.
+#define TOOLGLOT_OPENAI_SSE 8
+
+// Text: `id` of the response. Default empty.
+#define TOOLGLOT_OPENAI_ID 32
+
+// Text: `model`. Default empty.
+#define TOOLGLOT_OPENAI_MODEL 33
+
+// Text: the member that holds reasoning; empty leaves reasoning out. Default `reasoning_content`.
+#define TOOLGLOT_OPENAI_REASONING 34
+
+// Text: how made ids begin. Default `call_`.
+#define TOOLGLOT_OPENAI_ID_PREFIX 35
+
 // A block has no closer, or the next block began inside it. (error)
 #define TOOLGLOT_ISSUE_UNCLOSED_BLOCK 1
 
@@ -514,6 +555,11 @@ typedef struct toolglot_config toolglot_config;
 // Streams keep what they need, so it may be freed before them.
 typedef struct toolglot_engine toolglot_engine;
 
+// Writes the chat completion of one output: chunks for a response that is streamed, or one object. Order, ids, what becomes
+// of calls that are taken back, and `finish_reason` are as the documentation of the Rust module `sink::openai` says; above
+// all, no client takes a void call for a complete one. One thread at a time.
+typedef struct toolglot_openai toolglot_openai;
+
 // How streams are parsed: a list of settings, each with a default. Any number of streams may be made of it, by several
 // threads at a time; a change must be alone, and concerns streams made after it.
 typedef struct toolglot_options toolglot_options;
@@ -521,6 +567,10 @@ typedef struct toolglot_options toolglot_options;
 // One model output, from its first byte to its end. One thread at a time; it may move between threads. A second thread that
 // comes meanwhile gets `TOOLGLOT_E_BUSY`.
 typedef struct toolglot_stream toolglot_stream;
+
+// What an output says, put together: its text, its reasoning, its calls with whole arguments, its issues. One thread at a
+// time. What it hands out lives until something is added to it, or it is reset or freed.
+typedef struct toolglot_turn toolglot_turn;
 
 // What a function answers: 0 for success, less for a failure. Numbers are never reused; treat an unknown negative number as
 // a failure. `toolglot_status_name` gives the name.
@@ -600,6 +650,66 @@ typedef struct toolglot_batch {
 // A function of the host that takes an event. 0 goes on, anything else stops. It must return: no exception, no `longjmp`.
 // Functions that are given the same stream answer `TOOLGLOT_E_BUSY` meanwhile.
 typedef int32_t (*toolglot_callback)(void *user, const struct toolglot_event *event);
+
+// What a format says of a call beside name and arguments, for example `id`.
+typedef struct toolglot_detail {
+  // What it is.
+  struct toolglot_view key;
+  // What it says.
+  struct toolglot_view value;
+} toolglot_detail;
+
+// A call. 120 bytes where pointers have 8.
+typedef struct toolglot_call {
+  // Name of the tool.
+  struct toolglot_view name;
+  // JSON text of an object; numbers are spelled as the model spelled them. A repeated key has its last value.
+  struct toolglot_view arguments;
+  // Id of its dialect; empty for a native call.
+  struct toolglot_view dialect;
+  // Of a recovered call: the kinds of issues that were mended, one byte each, ascending.
+  struct toolglot_view kinds;
+  // The first of its details.
+  const struct toolglot_detail *details;
+  // How many.
+  size_t details_len;
+  // Offset of its first byte.
+  uint64_t start;
+  // Offset behind its last byte.
+  uint64_t end;
+  // Complete, or recovered (do not run it without asking); native.
+  uint32_t flags;
+  // Its number in the turn, from 0.
+  uint32_t index;
+} toolglot_call;
+
+// Something that is wrong with what the model wrote.
+typedef struct toolglot_issue {
+  // Its kind, `TOOLGLOT_ISSUE_...`.
+  uint32_t code;
+  // `TOOLGLOT_FLAG_ERROR`, or 0 for a warning.
+  uint32_t flags;
+  // One sentence for people.
+  struct toolglot_view message;
+  // What to tell the model.
+  struct toolglot_view observation;
+  // Id of the dialect that speaks, or empty.
+  struct toolglot_view dialect;
+  // Offset of its first byte.
+  uint64_t start;
+  // Offset behind its last byte.
+  uint64_t end;
+} toolglot_issue;
+
+// A function of the host that makes the id of a call: it writes at most `cap` bytes of UTF-8 to `out` and returns how many.
+// `index` counts calls from 0. It is asked where the format gave no id, or a repeated one; that ids differ is its care. It
+// must return: no exception, no `longjmp`.
+typedef size_t (*toolglot_id_callback)(void *user,
+                                       uint32_t index,
+                                       const char *name,
+                                       size_t name_len,
+                                       char *out,
+                                       size_t cap);
 
 #ifdef __cplusplus
 extern "C" {
@@ -834,6 +944,128 @@ TOOLGLOT_API toolglot_status toolglot_buffer_set(struct toolglot_buffer *buffer,
 
 // Frees the buffer and every view into it. NULL is nothing.
 TOOLGLOT_API void toolglot_buffer_free(struct toolglot_buffer *buffer);
+
+// Makes an empty turn, which is the caller's to free, to be filled with the batches of a stream.
+TOOLGLOT_API toolglot_status toolglot_turn_new(struct toolglot_turn **out);
+
+// Adds the events of a batch, which must still be alive. Give it every batch of one stream in order, with all kinds of
+// events.
+TOOLGLOT_API toolglot_status toolglot_turn_add(struct toolglot_turn *turn, const struct toolglot_batch *batch);
+
+// Parses a whole output at once into a new turn, which is the caller's to free. `options` may be NULL; `reason` is one of
+// `TOOLGLOT_FINISH_...`. It says the same as a stream that is fed the output in any pieces. Any thread.
+TOOLGLOT_API
+toolglot_status toolglot_parse(const struct toolglot_engine *engine,
+                               const struct toolglot_options *options,
+                               const void *data,
+                               size_t len,
+                               uint32_t reason,
+                               struct toolglot_turn **out);
+
+// The text outside calls and reasoning, joined. The bytes as they came: they need not be UTF-8. Empty if `turn` is NULL.
+TOOLGLOT_API
+struct toolglot_view toolglot_turn_text(const struct toolglot_turn *turn);
+
+// The reasoning, joined, without its markers. Empty if `turn` is NULL.
+TOOLGLOT_API struct toolglot_view toolglot_turn_reasoning(const struct toolglot_turn *turn);
+
+// The calls that closed and were not taken back, in order: `*calls` becomes the first of `*len`. Linear in
+// the calls and issues of the turn if something was added since it was asked last.
+TOOLGLOT_API
+toolglot_status toolglot_turn_calls(const struct toolglot_turn *turn,
+                                    const struct toolglot_call **calls,
+                                    size_t *len);
+
+// The issues, errors and warnings, in order of detection: `*issues` becomes the first of `*len`.
+TOOLGLOT_API
+toolglot_status toolglot_turn_issues(const struct toolglot_turn *turn,
+                                     const struct toolglot_issue **issues,
+                                     size_t *len);
+
+// Empties the turn for another output.
+TOOLGLOT_API toolglot_status toolglot_turn_reset(struct toolglot_turn *turn);
+
+// One sentence about the last failure on this turn; empty if there was none.
+TOOLGLOT_API struct toolglot_view toolglot_turn_error(const struct toolglot_turn *turn);
+
+// Frees the turn and all that it handed out. NULL is nothing.
+TOOLGLOT_API void toolglot_turn_free(struct toolglot_turn *turn);
+
+// Makes a writer with all defaults, which is the caller's to free.
+TOOLGLOT_API toolglot_status toolglot_openai_new(struct toolglot_openai **out);
+
+// Sets an option that is a number, `TOOLGLOT_OPENAI_...`, before the response begins (else `TOOLGLOT_E_STATE`).
+TOOLGLOT_API toolglot_status toolglot_openai_set(struct toolglot_openai *openai, uint32_t option, uint64_t value);
+
+// Sets an option that is a text, `TOOLGLOT_OPENAI_...`, before the response begins (else `TOOLGLOT_E_STATE`). It is copied.
+TOOLGLOT_API
+toolglot_status toolglot_openai_set_text(struct toolglot_openai *openai,
+                                         uint32_t option,
+                                         const void *text,
+                                         size_t len);
+
+// Has the host make ids of calls, before the response begins (else `TOOLGLOT_E_STATE`). NULL for `rule` goes back to made
+// ids. `user` is handed to every call of `rule` and must live as long as the writer.
+TOOLGLOT_API
+toolglot_status toolglot_openai_set_ids(struct toolglot_openai *openai,
+                                        toolglot_id_callback rule,
+                                        void *user);
+
+// Writes the chunks that a batch amounts to into the buffer, in place of what it held; often there are none. Give it every
+// batch of one stream in order, with all kinds of events.
+TOOLGLOT_API
+toolglot_status toolglot_openai_write(struct toolglot_openai *openai,
+                                      const struct toolglot_batch *batch,
+                                      struct toolglot_buffer *buffer);
+
+// Ends the response: writes its last chunks, with `finish_reason`, into the buffer. Behind it the writer is as it was before
+// the response began, for the next one. `reason` is one of `TOOLGLOT_FINISH_...`, the one that the stream was finished with.
+TOOLGLOT_API
+toolglot_status toolglot_openai_finish(struct toolglot_openai *openai,
+                                       uint32_t reason,
+                                       struct toolglot_buffer *buffer);
+
+// Writes a turn as one `chat.completion` object into the buffer, with the settings of the writer (but for ids made by the
+// host). `reason` is one of `TOOLGLOT_FINISH_...`.
+TOOLGLOT_API
+toolglot_status toolglot_openai_completion(struct toolglot_openai *openai,
+                                           const struct toolglot_turn *turn,
+                                           uint32_t reason,
+                                           struct toolglot_buffer *buffer);
+
+// One sentence about the last failure on this writer; empty if there was none.
+TOOLGLOT_API struct toolglot_view toolglot_openai_error(const struct toolglot_openai *openai);
+
+// Frees the writer. NULL is nothing.
+TOOLGLOT_API void toolglot_openai_free(struct toolglot_openai *openai);
+
+// Writes calls as a dialect of the engine writes them, into the buffer: what a model would have written. `dialect` is its
+// id; `calls` is OpenAI's `tool_calls`, a JSON array; `options` (limits and tools, by which the text will be read) may be
+// NULL. The text reads back as these calls; a call that the dialect cannot say is refused with `TOOLGLOT_E_ENCODE`, and the
+// buffer's error says which value and why. Fastest with an engine of this dialect alone. Any thread, with its own buffer.
+TOOLGLOT_API
+toolglot_status toolglot_encode(const struct toolglot_engine *engine,
+                                const struct toolglot_options *options,
+                                const void *dialect,
+                                size_t dialect_len,
+                                const void *calls,
+                                size_t calls_len,
+                                struct toolglot_buffer *buffer);
+
+// Writes untrusted text (a tool's result, a user's message) into the buffer so that none of the engine's markers stands in
+// it. Text without markers stays as it is. `toolglot_unescape` gives it back. Linear. Any thread, with its own buffer.
+TOOLGLOT_API
+toolglot_status toolglot_escape(const struct toolglot_engine *engine,
+                                const void *data,
+                                size_t len,
+                                struct toolglot_buffer *buffer);
+
+// The reverse of `toolglot_escape` with an engine of the same dialects.
+TOOLGLOT_API
+toolglot_status toolglot_unescape(const struct toolglot_engine *engine,
+                                  const void *data,
+                                  size_t len,
+                                  struct toolglot_buffer *buffer);
 
 #ifdef __cplusplus
 }  // extern "C"

@@ -4,7 +4,7 @@ use crate::config::{self, toolglot_config};
 use crate::guard;
 use crate::handle::{self, Handle, Kind};
 use crate::raw::{self, toolglot_view};
-use crate::status::{Done, toolglot_status};
+use crate::status::toolglot_status;
 use crate::tg::{Dialect, DialectSet, Limits, builtin_files};
 
 /// Compiled dialects. Immutable: any number of threads may use one engine at a time, and any number of streams are made of it.
@@ -122,7 +122,9 @@ pub unsafe extern "C" fn toolglot_engine_markers(
 ) -> toolglot_status {
     // SAFETY: the contract of the header, see the essay in lib.rs.
     guard::status(|| unsafe {
-        handle::read(handle(engine), |engine| list(&engine.markers, markers, len))
+        handle::read(handle(engine), |engine| {
+            raw::list(&engine.markers, markers, len)
+        })
     })
 }
 
@@ -135,20 +137,10 @@ pub unsafe extern "C" fn toolglot_engine_dialects(
 ) -> toolglot_status {
     // SAFETY: the contract of the header, see the essay in lib.rs.
     guard::status(|| unsafe {
-        handle::read(handle(engine), |engine| list(&engine.dialects, ids, len))
+        handle::read(handle(engine), |engine| {
+            raw::list(&engine.dialects, ids, len)
+        })
     })
-}
-
-/// Hands out an array of the engine.
-///
-/// # Safety
-/// As [`raw::out`] for both places.
-unsafe fn list<T>(items: &[T], first: *mut *const T, len: *mut usize) -> Done {
-    // SAFETY: promised.
-    let (first, len) = unsafe { (raw::out(first)?, raw::out(len)?) };
-    first.write(items.as_ptr());
-    len.write(items.len());
-    Ok(())
 }
 
 /// The most bytes of text that a stream with default limits ever withholds. 0 if `engine` is NULL.

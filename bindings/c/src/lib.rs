@@ -24,6 +24,7 @@
 mod batch;
 mod guard;
 mod handle;
+mod replay;
 
 // In the order of the header.
 pub mod library;
@@ -43,6 +44,12 @@ pub mod options;
 pub mod stream;
 
 pub mod buffer;
+
+pub mod turn;
+
+pub mod openai;
+
+pub mod text;
 
 pub mod issues;
 

@@ -7,9 +7,6 @@ use crate::guard;
 use crate::status::{NAMES, toolglot_status};
 use crate::tg::Kind;
 
-/// The version of the library that this header belongs to. `toolglot_version()` is that of the library which is linked.
-pub const TOOLGLOT_VERSION: &str = "0.1.0";
-
 /// The version of the ABI. It changes when a program must be compiled anew; new functions, options, event kinds and
 /// statuses do not change it.
 pub const TOOLGLOT_ABI_VERSION: u32 = 1;

@@ -180,6 +180,18 @@ impl Settings {
     }
 }
 
+/// The settings that a host gave; the defaults for NULL.
+///
+/// # Safety
+/// The pointer is NULL or options that were not freed.
+pub(crate) unsafe fn settings(options: *const toolglot_options) -> Done<Settings> {
+    match options.is_null() {
+        true => Ok(Settings::default()),
+        // SAFETY: promised.
+        false => unsafe { handle::read(handle(options), |settings| Ok(settings.clone())) },
+    }
+}
+
 /// Makes options with all defaults, which are the caller's to free.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn toolglot_options_new(out: *mut *mut toolglot_options) -> toolglot_status {

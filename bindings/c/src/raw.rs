@@ -104,3 +104,26 @@ pub(crate) unsafe fn view<'a>(view: toolglot_view) -> Done<&'a [u8]> {
     // SAFETY: the caller's promise is the same.
     unsafe { bytes(view.ptr.cast(), view.len) }
 }
+
+/// A value of the host, copied.
+///
+/// # Safety
+/// `value` is NULL or points at a value that nobody changes during the call.
+pub(crate) unsafe fn value<T: Copy>(value: *const T) -> Done<T> {
+    // SAFETY: null is checked by `as_ref`; the caller promises the rest.
+    unsafe { value.as_ref() }
+        .copied()
+        .ok_or_else(|| Fault::null("an argument"))
+}
+
+/// Hands out an array of the library.
+///
+/// # Safety
+/// As [`out`] for both places.
+pub(crate) unsafe fn list<T>(items: &[T], first: *mut *const T, len: *mut usize) -> Done {
+    // SAFETY: promised.
+    let (first, len) = unsafe { (out(first)?, out(len)?) };
+    first.write(items.as_ptr());
+    len.write(items.len());
+    Ok(())
+}

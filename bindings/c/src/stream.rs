@@ -162,11 +162,7 @@ pub unsafe extern "C" fn toolglot_stream_new(
     // SAFETY: the contract of the header, see the essay in lib.rs.
     guard::status(|| unsafe {
         let out = raw::out(out)?;
-        let settings = match options.is_null() {
-            true => Settings::default(),
-            false => handle::read(options::handle(options), |settings| Ok(settings.clone()))?,
-        };
-        let Settings { options, wanted } = settings;
+        let Settings { options, wanted } = options::settings(options)?;
         let parser = handle::read(engine::handle(engine), |engine| {
             Ok(Parser::new(&engine.set, options.clone()))
         })?;

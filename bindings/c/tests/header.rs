@@ -33,7 +33,7 @@ fn the_header_is_fresh() {
     );
 }
 
-/// What C wants to have spelled with care: a negative number in brackets, the greatest number by its name.
+/// The version, and what C wants to have spelled with care: a negative number in brackets, the greatest number by its name.
 fn finish(text: &str) -> String {
     let line = |line: &str| match line
         .strip_prefix("#define ")
@@ -43,5 +43,8 @@ fn finish(text: &str) -> String {
         Some((name, "4294967295")) => format!("#define {name} UINT32_MAX\n"),
         _ => format!("{line}\n"),
     };
-    text.lines().map(line).collect()
+    text.replace("@VERSION@", env!("CARGO_PKG_VERSION"))
+        .lines()
+        .map(line)
+        .collect()
 }
