@@ -28,6 +28,7 @@ cargo build -q -p toolglot-c --release --locked --features test-panic
 cp "$CARGO_TARGET_DIR/release/libtoolglot.a" "$out/panic/"
 cargo build -q -p toolglot-c --release --locked
 cp "$CARGO_TARGET_DIR"/release/libtoolglot.{a,so} "$out/"
+ln -sf libtoolglot.so "$out/libtoolglot.so.0"
 
 say "header, sources, vectors"
 TOOLGLOT_FLAT=$out cargo test -q -p toolglot-c --locked
@@ -72,6 +73,40 @@ build api-shared "$out/libtoolglot.so" -Wl,-rpath,"$out"
 "$out/api" 2> "$out/api.log" || { cat "$out/api.log"; exit 1; }
 "$out/api-shared"
 "$out/threads"
+
+say "packages"
+# Installed, then moved: nothing in them may know where they were.
+rm -rf "$out/prefix" "$out/moved"
+bindings/c/install.sh "$out/prefix" "$out"
+mv "$out/prefix" "$out/moved"
+lib=$out/moved/lib
+readelf -d "$lib/libtoolglot.so" | grep -q 'SONAME.*\[libtoolglot.so.0\]'
+if command -v pkg-config > /dev/null; then
+  export PKG_CONFIG_PATH=$lib/pkgconfig
+  [[ $(pkg-config --modversion toolglot) == "$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)" ]]
+  read -ra flags <<< "$(pkg-config --cflags --libs toolglot)"
+  cc $tests/minimal.c "${flags[@]}" -Wl,-rpath,"$lib" -o "$out/by-pkg" && "$out/by-pkg" > /dev/null
+  read -ra flags <<< "$(pkg-config --cflags --libs --static toolglot)"
+  cc $tests/minimal.c "${flags[@]/-ltoolglot/-l:libtoolglot.a}" -o "$out/by-pkg-static"
+  "$out/by-pkg-static" > /dev/null
+  unset PKG_CONFIG_PATH
+else
+  echo "pkg-config is missing: not tried"
+fi
+if command -v cmake > /dev/null; then
+  rm -rf "$out/cmake"
+  cmake -S $tests/cmake -B "$out/cmake" -DCMAKE_PREFIX_PATH="$out/moved" > "$out/cmake.log"
+  cmake --build "$out/cmake" > "$out/cmake.log"
+  "$out/cmake/host_shared" > /dev/null
+  "$out/cmake/host_static" > /dev/null
+else
+  echo "cmake is missing: not tried"
+fi
+if [[ -f $lib/libtoolglot_isolated.a ]]; then
+  rustc --edition 2024 --crate-type staticlib -O -o "$out/libother.a" $tests/two/other.rs
+  cc "${warn[@]}" $tests/two/main.c "$lib/libtoolglot_isolated.a" "$out/libother.a" "${libs[@]}" -o "$out/two"
+  "$out/two" 2> /dev/null
+fi
 
 say "every vector, every 2-way split"
 "$out/vectors" "$out/vectors.flat"

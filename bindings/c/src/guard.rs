@@ -1,5 +1,6 @@
 //! Where every exported function runs: a panic never reaches C.
 
+use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::status::{Done, TOOLGLOT_E_PANIC, TOOLGLOT_OK, toolglot_status};
@@ -28,7 +29,9 @@ pub(crate) fn value<T>(otherwise: T, body: impl FnOnce() -> Option<T>) -> T {
     }
 }
 
-/// Dropping what was thrown could throw again.
-pub(crate) fn forget(cause: Box<dyn std::any::Any + Send>) {
-    std::mem::forget(cause);
+/// Drops what was thrown; if that throws again, no third time.
+pub(crate) fn forget(cause: Box<dyn Any + Send>) {
+    if let Err(again) = catch_unwind(AssertUnwindSafe(|| drop(cause))) {
+        std::mem::forget(again);
+    }
 }

@@ -10,14 +10,14 @@
 
 static int failures;
 
-static void check_at(int ok, const char *what, const char *file, int line) {
+static inline void check_at(int ok, const char *what, const char *file, int line) {
   if (!ok) {
     failures++;
     fprintf(stderr, "%s:%d: %s\n", file, line, what);
   }
 }
 
-static void status_at(toolglot_status want, toolglot_status got, const char *what, const char *file, int line) {
+static inline void status_at(toolglot_status want, toolglot_status got, const char *what, const char *file, int line) {
   if (want != got) {
     failures++;
     fprintf(stderr, "%s:%d: %s: wanted %s, got %s\n", file, line, what, toolglot_status_name(want),
@@ -29,7 +29,7 @@ static void status_at(toolglot_status want, toolglot_status got, const char *wha
 #define STATUS(want, call) status_at(want, call, #call, __FILE__, __LINE__)
 #define OK(call) STATUS(TOOLGLOT_OK, call)
 
-static int is(toolglot_view view, const char *text) {
+static inline int is(toolglot_view view, const char *text) {
   return view.ptr != NULL && view.len == strlen(text) && memcmp(view.ptr, text, view.len) == 0;
 }
 
