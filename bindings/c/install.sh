@@ -57,8 +57,9 @@ objcopy() {
 
 work=$(mktemp -d)
 trap 'rm -r "$work"' EXIT
+# Bitcode for optimization at link time, joined by `ld -r`, would confuse tools that look for it.
 if ld -r --whole-archive "$from/libtoolglot.a" -o "$work/all.o" &&
-  objcopy -w --keep-global-symbol='toolglot_*' "$work/all.o" "$work/toolglot.o"; then
+  objcopy -w --keep-global-symbol='toolglot_*' -R .llvmbc -R .llvmcmd "$work/all.o" "$work/toolglot.o"; then
   rm -f "$prefix/lib/libtoolglot_isolated.a"
   ar rcs "$prefix/lib/libtoolglot_isolated.a" "$work/toolglot.o"
 else
