@@ -114,7 +114,7 @@ say "every vector, every 2-way split"
 
 say "address and undefined-behaviour sanitizers"
 sanitize=(-fsanitize=address,undefined -fno-sanitize-recover=all)
-if printf 'int main(void) { return 0; }\n' | cc "${sanitize[@]}" -x c - -o "$out/try" 2> /dev/null && "$out/try"; then
+if printf 'int main(void) { return 0; }\n' | cc "${sanitize[@]}" -x c - -o "$out/trial" 2> /dev/null && "$out/trial"; then
   build api-san "$out/panic/libtoolglot.a" -DTEST_PANIC "${sanitize[@]}"
   build threads-san "$out/libtoolglot.a" "${sanitize[@]}"
   build vectors-san "$out/libtoolglot.a" "${sanitize[@]}"
@@ -128,7 +128,7 @@ fi
 say "valgrind"
 if need_valgrind > /dev/null; then
   valgrind -q --error-exitcode=9 --leak-check=full "$out/api-shared"
-  valgrind -q --error-exitcode=9 --leak-check=full "$out/vectors" "$out/vectors.flat" 1 100
+  valgrind -q --error-exitcode=9 --leak-check=full "$out/vectors" "$out/vectors.flat" 1 400
 else
   echo "valgrind is missing: not run"
 fi

@@ -26,6 +26,8 @@ pub(crate) trait Kind: Sized {
     const NAME: &'static str;
 }
 
+/// The magic word stands first in every handle, so that it can be read of one of another type.
+#[repr(C)]
 pub(crate) struct Handle<T> {
     magic: u32,
     users: AtomicU32,
