@@ -152,6 +152,11 @@ impl KindSet {
         self.0 |= 1 << (kind.code() as u128 % 128);
     }
 
+    /// Adds those of another set.
+    pub fn extend(&mut self, other: Self) {
+        self.0 |= other.0;
+    }
+
     /// Whether it is in the set.
     #[must_use]
     pub fn contains(self, kind: Kind) -> bool {

@@ -58,13 +58,18 @@ pub fn read(map: &Map<String, Value>) -> Result<ReadOptions, OptionsError> {
     Ok(out)
 }
 
-/// Reads a switch as it is written on a command line: `vcp.fuzzy`.
+/// Reads a switch as it is written on a command line: `vcp.fuzzy`, or with a value: `hy-v4.suffix=:7b2e`.
 ///
 /// # Errors
 /// There is no dot, or nothing on one side of it.
 pub fn switch(text: &str) -> Result<(String, String), String> {
-    // The id of a dialect may hold dots, the name of a switch does not.
-    match text.rsplit_once('.') {
+    // The id of a dialect may hold dots, the name of a switch does not; its value may.
+    let named = text.split_once('=').map_or(text, |(named, _)| named);
+    let dot = named.rfind('.').unwrap_or(0);
+    match text
+        .split_at_checked(dot)
+        .map(|(id, name)| (id, name.trim_start_matches('.')))
+    {
         Some((dialect, name)) if !dialect.is_empty() && !name.is_empty() => {
             Ok((dialect.to_owned(), name.to_owned()))
         }

@@ -43,8 +43,10 @@ pub static SETS: LazyLock<Vec<DialectSet>> = LazyLock::new(|| {
     for (id, _) in toolglot::builtin_files() {
         let alone = DialectSet::builtin(id).expect("a built-in dialect");
         for dialect in alone.dialects() {
-            for switch in dialect.switches() {
-                let builder = DialectSet::builder().builtin(id).switch(id, switch);
+            for (name, takes_value) in dialect.switches() {
+                let value = if takes_value { "=:0a1b" } else { "" };
+                let switch = format!("{name}{value}");
+                let builder = DialectSet::builder().builtin(id).switch(id, &switch);
                 sets.push(builder.build().expect("a switch of a built-in dialect"));
             }
             if !dialect.in_default_set() {

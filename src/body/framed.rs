@@ -17,7 +17,7 @@ use super::tree_payload::{Elements, tag_name};
 use super::{Args, Finished, Flow, Opened, Out, pieces, tool_name, xml};
 use crate::dialect::spec::{self, Framing};
 use crate::dialect::{Framed, action};
-use crate::error::{Kind, KindSet, Severity};
+use crate::error::{Kind, Severity};
 use crate::event::Span;
 use crate::scan::path::{Go, Hole, Paths, Walk};
 
@@ -38,8 +38,6 @@ pub(crate) struct Body {
     last: u64,
     /// The suffix of this block's markers.
     fix: Vec<u8>,
-    /// What was repaired about the block; its calls are recovered.
-    kinds: KindSet,
     /// The argument that a section's attributes are.
     shared: Option<(String, String)>,
     /// The open call, if its parameters stand between tags.
@@ -132,7 +130,6 @@ impl Body {
             stood: 0,
             last: header.at,
             fix: vec![],
-            kinds: KindSet::default(),
             shared: None,
             args: None,
             header: None,
@@ -142,10 +139,10 @@ impl Body {
             body.fix = fix.clone().into_bytes();
         }
         if table.spec.misspelt.contains(&text) {
-            body.repaired(out, Kind::RepairedMarker, header.span);
+            out.repaired(Kind::RepairedMarker, header.span);
         }
         if table.opener(&text).is_some_and(|opener| opener.bare) {
-            body.repaired(out, Kind::RepairedOpener, header.span);
+            out.repaired(Kind::RepairedOpener, header.span);
         }
         match table.enter.seek(&mut walk, &literal, header.at) {
             Go::Found {
@@ -172,16 +169,10 @@ impl Body {
             stood: 0,
             last: header.at,
             fix: vec![],
-            kinds: KindSet::default(),
             shared: None,
             args: None,
             header: named.then(|| (header.name.to_owned(), header.meta.to_vec(), header.span)),
         }
-    }
-
-    fn repaired(&mut self, out: &mut Out<'_>, kind: Kind, span: Span) {
-        self.kinds.insert(kind);
-        out.issue(kind, span, "");
     }
 
     /// Whether a call of this block stands whatever comes.
@@ -191,9 +182,14 @@ impl Body {
 
     /// What ends the block, if that depends on what opened it.
     pub fn own_closer(&self, table: &Framed) -> Option<String> {
-        let known = !self.fix.is_empty() || !table.spec.fixed.is_empty();
+        let section = table.spec.section.as_ref();
+        let bare = !self.section && section.is_some_and(|section| section.optional);
+        let endless = table.spec.unit[usize::from(self.unit)].close.is_empty();
+        let known = bare || endless || !self.fix.is_empty() || !table.spec.fixed.is_empty();
         let fix = String::from_utf8_lossy(&self.fix);
-        known.then(|| table.own_closer(self.unit, &fix)).flatten()
+        known
+            .then(|| table.own_closer(self.unit, &fix, self.section))
+            .flatten()
     }
 
     /// Whether the state fits its tables.
@@ -505,7 +501,7 @@ impl Body {
                 span,
                 at: end,
             };
-            return match Payload::open(out, unit, &opened, self.kinds) {
+            return match Payload::open(out, unit, &opened) {
                 Ok(payload) => {
                     self.at = At::Payload(Box::new(payload));
                     None
@@ -540,23 +536,12 @@ impl Body {
             Ok(args) => args,
             Err(kind) => return Some(self.limit(out, kind, end)),
         };
-        self.kinds.iter().for_each(|kind| args.recovered(kind));
         if let Some(param) = table
             .params(self.unit)
             .filter(|_| unit.payload == spec::Payload::Tree)
         {
             let fix = String::from_utf8_lossy(&self.fix);
-            let mark = |patterns: &[String]| {
-                let first = patterns.first().map_or("", String::as_str);
-                let mark = first.split("$key").next().unwrap_or_default();
-                mark.replace("$x", &fix)
-            };
-            args.with_elements(Elements {
-                open: mark(&param.open),
-                close: mark(&param.close),
-                item: param.item.clone(),
-                entities: param.entities,
-            });
+            args.with_elements(Elements::new(param, &fix));
         }
         for (key, value) in arguments {
             args.whole(out, &key, &value, span);
@@ -1306,7 +1291,7 @@ impl Value {
     }
 }
 
-/// The tool's name in an id: `functions.get_time:0`.
+/// The tool's name in an id: `functions.get_time:0`. It may be empty.
 pub(crate) fn name_in_id<'i>(id: &'i str, forms: &[[String; 2]]) -> &'i str {
     for [before, between] in forms {
         let Some(rest) = id.strip_prefix(before.as_str()) else {
@@ -1316,7 +1301,6 @@ pub(crate) fn name_in_id<'i>(id: &'i str, forms: &[[String; 2]]) -> &'i str {
             return rest;
         }
         if let Some((name, number)) = rest.rsplit_once(between.as_str())
-            && !name.is_empty()
             && !number.is_empty()
             && number.bytes().all(|b| b.is_ascii_digit())
         {

@@ -135,10 +135,8 @@ impl Body {
         name: &str,
         meta: &[(String, String)],
         span: Span,
-        kinds: KindSet,
     ) -> Result<Self, Kind> {
-        let mut live = LiveCall::open(out, name, meta, span, span.start)?;
-        live.recovered(kinds);
+        let live = LiveCall::open(out, name, meta, span, span.start)?;
         let mut item = Item::new(span.start, 0);
         item.named = true;
         item.argued = true;

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::live::Step;
 use super::{Finished, Flow, Opened, Out, json_calls};
 use crate::dialect::{Line, head};
-use crate::error::{Kind, KindSet};
+use crate::error::Kind;
 use crate::event::Span;
 use crate::scan::path::{Go, Walk};
 
@@ -231,7 +231,7 @@ impl Body {
             self.at = At::Hidden(None);
             return None;
         }
-        match json_calls::Body::arguments(out, &self.name, &[], self.span, KindSet::default()) {
+        match json_calls::Body::arguments(out, &self.name, &[], self.span) {
             Ok(payload) => {
                 let payload = Box::new(payload);
                 self.at = At::Json { payload, fenced };
@@ -282,7 +282,7 @@ impl Body {
             out.tell(Kind::MissingInput, self.span, &self.name, "");
             return None;
         }
-        match json_calls::Body::arguments(out, &self.name, &[], self.span, KindSet::default()) {
+        match json_calls::Body::arguments(out, &self.name, &[], self.span) {
             Ok(mut payload) => {
                 payload.close_empty(out, end);
                 self.stood += 1;

@@ -47,6 +47,9 @@ pub(crate) use head::{LINE_BLANKS, is_key};
 pub(crate) use lexer::Syntax;
 pub(crate) use needle::Needle;
 pub(crate) use out::{Block, Io, Out, Stuff, pieces};
+pub(crate) use plain::Clean;
+pub(crate) use tree_payload::{Elements, tag_name};
+pub(crate) use yaml::plain as yaml_scalar;
 
 /// So many blanks may stand between an opener and the tag that must follow it.
 pub(crate) const PROBE_BLANKS: u32 = 256;

@@ -80,6 +80,8 @@ pub(crate) struct Block {
     pub before: (u32, usize),
     /// Calls of it stand, whatever comes.
     pub kept: bool,
+    /// What was repaired about the block itself: all its calls are recovered.
+    pub kinds: KindSet,
 }
 
 impl Block {
@@ -441,8 +443,19 @@ impl<'p> Out<'p> {
         self.sink.event(Event::ArgDelta { call, json, span });
     }
 
+    /// Something about the whole block was repaired.
+    pub fn repaired(&mut self, kind: Kind, span: Span) {
+        if let Some(block) = &mut self.io.block {
+            block.kinds.insert(kind);
+        }
+        self.issue(kind, span, "");
+    }
+
     /// Closes a call.
-    pub fn call_close(&mut self, call: u32, kinds: KindSet, arguments: Arguments, span: Span) {
+    pub fn call_close(&mut self, call: u32, mut kinds: KindSet, arguments: Arguments, span: Span) {
+        if let Some(block) = &self.io.block {
+            kinds.extend(block.kinds);
+        }
         self.io.stood += 1;
         self.io.open = None;
         let state = if kinds.is_empty() {

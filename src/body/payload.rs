@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::live::Step;
 use super::{Opened, Out, brace_calls, json_calls, python_calls, yaml_call};
 use crate::dialect::{Framed, spec};
-use crate::error::{Kind, KindSet};
+use crate::error::Kind;
 
 /// The state of an open payload.
 #[expect(
@@ -21,13 +21,8 @@ pub(crate) enum Payload {
 }
 
 impl Payload {
-    /// The payload of a call that `opened` opens; `kinds` tell what was repaired about it.
-    pub fn open(
-        out: &mut Out<'_>,
-        unit: &spec::Unit,
-        opened: &Opened<'_>,
-        kinds: KindSet,
-    ) -> Result<Self, Kind> {
+    /// The payload of a call that `opened` opens.
+    pub fn open(out: &mut Out<'_>, unit: &spec::Unit, opened: &Opened<'_>) -> Result<Self, Kind> {
         Ok(match unit.payload {
             spec::Payload::Python => Self::Python(python_calls::Body::new()),
             spec::Payload::Braces => Self::Braces(brace_calls::Body::new()),
@@ -35,12 +30,12 @@ impl Payload {
                 let Opened {
                     name, meta, span, ..
                 } = *opened;
-                Self::Json(json_calls::Body::arguments(out, name, meta, span, kinds)?)
+                Self::Json(json_calls::Body::arguments(out, name, meta, span)?)
             }
             spec::Payload::Yaml => {
                 let close = unit.close.first().map_or("", String::as_str);
                 let close = close.replace("$x", opened.name);
-                Self::Yaml(yaml_call::Body::open(out, opened, close, kinds)?)
+                Self::Yaml(yaml_call::Body::open(out, opened, close)?)
             }
             // Parameters and text are read by the frame itself.
             spec::Payload::Json

@@ -27,19 +27,14 @@ pub(crate) struct Body {
 
 impl Body {
     /// Opens the call that `opened` names; `closer` ends it.
-    pub fn open(
-        out: &mut Out<'_>,
-        opened: &Opened<'_>,
-        closer: String,
-        kinds: KindSet,
-    ) -> Result<Self, Kind> {
+    pub fn open(out: &mut Out<'_>, opened: &Opened<'_>, closer: String) -> Result<Self, Kind> {
         let call = out.call_open(opened.name, opened.meta, opened.span, Origin::Text)?;
         Ok(Self {
             call,
             tool: opened.name.to_owned(),
             start: opened.span.start,
             from: opened.at,
-            kinds,
+            kinds: KindSet::default(),
             closer: Needle::new(closer.into_bytes()),
             text: vec![],
             closed: false,

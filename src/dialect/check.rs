@@ -2,7 +2,7 @@
 
 use crate::error::{BuildError, Kind};
 
-use super::spec::{Case, Deltas, KeyQuote, Reasoning, Spec};
+use super::spec::{Case, Deltas, KeyQuote, Payload, Reasoning, Spec};
 use super::{Dialect, Lint};
 
 /// Longest marker.
@@ -171,6 +171,11 @@ pub(super) fn dialect(spec: &Spec) -> Result<(), BuildError> {
         nameless(spec, "attribute_params.nameless", &body.nameless)?;
         bound(spec, "attribute_params.confirm", body.confirm)?;
     }
+    if let Some(body) = &spec.framed {
+        let payloads = body.unit.iter().map(|unit| unit.payload);
+        let (allowed, why) = framed_deltas(payloads);
+        deltas(spec, &allowed, why)?;
+    }
     if spec.line.is_some() {
         deltas(spec, &[Deltas::Live], "the arguments are JSON")?;
     }
@@ -211,6 +216,35 @@ fn reasoning_markers(spec: &Spec, index: usize, reasoning: &Reasoning) -> Result
         return Err(key(spec, &name("label"), "it may have at most 64 bytes"));
     }
     Ok(())
+}
+
+/// When arguments of these payloads can come out: what any of them can do.
+fn framed_deltas(payloads: impl Iterator<Item = Payload>) -> (Vec<Deltas>, &'static str) {
+    let mut allowed: Vec<Deltas> = vec![];
+    let mut why = "";
+    for payload in payloads {
+        let (can, because): (&[Deltas], _) = match payload {
+            Payload::Params | Payload::Tree => (
+                &[Deltas::Live, Deltas::AtValueEnd],
+                "a parameter is final at its closer at the latest",
+            ),
+            Payload::Json | Payload::Arguments | Payload::Python | Payload::Braces => {
+                (&[Deltas::Live], "values are read as they come")
+            }
+            Payload::Content => (&[Deltas::AtValueEnd], "what the text is, its end decides"),
+            Payload::Yaml => (
+                &[Deltas::AtCallEnd],
+                "a later line may change what a block is",
+            ),
+        };
+        why = because;
+        for one in can {
+            if !allowed.contains(one) {
+                allowed.push(*one);
+            }
+        }
+    }
+    (allowed, why)
 }
 
 fn deltas(spec: &Spec, allowed: &[Deltas], why: &str) -> Result<(), BuildError> {

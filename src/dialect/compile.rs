@@ -528,20 +528,23 @@ impl SetInner {
         for (index, dialect) in dialects.iter().enumerate() {
             let index = index as u16;
             for spec in &dialect.spec.reasoning {
-                // Dialects may share reasoning markers: the first one's rules serve, and each adds what ends it.
-                let shared = |(_, have): &&mut (u16, spec::Reasoning)| {
-                    spec.open.iter().any(|open| have.open.contains(open))
-                };
-                if let Some((_, have)) = merged.iter_mut().find(shared) {
+                // Dialects may share reasoning markers: the first one's rules serve, and each adds what ends it. Openers that
+                // only a later one has keep its rules.
+                let shares = |open: &[String]| spec.open.iter().any(|own| open.contains(own));
+                let mut own = spec.clone();
+                for (_, have) in merged.iter_mut().filter(|(_, have)| shares(&have.open)) {
                     have.ended_by.extend_from_slice(&spec.ended_by);
+                    own.open.retain(|open| !have.open.contains(open));
+                }
+                if own.open.is_empty() {
                     continue;
                 }
                 let id = merged.len() as u16;
-                for open in &spec.open {
+                for open in &own.open {
                     roles.push(Role::Reasoning { id });
                     patterns.push(Pattern::new(open, Case::Exact));
                 }
-                merged.push((index, spec.clone()));
+                merged.push((index, own));
             }
             if let Some(channels) = &dialect.spec.channels {
                 messages.push((index, merged.len() as u16));

@@ -104,7 +104,11 @@ impl fmt::Display for Decision {
 pub(super) fn decisions(dialects: &[Dialect], limits: &Limits) -> Vec<Decision> {
     let mut openers: Vec<(String, usize)> = vec![];
     for (index, dialect) in dialects.iter().enumerate() {
-        let mut own = dialect.openers();
+        // Where messages have headers, calls open in no other place.
+        let mut own = match &dialect.spec.channels {
+            Some(channels) => channels.start.clone(),
+            None => dialect.openers(),
+        };
         own.retain(|opener| !opener.is_empty());
         openers.extend(own.into_iter().map(|opener| (opener, index)));
     }

@@ -95,9 +95,10 @@ impl Dialect {
         self.spec.group.as_deref()
     }
 
-    /// The names of its switches.
-    pub fn switches(&self) -> impl Iterator<Item = &str> {
-        self.spec.switch.keys().map(String::as_str)
+    /// The names of its switches, and whether each takes a value (`name=VALUE`).
+    pub fn switches(&self) -> impl Iterator<Item = (&str, bool)> {
+        let switches = self.spec.switch.iter();
+        switches.map(|(name, layer)| (name.as_str(), set::takes_value(layer)))
     }
 
     /// What opens its blocks; a tag is shown up to its name.

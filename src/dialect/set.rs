@@ -166,7 +166,8 @@ impl SetBuilder {
         self
     }
 
-    /// Switches on a named variation of a dialect, for example `("vcp", "fuzzy")`.
+    /// Switches on a named variation of a dialect, for example `("vcp", "fuzzy")`, or one with a value:
+    /// `("hy-v4", "suffix=:7b2e")`.
     #[must_use]
     pub fn switch(mut self, dialect: &str, name: &str) -> Self {
         self.switches.push((dialect.to_owned(), name.to_owned()));
@@ -267,6 +268,7 @@ fn read(origin: &str, text: &str, switches: &[(String, String)]) -> Result<Spec,
     let table: toml::Table = toml::from_str(text).map_err(fail)?;
     // Every switch must work, also while nobody turns it on.
     for (name, layer) in &spec.switch {
+        let layer = filled(layer, SAMPLE);
         let one: Spec = switched(&table, &[layer]).map_err(|error| {
             let why = error.to_string().trim_end().to_owned();
             check::key(&spec, &format!("switch.{name}"), &why)
@@ -275,16 +277,22 @@ fn read(origin: &str, text: &str, switches: &[(String, String)]) -> Result<Spec,
             .map_err(|error| check::key(&spec, &format!("switch.{name}"), &error.to_string()))?;
     }
     let mut layers = vec![];
-    for (_, name) in switches.iter().filter(|(id, _)| *id == spec.id) {
+    for (_, switch) in switches.iter().filter(|(id, _)| *id == spec.id) {
+        let (name, value) = match switch.split_once('=') {
+            Some((name, value)) => (name, Some(value)),
+            None => (switch.as_str(), None),
+        };
+        let wrong = |why: &str| check::key(&spec, &format!("switch.{name}"), why);
         let Some(layer) = spec.switch.get(name) else {
-            let names = spec
-                .switch
-                .keys()
-                .map(String::as_str)
-                .collect::<Vec<_>>()
-                .join(", ");
-            let why = format!("there is no such switch; it has: {names}");
-            return Err(check::key(&spec, &format!("switch.{name}"), &why));
+            let names = spec.switch.keys().map(String::as_str);
+            let names = names.collect::<Vec<_>>().join(", ");
+            return Err(wrong(&format!("there is no such switch; it has: {names}")));
+        };
+        let layer = match (value, takes_value(layer)) {
+            (Some(value), true) => filled(layer, value),
+            (None, false) => layer.clone(),
+            (None, true) => return Err(wrong(&format!("it takes a value: {name}=VALUE"))),
+            (Some(_), false) => return Err(wrong("it takes no value")),
         };
         layers.push(layer);
     }
@@ -294,8 +302,41 @@ fn read(origin: &str, text: &str, switches: &[(String, String)]) -> Result<Spec,
     switched(&table, &layers).map_err(fail)
 }
 
+/// What stands in a switch's strings for the value that the host gives.
+const VALUE: &str = "${value}";
+/// A value with which switches are tried when their file is read.
+const SAMPLE: &str = ":0a1b";
+
+pub(super) fn takes_value(layer: &toml::Table) -> bool {
+    fn holds(value: &toml::Value) -> bool {
+        match value {
+            toml::Value::String(text) => text.contains(VALUE),
+            toml::Value::Array(items) => items.iter().any(holds),
+            toml::Value::Table(table) => takes_value(table),
+            _ => false,
+        }
+    }
+    layer.values().any(holds)
+}
+
+/// A switch with the host's value in its strings.
+fn filled(layer: &toml::Table, value: &str) -> toml::Table {
+    fn fill(item: &toml::Value, value: &str) -> toml::Value {
+        match item {
+            toml::Value::String(text) => text.replace(VALUE, value).into(),
+            toml::Value::Array(items) => {
+                toml::Value::Array(items.iter().map(|item| fill(item, value)).collect())
+            }
+            toml::Value::Table(table) => filled(table, value).into(),
+            other => other.clone(),
+        }
+    }
+    let fill = |(key, item): (&String, _)| (key.clone(), fill(item, value));
+    layer.iter().map(fill).collect()
+}
+
 /// The dialect with some of its switches on.
-fn switched(table: &toml::Table, layers: &[&toml::Table]) -> Result<Spec, toml::de::Error> {
+fn switched(table: &toml::Table, layers: &[toml::Table]) -> Result<Spec, toml::de::Error> {
     let mut table = table.clone();
     layers.iter().for_each(|layer| overlay(&mut table, layer));
     table.try_into()

@@ -6,7 +6,7 @@ use super::{Mode, Region, State};
 use crate::body::{Block, Body, Flow, Gate, Opened, Out, pieces};
 use crate::dialect::spec::Malformed;
 use crate::dialect::{Dialect, Inside, OpenRef, Role, SetInner};
-use crate::error::{Kind, Severity};
+use crate::error::{Kind, KindSet, Severity};
 use crate::event::{Abandoned, Event, Sink, Span};
 use crate::limits::{Options, Retain, TextMode, Unclosed};
 use crate::scan::{Dfa, ROOT, Scanner};
@@ -208,6 +208,7 @@ impl<'p> Machine<'p> {
             raw,
             before: (io.stood, io.heard.calls.len()),
             kept: false,
+            kinds: KindSet::default(),
         });
         let mut out = self.out(chunk);
         if compiled.spec.max_blocks.is_some_and(|max| blocks > max) {

@@ -48,8 +48,9 @@ static SETS: LazyLock<Vec<Set>> = LazyLock::new(|| {
     let mut sets = vec![DialectSet::defaults()];
     for (id, _) in crate::dialect::builtin_files() {
         let alone = DialectSet::builtin(id).expect("a built-in dialect");
-        for switch in alone.dialects().flat_map(|d| d.switches()) {
-            let builder = DialectSet::builder().builtin(id).switch(id, switch);
+        for (name, takes_value) in alone.dialects().flat_map(|d| d.switches()) {
+            let switch = format!("{name}{}", if takes_value { "=:0a1b" } else { "" });
+            let builder = DialectSet::builder().builtin(id).switch(id, &switch);
             sets.push(builder.build().expect("a switch of it"));
         }
         sets.push(alone.clone());

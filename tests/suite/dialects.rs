@@ -3,7 +3,9 @@
 
 use std::fmt::Write as _;
 
-use toolglot::{BuildError, DecidedBy, DialectSet, Limits, Parser, builtin_files};
+use toolglot::{
+    BuildError, DecidedBy, DialectSet, Finish, Limits, Options, Parser, Turn, builtin_files,
+};
 use toolglot_cli::vectors::Log;
 
 use crate::support::{CASES, Case, DEFAULTS, root};
@@ -29,6 +31,11 @@ fn a_builtin_dialect_works_the_same_as_a_users_file() {
         let name = |log: &Log| format!("{:?}", log.entries()).replace("somebody-else", id);
         assert_eq!(name(&mine), name(&theirs), "{}", case.id);
     }
+}
+
+/// What a set reads in an input, otherwise as it is.
+fn parse_whole(set: &DialectSet, input: &[u8]) -> Turn {
+    toolglot::parse(set, Options::default(), input, Finish::Stop)
 }
 
 /// The log of a case with another set.
@@ -251,6 +258,43 @@ fn dialects_that_cannot_be_told_apart_are_refused() {
         DialectSet::builder().build(),
         Err(BuildError::Empty)
     ));
+}
+
+#[test]
+fn a_switch_may_take_a_value() {
+    let build = |dialect: &str, switch: &str| {
+        let builder = DialectSet::builder().builtin(dialect);
+        builder.switch(dialect, switch).build()
+    };
+    let set = build("hy-v4", "suffix=:7b2e").expect("a set");
+    let input = b"<think:7b2e>hm</think:7b2e>yes";
+    let turn = parse_whole(&set, input);
+    assert_eq!((turn.text.as_str(), turn.reasoning.as_str()), ("yes", "hm"));
+    let plain = DialectSet::builtin("hy-v4").expect("a set");
+    let turn = parse_whole(&plain, input);
+    assert_eq!(turn.text.as_bytes(), input);
+    let why =
+        |dialect: &str, switch: &str| build(dialect, switch).expect_err("refused").to_string();
+    assert!(why("hy-v4", "suffix").contains("it takes a value: suffix=VALUE"));
+    assert!(why("vcp", "fuzzy=1").contains("it takes no value"));
+    assert!(why("hy-v4", "prefix=1").contains("it has: suffix"));
+    assert!(why("hy-v4", &format!("suffix={}", "x".repeat(300))).contains("reasoning"));
+}
+
+#[test]
+fn dialects_that_share_an_opener_of_reasoning_keep_the_others() {
+    let file = |id: &str, opens: &str| {
+        GOOD.replacen("id = \"mine\"", &format!("id = \"{id}\""), 1)
+            .replacen("[[CALL]]", &format!("[[{id}]]"), 1)
+            + &format!("\n[[reasoning]]\nopen = [{opens}]\nclose = \"</r>\"\nat = \"anywhere\"\n")
+    };
+    let builder = DialectSet::builder().toml("a", &file("a", "\"<r>\", \"<x>\""));
+    let set = builder.toml("b", &file("b", "\"<r>\", \"<y>\"")).build();
+    let set = set.expect("a set");
+    for open in ["<r>", "<x>", "<y>"] {
+        let turn = parse_whole(&set, format!("{open}hm</r>yes").as_bytes());
+        assert_eq!(turn.reasoning, "hm", "{open}");
+    }
 }
 
 #[test]

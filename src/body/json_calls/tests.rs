@@ -358,7 +358,7 @@ impl Payload for Bare {
     type Table = Table;
     fn start(out: &mut Out<'_>, _: &Table) -> Self {
         let meta = [("id".to_owned(), "1".to_owned())];
-        Self(Body::arguments(out, "a", &meta, Span::new(0, 0), KindSet::default()).expect("a call"))
+        Self(Body::arguments(out, "a", &meta, Span::new(0, 0)).expect("a call"))
     }
     fn feed(&mut self, out: &mut Out<'_>, table: &Table, i: usize, end: usize) -> (usize, Step) {
         self.0.feed(out, table, i, end)
