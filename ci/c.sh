@@ -67,6 +67,7 @@ build() {
 
 say "tests, static and shared"
 for name in layout minimal threads vectors; do build $name "$out/libtoolglot.a"; done
+build alloc "$out/libtoolglot.a" -Wno-missing-prototypes -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 build api "$out/panic/libtoolglot.a" -DTEST_PANIC
 build api-shared "$out/libtoolglot.so" -Wl,-rpath,"$out"
 "$out/layout"
@@ -74,6 +75,7 @@ build api-shared "$out/libtoolglot.so" -Wl,-rpath,"$out"
 "$out/api" 2> "$out/api.log" || { cat "$out/api.log"; exit 1; }
 "$out/api-shared"
 "$out/threads"
+"$out/alloc"
 
 say "packages"
 # Installed, then moved: nothing in them may know where they were.

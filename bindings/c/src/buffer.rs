@@ -76,7 +76,5 @@ pub unsafe extern "C" fn toolglot_buffer_set(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn toolglot_buffer_free(buffer: *mut toolglot_buffer) {
     // SAFETY: the contract of the header, see the essay in lib.rs.
-    guard::value((), || {
-        Some(unsafe { handle::free(handle(buffer).cast_mut()) })
-    })
+    guard::run(|| unsafe { handle::free(handle(buffer).cast_mut()) })
 }

@@ -154,7 +154,5 @@ pub unsafe extern "C" fn toolglot_config_error(config: *const toolglot_config) -
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn toolglot_config_free(config: *mut toolglot_config) {
     // SAFETY: the contract of the header, see the essay in lib.rs.
-    guard::value((), || {
-        Some(unsafe { handle::free(handle(config).cast_mut()) })
-    })
+    guard::run(|| unsafe { handle::free(handle(config).cast_mut()) })
 }

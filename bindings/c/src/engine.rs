@@ -168,7 +168,5 @@ pub extern "C" fn toolglot_builtin_dialect(number: usize) -> toolglot_view {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn toolglot_engine_free(engine: *mut toolglot_engine) {
     // SAFETY: the contract of the header, see the essay in lib.rs.
-    guard::value((), || {
-        Some(unsafe { handle::free(handle(engine).cast_mut()) })
-    })
+    guard::run(|| unsafe { handle::free(handle(engine).cast_mut()) })
 }

@@ -29,6 +29,13 @@ pub(crate) fn value<T>(otherwise: T, body: impl FnOnce() -> Option<T>) -> T {
     }
 }
 
+/// Runs the body of a function that answers nothing.
+pub(crate) fn run(body: impl FnOnce()) {
+    if let Err(cause) = catch_unwind(AssertUnwindSafe(body)) {
+        forget(cause);
+    }
+}
+
 /// Drops what was thrown; if that throws again, no third time.
 pub(crate) fn forget(cause: Box<dyn Any + Send>) {
     if let Err(again) = catch_unwind(AssertUnwindSafe(|| drop(cause))) {

@@ -376,7 +376,5 @@ pub unsafe extern "C" fn toolglot_openai_error(openai: *const toolglot_openai) -
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn toolglot_openai_free(openai: *mut toolglot_openai) {
     // SAFETY: the contract of the header, see the essay in lib.rs.
-    guard::value((), || {
-        Some(unsafe { handle::free(handle(openai).cast_mut()) })
-    })
+    guard::run(|| unsafe { handle::free(handle(openai).cast_mut()) })
 }

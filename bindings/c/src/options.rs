@@ -257,7 +257,5 @@ pub unsafe extern "C" fn toolglot_options_error(options: *const toolglot_options
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn toolglot_options_free(options: *mut toolglot_options) {
     // SAFETY: the contract of the header, see the essay in lib.rs.
-    guard::value((), || {
-        Some(unsafe { handle::free(handle(options).cast_mut()) })
-    })
+    guard::run(|| unsafe { handle::free(handle(options).cast_mut()) })
 }

@@ -425,7 +425,5 @@ pub unsafe extern "C" fn toolglot_stream_error(stream: *const toolglot_stream) -
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn toolglot_stream_free(stream: *mut toolglot_stream) {
     // SAFETY: the contract of the header, see the essay in lib.rs.
-    guard::value((), || {
-        Some(unsafe { handle::free(handle(stream).cast_mut()) })
-    })
+    guard::run(|| unsafe { handle::free(handle(stream).cast_mut()) })
 }

@@ -323,7 +323,5 @@ pub unsafe extern "C" fn toolglot_turn_error(turn: *const toolglot_turn) -> tool
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn toolglot_turn_free(turn: *mut toolglot_turn) {
     // SAFETY: the contract of the header, see the essay in lib.rs.
-    guard::value((), || {
-        Some(unsafe { handle::free(handle(turn).cast_mut()) })
-    })
+    guard::run(|| unsafe { handle::free(handle(turn).cast_mut()) })
 }
