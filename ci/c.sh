@@ -32,6 +32,7 @@ ln -sf libtoolglot.so "$out/libtoolglot.so.0"
 
 say "header, sources, vectors"
 CARGO_TARGET_DIR=$CARGO_TARGET_DIR/header cargo run -q --manifest-path bindings/c/header/Cargo.toml --locked
+ci/c-docs.py
 TOOLGLOT_FLAT=$out cargo test -q -p toolglot-c --locked
 
 say "exported symbols"

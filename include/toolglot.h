@@ -29,8 +29,9 @@
  *   function says more. Copy what must live longer.
  * - Errors. Mistakes in the use of this interface are statuses, with one sentence on the handle (`..._error`), never in a
  *   variable of the thread. Mistakes of the model are events, and parsing goes on.
- * - Threads. An engine may be used by any number of threads at once. Every other handle by one at a time; it may move. Who
- *   comes second gets TOOLGLOT_E_BUSY and nothing happens. The library makes no threads, has no locks, and works behind fork.
+ * - Threads. An engine may be used by any number of threads at once, and so may options that nobody changes meanwhile; every
+ *   other handle by one at a time; it may move. Who
+ *   comes second gets TOOLGLOT_E_BUSY and nothing happens. The library makes no threads, waits for nobody, works behind fork.
  * - Failures inside. A panic of the library is caught and gives TOOLGLOT_E_PANIC; its handle takes no further calls.
  * - Versions. New functions, options, kinds of events, flags and statuses may come without a new ABI version: skip what you
  *   do not know. Numbers are never used again for something else.
@@ -659,7 +660,7 @@ typedef struct toolglot_detail {
   struct toolglot_view value;
 } toolglot_detail;
 
-// A call. 120 bytes where pointers have 8.
+// A call: 104 bytes where pointers have 8.
 typedef struct toolglot_call {
   // Name of the tool.
   struct toolglot_view name;

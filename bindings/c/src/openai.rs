@@ -69,6 +69,7 @@ pub const TOOLGLOT_OPENAI_ID_PREFIX: u32 = 35;
 type Door = Box<dyn FnMut(Delta<'_>) + Send>;
 
 /// What stands behind it.
+#[derive(Default)]
 pub(crate) struct Writer {
     settings: Settings,
     head: Head,
@@ -114,19 +115,6 @@ impl Kind for Writer {
 
 fn handle(openai: *const toolglot_openai) -> *const Handle<Writer> {
     openai.cast()
-}
-
-impl Default for Writer {
-    fn default() -> Self {
-        Self {
-            settings: Settings::default(),
-            head: Head::default(),
-            sse: false,
-            ids: None,
-            deltas: None,
-            written: Arc::default(),
-        }
-    }
 }
 
 struct Through<'a>(&'a mut Deltas<Door>);

@@ -67,7 +67,7 @@ pub struct toolglot_detail {
     pub value: toolglot_view,
 }
 
-/// A call. 120 bytes where pointers have 8.
+/// A call: 104 bytes where pointers have 8.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct toolglot_call {
