@@ -122,6 +122,20 @@ impl Dialect {
         self.family.closers()
     }
 
+    /// What opens reasoning in it.
+    #[must_use]
+    pub fn reasoning_openers(&self) -> Vec<String> {
+        let open = |reasoning: &spec::Reasoning| reasoning.open.clone();
+        self.spec.reasoning.iter().flat_map(open).collect()
+    }
+
+    /// What closes reasoning in it.
+    #[must_use]
+    pub fn reasoning_closers(&self) -> Vec<String> {
+        let close = |reasoning: &spec::Reasoning| reasoning.close.clone();
+        self.spec.reasoning.iter().flat_map(close).collect()
+    }
+
     /// The most bytes that a block of this dialect withholds: a lookahead, a name, or a tag that is not complete.
     #[must_use]
     pub fn lookahead(&self, limits: &Limits) -> usize {
