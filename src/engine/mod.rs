@@ -236,6 +236,12 @@ impl Parser {
         self.state.pos
     }
 
+    /// Whether it was [finished](Self::finish): what is fed then is ignored.
+    #[must_use]
+    pub fn is_finished(&self) -> bool {
+        self.state.finished
+    }
+
     /// The dialects it looks for.
     #[must_use]
     pub fn dialects(&self) -> &DialectSet {
