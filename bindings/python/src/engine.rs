@@ -108,6 +108,11 @@ impl Engine {
         switches.dedup();
         let toml = toml.as_ref().map(files).transpose()?.unwrap_or_default();
         let mut dialects = strings("dialects", dialects.as_ref())?;
+        for id in &mut dialects {
+            if id == "auto" {
+                "default".clone_into(id);
+            }
+        }
         if dialects.is_empty() && toml.is_empty() {
             dialects.push("default".to_owned());
         }
@@ -196,9 +201,9 @@ impl Engine {
     /// ```
     /// >>> import toolglot
     /// >>> with toolglot.Engine("tool-call-xml").stream() as stream:
-    /// ...     events = stream.feed('Hi <tool_call na')
+    /// ...     events = stream.feed('Hi <tool')
     /// >>> events, stream.tail
-    /// ([Text(text='Hi ', start=0, end=3, recovered=False)], [Text(text='<tool_call na', start=3, end=16, recovered=False)])
+    /// ([Text(text='Hi ', start=0, end=3, recovered=False)], [Text(text='<tool', start=3, end=8, recovered=False)])
     ///
     /// ```
     #[pyo3(signature = (

@@ -158,10 +158,16 @@ macro_rules! limits {
             #[new]
             #[pyo3(signature = (*, $($field = None),*))]
             #[allow(clippy::too_many_arguments)]
-            fn new($($field: Option<$kind>),*) -> Self {
+            fn new($($field: Option<i128>),*) -> PyResult<Self> {
                 let mut limits = Limits::default();
-                $(if let Some(value) = $field { limits.$field = value; })*
-                Self { limits }
+                $(if let Some(value) = $field {
+                    limits.$field = <$kind>::try_from(value).map_err(|_| {
+                        let most = <$kind>::MAX;
+                        let why = format!("{}: {value} is no number from 0 to {most}", stringify!($field));
+                        PyValueError::new_err(why)
+                    })?;
+                })*
+                Ok(Self { limits })
             }
 
             $(

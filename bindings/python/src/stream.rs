@@ -440,14 +440,22 @@ impl From<OpenCall> for Call {
 
 const MAGIC: &[u8; 5] = b"TGpy\x01";
 
-/// The length of the head, the head, the parser's own snapshot.
+/// The length of the head, its checksum, the head, and the parser's own snapshot, which has a checksum too.
 fn pack(head: &[u8], parser: &[u8]) -> Vec<u8> {
     let len = (head.len() as u64).to_le_bytes();
-    [MAGIC.as_slice(), &len, head, parser].concat()
+    [MAGIC.as_slice(), &len, &checksum(head), head, parser].concat()
+}
+
+/// FNV-1a: against accidents, not a defence.
+fn checksum(bytes: &[u8]) -> [u8; 8] {
+    let add = |sum: u64, byte: &u8| (sum ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3);
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, add).to_le_bytes()
 }
 
 fn unpack(snapshot: &[u8]) -> Option<(&[u8], &[u8])> {
     let rest = snapshot.strip_prefix(MAGIC)?;
     let (len, rest) = rest.split_first_chunk::<8>()?;
-    rest.split_at_checked(usize::try_from(u64::from_le_bytes(*len)).ok()?)
+    let (sum, rest) = rest.split_first_chunk::<8>()?;
+    let (head, parser) = rest.split_at_checked(usize::try_from(u64::from_le_bytes(*len)).ok()?)?;
+    (checksum(head) == *sum).then_some((head, parser))
 }

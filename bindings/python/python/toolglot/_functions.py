@@ -47,10 +47,10 @@ def escape(text: _Text, *, engine: Engine | None = None, dialects: str | Iterabl
     it is; `str` gives `str`, `bytes` gives `bytes`.
 
     >>> import toolglot
-    >>> toolglot.escape('see <tool_call name="f">')
-    'see <\\\\tool_call name="f">'
-    >>> toolglot.unescape(_)
-    'see <tool_call name="f">'
+    >>> print(toolglot.escape('(see <tool_call name="f">)'))
+    (see <\\tool_call name="f">)
+    >>> print(toolglot.unescape(toolglot.escape('(see <tool_call name="f">)')))
+    (see <tool_call name="f">)
     """
     return _native.escape(engine_of(engine, dialects), text)  # type: ignore[return-value]
 
@@ -124,7 +124,7 @@ def transcode(
 
     >>> import toolglot
     >>> toolglot.transcode('Hi <tool_call name="f"><param name="a">1</param></tool_call>', "hermes")
-    'Hi <tool_call>\\n{"name": "f", "arguments": {"a": "1"}}\\n</tool_call>'
+    'Hi <tool_call>{"name":"f","arguments":{"a":"1"}}</tool_call>'
     """
     source = engine_of(engine, dialects)
     target = engine_of(to_engine, to if to_engine is None else None)

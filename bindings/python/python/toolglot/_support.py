@@ -8,7 +8,8 @@ from typing import Any
 
 
 def plain(value: Any) -> Any:
-    """What `json.dumps` cannot write, as something that it can: mappings, models with `model_dump`, other iterables."""
+    """What `json.dumps` cannot write, as something that it can: mappings, models with `model_dump`, other
+    iterables, objects with attributes."""
     if isinstance(value, Mapping):
         return dict(value)
     dump = getattr(value, "model_dump", None)
@@ -16,6 +17,9 @@ def plain(value: Any) -> Any:
         return dump(exclude_none=True)
     if isinstance(value, Iterable) and not isinstance(value, (bytes, bytearray, memoryview)):
         return list(value)
+    members = getattr(value, "__dict__", None)
+    if members is not None and not isinstance(value, type):
+        return {name: inner for name, inner in members.items() if not name.startswith("_")}
     raise TypeError(f"{type(value).__name__} is nothing that JSON can say")
 
 
