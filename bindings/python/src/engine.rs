@@ -70,7 +70,7 @@ impl Engine {
         dialects: "str | Iterable[str] | None" = None,
         *,
         toml: "str | Iterable[str] | Mapping[str, str] | None" = None,
-        switches: "Iterable[str]" = None,
+        switches: "Iterable[str] | None" = None,
         tools: "str | Iterable[Any] | None" = None,
         limits: "Limits | Mapping[str, int] | None" = None,
         retain: "Literal['block', 'none']" = "block",
@@ -405,19 +405,22 @@ impl Engine {
 
     /// The most bytes of text that a stream ever withholds.
     #[getter]
-    fn bound(&self) -> usize {
-        self.core.set.bound(&self.core.options.limits)
+    fn bound(&self) -> PyResult<usize> {
+        entry(|| Ok(self.core.set.bound(&self.core.options.limits)))
     }
 
     /// What works and may still surprise, one sentence each.
     #[getter]
-    fn lints(&self) -> Vec<String> {
-        self.core
-            .set
-            .lints()
-            .iter()
-            .map(ToString::to_string)
-            .collect()
+    fn lints(&self) -> PyResult<Vec<String>> {
+        entry(|| {
+            Ok(self
+                .core
+                .set
+                .lints()
+                .iter()
+                .map(ToString::to_string)
+                .collect())
+        })
     }
 
     /// All that makes it what it is, as one text: equal engines have equal texts, in every process.
@@ -617,7 +620,7 @@ fn native(py: Python<'_>, calls: &Bound<'_, PyAny>) -> PyResult<Vec<NativeCall>>
     let wrong = |why: String| PyValueError::new_err(why);
     let value =
         serde_json::from_str(&text).map_err(|error| wrong(format!("native_calls: {error}")))?;
-    NativeCall::from_openai(&value).map_err(wrong)
+    caught(|| NativeCall::from_openai(&value))?.map_err(wrong)
 }
 
 fn support(py: Python<'_>, function: &str, object: &Bound<'_, PyAny>) -> PyResult<String> {

@@ -13,7 +13,7 @@ use toolglot::{
 };
 
 use crate::events::show;
-use crate::guard::Failure;
+use crate::guard::{Failure, caught};
 
 /// What an engine was made of.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -73,7 +73,7 @@ pub fn start(text: &str) -> PyResult<Start> {
 }
 
 pub fn tools(json: &str) -> PyResult<std::sync::Arc<Tools>> {
-    let tools = Tools::from_json(json).map_err(|error| PyErr::from(Failure::tools(error)))?;
+    let tools = caught(|| Tools::from_json(json).map_err(Failure::tools))??;
     Ok(std::sync::Arc::new(tools))
 }
 

@@ -363,9 +363,9 @@ impl PyMask {
     #[pyo3(signature = (
         engine: "Engine",
         *,
-        calls: "bool | str" = None,
-        reasoning: "bool | str" = None,
-        protected: "bool | str" = None,
+        calls: "bool | str | None" = None,
+        reasoning: "bool | str | None" = None,
+        protected: "bool | str | None" = None,
     ))]
     fn new(
         engine: &Bound<'_, Engine>,

@@ -39,7 +39,7 @@ impl PartialEq for Turn {
 #[pymethods]
 impl Turn {
     #[new]
-    #[pyo3(signature = (text="", reasoning="", calls: "Iterable[Call]" = None, errors: "Iterable[Issue]" = None))]
+    #[pyo3(signature = (text="", reasoning="", calls: "list[Call] | None" = None, errors: "list[Issue] | None" = None))]
     fn make(
         text: &str,
         reasoning: &str,

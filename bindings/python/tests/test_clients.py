@@ -144,6 +144,33 @@ def test_one_response():
             assert turn_of(tg.events(one))[2] == CALLS
     assert turn_of(tg.events(TEXT))[2] == CALLS
 
+    class Model(SimpleNamespace):
+        """Models of clients can be iterated: over their members."""
+
+        def __iter__(self):
+            return iter(vars(self).items())
+
+    for response in (whole, anthropic, ollama):
+        assert turn_of(tg.events(Model(**vars(objects(response)))))[2] == CALLS
+
+
+def test_a_stream_with_members_of_its_own():
+    class Stream:
+        """Clients' streams know the response that they come from."""
+
+        response = message = object()
+
+        def __init__(self):
+            self._chunks = openai_chunks()
+
+        def __iter__(self):
+            return self
+
+        def __next__(self):
+            return objects(next(self._chunks))
+
+    assert turn_of(tg.events(Stream()))[2] == CALLS
+
 
 def test_native_calls_of_an_api():
     def chunk(delta, reason=None):

@@ -1,9 +1,11 @@
 """Threads: engines are shared, a stream belongs to one thread at a time, long chunks let others run."""
 
+import os
 import sys
 import threading
 import time
 
+import pytest
 import toolglot as tg
 
 CALL = '<tool_call name="f"><param name="a">1</param></tool_call>'
@@ -84,3 +86,19 @@ def test_a_stream_may_move():
         thread.start()
         thread.join()
     assert [event.name for event in events if isinstance(event, tg.CallClose)] == ["f"]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
+def test_both_sides_of_a_fork_go_on():
+    stream = ENGINE.stream()
+    stream.feed(CALL[:30])
+
+    def rest():
+        return [event.arguments for event in stream.feed(CALL[30:]) if isinstance(event, tg.CallClose)]
+
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if rest() == [{"a": "1"}] else 1)
+    assert rest() == [{"a": "1"}]
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0

@@ -17,8 +17,6 @@ text 'Looking. '
 call weather {'city': 'Leith'}
 """
 
-from typing import TypeAlias
-
 from ._clients import Events, aevents, ato_openai, events, to_openai
 from ._errors import (
     BusyError,
@@ -65,25 +63,7 @@ from ._native import (
     issue_kinds,
     live_streams,
 )
-
-Event: TypeAlias = (
-    Text
-    | Reasoning
-    | Protected
-    | Raw
-    | BlockOpen
-    | CallOpen
-    | ArgDelta
-    | ParamOpen
-    | ParamDelta
-    | ParamClose
-    | CallAbandoned
-    | CallClose
-    | BlockClose
-    | BlockAbandoned
-    | Issue
-)
-"""Any event: what `feed` and `finish` give."""
+from ._types import Event
 
 __all__ = [
     "ArgDelta",

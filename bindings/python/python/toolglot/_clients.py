@@ -14,7 +14,8 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any
 
 from . import _shapes, _support
-from ._native import Engine
+from ._native import Engine, Reader, Stream
+from ._types import Event, Target
 
 __all__ = ["Events", "aevents", "ato_openai", "events", "to_openai"]
 
@@ -49,7 +50,7 @@ async def aevents(
     source: str = "auto",
     choice: int = 0,
     tools: Any = None,
-) -> AsyncIterator[Any]:
+) -> AsyncIterator[Event]:
     """`events` of an asynchronous iterable (a coroutine that gives one will do).
 
     >>> import asyncio, toolglot
@@ -82,7 +83,7 @@ class Events:
         self._feed = feed
         self._events = self._run(stream)
 
-    def _run(self, stream: Any) -> Iterator[Any]:
+    def _run(self, stream: Any) -> Iterator[Event]:
         for item in _iter(stream):
             yield from self._feed.feed(item)
         yield from self._feed.finish()
@@ -91,7 +92,7 @@ class Events:
         """Itself."""
         return self
 
-    def __next__(self) -> Any:
+    def __next__(self) -> Event:
         """The next event."""
         return next(self._events)
 
@@ -158,12 +159,12 @@ class Feed:
     lines without their ends; the second item shows which.
     """
 
-    def __init__(self, source: str, target: Callable[[str, Any], Any]) -> None:
+    def __init__(self, source: str, target: Callable[[str, Any], Target]) -> None:
         if source not in SOURCES:
             raise ValueError(f"source={source!r}: it is one of {', '.join(map(repr, SOURCES))}")
         self._source = None if source == "auto" else source
         self._target = target
-        self._reader: Any = None
+        self._reader: Target | None = None
         self._head: list[bytes] = []
         self._lines: bool | None = None
         self._objects = False
@@ -174,7 +175,8 @@ class Feed:
             self._source = self._source or "text"
             return self._bytes(item.encode("utf-8")) if self._source != "text" else self._give(item)
         if isinstance(item, (bytes, bytearray, memoryview)):
-            return self._bytes(bytes(item)) if self._source != "text" else self._give(item)
+            chunk = bytes(item)
+            return self._bytes(chunk) if self._source != "text" else self._give(chunk)
         found = _shapes.source_of(item)
         if found is None or self._source not in (None, found):
             wanted = self._source or "text, bytes, or a chunk of an OpenAI, Anthropic, Ollama or LiteLLM client"
@@ -194,7 +196,7 @@ class Feed:
             out += self._give(_shapes.END[str(self._source)])
         return out + self._open().finish()
 
-    def _open(self, item: Any = None) -> Any:
+    def _open(self, item: Any = None) -> Target:
         if self._reader is None:
             self._reader = self._target(self._source or "text", item)
         return self._reader
@@ -244,7 +246,7 @@ class Reading(Feed):
     """Items into events."""
 
     def __init__(self, engine: Engine, source: str, choice: int, tools: Any) -> None:
-        def target(found: str, _item: Any) -> Any:
+        def target(found: str, _item: Any) -> Target:
             if found == "text":
                 return engine.stream(tools=tools)
             return engine.reader(found, choice=choice, tools=tools)  # type: ignore[arg-type]
@@ -254,14 +256,14 @@ class Reading(Feed):
     @property
     def reason(self) -> str | None:
         """Why the response ended."""
-        if hasattr(self._reader, "reason"):
+        if isinstance(self._reader, Reader):
             return self._reader.reason
-        return "stop" if self._reader is not None and self._reader.finished else None
+        return "stop" if isinstance(self._reader, Stream) and self._reader.finished else None
 
     @property
     def errors(self) -> list[str]:
         """What could not be read."""
-        return getattr(self._reader, "errors", [])
+        return self._reader.errors if isinstance(self._reader, Reader) else []
 
 
 class Rewriting(Feed):
@@ -271,7 +273,7 @@ class Rewriting(Feed):
         self._head_line: dict[str, Any] = {}
         self._usage: Any = None
 
-        def target(found: str, item: Any) -> Any:
+        def target(found: str, item: Any) -> Target:
             made = {
                 "model": model or _shapes.member(item, "model") or "",
                 "id": _shapes.member(item, "id") or f"chatcmpl-{uuid.uuid4().hex}",
@@ -313,11 +315,10 @@ def _is_head(key: str, value: Any) -> bool:
 
 
 def _iter(stream: Any) -> Iterator[Any]:
-    if isinstance(stream, (str, bytes, bytearray, memoryview)) or _shapes.is_response(stream):
-        if hasattr(stream, "__aiter__") or inspect.isawaitable(stream):
-            raise TypeError("an asynchronous stream is for aevents() and ato_openai()")
-        return iter([stream])
-    return iter(stream)
+    if hasattr(stream, "__aiter__") or inspect.isawaitable(stream):
+        raise TypeError("an asynchronous stream is for aevents() and ato_openai()")
+    whole = isinstance(stream, (str, bytes, bytearray, memoryview)) or _shapes.is_response(stream)
+    return iter([stream] if whole else stream)
 
 
 async def _aiter(stream: Any) -> AsyncIterator[Any]:

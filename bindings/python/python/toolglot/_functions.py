@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from . import _native, _support
 from ._native import Call, Engine, Turn
@@ -26,7 +26,7 @@ def parse(
     engine: Engine | None = None,
     dialects: str | Iterable[str] | None = None,
     tools: str | Iterable[Any] | None = None,
-    finish: str = "stop",
+    finish: Literal["stop", "length", "tool_calls", "error", "cancelled"] = "stop",
     native_calls: str | Iterable[Any] | None = None,
 ) -> Turn:
     """Parses a whole output.
@@ -37,7 +37,7 @@ def parse(
     ('hm', '42')
     """
     one = engine_of(engine, dialects)
-    return one.parse(text, finish=finish, native_calls=native_calls, tools=tools)  # type: ignore[arg-type]
+    return one.parse(text, finish=finish, native_calls=native_calls, tools=tools)
 
 
 def escape(text: _Text, *, engine: Engine | None = None, dialects: str | Iterable[str] | None = None) -> _Text:
@@ -116,7 +116,7 @@ def transcode(
     to_engine: Engine | None = None,
     tools: str | Iterable[Any] | None = None,
     keep: bool = False,
-    finish: str = "stop",
+    finish: Literal["stop", "length", "tool_calls", "error", "cancelled"] = "stop",
 ) -> _Text:
     """Writes a transcript in the dialect `to`: text stays, calls are written anew where they stood.
 

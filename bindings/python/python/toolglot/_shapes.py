@@ -71,10 +71,12 @@ def source_of(item: Any) -> str | None:
 
 
 def is_response(item: Any) -> bool:
-    """Whether this is one response, or chunk, and no stream of them."""
+    """Whether this is one response, or chunk, and no stream of them. (Models of clients can be iterated too.)"""
     if isinstance(item, Mapping):
         return True
-    return not hasattr(item, "__iter__") or isinstance(member(item, "choices"), (list, tuple)) or hasattr(item, "message")
+    if hasattr(item, "__next__") or isinstance(item, (list, tuple)):
+        return False
+    return source_of(item) is not None
 
 
 def document(source: str, item: Any) -> bytes:
