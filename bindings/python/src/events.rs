@@ -43,6 +43,7 @@ macro_rules! record {
         impl $name {
             #[new]
             #[pyo3(signature = ($($field $(= $default)?),*))]
+            #[allow(clippy::too_many_arguments)]
             fn new($($field: $kind),*) -> Self {
                 Self { $($field),* }
             }
