@@ -41,6 +41,8 @@ mod limits;
 mod scan;
 pub mod sink;
 pub mod source;
+#[cfg(feature = "tools")]
+pub mod tools;
 
 pub use call::{Call, Report, Turn};
 pub use detect::{Confidence, Detector, Evidence, Sighting};

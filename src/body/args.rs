@@ -185,7 +185,7 @@ impl Args {
                 (_, As::Text) => Writer::Live(Gate::default()),
                 (_, As::Clean(clean)) => Writer::Clean(vec![], clean),
                 (_, As::Json) => Writer::Json(vec![]),
-                (Writer::Live(_), As::Trimmed) => Writer::Trimmed(vec![]),
+                (Writer::Live(_) | Writer::Typed(_), As::Trimmed) => Writer::Trimmed(vec![]),
                 (Writer::Live(_), As::Element) if !self.is_text(out, name) => Writer::Typed(vec![]),
                 (Writer::Live(_), As::Element) if self.entities() => {
                     Writer::Decoded(Decoder::default())
@@ -193,6 +193,10 @@ impl Args {
                 (writer, As::Schema | As::Trimmed | As::Element) => writer,
             };
             let list = matches!(writer, Writer::List(_));
+            if !list {
+                // Its tag tells what it is, so it takes no part in a list; and the last one wins.
+                self.lists.retain(|(key, _)| key != name);
+            }
             if !self.seen.insert(name.to_owned()) && !list {
                 self.recovered(Kind::DuplicateParam);
                 out.tell(Kind::DuplicateParam, span, &self.tool, name);
@@ -355,23 +359,22 @@ impl Args {
                 tail.push('"');
                 out.arg(self.call, &tail, Span::new(end, end));
             }
-            Writer::Typed(bytes) => {
+            ref writer @ (Writer::Typed(ref bytes) | Writer::Trimmed(ref bytes)) => {
+                let text = String::from_utf8_lossy(bytes);
+                let value = match writer {
+                    Writer::Trimmed(_) => text.trim(),
+                    _ => &text,
+                };
                 let plain = Schema::default();
                 let schema = out
                     .tool(&self.tool)
                     .and_then(|t| t.param(&param.key))
                     .map_or(&plain, |p| &p.schema);
-                let mut text = String::new();
-                let result =
-                    self.coerced(out, &String::from_utf8_lossy(&bytes), schema, &mut text)?;
+                let mut json = String::new();
+                let result = self.coerced(out, value, schema, &mut json)?;
                 self.typed(out, result, &param.key, span)?;
                 let head = self.head(&param.key);
-                out.arg(self.call, &(head + &text), span);
-            }
-            Writer::Trimmed(bytes) => {
-                let mut text = self.head(&param.key);
-                json::string(String::from_utf8_lossy(&bytes).trim(), &mut text);
-                out.arg(self.call, &text, span);
+                out.arg(self.call, &(head + &json), span);
             }
             Writer::Clean(bytes, clean) => {
                 let mut text = self.head(&param.key);

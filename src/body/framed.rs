@@ -182,9 +182,14 @@ impl Body {
 
     /// What ends the block, if that depends on what opened it.
     pub fn own_closer(&self, table: &Framed) -> Option<String> {
-        let known = !self.fix.is_empty() || !table.spec.fixed.is_empty();
+        let section = table.spec.section.as_ref();
+        let bare = !self.section && section.is_some_and(|section| section.optional);
+        let endless = table.spec.unit[usize::from(self.unit)].close.is_empty();
+        let known = bare || endless || !self.fix.is_empty() || !table.spec.fixed.is_empty();
         let fix = String::from_utf8_lossy(&self.fix);
-        known.then(|| table.own_closer(self.unit, &fix)).flatten()
+        known
+            .then(|| table.own_closer(self.unit, &fix, self.section))
+            .flatten()
     }
 
     /// Whether the state fits its tables.
@@ -536,17 +541,7 @@ impl Body {
             .filter(|_| unit.payload == spec::Payload::Tree)
         {
             let fix = String::from_utf8_lossy(&self.fix);
-            let mark = |patterns: &[String]| {
-                let first = patterns.first().map_or("", String::as_str);
-                let mark = first.split("$key").next().unwrap_or_default();
-                mark.replace("$x", &fix)
-            };
-            args.with_elements(Elements {
-                open: mark(&param.open),
-                close: mark(&param.close),
-                item: param.item.clone(),
-                entities: param.entities,
-            });
+            args.with_elements(Elements::new(param, &fix));
         }
         for (key, value) in arguments {
             args.whole(out, &key, &value, span);
@@ -874,8 +869,10 @@ impl Body {
                     return (i, None);
                 }
                 Some(Hit::Line(len)) => {
-                    // The value ends before the newline; the parameter's opener is read again from its first byte.
-                    let start = pos + 1 - len;
+                    // The value ends before the newline, which may be the one that belongs to its opener; the next
+                    // parameter's opener is read again from its first byte.
+                    let newline = pos + 1 - len;
+                    let start = newline.max(out.io.from);
                     args.value(out, start);
                     let key = args.key().to_owned();
                     args.recovered(Kind::UnclosedValue);
@@ -888,12 +885,13 @@ impl Body {
                         &key,
                         "",
                     );
-                    out.skip(start + 1);
+                    out.skip(newline + 1);
                     if let Err(kind) = args.param_close(out, start) {
                         return (i, Some(self.value_fails(out, table, kind, pos + 1)));
                     }
                     let mut literal = vec![];
-                    for (piece, _) in pieces(&out.io.carry, out.seg, out.base, start + 1, pos + 1) {
+                    for (piece, _) in pieces(&out.io.carry, out.seg, out.base, newline + 1, pos + 1)
+                    {
                         literal.extend_from_slice(piece);
                     }
                     let paths = &table.units[usize::from(self.unit)].inner;
@@ -910,7 +908,7 @@ impl Body {
             }
         }
         if value.lead == Lead::Past {
-            let settled = value.ends(out, out.base + (i as u64) - value.have());
+            let settled = value.settled(out, out.base + (i as u64) - value.have());
             args.value(out, settled);
         }
         (i, None)
@@ -1035,7 +1033,7 @@ impl Body {
                 };
             }
             Some(Hit::Line(_)) | None => {
-                let settled = value.ends(out, pos - value.have());
+                let settled = value.settled(out, pos - value.have());
                 args.value(out, settled);
                 self.at = At::Value(value);
             }
@@ -1083,8 +1081,8 @@ impl Body {
         Flow::Limit { kind, ended: false }
     }
 
-    /// The open call, if there is one, is none.
-    fn drop_call(&mut self, out: &mut Out<'_>, pos: u64) {
+    /// The open call, if there is one, is none: it goes no further than `pos`.
+    pub fn drop_call(&mut self, out: &mut Out<'_>, pos: u64) {
         self.count(out, pos);
         self.args = None;
         out.call_abandon(Span::new(self.last.min(pos), pos));
@@ -1241,6 +1239,15 @@ impl Value {
         at - u64::from(newline) - u64::from(cr)
     }
 
+    /// Up to where everything before `at` is content, whatever follows: a carriage return may begin the newline that is
+    /// framing.
+    fn settled(&self, out: &Out<'_>, at: u64) -> u64 {
+        let ends = self.ends(out, at);
+        let open = self.framed && ends == at && at > out.io.from;
+        let cr = open && out.byte(at - 1) == Some(b'\r');
+        ends - u64::from(cr)
+    }
+
     /// Takes a byte at the beginning; false if it belongs to what follows.
     fn lead(
         &mut self,
@@ -1254,6 +1261,10 @@ impl Value {
             Lead::Open(0) if byte == b'\n' && self.newline && !self.framed => {
                 self.framed = true;
                 out.skip(pos + 1);
+                // A line begins here, and the next parameter may.
+                if let Some(line) = &mut self.line {
+                    line.step(byte);
+                }
                 if !spec.cdata {
                     self.lead = Lead::Past;
                 }
@@ -1296,7 +1307,7 @@ impl Value {
     }
 }
 
-/// The tool's name in an id: `functions.get_time:0`.
+/// The tool's name in an id: `functions.get_time:0`. It may be empty.
 pub(crate) fn name_in_id<'i>(id: &'i str, forms: &[[String; 2]]) -> &'i str {
     for [before, between] in forms {
         let Some(rest) = id.strip_prefix(before.as_str()) else {
@@ -1306,7 +1317,6 @@ pub(crate) fn name_in_id<'i>(id: &'i str, forms: &[[String; 2]]) -> &'i str {
             return rest;
         }
         if let Some((name, number)) = rest.rsplit_once(between.as_str())
-            && !name.is_empty()
             && !number.is_empty()
             && number.bytes().all(|b| b.is_ascii_digit())
         {

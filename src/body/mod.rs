@@ -47,6 +47,9 @@ pub(crate) use head::{LINE_BLANKS, is_key};
 pub(crate) use lexer::Syntax;
 pub(crate) use needle::Needle;
 pub(crate) use out::{Block, Io, Out, Stuff, pieces};
+pub(crate) use plain::Clean;
+pub(crate) use tree_payload::{Elements, tag_name};
+pub(crate) use yaml::plain as yaml_scalar;
 
 /// So many blanks may stand between an opener and the tag that must follow it.
 pub(crate) const PROBE_BLANKS: u32 = 256;
@@ -181,6 +184,18 @@ impl Body {
             (Self::KeyQuote(_) | Self::ElementTree(_) | Self::Framed(_) | Self::Line(_), _) => {
                 false
             }
+        }
+    }
+
+    /// The block goes no further than `end`, and calls of it stand: one that is still open does not.
+    pub fn abandon(&mut self, out: &mut Out<'_>, end: u64) {
+        match self {
+            Self::Framed(body) => body.drop_call(out, end),
+            Self::Line(body) => body.abandon(out, end),
+            Self::KeyQuote(_)
+            | Self::ElementTree(_)
+            | Self::NamedParams(_)
+            | Self::AttributeParams(_) => {}
         }
     }
 

@@ -168,7 +168,7 @@ impl Body {
                 return (i + 1, Step::More);
             }
             At::Behind if !self.list => self.at = At::Item,
-            At::Item if !self.list => return (i, Step::Done),
+            At::Item if !self.list && table.brackets != Brackets::One => return (i, Step::Done),
             At::Item | At::Behind => return self.broken(out, source.pos(i), i),
             At::Name => return self.name(out, source, i),
             At::Bracket if byte == b'(' => return self.open(out, table, rules, source, i),

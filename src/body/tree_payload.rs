@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::Gate;
 use super::tree::{Element, Form, Remark, Tree, Writer};
 use super::xml;
+use crate::dialect::spec::Param;
 use crate::error::Kind;
 use crate::event::Span;
 use crate::hints::{Coerced, Schema};
@@ -37,6 +38,21 @@ enum Tag<'t> {
 }
 
 impl Elements {
+    /// As the tags of a parameter are spelled; `fix` is the suffix of the block's markers.
+    pub fn new(param: &Param, fix: &str) -> Self {
+        let mark = |patterns: &[String]| {
+            let first = patterns.first().map_or("", String::as_str);
+            let mark = first.split("$key").next().unwrap_or_default();
+            mark.replace("$x", fix)
+        };
+        Self {
+            open: mark(&param.open),
+            close: mark(&param.close),
+            item: param.item.clone(),
+            entities: param.entities,
+        }
+    }
+
     /// Writes a value as JSON of the type that `schema` asks for, or says which limit forbids it.
     pub fn value(
         &self,
@@ -144,16 +160,22 @@ impl Elements {
     /// The tags in a text, with their places.
     fn tags<'t>(&'t self, text: &'t str) -> impl Iterator<Item = (usize, usize, Tag<'t>)> {
         let mut from = 0;
+        // What both kinds of tags begin with.
+        let same = |(a, b): &(char, char)| a == b;
+        let both = self.open.chars().zip(self.close.chars());
+        let both: String = both.take_while(same).map(|(c, _)| c).collect();
         std::iter::from_fn(move || {
             loop {
-                let at = from + memmem::find(&text.as_bytes()[from..], self.open.as_bytes())?;
+                let at = from + memmem::find(&text.as_bytes()[from..], both.as_bytes())?;
                 let rest = &text[at..];
-                let (close, rest) = match rest.strip_prefix(self.close.as_str()) {
-                    Some(rest) => (true, rest),
-                    None => (false, &rest[self.open.len()..]),
+                let first = rest.chars().next()?;
+                from = at + both.len().max(first.len_utf8());
+                let closing = rest.strip_prefix(self.close.as_str());
+                let close = closing.is_some();
+                let Some(rest) = closing.or_else(|| rest.strip_prefix(self.open.as_str())) else {
+                    continue;
                 };
                 let begin = text.len() - rest.len();
-                from = at + self.open.len();
                 let name = rest.split(['>', '<']).next()?;
                 if !rest[name.len()..].starts_with('>') {
                     continue;
@@ -177,7 +199,7 @@ impl Elements {
 }
 
 /// The name in what stands between the marks of a tag; attributes are left out.
-pub(super) fn tag_name(inside: &str) -> Option<&str> {
+pub(crate) fn tag_name(inside: &str) -> Option<&str> {
     let name = inside.split([' ', '\t', '\n', '\r']).next()?;
     let first = |c: char| c.is_alphabetic() || c == '_';
     let other = |c: char| !c.is_control() && !"\"'`=/&".contains(c);
@@ -314,6 +336,12 @@ mod tests {
         let marked = elements(("]#[<", "]#[</"), false);
         let text = "]#[<k><b>&amp;</b>]#[</k>";
         assert_eq!(value(&marked, "{}", text).0, "{\"k\":\"<b>&amp;</b>\"}");
+        // The mark of a closing tag need not begin with that of an opening one.
+        for (open, close) in [("<p:", "</p:"), ("[+", "{-"), ("é", "è/")] {
+            let text = format!("{open}k>a <{close}k>{open}l>\u{4e2d}{close}l>");
+            let got = value(&elements((open, close), false), "{}", &text).0;
+            assert_eq!(got, "{\"k\":\"a <\",\"l\":\"\u{4e2d}\"}", "{open}");
+        }
     }
 
     #[test]

@@ -806,7 +806,7 @@ fn object<'d, 's>(
 }
 
 /// Writes a plain scalar; false if it does not fit its type.
-fn plain(text: &str, schema: &Schema, out: &mut String) -> bool {
+pub(crate) fn plain(text: &str, schema: &Schema, out: &mut String) -> bool {
     let types = schema.types;
     let null = matches!(text, "" | "~" | "null" | "Null" | "NULL");
     if types == Types::none() {
@@ -844,6 +844,12 @@ fn core(text: &str) -> Option<(Types, String)> {
         "true" | "True" | "TRUE" => return Some((Types::BOOLEAN, "true".to_owned())),
         "false" | "False" | "FALSE" => return Some((Types::BOOLEAN, "false".to_owned())),
         _ => {}
+    }
+    // What JSON calls a number keeps its spelling.
+    if json::is_number(text) {
+        let whole = !text.contains(['.', 'e', 'E']);
+        let kind = if whole { Types::INTEGER } else { Types::NUMBER };
+        return Some((kind, text.to_owned()));
     }
     for (prefix, radix) in [("0x", 16), ("0o", 8)] {
         if let Some(digits) = text.strip_prefix(prefix) {

@@ -353,14 +353,22 @@ impl Framed {
         self.spec.params(self.spec.unit.get(usize::from(unit))?)
     }
 
-    /// What ends a block whose `$x` is known; nothing if that is in no closer.
-    pub fn own_closer(&self, unit: u16, fix: &str) -> Option<String> {
-        let closers = match &self.spec.section {
-            Some(section) if !section.close.is_empty() => &section.close,
-            _ => &self.spec.unit.get(usize::from(unit))?.close,
+    /// What ends a block in particular: one without its section, one of calls without closers, or one whose `$x` is known
+    /// and stands in a closer.
+    pub fn own_closer(&self, unit: u16, fix: &str, section: bool) -> Option<String> {
+        let of_call = &self.spec.unit.get(usize::from(unit))?.close;
+        let (closers, bare) = match &self.spec.section {
+            Some(outer) if outer.optional && !section => (of_call, true),
+            Some(outer) if !outer.close.is_empty() => (&outer.close, false),
+            _ if of_call.is_empty() => return Some("\n".to_owned()),
+            _ => (of_call, false),
         };
-        let close = closers.iter().find(|close| close.contains("$x"))?;
+        let close = closers.iter().find(|close| bare || close.contains("$x"))?;
         let close = close.replace("$x", fix);
+        if bare {
+            let parts = path::parts(&close).ok()?;
+            return parts.iter().rev().find_map(literal_part);
+        }
         (!close.contains('$')).then_some(close)
     }
 
@@ -472,10 +480,16 @@ fn payloads(spec: &spec::Framed) -> (json_calls::Table, python_calls::Table, bra
 /// The last literal part of a closer, by which a block that is skipped ends.
 fn last_literal(pattern: &str) -> Option<String> {
     let parts = path::parts(pattern).ok()?;
-    let bytes = |part: &path::Part| match part {
+    // Behind a suffix only `>` is left; what stands before it must serve.
+    parts
+        .iter()
+        .filter_map(literal_part)
+        .max_by_key(String::len)
+}
+
+fn literal_part(part: &path::Part) -> Option<String> {
+    match part {
         path::Part::Bytes(bytes) => Some(String::from_utf8_lossy(bytes).into_owned()),
         _ => None,
-    };
-    // Behind a suffix only `>` is left; what stands before it must serve.
-    parts.iter().filter_map(bytes).max_by_key(String::len)
+    }
 }

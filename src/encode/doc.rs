@@ -76,6 +76,11 @@ impl Doc {
         &self.nodes[index]
     }
 
+    /// How many values there are, the root included.
+    pub fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
     /// The members of the root, if it is an object.
     pub fn members(&self) -> Option<&[(Text, usize)]> {
         match &self.nodes[0] {
@@ -184,7 +189,12 @@ impl Doc {
 
     /// Whether both mean the same: numbers as they are spelled, members in any order.
     pub fn same(&self, other: &Self) -> bool {
-        let mut stack = vec![(0, 0)];
+        self.same_at(0, other, 0)
+    }
+
+    /// Whether a value here means the same as one there.
+    pub fn same_at(&self, mine: usize, other: &Self, theirs: usize) -> bool {
+        let mut stack = vec![(mine, theirs)];
         while let Some((mine, theirs)) = stack.pop() {
             match (&self.nodes[mine], &other.nodes[theirs]) {
                 (Node::Null, Node::Null) => {}

@@ -65,17 +65,24 @@ pub enum Reason {
     /// The schema reads the text of the value as another value.
     #[error("the schema of the parameter would read this value as another one")]
     Coerced,
-    /// White space at the ends of the value would be cut.
-    #[error("white space at the ends of the value would be cut off")]
+    /// White space at the ends of the value would be cut, or added.
+    #[error("white space at the ends of the value would be cut off or added")]
     Blanks,
     /// Half of a surrogate pair: no text has it.
     #[error("half of a surrogate pair is no text")]
     Surrogate,
-    /// A list of one, an empty list or an empty object where the dialect writes neither.
+    /// A list of one, an empty list or an empty object where the dialect writes neither, or an object that would be read
+    /// as a list.
     #[error("the dialect has no form for {what} here")]
     Shape {
         /// What it is.
         what: &'static str,
+    },
+    /// The dialect writes an argument in every such call, and this one lacks it.
+    #[error("every such call of the dialect has the argument `{key}`")]
+    Missing {
+        /// The argument.
+        key: String,
     },
     /// A limit would fire.
     #[error("it breaks the limit {limit}")]
@@ -103,6 +110,14 @@ impl Fault {
     pub fn at(key: &str, reason: Reason) -> Self {
         Self {
             pointer: pointer("", key),
+            reason,
+        }
+    }
+
+    /// About a member of the value of a parameter.
+    pub fn below(key: &str, member: &str, reason: Reason) -> Self {
+        Self {
+            pointer: pointer(&pointer("", key), member),
             reason,
         }
     }

@@ -7,9 +7,8 @@
 use std::ops::Range;
 
 use super::error::{Fault, Reason};
-use super::literals;
 use super::text::entities;
-use super::{Ctx, Item, Written, params};
+use super::{Ctx, Item, Written, content, literals, params, yaml};
 use crate::body::{PROBE_BLANKS, name_in_id};
 use crate::dialect::spec::{self, Brackets, Payload};
 use crate::dialect::{Framed, action};
@@ -59,6 +58,8 @@ struct Piece {
     end: usize,
     place: Place,
     action: u16,
+    /// The suffix of its markers.
+    fix: String,
     holes: Vec<(Hole, Range<usize>)>,
 }
 
@@ -215,7 +216,10 @@ fn block(
             .find(|open| !table.spec.misspelt.contains(open));
         let open = usual.or(section.open.first()).map_or("", String::as_str);
         let holes = Holes {
-            tag: Some(String::new()),
+            tag: Some(content::section(
+                table,
+                parts.iter().map(|(form, items)| (form.unit, *items)),
+            )?),
             ..Holes::default()
         };
         block.pattern(open, Place::Enter, action::SECTION, &holes)?;
@@ -253,52 +257,31 @@ impl<'a> Block<'a> {
         let Some(first) = items.first() else {
             return Ok(());
         };
-        if spec.fix_name {
-            // Not written yet.
-            return Err(Reason::Shape {
-                what: "a tag named after its tool",
-            }
-            .into());
-        }
         let holes = self.holes(spec, form.open, first)?;
         // The header of a message names the tool: its payload follows at once.
         let named = self.from > 0 && !inside && literals::names(self.ctx);
         let place = if named { Place::Gap } else { place };
         self.pattern(form.open, place, form.unit as u16, &holes)?;
+        if spec.fix_name {
+            self.fix = first.name.to_owned();
+        }
         match spec.payload {
-            Payload::Params => params::write(self, form.unit, first)?,
+            Payload::Params | Payload::Tree => params::write(self, form.unit, first)?,
             Payload::Json => literals::json(self, items, form.list, form.id)?,
             Payload::Arguments => literals::arguments(self, first)?,
             Payload::Python => literals::python(self, items)?,
             Payload::Braces => literals::braces(self, first)?,
-            // Not written yet.
-            Payload::Content => {
-                return Err(Reason::Shape {
-                    what: "text as an argument",
-                }
-                .into());
-            }
-            Payload::Tree => {
-                return Err(Reason::Shape {
-                    what: "elements as arguments",
-                }
-                .into());
-            }
-            Payload::Yaml => {
-                return Err(Reason::Shape {
-                    what: "YAML as arguments",
-                }
-                .into());
-            }
+            // What ends these is looked for in their text, and taken with it.
+            Payload::Content => return content::write(self, spec, first),
+            Payload::Yaml => return yaml::write(self, spec, first),
         }
         let place = match spec.payload {
-            Payload::Params => Place::Inner(form.unit),
+            Payload::Params | Payload::Tree => Place::Inner(form.unit),
             Payload::Json
             | Payload::Arguments
             | Payload::Python
             | Payload::Braces
             | Payload::Content
-            | Payload::Tree
             | Payload::Yaml => {
                 self.at = self.text.len();
                 Place::Tail(form.unit)
@@ -316,15 +299,17 @@ impl<'a> Block<'a> {
         spec: &spec::Unit,
         open: &str,
         item: &'h Item<'_>,
-    ) -> Result<Holes<'h>, Reason> {
+    ) -> Result<Holes<'h>, Fault> {
         let parts = path::parts(open).unwrap_or_default();
         let has = |hole: Hole| parts.contains(&Part::Hole(hole));
         let mut holes = Holes {
             name: Some(item.name),
             ..Holes::default()
         };
+        let attributes = content::attributes(self.table, spec, item, has(Hole::Tag))?;
         if has(Hole::Tag) {
-            holes.tag = Some(format!(" {}=\"{}\"", spec.name, entities(item.name, true)));
+            let name = format!(" {}=\"{}\"", spec.name, entities(item.name, true));
+            holes.tag = Some(name + &attributes);
         }
         if has(Hole::Id) {
             let forms = &self.table.spec.ids;
@@ -391,6 +376,7 @@ impl<'a> Block<'a> {
             end: self.text.len(),
             place,
             action,
+            fix: self.fix.clone(),
             holes: ranges,
         });
         self.at = self.text.len();
@@ -427,6 +413,15 @@ impl<'a> Block<'a> {
             }
             .into());
         }
+        let spec = &self.ctx.dialect.spec;
+        let reasoning = spec.reasoning.iter().flat_map(|r| &r.open);
+        let mut others = reasoning.chain(spec.span.iter().map(|span| &span.open));
+        if others.any(|marker| self.text.starts_with(marker.as_str())) {
+            return Err(Reason::Name {
+                why: "with its opener it is another marker",
+            }
+            .into());
+        }
         if opener.json.is_some() && items.iter().any(|item| item.tool.is_none()) {
             let why = "without a marker, the tool must be on offer";
             return Err(Reason::Name { why }.into());
@@ -449,7 +444,11 @@ impl<'a> Block<'a> {
                     if opens(opener, &String::from_utf8_lossy(name), first) {
                         return self.names_no_marker(items);
                     }
-                    let why = "it looks like prose, and the tool is not on offer";
+                    let why = if opener.offered {
+                        "its marker counts only if the tool is on offer"
+                    } else {
+                        "it looks like prose, and the tool is not on offer"
+                    };
                     return Err(Reason::Name { why }.into());
                 }
                 Go::None => break,
@@ -490,7 +489,7 @@ impl<'a> Block<'a> {
         let mut walk = paths.begin();
         let mut found = None;
         for (at, byte) in self.text.bytes().enumerate().skip(piece.at) {
-            match paths.step(&mut walk, byte, at as u64, self.fix.as_bytes()) {
+            match paths.step(&mut walk, byte, at as u64, piece.fix.as_bytes()) {
                 Go::More => {}
                 Go::Found { action, taken } => {
                     found = Some((action, at + usize::from(taken)));
@@ -501,7 +500,7 @@ impl<'a> Block<'a> {
         }
         if found.is_none() && piece.end == self.text.len() {
             found = paths
-                .complete(&walk, piece.end as u64, self.fix.as_bytes())
+                .complete(&walk, piece.end as u64, piece.fix.as_bytes())
                 .map(|action| (action, piece.end));
         }
         let holes = piece.holes.iter().all(|(hole, range)| {

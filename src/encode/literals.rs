@@ -45,6 +45,8 @@ pub(super) fn json(
                 let member =
                     |list: &[String]| spelled(list.first().map_or("", String::as_str), plain);
                 let (field, args) = (member(&spec.name), member(&spec.arguments));
+                short(block.ctx, &field)?;
+                short(block.ctx, &args)?;
                 out.push_str(&format!("{field}:{name},{args}:"));
             }
             object(block.ctx, item, style, &mut out)?;

@@ -9,8 +9,10 @@
 //! (`text`); where strings of JSON hold a marker they are spelled with escapes.
 
 mod attribute_params;
+mod content;
 mod doc;
 mod element_tree;
+mod elements;
 mod error;
 mod framed;
 mod key_quote;
@@ -22,6 +24,7 @@ mod params;
 mod tests;
 mod text;
 mod transcode;
+mod yaml;
 
 use std::sync::Arc;
 
@@ -182,6 +185,7 @@ impl Encoder {
         let ctx = Ctx {
             dialect: self.dialect(),
             limits: &options.limits,
+            tools,
         };
         let blocks = match &ctx.dialect.family {
             Family::KeyQuote(table) => key_quote::encode(&ctx, table, &items),
@@ -272,6 +276,8 @@ type Written = Result<Vec<String>, (usize, Fault)>;
 struct Ctx<'a> {
     dialect: &'a Dialect,
     limits: &'a Limits,
+    /// The tools on offer.
+    tools: Option<&'a Tools>,
 }
 
 /// A call that every dialect could read: a name, and an object whose keys are text.
@@ -339,6 +345,13 @@ impl<'a> Item<'a> {
         members
             .iter()
             .map(|(key, node)| (key.whole().unwrap_or_default(), *node))
+    }
+
+    /// The value of an argument.
+    fn argument(&self, key: &str) -> Option<usize> {
+        self.arguments()
+            .find(|(have, _)| *have == key)
+            .map(|(_, node)| node)
     }
 
     /// What is known of a parameter's type.

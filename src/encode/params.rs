@@ -3,27 +3,65 @@
 //! A value stands as it is, so it may hold nothing that would end it: no closer of its own, no line that opens the next
 //! parameter. CDATA keeps closers where the dialect reads it.
 
+use super::content::shared;
 use super::doc::Node;
+use super::elements::{self, is_tag};
 use super::error::{Fault, Reason};
 use super::framed::{Block, Holes, Place};
 use super::text::{entities, find_all, spellings, texts};
-use super::{Item, fits};
+use super::{Ctx, Item, fits};
+use crate::body::Elements;
 use crate::dialect::action;
-use crate::dialect::spec::{Framing, Hint, Param};
+use crate::dialect::spec::{Deltas, Framing, Hint, Param, Payload};
+use crate::hints::Types;
 use crate::scan::path::{self, Hole, Part};
 
 const CDATA: &str = "<![CDATA[";
 
 /// Writes the parameters of a call into its block.
 pub(super) fn write(block: &mut Block<'_>, unit: usize, item: &Item<'_>) -> Result<(), Fault> {
-    let Some(param) = &block.table.spec.param else {
+    let Some(param) = block.table.params(unit as u16) else {
         return Err(Reason::Shape { what: "parameters" }.into());
     };
-    for (key, node) in item.arguments() {
-        one(block, unit, param, item, key, node).map_err(|reason| Fault::at(key, reason))?;
+    let spec = &block.table.spec.unit[unit];
+    let shared = shared(block.table, spec);
+    let members = item.arguments().filter(|(key, _)| shared != Some(key));
+    let mut members: Vec<(&str, usize)> = members.collect();
+    if spec.fix_name {
+        named(block.ctx, param, item, &mut members)?;
+    }
+    for (key, node) in members {
+        one(block, unit, param, item, key, node)?;
         // White space is taken there, and at most so much of it.
         if param.confirm > 0 {
             block.text.push('\n');
+        }
+    }
+    Ok(())
+}
+
+/// Where tags are named after tools: a tag named after another tool begins its call, and behind a value a tag that is
+/// neither a parameter's nor a tool's is text.
+fn named(
+    ctx: &Ctx<'_>,
+    param: &Param,
+    item: &Item<'_>,
+    members: &mut [(&str, usize)],
+) -> Result<(), Fault> {
+    let Some(tool) = item.tool else { return Ok(()) };
+    let known = |key: &str| tool.param(key).is_some();
+    let call = |key: &str| ctx.tools.is_some_and(|tools| tools.get(key).is_some());
+    let refused = |key: &str, why| Err(Fault::at(key, Reason::Key { why }));
+    if let Some((key, _)) = members.iter().find(|(key, _)| !known(key) && call(key)) {
+        return refused(key, "its tag is that of another tool");
+    }
+    if param.confirm > 0 && !tool.params.is_empty() {
+        members.sort_by_key(|(key, _)| known(key));
+        if let Some((key, _)) = members.iter().skip(1).find(|(key, _)| !known(key)) {
+            return refused(
+                key,
+                "the tool has no such parameter, nor another one's name",
+            );
         }
     }
     Ok(())
@@ -45,35 +83,35 @@ fn one(
     item: &Item<'_>,
     key: &str,
     node: usize,
-) -> Result<(), Reason> {
+) -> Result<(), Fault> {
+    let fault = |reason| Fault::at(key, reason);
     if key.is_empty() || key.trim() != key {
         let why = "it is empty, or blanks at its ends would be cut off";
-        return Err(Reason::Key { why });
+        return Err(fault(Reason::Key { why }));
+    }
+    if param.close.iter().any(|close| close.contains("$key")) && !is_tag(key) {
+        let why = "it cannot be the name of a tag";
+        return Err(fault(Reason::Key { why }));
     }
     let form = form(param.hint.as_ref(), item, node);
     let word = match form {
         As::Schema => None,
         As::Text(word) | As::Json(word) => Some(word),
     };
-    let fix = block.fix.clone();
-    let closer = close(param, 0, &fix);
+    let mut frame = Frame::new(param, &block.fix, key);
     let value = match form {
         As::Text(_) => match item.doc.node(node) {
-            Node::String(text) => framed(param, &fix, text.whole().ok_or(Reason::Surrogate)?),
-            _ => Err(Reason::Untyped),
+            Node::String(text) => text
+                .whole()
+                .ok_or(Reason::Surrogate)
+                .and_then(|text| frame.around(text))
+                .map_err(fault),
+            _ => Err(fault(Reason::Untyped)),
         },
-        As::Json(_) => spellings(&item.doc, node, |text| framed(param, &fix, text)),
-        As::Schema => {
-            let schema = item.schema(key);
-            texts(&item.doc, node, schema, |text| {
-                if param.frame == Framing::Trim && text.trim() != text {
-                    return Err(Reason::Blanks);
-                }
-                framed(param, &fix, text)
-            })
-        }
+        As::Json(_) => spellings(&item.doc, node, |text| frame.around(text)).map_err(fault),
+        As::Schema => untyped(block, unit, item, key, node, &mut frame),
     }?;
-    fits(block.ctx, &value)?;
+    fits(block.ctx, &value).map_err(fault)?;
     let holes = Holes {
         key: Some(key),
         kind: word,
@@ -91,17 +129,53 @@ fn one(
     let open = param.open.iter().find(typed).or(param.open.first());
     let open = open.map_or("", String::as_str);
     let from = block.text.len();
-    block.pattern(open, Place::Inner(unit), action::PARAM, &holes)?;
+    block
+        .pattern(open, Place::Inner(unit), action::PARAM, &holes)
+        .map_err(fault)?;
     let opener = &block.text[from..];
-    if closers(param, &fix).any(|close| opener.contains(&close)) {
-        return Err(Reason::Key {
-            why: "it holds the closer of a value",
-        });
+    if frame.closers.iter().any(|close| opener.contains(close)) {
+        let why = "it holds the closer of a value";
+        return Err(fault(Reason::Key { why }));
     }
     block.text.push_str(&value);
-    block.text.push_str(&closer);
+    block.text.push_str(frame.closer());
     block.at = block.text.len();
     Ok(())
+}
+
+/// A value that its schema types: text, or elements.
+fn untyped(
+    block: &Block<'_>,
+    unit: usize,
+    item: &Item<'_>,
+    key: &str,
+    node: usize,
+    frame: &mut Frame<'_>,
+) -> Result<String, Fault> {
+    let (schema, trims) = (item.schema(key), frame.framing == Framing::Trim);
+    let fault = |reason| Fault::at(key, reason);
+    let waits = block.ctx.dialect.spec.deltas == Deltas::AtValueEnd;
+    let tree = block.table.spec.unit[unit].payload == Payload::Tree;
+    let form = Elements::new(frame.param, &block.fix);
+    if tree && (waits || !(schema.types == Types::STRING || trims && schema.types.plain())) {
+        frame.nest = Some(format!("{}{key}>", form.open));
+        let writer = elements::Writer {
+            ctx: block.ctx,
+            doc: &item.doc,
+            form: &form,
+        };
+        return writer.place(node, schema, key, |text| frame.around(text));
+    }
+    let place = |text: &str| {
+        if trims && text.trim() != text {
+            return Err(Reason::Blanks);
+        }
+        if tree && !trims {
+            return frame.around(&elements::escaped(&form, text));
+        }
+        frame.around(text)
+    };
+    texts(&item.doc, node, schema, place).map_err(fault)
 }
 
 fn form<'h>(hint: Option<&'h Hint>, item: &Item<'_>, node: usize) -> As<'h> {
@@ -132,75 +206,112 @@ fn tag(param: &Param, key: &str, word: Option<&str>) -> String {
     out
 }
 
-fn closers<'p>(param: &'p Param, fix: &'p str) -> impl Iterator<Item = String> + 'p {
-    (0..param.close.len()).map(move |index| close(param, index, fix))
+/// What is around the value of a parameter.
+struct Frame<'p> {
+    param: &'p Param,
+    framing: Framing,
+    closers: Vec<String>,
+    /// The parameter's own opener, where elements in its value count.
+    nest: Option<String>,
 }
 
-fn close(param: &Param, index: usize, fix: &str) -> String {
-    let close = param.close.get(index).map_or("", String::as_str);
-    close.replace("$x", fix)
-}
+impl<'p> Frame<'p> {
+    fn new(param: &'p Param, fix: &str, key: &str) -> Self {
+        let close = |close: &String| close.replace("$x", fix).replace("$key", key);
+        let newline = param.newline.iter().any(|have| have == key);
+        Self {
+            param,
+            framing: if newline {
+                Framing::Newline
+            } else {
+                param.frame
+            },
+            closers: param.close.iter().map(close).collect(),
+            nest: None,
+        }
+    }
 
-/// A value with what stands between it and its tags, if it ends where it should.
-fn framed(param: &Param, fix: &str, text: &str) -> Result<String, Reason> {
-    let plain = match param.frame {
-        // A carriage return would go with the newline behind it.
-        Framing::Newline if text.ends_with('\r') && text.starts_with('\n') => {
+    fn closer(&self) -> &str {
+        self.closers.first().map_or("", String::as_str)
+    }
+
+    /// A value with what stands between it and its tags, if it ends where it should.
+    fn around(&self, text: &str) -> Result<String, Reason> {
+        let newlines = self.framing == Framing::Newline;
+        let plain = match self.framing {
+            // A carriage return would go with the newline behind it.
+            Framing::Newline if text.ends_with('\r') && text.starts_with('\n') => {
+                return Err(Reason::Blanks);
+            }
+            Framing::Newline if text.ends_with('\r') => text.to_owned(),
+            Framing::Newline => format!("\n{text}\n"),
+            Framing::Verbatim | Framing::Trim => text.to_owned(),
+        };
+        let cdata = self.param.cdata && text.starts_with(CDATA);
+        let reason = match self.ends(&plain) {
+            Ok(()) if !cdata => return Ok(plain),
+            Ok(()) => Reason::Marker {
+                marker: CDATA.to_owned(),
+            },
+            Err(reason) => reason,
+        };
+        if !self.param.cdata {
+            return Err(reason);
+        }
+        // CDATA holds everything up to its own end, and stands only at the beginning.
+        let (inside, rest) = text.split_at(text.find("]]>").unwrap_or(text.len()));
+        let newline = if newlines { "\n" } else { "" };
+        if newlines && rest.ends_with('\r') {
             return Err(Reason::Blanks);
         }
-        Framing::Newline if text.ends_with('\r') => text.to_owned(),
-        Framing::Newline => format!("\n{text}\n"),
-        Framing::Verbatim | Framing::Trim => text.to_owned(),
-    };
-    let cdata = param.cdata && text.starts_with(CDATA);
-    let reason = match ends(param, fix, &plain) {
-        Ok(()) if !cdata => return Ok(plain),
-        Ok(()) => Reason::Marker {
-            marker: CDATA.to_owned(),
-        },
-        Err(reason) => reason,
-    };
-    if !param.cdata {
-        return Err(reason);
+        self.ends(&format!("{rest}{newline}"))?;
+        Ok(format!("{newline}{CDATA}{inside}]]>{rest}{newline}"))
     }
-    // CDATA holds everything up to its own end, and stands only at the beginning.
-    let (inside, rest) = text.split_at(text.find("]]>").unwrap_or(text.len()));
-    let newline = if param.frame == Framing::Newline {
-        "\n"
-    } else {
-        ""
-    };
-    if !newline.is_empty() && rest.ends_with('\r') {
-        return Err(Reason::Blanks);
-    }
-    ends(param, fix, &format!("{rest}{newline}"))?;
-    Ok(format!("{newline}{CDATA}{inside}]]>{rest}{newline}"))
-}
 
-/// Whether a value ends with the closer behind it and nowhere before.
-fn ends(param: &Param, fix: &str, text: &str) -> Result<(), Reason> {
-    let closer = close(param, 0, fix);
-    let whole = format!("{text}{closer}");
-    let marker = |marker: &str| {
-        Err(Reason::Marker {
-            marker: marker.to_owned(),
-        })
-    };
-    for close in closers(param, fix) {
-        let early = find_all(&whole, &close, false).any(|at| at < text.len());
-        let longer = whole.ends_with(&close) && close.len() > closer.len();
-        if early || longer {
-            return marker(&close);
+    /// Whether a value ends with the closer behind it and nowhere before.
+    fn ends(&self, text: &str) -> Result<(), Reason> {
+        let whole = format!("{text}{}", self.closer());
+        let marker = |marker: &str| {
+            Err(Reason::Marker {
+                marker: marker.to_owned(),
+            })
+        };
+        // By where they end: places of closers, and of the parameter's own opener.
+        let mut marks: Vec<(usize, usize, Option<&str>)> = vec![];
+        for close in &self.closers {
+            let all = find_all(&whole, close, false);
+            marks.extend(all.map(|at| (at + close.len(), at, Some(close.as_str()))));
         }
-    }
-    let literal = param.open.first().and_then(|open| path::literal(open).ok());
-    if let (true, Some(literal)) = (param.line, literal) {
-        // The newline that frames a value is no line of it.
-        let from = usize::from(param.frame == Framing::Newline && text.starts_with('\n'));
-        let line = format!("\n{literal}");
-        if whole[from..].contains(&line) {
-            return marker(line.trim_start());
+        if let Some(open) = &self.nest {
+            let all = find_all(&whole, open, false);
+            marks.extend(all.map(|at| (at + open.len(), at, None)));
         }
+        marks.sort_unstable_by_key(|(end, at, _)| (*end, *at));
+        let (mut open, mut ended) = (0, false);
+        for (_, at, close) in marks {
+            match close {
+                None => open += 1,
+                Some(_) if open > 0 => open -= 1,
+                Some(close) if at < text.len() => return marker(close),
+                Some(_) => {
+                    ended = true;
+                    break;
+                }
+            }
+        }
+        if !ended {
+            return marker(self.nest.as_deref().unwrap_or(self.closer()));
+        }
+        let opener = self.param.open.first();
+        let literal = opener.and_then(|open| path::literal(open).ok());
+        if let (true, Some(literal)) = (self.param.line, literal) {
+            // The newline that frames a value is no line of it.
+            let from = usize::from(self.framing == Framing::Newline && text.starts_with('\n'));
+            let line = format!("\n{literal}");
+            if whole[from..].contains(&line) {
+                return marker(line.trim_start());
+            }
+        }
+        Ok(())
     }
-    Ok(())
 }

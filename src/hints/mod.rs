@@ -357,6 +357,29 @@ const SUGGEST_NAMES: usize = 1000;
 
 /// The name that is closest to `wanted`, if one is close enough to be meant.
 pub(crate) fn closest<'a>(wanted: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    near(wanted, names)
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, name)| name)
+}
+
+/// The names that are close enough to `wanted` to be meant, the nearest first.
+#[cfg(feature = "tools")]
+pub(crate) fn nearest<'a>(wanted: &str, names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+    let mut found: Vec<(usize, &str)> = near(wanted, names).collect();
+    found.sort_by_key(|(distance, _)| *distance);
+    found.truncate(SUGGESTIONS);
+    found.into_iter().map(|(_, name)| name).collect()
+}
+
+/// The most suggestions that are made at once.
+#[cfg(feature = "tools")]
+const SUGGESTIONS: usize = 3;
+
+/// Names that are a few letters away from `wanted`, case and separators aside.
+fn near<'a>(
+    wanted: &str,
+    names: impl Iterator<Item = &'a str>,
+) -> impl Iterator<Item = (usize, &'a str)> {
     let plain = |name: &str| -> String {
         name.chars()
             .filter(|c| c.is_alphanumeric())
@@ -364,17 +387,13 @@ pub(crate) fn closest<'a>(wanted: &str, names: impl Iterator<Item = &'a str>) ->
             .collect()
     };
     let target = plain(wanted);
-    if target.is_empty() || target.len() > SUGGEST_LEN {
-        return None;
-    }
+    let usable = !target.is_empty() && target.len() <= SUGGEST_LEN;
     let limit = target.chars().count() / 3;
     names
-        .take(SUGGEST_NAMES)
+        .take(if usable { SUGGEST_NAMES } else { 0 })
         .filter(|name| name.len() <= SUGGEST_LEN)
-        .map(|name| (strsim::damerau_levenshtein(&target, &plain(name)), name))
-        .filter(|(distance, _)| *distance <= limit)
-        .min_by_key(|(distance, _)| *distance)
-        .map(|(_, name)| name)
+        .map(move |name| (strsim::damerau_levenshtein(&target, &plain(name)), name))
+        .filter(move |(distance, _)| *distance <= limit)
 }
 
 #[cfg(test)]

@@ -480,7 +480,7 @@ impl Paths {
         let mut node = &self.nodes[usize::from(walk.node)];
         if let Some(there) = node.fix {
             match fix.get(usize::from(walk.fixed)) {
-                Some(want) if *want == byte && node.byte(byte).is_none() => {
+                Some(want) if *want == byte && (walk.fixed > 0 || node.byte(byte).is_none()) => {
                     self.rival(walk, node, byte, pos);
                     walk.fixed += 1;
                     walk.start.get_or_insert(pos);
@@ -544,6 +544,11 @@ impl Paths {
             let begins = match hole {
                 Hole::Tag => xml::is_space(byte) || byte == b'/' || empty || walk.blanks > 0,
                 Hole::Fix => byte == b':' || empty,
+                // There is no tool without a name: what ends one cannot begin it.
+                Hole::Name => {
+                    let inside = &self.nodes[usize::from(inside)];
+                    hole.takes(byte) && inside.byte(byte).is_none() && inside.peek(byte).is_none()
+                }
                 _ => hole.takes(byte),
             };
             if begins {

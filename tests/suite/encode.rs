@@ -5,7 +5,8 @@
 use std::sync::Arc;
 
 use toolglot::{
-    DialectSet, EncodeCall, EncodeOptions, Encoder, Reason, Tools, builtin_files, transcode,
+    DialectSet, EncodeCall, EncodeOptions, Encoder, Reason, Tools, TranscodeError, builtin_files,
+    transcode,
 };
 
 fn options(tools: Option<&str>) -> EncodeOptions {
@@ -108,33 +109,90 @@ fn refusals_name_the_value_and_the_rule() {
     );
 }
 
+/// Tools that every transcript of this file calls.
+const OFFERED: &str =
+    r#"[{"name": "f", "parameters": {"properties": {"a": {"type": "string"}}}}, {"name": "g"}]"#;
+
+/// A transcript of two calls and some text in another dialect.
+fn moved(id: &str, input: &str) -> Result<String, TranscodeError> {
+    let from = DialectSet::builtin("hermes").expect("a dialect");
+    let to = DialectSet::builtin(id).expect("a dialect");
+    let output = transcode(&from, input.as_bytes(), &to, id, &options(Some(OFFERED)));
+    output.map(|output| String::from_utf8(output).expect("text"))
+}
+
 #[test]
 fn transcripts_keep_their_text() {
-    let from = DialectSet::builtin("hermes").expect("a dialect");
-    let input = "Hm.\n<tool_call>{\"name\": \"f\", \"arguments\": {\"a\": \"x\"}}</tool_call>\n then <tool_call>{\"name\": \"g\", \"arguments\": {}}</tool_call>.";
+    let line = "Hm.\n<tool_call>{\"name\": \"f\", \"arguments\": {\"a\": \"x\"}}</tool_call>\n then\n<tool_call>{\"name\": \"g\", \"arguments\": {}}</tool_call>\n.";
+    let inside = line.replace(" then\n", " then ");
+    let mut moves = 0;
     for (id, _) in builtin_files() {
         let set = DialectSet::builtin(id).expect("a dialect");
-        // Calls that begin a line, that need tools on offer, and what is not written yet.
-        let other = [
-            "functionary-v32",
-            "react-text",
-            "json-bare",
-            "markdown-json",
-            "bolt-action",
-            "minimax-m3",
-            "morph-xml",
-            "cline-xml",
-            "yaml-xml",
-        ];
-        if Encoder::new(&set, id).is_err() || other.contains(id) {
+        if Encoder::new(&set, id).is_err() {
             continue;
         }
-        let output = transcode(&from, input.as_bytes(), &set, id, &EncodeOptions::default());
-        let output = output.unwrap_or_else(|error| panic!("{id}: {error}"));
-        let text = String::from_utf8(output).expect("text");
-        assert!(
-            text.starts_with("Hm.\n") && text.contains("\n then ") && text.ends_with('.'),
-            "{id}: {text}"
-        );
+        for input in [line, &inside] {
+            // A call begins a line.
+            let inside = ["functionary-v32", "react-text", "markdown-json"];
+            if input != line && inside.contains(id) {
+                let differs = matches!(moved(id, input), Err(TranscodeError::Differs { .. }));
+                assert!(differs, "{id}");
+                continue;
+            }
+            let text = match moved(id, input) {
+                Ok(text) => text,
+                // Its calls have certain arguments, which these lack.
+                Err(TranscodeError::NotRepresentable { why, .. }) if *id == "bolt-action" => {
+                    assert!(matches!(why.reason, Reason::Missing { .. }), "{why}");
+                    continue;
+                }
+                Err(error) => panic!("{id}: {error}"),
+            };
+            let then = if input == line {
+                "\n then\n"
+            } else {
+                "\n then "
+            };
+            assert!(
+                text.starts_with("Hm.\n") && text.contains(then) && text.ends_with("\n."),
+                "{id}: {text}"
+            );
+            moves += 1;
+        }
     }
+    assert!(moves > 120, "{moves}");
+}
+
+#[test]
+fn transcripts_move_to_payloads_that_are_no_json() {
+    let call = |arguments: &str| {
+        format!("So:\n<tool_call>{{\"name\":\"f\",\"arguments\":{arguments}}}</tool_call>\nDone.")
+    };
+    let text = call(r#"{"a":"two\nlines & </f> <b>"}"#);
+    for (id, want) in [
+        (
+            "cline-xml",
+            "So:\n<f><a>two\nlines & </f> <b></a>\n</f>\nDone.",
+        ),
+        (
+            "morph-xml",
+            "So:\n<f><a>two\nlines &amp; &lt;/f&gt; &lt;b&gt;</a></f>\nDone.",
+        ),
+        (
+            "yaml-xml",
+            "So:\n<f>\na: \"two\\nlines & <\\/f> <b>\"\n</f>\nDone.",
+        ),
+        (
+            "minimax-m3",
+            "So:\n]<]minimax[>[<tool_call>\n]<]minimax[>[<invoke name=\"f\">]<]minimax[>[<a>two\nlines & </f> <b>]<]minimax[>[</a>]<]minimax[>[</invoke>\n]<]minimax[>[</tool_call>\nDone.",
+        ),
+    ] {
+        assert_eq!(moved(id, &text).expect(id), want, "{id}");
+    }
+    let bolt =
+        call(r#"{"artifact":{"id":"x","title":"\"T\""},"filePath":"a.rs","content":"fn a() {}"}"#);
+    assert_eq!(
+        moved("bolt-action", &bolt).expect("bolt-action"),
+        "So:\n<boltArtifact id=\"x\" title=\"&quot;T&quot;\">\n<boltAction type=\"f\" filePath=\"a.rs\">fn a() {}</boltAction>\n</boltArtifact>\nDone."
+    );
 }

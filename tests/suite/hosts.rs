@@ -7,6 +7,7 @@ use toolglot::{
     Abandoned, Arguments, CallState, Collect, DialectSet, Event, Fence, Finish, Kind, NativeCall,
     Options, Origin, Parser, Prefer, Retain, Start, TextMode, Tools, Turn, Unclosed, parse,
 };
+use toolglot_cli::vectors;
 
 use crate::support::{CASES, DEFAULTS, nothing};
 
@@ -85,8 +86,7 @@ fn arguments_are_final_json_whatever_the_bytes() {
                 } => {
                     assert_eq!(open.take(), Some(call));
                     if arguments == Arguments::Deltas {
-                        let value: serde_json::Value =
-                            serde_json::from_str(&joined).expect(case.id);
+                        let value = vectors::value(&joined).expect(case.id);
                         assert!(value.is_object());
                         kept.push(value);
                     } else {
@@ -108,7 +108,7 @@ fn arguments_are_final_json_whatever_the_bytes() {
         case.end(&mut parser, &mut sink);
         assert_eq!(open, None, "{}: every call is closed or void", case.id);
         for call in turn.turn().calls {
-            let value: serde_json::Value = serde_json::from_str(&call.arguments).expect(case.id);
+            let value = vectors::value(&call.arguments).expect(case.id);
             assert!(
                 kept.contains(&value),
                 "{}: {} is what the deltas said",

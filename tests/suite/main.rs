@@ -11,6 +11,7 @@ mod hosts;
 mod mentions;
 mod pending;
 mod random;
+mod refusals;
 mod replay;
 mod sinks;
 mod state;

@@ -5,6 +5,7 @@ use toolglot::sink::openai::{Calls, Delta, Deltas, Reason, Recovered, Settings};
 use toolglot::sink::ready::{Ready, Signal};
 use toolglot::source::{Feeder, OpenAi};
 use toolglot::{Collect, Finish, Retain, Sink, TextMode, Turn};
+use toolglot_cli::vectors;
 
 use crate::support::{CASES, Case, places};
 
@@ -73,7 +74,7 @@ fn wanted(turn: &Turn, recovered: Recovered) -> Vec<(String, serde_json::Value)>
 }
 
 fn value(json: &str) -> serde_json::Value {
-    serde_json::from_str(json).expect(json)
+    vectors::value(json).expect(json)
 }
 
 #[test]
@@ -104,7 +105,7 @@ fn agree(case: &Case, client: &Client, wanted: &[(String, serde_json::Value)], c
         if client.void.contains(&index) {
             assert_eq!(calls, Calls::Live, "{}", case.id);
             // Its last brace went out only if the next call of its block had opened; then the reason alone tells.
-            let complete = serde_json::from_str::<serde_json::Value>(json).is_ok();
+            let complete = vectors::value(json).is_ok();
             let last = !client.void.contains(&(index + 1));
             assert!(!json.is_empty(), "{}", case.id);
             assert!(!complete || !last, "{}: {json}", case.id);

@@ -4,6 +4,7 @@
 use serde_json::Value;
 use toolglot::{Kind, Severity, Turn};
 
+use super::halves;
 use super::load::Expect;
 use super::number::same_number;
 
@@ -63,7 +64,7 @@ fn calls(expect: &Expect, turn: &Turn, out: &mut Vec<String>) {
 }
 
 fn arguments(place: &str, wanted: &Value, got: &str, out: &mut Vec<String>) {
-    match serde_json::from_str::<Value>(got) {
+    match halves::value(got) {
         Ok(value) => value_difference(place, wanted, &value, out),
         Err(error) => out.push(format!(
             "{place}: expected {wanted}, got {got:?}, which is not JSON ({error})"

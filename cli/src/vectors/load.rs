@@ -6,9 +6,12 @@ use std::fmt;
 use std::fs;
 use std::path::Path;
 
-use serde::Deserialize;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
+use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
+use super::halves;
 use crate::base64;
 
 /// One conformance vector.
@@ -66,7 +69,13 @@ pub struct ExpectCall {
     /// Name of the tool.
     pub name: String,
     /// Its arguments; numbers compare by value, the order of keys does not matter.
+    #[serde(deserialize_with = "arguments")]
     pub arguments: Value,
+}
+
+/// What is expected may hold halves of surrogate pairs, as what comes out may.
+fn arguments<'de, D: Deserializer<'de>>(from: D) -> Result<Value, D::Error> {
+    halves::value(Box::<RawValue>::deserialize(from)?.get()).map_err(D::Error::custom)
 }
 
 #[derive(Deserialize)]

@@ -8,6 +8,7 @@
 mod check;
 mod compare;
 mod cuts;
+mod halves;
 mod leaves;
 mod load;
 mod log;
@@ -15,6 +16,7 @@ mod number;
 
 pub use check::{Failure, Mode, Summary, check, check_one, panic_text};
 pub use cuts::{Cut, each_cut};
+pub use halves::value;
 pub use leaves::partition;
 pub use load::{Expect, ExpectCall, LineError, Vector, json_error, read, read_file};
 pub use log::{Entry, Log, What};

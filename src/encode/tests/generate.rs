@@ -52,6 +52,9 @@ pub fn make(data: &[u8], words: &[String]) -> Made {
     }
 }
 
+/// Arguments that some dialects write in every call, where their words are among those of the dialect; true: an object.
+const ASKED: [(&str, bool); 3] = [("artifact", true), ("content", false), ("filePath", false)];
+
 /// A JSON string.
 fn json(text: &str) -> String {
     let mut out = String::from("\"");
@@ -87,7 +90,7 @@ impl Choices<'_> {
     }
 
     fn name(&mut self) -> String {
-        const NAMES: [&str; 24] = [
+        const NAMES: [&str; 27] = [
             "f",
             "get_time",
             "ns.tool",
@@ -112,13 +115,20 @@ impl Choices<'_> {
             "self",
             "é",
             "-",
+            "file",
+            "thinking",
+            "a=b",
         ];
+        let file = self.words.iter().any(|word| word == "file");
+        if file && self.below(3) == 0 {
+            return "file".to_owned();
+        }
         let few = if self.below(4) == 0 { NAMES.len() } else { 3 };
         self.pick(&NAMES[..few]).to_owned()
     }
 
     fn key(&mut self) -> String {
-        const KEYS: [&str; 32] = [
+        const KEYS: [&str; 36] = [
             "a",
             "b",
             "path",
@@ -151,6 +161,10 @@ impl Choices<'_> {
             "k/",
             "a&b",
             "path_1",
+            "f",
+            "content",
+            "k`",
+            "type",
         ];
         match self.below(16) {
             0 => self.string(),
@@ -161,7 +175,7 @@ impl Choices<'_> {
 
     /// A string of pieces that mean something somewhere.
     fn string(&mut self) -> String {
-        const PIECES: [&str; 44] = [
+        const PIECES: [&str; 52] = [
             "a",
             "word",
             " ",
@@ -206,6 +220,14 @@ impl Choices<'_> {
             "=",
             "$",
             "0x1",
+            "</",
+            "<a>",
+            "</a>",
+            "<item>",
+            " #",
+            "- ",
+            "~",
+            "\u{85}",
         ];
         let mut out = String::new();
         for _ in 0..self.below(6) {
@@ -228,6 +250,21 @@ impl Choices<'_> {
     /// The arguments, and the schemas of some of them.
     fn arguments(&mut self) -> (String, Vec<String>) {
         let (mut members, mut props, mut keys) = (vec![], vec![], vec![]);
+        for (key, object) in ASKED {
+            let asked = self.depth == 0 && self.words.iter().any(|word| word == key);
+            if !asked || self.below(8) == 0 {
+                continue;
+            }
+            let value = if object {
+                let members = (0..self.below(3)).map(|at| (["a", "k`", "b"][at], self.string()));
+                let members = members.map(|(key, text)| format!("{}:{}", json(key), json(&text)));
+                format!("{{{}}}", members.collect::<Vec<_>>().join(","))
+            } else {
+                json(&self.string())
+            };
+            members.push(format!("{}:{value}", json(key)));
+            keys.push(key.to_owned());
+        }
         for _ in 0..self.below(5) {
             let key = self.key();
             if keys.contains(&key) {

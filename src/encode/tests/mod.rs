@@ -1,15 +1,16 @@
 //! Every dialect: what is written reads back, what is refused is refused by its rule.
 
 mod generate;
+mod made;
 
 use std::sync::{Arc, LazyLock};
 
 use proptest::prelude::*;
 
 use super::doc::{Doc, Node, Text};
-use super::{EncodeCall, EncodeOptions, Encoder, Reason};
+use super::{EncodeCall, EncodeOptions, Encoder, NotRepresentable, Reason};
 use crate::dialect::{DialectSet, Family, builtin_files};
-use crate::hints::{Tools, coerce};
+use crate::hints::{Tools, Types, coerce};
 
 /// A dialect that has calls.
 struct Case {
@@ -60,8 +61,9 @@ static CASES: LazyLock<Vec<Case>> = LazyLock::new(|| {
         .flat_map(|(_, text)| words(text))
         .collect();
     let mut out = vec![];
-    for (id, text) in builtin_files() {
-        let set = DialectSet::builtin(id).expect("a built-in dialect");
+    for (id, text) in builtin_files().iter().chain(&made::MADE) {
+        let set = DialectSet::builder().toml(id, text).build();
+        let set = set.unwrap_or_else(|error| panic!("{id}: {error}"));
         if matches!(set.inner.dialects[0].family, Family::Plain) {
             continue;
         }
@@ -117,7 +119,7 @@ fn ordinary(name: &str) -> bool {
 }
 
 /// Names that mean something in some dialect.
-const MEANT: [&str; 11] = [
+const MEANT: [&str; 15] = [
     "command",
     "tool_name",
     "item",
@@ -129,14 +131,10 @@ const MEANT: [&str; 11] = [
     "all",
     "file_path",
     "name",
-];
-
-/// Payloads and tags that are not written yet.
-const UNWRITTEN: [&str; 4] = [
-    "text as an argument",
-    "elements as arguments",
-    "YAML as arguments",
-    "a tag named after its tool",
+    "thinking",
+    "on_error",
+    "request_id",
+    "tool_action",
 ];
 
 /// Whether a refusal follows its rule, as far as that can be told without the encoder.
@@ -147,11 +145,6 @@ fn follows(
     reason: &Reason,
     options: &EncodeOptions,
 ) -> bool {
-    if let Reason::Shape { what } = reason
-        && UNWRITTEN.contains(what)
-    {
-        return true;
-    }
     let doc = Doc::parse(&call.arguments).expect("JSON");
     let value = at(&doc, pointer);
     let strings = |node: usize| {
@@ -166,14 +159,23 @@ fn follows(
         .unwrap_or("")
         .replace("~1", "/")
         .replace("~0", "~");
+    let tools = options.tools.as_ref();
+    let tool = tools.and_then(|tools| tools.get(&call.name));
     let family = &case.encoder.dialect().family;
     match (reason, value) {
-        (Reason::Name { why }, _) if why.starts_with("without a marker") => {
-            let tools = options.tools.as_ref();
-            tools.is_none_or(|tools| tools.get(&call.name).is_none())
+        (Reason::Name { why }, _) if why.contains("on offer") => tool.is_none(),
+        (Reason::Key { why }, _) if why.contains("another spelling") => {
+            tool.is_some_and(|tool| tool.param(&own).is_none() && !tool.params.is_empty())
         }
-        // Not written yet.
-        (Reason::Shape { what }, _) if what.starts_with("text as") => true,
+        // A tag that is not that of a parameter.
+        (Reason::Key { why }, _) if why.starts_with("its tag is") || why.contains("no such") => {
+            tool.is_some_and(|tool| tool.param(&own).is_none())
+        }
+        // Text between tags without attributes is all that such a call has.
+        (Reason::Key { why }, _) if why.contains("no place") => case.id == "made-content",
+        (Reason::Missing { key }, None) | (Reason::Missing { key }, Some((_, 0))) => {
+            at(&doc, &super::error::pointer("", key)).is_none()
+        }
         (Reason::Name { .. }, _) => !ordinary(&call.name) || MEANT.contains(&call.name.as_str()),
         // Folded, `A` is `a`, and a chain takes digits.
         (Reason::Key { .. }, _) => {
@@ -198,17 +200,15 @@ fn follows(
         (Reason::Untyped, Some((node, _))) => !matches!(node, Node::String(_)),
         (Reason::Coerced, Some((node, _))) => match node {
             Node::String(text) => {
-                let tool = options
-                    .tools
-                    .as_ref()
-                    .and_then(|tools| tools.get(&call.name));
                 let schema = tool
                     .and_then(|tool| tool.param(&own))
                     .map(|param| &param.schema);
                 schema.is_none_or(|schema| {
-                    let mut out = String::new();
-                    coerce(text.whole().unwrap_or(""), schema, &mut out);
-                    !out.starts_with('"') || out.is_empty()
+                    let (text, mut out) = (text.whole().unwrap_or(""), String::new());
+                    coerce(text, schema, &mut out);
+                    // Nothing is an empty object, where one is asked for.
+                    let blank = text.trim().is_empty() && !schema.types.has(Types::STRING);
+                    !out.starts_with('"') || out.is_empty() || blank
                 }) || pointer.matches('/').count() > 1
             }
             _ => options.tools.is_some(),
@@ -216,13 +216,16 @@ fn follows(
         (Reason::Blanks, Some((node, at))) => match node {
             Node::String(text) => {
                 let text = text.whole().unwrap_or("");
-                text.trim() != text
+                text.trim() != text || call.name == "file"
             }
             _ => !strings(at).is_empty(),
         },
         (Reason::Surrogate, _) => doc.strings(0).iter().any(|text| text.whole().is_none()),
         (Reason::Shape { .. }, Some((node, _))) => match node {
-            Node::Object(members) => members.is_empty(),
+            Node::Object(members) => {
+                let item = |(key, _): &(Text, usize)| key.whole() == Some("item");
+                members.iter().all(item)
+            }
             Node::Array(items) => items.len() < 2,
             _ => false,
         },
@@ -263,7 +266,7 @@ fn check(case: &Case, data: &[u8]) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 2000, max_shrink_iters: 4000, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 2000.max(ProptestConfig::default().cases), max_shrink_iters: 4000, ..ProptestConfig::default() })]
 
     /// Hostile calls in every dialect: each reads back exactly, or is refused by a rule that holds. The check at the end of
     /// `encode` never has to fire: it is run here and must find nothing.
@@ -298,18 +301,26 @@ fn ordinary_calls_are_written_in_every_dialect() {
     );
     let none = call("stop", "{}");
     let mut refused = vec![];
-    for case in CASES.iter() {
+    let made = |case: &&Case| case.id.starts_with("made-");
+    for case in CASES.iter().filter(|case| !made(case)) {
         for calls in [
             vec![weather.clone()],
             vec![text.clone()],
             vec![none.clone()],
             vec![weather.clone(), none.clone(), text.clone()],
         ] {
-            if let Err(error) = case.encoder.encode(&calls, &options(Some(TOOLS))) {
+            // One dialect has calls with certain arguments only, one takes blanks from the ends of values.
+            let known = |error: &NotRepresentable| match &error.reason {
+                Reason::Missing { .. } => case.id == "bolt-action",
+                Reason::Blanks => case.id == "cline-xml" && calls.contains(&text),
+                _ => false,
+            };
+            if let Err(error) = case.encoder.encode(&calls, &options(Some(TOOLS)))
+                && !known(&error)
+            {
                 refused.push(format!("{}: {error}", case.id));
             }
         }
     }
-    refused.retain(|line| !UNWRITTEN.iter().any(|gap| line.contains(gap)));
     assert!(refused.is_empty(), "{}", refused.join("\n"));
 }

@@ -1,0 +1,87 @@
+//! How ids of tools are spelled where not every character may stand.
+
+use std::collections::HashSet;
+
+use crate::dialect::{Dialect, Family};
+
+/// What characters a name may have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum NameRule {
+    /// Any: the id as it is.
+    Id,
+    /// The flat name `tool_method`: `:`, `.` and `/` are underscores.
+    Flat,
+    /// A name of an XML element: a letter or `_`, then letters, digits, `_`, `-` and `.`.
+    Xml,
+    /// A function name as the OpenAI and Anthropic interfaces want it: up to 64 ASCII letters, digits, `_` and `-`.
+    Api,
+}
+
+/// The longest name of [`NameRule::Api`].
+const API_LEN: usize = 64;
+
+impl NameRule {
+    /// The rule for names in a dialect. Where names are tags, XML's; where they stand between markers, the interfaces' own,
+    /// which no marker can break; in quotes, none.
+    #[must_use]
+    pub fn of(dialect: &Dialect) -> Self {
+        match &dialect.family {
+            Family::ElementTree(_) => Self::Xml,
+            Family::Framed(framed) if framed.spec.unit.iter().any(|unit| unit.fix_name) => {
+                Self::Xml
+            }
+            Family::Framed(_) | Family::Line(_) => Self::Api,
+            _ => Self::Id,
+        }
+    }
+
+    /// The id by this rule. Different ids may come out the same; [`unique`](Self::unique) tells them apart.
+    #[must_use]
+    pub fn spell(self, id: &str) -> String {
+        let spell = |keep: fn(char) -> bool| -> String {
+            id.chars().map(|c| if keep(c) { c } else { '_' }).collect()
+        };
+        match self {
+            Self::Id => id.to_owned(),
+            Self::Flat => spell(|c| !matches!(c, ':' | '.' | '/')),
+            Self::Xml => {
+                let name = spell(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | '.'));
+                let begins = name.starts_with(|c: char| c.is_alphabetic() || c == '_');
+                if begins { name } else { format!("_{name}") }
+            }
+            Self::Api => {
+                let mut name = spell(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-'));
+                name.truncate(API_LEN);
+                if name.is_empty() {
+                    "_".to_owned()
+                } else {
+                    name
+                }
+            }
+        }
+    }
+
+    /// The ids by this rule, each different: a name that is taken gets `_2`, `_3` and so on. The first of equal ones keeps
+    /// its name, so that adding a tool never renames another that stands before it.
+    pub(super) fn unique<'t>(self, ids: impl Iterator<Item = &'t str>) -> Vec<String> {
+        let mut taken = HashSet::new();
+        let mut next = std::collections::HashMap::<String, u64>::new();
+        ids.map(|id| {
+            let plain = self.spell(id);
+            let mut name = plain.clone();
+            let number = next.entry(plain.clone()).or_insert(2);
+            while !taken.insert(name.clone()) {
+                let mark = format!("_{number}");
+                *number += 1;
+                let room = match self {
+                    Self::Api => API_LEN - mark.len(),
+                    Self::Id | Self::Flat | Self::Xml => plain.len(),
+                };
+                name = plain.chars().take(room).collect::<String>() + &mark;
+            }
+            name
+        })
+        .collect()
+    }
+}
