@@ -10,6 +10,7 @@ cd "$(dirname "$0")/.."
 . ci/lib.sh
 share_target
 root=$PWD
+export LC_ALL=C.UTF-8
 tools=$CARGO_TARGET_DIR/python-tools
 fresh=$CARGO_TARGET_DIR/python-fresh
 wheels=$CARGO_TARGET_DIR/python-wheels
@@ -28,11 +29,28 @@ if ! cmp -s "$wanted" "$tools/installed.txt"; then
   cp "$wanted" "$tools/installed.txt"
 fi
 
+# Runs a command and shows what it says only if it fails.
+quiet() {
+  local said
+  if ! said=$("$@" 2>&1); then
+    echo "$said"
+    return 1
+  fi
+}
+
 # One profile for wheel and stubs, so that the second finds the work of the first done. Releases use `release`.
 build=(--profile quick --locked -i "$tools/bin/python")
 cd bindings/python
 rm -rf "$wheels"
-"$tools/bin/maturin" build -q "${build[@]}" --out "$wheels"
+quiet "$tools/bin/maturin" build "${build[@]}" --out "$wheels"
+
+# A source package must hold the library too, every file of it.
+quiet "$tools/bin/maturin" sdist --out "$wheels/source"
+missing=$(comm -13 <(tar tzf "$wheels"/source/*.tar.gz | sed 's|^[^/]*/||' | sort) <(git -C "$root" ls-files src | sort))
+if [[ -n $missing ]]; then
+  echo "the source package lacks:" $missing
+  exit 1
+fi
 
 # The environment holds the wheel alone; what tests need beside it is lent by the other one.
 python3 -m venv --clear "$fresh"

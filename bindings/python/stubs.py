@@ -29,8 +29,10 @@ _Event: TypeAlias = {" | ".join(EVENTS)}
 def generate(arguments: list[str]) -> str:
     """What maturin reads from the module."""
     with tempfile.TemporaryDirectory() as folder:
-        command = ["maturin", "generate-stubs", "--quiet", "--out", folder, *arguments]
-        subprocess.run(command, cwd=HERE, check=True)
+        command = ["maturin", "generate-stubs", "--out", folder, *arguments]
+        done = subprocess.run(command, cwd=HERE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        if done.returncode:
+            sys.exit(done.stdout)
         return next(Path(folder).rglob("_native.pyi")).read_text()
 
 
