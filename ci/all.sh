@@ -9,7 +9,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 # Left out, for they take minutes: check-vectors (the tests run the same vectors under the same cuts) and instructions.
-stages=(format licences msrv lint test clients python docs memory fuzz)
+stages=(format licences msrv lint test c clients python docs memory fuzz)
 if (($# > 0)); then stages=("$@"); fi
 
 run() {

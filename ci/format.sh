@@ -4,4 +4,5 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 cargo fmt --all --check
 cargo fmt --manifest-path fuzz/Cargo.toml --check
+cargo fmt --manifest-path bindings/c/header/Cargo.toml --check
 cargo fmt --manifest-path bindings/python/Cargo.toml --check

@@ -35,6 +35,12 @@ pub fn builtin_files() -> &'static [(&'static str, &'static str)] {
     builtin::FILES
 }
 
+/// What calls are written in where a configuration of the tools layer does not say.
+#[cfg(feature = "tools")]
+pub(crate) const fn default_protocol() -> &'static str {
+    builtin::DEFAULT_PROTOCOL
+}
+
 /// One compiled dialect. Immutable.
 pub struct Dialect {
     pub(crate) spec: Spec,
@@ -114,6 +120,20 @@ impl Dialect {
     #[must_use]
     pub fn closers(&self) -> Vec<String> {
         self.family.closers()
+    }
+
+    /// What opens reasoning in it.
+    #[must_use]
+    pub fn reasoning_openers(&self) -> Vec<String> {
+        let open = |reasoning: &spec::Reasoning| reasoning.open.clone();
+        self.spec.reasoning.iter().flat_map(open).collect()
+    }
+
+    /// What closes reasoning in it.
+    #[must_use]
+    pub fn reasoning_closers(&self) -> Vec<String> {
+        let close = |reasoning: &spec::Reasoning| reasoning.close.clone();
+        self.spec.reasoning.iter().flat_map(close).collect()
     }
 
     /// The most bytes that a block of this dialect withholds: a lookahead, a name, or a tag that is not complete.

@@ -224,6 +224,12 @@ impl Parser {
         self.state = fresh;
     }
 
+    /// Whether [`finish`](Self::finish) was called.
+    #[must_use]
+    pub fn finished(&self) -> bool {
+        self.state.finished
+    }
+
     /// Bytes that were fed and are in no event yet.
     #[must_use]
     pub fn held(&self) -> usize {

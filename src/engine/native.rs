@@ -21,6 +21,16 @@ pub struct NativeCall {
 }
 
 impl NativeCall {
+    /// Reads the JSON text of an OpenAI `tool_calls` array.
+    ///
+    /// # Errors
+    /// It is no JSON, or no such array; the message says where.
+    pub fn from_json(text: &str) -> Result<Vec<Self>, String> {
+        let value: Value = serde_json::from_str(text)
+            .map_err(|error| format!("native_tool_calls: no JSON: {error}"))?;
+        Self::from_openai(&value)
+    }
+
     /// Reads an OpenAI `tool_calls` array.
     ///
     /// # Errors

@@ -78,6 +78,10 @@ impl Parser {
 impl State {
     /// Whether every index points at something; false only for a snapshot that was made up.
     fn fits(&self, set: &SetInner, options: &Options) -> bool {
+        if self.finished {
+            // Nothing of it is looked at any more.
+            return self.io.from <= self.pos;
+        }
         let dialect = |index: u16| set.dialects.get(usize::from(index));
         let scanner = scanner(set, options, self.region);
         let block = self

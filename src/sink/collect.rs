@@ -25,6 +25,35 @@ impl Collect {
         Self::default()
     }
 
+    /// The text so far, joined: the bytes as they came.
+    #[must_use]
+    pub fn text(&self) -> &[u8] {
+        &self.text
+    }
+
+    /// The reasoning so far, joined, without its markers.
+    #[must_use]
+    pub fn reasoning(&self) -> &[u8] {
+        &self.reasoning
+    }
+
+    /// The calls so far that closed and were not taken back. Their indices are those of the events.
+    #[must_use]
+    pub fn calls(&self) -> &[Call] {
+        &self.calls
+    }
+
+    /// What is wrong so far.
+    #[must_use]
+    pub fn errors(&self) -> &[Report] {
+        &self.errors
+    }
+
+    /// Takes an issue that was kept elsewhere.
+    pub fn report(&mut self, report: Report) {
+        self.errors.push(report);
+    }
+
     /// What has come so far. Calls are numbered as they stand in the turn, without those that were taken back.
     #[must_use]
     pub fn turn(mut self) -> Turn {

@@ -1,7 +1,7 @@
 //! The state of a stream is a function of the bytes so far: equal after every 2-way cut, which by induction proves every
 //! cut. And it can be copied, written down, read back and thrown away.
 
-use toolglot::{Options, Parser, SnapshotError, TextMode};
+use toolglot::{Event, Finish, Options, Parser, SnapshotError, TextMode};
 use toolglot_cli::vectors::Log;
 
 use crate::support::{CASES, Case, DEFAULTS, nothing, places};
@@ -119,6 +119,18 @@ fn foreign_and_damaged_snapshots_are_refused() {
             "byte {at} changed"
         );
     }
+}
+
+#[test]
+fn a_finished_stream_is_restored_as_finished() {
+    let mut parser = Parser::new(&DEFAULTS, Options::default());
+    parser.feed(b"a <tool_c", &mut nothing);
+    parser.finish(Finish::Stop, &mut nothing);
+    let restored = Parser::restore(&DEFAULTS, Options::default(), &parser.snapshot());
+    let mut restored = restored.expect("its own snapshot");
+    assert!(restored.finished());
+    assert_eq!(restored.held(), 0);
+    restored.feed(b"more", &mut |_: Event<'_>| panic!("it is finished"));
 }
 
 #[test]

@@ -19,5 +19,5 @@ pub use cuts::{Cut, each_cut};
 pub use halves::value;
 pub use leaves::partition;
 pub use load::{Expect, ExpectCall, LineError, Vector, json_error, read, read_file};
-pub use log::{Entry, Log, What};
+pub use log::{Entry, IssueEntry, Log, What};
 pub use number::same_number;

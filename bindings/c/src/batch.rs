@@ -1,0 +1,293 @@
+//! Events of the engine as event structs.
+//!
+//! What an event borrows lives until the sink returns, a batch lives until the next call. Bytes of the chunk stay where they
+//! are: views point into it. Everything else is copied into one buffer, which may move while it grows; so views into it are
+//! offsets at first and become addresses when the call is over. Both buffers are kept between calls: text costs no
+//! allocation.
+
+use crate::event::*;
+use crate::raw::toolglot_view;
+use crate::tg::{Abandoned, Arguments, CallState, Event, Issue, Origin, Severity, Sink, Span};
+
+/// Capacities above these are given back when the next call begins.
+const KEEP_EVENTS: usize = 1024;
+const KEEP_BYTES: usize = 64 << 10;
+
+/// What is delivered beside what the engine says.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Wanted {
+    /// Bit `1 << kind` for each kind of events that is delivered.
+    pub kinds: u32,
+    /// The bytes of blocks, too.
+    pub blocks: bool,
+}
+
+impl Default for Wanted {
+    fn default() -> Self {
+        Self {
+            kinds: u32::MAX,
+            blocks: true,
+        }
+    }
+}
+
+/// The events of one call.
+#[derive(Debug, Default)]
+pub(crate) struct Batch {
+    events: Vec<toolglot_event>,
+    bytes: Vec<u8>,
+    /// Events whose `data` (false) or `aux` (true) is an offset into `bytes`.
+    moved: Vec<(usize, bool)>,
+    /// Addresses of the chunk.
+    chunk: std::ops::Range<usize>,
+    wanted: Wanted,
+}
+
+impl Batch {
+    /// A call begins; it may borrow from this chunk.
+    pub fn begin(&mut self, chunk: &[u8], wanted: Wanted) {
+        self.events.clear();
+        self.bytes.clear();
+        self.moved.clear();
+        if self.events.capacity() > KEEP_EVENTS {
+            self.events.shrink_to(KEEP_EVENTS);
+        }
+        if self.bytes.capacity() > KEEP_BYTES {
+            self.bytes.shrink_to(KEEP_BYTES);
+        }
+        let start = chunk.as_ptr().addr();
+        self.chunk = start..start + chunk.len();
+        self.wanted = wanted;
+    }
+
+    /// The call is over.
+    pub fn end(&mut self, held: usize, position: u64) -> toolglot_batch {
+        for (index, aux) in self.moved.drain(..) {
+            let event = &mut self.events[index];
+            let view = if aux { &mut event.aux } else { &mut event.data };
+            let from = view.ptr.addr();
+            *view = toolglot_view::of(&self.bytes[from..from + view.len]);
+        }
+        toolglot_batch {
+            events: match self.events.is_empty() {
+                true => toolglot_batch::EMPTY.events,
+                false => self.events.as_ptr(),
+            },
+            len: self.events.len(),
+            held,
+            position,
+        }
+    }
+
+    /// The events, after `end`.
+    pub fn events(&self) -> &[toolglot_event] {
+        &self.events
+    }
+
+    fn view(&mut self, data: &[u8], aux: bool) -> toolglot_view {
+        if data.is_empty() {
+            return toolglot_view::EMPTY;
+        }
+        let start = data.as_ptr().addr();
+        if self.chunk.contains(&start) && start + data.len() <= self.chunk.end {
+            return toolglot_view::of(data);
+        }
+        let offset = self.bytes.len();
+        self.bytes.extend_from_slice(data);
+        self.moved.push((self.events.len(), aux));
+        toolglot_view {
+            ptr: std::ptr::without_provenance(offset),
+            len: data.len(),
+        }
+    }
+
+    /// Adds an event. Inlined so that what a kind does not say costs nothing.
+    #[inline]
+    fn push(&mut self, event: toolglot_event, span: Span, data: &[u8], aux: &[u8]) {
+        if self.wanted.kinds & (1 << event.kind) == 0 {
+            return;
+        }
+        let data = self.view(data, false);
+        let aux = self.view(aux, true);
+        self.events.push(toolglot_event {
+            data,
+            aux,
+            start: span.start,
+            end: span.end,
+            ..event
+        });
+    }
+
+    fn detail(&mut self, call: u32, span: Span, key: &str, value: &str) {
+        self.push(
+            of_call(TOOLGLOT_EVENT_DETAIL, call, 0),
+            span,
+            value.as_bytes(),
+            key.as_bytes(),
+        );
+    }
+
+    fn issue(&mut self, issue: &Issue<'_>) {
+        if self.wanted.kinds & (1 << TOOLGLOT_EVENT_ISSUE) == 0 {
+            return;
+        }
+        let event = toolglot_event {
+            call: issue.call.unwrap_or(TOOLGLOT_NO_CALL),
+            code: u32::from(issue.kind.code()),
+            ..flagged(
+                TOOLGLOT_EVENT_ISSUE,
+                match issue.severity {
+                    Severity::Error => TOOLGLOT_FLAG_ERROR,
+                    Severity::Warning => 0,
+                },
+            )
+        };
+        let (message, observation) = (issue.message(), issue.observation());
+        self.push(
+            event,
+            issue.span,
+            message.as_bytes(),
+            observation.as_bytes(),
+        );
+        let dialect = issue.dialect.map_or("", |dialect| dialect.id());
+        for (key, value) in [
+            ("dialect", dialect),
+            ("tool", issue.tool),
+            ("subject", issue.subject),
+            ("suggestion", issue.suggestion),
+        ] {
+            if !value.is_empty() {
+                self.detail(event.call, issue.span, key, value);
+            }
+        }
+    }
+}
+
+fn of(kind: u32) -> toolglot_event {
+    toolglot_event {
+        kind,
+        ..toolglot_event::BLANK
+    }
+}
+
+fn flagged(kind: u32, flags: u32) -> toolglot_event {
+    toolglot_event { flags, ..of(kind) }
+}
+
+fn of_call(kind: u32, call: u32, flags: u32) -> toolglot_event {
+    toolglot_event {
+        call,
+        ..flagged(kind, flags)
+    }
+}
+
+/// A flag that may be set.
+fn when(condition: bool, flag: u32) -> u32 {
+    if condition { flag } else { 0 }
+}
+
+impl Sink for Batch {
+    fn event(&mut self, event: Event<'_>) {
+        match event {
+            Event::Text {
+                data,
+                span,
+                recovered,
+            } => {
+                let flags = when(recovered, TOOLGLOT_FLAG_RECOVERED_TEXT);
+                self.push(flagged(TOOLGLOT_EVENT_TEXT, flags), span, data, &[]);
+            }
+            Event::Reasoning {
+                data,
+                span,
+                framing,
+            } => {
+                let flags = when(framing, TOOLGLOT_FLAG_FRAMING);
+                self.push(flagged(TOOLGLOT_EVENT_REASONING, flags), span, data, &[]);
+            }
+            Event::Protected { kind, data, span } => {
+                self.push(of(TOOLGLOT_EVENT_PROTECTED), span, data, kind.as_bytes());
+            }
+            Event::Raw { data, span } => self.push(of(TOOLGLOT_EVENT_RAW), span, data, &[]),
+            Event::BlockOpen { dialect, span } => {
+                self.push(of(TOOLGLOT_EVENT_BLOCK_OPEN), span, &[], dialect.as_bytes());
+            }
+            Event::CallOpen {
+                call,
+                name,
+                meta,
+                dialect,
+                origin,
+                span,
+            } => {
+                let flags = when(origin == Origin::Native, TOOLGLOT_FLAG_NATIVE);
+                let event = of_call(TOOLGLOT_EVENT_CALL_OPEN, call, flags);
+                self.push(event, span, name.as_bytes(), dialect.as_bytes());
+                for (key, value) in meta {
+                    self.detail(call, span, key, value);
+                }
+            }
+            Event::ArgDelta { call, json, span } => {
+                let event = of_call(TOOLGLOT_EVENT_ARG_DELTA, call, 0);
+                self.push(event, span, json.as_bytes(), &[]);
+            }
+            Event::ParamOpen { name, depth, span } => {
+                let event = toolglot_event {
+                    code: depth,
+                    ..of(TOOLGLOT_EVENT_PARAM_OPEN)
+                };
+                self.push(event, span, name.as_bytes(), &[]);
+            }
+            Event::ParamDelta { data, span } => {
+                self.push(of(TOOLGLOT_EVENT_PARAM_DELTA), span, data, &[]);
+            }
+            Event::ParamClose { span } => {
+                self.push(of(TOOLGLOT_EVENT_PARAM_CLOSE), span, &[], &[]);
+            }
+            Event::CallAbandoned { call, span } => {
+                let event = of_call(TOOLGLOT_EVENT_CALL_ABANDONED, call, 0);
+                self.push(event, span, &[], &[]);
+            }
+            Event::CallClose {
+                call,
+                state,
+                arguments,
+                span,
+            } => {
+                let mut flags = when(arguments == Arguments::Params, TOOLGLOT_FLAG_PARAMS_ONLY);
+                let mut codes = vec![];
+                match state {
+                    CallState::Complete => flags |= TOOLGLOT_FLAG_COMPLETE,
+                    CallState::Recovered(kinds) => {
+                        flags |= TOOLGLOT_FLAG_RECOVERED;
+                        // A set of kinds has room for 128 of them, so every code in it is a byte.
+                        codes.extend(kinds.iter().map(|kind| kind.code() as u8));
+                    }
+                }
+                self.push(
+                    of_call(TOOLGLOT_EVENT_CALL_CLOSE, call, flags),
+                    span,
+                    &codes,
+                    &[],
+                );
+            }
+            Event::BlockClose { span, raw } => {
+                let raw = if self.wanted.blocks { raw } else { &[] };
+                self.push(of(TOOLGLOT_EVENT_BLOCK_CLOSE), span, raw, &[]);
+            }
+            Event::BlockAbandoned { span, becomes, raw } => {
+                let raw = if self.wanted.blocks { raw } else { &[] };
+                let flags = when(becomes == Abandoned::Text, TOOLGLOT_FLAG_AS_TEXT);
+                self.push(
+                    flagged(TOOLGLOT_EVENT_BLOCK_ABANDONED, flags),
+                    span,
+                    raw,
+                    &[],
+                );
+            }
+            Event::Issue(issue) => self.issue(&issue),
+            // An event of a newer engine: this interface has no number for it. A test compares both lists.
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! Where functions write text and bytes that the host did not feed.
+
+use std::ffi::c_void;
+
+use crate::guard;
+use crate::handle::{self, Handle, Kind};
+use crate::raw::{self, toolglot_view};
+use crate::status::toolglot_status;
+
+/// A growing buffer that functions write their answer into: encoded calls, escaped text, snapshots, JSON. Make one and use it
+/// often: it keeps its memory. One thread at a time.
+pub struct toolglot_buffer {
+    _private: (),
+}
+
+impl Kind for Vec<u8> {
+    const MAGIC: u32 = 0x7467_6266;
+    const NAME: &'static str = "the buffer";
+}
+
+/// The handle behind the type of the header.
+pub(crate) fn handle(buffer: *const toolglot_buffer) -> *const Handle<Vec<u8>> {
+    buffer.cast()
+}
+
+/// Makes an empty buffer, which is the caller's to free.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn toolglot_buffer_new(out: *mut *mut toolglot_buffer) -> toolglot_status {
+    guard::status(|| {
+        // SAFETY: the contract of the header, see the essay in lib.rs.
+        let out = unsafe { raw::out(out) }?;
+        out.write(handle::new(Vec::new()).cast());
+        Ok(())
+    })
+}
+
+/// What stands in the buffer: the answer of the last function that was given it and succeeded. Lives until the next function
+/// is given the buffer. Empty if `buffer` is NULL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn toolglot_buffer_view(buffer: *const toolglot_buffer) -> toolglot_view {
+    guard::value(toolglot_view::EMPTY, || {
+        // SAFETY: the contract of the header, see the essay in lib.rs.
+        unsafe { handle::read(handle(buffer), |bytes| Ok(toolglot_view::of(bytes))) }.ok()
+    })
+}
+
+/// One sentence about the last failure of a function that was given this buffer; empty if there was none. Lives until the
+/// next function is given the buffer.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn toolglot_buffer_error(buffer: *const toolglot_buffer) -> toolglot_view {
+    // SAFETY: the contract of the header, see the essay in lib.rs.
+    guard::value(toolglot_view::EMPTY, || {
+        Some(unsafe { handle::message(handle(buffer)) })
+    })
+}
+
+/// Puts bytes of the host into the buffer, in place of what it held. Linear.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn toolglot_buffer_set(
+    buffer: *mut toolglot_buffer,
+    data: *const c_void,
+    len: usize,
+) -> toolglot_status {
+    // SAFETY: the contract of the header, see the essay in lib.rs.
+    guard::status(|| unsafe {
+        handle::write(handle(buffer), |bytes| {
+            let data = raw::bytes(data, len)?;
+            bytes.clear();
+            bytes.extend_from_slice(data);
+            Ok(())
+        })
+    })
+}
+
+/// Frees the buffer and every view into it. NULL is nothing.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn toolglot_buffer_free(buffer: *mut toolglot_buffer) {
+    // SAFETY: the contract of the header, see the essay in lib.rs.
+    guard::run(|| unsafe { handle::free(handle(buffer).cast_mut()) })
+}

@@ -1,0 +1,172 @@
+//! Dialects that are compiled together.
+
+use crate::config::{self, toolglot_config};
+use crate::guard;
+use crate::handle::{self, Handle, Kind};
+use crate::raw::{self, toolglot_view};
+use crate::status::toolglot_status;
+use crate::tg::{Dialect, DialectSet, Limits, builtin_files};
+
+/// Compiled dialects. Immutable: any number of threads may use one engine at a time, and any number of streams are made of it.
+/// Streams keep what they need, so it may be freed before them.
+pub struct toolglot_engine {
+    _private: (),
+}
+
+/// What stands behind it.
+#[derive(Debug)]
+pub(crate) struct Engine {
+    pub set: DialectSet,
+    dialects: Vec<toolglot_view>,
+    markers: Vec<toolglot_marker>,
+    /// What the markers' texts point at.
+    _texts: Vec<String>,
+}
+
+impl Kind for Engine {
+    const MAGIC: u32 = 0x7467_656e;
+    const NAME: &'static str = "the engine";
+}
+
+pub(crate) fn handle(engine: *const toolglot_engine) -> *const Handle<Engine> {
+    engine.cast()
+}
+
+/// A marker that the engine looks for: for stop strings (closers), for tokens that a tokenizer must not drop (all), and for
+/// what starts constrained decoding (openers).
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct toolglot_marker {
+    /// The marker. A tag is shown up to its name, a pattern with holes up to its first hole.
+    pub text: toolglot_view,
+    /// Id of its dialect.
+    pub dialect: toolglot_view,
+    /// One of `TOOLGLOT_MARKER_...`.
+    pub role: u32,
+    /// 0.
+    pub reserved: u32,
+}
+
+/// It opens blocks of calls.
+pub const TOOLGLOT_MARKER_OPEN: u32 = 1;
+/// It closes them.
+pub const TOOLGLOT_MARKER_CLOSE: u32 = 2;
+/// It opens reasoning.
+pub const TOOLGLOT_MARKER_REASONING_OPEN: u32 = 3;
+/// It closes reasoning.
+pub const TOOLGLOT_MARKER_REASONING_CLOSE: u32 = 4;
+
+impl Engine {
+    fn new(set: DialectSet) -> Self {
+        let mut texts = vec![];
+        let mut places = vec![];
+        for dialect in set.dialects() {
+            let lists = [
+                (TOOLGLOT_MARKER_OPEN, dialect.openers()),
+                (TOOLGLOT_MARKER_CLOSE, dialect.closers()),
+                (TOOLGLOT_MARKER_REASONING_OPEN, dialect.reasoning_openers()),
+                (TOOLGLOT_MARKER_REASONING_CLOSE, dialect.reasoning_closers()),
+            ];
+            for (role, list) in lists {
+                places.extend(list.iter().map(|_| (role, id(dialect))));
+                texts.extend(list);
+            }
+        }
+        let marker = |(text, (role, dialect)): (&String, &(u32, toolglot_view))| toolglot_marker {
+            text: toolglot_view::of(text.as_bytes()),
+            dialect: *dialect,
+            role: *role,
+            reserved: 0,
+        };
+        Self {
+            markers: texts.iter().zip(&places).map(marker).collect(),
+            dialects: set.dialects().map(id).collect(),
+            _texts: texts,
+            set,
+        }
+    }
+}
+
+/// The id of a dialect, which lives as long as its set.
+fn id(dialect: &Dialect) -> toolglot_view {
+    toolglot_view::of(dialect.id().as_bytes())
+}
+
+/// Compiles the dialects of a config, or the default set if `config` is NULL. The config stays the caller's, and so is the
+/// engine. If it fails with `TOOLGLOT_E_DIALECT`, `toolglot_config_error` says which key of which dialect is wrong and why.
+/// Milliseconds for all built-in dialects.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn toolglot_engine_new(
+    config: *const toolglot_config,
+    out: *mut *mut toolglot_engine,
+) -> toolglot_status {
+    // SAFETY: the contract of the header, see the essay in lib.rs.
+    guard::status(|| unsafe {
+        let out = raw::out(out)?;
+        let set = match config.is_null() {
+            true => DialectSet::defaults(),
+            false => handle::write(config::handle(config), |config| config.build())?,
+        };
+        out.write(handle::new(Engine::new(set)).cast());
+        Ok(())
+    })
+}
+
+/// The markers that the engine looks for, in the order of its dialects: `*markers` becomes the first of `*len`. They live as
+/// long as the engine.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn toolglot_engine_markers(
+    engine: *const toolglot_engine,
+    markers: *mut *const toolglot_marker,
+    len: *mut usize,
+) -> toolglot_status {
+    // SAFETY: the contract of the header, see the essay in lib.rs.
+    guard::status(|| unsafe {
+        handle::read(handle(engine), |engine| {
+            raw::list(&engine.markers, markers, len)
+        })
+    })
+}
+
+/// The ids of the engine's dialects, in order: `*ids` becomes the first of `*len`. They live as long as the engine.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn toolglot_engine_dialects(
+    engine: *const toolglot_engine,
+    ids: *mut *const toolglot_view,
+    len: *mut usize,
+) -> toolglot_status {
+    // SAFETY: the contract of the header, see the essay in lib.rs.
+    guard::status(|| unsafe {
+        handle::read(handle(engine), |engine| {
+            raw::list(&engine.dialects, ids, len)
+        })
+    })
+}
+
+/// The most bytes of text that a stream with default limits ever withholds. 0 if `engine` is NULL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn toolglot_engine_bound(engine: *const toolglot_engine) -> usize {
+    // SAFETY: the contract of the header, see the essay in lib.rs.
+    guard::value(0, || unsafe {
+        handle::read(handle(engine), |engine| {
+            Ok(engine.set.bound(&Limits::default()))
+        })
+        .ok()
+    })
+}
+
+/// The id of a built-in dialect by its number from 0; empty if there are not so many. Static. Any thread.
+#[unsafe(no_mangle)]
+pub extern "C" fn toolglot_builtin_dialect(number: usize) -> toolglot_view {
+    guard::value(toolglot_view::EMPTY, || {
+        let (id, _) = builtin_files().get(number)?;
+        Some(toolglot_view::of(id.as_bytes()))
+    })
+}
+
+/// Frees the engine and its markers. Streams made of it stay. NULL is nothing.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn toolglot_engine_free(engine: *mut toolglot_engine) {
+    // SAFETY: the contract of the header, see the essay in lib.rs.
+    guard::run(|| unsafe { handle::free(handle(engine).cast_mut()) })
+}

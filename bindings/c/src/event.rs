@@ -1,0 +1,157 @@
+//! The event struct, frozen for ABI version 1.
+
+use crate::raw::toolglot_view;
+
+/// One thing that a stream has to say: 64 bytes where pointers have 8.
+///
+/// Every event has the absolute range `start..end` of the input bytes that it speaks of. Text, reasoning, protected regions,
+/// raw bytes and whole blocks are *leaves*: their ranges, side by side, are the input, byte for byte. Neighbouring
+/// fragments of one kind may be cut anywhere; joined they are the same for every way to cut the input into chunks.
+///
+/// What the fields mean depends on `kind`; those that a kind does not name are 0, empty, or `TOOLGLOT_NO_CALL`. Skip events
+/// of unknown kinds, ignore unknown flags.
+///
+/// The views live as long as the batch that the event came with: until the next call on its stream. They may point into the
+/// chunk that was fed, so that must live as long too.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct toolglot_event {
+    /// One of `TOOLGLOT_EVENT_...`.
+    pub kind: u32,
+    /// `TOOLGLOT_FLAG_...`.
+    pub flags: u32,
+    /// Number of the call in this stream, from 0, or `TOOLGLOT_NO_CALL`.
+    pub call: u32,
+    /// Issue: its kind, `TOOLGLOT_ISSUE_...`. Parameter: its depth, 0 for a parameter of the call.
+    pub code: u32,
+    /// What the kind says.
+    pub data: toolglot_view,
+    /// What the kind says.
+    pub aux: toolglot_view,
+    /// Offset of the first byte, counted from the first byte that was fed.
+    pub start: u64,
+    /// Offset behind the last byte.
+    pub end: u64,
+}
+
+/// `call` of an event that speaks of no call.
+pub const TOOLGLOT_NO_CALL: u32 = 0xffff_ffff;
+
+/// Plain text of the reply. `data`: the bytes, which may end inside a character unless `TOOLGLOT_OPTION_TEXT` says chars.
+/// Flag: recovered.
+pub const TOOLGLOT_EVENT_TEXT: u32 = 1;
+/// Reasoning. `data`: the bytes. Flag: framing.
+pub const TOOLGLOT_EVENT_REASONING: u32 = 2;
+/// Part of a region that a dialect protects: no calls are looked for inside. `data`: the bytes; `aux`: the kind of region.
+pub const TOOLGLOT_EVENT_PROTECTED: u32 = 3;
+/// Bytes of a block that broke a limit. `data`: the bytes.
+pub const TOOLGLOT_EVENT_RAW: u32 = 4;
+/// A block begins. `aux`: id of its dialect.
+pub const TOOLGLOT_EVENT_BLOCK_OPEN: u32 = 5;
+/// A call begins; its name is final. `call`; `data`: name of the tool; `aux`: id of the dialect, empty for a native call.
+/// Flag: native. Details may follow: what the format says of the call beside name and arguments, for example `id`.
+pub const TOOLGLOT_EVENT_CALL_OPEN: u32 = 6;
+/// A detail of the event before it (with other details between them). `aux`: key; `data`: value; `call` as there. An issue
+/// may have `dialect`, `tool`, `subject` (the parameter, entity or tag concerned) and `suggestion` (a name that was
+/// probably meant).
+pub const TOOLGLOT_EVENT_DETAIL: u32 = 7;
+/// The next piece of a call's arguments: final JSON text. `call`; `data`: the piece. The pieces, joined, are one JSON object.
+pub const TOOLGLOT_EVENT_ARG_DELTA: u32 = 8;
+/// A parameter begins. Provisional, for people who watch: what counts are the arguments of the call. `data`: its name as
+/// written; `code`: nesting depth.
+pub const TOOLGLOT_EVENT_PARAM_OPEN: u32 = 9;
+/// Raw bytes of the open parameter's value, at once. `data`: the bytes.
+pub const TOOLGLOT_EVENT_PARAM_DELTA: u32 = 10;
+/// The open parameter ends.
+pub const TOOLGLOT_EVENT_PARAM_CLOSE: u32 = 11;
+/// The open call is none: it broke its grammar, broke a limit or was cut. It never closes, its pieces are void. `call`.
+pub const TOOLGLOT_EVENT_CALL_ABANDONED: u32 = 12;
+/// A call ends. It is final unless its block is abandoned. `call`. Flags: complete, or recovered, then `data` holds the
+/// kinds of issues that were mended, one byte each (`TOOLGLOT_ISSUE_...`), ascending; params only.
+pub const TOOLGLOT_EVENT_CALL_CLOSE: u32 = 13;
+/// The block ends. `data`: its bytes, markers included, if they were retained.
+pub const TOOLGLOT_EVENT_BLOCK_CLOSE: u32 = 14;
+/// The block was none after all: all calls since its block open are void. `data`: its bytes if they were retained. Flag: as
+/// text.
+pub const TOOLGLOT_EVENT_BLOCK_ABANDONED: u32 = 15;
+/// Something is wrong with what the model wrote; parsing goes on. `code`: its kind; `call` if one is concerned; `data`: one
+/// sentence for people; `aux`: what to tell the model so that it can do better. Flag: error. Details may follow.
+pub const TOOLGLOT_EVENT_ISSUE: u32 = 16;
+
+/// Text: the bytes were taken for a block first; a block abandoned came before.
+pub const TOOLGLOT_FLAG_RECOVERED_TEXT: u32 = 1;
+/// Reasoning: the bytes are the marker (`<think>`), not the reasoning itself.
+pub const TOOLGLOT_FLAG_FRAMING: u32 = 2;
+/// Call open: the host gave the call beside the text.
+pub const TOOLGLOT_FLAG_NATIVE: u32 = 4;
+/// Call close: well formed and closed.
+pub const TOOLGLOT_FLAG_COMPLETE: u32 = 8;
+/// Call close: put together from something that was not quite well formed. Do not run it without asking.
+pub const TOOLGLOT_FLAG_RECOVERED: u32 = 16;
+/// Call close: the arguments went by as parameters only (`TOOLGLOT_RETAIN_NONE`), there were no pieces of JSON.
+pub const TOOLGLOT_FLAG_PARAMS_ONLY: u32 = 32;
+/// Block abandoned: the bytes follow as one text event that is flagged recovered. Else they are not text.
+pub const TOOLGLOT_FLAG_AS_TEXT: u32 = 64;
+/// Issue: an error. Else it is a warning: worth knowing, nothing was lost.
+pub const TOOLGLOT_FLAG_ERROR: u32 = 128;
+
+/// Every kind of event with its name. NUL-terminated.
+pub(crate) const NAMES: &[(u32, &str)] = &[
+    (TOOLGLOT_EVENT_TEXT, "text\0"),
+    (TOOLGLOT_EVENT_REASONING, "reasoning\0"),
+    (TOOLGLOT_EVENT_PROTECTED, "protected\0"),
+    (TOOLGLOT_EVENT_RAW, "raw\0"),
+    (TOOLGLOT_EVENT_BLOCK_OPEN, "block_open\0"),
+    (TOOLGLOT_EVENT_CALL_OPEN, "call_open\0"),
+    (TOOLGLOT_EVENT_DETAIL, "detail\0"),
+    (TOOLGLOT_EVENT_ARG_DELTA, "arg_delta\0"),
+    (TOOLGLOT_EVENT_PARAM_OPEN, "param_open\0"),
+    (TOOLGLOT_EVENT_PARAM_DELTA, "param_delta\0"),
+    (TOOLGLOT_EVENT_PARAM_CLOSE, "param_close\0"),
+    (TOOLGLOT_EVENT_CALL_ABANDONED, "call_abandoned\0"),
+    (TOOLGLOT_EVENT_CALL_CLOSE, "call_close\0"),
+    (TOOLGLOT_EVENT_BLOCK_CLOSE, "block_close\0"),
+    (TOOLGLOT_EVENT_BLOCK_ABANDONED, "block_abandoned\0"),
+    (TOOLGLOT_EVENT_ISSUE, "issue\0"),
+];
+
+/// The events of one call, in order. Lives, with all views in its events, until the next call on the stream it came from,
+/// and only as long as the chunk that was fed.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct toolglot_batch {
+    /// The first event. Never NULL, also where there is none.
+    pub events: *const toolglot_event,
+    /// How many.
+    pub len: usize,
+    /// Bytes that were fed and are in no event yet: the beginning of a marker, or what a lookahead waits for. There is no
+    /// flush: what is held is undecided, and `toolglot_stream_finish` decides it.
+    pub held: usize,
+    /// Bytes fed so far, in all.
+    pub position: u64,
+}
+
+impl toolglot_event {
+    pub(crate) const BLANK: Self = Self {
+        kind: 0,
+        flags: 0,
+        call: TOOLGLOT_NO_CALL,
+        code: 0,
+        data: toolglot_view::EMPTY,
+        aux: toolglot_view::EMPTY,
+        start: 0,
+        end: 0,
+    };
+}
+
+impl toolglot_batch {
+    pub(crate) const EMPTY: Self = Self {
+        events: &raw const BLANK_PLACE,
+        len: 0,
+        held: 0,
+        position: 0,
+    };
+}
+
+/// Where an empty batch points at.
+static BLANK_PLACE: toolglot_event = toolglot_event::BLANK;

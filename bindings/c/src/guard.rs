@@ -1,0 +1,44 @@
+//! Where every exported function runs: a panic never reaches C.
+
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use crate::status::{Done, TOOLGLOT_E_PANIC, TOOLGLOT_OK, toolglot_status};
+
+/// Runs the body of a function that answers with a status.
+pub(crate) fn status(body: impl FnOnce() -> Done) -> toolglot_status {
+    // What a panic leaves behind is poisoned by its handle, or was local to the body.
+    match catch_unwind(AssertUnwindSafe(body)) {
+        Ok(Ok(())) => TOOLGLOT_OK,
+        Ok(Err(fault)) => fault.status,
+        Err(cause) => {
+            forget(cause);
+            TOOLGLOT_E_PANIC
+        }
+    }
+}
+
+/// Runs the body of a function that answers with a value, or with `otherwise` if it cannot.
+pub(crate) fn value<T>(otherwise: T, body: impl FnOnce() -> Option<T>) -> T {
+    match catch_unwind(AssertUnwindSafe(body)) {
+        Ok(found) => found.unwrap_or(otherwise),
+        Err(cause) => {
+            forget(cause);
+            otherwise
+        }
+    }
+}
+
+/// Runs the body of a function that answers nothing.
+pub(crate) fn run(body: impl FnOnce()) {
+    if let Err(cause) = catch_unwind(AssertUnwindSafe(body)) {
+        forget(cause);
+    }
+}
+
+/// Drops what was thrown; if that throws again, no third time.
+pub(crate) fn forget(cause: Box<dyn Any + Send>) {
+    if let Err(again) = catch_unwind(AssertUnwindSafe(|| drop(cause))) {
+        std::mem::forget(again);
+    }
+}

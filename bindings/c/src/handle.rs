@@ -1,0 +1,204 @@
+//! What opaque types are made of.
+//!
+//! One word of atomics says who is inside: a writer, or a number of readers, and whether the handle was freed meanwhile. Who
+//! finds it taken gets `TOOLGLOT_E_BUSY` at once; nobody waits. So a callback that calls back, and two threads on one
+//! stream, are mistakes with a status and not undefined behaviour. A handle that is freed from inside its own call goes
+//! away when that call returns. (A pointer to a handle that is gone stays undefined behaviour: the word goes with it.)
+
+use std::cell::UnsafeCell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use crate::guard;
+use crate::raw::toolglot_view;
+use crate::status::{Done, Fault, TOOLGLOT_E_BUSY, TOOLGLOT_E_PANIC, TOOLGLOT_E_POISONED};
+
+/// Somebody is inside and may change things.
+const WRITER: u32 = 1 << 30;
+/// The handle was freed while somebody was inside.
+const FREED: u32 = 1 << 31;
+
+/// A type that stands behind a handle.
+pub(crate) trait Kind: Sized {
+    /// Tells handles of different types apart, as far as that can be told.
+    const MAGIC: u32;
+    /// For messages.
+    const NAME: &'static str;
+}
+
+/// The magic word stands first in every handle, so that it can be read of one of another type.
+#[repr(C)]
+pub(crate) struct Handle<T> {
+    magic: u32,
+    users: AtomicU32,
+    slot: UnsafeCell<Slot<T>>,
+}
+
+struct Slot<T> {
+    value: T,
+    /// About the last failure.
+    message: String,
+    poisoned: bool,
+}
+
+/// Leaves a handle; whoever is the last to leave a freed one drops it.
+struct Inside<T> {
+    handle: *const Handle<T>,
+    weight: u32,
+}
+
+impl<T> Drop for Inside<T> {
+    fn drop(&mut self) {
+        // SAFETY: the handle is there while somebody is inside; `free` leaves it to us then.
+        let users = unsafe { &(*self.handle).users };
+        if users.fetch_sub(self.weight, Ordering::AcqRel) - self.weight == FREED {
+            // SAFETY: it was freed, and nobody else is inside or can come in.
+            unsafe { discard(self.handle.cast_mut()) };
+        }
+    }
+}
+
+/// # Safety
+/// The handle is from `new`, nobody uses it, and nobody will.
+unsafe fn discard<T>(handle: *mut Handle<T>) {
+    // SAFETY: promised.
+    let mut boxed = unsafe { Box::from_raw(handle) };
+    boxed.magic = 0;
+    if let Err(cause) = catch_unwind(AssertUnwindSafe(|| drop(boxed))) {
+        guard::forget(cause);
+    }
+}
+
+/// A new handle, owned by whoever gets the pointer.
+pub(crate) fn new<T: Kind>(value: T) -> *mut Handle<T> {
+    Box::into_raw(Box::new(Handle {
+        magic: T::MAGIC,
+        users: AtomicU32::new(0),
+        slot: UnsafeCell::new(Slot {
+            value,
+            message: String::new(),
+            poisoned: false,
+        }),
+    }))
+}
+
+/// Enters a handle. A reader passes others, a writer passes nobody.
+///
+/// # Safety
+/// The pointer is NULL or a handle that was not freed.
+unsafe fn enter<T: Kind>(handle: *const Handle<T>, write: bool) -> Done<Inside<T>> {
+    // SAFETY: promised.
+    let Some(it) = (unsafe { handle.as_ref() }) else {
+        return Err(Fault::null(T::NAME));
+    };
+    if it.magic != T::MAGIC {
+        return Err(Fault::arg("the handle is of another type, or was freed"));
+    }
+    let (weight, alone) = if write { (WRITER, true) } else { (1, false) };
+    let step = |users: u32| match alone {
+        true => (users == 0).then_some(WRITER),
+        false => (users < WRITER - 1).then_some(users + 1),
+    };
+    match it
+        .users
+        .fetch_update(Ordering::Acquire, Ordering::Relaxed, step)
+    {
+        Ok(_) => Ok(Inside { handle, weight }),
+        Err(_) => Err(Fault::new(
+            TOOLGLOT_E_BUSY,
+            format!("{} is in use", T::NAME),
+        )),
+    }
+}
+
+/// Runs a body that may change what is behind the handle. Its fault's message stays on the handle; its panic poisons it.
+///
+/// # Safety
+/// The pointer is NULL or a handle that was not freed.
+pub(crate) unsafe fn write<T: Kind, R>(
+    handle: *const Handle<T>,
+    body: impl FnOnce(&mut T) -> Done<R>,
+) -> Done<R> {
+    // SAFETY: promised.
+    let _inside = unsafe { enter(handle, true) }?;
+    // SAFETY: we are inside as a writer: nobody else is.
+    let slot = unsafe { &mut *(*handle).slot.get() };
+    if slot.poisoned {
+        return Err(Fault::new(
+            TOOLGLOT_E_POISONED,
+            "an earlier call failed inside the library",
+        ));
+    }
+    let value = &mut slot.value;
+    match catch_unwind(AssertUnwindSafe(|| body(value))) {
+        Ok(Ok(done)) => Ok(done),
+        Ok(Err(fault)) => {
+            slot.message.clone_from(&fault.message);
+            Err(fault)
+        }
+        Err(cause) => {
+            guard::forget(cause);
+            slot.poisoned = true;
+            let fault = Fault::new(
+                TOOLGLOT_E_PANIC,
+                "the library failed inside; please report it",
+            );
+            slot.message.clone_from(&fault.message);
+            Err(fault)
+        }
+    }
+}
+
+/// Runs a body that only reads. Several threads may at once.
+///
+/// # Safety
+/// The pointer is NULL or a handle that was not freed.
+pub(crate) unsafe fn read<T: Kind, R>(
+    handle: *const Handle<T>,
+    body: impl FnOnce(&T) -> Done<R>,
+) -> Done<R> {
+    // SAFETY: promised.
+    let _inside = unsafe { enter(handle, false) }?;
+    // SAFETY: we are inside as a reader: nobody changes anything.
+    let slot = unsafe { &*(*handle).slot.get() };
+    if slot.poisoned {
+        return Err(Fault::new(
+            TOOLGLOT_E_POISONED,
+            "an earlier call failed inside the library",
+        ));
+    }
+    body(&slot.value)
+}
+
+/// About the last failure on a handle; empty if there was none, or if the handle is NULL or busy.
+///
+/// # Safety
+/// The pointer is NULL or a handle that was not freed.
+pub(crate) unsafe fn message<T: Kind>(handle: *const Handle<T>) -> toolglot_view {
+    guard::value(toolglot_view::EMPTY, || {
+        // SAFETY: promised.
+        let _inside = unsafe { enter(handle, false) }.ok()?;
+        // SAFETY: we are inside as a reader: nobody changes anything.
+        let slot = unsafe { &*(*handle).slot.get() };
+        Some(toolglot_view::of(slot.message.as_bytes()))
+    })
+}
+
+/// Frees a handle; NULL is nothing. If a call is inside, the handle goes away when that call returns.
+///
+/// # Safety
+/// The pointer is NULL or a handle that was not freed.
+pub(crate) unsafe fn free<T: Kind>(handle: *mut Handle<T>) {
+    guard::value((), || {
+        // SAFETY: promised.
+        let it = unsafe { handle.as_ref() }?;
+        if it.magic != T::MAGIC {
+            return None;
+        }
+        if it.users.fetch_or(FREED, Ordering::AcqRel) == 0 {
+            // SAFETY: nobody is inside, and nobody comes in any more.
+            unsafe { discard(handle) };
+        }
+        Some(())
+    })
+}

@@ -1,0 +1,207 @@
+//! Kinds of issues, as numbers. They are those of `toolglot::Kind`, which a test compares.
+
+use std::ffi::c_char;
+
+use crate::tg::Kind;
+
+/// A block has no closer, or the next block began inside it. (error)
+pub const TOOLGLOT_ISSUE_UNCLOSED_BLOCK: u32 = 1;
+/// A value has no closer. (error)
+pub const TOOLGLOT_ISSUE_UNCLOSED_VALUE: u32 = 2;
+/// The stream ended inside reasoning. (error)
+pub const TOOLGLOT_ISSUE_UNCLOSED_REASONING: u32 = 3;
+/// A block names no tool. (error)
+pub const TOOLGLOT_ISSUE_MISSING_NAME: u32 = 4;
+/// A block holds nothing. (error)
+pub const TOOLGLOT_ISSUE_EMPTY_BLOCK: u32 = 5;
+/// Tags do not fit; a warning where the call was recovered. (error)
+pub const TOOLGLOT_ISSUE_MALFORMED_XML: u32 = 6;
+/// Native arguments are not a JSON object. (error)
+pub const TOOLGLOT_ISSUE_MALFORMED_JSON: u32 = 7;
+/// The body breaks its grammar, or the name is none. (error)
+pub const TOOLGLOT_ISSUE_MALFORMED_BODY: u32 = 8;
+/// A value begins as the JSON its type demands and does not parse. (error)
+pub const TOOLGLOT_ISSUE_MALFORMED_VALUE: u32 = 9;
+/// A channel header cannot be read. (error)
+pub const TOOLGLOT_ISSUE_MALFORMED_HEADER: u32 = 10;
+/// An action has no input. (error)
+pub const TOOLGLOT_ISSUE_MISSING_INPUT: u32 = 11;
+/// A block was opened inside another. (error)
+pub const TOOLGLOT_ISSUE_NESTED_OPEN: u32 = 12;
+/// A document type declaration; it is never processed. (error)
+pub const TOOLGLOT_ISSUE_DTD_FORBIDDEN: u32 = 13;
+/// An entity or character reference that is not known; kept as written. (warning)
+pub const TOOLGLOT_ISSUE_UNKNOWN_ENTITY: u32 = 14;
+/// Bytes in a block that belong to nothing. (error)
+pub const TOOLGLOT_ISSUE_JUNK_IN_BLOCK: u32 = 15;
+/// Known and not supported. (error)
+pub const TOOLGLOT_ISSUE_UNSUPPORTED_EXPRESSION: u32 = 16;
+/// A parameter stands more than once; the last one wins. (warning)
+pub const TOOLGLOT_ISSUE_DUPLICATE_PARAM: u32 = 17;
+/// A parameter outside any call. (warning)
+pub const TOOLGLOT_ISSUE_ORPHAN_PARAM: u32 = 18;
+/// `<` or `&` that was not escaped; kept as written. (warning)
+pub const TOOLGLOT_ISSUE_BARE_MARKUP: u32 = 19;
+/// A closer inside a value that no parameter or end follows; it is content. (warning)
+pub const TOOLGLOT_ISSUE_AMBIGUOUS_CLOSE: u32 = 20;
+/// A quote inside a quoted value; it is content. (warning)
+pub const TOOLGLOT_ISSUE_BARE_QUOTE: u32 = 21;
+/// A parameter without a name; it is left out. (warning)
+pub const TOOLGLOT_ISSUE_MISSING_PARAM_NAME: u32 = 22;
+/// The value is the content of the element, not its attribute. (warning)
+pub const TOOLGLOT_ISSUE_MISSING_VALUE_ATTR: u32 = 23;
+/// More blocks than the format allows in one reply. (warning)
+pub const TOOLGLOT_ISSUE_MULTIPLE_BLOCKS: u32 = 24;
+/// A closer that closes nothing; it is text. (warning)
+pub const TOOLGLOT_ISSUE_ORPHAN_CLOSE: u32 = 25;
+/// A marker in a code sample; it is text. (warning)
+pub const TOOLGLOT_ISSUE_HIDDEN_BY_CODE: u32 = 26;
+/// The stream ended inside a code fence. (warning)
+pub const TOOLGLOT_ISSUE_UNCLOSED_FENCE: u32 = 27;
+/// A marker that opens nothing; it is text. (warning)
+pub const TOOLGLOT_ISSUE_LOOKALIKE_MARKER: u32 = 28;
+/// The model wrote a tool's result itself. (warning)
+pub const TOOLGLOT_ISSUE_HALLUCINATED_RESULT: u32 = 29;
+/// A final answer beside an action. (warning)
+pub const TOOLGLOT_ISSUE_FINAL_ANSWER_WITH_ACTION: u32 = 30;
+/// An action that names no tool on purpose. (warning)
+pub const TOOLGLOT_ISSUE_NULL_ACTION: u32 = 31;
+/// A value that opens with one spelling of its delimiter and closes with another. (warning)
+pub const TOOLGLOT_ISSUE_MIXED_DELIMITERS: u32 = 32;
+/// The tool is not on offer. (warning)
+pub const TOOLGLOT_ISSUE_UNKNOWN_TOOL: u32 = 33;
+/// The tool has no such parameter. (warning)
+pub const TOOLGLOT_ISSUE_UNKNOWN_PARAM: u32 = 34;
+/// A required parameter is missing. (warning)
+pub const TOOLGLOT_ISSUE_MISSING_REQUIRED: u32 = 35;
+/// A value does not fit its type and stays a string. (warning)
+pub const TOOLGLOT_ISSUE_TYPE_MISMATCH: u32 = 36;
+/// Limits::max_value. (error)
+pub const TOOLGLOT_ISSUE_LIMIT_VALUE: u32 = 37;
+/// Limits::max_block. (error)
+pub const TOOLGLOT_ISSUE_LIMIT_BLOCK: u32 = 38;
+/// Limits::max_calls. (error)
+pub const TOOLGLOT_ISSUE_LIMIT_CALLS: u32 = 39;
+/// Limits::max_chain. (error)
+pub const TOOLGLOT_ISSUE_LIMIT_CHAIN: u32 = 40;
+/// Limits::max_depth. (error)
+pub const TOOLGLOT_ISSUE_LIMIT_DEPTH: u32 = 41;
+/// Limits::max_params. (error)
+pub const TOOLGLOT_ISSUE_LIMIT_PARAMS: u32 = 42;
+/// Limits::max_name. (error)
+pub const TOOLGLOT_ISSUE_LIMIT_NAME: u32 = 43;
+/// Limits::max_header. (error)
+pub const TOOLGLOT_ISSUE_LIMIT_HEADER: u32 = 44;
+/// Limits::max_issues; the rest was counted. (error)
+pub const TOOLGLOT_ISSUE_LIMIT_ISSUES: u32 = 45;
+/// Limits::max_native. (error)
+pub const TOOLGLOT_ISSUE_LIMIT_NATIVE: u32 = 46;
+/// The stream ended inside a protected region. (warning)
+pub const TOOLGLOT_ISSUE_UNCLOSED_SPAN: u32 = 47;
+/// The wrapper's opening marker is missing. (warning)
+pub const TOOLGLOT_ISSUE_REPAIRED_OPENER: u32 = 48;
+/// A closing tag is misspelt (`<\/x>`). (warning)
+pub const TOOLGLOT_ISSUE_REPAIRED_CLOSE_TAG: u32 = 49;
+/// A marker in a spelling that its models are known to slip into. (warning)
+pub const TOOLGLOT_ISSUE_REPAIRED_MARKER: u32 = 50;
+/// A comma before a closing bracket. (warning)
+pub const TOOLGLOT_ISSUE_REPAIRED_COMMA: u32 = 51;
+/// Single quotes in JSON. (warning)
+pub const TOOLGLOT_ISSUE_REPAIRED_QUOTES: u32 = 52;
+/// `True`, `False` or `None` in JSON. (warning)
+pub const TOOLGLOT_ISSUE_REPAIRED_LITERAL: u32 = 53;
+/// A key without quotes in JSON. (warning)
+pub const TOOLGLOT_ISSUE_REPAIRED_KEY: u32 = 54;
+/// A control character in a JSON string that was not escaped. (warning)
+pub const TOOLGLOT_ISSUE_REPAIRED_NEWLINE: u32 = 55;
+
+/// Every kind with its name. NUL-terminated.
+const NAMES: &[(u32, &str)] = &[
+    (TOOLGLOT_ISSUE_UNCLOSED_BLOCK, "unclosed_block\0"),
+    (TOOLGLOT_ISSUE_UNCLOSED_VALUE, "unclosed_value\0"),
+    (TOOLGLOT_ISSUE_UNCLOSED_REASONING, "unclosed_reasoning\0"),
+    (TOOLGLOT_ISSUE_MISSING_NAME, "missing_name\0"),
+    (TOOLGLOT_ISSUE_EMPTY_BLOCK, "empty_block\0"),
+    (TOOLGLOT_ISSUE_MALFORMED_XML, "malformed_xml\0"),
+    (TOOLGLOT_ISSUE_MALFORMED_JSON, "malformed_json\0"),
+    (TOOLGLOT_ISSUE_MALFORMED_BODY, "malformed_body\0"),
+    (TOOLGLOT_ISSUE_MALFORMED_VALUE, "malformed_value\0"),
+    (TOOLGLOT_ISSUE_MALFORMED_HEADER, "malformed_header\0"),
+    (TOOLGLOT_ISSUE_MISSING_INPUT, "missing_input\0"),
+    (TOOLGLOT_ISSUE_NESTED_OPEN, "nested_open\0"),
+    (TOOLGLOT_ISSUE_DTD_FORBIDDEN, "dtd_forbidden\0"),
+    (TOOLGLOT_ISSUE_UNKNOWN_ENTITY, "unknown_entity\0"),
+    (TOOLGLOT_ISSUE_JUNK_IN_BLOCK, "junk_in_block\0"),
+    (
+        TOOLGLOT_ISSUE_UNSUPPORTED_EXPRESSION,
+        "unsupported_expression\0",
+    ),
+    (TOOLGLOT_ISSUE_DUPLICATE_PARAM, "duplicate_param\0"),
+    (TOOLGLOT_ISSUE_ORPHAN_PARAM, "orphan_param\0"),
+    (TOOLGLOT_ISSUE_BARE_MARKUP, "bare_markup\0"),
+    (TOOLGLOT_ISSUE_AMBIGUOUS_CLOSE, "ambiguous_close\0"),
+    (TOOLGLOT_ISSUE_BARE_QUOTE, "bare_quote\0"),
+    (TOOLGLOT_ISSUE_MISSING_PARAM_NAME, "missing_param_name\0"),
+    (TOOLGLOT_ISSUE_MISSING_VALUE_ATTR, "missing_value_attr\0"),
+    (TOOLGLOT_ISSUE_MULTIPLE_BLOCKS, "multiple_blocks\0"),
+    (TOOLGLOT_ISSUE_ORPHAN_CLOSE, "orphan_close\0"),
+    (TOOLGLOT_ISSUE_HIDDEN_BY_CODE, "hidden_by_code\0"),
+    (TOOLGLOT_ISSUE_UNCLOSED_FENCE, "unclosed_fence\0"),
+    (TOOLGLOT_ISSUE_LOOKALIKE_MARKER, "lookalike_marker\0"),
+    (TOOLGLOT_ISSUE_HALLUCINATED_RESULT, "hallucinated_result\0"),
+    (
+        TOOLGLOT_ISSUE_FINAL_ANSWER_WITH_ACTION,
+        "final_answer_with_action\0",
+    ),
+    (TOOLGLOT_ISSUE_NULL_ACTION, "null_action\0"),
+    (TOOLGLOT_ISSUE_MIXED_DELIMITERS, "mixed_delimiters\0"),
+    (TOOLGLOT_ISSUE_UNKNOWN_TOOL, "unknown_tool\0"),
+    (TOOLGLOT_ISSUE_UNKNOWN_PARAM, "unknown_param\0"),
+    (TOOLGLOT_ISSUE_MISSING_REQUIRED, "missing_required\0"),
+    (TOOLGLOT_ISSUE_TYPE_MISMATCH, "type_mismatch\0"),
+    (TOOLGLOT_ISSUE_LIMIT_VALUE, "limit_value\0"),
+    (TOOLGLOT_ISSUE_LIMIT_BLOCK, "limit_block\0"),
+    (TOOLGLOT_ISSUE_LIMIT_CALLS, "limit_calls\0"),
+    (TOOLGLOT_ISSUE_LIMIT_CHAIN, "limit_chain\0"),
+    (TOOLGLOT_ISSUE_LIMIT_DEPTH, "limit_depth\0"),
+    (TOOLGLOT_ISSUE_LIMIT_PARAMS, "limit_params\0"),
+    (TOOLGLOT_ISSUE_LIMIT_NAME, "limit_name\0"),
+    (TOOLGLOT_ISSUE_LIMIT_HEADER, "limit_header\0"),
+    (TOOLGLOT_ISSUE_LIMIT_ISSUES, "limit_issues\0"),
+    (TOOLGLOT_ISSUE_LIMIT_NATIVE, "limit_native\0"),
+    (TOOLGLOT_ISSUE_UNCLOSED_SPAN, "unclosed_span\0"),
+    (TOOLGLOT_ISSUE_REPAIRED_OPENER, "repaired_opener\0"),
+    (TOOLGLOT_ISSUE_REPAIRED_CLOSE_TAG, "repaired_close_tag\0"),
+    (TOOLGLOT_ISSUE_REPAIRED_MARKER, "repaired_marker\0"),
+    (TOOLGLOT_ISSUE_REPAIRED_COMMA, "repaired_comma\0"),
+    (TOOLGLOT_ISSUE_REPAIRED_QUOTES, "repaired_quotes\0"),
+    (TOOLGLOT_ISSUE_REPAIRED_LITERAL, "repaired_literal\0"),
+    (TOOLGLOT_ISSUE_REPAIRED_KEY, "repaired_key\0"),
+    (TOOLGLOT_ISSUE_REPAIRED_NEWLINE, "repaired_newline\0"),
+];
+
+/// The name of a kind, NUL-terminated.
+pub(crate) fn name(kind: Kind) -> Option<*const c_char> {
+    let (_, name) = NAMES
+        .iter()
+        .find(|(code, _)| *code == u32::from(kind.code()))?;
+    Some(name.as_ptr().cast())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_and_numbers_are_those_of_the_engine() {
+        let ours: Vec<(u32, &str)> = NAMES
+            .iter()
+            .map(|(code, name)| (*code, name.trim_end_matches('\0')))
+            .collect();
+        let theirs: Vec<(u32, &str)> = Kind::ALL
+            .iter()
+            .map(|kind| (u32::from(kind.code()), kind.name()))
+            .collect();
+        assert_eq!(ours, theirs);
+    }
+}

@@ -1,0 +1,368 @@
+//! Batches as chat completions of OpenAI.
+
+use std::ffi::{c_char, c_void};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::buffer::{self, toolglot_buffer};
+use crate::event::toolglot_batch;
+use crate::guard;
+use crate::handle::{self, Handle, Kind};
+use crate::raw::{self, toolglot_view};
+use crate::replay::{Take, replay};
+use crate::status::{Done, Fault, TOOLGLOT_E_STATE, toolglot_status};
+use crate::stream::reason;
+use crate::tg::sink::openai::{Calls, Delta, Deltas, Head, Recovered, Settings, completion};
+use crate::tg::{Event, Finish, Sink};
+use crate::turn::{self, toolglot_turn};
+
+/// Writes the chat completion of one output: chunks for a response that is streamed, or one object. Order, ids, what becomes
+/// of calls that are taken back, and `finish_reason` are as the documentation of the Rust module `sink::openai` says; above
+/// all, no client takes a void call for a complete one. One thread at a time.
+pub struct toolglot_openai {
+    _private: (),
+}
+
+/// A function of the host that makes the id of a call: it writes at most `cap` bytes of UTF-8 to `out` and returns how many.
+/// `index` counts calls from 0. It is asked where the format gave no id, or a repeated one; that ids differ is its care. It
+/// must return: no exception, no `longjmp`.
+pub type toolglot_id_callback = Option<
+    unsafe extern "C" fn(
+        user: *mut c_void,
+        index: u32,
+        name: *const c_char,
+        name_len: usize,
+        out: *mut c_char,
+        cap: usize,
+    ) -> usize,
+>;
+
+/// Room for an id.
+const ID: usize = 256;
+
+/// When calls are sent: 0 while they are written, the last `}` when the call stands (default); 1 whole, when their block has
+/// closed.
+pub const TOOLGLOT_OPENAI_CALLS: u32 = 1;
+/// What becomes of recovered calls: 0 they are withheld (default), 1 they are delivered like complete ones.
+pub const TOOLGLOT_OPENAI_RECOVERED: u32 = 2;
+/// 1: protected regions are content. Default 0.
+pub const TOOLGLOT_OPENAI_PROTECTED: u32 = 3;
+/// 1: the host forced a tool by name, so that the reason is `stop` although there is a call. Default 0.
+pub const TOOLGLOT_OPENAI_FORCED: u32 = 4;
+/// What made ids are made of. Default 0.
+pub const TOOLGLOT_OPENAI_ID_SEED: u32 = 5;
+/// `created`: seconds since 1970. Default 0.
+pub const TOOLGLOT_OPENAI_CREATED: u32 = 6;
+/// `index` of the choice. Default 0.
+pub const TOOLGLOT_OPENAI_CHOICE: u32 = 7;
+/// 1: chunks are framed as server-sent events, `data: {...}` and an empty line, and `data: [DONE]` comes last (not if the
+/// output was cancelled). Default 0: one line each.
+pub const TOOLGLOT_OPENAI_SSE: u32 = 8;
+/// Text: `id` of the response. Default empty.
+pub const TOOLGLOT_OPENAI_ID: u32 = 32;
+/// Text: `model`. Default empty.
+pub const TOOLGLOT_OPENAI_MODEL: u32 = 33;
+/// Text: the member that holds reasoning; empty leaves reasoning out. Default `reasoning_content`.
+pub const TOOLGLOT_OPENAI_REASONING: u32 = 34;
+/// Text: how made ids begin. Default `call_`.
+pub const TOOLGLOT_OPENAI_ID_PREFIX: u32 = 35;
+
+type Door = Box<dyn FnMut(Delta<'_>) + Send>;
+
+/// What stands behind it.
+#[derive(Default)]
+pub(crate) struct Writer {
+    settings: Settings,
+    head: Head,
+    sse: bool,
+    ids: Option<Host>,
+    /// Under way, once something was written.
+    deltas: Option<Deltas<Door>>,
+    written: Arc<Mutex<Vec<u8>>>,
+}
+
+/// The host's rule for ids.
+#[derive(Clone, Copy)]
+struct Host {
+    rule: unsafe extern "C" fn(*mut c_void, u32, *const c_char, usize, *mut c_char, usize) -> usize,
+    user: *mut c_void,
+}
+
+// SAFETY: the host gave the pointer for calls from whatever thread uses the handle, one at a time.
+unsafe impl Send for Host {}
+
+impl Host {
+    fn make(&self, index: u32, name: &str) -> String {
+        let mut out = [0u8; ID];
+        // SAFETY: the host gave this function for this; it writes at most `cap` bytes.
+        let len = unsafe {
+            (self.rule)(
+                self.user,
+                index,
+                name.as_ptr().cast(),
+                name.len(),
+                out.as_mut_ptr().cast(),
+                ID,
+            )
+        };
+        String::from_utf8_lossy(&out[..len.min(ID)]).into_owned()
+    }
+}
+
+impl Kind for Writer {
+    const MAGIC: u32 = 0x7467_6f61;
+    const NAME: &'static str = "the writer";
+}
+
+fn handle(openai: *const toolglot_openai) -> *const Handle<Writer> {
+    openai.cast()
+}
+
+struct Through<'a>(&'a mut Deltas<Door>);
+
+impl Sink for Through<'_> {
+    fn event(&mut self, event: Event<'_>) {
+        self.0.event(event);
+    }
+}
+
+impl Take for Through<'_> {}
+
+impl Writer {
+    fn set(&mut self, option: u32, value: u64) -> Done {
+        self.idle()?;
+        let flag = || match value {
+            0 => Ok(false),
+            1 => Ok(true),
+            _ => Err(Fault::arg(format!(
+                "option {option} is 0 or 1, not {value}"
+            ))),
+        };
+        let settings = &mut self.settings;
+        match option {
+            TOOLGLOT_OPENAI_CALLS => {
+                settings.calls = if flag()? { Calls::AtClose } else { Calls::Live };
+            }
+            TOOLGLOT_OPENAI_RECOVERED => {
+                settings.recovered = if flag()? {
+                    Recovered::Deliver
+                } else {
+                    Recovered::Withhold
+                };
+            }
+            TOOLGLOT_OPENAI_PROTECTED => settings.protected = flag()?,
+            TOOLGLOT_OPENAI_FORCED => settings.forced = flag()?,
+            TOOLGLOT_OPENAI_ID_SEED => settings.id_seed = value,
+            TOOLGLOT_OPENAI_CREATED => self.head.created = value,
+            TOOLGLOT_OPENAI_CHOICE => {
+                let choice = u32::try_from(value);
+                self.head.choice =
+                    choice.map_err(|_| Fault::arg("there are not so many choices"))?;
+            }
+            TOOLGLOT_OPENAI_SSE => self.sse = flag()?,
+            _ => {
+                return Err(Fault::arg(format!(
+                    "there is no option {option} with a number"
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    fn set_text(&mut self, option: u32, text: &str) -> Done {
+        self.idle()?;
+        let owned = text.to_owned();
+        match option {
+            TOOLGLOT_OPENAI_ID => self.head.id = owned,
+            TOOLGLOT_OPENAI_MODEL => self.head.model = owned,
+            TOOLGLOT_OPENAI_REASONING => {
+                self.settings.reasoning = (!owned.is_empty()).then_some(owned);
+            }
+            TOOLGLOT_OPENAI_ID_PREFIX => self.settings.id_prefix = owned,
+            _ => {
+                return Err(Fault::arg(format!(
+                    "there is no option {option} with a text"
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    fn idle(&self) -> Done {
+        match self.deltas {
+            None => Ok(()),
+            Some(_) => Err(Fault::new(TOOLGLOT_E_STATE, "the response has begun")),
+        }
+    }
+
+    fn deltas(&mut self) -> &mut Deltas<Door> {
+        let (head, sse, written) = (&self.head, self.sse, &self.written);
+        let (settings, ids) = (&self.settings, self.ids);
+        self.deltas.get_or_insert_with(|| {
+            let (head, written) = (head.clone(), Arc::clone(written));
+            let take: Door = Box::new(move |delta| {
+                let mut out = written.lock().unwrap_or_else(PoisonError::into_inner);
+                line(&mut out, sse, &delta.to_json(&head));
+            });
+            let deltas = Deltas::new(settings.clone(), take);
+            match ids {
+                Some(host) => deltas.with_ids(move |index, name| host.make(index, name)),
+                None => deltas,
+            }
+        })
+    }
+
+    /// Gives what was written to a buffer.
+    fn give(&self, buffer: &mut Vec<u8>) {
+        let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
+        std::mem::swap(&mut *written, buffer);
+        written.clear();
+    }
+}
+
+fn line(out: &mut Vec<u8>, sse: bool, json: &str) {
+    let (before, behind) = if sse { ("data: ", "\n\n") } else { ("", "\n") };
+    for part in [before, json, behind] {
+        out.extend_from_slice(part.as_bytes());
+    }
+}
+
+/// Makes a writer with all defaults, which is the caller's to free.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn toolglot_openai_new(out: *mut *mut toolglot_openai) -> toolglot_status {
+    guard::status(|| {
+        // SAFETY: the contract of the header, see the essay in lib.rs.
+        let out = unsafe { raw::out(out) }?;
+        out.write(handle::new(Writer::default()).cast());
+        Ok(())
+    })
+}
+
+/// Sets an option that is a number, `TOOLGLOT_OPENAI_...`, before the response begins (else `TOOLGLOT_E_STATE`).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn toolglot_openai_set(
+    openai: *mut toolglot_openai,
+    option: u32,
+    value: u64,
+) -> toolglot_status {
+    // SAFETY: the contract of the header, see the essay in lib.rs.
+    guard::status(|| unsafe { handle::write(handle(openai), |writer| writer.set(option, value)) })
+}
+
+/// Sets an option that is a text, `TOOLGLOT_OPENAI_...`, before the response begins (else `TOOLGLOT_E_STATE`). It is copied.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn toolglot_openai_set_text(
+    openai: *mut toolglot_openai,
+    option: u32,
+    text: *const c_void,
+    len: usize,
+) -> toolglot_status {
+    // SAFETY: the contract of the header, see the essay in lib.rs.
+    guard::status(|| unsafe {
+        handle::write(handle(openai), |writer| {
+            writer.set_text(option, raw::text(text, len)?)
+        })
+    })
+}
+
+/// Has the host make ids of calls, before the response begins (else `TOOLGLOT_E_STATE`). NULL for `rule` goes back to made
+/// ids. `user` is handed to every call of `rule` and must live as long as the writer.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn toolglot_openai_set_ids(
+    openai: *mut toolglot_openai,
+    rule: toolglot_id_callback,
+    user: *mut c_void,
+) -> toolglot_status {
+    // SAFETY: the contract of the header, see the essay in lib.rs.
+    guard::status(|| unsafe {
+        handle::write(handle(openai), |writer| {
+            writer.idle()?;
+            writer.ids = rule.map(|rule| Host { rule, user });
+            Ok(())
+        })
+    })
+}
+
+/// Writes the chunks that a batch amounts to into the buffer, in place of what it held; often there are none. Give it every
+/// batch of one stream in order, with all kinds of events.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn toolglot_openai_write(
+    openai: *mut toolglot_openai,
+    batch: *const toolglot_batch,
+    buffer: *mut toolglot_buffer,
+) -> toolglot_status {
+    // SAFETY: the contract of the header, see the essay in lib.rs.
+    guard::status(|| unsafe {
+        handle::write(handle(openai), |writer| {
+            handle::write(buffer::handle(buffer), |buffer| {
+                let batch = raw::value(batch)?;
+                replay(&batch, &mut Through(writer.deltas()))?;
+                writer.give(buffer);
+                Ok(())
+            })
+        })
+    })
+}
+
+/// Ends the response: writes its last chunks, with `finish_reason`, into the buffer. Behind it the writer is as it was before
+/// the response began, for the next one. `reason` is one of `TOOLGLOT_FINISH_...`, the one that the stream was finished with.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn toolglot_openai_finish(
+    openai: *mut toolglot_openai,
+    reason: u32,
+    buffer: *mut toolglot_buffer,
+) -> toolglot_status {
+    // SAFETY: the contract of the header, see the essay in lib.rs.
+    guard::status(|| unsafe {
+        handle::write(handle(openai), |writer| {
+            handle::write(buffer::handle(buffer), |buffer| {
+                let reason = self::reason(reason)?;
+                writer.deltas().finish(reason);
+                writer.deltas = None;
+                writer.give(buffer);
+                if writer.sse && reason != Finish::Cancelled {
+                    line(buffer, true, "[DONE]");
+                }
+                Ok(())
+            })
+        })
+    })
+}
+
+/// Writes a turn as one `chat.completion` object into the buffer, with the settings of the writer (but for ids made by the
+/// host). `reason` is one of `TOOLGLOT_FINISH_...`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn toolglot_openai_completion(
+    openai: *mut toolglot_openai,
+    turn: *const toolglot_turn,
+    reason: u32,
+    buffer: *mut toolglot_buffer,
+) -> toolglot_status {
+    // SAFETY: the contract of the header, see the essay in lib.rs.
+    guard::status(|| unsafe {
+        handle::write(handle(openai), |writer| {
+            handle::write(buffer::handle(buffer), |buffer| {
+                let reason = self::reason(reason)?;
+                let turn =
+                    handle::read(turn::handle(turn), |turn| Ok(turn.collect.clone().turn()))?;
+                *buffer = completion(&turn, &writer.head, &writer.settings, reason).into_bytes();
+                Ok(())
+            })
+        })
+    })
+}
+
+/// One sentence about the last failure on this writer; empty if there was none.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn toolglot_openai_error(openai: *const toolglot_openai) -> toolglot_view {
+    // SAFETY: the contract of the header, see the essay in lib.rs.
+    guard::value(toolglot_view::EMPTY, || {
+        Some(unsafe { handle::message(handle(openai)) })
+    })
+}
+
+/// Frees the writer. NULL is nothing.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn toolglot_openai_free(openai: *mut toolglot_openai) {
+    // SAFETY: the contract of the header, see the essay in lib.rs.
+    guard::run(|| unsafe { handle::free(handle(openai).cast_mut()) })
+}

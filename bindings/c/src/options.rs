@@ -1,0 +1,261 @@
+//! How a stream is parsed.
+
+use std::ffi::c_void;
+use std::sync::Arc;
+
+use crate::batch::Wanted;
+use crate::guard;
+use crate::handle::{self, Handle, Kind};
+use crate::raw::{self, toolglot_view};
+use crate::status::{Done, Fault, toolglot_status};
+use crate::tg::{Fence, Options, Prefer, ReasoningMode, Retain, Start, TextMode, Tools, Unclosed};
+
+/// How streams are parsed: a list of settings, each with a default. Any number of streams may be made of it, by several
+/// threads at a time; a change must be alone, and concerns streams made after it.
+pub struct toolglot_options {
+    _private: (),
+}
+
+/// What stands behind it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Settings {
+    pub options: Options,
+    pub wanted: Wanted,
+}
+
+impl Kind for Settings {
+    const MAGIC: u32 = 0x7467_6f70;
+    const NAME: &'static str = "the options";
+}
+
+pub(crate) fn handle(options: *const toolglot_options) -> *const Handle<Settings> {
+    options.cast()
+}
+
+/// How text comes out: `TOOLGLOT_TEXT_BYTES` (default) or `TOOLGLOT_TEXT_CHARS`.
+pub const TOOLGLOT_OPTION_TEXT: u32 = 1;
+/// What is kept of an open block: `TOOLGLOT_RETAIN_BLOCK` (default) or `TOOLGLOT_RETAIN_NONE`.
+pub const TOOLGLOT_OPTION_RETAIN: u32 = 2;
+/// Which calls count when native ones are given: `TOOLGLOT_PREFER_TEXT` (default), `..._NATIVE` or `..._BOTH`.
+pub const TOOLGLOT_OPTION_PREFER: u32 = 3;
+/// What to do with reasoning: `TOOLGLOT_REASONING_SPLIT` (default) or `TOOLGLOT_REASONING_OFF`.
+pub const TOOLGLOT_OPTION_REASONING: u32 = 4;
+/// 1: look for calls inside reasoning too. Default 0.
+pub const TOOLGLOT_OPTION_CALLS_IN_REASONING: u32 = 5;
+/// Whether code fences hide markers: `TOOLGLOT_FENCE_DIALECT` (default), `..._SKIP` or `..._ALLOW`.
+pub const TOOLGLOT_OPTION_FENCE: u32 = 6;
+/// What becomes of a block that the stream ends in: `TOOLGLOT_UNCLOSED_DIALECT` (default), `..._DROP`, `..._TEXT` or
+/// `..._SALVAGE`.
+pub const TOOLGLOT_OPTION_UNCLOSED: u32 = 7;
+/// 1: markers count only in `toolglot_stream_feed_special`, whatever the dialect says. Default 0.
+pub const TOOLGLOT_OPTION_TRUSTED_ONLY: u32 = 8;
+/// Where the stream starts: `TOOLGLOT_START_DIALECT` (default), `..._TEXT` or `..._REASONING`. To start inside a call that
+/// the prompt has opened, give its opener to `toolglot_stream_prefill`.
+pub const TOOLGLOT_OPTION_START: u32 = 9;
+/// Which kinds of events are delivered: the sum of `TOOLGLOT_EVENT_BIT(kind)`. Default all. What is left out costs nothing;
+/// the sinks of this header need all.
+pub const TOOLGLOT_OPTION_EVENTS: u32 = 10;
+/// 0: block close and block abandoned come without the bytes of the block, which saves a copy. Default 1.
+pub const TOOLGLOT_OPTION_BLOCK_BYTES: u32 = 11;
+/// Bytes of one parameter value. Default 8 MiB.
+pub const TOOLGLOT_OPTION_MAX_VALUE: u32 = 32;
+/// Bytes of one block, which is also what is retained of it. Default 16 MiB.
+pub const TOOLGLOT_OPTION_MAX_BLOCK: u32 = 33;
+/// Calls in one stream. Default 4096.
+pub const TOOLGLOT_OPTION_MAX_CALLS: u32 = 34;
+/// Calls that one numbered chain may hold. Default 64.
+pub const TOOLGLOT_OPTION_MAX_CHAIN: u32 = 35;
+/// Nesting depth of elements in a block. Default 128.
+pub const TOOLGLOT_OPTION_MAX_DEPTH: u32 = 36;
+/// Parameters of one block, all levels together. Default 16384.
+pub const TOOLGLOT_OPTION_MAX_PARAMS: u32 = 37;
+/// Bytes of a tool name, parameter name or tag name. Default 1024.
+pub const TOOLGLOT_OPTION_MAX_NAME: u32 = 38;
+/// Bytes of an opening tag with its attributes. Default 4096.
+pub const TOOLGLOT_OPTION_MAX_HEADER: u32 = 39;
+/// Bytes that a lookahead may withhold. Default 1024.
+pub const TOOLGLOT_OPTION_MAX_LOOKAHEAD: u32 = 40;
+/// Issues that are reported one by one. Default 10000.
+pub const TOOLGLOT_OPTION_MAX_ISSUES: u32 = 41;
+/// Bytes of native calls that may wait for the end of the text. Default 1 MiB.
+pub const TOOLGLOT_OPTION_MAX_NATIVE: u32 = 42;
+
+/// The bytes as they came; an event may end inside a character.
+pub const TOOLGLOT_TEXT_BYTES: u64 = 0;
+/// Whole UTF-8 characters; what is no UTF-8 becomes U+FFFD. At most 3 bytes wait for the rest of their character.
+pub const TOOLGLOT_TEXT_CHARS: u64 = 1;
+/// The bytes of an open block, up to its limit: an abandoned block can be given back as text.
+pub const TOOLGLOT_RETAIN_BLOCK: u64 = 0;
+/// Nothing: memory does not grow with the length of an argument.
+pub const TOOLGLOT_RETAIN_NONE: u64 = 1;
+/// Calls in the text; native ones only if the text had none.
+pub const TOOLGLOT_PREFER_TEXT: u64 = 0;
+/// Native calls; from the first one on, markers in the text are text.
+pub const TOOLGLOT_PREFER_NATIVE: u64 = 1;
+/// Both, without native calls that repeat one of the text.
+pub const TOOLGLOT_PREFER_BOTH: u64 = 2;
+/// Reasoning is a kind of event of its own.
+pub const TOOLGLOT_REASONING_SPLIT: u64 = 0;
+/// Reasoning markers mean nothing.
+pub const TOOLGLOT_REASONING_OFF: u64 = 1;
+/// As each dialect says.
+pub const TOOLGLOT_FENCE_DIALECT: u64 = 0;
+/// Markers in code are text.
+pub const TOOLGLOT_FENCE_SKIP: u64 = 1;
+/// Markers count everywhere.
+pub const TOOLGLOT_FENCE_ALLOW: u64 = 2;
+/// As each dialect says.
+pub const TOOLGLOT_UNCLOSED_DIALECT: u64 = 0;
+/// Its bytes are no text; the span of the issue says where they stood.
+pub const TOOLGLOT_UNCLOSED_DROP: u64 = 1;
+/// Its bytes are text.
+pub const TOOLGLOT_UNCLOSED_TEXT: u64 = 2;
+/// What was complete in it becomes recovered calls.
+pub const TOOLGLOT_UNCLOSED_SALVAGE: u64 = 3;
+/// Inside reasoning if a dialect has it opened by the prompt, else in text.
+pub const TOOLGLOT_START_DIALECT: u64 = 0;
+/// In plain text.
+pub const TOOLGLOT_START_TEXT: u64 = 1;
+/// Inside reasoning that the prompt opened.
+pub const TOOLGLOT_START_REASONING: u64 = 2;
+
+impl Settings {
+    fn set(&mut self, option: u32, value: u64) -> Done {
+        let range = |last: u64| match value <= last {
+            true => Ok(value),
+            false => Err(Fault::arg(format!(
+                "option {option} is at most {last}, not {value}"
+            ))),
+        };
+        let small = || range(u64::from(u32::MAX)).map(|value| value as u32);
+        let flag = || range(1).map(|value| value == 1);
+        let options = &mut self.options;
+        let limits = &mut options.limits;
+        match option {
+            TOOLGLOT_OPTION_TEXT => {
+                options.text = [TextMode::Bytes, TextMode::Chars][range(1)? as usize];
+            }
+            TOOLGLOT_OPTION_RETAIN => {
+                options.retain = [Retain::Block, Retain::None][range(1)? as usize];
+            }
+            TOOLGLOT_OPTION_PREFER => {
+                options.prefer = [Prefer::Text, Prefer::Native, Prefer::Both][range(2)? as usize];
+            }
+            TOOLGLOT_OPTION_REASONING => {
+                options.reasoning = [ReasoningMode::Split, ReasoningMode::Off][range(1)? as usize];
+            }
+            TOOLGLOT_OPTION_CALLS_IN_REASONING => options.calls_in_reasoning = flag()?,
+            TOOLGLOT_OPTION_FENCE => {
+                options.fence = [None, Some(Fence::Skip), Some(Fence::Allow)][range(2)? as usize];
+            }
+            TOOLGLOT_OPTION_UNCLOSED => {
+                let ways = [
+                    None,
+                    Some(Unclosed::Drop),
+                    Some(Unclosed::Text),
+                    Some(Unclosed::Salvage),
+                ];
+                options.unclosed = ways[range(3)? as usize];
+            }
+            TOOLGLOT_OPTION_TRUSTED_ONLY => options.trusted_only = flag()?,
+            TOOLGLOT_OPTION_START => {
+                options.start = [Start::Dialect, Start::Text, Start::Reasoning][range(2)? as usize];
+            }
+            TOOLGLOT_OPTION_EVENTS => self.wanted.kinds = small()?,
+            TOOLGLOT_OPTION_BLOCK_BYTES => self.wanted.blocks = flag()?,
+            TOOLGLOT_OPTION_MAX_VALUE => limits.max_value = value,
+            TOOLGLOT_OPTION_MAX_BLOCK => limits.max_block = value,
+            TOOLGLOT_OPTION_MAX_CALLS => limits.max_calls = small()?,
+            TOOLGLOT_OPTION_MAX_CHAIN => limits.max_chain = small()?,
+            TOOLGLOT_OPTION_MAX_DEPTH => limits.max_depth = small()?,
+            TOOLGLOT_OPTION_MAX_PARAMS => limits.max_params = small()?,
+            TOOLGLOT_OPTION_MAX_NAME => limits.max_name = small()?,
+            TOOLGLOT_OPTION_MAX_HEADER => limits.max_header = small()?,
+            TOOLGLOT_OPTION_MAX_LOOKAHEAD => limits.max_lookahead = small()?,
+            TOOLGLOT_OPTION_MAX_ISSUES => limits.max_issues = small()?,
+            TOOLGLOT_OPTION_MAX_NATIVE => limits.max_native = value,
+            _ => return Err(Fault::arg(format!("there is no option {option}"))),
+        }
+        Ok(())
+    }
+}
+
+/// The settings that a host gave; the defaults for NULL.
+///
+/// # Safety
+/// The pointer is NULL or options that were not freed.
+pub(crate) unsafe fn settings(options: *const toolglot_options) -> Done<Settings> {
+    match options.is_null() {
+        true => Ok(Settings::default()),
+        // SAFETY: promised.
+        false => unsafe { handle::read(handle(options), |settings| Ok(settings.clone())) },
+    }
+}
+
+/// Makes options with all defaults, which are the caller's to free.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn toolglot_options_new(out: *mut *mut toolglot_options) -> toolglot_status {
+    guard::status(|| {
+        // SAFETY: the contract of the header, see the essay in lib.rs.
+        let out = unsafe { raw::out(out) }?;
+        out.write(handle::new(Settings::default()).cast());
+        Ok(())
+    })
+}
+
+/// Sets one option, `TOOLGLOT_OPTION_...`. `TOOLGLOT_E_ARG` if the library does not know the option or the value; then
+/// nothing is changed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn toolglot_options_set(
+    options: *mut toolglot_options,
+    option: u32,
+    value: u64,
+) -> toolglot_status {
+    // SAFETY: the contract of the header, see the essay in lib.rs.
+    guard::status(|| unsafe {
+        handle::write(handle(options), |settings| settings.set(option, value))
+    })
+}
+
+/// Sets the tools on offer: a JSON array of `{"name", "parameters": JSON Schema}`, or OpenAI's `{"type": "function",
+/// "function": {...}}`. They give untyped text its type, spell keys, and warn of tools nobody offers. An empty text means no
+/// tools. It is read now and not again; a stream shares what was read.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn toolglot_options_set_tools(
+    options: *mut toolglot_options,
+    json: *const c_void,
+    len: usize,
+) -> toolglot_status {
+    // SAFETY: the contract of the header, see the essay in lib.rs.
+    guard::status(|| unsafe {
+        handle::write(handle(options), |settings| {
+            let json = raw::text(json, len)?;
+            settings.options.tools = match json.is_empty() {
+                true => None,
+                false => {
+                    let tools = Tools::from_json(json);
+                    Some(Arc::new(
+                        tools.map_err(|error| Fault::arg(error.to_string()))?,
+                    ))
+                }
+            };
+            Ok(())
+        })
+    })
+}
+
+/// One sentence about the last failure on these options; empty if there was none. Lives until the next call with them.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn toolglot_options_error(options: *const toolglot_options) -> toolglot_view {
+    // SAFETY: the contract of the header, see the essay in lib.rs.
+    guard::value(toolglot_view::EMPTY, || {
+        Some(unsafe { handle::message(handle(options)) })
+    })
+}
+
+/// Frees the options. Streams made with them stay. NULL is nothing.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn toolglot_options_free(options: *mut toolglot_options) {
+    // SAFETY: the contract of the header, see the essay in lib.rs.
+    guard::run(|| unsafe { handle::free(handle(options).cast_mut()) })
+}

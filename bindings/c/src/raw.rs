@@ -1,0 +1,129 @@
+//! From raw pointers to references, and back to views. With `handle`, the only file that looks behind a pointer of the host.
+
+use std::ffi::{c_char, c_void};
+use std::mem::MaybeUninit;
+
+use crate::status::{Done, Fault};
+
+/// Bytes that belong to the library or to the host's chunk. Not NUL-terminated; may hold NUL bytes. `ptr` is never NULL in
+/// what the library hands out: an empty view points at an empty string.
+///
+/// How long it lives is said by the function that hands it out.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct toolglot_view {
+    /// The first byte.
+    pub ptr: *const c_char,
+    /// How many bytes.
+    pub len: usize,
+}
+
+// SAFETY: a view is an address and a length; who reads behind it answers for the lifetime, on whatever thread.
+unsafe impl Send for toolglot_view {}
+// SAFETY: as above; nothing behind a view is changed while it lives.
+unsafe impl Sync for toolglot_view {}
+
+impl toolglot_view {
+    pub(crate) const EMPTY: Self = Self {
+        ptr: c"".as_ptr(),
+        len: 0,
+    };
+
+    pub(crate) fn of(bytes: &[u8]) -> Self {
+        if bytes.is_empty() {
+            return Self::EMPTY;
+        }
+        Self {
+            ptr: bytes.as_ptr().cast(),
+            len: bytes.len(),
+        }
+    }
+}
+
+/// The bytes of a host's argument.
+///
+/// # Safety
+/// `data` is NULL or points at `len` readable bytes that nobody changes during the call.
+pub(crate) unsafe fn bytes<'a>(data: *const c_void, len: usize) -> Done<&'a [u8]> {
+    if len == 0 {
+        return Ok(&[]);
+    }
+    if data.is_null() {
+        return Err(Fault::null("the input"));
+    }
+    if isize::try_from(len).is_err() {
+        return Err(Fault::arg("the input is longer than memory can be"));
+    }
+    // SAFETY: not null, not too long, and the caller promises the rest.
+    Ok(unsafe { std::slice::from_raw_parts(data.cast(), len) })
+}
+
+/// The same, as text.
+///
+/// # Safety
+/// As [`bytes`].
+pub(crate) unsafe fn text<'a>(data: *const c_void, len: usize) -> Done<&'a str> {
+    // SAFETY: the caller's promise is the same.
+    let bytes = unsafe { bytes(data, len) }?;
+    std::str::from_utf8(bytes).map_err(|error| Fault::arg(format!("the text is no UTF-8: {error}")))
+}
+
+/// Where a function writes its answer.
+///
+/// # Safety
+/// `out` is NULL or points at memory for a `T`, which nobody else touches during the call.
+pub(crate) unsafe fn out<'a, T>(out: *mut T) -> Done<&'a mut MaybeUninit<T>> {
+    // SAFETY: null is checked by `as_mut`; the caller promises the rest, and an uninitialized value is fine.
+    unsafe { out.cast::<MaybeUninit<T>>().as_mut() }
+        .ok_or_else(|| Fault::null("the place for the answer"))
+}
+
+/// An array of the host.
+///
+/// # Safety
+/// `data` is NULL or points at `len` values that nobody changes during the call.
+pub(crate) unsafe fn array<'a, T>(data: *const T, len: usize) -> Done<&'a [T]> {
+    if len == 0 {
+        return Ok(&[]);
+    }
+    if data.is_null() || !data.is_aligned() {
+        return Err(Fault::null("an array"));
+    }
+    if len > isize::MAX as usize / size_of::<T>().max(1) {
+        return Err(Fault::arg("the array is longer than memory can be"));
+    }
+    // SAFETY: not null, aligned, not too long, and the caller promises the rest.
+    Ok(unsafe { std::slice::from_raw_parts(data, len) })
+}
+
+/// The bytes of a view that comes from the host.
+///
+/// # Safety
+/// As [`bytes`], for what the view points at.
+pub(crate) unsafe fn view<'a>(view: toolglot_view) -> Done<&'a [u8]> {
+    // SAFETY: the caller's promise is the same.
+    unsafe { bytes(view.ptr.cast(), view.len) }
+}
+
+/// A value of the host, copied.
+///
+/// # Safety
+/// `value` is NULL or points at a value that nobody changes during the call.
+pub(crate) unsafe fn value<T: Copy>(value: *const T) -> Done<T> {
+    // SAFETY: null is checked by `as_ref`; the caller promises the rest.
+    unsafe { value.as_ref() }
+        .copied()
+        .ok_or_else(|| Fault::null("an argument"))
+}
+
+/// Hands out an array of the library.
+///
+/// # Safety
+/// As [`out`] for both places.
+pub(crate) unsafe fn list<T>(items: &[T], first: *mut *const T, len: *mut usize) -> Done {
+    // SAFETY: promised.
+    let (first, len) = unsafe { (out(first)?, out(len)?) };
+    first.write(items.as_ptr());
+    len.write(items.len());
+    Ok(())
+}

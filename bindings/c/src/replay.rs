@@ -1,0 +1,190 @@
+//! Event structs as events of the engine, for the sinks: the way of `batch` backwards. What comes from the host is checked:
+//! unknown kinds are passed over, text that is no UTF-8 is refused.
+
+use crate::event::*;
+use crate::raw;
+use crate::status::{Done, Fault};
+use crate::tg::{
+    Abandoned, Arguments, CallState, Event, Kind, KindSet, Origin, Report, Severity, Sink, Span,
+};
+
+/// What takes events and issues.
+pub(crate) trait Take: Sink {
+    /// Takes an issue; sinks that have no use for it need not say so.
+    fn report(&mut self, _report: Report) {}
+}
+
+/// Hands the events of a batch to a sink.
+///
+/// # Safety
+/// The batch and what its events point at can be read.
+pub(crate) unsafe fn replay(batch: &toolglot_batch, sink: &mut impl Take) -> Done {
+    // SAFETY: promised.
+    let events = unsafe { raw::array(batch.events, batch.len) }?;
+    let mut at = 0;
+    while let Some(event) = events.get(at) {
+        at += 1;
+        let details = events[at..]
+            .iter()
+            .take_while(|e| e.kind == TOOLGLOT_EVENT_DETAIL);
+        let details: &[toolglot_event] = &events[at..at + details.count()];
+        at += details.len();
+        // SAFETY: promised.
+        unsafe { one(event, details, sink) }?;
+    }
+    Ok(())
+}
+
+/// # Safety
+/// What the event points at can be read.
+unsafe fn text(view: crate::raw::toolglot_view) -> Done<&'static str> {
+    // SAFETY: promised; the caller lets nothing of it live longer than the batch.
+    let bytes = unsafe { raw::view(view) }?;
+    std::str::from_utf8(bytes).map_err(|_| Fault::arg("an event holds text that is no UTF-8"))
+}
+
+/// # Safety
+/// As [`replay`].
+unsafe fn one(event: &toolglot_event, details: &[toolglot_event], sink: &mut impl Take) -> Done {
+    let span = Span::new(event.start, event.end);
+    let has = |flag: u32| event.flags & flag != 0;
+    let call = event.call;
+    // SAFETY: promised.
+    let data = unsafe { raw::view(event.data) }?;
+    let out = match event.kind {
+        TOOLGLOT_EVENT_TEXT => Event::Text {
+            data,
+            span,
+            recovered: has(TOOLGLOT_FLAG_RECOVERED_TEXT),
+        },
+        TOOLGLOT_EVENT_REASONING => Event::Reasoning {
+            data,
+            span,
+            framing: has(TOOLGLOT_FLAG_FRAMING),
+        },
+        TOOLGLOT_EVENT_PROTECTED => Event::Protected {
+            // SAFETY: promised.
+            kind: unsafe { text(event.aux) }?,
+            data,
+            span,
+        },
+        TOOLGLOT_EVENT_RAW => Event::Raw { data, span },
+        TOOLGLOT_EVENT_BLOCK_OPEN => Event::BlockOpen {
+            // SAFETY: promised.
+            dialect: unsafe { text(event.aux) }?,
+            span,
+        },
+        TOOLGLOT_EVENT_CALL_OPEN => {
+            // SAFETY: promised.
+            let meta = unsafe { pairs(details) }?;
+            sink.event(Event::CallOpen {
+                call,
+                // SAFETY: promised.
+                name: unsafe { text(event.data) }?,
+                meta: &meta,
+                // SAFETY: promised.
+                dialect: unsafe { text(event.aux) }?,
+                origin: match has(TOOLGLOT_FLAG_NATIVE) {
+                    true => Origin::Native,
+                    false => Origin::Text,
+                },
+                span,
+            });
+            return Ok(());
+        }
+        TOOLGLOT_EVENT_ARG_DELTA => Event::ArgDelta {
+            call,
+            // SAFETY: promised.
+            json: unsafe { text(event.data) }?,
+            span,
+        },
+        TOOLGLOT_EVENT_PARAM_OPEN => Event::ParamOpen {
+            // SAFETY: promised.
+            name: unsafe { text(event.data) }?,
+            depth: event.code,
+            span,
+        },
+        TOOLGLOT_EVENT_PARAM_DELTA => Event::ParamDelta { data, span },
+        TOOLGLOT_EVENT_PARAM_CLOSE => Event::ParamClose { span },
+        TOOLGLOT_EVENT_CALL_ABANDONED => Event::CallAbandoned { call, span },
+        TOOLGLOT_EVENT_CALL_CLOSE => Event::CallClose {
+            call,
+            state: match has(TOOLGLOT_FLAG_RECOVERED) {
+                true => CallState::Recovered(kinds(data)),
+                false => CallState::Complete,
+            },
+            arguments: match has(TOOLGLOT_FLAG_PARAMS_ONLY) {
+                true => Arguments::Params,
+                false => Arguments::Deltas,
+            },
+            span,
+        },
+        TOOLGLOT_EVENT_BLOCK_CLOSE => Event::BlockClose { span, raw: data },
+        TOOLGLOT_EVENT_BLOCK_ABANDONED => Event::BlockAbandoned {
+            span,
+            becomes: match has(TOOLGLOT_FLAG_AS_TEXT) {
+                true => Abandoned::Text,
+                false => Abandoned::Drop,
+            },
+            raw: data,
+        },
+        TOOLGLOT_EVENT_ISSUE => {
+            // SAFETY: promised.
+            let report = unsafe { report(event, details) }?;
+            report.into_iter().for_each(|report| sink.report(report));
+            return Ok(());
+        }
+        _ => return Ok(()),
+    };
+    sink.event(out);
+    Ok(())
+}
+
+fn kinds(codes: &[u8]) -> KindSet {
+    let mut set = KindSet::default();
+    let all = Kind::ALL
+        .iter()
+        .filter(|kind| codes.contains(&(kind.code() as u8)));
+    all.for_each(|kind| set.insert(*kind));
+    set
+}
+
+/// # Safety
+/// As [`replay`].
+unsafe fn pairs(details: &[toolglot_event]) -> Done<Vec<(String, String)>> {
+    let pair = |detail: &toolglot_event| {
+        // SAFETY: promised.
+        let (key, value) = unsafe { (text(detail.aux)?, text(detail.data)?) };
+        Ok((key.to_owned(), value.to_owned()))
+    };
+    details.iter().map(pair).collect()
+}
+
+/// # Safety
+/// As [`replay`].
+unsafe fn report(event: &toolglot_event, details: &[toolglot_event]) -> Done<Option<Report>> {
+    let kind = Kind::ALL
+        .iter()
+        .find(|kind| u32::from(kind.code()) == event.code);
+    let Some(kind) = kind.copied() else {
+        return Ok(None);
+    };
+    // SAFETY: promised.
+    let mut pairs = unsafe { pairs(details) }?.into_iter();
+    // SAFETY: promised.
+    let (message, observation) = unsafe { (text(event.data)?, text(event.aux)?) };
+    Ok(Some(Report {
+        kind,
+        severity: match event.flags & TOOLGLOT_FLAG_ERROR {
+            0 => Severity::Warning,
+            _ => Severity::Error,
+        },
+        span: Span::new(event.start, event.end),
+        message: message.to_owned(),
+        observation: observation.to_owned(),
+        dialect: pairs
+            .find(|(key, _)| key == "dialect")
+            .map(|(_, id)| id)
+            .unwrap_or_default(),
+    }))
+}

@@ -1,0 +1,117 @@
+//! Calls into text, and untrusted text that holds no marker.
+
+use std::ffi::c_void;
+
+use crate::buffer::{self, toolglot_buffer};
+use crate::engine::{self, toolglot_engine};
+use crate::guard;
+use crate::handle;
+use crate::options::{self, toolglot_options};
+use crate::raw;
+use crate::status::{Done, Fault, TOOLGLOT_E_DIALECT, TOOLGLOT_E_ENCODE, toolglot_status};
+use crate::tg::{
+    DialectSet, EncodeCall, EncodeOptions, EscapeError, NativeCall, encode, escape, unescape,
+};
+
+/// Writes calls as a dialect of the engine writes them, into the buffer: what a model would have written. `dialect` is its
+/// id; `calls` is OpenAI's `tool_calls`, a JSON array; `options` (limits and tools, by which the text will be read) may be
+/// NULL. The text reads back as these calls; a call that the dialect cannot say is refused with `TOOLGLOT_E_ENCODE`, and the
+/// buffer's error says which value and why. Fastest with an engine of this dialect alone. Any thread, with its own buffer.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn toolglot_encode(
+    engine: *const toolglot_engine,
+    options: *const toolglot_options,
+    dialect: *const c_void,
+    dialect_len: usize,
+    calls: *const c_void,
+    calls_len: usize,
+    buffer: *mut toolglot_buffer,
+) -> toolglot_status {
+    // SAFETY: the contract of the header, see the essay in lib.rs.
+    guard::status(|| unsafe {
+        handle::write(buffer::handle(buffer), |buffer| {
+            let (dialect, calls) = (
+                raw::text(dialect, dialect_len)?,
+                raw::text(calls, calls_len)?,
+            );
+            let settings = options::settings(options)?;
+            let mut how = EncodeOptions::default();
+            how.tools = settings.options.tools;
+            how.limits = settings.options.limits;
+            let calls: Vec<EncodeCall> = NativeCall::from_json(calls)
+                .map_err(Fault::arg)?
+                .into_iter()
+                .map(call)
+                .collect();
+            handle::read(engine::handle(engine), |engine| {
+                let text = encode(&engine.set, dialect, &calls, &how);
+                *buffer = text
+                    .map_err(|error| Fault::new(TOOLGLOT_E_ENCODE, error.to_string()))?
+                    .into_bytes();
+                Ok(())
+            })
+        })
+    })
+}
+
+fn call(native: NativeCall) -> EncodeCall {
+    EncodeCall {
+        name: native.name,
+        arguments: match native.arguments.trim() {
+            "" => "{}".to_owned(),
+            _ => native.arguments,
+        },
+        id: native.id,
+    }
+}
+
+/// Writes untrusted text (a tool's result, a user's message) into the buffer so that none of the engine's markers stands in
+/// it. Text without markers stays as it is. `toolglot_unescape` gives it back. Linear. Any thread, with its own buffer.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn toolglot_escape(
+    engine: *const toolglot_engine,
+    data: *const c_void,
+    len: usize,
+    buffer: *mut toolglot_buffer,
+) -> toolglot_status {
+    // SAFETY: the contract of the header, see the essay in lib.rs.
+    guard::status(|| unsafe {
+        handle::write(buffer::handle(buffer), |buffer| {
+            convert(engine, raw::bytes(data, len)?, escape, buffer)
+        })
+    })
+}
+
+/// The reverse of `toolglot_escape` with an engine of the same dialects.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn toolglot_unescape(
+    engine: *const toolglot_engine,
+    data: *const c_void,
+    len: usize,
+    buffer: *mut toolglot_buffer,
+) -> toolglot_status {
+    // SAFETY: the contract of the header, see the essay in lib.rs.
+    guard::status(|| unsafe {
+        handle::write(buffer::handle(buffer), |buffer| {
+            convert(engine, raw::bytes(data, len)?, unescape, buffer)
+        })
+    })
+}
+
+/// # Safety
+/// The pointer is NULL or an engine that was not freed.
+unsafe fn convert(
+    engine: *const toolglot_engine,
+    text: &[u8],
+    way: impl FnOnce(&DialectSet, &[u8]) -> Result<Vec<u8>, EscapeError>,
+    buffer: &mut Vec<u8>,
+) -> Done {
+    // SAFETY: promised.
+    unsafe {
+        handle::read(engine::handle(engine), |engine| {
+            let done = way(&engine.set, text);
+            *buffer = done.map_err(|error| Fault::new(TOOLGLOT_E_DIALECT, error.to_string()))?;
+            Ok(())
+        })
+    }
+}

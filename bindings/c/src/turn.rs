@@ -1,0 +1,327 @@
+//! A whole output, for hosts that do not need it piece by piece.
+
+use std::ffi::c_void;
+
+use crate::engine::{self, toolglot_engine};
+use crate::event::{
+    TOOLGLOT_FLAG_COMPLETE, TOOLGLOT_FLAG_ERROR, TOOLGLOT_FLAG_NATIVE, TOOLGLOT_FLAG_RECOVERED,
+    toolglot_batch,
+};
+use crate::guard;
+use crate::handle::{self, Handle, Kind};
+use crate::options::{self, Settings, toolglot_options};
+use crate::raw::{self, toolglot_view};
+use crate::replay::{Take, replay};
+use crate::status::{Done, toolglot_status};
+use crate::stream::reason;
+use crate::tg::{Call, Collect, Event, Origin, Parser, Report, Severity, Sink};
+
+/// What an output says, put together: its text, its reasoning, its calls with whole arguments, its issues. One thread at a
+/// time. What it hands out lives until something is added to it, or it is reset or freed.
+pub struct toolglot_turn {
+    _private: (),
+}
+
+/// What stands behind it.
+#[derive(Debug, Default)]
+pub(crate) struct Turn {
+    pub collect: Collect,
+    calls: Vec<toolglot_call>,
+    details: Vec<toolglot_detail>,
+    kinds: Vec<u8>,
+    issues: Vec<toolglot_issue>,
+    /// The arrays do not show what was collected.
+    stale: bool,
+}
+
+impl Kind for Turn {
+    const MAGIC: u32 = 0x7467_7475;
+    const NAME: &'static str = "the turn";
+}
+
+pub(crate) fn handle(turn: *const toolglot_turn) -> *const Handle<Turn> {
+    turn.cast()
+}
+
+impl Sink for Gathering<'_> {
+    fn event(&mut self, event: Event<'_>) {
+        self.0.event(event);
+    }
+}
+
+struct Gathering<'a>(&'a mut Collect);
+
+impl Take for Gathering<'_> {
+    fn report(&mut self, report: Report) {
+        self.0.report(report);
+    }
+}
+
+/// What a format says of a call beside name and arguments, for example `id`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct toolglot_detail {
+    /// What it is.
+    pub key: toolglot_view,
+    /// What it says.
+    pub value: toolglot_view,
+}
+
+/// A call: 104 bytes where pointers have 8.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct toolglot_call {
+    /// Name of the tool.
+    pub name: toolglot_view,
+    /// JSON text of an object; numbers are spelled as the model spelled them. A repeated key has its last value.
+    pub arguments: toolglot_view,
+    /// Id of its dialect; empty for a native call.
+    pub dialect: toolglot_view,
+    /// Of a recovered call: the kinds of issues that were mended, one byte each, ascending.
+    pub kinds: toolglot_view,
+    /// The first of its details.
+    pub details: *const toolglot_detail,
+    /// How many.
+    pub details_len: usize,
+    /// Offset of its first byte.
+    pub start: u64,
+    /// Offset behind its last byte.
+    pub end: u64,
+    /// Complete, or recovered (do not run it without asking); native.
+    pub flags: u32,
+    /// Its number in the turn, from 0.
+    pub index: u32,
+}
+
+/// Something that is wrong with what the model wrote.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct toolglot_issue {
+    /// Its kind, `TOOLGLOT_ISSUE_...`.
+    pub code: u32,
+    /// `TOOLGLOT_FLAG_ERROR`, or 0 for a warning.
+    pub flags: u32,
+    /// One sentence for people.
+    pub message: toolglot_view,
+    /// What to tell the model.
+    pub observation: toolglot_view,
+    /// Id of the dialect that speaks, or empty.
+    pub dialect: toolglot_view,
+    /// Offset of its first byte.
+    pub start: u64,
+    /// Offset behind its last byte.
+    pub end: u64,
+}
+
+fn of(text: &str) -> toolglot_view {
+    toolglot_view::of(text.as_bytes())
+}
+
+impl Turn {
+    /// Makes the arrays anew if they must be.
+    fn show(&mut self) {
+        if !std::mem::take(&mut self.stale) {
+            return;
+        }
+        self.details.clear();
+        self.kinds.clear();
+        for call in self.collect.calls() {
+            let pair = |(key, value): &(String, String)| toolglot_detail {
+                key: of(key),
+                value: of(value),
+            };
+            self.details.extend(call.meta.iter().map(pair));
+            let kinds = call.recovered.iter().flat_map(|kinds| kinds.iter());
+            self.kinds.extend(kinds.map(|kind| kind.code() as u8));
+        }
+        // Both lists stand still from here on.
+        let (mut details, mut kinds) = (&self.details[..], &self.kinds[..]);
+        let mut show = |(index, call): (u32, &Call)| {
+            let (own, rest) = details.split_at(call.meta.len());
+            details = rest;
+            let (mended, rest) =
+                kinds.split_at(call.recovered.map_or(0, |kinds| kinds.iter().count()));
+            kinds = rest;
+            let native = match call.origin {
+                Origin::Native => TOOLGLOT_FLAG_NATIVE,
+                Origin::Text => 0,
+            };
+            let state = match call.recovered {
+                Some(_) => TOOLGLOT_FLAG_RECOVERED,
+                None => TOOLGLOT_FLAG_COMPLETE,
+            };
+            toolglot_call {
+                name: of(&call.name),
+                arguments: of(&call.arguments),
+                dialect: of(&call.dialect),
+                kinds: toolglot_view::of(mended),
+                details: own.as_ptr(),
+                details_len: own.len(),
+                start: call.span.start,
+                end: call.span.end,
+                flags: state | native,
+                index,
+            }
+        };
+        self.calls.clear();
+        self.calls
+            .extend((0..).zip(self.collect.calls()).map(&mut show));
+        let issue = |report: &Report| toolglot_issue {
+            code: u32::from(report.kind.code()),
+            flags: match report.severity {
+                Severity::Error => TOOLGLOT_FLAG_ERROR,
+                Severity::Warning => 0,
+            },
+            message: of(&report.message),
+            observation: of(&report.observation),
+            dialect: of(&report.dialect),
+            start: report.span.start,
+            end: report.span.end,
+        };
+        self.issues.clear();
+        self.issues.extend(self.collect.errors().iter().map(issue));
+    }
+}
+
+/// Makes an empty turn, which is the caller's to free, to be filled with the batches of a stream.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn toolglot_turn_new(out: *mut *mut toolglot_turn) -> toolglot_status {
+    guard::status(|| {
+        // SAFETY: the contract of the header, see the essay in lib.rs.
+        let out = unsafe { raw::out(out) }?;
+        out.write(handle::new(Turn::default()).cast());
+        Ok(())
+    })
+}
+
+/// Adds the events of a batch, which must still be alive. Give it every batch of one stream in order, with all kinds of
+/// events.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn toolglot_turn_add(
+    turn: *mut toolglot_turn,
+    batch: *const toolglot_batch,
+) -> toolglot_status {
+    // SAFETY: the contract of the header, see the essay in lib.rs.
+    guard::status(|| unsafe {
+        handle::write(handle(turn), |turn| {
+            let batch = raw::value(batch)?;
+            turn.stale = true;
+            replay(&batch, &mut Gathering(&mut turn.collect))
+        })
+    })
+}
+
+/// Parses a whole output at once into a new turn, which is the caller's to free. `options` may be NULL; `reason` is one of
+/// `TOOLGLOT_FINISH_...`. It says the same as a stream that is fed the output in any pieces. Any thread.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn toolglot_parse(
+    engine: *const toolglot_engine,
+    options: *const toolglot_options,
+    data: *const c_void,
+    len: usize,
+    reason: u32,
+    out: *mut *mut toolglot_turn,
+) -> toolglot_status {
+    // SAFETY: the contract of the header, see the essay in lib.rs.
+    guard::status(|| unsafe {
+        let out = raw::out(out)?;
+        let input = raw::bytes(data, len)?;
+        let finish = self::reason(reason)?;
+        let Settings { options, .. } = options::settings(options)?;
+        let mut turn = Turn::default();
+        handle::read(engine::handle(engine), |engine| {
+            let mut parser = Parser::new(&engine.set, options);
+            parser.feed(input, &mut turn.collect);
+            parser.finish(finish, &mut turn.collect);
+            Ok(())
+        })?;
+        turn.stale = true;
+        out.write(handle::new(turn).cast());
+        Ok(())
+    })
+}
+
+/// The text outside calls and reasoning, joined. The bytes as they came: they need not be UTF-8. Empty if `turn` is NULL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn toolglot_turn_text(turn: *const toolglot_turn) -> toolglot_view {
+    // SAFETY: the contract of the header, see the essay in lib.rs.
+    guard::value(toolglot_view::EMPTY, || unsafe {
+        handle::read(handle(turn), |turn| {
+            Ok(toolglot_view::of(turn.collect.text()))
+        })
+        .ok()
+    })
+}
+
+/// The reasoning, joined, without its markers. Empty if `turn` is NULL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn toolglot_turn_reasoning(turn: *const toolglot_turn) -> toolglot_view {
+    // SAFETY: the contract of the header, see the essay in lib.rs.
+    guard::value(toolglot_view::EMPTY, || unsafe {
+        handle::read(handle(turn), |turn| {
+            Ok(toolglot_view::of(turn.collect.reasoning()))
+        })
+        .ok()
+    })
+}
+
+/// The calls that closed and were not taken back, in order: `*calls` becomes the first of `*len`. Linear in
+/// the calls and issues of the turn if something was added since it was asked last.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn toolglot_turn_calls(
+    turn: *const toolglot_turn,
+    calls: *mut *const toolglot_call,
+    len: *mut usize,
+) -> toolglot_status {
+    // SAFETY: the contract of the header, see the essay in lib.rs.
+    guard::status(|| unsafe {
+        handle::write(handle(turn), |turn| {
+            turn.show();
+            raw::list(&turn.calls, calls, len)
+        })
+    })
+}
+
+/// The issues, errors and warnings, in order of detection: `*issues` becomes the first of `*len`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn toolglot_turn_issues(
+    turn: *const toolglot_turn,
+    issues: *mut *const toolglot_issue,
+    len: *mut usize,
+) -> toolglot_status {
+    // SAFETY: the contract of the header, see the essay in lib.rs.
+    guard::status(|| unsafe {
+        handle::write(handle(turn), |turn| {
+            turn.show();
+            raw::list(&turn.issues, issues, len)
+        })
+    })
+}
+
+/// Empties the turn for another output.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn toolglot_turn_reset(turn: *mut toolglot_turn) -> toolglot_status {
+    // SAFETY: the contract of the header, see the essay in lib.rs.
+    guard::status(|| unsafe {
+        handle::write(handle(turn), |turn| -> Done {
+            *turn = Turn::default();
+            Ok(())
+        })
+    })
+}
+
+/// One sentence about the last failure on this turn; empty if there was none.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn toolglot_turn_error(turn: *const toolglot_turn) -> toolglot_view {
+    // SAFETY: the contract of the header, see the essay in lib.rs.
+    guard::value(toolglot_view::EMPTY, || {
+        Some(unsafe { handle::message(handle(turn)) })
+    })
+}
+
+/// Frees the turn and all that it handed out. NULL is nothing.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn toolglot_turn_free(turn: *mut toolglot_turn) {
+    // SAFETY: the contract of the header, see the essay in lib.rs.
+    guard::run(|| unsafe { handle::free(handle(turn).cast_mut()) })
+}

@@ -1,0 +1,648 @@
+/* Every function with NULL, with wrong arguments, on a finished stream, while busy, and after a panic. */
+#include "test.h"
+
+#ifdef TEST_PANIC
+toolglot_status toolglot_test_panic(toolglot_stream *stream);
+#endif
+
+#define CALL "<tool_call name=\"weather\"><param name=\"city\">Leith</param></tool_call>"
+
+static toolglot_engine *engine;
+
+static toolglot_stream *stream_of(toolglot_options *options) {
+  toolglot_stream *stream = NULL;
+  OK(toolglot_stream_new(engine, options, &stream));
+  return stream;
+}
+
+static void library(void) {
+  CHECK(strcmp(toolglot_version(), TOOLGLOT_VERSION) == 0);
+  CHECK(toolglot_abi_version() == TOOLGLOT_ABI_VERSION);
+  CHECK(strcmp(toolglot_status_name(TOOLGLOT_OK), "ok") == 0);
+  CHECK(strcmp(toolglot_status_name(TOOLGLOT_E_BUSY), "busy") == 0);
+  CHECK(strcmp(toolglot_status_name(12345), "unknown") == 0);
+  for (int status = 0; status >= TOOLGLOT_E_STOPPED; status--) {
+    CHECK(strcmp(toolglot_status_name(status), "unknown") != 0);
+  }
+  for (uint32_t kind = TOOLGLOT_EVENT_TEXT; kind <= TOOLGLOT_EVENT_ISSUE; kind++) {
+    CHECK(strcmp(toolglot_event_name(kind), "unknown") != 0);
+  }
+  CHECK(strcmp(toolglot_event_name(TOOLGLOT_EVENT_ARG_DELTA), "arg_delta") == 0);
+  CHECK(strcmp(toolglot_event_name(0), "unknown") == 0);
+  CHECK(strcmp(toolglot_event_name(UINT32_MAX), "unknown") == 0);
+  CHECK(strcmp(toolglot_issue_name(TOOLGLOT_ISSUE_UNCLOSED_BLOCK), "unclosed_block") == 0);
+  CHECK(strcmp(toolglot_issue_name(0), "unknown") == 0);
+  CHECK(toolglot_builtin_dialect(0).len > 0);
+  CHECK(is(toolglot_builtin_dialect(100000), ""));
+}
+
+/* NULL handles, NULL places and NULL inputs. */
+static void nulls(void) {
+  toolglot_batch batch;
+  toolglot_stream *stream = stream_of(NULL), *copy;
+  toolglot_config *config;
+  toolglot_options *options;
+  toolglot_buffer *buffer;
+  toolglot_turn *turn;
+  toolglot_openai *openai;
+  const toolglot_marker *markers;
+  const toolglot_view *ids;
+  const toolglot_call *calls;
+  const toolglot_issue *issues;
+  size_t len;
+
+  STATUS(TOOLGLOT_E_NULL, toolglot_config_new(TOOLGLOT_ABI_VERSION, NULL));
+  OK(toolglot_config_new(TOOLGLOT_ABI_VERSION, &config));
+  STATUS(TOOLGLOT_E_NULL, toolglot_config_add_builtin(NULL, "vcp", 3));
+  STATUS(TOOLGLOT_E_NULL, toolglot_config_add_builtin(config, NULL, 3));
+  STATUS(TOOLGLOT_E_NULL, toolglot_config_add_defaults(NULL));
+  STATUS(TOOLGLOT_E_NULL, toolglot_config_add_toml(NULL, "", 0, "", 0));
+  STATUS(TOOLGLOT_E_NULL, toolglot_config_add_toml(config, NULL, 1, "", 0));
+  STATUS(TOOLGLOT_E_NULL, toolglot_config_add_toml(config, NULL, 0, NULL, 1));
+  STATUS(TOOLGLOT_E_NULL, toolglot_config_switch(NULL, "", 0, "", 0));
+  STATUS(TOOLGLOT_E_NULL, toolglot_config_switch(config, NULL, 1, "", 0));
+  STATUS(TOOLGLOT_E_NULL, toolglot_config_switch(config, "", 0, NULL, 1));
+  CHECK(is(toolglot_config_error(NULL), ""));
+  CHECK(has(toolglot_config_error(config), "NULL"));
+  STATUS(TOOLGLOT_E_NULL, toolglot_engine_new(config, NULL));
+  STATUS(TOOLGLOT_E_NULL, toolglot_engine_new(NULL, NULL));
+  toolglot_config_free(config);
+  toolglot_config_free(NULL);
+
+  STATUS(TOOLGLOT_E_NULL, toolglot_engine_markers(NULL, &markers, &len));
+  STATUS(TOOLGLOT_E_NULL, toolglot_engine_markers(engine, NULL, &len));
+  STATUS(TOOLGLOT_E_NULL, toolglot_engine_markers(engine, &markers, NULL));
+  STATUS(TOOLGLOT_E_NULL, toolglot_engine_dialects(NULL, &ids, &len));
+  STATUS(TOOLGLOT_E_NULL, toolglot_engine_dialects(engine, NULL, &len));
+  STATUS(TOOLGLOT_E_NULL, toolglot_engine_dialects(engine, &ids, NULL));
+  CHECK(toolglot_engine_bound(NULL) == 0);
+  toolglot_engine_free(NULL);
+
+  STATUS(TOOLGLOT_E_NULL, toolglot_options_new(NULL));
+  OK(toolglot_options_new(&options));
+  STATUS(TOOLGLOT_E_NULL, toolglot_options_set(NULL, TOOLGLOT_OPTION_TEXT, 0));
+  STATUS(TOOLGLOT_E_NULL, toolglot_options_set_tools(NULL, "[]", 2));
+  STATUS(TOOLGLOT_E_NULL, toolglot_options_set_tools(options, NULL, 2));
+  OK(toolglot_options_set_tools(options, NULL, 0));
+  CHECK(is(toolglot_options_error(NULL), ""));
+  toolglot_options_free(options);
+  toolglot_options_free(NULL);
+
+  STATUS(TOOLGLOT_E_NULL, toolglot_stream_new(NULL, NULL, &copy));
+  STATUS(TOOLGLOT_E_NULL, toolglot_stream_new(engine, NULL, NULL));
+  STATUS(TOOLGLOT_E_NULL, toolglot_stream_feed(NULL, "", 0, &batch));
+  STATUS(TOOLGLOT_E_NULL, toolglot_stream_feed(stream, "", 0, NULL));
+  STATUS(TOOLGLOT_E_NULL, toolglot_stream_feed(stream, NULL, 1, &batch));
+  OK(toolglot_stream_feed(stream, NULL, 0, &batch));
+  CHECK(batch.events != NULL && batch.len == 0 && batch.held == 0 && batch.position == 0);
+  STATUS(TOOLGLOT_E_NULL, toolglot_stream_feed_special(NULL, "", 0, &batch));
+  STATUS(TOOLGLOT_E_NULL, toolglot_stream_feed_special(stream, "", 0, NULL));
+  STATUS(TOOLGLOT_E_NULL, toolglot_stream_feed_special(stream, NULL, 1, &batch));
+  STATUS(TOOLGLOT_E_NULL, toolglot_stream_prefill(NULL, "", 0, &batch));
+  STATUS(TOOLGLOT_E_NULL, toolglot_stream_prefill(stream, "", 0, NULL));
+  STATUS(TOOLGLOT_E_NULL, toolglot_stream_prefill(stream, NULL, 1, &batch));
+  STATUS(TOOLGLOT_E_NULL, toolglot_stream_native_calls(NULL, "[]", 2, &batch));
+  STATUS(TOOLGLOT_E_NULL, toolglot_stream_native_calls(stream, "[]", 2, NULL));
+  STATUS(TOOLGLOT_E_NULL, toolglot_stream_native_calls(stream, NULL, 2, &batch));
+  STATUS(TOOLGLOT_E_NULL, toolglot_stream_finish(NULL, 0, &batch));
+  STATUS(TOOLGLOT_E_NULL, toolglot_stream_finish(stream, 0, NULL));
+  STATUS(TOOLGLOT_E_NULL, toolglot_stream_feed_each(NULL, "", 0, NULL, NULL));
+  STATUS(TOOLGLOT_E_NULL, toolglot_stream_feed_each(stream, "a", 1, NULL, NULL));
+  STATUS(TOOLGLOT_E_NULL, toolglot_stream_finish_each(NULL, 0, NULL, NULL));
+  STATUS(TOOLGLOT_E_NULL, toolglot_stream_finish_each(stream, 0, NULL, NULL));
+  STATUS(TOOLGLOT_E_NULL, toolglot_stream_rest(NULL, &batch));
+  STATUS(TOOLGLOT_E_NULL, toolglot_stream_rest(stream, NULL));
+  STATUS(TOOLGLOT_E_NULL, toolglot_stream_reset(NULL));
+  STATUS(TOOLGLOT_E_NULL, toolglot_stream_clone(NULL, &copy));
+  STATUS(TOOLGLOT_E_NULL, toolglot_stream_clone(stream, NULL));
+  STATUS(TOOLGLOT_E_NULL, toolglot_stream_snapshot(stream, NULL));
+  STATUS(TOOLGLOT_E_NULL, toolglot_stream_restore(NULL, "", 0));
+  STATUS(TOOLGLOT_E_NULL, toolglot_stream_restore(stream, NULL, 1));
+  CHECK(is(toolglot_stream_error(NULL), ""));
+  CHECK(has(toolglot_stream_error(stream), "NULL"));
+
+  STATUS(TOOLGLOT_E_NULL, toolglot_buffer_new(NULL));
+  OK(toolglot_buffer_new(&buffer));
+  STATUS(TOOLGLOT_E_NULL, toolglot_stream_snapshot(NULL, buffer));
+  STATUS(TOOLGLOT_E_NULL, toolglot_buffer_set(NULL, "", 0));
+  STATUS(TOOLGLOT_E_NULL, toolglot_buffer_set(buffer, NULL, 1));
+  CHECK(is(toolglot_buffer_view(NULL), ""));
+  CHECK(is(toolglot_buffer_view(buffer), ""));
+  CHECK(is(toolglot_buffer_error(NULL), ""));
+  STATUS(TOOLGLOT_E_NULL, toolglot_encode(NULL, NULL, "vcp", 3, "[]", 2, buffer));
+  STATUS(TOOLGLOT_E_NULL, toolglot_encode(engine, NULL, NULL, 3, "[]", 2, buffer));
+  STATUS(TOOLGLOT_E_NULL, toolglot_encode(engine, NULL, "vcp", 3, NULL, 2, buffer));
+  STATUS(TOOLGLOT_E_NULL, toolglot_encode(engine, NULL, "vcp", 3, "[]", 2, NULL));
+  STATUS(TOOLGLOT_E_NULL, toolglot_escape(NULL, "", 0, buffer));
+  STATUS(TOOLGLOT_E_NULL, toolglot_escape(engine, NULL, 1, buffer));
+  STATUS(TOOLGLOT_E_NULL, toolglot_escape(engine, "", 0, NULL));
+  STATUS(TOOLGLOT_E_NULL, toolglot_unescape(NULL, "", 0, buffer));
+  STATUS(TOOLGLOT_E_NULL, toolglot_unescape(engine, NULL, 1, buffer));
+  STATUS(TOOLGLOT_E_NULL, toolglot_unescape(engine, "", 0, NULL));
+
+  STATUS(TOOLGLOT_E_NULL, toolglot_turn_new(NULL));
+  OK(toolglot_turn_new(&turn));
+  STATUS(TOOLGLOT_E_NULL, toolglot_turn_add(NULL, &batch));
+  STATUS(TOOLGLOT_E_NULL, toolglot_turn_add(turn, NULL));
+  STATUS(TOOLGLOT_E_NULL, toolglot_parse(NULL, NULL, "", 0, 0, &turn));
+  STATUS(TOOLGLOT_E_NULL, toolglot_parse(engine, NULL, NULL, 1, 0, &turn));
+  STATUS(TOOLGLOT_E_NULL, toolglot_parse(engine, NULL, "", 0, 0, NULL));
+  CHECK(is(toolglot_turn_text(NULL), "") && is(toolglot_turn_reasoning(NULL), ""));
+  STATUS(TOOLGLOT_E_NULL, toolglot_turn_calls(NULL, &calls, &len));
+  STATUS(TOOLGLOT_E_NULL, toolglot_turn_calls(turn, NULL, &len));
+  STATUS(TOOLGLOT_E_NULL, toolglot_turn_calls(turn, &calls, NULL));
+  STATUS(TOOLGLOT_E_NULL, toolglot_turn_issues(NULL, &issues, &len));
+  STATUS(TOOLGLOT_E_NULL, toolglot_turn_issues(turn, NULL, &len));
+  STATUS(TOOLGLOT_E_NULL, toolglot_turn_issues(turn, &issues, NULL));
+  STATUS(TOOLGLOT_E_NULL, toolglot_turn_reset(NULL));
+  CHECK(is(toolglot_turn_error(NULL), ""));
+
+  STATUS(TOOLGLOT_E_NULL, toolglot_openai_new(NULL));
+  OK(toolglot_openai_new(&openai));
+  STATUS(TOOLGLOT_E_NULL, toolglot_openai_set(NULL, TOOLGLOT_OPENAI_CALLS, 0));
+  STATUS(TOOLGLOT_E_NULL, toolglot_openai_set_text(NULL, TOOLGLOT_OPENAI_MODEL, "", 0));
+  STATUS(TOOLGLOT_E_NULL, toolglot_openai_set_text(openai, TOOLGLOT_OPENAI_MODEL, NULL, 1));
+  STATUS(TOOLGLOT_E_NULL, toolglot_openai_set_ids(NULL, NULL, NULL));
+  STATUS(TOOLGLOT_E_NULL, toolglot_openai_write(NULL, &batch, buffer));
+  STATUS(TOOLGLOT_E_NULL, toolglot_openai_write(openai, NULL, buffer));
+  STATUS(TOOLGLOT_E_NULL, toolglot_openai_write(openai, &batch, NULL));
+  STATUS(TOOLGLOT_E_NULL, toolglot_openai_finish(NULL, 0, buffer));
+  STATUS(TOOLGLOT_E_NULL, toolglot_openai_finish(openai, 0, NULL));
+  STATUS(TOOLGLOT_E_NULL, toolglot_openai_completion(NULL, turn, 0, buffer));
+  STATUS(TOOLGLOT_E_NULL, toolglot_openai_completion(openai, NULL, 0, buffer));
+  STATUS(TOOLGLOT_E_NULL, toolglot_openai_completion(openai, turn, 0, NULL));
+  CHECK(is(toolglot_openai_error(NULL), ""));
+
+  toolglot_openai_free(openai);
+  toolglot_openai_free(NULL);
+  toolglot_turn_free(turn);
+  toolglot_turn_free(NULL);
+  toolglot_buffer_free(buffer);
+  toolglot_buffer_free(NULL);
+  toolglot_stream_free(stream);
+  toolglot_stream_free(NULL);
+}
+
+static void configs(void) {
+  toolglot_config *config = NULL;
+  toolglot_engine *own = NULL;
+  const toolglot_view *ids;
+  const toolglot_marker *markers;
+  size_t len, openers = 0, closers = 0, reasoning = 0;
+  STATUS(TOOLGLOT_E_ABI, toolglot_config_new(TOOLGLOT_ABI_VERSION + 1, &config));
+  STATUS(TOOLGLOT_E_ABI, toolglot_config_new(0, &config));
+  CHECK(config == NULL);
+
+  OK(toolglot_config_new(TOOLGLOT_ABI_VERSION, &config));
+  STATUS(TOOLGLOT_E_ARG, toolglot_config_add_builtin(config, "\xff", 1));
+  OK(toolglot_config_add_builtin(config, TOOLGLOT_LITERAL("vpc")));
+  STATUS(TOOLGLOT_E_DIALECT, toolglot_engine_new(config, &own));
+  CHECK(own == NULL && is(toolglot_config_error(config), "there is no dialect vpc (did you mean vcp?)"));
+  toolglot_config_free(config);
+
+  OK(toolglot_config_new(TOOLGLOT_ABI_VERSION, &config));
+  OK(toolglot_config_add_toml(config, TOOLGLOT_LITERAL("mine.toml"), TOOLGLOT_LITERAL("id = 3")));
+  STATUS(TOOLGLOT_E_DIALECT, toolglot_engine_new(config, &own));
+  CHECK(has(toolglot_config_error(config), "mine.toml"));
+  toolglot_config_free(config);
+
+  OK(toolglot_config_new(TOOLGLOT_ABI_VERSION, &config));
+  OK(toolglot_config_add_builtin(config, TOOLGLOT_LITERAL("vcp")));
+  OK(toolglot_config_switch(config, TOOLGLOT_LITERAL("vcp"), TOOLGLOT_LITERAL("fuzzy")));
+  OK(toolglot_engine_new(config, &own));
+  OK(toolglot_engine_dialects(own, &ids, &len));
+  CHECK(len == 1 && is(ids[0], "vcp"));
+  CHECK(toolglot_engine_bound(own) > 0);
+  toolglot_config_free(config);
+  toolglot_engine_free(own);
+
+  OK(toolglot_engine_markers(engine, &markers, &len));
+  for (size_t i = 0; i < len; i++) {
+    CHECK(markers[i].text.len > 0 && markers[i].dialect.len > 0);
+    openers += markers[i].role == TOOLGLOT_MARKER_OPEN;
+    closers += markers[i].role == TOOLGLOT_MARKER_CLOSE;
+    reasoning += markers[i].role == TOOLGLOT_MARKER_REASONING_OPEN && is(markers[i].text, "<think>");
+  }
+  CHECK(openers > 10 && closers > 10 && reasoning > 0);
+}
+
+static void options(void) {
+  static const uint64_t last[] = {0, 1, 1, 2, 1, 1, 2, 3, 1, 2};
+  toolglot_options *options;
+  OK(toolglot_options_new(&options));
+  for (uint32_t option = 0; option < 100; option++) {
+    int known = (option >= 1 && option <= 11) || (option >= 32 && option <= 42);
+    STATUS(known ? TOOLGLOT_OK : TOOLGLOT_E_ARG, toolglot_options_set(options, option, 1));
+    if (option >= 1 && option <= 9) {
+      OK(toolglot_options_set(options, option, last[option]));
+      STATUS(TOOLGLOT_E_ARG, toolglot_options_set(options, option, last[option] + 1));
+    }
+  }
+  STATUS(TOOLGLOT_E_ARG, toolglot_options_set(options, TOOLGLOT_OPTION_MAX_CALLS, UINT64_MAX));
+  STATUS(TOOLGLOT_E_ARG, toolglot_options_set(options, UINT32_MAX, 0));
+  STATUS(TOOLGLOT_E_ARG, toolglot_options_set_tools(options, TOOLGLOT_LITERAL("{")));
+  CHECK(has(toolglot_options_error(options), "not JSON"));
+  STATUS(TOOLGLOT_E_ARG, toolglot_options_set_tools(options, TOOLGLOT_LITERAL("[{\"name\":3}]")));
+  CHECK(has(toolglot_options_error(options), "[0].name"));
+  OK(toolglot_options_set_tools(options, TOOLGLOT_LITERAL("[{\"name\":\"f\"}]")));
+  toolglot_options_free(options);
+}
+
+/* What options do, seen from the events. */
+static void tools_and_masks(void) {
+  toolglot_options *options;
+  toolglot_stream *stream;
+  toolglot_batch batch;
+  toolglot_turn *turn;
+  const toolglot_call *calls;
+  size_t len;
+  OK(toolglot_options_new(&options));
+  OK(toolglot_options_set_tools(
+      options, TOOLGLOT_LITERAL("[{\"name\":\"f\",\"parameters\":{\"type\":\"object\",\"properties\":{\"n\":"
+                                "{\"type\":\"integer\"}}}}]")));
+  OK(toolglot_parse(engine, options, TOOLGLOT_LITERAL("<tool_call name=\"f\"><param name=\"n\">7</param></tool_call>"),
+                    TOOLGLOT_FINISH_STOP, &turn));
+  OK(toolglot_turn_calls(turn, &calls, &len));
+  CHECK(len == 1 && is(calls[0].name, "f") && is(calls[0].arguments, "{\"n\":7}"));
+  CHECK(calls[0].flags == TOOLGLOT_FLAG_COMPLETE && calls[0].details_len == 0);
+  toolglot_turn_free(turn);
+
+  OK(toolglot_options_set(options, TOOLGLOT_OPTION_EVENTS,
+                          TOOLGLOT_EVENT_BIT(TOOLGLOT_EVENT_TEXT) | TOOLGLOT_EVENT_BIT(TOOLGLOT_EVENT_CALL_OPEN)));
+  stream = stream_of(options);
+  OK(toolglot_stream_feed(stream, TOOLGLOT_LITERAL("a" CALL "b"), &batch));
+  CHECK(batch.len == 3 && batch.events[0].kind == TOOLGLOT_EVENT_TEXT &&
+        batch.events[1].kind == TOOLGLOT_EVENT_CALL_OPEN && is(batch.events[2].data, "b"));
+  toolglot_stream_free(stream);
+
+  OK(toolglot_options_set(options, TOOLGLOT_OPTION_EVENTS, TOOLGLOT_EVENT_BIT(TOOLGLOT_EVENT_BLOCK_CLOSE)));
+  OK(toolglot_options_set(options, TOOLGLOT_OPTION_BLOCK_BYTES, 0));
+  stream = stream_of(options);
+  OK(toolglot_stream_feed(stream, TOOLGLOT_LITERAL(CALL), &batch));
+  CHECK(batch.len == 1 && batch.events[0].data.len == 0 && batch.events[0].end == sizeof CALL - 1);
+  toolglot_stream_free(stream);
+
+  OK(toolglot_options_set(options, TOOLGLOT_OPTION_EVENTS, UINT32_MAX));
+  OK(toolglot_options_set(options, TOOLGLOT_OPTION_START, TOOLGLOT_START_REASONING));
+  stream = stream_of(options);
+  OK(toolglot_stream_feed(stream, TOOLGLOT_LITERAL("hm</think>so"), &batch));
+  CHECK(batch.events[0].kind == TOOLGLOT_EVENT_REASONING && is(batch.events[0].data, "hm"));
+  CHECK(batch.events[1].flags == TOOLGLOT_FLAG_FRAMING && batch.events[2].kind == TOOLGLOT_EVENT_TEXT);
+  toolglot_stream_free(stream);
+  toolglot_options_free(options);
+}
+
+/* The data of a batch's events, joined. */
+static int joined(const toolglot_batch *batch, const char *text) {
+  size_t at = 0, len = strlen(text);
+  for (size_t i = 0; i < batch->len; i++) {
+    toolglot_view data = batch->events[i].data;
+    if (batch->events[i].kind != TOOLGLOT_EVENT_TEXT || at + data.len > len) return 0;
+    if (memcmp(text + at, data.ptr, data.len) != 0) return 0;
+    at += data.len;
+  }
+  return at == len;
+}
+
+static void streams(void) {
+  toolglot_batch batch, none = {NULL, 77, 77, 77};
+  toolglot_stream *stream = stream_of(NULL), *copy;
+  toolglot_buffer *buffer;
+  size_t live = toolglot_live_streams();
+  static const char nul[] = "a\0b" CALL;
+  OK(toolglot_buffer_new(&buffer));
+
+  /* NUL bytes are bytes; the view of text points into the chunk. */
+  OK(toolglot_stream_feed(stream, nul, sizeof nul - 1, &batch));
+  CHECK(batch.events[0].data.len == 3 && batch.events[0].data.ptr == nul);
+  CHECK(batch.position == sizeof nul - 1 && batch.held == 0);
+  OK(toolglot_stream_feed(stream, TOOLGLOT_LITERAL("<tool_c"), &batch));
+  CHECK(batch.len == 0 && batch.held == 7);
+
+  /* A copy, a snapshot and the stream itself go on alike. */
+  OK(toolglot_stream_clone(stream, &copy));
+  CHECK(toolglot_live_streams() == live + 1);
+  OK(toolglot_stream_snapshot(stream, buffer));
+  OK(toolglot_stream_feed(stream, TOOLGLOT_LITERAL("at"), &batch));
+  CHECK(joined(&batch, "<tool_cat"));
+  OK(toolglot_stream_feed(copy, TOOLGLOT_LITERAL("at"), &batch));
+  CHECK(joined(&batch, "<tool_cat"));
+  OK(toolglot_stream_restore(stream, toolglot_buffer_view(buffer).ptr, toolglot_buffer_view(buffer).len));
+  OK(toolglot_stream_finish(stream, TOOLGLOT_FINISH_STOP, &batch));
+  CHECK(joined(&batch, "<tool_c"));
+  STATUS(TOOLGLOT_E_SNAPSHOT, toolglot_stream_restore(copy, "TGss", 4));
+  CHECK(has(toolglot_stream_error(copy), "damaged"));
+  toolglot_stream_free(copy);
+
+  /* Finished: nothing more, and what was given stays as it was. */
+  STATUS(TOOLGLOT_E_STATE, toolglot_stream_feed(stream, "a", 1, &none));
+  STATUS(TOOLGLOT_E_STATE, toolglot_stream_feed_special(stream, "a", 1, &none));
+  STATUS(TOOLGLOT_E_STATE, toolglot_stream_prefill(stream, "a", 1, &none));
+  STATUS(TOOLGLOT_E_STATE, toolglot_stream_native_calls(stream, "[]", 2, &none));
+  STATUS(TOOLGLOT_E_STATE, toolglot_stream_finish(stream, TOOLGLOT_FINISH_STOP, &none));
+  CHECK(none.events == NULL && none.len == 77);
+  CHECK(is(toolglot_stream_error(stream), "the stream is finished"));
+  OK(toolglot_stream_snapshot(stream, buffer));
+  OK(toolglot_stream_reset(stream));
+  OK(toolglot_stream_feed(stream, "a", 1, &batch));
+  CHECK(batch.position == 1);
+  OK(toolglot_stream_restore(stream, toolglot_buffer_view(buffer).ptr, toolglot_buffer_view(buffer).len));
+  STATUS(TOOLGLOT_E_STATE, toolglot_stream_feed(stream, "a", 1, &none));
+  OK(toolglot_stream_reset(stream));
+  STATUS(TOOLGLOT_E_ARG, toolglot_stream_finish(stream, 99, &batch));
+  STATUS(TOOLGLOT_E_ARG, toolglot_stream_native_calls(stream, TOOLGLOT_LITERAL("{"), &batch));
+
+  /* What the prompt has opened; native calls; details. */
+  OK(toolglot_stream_prefill(stream, TOOLGLOT_LITERAL("<tool_call name=\"f\">"), &batch));
+  OK(toolglot_stream_feed(stream, TOOLGLOT_LITERAL("<param name=\"a\">1</param></tool_call>"), &batch));
+  CHECK(batch.events[batch.len - 2].kind == TOOLGLOT_EVENT_CALL_CLOSE &&
+        batch.events[batch.len - 2].flags == TOOLGLOT_FLAG_COMPLETE);
+  OK(toolglot_stream_reset(stream));
+  OK(toolglot_stream_native_calls(
+      stream, TOOLGLOT_LITERAL("[{\"id\":\"call_9\",\"function\":{\"name\":\"f\",\"arguments\":\"{}\"}}]"), &batch));
+  OK(toolglot_stream_finish(stream, TOOLGLOT_FINISH_STOP, &batch));
+  CHECK(batch.len == 4 && batch.events[0].kind == TOOLGLOT_EVENT_CALL_OPEN &&
+        batch.events[0].flags == TOOLGLOT_FLAG_NATIVE);
+  CHECK(batch.events[1].kind == TOOLGLOT_EVENT_DETAIL && is(batch.events[1].aux, "id") &&
+        is(batch.events[1].data, "call_9"));
+
+  /* A cut block is an issue, not a status. */
+  OK(toolglot_stream_reset(stream));
+  OK(toolglot_stream_feed(stream, TOOLGLOT_LITERAL("<tool_call name=\"f\"><param name=\"a\">1"), &batch));
+  OK(toolglot_stream_finish(stream, TOOLGLOT_FINISH_LENGTH, &batch));
+  size_t issues = 0;
+  for (size_t i = 0; i < batch.len; i++) {
+    if (batch.events[i].kind != TOOLGLOT_EVENT_ISSUE) continue;
+    issues++;
+    CHECK(batch.events[i].flags == TOOLGLOT_FLAG_ERROR && batch.events[i].data.len && batch.events[i].aux.len);
+  }
+  CHECK(issues > 0);
+  toolglot_buffer_free(buffer);
+  toolglot_stream_free(stream);
+}
+
+/* Callbacks: busy inside, stopping, freeing inside. */
+typedef struct {
+  toolglot_stream *stream;
+  int stop_at, calls, busy, free_it;
+} watcher;
+
+static int32_t watch(void *user, const toolglot_event *event) {
+  watcher *w = user;
+  toolglot_batch batch;
+  toolglot_stream *copy;
+  CHECK(event->kind != 0);
+  if (w->busy) {
+    toolglot_buffer *buffer;
+    OK(toolglot_buffer_new(&buffer));
+    STATUS(TOOLGLOT_E_BUSY, toolglot_stream_feed(w->stream, "a", 1, &batch));
+    STATUS(TOOLGLOT_E_BUSY, toolglot_stream_feed_special(w->stream, "a", 1, &batch));
+    STATUS(TOOLGLOT_E_BUSY, toolglot_stream_prefill(w->stream, "a", 1, &batch));
+    STATUS(TOOLGLOT_E_BUSY, toolglot_stream_native_calls(w->stream, "[]", 2, &batch));
+    STATUS(TOOLGLOT_E_BUSY, toolglot_stream_finish(w->stream, 0, &batch));
+    STATUS(TOOLGLOT_E_BUSY, toolglot_stream_feed_each(w->stream, "a", 1, watch, w));
+    STATUS(TOOLGLOT_E_BUSY, toolglot_stream_finish_each(w->stream, 0, watch, w));
+    STATUS(TOOLGLOT_E_BUSY, toolglot_stream_rest(w->stream, &batch));
+    STATUS(TOOLGLOT_E_BUSY, toolglot_stream_reset(w->stream));
+    STATUS(TOOLGLOT_E_BUSY, toolglot_stream_clone(w->stream, &copy));
+    STATUS(TOOLGLOT_E_BUSY, toolglot_stream_snapshot(w->stream, buffer));
+    STATUS(TOOLGLOT_E_BUSY, toolglot_stream_restore(w->stream, "a", 1));
+    CHECK(is(toolglot_stream_error(w->stream), ""));
+    toolglot_buffer_free(buffer);
+  }
+  if (w->free_it) {
+    toolglot_stream_free(w->stream);
+    w->free_it = 0;
+    CHECK(event->data.ptr != NULL && event->kind != 0);
+  }
+  return ++w->calls == w->stop_at ? 5 : 0;
+}
+
+static void callbacks(void) {
+  toolglot_batch batch;
+  watcher w;
+  memset(&w, 0, sizeof w);
+  w.stream = stream_of(NULL);
+  OK(toolglot_stream_feed_each(w.stream, TOOLGLOT_LITERAL("a" CALL), watch, &w));
+  int all = w.calls;
+  CHECK(all == 12);
+  OK(toolglot_stream_rest(w.stream, &batch));
+  CHECK(batch.len == 0 && batch.events != NULL);
+
+  OK(toolglot_stream_reset(w.stream));
+  w.calls = 0;
+  w.stop_at = 3;
+  STATUS(TOOLGLOT_E_STOPPED, toolglot_stream_feed_each(w.stream, TOOLGLOT_LITERAL("a" CALL), watch, &w));
+  CHECK(w.calls == 3);
+  OK(toolglot_stream_rest(w.stream, &batch));
+  CHECK(batch.len == (size_t)all - 3 && batch.events[batch.len - 1].kind == TOOLGLOT_EVENT_BLOCK_CLOSE);
+
+  w.stop_at = 0;
+  w.busy = 1;
+  OK(toolglot_stream_feed_each(w.stream, "b", 1, watch, &w));
+  OK(toolglot_stream_finish_each(w.stream, 0, watch, &w));
+
+  OK(toolglot_stream_reset(w.stream));
+  size_t live = toolglot_live_streams();
+  w.busy = 0;
+  w.free_it = 1;
+  OK(toolglot_stream_feed_each(w.stream, "b", 1, watch, &w));
+  CHECK(toolglot_live_streams() == live - 1);
+}
+
+/* A handle of another type is found out. */
+static void confused(void) {
+  toolglot_batch batch;
+  toolglot_stream *stream = stream_of(NULL);
+  STATUS(TOOLGLOT_E_ARG, toolglot_stream_feed((toolglot_stream *)(void *)engine, "a", 1, &batch));
+  STATUS(TOOLGLOT_E_ARG, toolglot_turn_reset((toolglot_turn *)(void *)stream));
+  STATUS(TOOLGLOT_E_ARG, toolglot_stream_new((toolglot_engine *)(void *)stream, NULL, &stream));
+  toolglot_engine_free((toolglot_engine *)(void *)stream);
+  OK(toolglot_stream_feed(stream, "a", 1, &batch));
+  toolglot_stream_free(stream);
+}
+
+static void texts(void) {
+  toolglot_buffer *buffer, *back;
+  toolglot_turn *turn;
+  const toolglot_call *calls;
+  size_t len;
+  static const char hostile[] = "a <tool_call name=\"f\"></tool_call> \0 b";
+  OK(toolglot_buffer_new(&buffer));
+  OK(toolglot_buffer_new(&back));
+  OK(toolglot_encode(engine, NULL, TOOLGLOT_LITERAL("tool-call-xml"),
+                     TOOLGLOT_LITERAL("[{\"function\":{\"name\":\"f\",\"arguments\":{\"a\":\"<&>\"}}}]"), buffer));
+  OK(toolglot_parse(engine, NULL, toolglot_buffer_view(buffer).ptr, toolglot_buffer_view(buffer).len, 0, &turn));
+  OK(toolglot_turn_calls(turn, &calls, &len));
+  CHECK(len == 1 && is(calls[0].name, "f") && is(calls[0].arguments, "{\"a\":\"<&>\"}"));
+  CHECK(is(calls[0].dialect, "tool-call-xml"));
+  toolglot_turn_free(turn);
+  STATUS(TOOLGLOT_E_ENCODE, toolglot_encode(engine, NULL, "nothing", 7, "[]", 2, buffer));
+  CHECK(has(toolglot_buffer_error(buffer), "nothing"));
+  STATUS(TOOLGLOT_E_ARG, toolglot_encode(engine, NULL, "vcp", 3, "{", 1, buffer));
+  OK(toolglot_escape(engine, hostile, sizeof hostile, buffer));
+  OK(toolglot_parse(engine, NULL, toolglot_buffer_view(buffer).ptr, toolglot_buffer_view(buffer).len, 0, &turn));
+  OK(toolglot_turn_calls(turn, &calls, &len));
+  CHECK(len == 0);
+  toolglot_turn_free(turn);
+  OK(toolglot_unescape(engine, toolglot_buffer_view(buffer).ptr, toolglot_buffer_view(buffer).len, back));
+  CHECK(toolglot_buffer_view(back).len == sizeof hostile &&
+        memcmp(toolglot_buffer_view(back).ptr, hostile, sizeof hostile) == 0);
+  OK(toolglot_buffer_set(back, "x", 1));
+  CHECK(is(toolglot_buffer_view(back), "x"));
+  toolglot_buffer_free(buffer);
+  toolglot_buffer_free(back);
+}
+
+static size_t make_id(void *user, uint32_t index, const char *name, size_t name_len, char *out, size_t cap) {
+  const char *want = index == 0 ? "weather" : "g";
+  CHECK(name_len == strlen(want) && memcmp(name, want, name_len) == 0 && cap >= 64);
+  ++*(int *)user;
+  return (size_t)snprintf(out, cap, "host-%u", index);
+}
+
+/* The sinks: a turn of batches is the turn of the whole, chunks of a completion. */
+static void sinks(void) {
+  static const char input[] = "Hi <think>hm</think>\n" CALL " <tool_call name=\"g\">";
+  toolglot_stream *stream = stream_of(NULL);
+  toolglot_batch batch;
+  toolglot_turn *whole, *turn;
+  toolglot_openai *openai;
+  toolglot_buffer *buffer;
+  const toolglot_call *calls;
+  const toolglot_issue *issues, *others;
+  size_t len, other;
+  int asked = 0, roles = 0, ids = 0;
+  OK(toolglot_turn_new(&turn));
+  OK(toolglot_openai_new(&openai));
+  OK(toolglot_buffer_new(&buffer));
+  OK(toolglot_openai_set(openai, TOOLGLOT_OPENAI_SSE, 1));
+  OK(toolglot_openai_set(openai, TOOLGLOT_OPENAI_CREATED, 12));
+  OK(toolglot_openai_set_text(openai, TOOLGLOT_OPENAI_MODEL, "m", 1));
+  OK(toolglot_openai_set_ids(openai, make_id, &asked));
+  STATUS(TOOLGLOT_E_ARG, toolglot_openai_set(openai, TOOLGLOT_OPENAI_MODEL, 1));
+  STATUS(TOOLGLOT_E_ARG, toolglot_openai_set(openai, TOOLGLOT_OPENAI_CALLS, 2));
+  STATUS(TOOLGLOT_E_ARG, toolglot_openai_set_text(openai, TOOLGLOT_OPENAI_CALLS, "1", 1));
+  for (size_t i = 0; i < sizeof input - 1; i++) {
+    OK(toolglot_stream_feed(stream, input + i, 1, &batch));
+    OK(toolglot_turn_add(turn, &batch));
+    OK(toolglot_openai_write(openai, &batch, buffer));
+    roles += has(toolglot_buffer_view(buffer), "\"role\"");
+    ids += has(toolglot_buffer_view(buffer), "\"id\":\"host-0\"");
+  }
+  STATUS(TOOLGLOT_E_STATE, toolglot_openai_set(openai, TOOLGLOT_OPENAI_SSE, 0));
+  STATUS(TOOLGLOT_E_STATE, toolglot_openai_set_text(openai, TOOLGLOT_OPENAI_MODEL, "n", 1));
+  STATUS(TOOLGLOT_E_STATE, toolglot_openai_set_ids(openai, NULL, NULL));
+  CHECK(has(toolglot_openai_error(openai), "begun"));
+  OK(toolglot_stream_finish(stream, TOOLGLOT_FINISH_STOP, &batch));
+  OK(toolglot_turn_add(turn, &batch));
+  OK(toolglot_openai_write(openai, &batch, buffer));
+  OK(toolglot_openai_finish(openai, TOOLGLOT_FINISH_STOP, buffer));
+  CHECK(roles == 1 && ids == 1 && asked == 2);
+  CHECK(has(toolglot_buffer_view(buffer), "finish_reason\":\"") && has(toolglot_buffer_view(buffer), "data: [DONE]\n\n"));
+  STATUS(TOOLGLOT_E_ARG, toolglot_openai_finish(openai, 77, buffer));
+  OK(toolglot_openai_set(openai, TOOLGLOT_OPENAI_SSE, 0));
+
+  OK(toolglot_parse(engine, NULL, input, sizeof input - 1, TOOLGLOT_FINISH_STOP, &whole));
+  toolglot_view a = toolglot_turn_text(whole), b = toolglot_turn_text(turn);
+  CHECK(a.len == b.len && memcmp(a.ptr, b.ptr, a.len) == 0);
+  a = toolglot_turn_reasoning(whole);
+  b = toolglot_turn_reasoning(turn);
+  CHECK(a.len == b.len && memcmp(a.ptr, b.ptr, a.len) == 0);
+  OK(toolglot_turn_calls(turn, &calls, &len));
+  CHECK(len == 1 && is(calls[0].name, "weather") && is(calls[0].arguments, "{\"city\":\"Leith\"}"));
+  OK(toolglot_turn_issues(turn, &issues, &len));
+  OK(toolglot_turn_issues(whole, &others, &other));
+  CHECK(len == other && len > 0);
+  for (size_t i = 0; i < len && i < other; i++) {
+    CHECK(issues[i].code == others[i].code && issues[i].flags == others[i].flags);
+    CHECK(issues[i].start == others[i].start && issues[i].dialect.len == others[i].dialect.len);
+    CHECK(issues[i].observation.len == others[i].observation.len && issues[i].message.len > 0);
+  }
+  OK(toolglot_openai_completion(openai, whole, TOOLGLOT_FINISH_STOP, buffer));
+  CHECK(has(toolglot_buffer_view(buffer), "\"chat.completion\"") && has(toolglot_buffer_view(buffer), "weather"));
+  OK(toolglot_turn_reset(turn));
+  CHECK(is(toolglot_turn_text(turn), ""));
+  OK(toolglot_turn_calls(turn, &calls, &len));
+  CHECK(len == 0);
+
+  /* Events of the host: unknown kinds are passed over, broken text is refused. */
+  toolglot_event made[2];
+  memset(made, 0, sizeof made);
+  made[0].kind = 9999;
+  made[1].kind = TOOLGLOT_EVENT_ARG_DELTA;
+  made[1].data.ptr = "\xff";
+  made[1].data.len = 1;
+  batch.events = made;
+  batch.len = 1;
+  OK(toolglot_turn_add(turn, &batch));
+  batch.len = 2;
+  STATUS(TOOLGLOT_E_ARG, toolglot_turn_add(turn, &batch));
+  CHECK(has(toolglot_turn_error(turn), "UTF-8"));
+  batch.events = NULL;
+  STATUS(TOOLGLOT_E_NULL, toolglot_turn_add(turn, &batch));
+
+  toolglot_turn_free(whole);
+  toolglot_turn_free(turn);
+  toolglot_openai_free(openai);
+  toolglot_buffer_free(buffer);
+  toolglot_stream_free(stream);
+}
+
+#ifdef TEST_PANIC
+static void panics(void) {
+  toolglot_batch batch;
+  toolglot_stream *stream = stream_of(NULL), *copy, *other = stream_of(NULL);
+  toolglot_buffer *buffer;
+  watcher w;
+  memset(&w, 0, sizeof w);
+  OK(toolglot_buffer_new(&buffer));
+  STATUS(TOOLGLOT_E_PANIC, toolglot_test_panic(stream));
+  CHECK(has(toolglot_stream_error(stream), "failed inside"));
+  STATUS(TOOLGLOT_E_POISONED, toolglot_stream_feed(stream, "a", 1, &batch));
+  STATUS(TOOLGLOT_E_POISONED, toolglot_stream_feed_special(stream, "a", 1, &batch));
+  STATUS(TOOLGLOT_E_POISONED, toolglot_stream_prefill(stream, "a", 1, &batch));
+  STATUS(TOOLGLOT_E_POISONED, toolglot_stream_native_calls(stream, "[]", 2, &batch));
+  STATUS(TOOLGLOT_E_POISONED, toolglot_stream_finish(stream, 0, &batch));
+  STATUS(TOOLGLOT_E_POISONED, toolglot_stream_feed_each(stream, "a", 1, watch, &w));
+  STATUS(TOOLGLOT_E_POISONED, toolglot_stream_finish_each(stream, 0, watch, &w));
+  STATUS(TOOLGLOT_E_POISONED, toolglot_stream_rest(stream, &batch));
+  STATUS(TOOLGLOT_E_POISONED, toolglot_stream_reset(stream));
+  STATUS(TOOLGLOT_E_POISONED, toolglot_stream_clone(stream, &copy));
+  STATUS(TOOLGLOT_E_POISONED, toolglot_stream_snapshot(stream, buffer));
+  STATUS(TOOLGLOT_E_POISONED, toolglot_stream_restore(stream, "a", 1));
+  STATUS(TOOLGLOT_E_POISONED, toolglot_test_panic(stream));
+  OK(toolglot_stream_feed(other, "a", 1, &batch));
+  OK(toolglot_buffer_set(buffer, "a", 1));
+  STATUS(TOOLGLOT_E_NULL, toolglot_test_panic(NULL));
+  toolglot_stream_free(stream);
+  toolglot_stream_free(other);
+  toolglot_buffer_free(buffer);
+}
+#endif
+
+int main(void) {
+  OK(toolglot_engine_new(NULL, &engine));
+  library();
+  nulls();
+  configs();
+  options();
+  tools_and_masks();
+  streams();
+  callbacks();
+  confused();
+  texts();
+  sinks();
+#ifdef TEST_PANIC
+  panics();
+#endif
+  /* A stream outlives its engine. */
+  toolglot_stream *stream = stream_of(NULL);
+  toolglot_batch batch;
+  toolglot_engine_free(engine);
+  OK(toolglot_stream_feed(stream, TOOLGLOT_LITERAL(CALL), &batch));
+  CHECK(batch.len == 11);
+  toolglot_stream_free(stream);
+  CHECK(toolglot_live_streams() == 0);
+  return done("api");
+}

@@ -1,0 +1,137 @@
+#!/usr/bin/env bash
+# The C interface: the header against the sources, exported symbols against the list, C tests under gcc and clang, under
+# sanitizers and valgrind, and every conformance vector through it.
+#
+# What is not run: a thread sanitizer, which would have to know of the atomics in the Rust part. tests/threads.c checks what
+# threads must see instead: every call on a shared stream either does its work or answers that it is busy.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+# shellcheck source=ci/lib.sh
+. ci/lib.sh
+share_target
+
+if ! command -v cc > /dev/null; then
+  echo "SKIPPED: no C compiler"
+  exit 77
+fi
+out=$CARGO_TARGET_DIR/c
+mkdir -p "$out/panic"
+tests=bindings/c/tests
+warn=(-Wall -Wextra -Wpedantic -Werror -Iinclude)
+strict=("${warn[@]}" -Wstrict-prototypes -Wmissing-prototypes -Wshadow -Wconversion -Wno-sign-conversion)
+libs=(-lpthread -ldl -lm)
+
+say() { printf -- '-- %s\n' "$*"; }
+
+say "libraries"
+cargo build -q -p toolglot-c --release --locked --features test-panic
+cp "$CARGO_TARGET_DIR/release/libtoolglot.a" "$out/panic/"
+cargo build -q -p toolglot-c --release --locked
+cp "$CARGO_TARGET_DIR"/release/libtoolglot.{a,so} "$out/"
+ln -sf libtoolglot.so "$out/libtoolglot.so.0"
+
+say "header, sources, vectors"
+CARGO_TARGET_DIR=$CARGO_TARGET_DIR/header cargo run -q --manifest-path bindings/c/header/Cargo.toml --locked
+ci/c-docs.py
+TOOLGLOT_FLAT=$out cargo test -q -p toolglot-c --locked
+
+say "exported symbols"
+nm -D --defined-only "$out/libtoolglot.so" | awk '{print $3}' | LC_ALL=C sort > "$out/symbols.txt"
+diff bindings/c/symbols.txt "$out/symbols.txt"
+
+say "the header under every standard"
+compilers=0
+for pair in gcc:g++ clang:clang++ clang-22:clang++-22; do
+  cc=${pair%:*} cxx=${pair#*:}
+  command -v "$cc" > /dev/null || continue
+  compilers=$((compilers + 1))
+  for std in c99 c11 c17; do
+    printf '#include "toolglot.h"\n#include "toolglot.h"\nint main(void) { return 0; }\n' |
+      "$cc" -std=$std "${strict[@]}" -x c - -c -o /dev/null
+  done
+  command -v "$cxx" > /dev/null || continue
+  for std in c++11 c++17 c++20 c++2b; do
+    printf '#include "toolglot.h"\n#include "toolglot.h"\nint main() { return 0; }\n' |
+      "$cxx" -std=$std "${warn[@]}" -x c++ - -c -o /dev/null
+  done
+  # Layouts are asserted while this compiles.
+  "$cc" -std=c11 "${strict[@]}" $tests/layout.c -c -o /dev/null
+done
+echo "$compilers compilers"
+
+# build NAME LIBRARY FLAGS...: compiles one test against one library.
+build() {
+  local name=$1 library=$2
+  shift 2
+  cc -std=c11 -g -O1 "${strict[@]}" "$@" "$tests/${name%%-*}.c" "$library" "${libs[@]}" -o "$out/$name"
+}
+
+say "tests, static and shared"
+for name in layout minimal threads vectors; do build $name "$out/libtoolglot.a"; done
+build alloc "$out/libtoolglot.a" -Wno-missing-prototypes -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
+build api "$out/panic/libtoolglot.a" -DTEST_PANIC
+build api-shared "$out/libtoolglot.so" -Wl,-rpath,"$out"
+"$out/layout"
+"$out/minimal" > /dev/null
+"$out/api" 2> "$out/api.log" || { cat "$out/api.log"; exit 1; }
+"$out/api-shared"
+"$out/threads"
+"$out/alloc"
+
+say "packages"
+# Installed, then moved: nothing in them may know where they were.
+rm -rf "$out/prefix" "$out/moved"
+bindings/c/install.sh "$out/prefix" "$out"
+mv "$out/prefix" "$out/moved"
+lib=$out/moved/lib
+readelf -d "$lib/libtoolglot.so" | grep -q 'SONAME.*\[libtoolglot.so.0\]'
+if command -v pkg-config > /dev/null; then
+  export PKG_CONFIG_PATH=$lib/pkgconfig
+  [[ $(pkg-config --modversion toolglot) == "$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)" ]]
+  read -ra flags <<< "$(pkg-config --cflags --libs toolglot)"
+  cc $tests/minimal.c "${flags[@]}" -Wl,-rpath,"$lib" -o "$out/by-pkg" && "$out/by-pkg" > /dev/null
+  read -ra flags <<< "$(pkg-config --cflags --libs --static toolglot)"
+  cc $tests/minimal.c "${flags[@]/-ltoolglot/-l:libtoolglot.a}" -o "$out/by-pkg-static"
+  "$out/by-pkg-static" > /dev/null
+  unset PKG_CONFIG_PATH
+else
+  echo "pkg-config is missing: not tried"
+fi
+if command -v cmake > /dev/null; then
+  rm -rf "$out/cmake"
+  cmake -S $tests/cmake -B "$out/cmake" -DCMAKE_PREFIX_PATH="$out/moved" > "$out/cmake.log"
+  cmake --build "$out/cmake" > "$out/cmake.log"
+  "$out/cmake/host_shared" > /dev/null
+  "$out/cmake/host_static" > /dev/null
+else
+  echo "cmake is missing: not tried"
+fi
+if [[ -f $lib/libtoolglot_isolated.a ]]; then
+  rustc --edition 2024 --crate-type staticlib -O -o "$out/libother.a" $tests/two/other.rs
+  cc "${warn[@]}" $tests/two/main.c "$lib/libtoolglot_isolated.a" "$out/libother.a" "${libs[@]}" -o "$out/two"
+  "$out/two" 2> /dev/null
+fi
+
+say "every vector, every 2-way split"
+"$out/vectors" "$out/vectors.flat"
+
+say "address and undefined-behaviour sanitizers"
+sanitize=(-fsanitize=address,undefined -fno-sanitize-recover=all)
+if printf 'int main(void) { return 0; }\n' | cc "${sanitize[@]}" -x c - -o "$out/trial" 2> /dev/null && "$out/trial"; then
+  build api-san "$out/panic/libtoolglot.a" -DTEST_PANIC "${sanitize[@]}"
+  build threads-san "$out/libtoolglot.a" "${sanitize[@]}"
+  build vectors-san "$out/libtoolglot.a" "${sanitize[@]}"
+  "$out/api-san" 2> "$out/api.log" || { cat "$out/api.log"; exit 1; }
+  "$out/threads-san"
+  "$out/vectors-san" "$out/vectors.flat" 64 8
+else
+  echo "the compiler has no sanitizers: not run"
+fi
+
+say "valgrind"
+if need_valgrind > /dev/null; then
+  valgrind -q --error-exitcode=9 --leak-check=full "$out/api-shared"
+  valgrind -q --error-exitcode=9 --leak-check=full "$out/vectors" "$out/vectors.flat" 1 400
+else
+  echo "valgrind is missing: not run"
+fi
