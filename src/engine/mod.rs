@@ -250,12 +250,6 @@ impl Parser {
         self.pace = Pace::Careful;
     }
 
-    /// Whether [`finish`](Self::finish) was called.
-    #[must_use]
-    pub fn finished(&self) -> bool {
-        self.state.finished
-    }
-
     /// Bytes that were fed and are in no event yet.
     #[must_use]
     pub fn held(&self) -> usize {
@@ -266,6 +260,12 @@ impl Parser {
     #[must_use]
     pub fn position(&self) -> u64 {
         self.state.pos
+    }
+
+    /// Whether it was [finished](Self::finish): what is fed then is ignored.
+    #[must_use]
+    pub fn is_finished(&self) -> bool {
+        self.state.finished
     }
 
     /// The dialects it looks for.
