@@ -53,7 +53,7 @@ def fits(cls, members):
 def test_signatures(vllm, sglang):
     of = {full.rpartition(".")[2]: members for server in ("vllm", "sglang") for full, members in servers.classes(server).items()}
     assert fits(vllm.ToolglotToolParser, of["ToolParser"]) == 4
-    assert fits(vllm.ToolglotReasoningParser, of["ReasoningParser"]) == 9
+    assert fits(vllm.ToolglotReasoningParser, of["ReasoningParser"]) == 10
     assert fits(sglang.ToolglotDetector, of["BaseFormatDetector"]) == 7
     assert of["ToolParser"]["engine_based_streaming"] == "bool"
 
@@ -110,11 +110,13 @@ def test_vllm_tool_parser(vllm):
 
 
 def test_vllm_mended_calls(vllm):
-    mended = '<tool_call>\n{"name": "f", "arguments": {"a": 1,}}\n</tool_call>'
-    assert tg.Engine("hermes").parse(mended).calls[0].recovered
-    assert registered(vllm, "ToolParserManager")["toolglot_hermes"](Tokenizer()).extract_tool_calls(mended, request()).tool_calls == []
-    mine = vllm.register("mine", dialects="hermes", recovered=True)
+    mended = "<ACTION><go/> and then </ACTION>"
+    assert tg.Engine("action").parse(mended).calls[0].recovered
+    make = registered(vllm, "ToolParserManager")["toolglot_action"]
+    assert make(Tokenizer()).extract_tool_calls(mended, request()).tool_calls == []
+    mine = vllm.register("mine", dialects="action", recovered=True)
     assert len(mine(Tokenizer()).extract_tool_calls(mended, request()).tool_calls) == 1
+    assert mine(Tokenizer()).extract_tool_calls_streaming("", "", mended, [], [], [], request()).tool_calls
     assert registered(vllm, "ToolParserManager")["mine"] is mine
     with pytest.raises(tg.DialectError):
         vllm.register("other", dialects="no-such")
