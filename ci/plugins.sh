@@ -49,7 +49,7 @@ unpack vllm $vllm
 unpack sglang $sglang
 
 rm -rf "$work/own"
-"$tools/bin/maturin" build -q --profile quick --locked --manifest-path bindings/python/Cargo.toml -i "$tools/bin/python" --out "$work/own"
+"$tools/bin/maturin" build -q --profile quick --locked --manifest-path bindings/python/Cargo.toml -i "$tools/bin/python" --out "$work/own" > "$work/build.log" 2>&1 || { cat "$work/build.log"; exit 1; }
 "$venv/bin/python" -m pip install -q --disable-pip-version-check --no-index --no-deps --force-reinstall "$work"/own/*.whl
 
 export PYTHONDONTWRITEBYTECODE=1

@@ -18,12 +18,12 @@ MESSAGES = [{"role": "user", "content": "go"}]
 
 
 def outputs():
-    """One with calls of each file whose dialect is in the default set, and hand-made ones."""
+    """Hand-made ones, and one with calls of every third file whose dialect is in the default set."""
     own = set(ENGINE.dialects)
     yield 'Grüße 🌊 <tool_call name="f"><param name="a">né 🌊\n</param></tool_call> tail <tool_'
     yield '<think>hm</think>\n<tool_call name="f"><param name="a">1</param></tool_call>' * 2
     yield "only text"
-    for file in sorted((ROOT / "tests" / "vectors").glob("*.jsonl")):
+    for file in sorted((ROOT / "tests" / "vectors").glob("*.jsonl"))[::3]:
         for line in file.read_text(encoding="utf-8").split("\n"):
             vector = json.loads(line) if line.strip() else {}
             plain = "input" in vector and not vector.keys() & {"options", "native_tool_calls", "tools", "alone_only"}
@@ -56,7 +56,7 @@ def stands(text):
 
 
 def test_there_are_outputs():
-    assert len(OUTPUTS) > 20 and sum(len(calls) for _, _, calls in WANTED) > 25
+    assert len(OUTPUTS) > 10 and sum(len(calls) for _, _, calls in WANTED) > 12
 
 
 @pytest.mark.parametrize("how", replay.CUTS)

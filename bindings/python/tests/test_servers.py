@@ -6,6 +6,7 @@
 import importlib
 import inspect
 import json
+import re
 from types import SimpleNamespace
 
 import pytest
@@ -169,3 +170,20 @@ def test_sglang_detector(sglang):
         make().structure_info()
     mine = sglang.register("mine", toml=tg.dialect_toml("hermes"))
     assert servers.FunctionCallParser.ToolCallParserEnum["mine"] is mine
+
+
+def test_examples_of_the_manual(vllm, sglang, root):
+    page = (root / "docs" / "PYTHON.md").read_text(encoding="utf-8")
+    fences = re.findall(r"^```python\n(import toolglot\.(?:vllm|sglang)\n.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    assert len(fences) == 2
+    for fence in fences:
+        scope = {}
+        exec(fence, scope)
+        scope.get("setup", lambda: None)()
+    parser = registered(vllm, "ToolParserManager")["house"]
+    assert parser.recovered and parser.options == {"dialects": ["vcp", "tool-call-xml"]}
+    assert servers.FunctionCallParser.ToolCallParserEnum["house"].options == parser.options
+    for name in re.findall(r"--tool-call-parser (toolglot\w+)", page):
+        assert name in registered(vllm, "ToolParserManager") and name in servers.FunctionCallParser.ToolCallParserEnum
+    for name in re.findall(r"--reasoning-parser (toolglot\w+)", page):
+        assert name in registered(vllm, "ReasoningParserManager")
