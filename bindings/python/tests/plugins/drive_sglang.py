@@ -4,7 +4,7 @@ import sys
 from types import SimpleNamespace
 
 import stand_ins
-from outputs import Calls, outputs
+from outputs import TOOLS, Calls, outputs
 
 REAL = ["sglang.srt.environ", "sglang.srt.function_call.*", "sglang.srt.plugins", "sglang.srt.plugins.*"]
 stand_ins.install(sys.argv[1], "sglang", REAL)
@@ -15,7 +15,7 @@ from sglang.srt.plugins import load_plugins  # noqa: E402
 
 
 def objects(tool):
-    return SimpleNamespace(type="function", function=SimpleNamespace(**tool["function"]))
+    return SimpleNamespace(type="function", function=SimpleNamespace(**{"strict": False, **tool["function"]}))
 
 
 def check(what, got, expected):
@@ -39,6 +39,10 @@ def main():
     load_plugins()
     names = set(FunctionCallParser.ToolCallParserEnum) - before
     check("names of the flag", names <= set(parser_names.TOOL_CALL_PARSER_NAMES), True)
+    # Nothing of ours constrains a model; where a call is required, SGLang asks for JSON and reads that itself.
+    probe = FunctionCallParser([objects(tool) for tool in TOOLS], "toolglot_hermes")
+    check("auto", probe.get_structure_constraint("auto"), None)
+    check("required", probe.get_structure_constraint("required")[0], "json_schema")
     streams = calls = 0
     for output in outputs():
         name = "toolglot_" + output.dialect.replace("-", "_")
