@@ -8,8 +8,9 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-# Left out, for they take minutes: check-vectors (the tests run the same vectors under the same cuts) and instructions.
-stages=(format licences msrv lint test c clients docs memory fuzz)
+# Left out, for they take minutes: check-vectors (the tests run the same vectors under the same cuts), instructions and
+# bindings.
+stages=(format licences msrv lint test c cpp clients docs memory fuzz)
 if (($# > 0)); then stages=("$@"); fi
 
 run() {

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The C++ interface and what hosts build against: the header for C++ under every standard and compiler, its tests (also under
-# sanitizers), every conformance vector through it, the examples by each of their documented build lines, and the ABI against
+# sanitizers), every conformance vector through it, calls of C in random order, the examples by each of their documented build lines, and the ABI against
 # the stored one.
 #
 #   ci/cpp.sh            all of it
@@ -97,6 +97,9 @@ sanitize=(-fsanitize=address,undefined -fno-sanitize-recover=all)
 if printf 'int main() { return 0; }\n' | c++ "${sanitize[@]}" -x c++ - -o "$out/cpp/try" 2> /dev/null && "$out/cpp/try"; then
   build api-san "${sanitize[@]}" && "$out/cpp/api-san"
   build vectors-san "${sanitize[@]}" && "$out/cpp/vectors-san" "$out/vectors.flat" 10
+  cc -std=c11 -g -O1 "${warn[@]}" -Wno-sign-conversion "${sanitize[@]}" bindings/c/tests/calls.c "$out/libtoolglot.a" \
+    "${libs[@]}" -o "$out/cpp/calls"
+  "$out/cpp/calls" 5000
 else
   echo "the compiler has no sanitizers: not run"
 fi
