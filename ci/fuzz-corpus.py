@@ -66,6 +66,32 @@ ESCAPES = [
     "{\\x7b}\\\\x7b\\{",
 ]
 
+# Bodies for the targets of payloads.
+JSON_BODIES = [
+    '{"s": "a\\n\\u00e9\\ud83d\\ude00\\/", "i": -1, "n": 1.50e+2, "l": [1, [], {}], "any": null}',
+    '{}',
+    '{"s": "</tool_call>", "x": "[/TOOL_CALLS] <|tool_call_end|> ```"}',
+    '[true, false, null, "", 0, -0.0, 1e400]',
+    '"a \\"quoted\\" text"',
+    " {\n  'single': True, bare: None, \"t\": 1,}\n",
+    '{"a": {"b": {"c": {"d": [[[["deep"]]]]}}}}',
+    '{"a": 1, "a": 2}',
+    '{"cut": "at the ',
+    '{"raw": "line\nend"}',
+    '"{\\"s\\": \\"in a string\\"}"',
+    '0.1234567890123456789012345678901234567890',
+]
+PYTHON_BODIES = [
+    '"text"', "'it\\'s'", '[1, 2.5, -3, 1e5]', '{"a": 1, \'b\': [True, False, None]}', '(1, 2,)', '0x1F', '1_000',
+    "'a' 'b'", 'r"\\raw"', 'f"{x}"', '"""long\nstring"""', 'datetime.now()', '"a", s="b", i=3', '"end")]<|python_end|>',
+    '[[[[]]]]', '"\\x41\\u00e9\\N{DASH}"',
+]
+TEXT_BODIES = [
+    'a plain text', '\nbetween newlines\n', '  blanks  ', '{"json": [1, 2]}', '42', 'true', 'a < b && c > d',
+    '</parameter> in a text', '<parameter=s>\nv', '</arg_value><arg_key>i</arg_key><arg_value>3', '<![CDATA[ raw ]]>',
+    '</invoke>', '<function=f>', 'line\r\nend', '\u4e2d\u6587', '<item>one</item><item>two</item>', '<|"|>,any:<|"|>', '```', ']]>',
+]
+
 
 def fresh(name):
     folder = CORPUS / name
@@ -135,6 +161,13 @@ def main():
         for number, patch in enumerate(PATCHES.get(dialect, [])):
             mode = bytes([len(ids) + index])
             (user / f"patched--{dialect}-{number}").write_bytes(mode + patch.encode() + b"\0\x84" + stream)
+    for name, bodies in (("json", JSON_BODIES), ("pythonic", PYTHON_BODIES), ("tagged", TEXT_BODIES)):
+        folder = fresh(name)
+        for number in range(3 * len(bodies)):
+            header = list(HEADERS[number % len(HEADERS)])
+            # A number that shares nothing with how many bodies there are, so that frames and bodies meet in many ways.
+            header[0] = number * 7 % 256
+            (folder / f"body--{number}").write_bytes(bytes(header) + bodies[number % len(bodies)].encode())
     size = sum(path.stat().st_size for path in CORPUS.rglob("*") if path.is_file())
     count = sum(1 for path in CORPUS.rglob("*") if path.is_file())
     print(f"{count} seeds, {size} bytes")

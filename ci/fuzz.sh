@@ -14,7 +14,7 @@ cd "$(dirname "$0")/.."
 . ci/lib.sh
 
 seconds=${1:-20}
-targets=(chunking builtin user_dialect escape encode)
+targets=(chunking builtin user_dialect escape encode json pythonic tagged)
 if (($# > 1)); then targets=("${@:2}"); fi
 
 build_fuzz "${targets[@]}" || exit $?

@@ -65,7 +65,7 @@ pub static SETS: LazyLock<Vec<DialectSet>> = LazyLock::new(|| {
 });
 
 /// Names that short inputs reach, and every type.
-static TOOLS: LazyLock<Arc<Tools>> = LazyLock::new(|| {
+pub static TOOLS: LazyLock<Arc<Tools>> = LazyLock::new(|| {
     let text = r#"[{"name": "f", "parameters": {"type": "object", "required": ["s"], "properties": {
         "s": {"type": "string"}, "i": {"type": "integer"}, "n": {"type": "number"}, "b": {"type": "boolean"},
         "l": {"type": "array", "items": {"type": "integer"}}, "x": {"type": ["string", "null"]},

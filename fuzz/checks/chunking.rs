@@ -11,7 +11,8 @@ pub fn chunking(data: &[u8]) {
     check(&Case::read(data));
 }
 
-fn check(case: &Case<'_>) {
+/// [`chunking`] over a case.
+pub fn check(case: &Case<'_>) {
     let len = case.stream.len();
     let new = || Watch::new(case.stream, &case.options);
 

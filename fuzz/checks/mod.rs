@@ -11,6 +11,7 @@ mod encode;
 mod escape;
 mod json;
 mod log;
+mod payload;
 mod user;
 mod watch;
 
@@ -21,6 +22,7 @@ pub use chunking::chunking;
 pub use chunking::cuts;
 pub use encode::encode;
 pub use escape::escape;
+pub use payload::{json, pythonic, tagged};
 pub use user::user_dialect;
 
 use std::sync::LazyLock;

@@ -17,9 +17,12 @@ fn main() -> ExitCode {
         Some("user_dialect") => checks::user_dialect,
         Some("escape") => checks::escape,
         Some("encode") => checks::encode,
+        Some("json") => checks::json,
+        Some("pythonic") => checks::pythonic,
+        Some("tagged") => checks::tagged,
         _ => {
             eprintln!(
-                "usage: replay chunking|builtin|user_dialect|escape|encode FILE-OR-FOLDER..."
+                "usage: replay chunking|builtin|user_dialect|escape|encode|json|pythonic|tagged FILE-OR-FOLDER..."
             );
             return ExitCode::from(2);
         }

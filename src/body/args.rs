@@ -193,6 +193,10 @@ impl Args {
                 (writer, As::Schema | As::Trimmed | As::Element) => writer,
             };
             let list = matches!(writer, Writer::List(_));
+            if !list {
+                // Its tag tells what it is, so it takes no part in a list; and the last one wins.
+                self.lists.retain(|(key, _)| key != name);
+            }
             if !self.seen.insert(name.to_owned()) && !list {
                 self.recovered(Kind::DuplicateParam);
                 out.tell(Kind::DuplicateParam, span, &self.tool, name);

@@ -869,8 +869,10 @@ impl Body {
                     return (i, None);
                 }
                 Some(Hit::Line(len)) => {
-                    // The value ends before the newline; the parameter's opener is read again from its first byte.
-                    let start = pos + 1 - len;
+                    // The value ends before the newline, which may be the one that belongs to its opener; the next
+                    // parameter's opener is read again from its first byte.
+                    let newline = pos + 1 - len;
+                    let start = newline.max(out.io.from);
                     args.value(out, start);
                     let key = args.key().to_owned();
                     args.recovered(Kind::UnclosedValue);
@@ -883,12 +885,13 @@ impl Body {
                         &key,
                         "",
                     );
-                    out.skip(start + 1);
+                    out.skip(newline + 1);
                     if let Err(kind) = args.param_close(out, start) {
                         return (i, Some(self.value_fails(out, table, kind, pos + 1)));
                     }
                     let mut literal = vec![];
-                    for (piece, _) in pieces(&out.io.carry, out.seg, out.base, start + 1, pos + 1) {
+                    for (piece, _) in pieces(&out.io.carry, out.seg, out.base, newline + 1, pos + 1)
+                    {
                         literal.extend_from_slice(piece);
                     }
                     let paths = &table.units[usize::from(self.unit)].inner;
@@ -905,7 +908,7 @@ impl Body {
             }
         }
         if value.lead == Lead::Past {
-            let settled = value.ends(out, out.base + (i as u64) - value.have());
+            let settled = value.settled(out, out.base + (i as u64) - value.have());
             args.value(out, settled);
         }
         (i, None)
@@ -1030,7 +1033,7 @@ impl Body {
                 };
             }
             Some(Hit::Line(_)) | None => {
-                let settled = value.ends(out, pos - value.have());
+                let settled = value.settled(out, pos - value.have());
                 args.value(out, settled);
                 self.at = At::Value(value);
             }
@@ -1078,8 +1081,8 @@ impl Body {
         Flow::Limit { kind, ended: false }
     }
 
-    /// The open call, if there is one, is none.
-    fn drop_call(&mut self, out: &mut Out<'_>, pos: u64) {
+    /// The open call, if there is one, is none: it goes no further than `pos`.
+    pub fn drop_call(&mut self, out: &mut Out<'_>, pos: u64) {
         self.count(out, pos);
         self.args = None;
         out.call_abandon(Span::new(self.last.min(pos), pos));
@@ -1236,6 +1239,15 @@ impl Value {
         at - u64::from(newline) - u64::from(cr)
     }
 
+    /// Up to where everything before `at` is content, whatever follows: a carriage return may begin the newline that is
+    /// framing.
+    fn settled(&self, out: &Out<'_>, at: u64) -> u64 {
+        let ends = self.ends(out, at);
+        let open = self.framed && ends == at && at > out.io.from;
+        let cr = open && out.byte(at - 1) == Some(b'\r');
+        ends - u64::from(cr)
+    }
+
     /// Takes a byte at the beginning; false if it belongs to what follows.
     fn lead(
         &mut self,
@@ -1249,6 +1261,10 @@ impl Value {
             Lead::Open(0) if byte == b'\n' && self.newline && !self.framed => {
                 self.framed = true;
                 out.skip(pos + 1);
+                // A line begins here, and the next parameter may.
+                if let Some(line) = &mut self.line {
+                    line.step(byte);
+                }
                 if !spec.cdata {
                     self.lead = Lead::Past;
                 }

@@ -450,6 +450,7 @@ impl Body {
         let source = Source {
             bytes: &bytes,
             base,
+            until: base + bytes.len() as u64,
             raw: true,
         };
         match args.feed(out, rules, source, 0) {

@@ -266,7 +266,8 @@ impl Body {
         }
     }
 
-    fn abandon(&mut self, out: &mut Out<'_>, end: u64) {
+    /// The open call, if there is one, goes no further than `end`.
+    pub fn abandon(&mut self, out: &mut Out<'_>, end: u64) {
         if let At::Json { payload, .. } = &mut self.at {
             payload.abandon(out, end);
         }

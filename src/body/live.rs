@@ -36,6 +36,9 @@ pub(crate) struct Source<'s> {
     pub bytes: &'s [u8],
     /// Offset of the first of them.
     pub base: u64,
+    /// Offset of what follows. A character that replaces an ill-formed byte is longer than that byte, so this may be less
+    /// than the bytes would reach.
+    pub until: u64,
     /// They are bytes of the stream, and leave as parameter deltas.
     pub raw: bool,
 }
@@ -46,12 +49,13 @@ impl<'s> Source<'s> {
         Self {
             bytes: &out.seg[..end],
             base: out.base,
+            until: out.base + end as u64,
             raw: true,
         }
     }
 
     pub fn pos(&self, i: usize) -> u64 {
-        self.base + i as u64
+        (self.base + i as u64).min(self.until)
     }
 
     /// The bytes before the offset `max`.
@@ -99,12 +103,14 @@ struct Param {
 struct Writer<'w, 'p> {
     out: &'w mut Out<'p>,
     call: u32,
+    until: u64,
     wait: Option<&'w mut String>,
 }
 
 impl Emit for Writer<'_, '_> {
     fn json(&mut self, text: &str, span: Span) {
         if self.wait.is_none() {
+            let span = Span::new(span.start.min(self.until), span.end.min(self.until));
             self.out.arg(self.call, text, span);
         }
     }
@@ -192,6 +198,7 @@ impl LiveCall {
         let mut writer = Writer {
             out,
             call: self.call,
+            until: source.until,
             wait: None,
         };
         let (i, token) = self
@@ -217,6 +224,7 @@ impl LiveCall {
             let mut writer = Writer {
                 out,
                 call: self.call,
+                until: source.until,
                 wait: self.param.as_mut().and_then(|param| param.wait.as_mut()),
             };
             let (to, token) = self.lexer.next(rules, bytes, source.base, i, &mut writer);

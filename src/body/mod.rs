@@ -187,6 +187,18 @@ impl Body {
         }
     }
 
+    /// The block goes no further than `end`, and calls of it stand: one that is still open does not.
+    pub fn abandon(&mut self, out: &mut Out<'_>, end: u64) {
+        match self {
+            Self::Framed(body) => body.drop_call(out, end),
+            Self::Line(body) => body.abandon(out, end),
+            Self::KeyQuote(_)
+            | Self::ElementTree(_)
+            | Self::NamedParams(_)
+            | Self::AttributeParams(_) => {}
+        }
+    }
+
     /// What ends the block, if that depends on what opened it.
     pub fn own_closer(&self, family: &Family) -> Option<String> {
         match (self, family) {

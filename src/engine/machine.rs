@@ -497,9 +497,28 @@ impl<'p> Machine<'p> {
         self.out(chunk)
             .report(kind, Severity::Error, span, "", "", "");
         let own = self.own_closer(dialect);
+        self.abandon_call(chunk, pos);
         self.drop_block(chunk, pos, false);
         self.st.mode = Mode::Skip(Skipping::new(dialect, own));
         self.st.io.from = pos;
+    }
+
+    /// A block whose calls stand ends at `pos`: a call that is still open is none.
+    fn abandon_call(&mut self, chunk: Chunk<'_>, pos: u64) {
+        let (Mode::Body(body), Some(block)) = (&mut self.st.mode, &self.st.io.block) else {
+            return;
+        };
+        if block.kept {
+            let mut out = Out {
+                io: &mut self.st.io,
+                set: self.set,
+                opts: self.opts,
+                sink: &mut *self.sink,
+                seg: chunk.seg,
+                base: chunk.base,
+            };
+            body.abandon(&mut out, pos);
+        }
     }
 
     /// What ends the open block, if that depends on what opened it.

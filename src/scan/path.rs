@@ -480,9 +480,7 @@ impl Paths {
         let mut node = &self.nodes[usize::from(walk.node)];
         if let Some(there) = node.fix {
             match fix.get(usize::from(walk.fixed)) {
-                Some(want)
-                    if *want == byte && (walk.fixed > 0 || node.byte(byte).is_none()) =>
-                {
+                Some(want) if *want == byte && (walk.fixed > 0 || node.byte(byte).is_none()) => {
                     self.rival(walk, node, byte, pos);
                     walk.fixed += 1;
                     walk.start.get_or_insert(pos);

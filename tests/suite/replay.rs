@@ -52,3 +52,18 @@ fn escape() {
 fn encode() {
     replay("encode", checks::encode);
 }
+
+#[test]
+fn json() {
+    replay("json", checks::json);
+}
+
+#[test]
+fn pythonic() {
+    replay("pythonic", checks::pythonic);
+}
+
+#[test]
+fn tagged() {
+    replay("tagged", checks::tagged);
+}

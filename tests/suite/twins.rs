@@ -2,15 +2,19 @@
 //! no code with it.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use serde_json::Value;
-use toolglot::{DialectSet, Finish, Options, Severity, Turn, parse};
+use toolglot::{DialectSet, Finish, Options, Severity, Tools, Turn, parse};
 
-use crate::naive::{self, Outcome, generate};
+use crate::naive::{self, Outcome, framed, generate};
 use crate::support::{CASES, VECTORS};
 
 /// Random inputs per dialect.
 const SAMPLES: u64 = 20_000;
+
+/// The same for each of the many dialects that one twin reads.
+const SECONDS: u64 = 2000;
 
 /// Kinds that tell of something beside the meaning of a block. How often one mistake is told is not compared.
 const BESIDE: [&str; 5] = [
@@ -85,6 +89,113 @@ fn they_agree_on_every_vector() {
         }
     }
     assert!(compared > 100, "{compared} vectors");
+}
+
+/// The description of a dialect as its twin reads it.
+enum Second {
+    Framed(Box<framed::Spec>),
+    Line(framed::line::Line),
+}
+
+impl Second {
+    fn read(&self, input: &str, tools: Option<&Value>) -> framed::Outcome {
+        match self {
+            Self::Framed(spec) => framed::read(spec, input, tools),
+            Self::Line(line) => framed::line::read(line, input, tools),
+        }
+    }
+
+    fn sample(&self, seed: u64) -> String {
+        match self {
+            Self::Framed(spec) => framed::generate::sample(spec, seed),
+            Self::Line(line) => framed::line::sample(line, seed),
+        }
+    }
+}
+
+/// Dialects of the families framed and line that have a twin, with it.
+fn seconds() -> Vec<(&'static str, Second)> {
+    let second = |text: &str| {
+        let framed = framed::Spec::new(text).map(|spec| Second::Framed(Box::new(spec)));
+        framed.or_else(|| framed::line::Line::new(text).map(Second::Line))
+    };
+    let files = toolglot::builtin_files().iter();
+    files
+        .filter_map(|(id, text)| Some((*id, second(text)?)))
+        .collect()
+}
+
+/// Text, reasoning and calls. Issues are not compared: the engine tells of repairs that a twin need not know of.
+fn compare_meaning(place: &str, input: &str, ours: &Turn, theirs: &framed::Outcome) {
+    let arguments = |text: &str| serde_json::from_str(text).expect("arguments are JSON");
+    let calls: Vec<(String, Value)> = ours
+        .calls
+        .iter()
+        .map(|c| (c.name.clone(), arguments(&c.arguments)))
+        .collect();
+    assert_eq!(ours.text, theirs.text, "text of {place}: {input:?}");
+    assert_eq!(
+        ours.reasoning, theirs.reasoning,
+        "reasoning of {place}: {input:?}"
+    );
+    assert_eq!(calls, theirs.calls, "calls of {place}: {input:?}");
+}
+
+#[test]
+fn framed_and_line_agree_on_every_vector() {
+    let twins = seconds();
+    assert!(twins.len() > 50, "{} twins", twins.len());
+    let (mut compared, mut left) = (0, 0);
+    for (vector, case) in VECTORS.iter().zip(CASES.iter()) {
+        let Some((_, twin)) = twins.iter().find(|(id, _)| *id == case.dialect) else {
+            continue;
+        };
+        // Options and native calls are the engine's, and a twin reads text.
+        let input = std::str::from_utf8(case.input).ok();
+        let plain = vector.options.is_empty() && case.native.is_empty();
+        let Some(input) = input.filter(|_| plain) else {
+            left += 1;
+            continue;
+        };
+        let theirs = twin.read(input, vector.tools.as_ref());
+        if theirs.open {
+            left += 1;
+            continue;
+        }
+        let ours = parse(&case.set, case.options.clone(), case.input, Finish::Stop);
+        compare_meaning(case.id, input, &ours, &theirs);
+        compared += 1;
+    }
+    assert!(
+        compared > 300 && left * 10 < compared,
+        "{compared} vectors, {left} left out"
+    );
+}
+
+#[test]
+fn framed_and_line_agree_on_random_inputs() {
+    let tools: Value = serde_json::from_str(framed::generate::TOOLS).expect("JSON");
+    let offer = Arc::new(Tools::from_json(framed::generate::TOOLS).expect("tools"));
+    for (id, twin) in seconds() {
+        let set = DialectSet::builtin(id).expect("a built-in dialect");
+        let (mut calls, mut left) = (0, 0);
+        for seed in 0..SECONDS {
+            let input = twin.sample(seed);
+            let offered = seed % 2 == 1;
+            let theirs = twin.read(&input, Some(&tools).filter(|_| offered));
+            if theirs.open {
+                left += 1;
+                continue;
+            }
+            let mut options = Options::default();
+            options.tools = offered.then(|| Arc::clone(&offer));
+            let ours = parse(&set, options, input.as_bytes(), Finish::Stop);
+            compare_meaning(&format!("{id}, seed {seed}"), &input, &ours, &theirs);
+            calls += ours.calls.len() as u64;
+        }
+        assert!(left * 10 < SECONDS, "{id}: {left} inputs left out");
+        assert!(calls > SECONDS / 20, "{id}: only {calls} calls");
+    }
 }
 
 #[test]

@@ -13,10 +13,7 @@ use super::pieces::{
 /// # Panics
 /// There is no generator for that dialect.
 pub fn sample(dialect: &str, seed: u64) -> String {
-    let mut g = Gen {
-        state: seed ^ 0x5851_F42D_4C95_7F2D,
-        pieces: vec![],
-    };
+    let mut g = Gen::new(seed);
     let grammar = match dialect {
         "tam" => Grammar::KeyQuote(&TAM),
         "tam2" => Grammar::KeyQuote(&TAM2),
@@ -36,14 +33,9 @@ pub fn sample(dialect: &str, seed: u64) -> String {
         g.prose(&grammar);
     }
     if g.chance(45) {
-        g.mutate(&grammar);
+        g.mutate(|g| g.special(&grammar).to_owned());
     }
-    let mut out = g.pieces.concat();
-    if g.chance(8) {
-        let cut = g.below(out.chars().count() + 1);
-        out = out.chars().take(cut).collect();
-    }
-    out
+    g.finish()
 }
 
 enum Grammar {
@@ -53,12 +45,19 @@ enum Grammar {
     Tree,
 }
 
-struct Gen {
+pub(super) struct Gen {
     state: u64,
-    pieces: Vec<String>,
+    pub(super) pieces: Vec<String>,
 }
 
 impl Gen {
+    pub(super) fn new(seed: u64) -> Self {
+        Self {
+            state: seed ^ 0x5851_F42D_4C95_7F2D,
+            pieces: vec![],
+        }
+    }
+
     /// SplitMix64.
     fn next(&mut self) -> u64 {
         self.state = self.state.wrapping_add(0x9E37_79B9_7F4A_7C15);
@@ -68,19 +67,19 @@ impl Gen {
         z ^ (z >> 31)
     }
 
-    fn below(&mut self, n: usize) -> usize {
+    pub(super) fn below(&mut self, n: usize) -> usize {
         usize::try_from(self.next() % n as u64).expect("a small number")
     }
 
-    fn chance(&mut self, percent: usize) -> bool {
+    pub(super) fn chance(&mut self, percent: usize) -> bool {
         self.below(100) < percent
     }
 
-    fn pick<T: Copy>(&mut self, list: &[T]) -> T {
+    pub(super) fn pick<T: Copy>(&mut self, list: &[T]) -> T {
         list[self.below(list.len())]
     }
 
-    fn push(&mut self, piece: impl Into<String>) {
+    pub(super) fn push(&mut self, piece: impl Into<String>) {
         self.pieces.push(piece.into());
     }
 
@@ -155,7 +154,18 @@ impl Gen {
         }
     }
 
-    fn mutate(&mut self, grammar: &Grammar) {
+    /// All pieces, now and then cut.
+    pub(super) fn finish(mut self) -> String {
+        let mut out = self.pieces.concat();
+        if self.chance(8) {
+            let cut = self.below(out.chars().count() + 1);
+            out = out.chars().take(cut).collect();
+        }
+        out
+    }
+
+    /// A few pieces are dropped, doubled, swapped, added or cut. `special` makes what looks like markup.
+    pub(super) fn mutate(&mut self, special: impl Fn(&mut Self) -> String) {
         for _ in 0..=self.below(3) {
             if self.pieces.is_empty() {
                 return;
@@ -182,8 +192,8 @@ impl Gen {
                     self.pieces.insert(at, piece.to_owned());
                 }
                 _ => {
-                    let piece = self.special(grammar);
-                    self.pieces.insert(at, piece.to_owned());
+                    let piece = special(self);
+                    self.pieces.insert(at, piece);
                 }
             }
         }

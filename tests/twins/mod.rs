@@ -14,6 +14,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
+pub mod framed;
 pub mod generate;
 
 mod attribute_params;
@@ -286,7 +287,7 @@ fn char_at(input: &str, at: usize) -> Option<char> {
 }
 
 /// A name as it counts, or the kind of issue that it is.
-fn name_of(raw: &str) -> Result<String, &'static str> {
+pub(super) fn name_of(raw: &str) -> Result<String, &'static str> {
     let name = raw.trim();
     if name.is_empty() {
         return Err("missing_name");

@@ -56,6 +56,7 @@ impl Emit for Reader<'_, '_> {
         let source = Source {
             bytes: text.as_bytes(),
             base: span.start,
+            until: span.end,
             raw: false,
         };
         let mut i = 0;

@@ -1,0 +1,390 @@
+//! Random outputs in a framed dialect, made of the patterns of its own file.
+
+use crate::naive::generate::Gen;
+use crate::naive::pieces::SENTENCES;
+
+use super::pattern::{Part, Pattern};
+use super::spec::{Spec, Unit};
+
+/// Tools on offer, with every type.
+pub const TOOLS: &str = r#"[
+  {"name": "go", "parameters": {"type": "object", "properties": {"n": {"type": "integer"}, "path": {"type": "string"},
+   "l": {"type": "array", "items": {"type": "integer"}}, "o": {"type": "object"}, "b": {"type": "boolean"}}}},
+  {"name": "read_file", "parameters": {"type": "object", "properties": {"path": {"type": "string"}}}}]"#;
+
+const NAMES: &[&str] = &[
+    "go",
+    "go",
+    "go",
+    "read_file",
+    "read_file",
+    "t-1",
+    "查",
+    "a b",
+    "x",
+];
+const KEYS: &[&str] = &["path", "n", "l", "o", "b", "k_2", "路径"];
+const JSON: &[&str] = &[
+    "\"a text\"",
+    "\"\"",
+    "\"a \\\"quoted\\\" word\\n\\u00e9\"",
+    "1",
+    "-2.50e+3",
+    "true",
+    "null",
+    "[1, [], {}]",
+    "{\"deep\": {\"er\": [null]}}",
+    "\"}] </x> <|y|>\"",
+    "\"文\"",
+    "[ ]",
+    "{ }",
+];
+const BROKEN_JSON: &[&str] = &[
+    "tru",
+    "01",
+    "\"\\x\"",
+    "'a'",
+    "+1",
+    "\"line\nend\"",
+    "{a: 1}",
+    "[1,]",
+    "1.",
+    "-",
+];
+const PYTHON: &[&str] = &[
+    "\"a text\"",
+    "'it'",
+    "1",
+    "-2.5",
+    "True",
+    "None",
+    "[1, 'a', ()]",
+    "{'k': [1, 2]}",
+    "'a\\'b\\n'",
+    "(1, 2)",
+    "'文'",
+    "\"[f(a=1)]\"",
+];
+const TEXTS: &[&str] = &[
+    "a text",
+    "",
+    "\n",
+    "\na line\n",
+    "\n\ntwo\n\n",
+    " 7 ",
+    "7",
+    "true",
+    "[1, 2]",
+    "{\"a\": 1}",
+    "{broken",
+    "\r\nwide\r\n",
+    "a < b && c",
+    "<b>bold</b>",
+    "文",
+    "a\nb",
+    "null",
+    "\nx\r\n",
+];
+const GAPS: &[&str] = &["", "", "\n", " ", "\n\n  "];
+
+/// One output.
+pub fn sample(spec: &Spec, seed: u64) -> String {
+    let mut g = Gen::new(seed);
+    let special = |g: &mut Gen| special(g, spec);
+    for _ in 0..=g.below(3) {
+        if g.chance(50) {
+            prose(&mut g, spec);
+        }
+        block(&mut g, spec);
+    }
+    if g.chance(50) {
+        prose(&mut g, spec);
+    }
+    if g.chance(45) {
+        g.mutate(special);
+    }
+    g.finish()
+}
+
+fn prose(g: &mut Gen, spec: &Spec) {
+    let piece = if g.chance(80) {
+        g.pick(SENTENCES).to_owned()
+    } else {
+        special(g, spec)
+    };
+    g.push(piece);
+}
+
+/// A marker of the dialect, or the beginning of one.
+fn special(g: &mut Gen, spec: &Spec) -> String {
+    let sections = spec
+        .section
+        .iter()
+        .flat_map(|s| s.open.iter().chain(&s.close));
+    let units = spec
+        .units
+        .iter()
+        .flat_map(|u| u.open.iter().chain(&u.close));
+    let params = spec.param.iter().flat_map(|p| &p.open);
+    let all: Vec<&Pattern> = sections.chain(units).chain(params).collect();
+    let mut words: Vec<String> = spec.framing.clone();
+    words.extend(
+        spec.reasoning
+            .iter()
+            .flat_map(|r| r.open.iter().chain(&r.close).cloned()),
+    );
+    words.extend(spec.param.iter().flat_map(|p| p.close.iter().cloned()));
+    let at = g.below(all.len() + words.len());
+    let text = match all.get(at) {
+        Some(pattern) => write(g, pattern).concat().replace("$tag", " name=\"go\""),
+        None => words[at - all.len()].clone(),
+    };
+    if g.chance(15) {
+        let cut = g.below(text.chars().count() + 1);
+        return text.chars().take(cut).collect();
+    }
+    text
+}
+
+/// A pattern with something in its holes, as pieces.
+fn write(g: &mut Gen, pattern: &Pattern) -> Vec<String> {
+    let mut out: Vec<Vec<u8>> = vec![vec![]];
+    for part in pattern {
+        let text = match part {
+            Part::Byte(b) => {
+                out.last_mut().expect("never empty").push(*b);
+                continue;
+            }
+            Part::Peek(_) => continue,
+            Part::Blanks => g.pick(GAPS).to_owned(),
+            Part::Lines => g.pick(&["", "\n"]).to_owned(),
+            Part::Hole("name") => g.pick(NAMES).to_owned(),
+            Part::Hole("id") => {
+                let name = g.pick(NAMES);
+                match g.below(4) {
+                    0 => name.to_owned(),
+                    1 => format!("{name}:{}", g.below(3)),
+                    _ => format!("functions.{name}:{}", g.below(3)),
+                }
+            }
+            Part::Hole("key") => g.pick(KEYS).to_owned(),
+            Part::Hole("tag") => String::from("$tag"),
+            Part::Hole("digits") => g.below(30).to_string(),
+            Part::Hole(_) => g
+                .pick(&["string", "number", "boolean", "null", "object"])
+                .to_owned(),
+        };
+        out.push(text.into_bytes());
+        out.push(vec![]);
+    }
+    let text = |bytes| String::from_utf8(bytes).expect("patterns are text");
+    out.into_iter().map(text).collect()
+}
+
+/// Pushes a marker; `attribute` is what its tag says.
+fn marker(g: &mut Gen, patterns: &[Pattern], attributes: &[(&str, &str)]) {
+    if patterns.is_empty() {
+        return;
+    }
+    let at = g.below(patterns.len());
+    let mut tag = String::new();
+    for (key, value) in attributes {
+        let quote = g.pick(&["\"", "\"", "\"", "'"]);
+        tag.push_str(&format!(" {key}={quote}{value}{quote}"));
+    }
+    if g.chance(3) {
+        tag.push('/');
+    }
+    for piece in write(g, &patterns[at]) {
+        g.push(if piece == "$tag" { tag.clone() } else { piece });
+    }
+}
+
+fn block(g: &mut Gen, spec: &Spec) {
+    let in_section = spec.section.is_some() && !(spec.stands_alone() && g.chance(25));
+    let calls = if in_section { g.below(4) } else { 1 };
+    if let Some(section) = spec.section.as_ref().filter(|_| in_section) {
+        marker(g, &section.open, &[]);
+    }
+    for at in 0..calls {
+        if let Some(section) = &spec.section
+            && at > 0
+            && g.chance(80)
+        {
+            marker(g, &section.separators, &[]);
+        }
+        let gap = g.pick(GAPS);
+        g.push(gap);
+        let unit = &spec.units[g.below(spec.units.len())];
+        call(g, spec, unit);
+    }
+    if let Some(section) = spec.section.as_ref().filter(|_| in_section) {
+        let gap = g.pick(GAPS);
+        g.push(gap);
+        marker(g, &section.close, &[]);
+    }
+}
+
+fn call(g: &mut Gen, spec: &Spec, unit: &Unit) {
+    let name = g.pick(NAMES);
+    let extra = g.pick(KEYS);
+    let with: &[(&str, &str)] = if g.chance(10) {
+        &[(extra, "v &amp; w"), (&unit.name, name)]
+    } else {
+        &[(&unit.name, name)]
+    };
+    marker(g, &unit.open, with);
+    match unit.payload.as_str() {
+        "params" => params(g, spec),
+        "arguments" => object(g),
+        "python" => python(g, spec),
+        _ => json(g, spec),
+    }
+    let gap = g.pick(GAPS);
+    g.push(gap);
+    marker(g, &unit.close, &[]);
+    if !unit.more.is_empty() && g.chance(30) {
+        marker(g, &unit.more, &[]);
+        json(g, spec);
+    }
+}
+
+fn params(g: &mut Gen, spec: &Spec) {
+    let param = spec.param.as_ref().expect("params have their table");
+    for _ in 0..g.below(4) {
+        let gap = g.pick(GAPS);
+        g.push(gap);
+        let key = g.pick(KEYS);
+        let hint = param
+            .hint
+            .as_ref()
+            .and_then(|hint| hint.attribute.as_deref());
+        let told = g.pick(&["true", "false", "string", "number"]);
+        let with: &[(&str, &str)] = match hint {
+            Some(hint) if g.chance(70) => &[(&param.name, key), (hint, told)],
+            _ => &[(&param.name, key)],
+        };
+        marker(g, &param.open, with);
+        let value = if g.chance(90) {
+            g.pick(TEXTS).to_owned()
+        } else {
+            special(g, spec)
+        };
+        g.push(value);
+        let close = g.below(param.close.len());
+        g.push(param.close[close].clone());
+    }
+    let gap = g.pick(GAPS);
+    g.push(gap);
+}
+
+fn object(g: &mut Gen) {
+    g.push("{");
+    for at in 0..g.below(4) {
+        g.push(if at > 0 { ", " } else { "" });
+        let key = g.pick(KEYS);
+        g.push(format!("\"{key}\""));
+        let colon = g.pick(&[":", ": ", " :\n"]);
+        g.push(colon);
+        let value = if g.chance(96) {
+            g.pick(JSON)
+        } else {
+            g.pick(BROKEN_JSON)
+        };
+        g.push(value);
+    }
+    let gap = g.pick(GAPS);
+    g.push(gap);
+    g.push("}");
+}
+
+fn json(g: &mut Gen, spec: &Spec) {
+    let list = g.chance(40);
+    g.push(if list { "[" } else { "" });
+    for at in 0..if list { g.below(4) } else { 1 } {
+        g.push(if at > 0 { ", " } else { "" });
+        named(g, spec);
+    }
+    g.push(if list { "]" } else { "" });
+}
+
+fn named(g: &mut Gen, spec: &Spec) {
+    let rules = &spec.json;
+    let name = g.pick(NAMES);
+    g.push("{");
+    if rules.name_is_key {
+        g.push(format!("\"{name}\": "));
+        object(g);
+        g.push("}");
+        return;
+    }
+    let wrapped = !rules.wrapper.is_empty() && g.chance(60);
+    if wrapped {
+        g.push(format!("\"{}\": {{", rules.wrapper[0]));
+    }
+    let key = g.below(rules.name.len());
+    let name = format!("\"{}\": \"{name}\"", rules.name[key]);
+    let key = g.below(rules.arguments.len());
+    let last = g.chance(15);
+    if !last {
+        g.push(name.clone());
+        g.push(", ");
+    }
+    if g.chance(10) {
+        g.push("\"extra\": ");
+        let value = g.pick(JSON);
+        g.push(value);
+        g.push(", ");
+    }
+    g.push(format!("\"{}\": ", rules.arguments[key]));
+    match g.below(12) {
+        0 => g.push("\"{\\\"path\\\": \\\"a\\\"}\""),
+        1 => g.push("null"),
+        2 => {
+            let value = g.pick(JSON);
+            g.push(value);
+        }
+        _ => object(g),
+    }
+    if last {
+        g.push(", ");
+        g.push(name);
+    }
+    g.push(if wrapped { "}}" } else { "}" });
+}
+
+fn python(g: &mut Gen, spec: &Spec) {
+    let rules = &spec.python;
+    let list = match rules.brackets.as_str() {
+        "required" => true,
+        "optional" => g.chance(60),
+        _ => false,
+    };
+    let count = if rules.brackets == "one" {
+        1
+    } else {
+        g.below(4)
+    };
+    g.push(if list { "[" } else { "" });
+    for at in 0..count {
+        g.push(match (at > 0, list) {
+            (false, _) => "",
+            (true, true) => ", ",
+            (true, false) => "\n",
+        });
+        let name = g.pick(NAMES);
+        g.push(format!("{name}{}", rules.method));
+        g.push("(");
+        for at in 0..g.below(4) {
+            g.push(if at > 0 { ", " } else { "" });
+            let key = g.pick(KEYS);
+            g.push(key);
+            let equals = g.pick(&["=", "=", " = "]);
+            g.push(equals);
+            let value = g.pick(PYTHON);
+            g.push(value);
+        }
+        g.push(")");
+    }
+    g.push(if list { "]" } else { "" });
+}

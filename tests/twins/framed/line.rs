@@ -1,0 +1,378 @@
+//! The twin of the line family: headers at the start of a line.
+//!
+//! One thing is left open: what an action means whose line, or the white space before its name, holds another header.
+//! Such an outcome says so.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value};
+use toml::Table;
+
+use crate::naive::generate::Gen;
+use crate::naive::pieces::SENTENCES;
+use crate::naive::schema;
+
+use super::json::{Fault, Reader};
+use super::pattern::{Fit, Pattern, Walk, is_blank, literal, pattern, walk};
+use super::{Outcome, spaced};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Head {
+    Thought,
+    Action,
+    Input,
+    Observation,
+    Answer,
+    Object,
+    Fenced,
+}
+
+/// A dialect's headers.
+pub struct Line {
+    /// In text: an action with its name.
+    text: Vec<(Pattern, Head)>,
+    /// In a block.
+    block: Vec<(Pattern, Head)>,
+    input: Vec<(Pattern, Head)>,
+    words: Vec<String>,
+    null: Vec<String>,
+}
+
+impl Line {
+    /// Reads a dialect's file; nothing if it is of another family.
+    pub fn new(text: &str) -> Option<Self> {
+        let file: Table = text.parse().expect("a built-in file is TOML");
+        let table = file.get("line")?.as_table().expect("a table");
+        let list = |key: &str| -> Vec<String> {
+            let list = table.get(key).and_then(toml::Value::as_array);
+            let word = |v: &toml::Value| v.as_str().expect("a string").to_owned();
+            list.into_iter().flatten().map(word).collect()
+        };
+        let heads = [
+            ("thought", Head::Thought),
+            ("action", Head::Action),
+            ("input", Head::Input),
+            ("observation", Head::Observation),
+            ("answer", Head::Answer),
+        ];
+        let (mut text, mut block, mut words) = (vec![], vec![], vec![]);
+        for (key, head) in heads {
+            for header in list(key) {
+                let both = [header.clone(), format!("{header} ")];
+                block.extend(both.iter().map(|p| (spaced(&pattern(p)), head)));
+                match head {
+                    Head::Input => {}
+                    Head::Action => text.push((pattern(&format!("{header}$_$name$_\n")), head)),
+                    _ => text.extend(both.iter().map(|p| (pattern(p), head))),
+                }
+                words.push(header);
+            }
+        }
+        let mut input = block.clone();
+        input.push((spaced(&pattern("$^{")), Head::Object));
+        for info in ["", "json", "JSON"] {
+            let fence = pattern(&format!("```{info}$_$^{{"));
+            input.push((spaced(&fence), Head::Fenced));
+        }
+        Some(Self {
+            text,
+            block,
+            input,
+            words,
+            null: list("null"),
+        })
+    }
+}
+
+struct Twin<'a> {
+    line: &'a Line,
+    input: &'a str,
+    tools: Option<&'a Value>,
+    out: Outcome,
+}
+
+/// Reads an output.
+pub fn read(line: &Line, input: &str, tools: Option<&Value>) -> Outcome {
+    let mut twin = Twin {
+        line,
+        input,
+        tools,
+        out: Outcome::default(),
+    };
+    twin.text();
+    twin.out
+}
+
+fn at<'p>(input: &str, from: usize, patterns: &'p [(Pattern, Head)]) -> Walk<Head> {
+    let patterns: Vec<(&'p Pattern, Head)> = patterns.iter().map(|(p, h)| (p, *h)).collect();
+    walk(input, from, &patterns)
+}
+
+impl Twin<'_> {
+    fn text(&mut self) {
+        let input = self.input;
+        let mut from = 0;
+        // Where the line began; none behind a header on it.
+        let mut line = Some(0);
+        let mut thought = false;
+        while from < input.len() {
+            let begins = line.is_some_and(|line| {
+                let before = &input[line..from];
+                before.len() <= 3 && before.bytes().all(|b| matches!(b, b' ' | b'\t'))
+            });
+            let found = match begins.then(|| at(input, from, &self.line.text)) {
+                Some(Walk::Fits(fit)) => {
+                    self.out.open |= fit.action == Head::Action && self.spoilt(from, fit.end);
+                    Some(fit)
+                }
+                Some(Walk::Cut(_)) if self.spoilt(from, input.len()) => {
+                    self.out.open = true;
+                    return;
+                }
+                Some(Walk::Cut(holes)) => match self.last(from, holes.get("name")) {
+                    None if self.is_cut(from, &holes) => return,
+                    last => last,
+                },
+                Some(Walk::Breaks(end)) => {
+                    self.out.open |= self.spoilt(from, end);
+                    None
+                }
+                None => None,
+            };
+            let Some(fit) = found else {
+                let c = input[from..].chars().next().expect("not at the end");
+                let out = &mut self.out;
+                if thought {
+                    &mut out.reasoning
+                } else {
+                    &mut out.text
+                }
+                .push(c);
+                from += c.len_utf8();
+                if c == '\n' {
+                    line = Some(from);
+                }
+                continue;
+            };
+            thought = fit.action == Head::Thought;
+            (from, line) = match fit.action {
+                Head::Action => {
+                    let end = self.block(&fit);
+                    (end, Some(end))
+                }
+                Head::Answer if self.out.calls.is_empty() => (fit.end, None),
+                // Chosen: an answer behind a result is hidden with it.
+                Head::Observation | Head::Answer => {
+                    let end = self.hidden(fit.end, true);
+                    (end, Some(end))
+                }
+                _ => (fit.end, None),
+            };
+        }
+    }
+
+    /// Whether a header within the line begins there.
+    fn spoilt(&self, from: usize, end: usize) -> bool {
+        let line = &self.input[from..end];
+        let heads: Vec<String> = self.line.text.iter().map(|(p, _)| literal(p)).collect();
+        let own = heads.iter().filter(|head| line.starts_with(head.as_str()));
+        let own = own.map(String::len).max().unwrap_or(0);
+        heads.iter().any(|head| line[own..].contains(head.as_str()))
+    }
+
+    /// Whether the header in which the input ends is one: a number in it may still miss.
+    fn is_cut(&self, from: usize, holes: &BTreeMap<&str, String>) -> bool {
+        let input = self.input;
+        let whole = self.line.words.iter().filter(|word| !word.contains('$'));
+        let mut whole = whole.map(|word| input[from..].starts_with(word));
+        whole.any(|is| is) || holes.contains_key("name")
+    }
+
+    /// The action in which the input ends: it counts if the tool is on offer.
+    fn last(&self, from: usize, name: Option<&String>) -> Option<Fit<Head>> {
+        let name = name?;
+        let rest = self.input[from..].trim_end();
+        let whole = rest.ends_with(name.as_str()) && schema::tool(self.tools, name).is_some();
+        whole.then(|| Fit {
+            end: self.input.len(),
+            action: Head::Action,
+            holes: [("name", name.clone())].into(),
+        })
+    }
+
+    /// Reads what belongs to an action, and says where text goes on.
+    fn block(&mut self, fit: &Fit<Head>) -> usize {
+        let name = fit.holes["name"].clone();
+        let input = self.input;
+        let mut end = fit.end;
+        match at(input, end, &self.line.block) {
+            Walk::Fits(fit) if fit.action == Head::Input => end = fit.end,
+            Walk::Fits(fit) => {
+                let stood = self.without(&name);
+                return self.behind(&fit, end, stood);
+            }
+            Walk::Breaks(_) => {
+                self.without(&name);
+                return end;
+            }
+            Walk::Cut(_) => {
+                if input[end..].trim().is_empty() {
+                    self.without(&name);
+                }
+                return input.len();
+            }
+        }
+        let fenced = match at(input, end, &self.line.input) {
+            Walk::Fits(fit) if matches!(fit.action, Head::Object | Head::Fenced) => {
+                end = fit.end;
+                fit.action == Head::Fenced
+            }
+            Walk::Fits(fit) => {
+                let stood = self.without(&name);
+                return self.behind(&fit, end, stood);
+            }
+            Walk::Breaks(_) => return self.hidden(end, false),
+            Walk::Cut(_) => {
+                if input[end..].trim().is_empty() {
+                    self.without(&name);
+                }
+                return input.len();
+            }
+        };
+        if self.line.null.contains(&name) {
+            return self.hidden(end, false);
+        }
+        let mut reader = Reader { input, at: end };
+        let mut arguments = Map::new();
+        let read = reader.members(|reader, key| {
+            arguments.insert(key, reader.value()?);
+            Ok(())
+        });
+        match read {
+            Ok(()) => self
+                .out
+                .calls
+                .push((name.clone(), Value::Object(arguments))),
+            Err(Fault::At(broken)) => return self.hidden(broken, false),
+            Err(Fault::Cut) => return input.len(),
+        }
+        end = reader.at;
+        let tail = pattern(if fenced { "$_```$_\n" } else { "$_\n" });
+        // A newline is white space too, so the rest of the line is looked at by hand.
+        let rest = &input[end..];
+        let line = match fenced {
+            false => rest
+                .bytes()
+                .take_while(|b| is_blank(*b))
+                .any(|b| b == b'\n')
+                .then(|| end + rest.find('\n').expect("there is one") + 1),
+            true => match walk(input, end, &[(&tail[..tail.len() - 2].to_vec(), ())]) {
+                Walk::Fits(fit) => {
+                    let rest = &input[fit.end..];
+                    let blanks = rest.bytes().take_while(|b| is_blank(*b)).count();
+                    rest[..blanks].find('\n').map(|n| fit.end + n + 1)
+                }
+                _ => None,
+            },
+        };
+        let Some(next) = line else {
+            let rest_is_cut =
+                fenced && "```".starts_with(rest.trim_start().get(..3).unwrap_or(rest.trim()));
+            return if rest_is_cut && rest.trim_start().trim_start_matches('`').trim().is_empty() {
+                input.len()
+            } else {
+                end
+            };
+        };
+        match at(input, next, &self.line.block) {
+            Walk::Fits(fit) => self.behind(&fit, next, true),
+            _ => next,
+        }
+    }
+
+    /// A header behind an action: hidden with its lines, or the end of the block, whose bytes ended at `end`. A call
+    /// hides the answer.
+    fn behind(&mut self, fit: &Fit<Head>, end: usize, stood: bool) -> usize {
+        match fit.action {
+            Head::Answer if !stood => self.unspaced(end),
+            Head::Observation | Head::Input | Head::Answer => self.hidden(fit.end, stood),
+            _ => self.unspaced(end),
+        }
+    }
+
+    fn unspaced(&self, at: usize) -> usize {
+        at + self.input[at..]
+            .bytes()
+            .take_while(|b| is_blank(*b))
+            .count()
+    }
+
+    /// Hides lines up to a header that ends that; an answer is one unless it is hidden too.
+    fn hidden(&mut self, from: usize, answers: bool) -> usize {
+        let input = self.input;
+        let mut next = from;
+        while let Some(len) = input[next..].find('\n') {
+            next += len + 1;
+            if let Walk::Fits(fit) = at(input, next, &self.line.block) {
+                let blanks = input[next..].bytes().take_while(|b| is_blank(*b)).count();
+                match fit.action {
+                    Head::Observation | Head::Input => next = fit.end,
+                    Head::Answer if answers => next = fit.end,
+                    _ => return next + blanks,
+                }
+            }
+        }
+        input.len()
+    }
+
+    /// The call of an action without input; false if it is none.
+    fn without(&mut self, name: &str) -> bool {
+        let tool = schema::tool(self.tools, name);
+        let needs = tool.is_some_and(|tool| !schema::required(tool).is_empty());
+        let is = !needs && !self.line.null.iter().any(|null| null == name);
+        if is {
+            let call = (name.to_owned(), Value::Object(Map::new()));
+            self.out.calls.push(call);
+        }
+        is
+    }
+}
+
+/// One output.
+pub fn sample(line: &Line, seed: u64) -> String {
+    let mut g = Gen::new(seed);
+    let header = |g: &mut Gen, line: &Line| {
+        let at = g.below(line.words.len());
+        line.words[at].replace("$digits", "7")
+    };
+    for _ in 0..=g.below(5) {
+        let head = header(&mut g, line);
+        g.push(head.clone());
+        let gap = g.pick(&[" ", " ", "", "  "]);
+        g.push(gap);
+        let value = match g.below(10) {
+            0..4 => g.pick(&["go", "read_file", "None", "a b", "查", "t-1"]),
+            4..8 => g.pick(&[
+                "{\"path\": \"a\"}",
+                "{}",
+                "{\"n\": [1, {\"x\": null}]}",
+                "```json\n{\"n\": 1}\n```",
+                "{\"n\": }",
+                "{\"s\": \"\\nAction: x\\n\"}",
+                "```\n{}\n```",
+                "{\"n\": 1} and more",
+                "text",
+                "[1]",
+                "{\"cut",
+            ]),
+            _ => g.pick(SENTENCES),
+        };
+        g.push(value);
+        let end = g.pick(&["\n", "\n", "\n", "\n\n", " \n", "\n  ", "\n     ", ""]);
+        g.push(end);
+    }
+    if g.chance(30) {
+        g.mutate(|g| header(g, line));
+    }
+    g.finish()
+}

@@ -1,0 +1,275 @@
+//! Parameters between tags.
+
+use serde_json::{Map, Value};
+
+use crate::naive::schema::{self, Typed};
+
+use super::pattern::{self, Fit, Pattern, literal, pattern};
+use super::spec::Param;
+use super::{Place, Stop, Twin};
+
+/// Arguments so far.
+#[derive(Default)]
+struct Arguments<'s> {
+    known: Map<String, Value>,
+    /// Parameters that are lists by their schema, with every text that they had.
+    lists: Vec<List<'s>>,
+}
+
+struct List<'s> {
+    key: String,
+    texts: Vec<String>,
+    schema: Option<&'s Value>,
+    /// Behind the first of them.
+    at: usize,
+}
+
+impl<'s> Arguments<'s> {
+    fn list(&mut self, key: String, text: String, schema: Option<&'s Value>, at: usize) {
+        match self.lists.iter_mut().find(|list| list.key == key) {
+            Some(list) => list.texts.push(text),
+            None => self.lists.push(List {
+                key,
+                texts: vec![text],
+                schema,
+                at,
+            }),
+        }
+    }
+
+    /// One text is the list, several are its items.
+    fn whole(mut self) -> Result<Value, Stop> {
+        for list in self.lists {
+            let one = |text: &String, schema| match schema::typed(text, schema) {
+                Typed::Fits(value) | Typed::Mismatch(value) => Ok(value),
+                Typed::Malformed => Err(Stop::Malformed(list.at)),
+            };
+            let value = match list.texts.as_slice() {
+                [text] => one(text, list.schema)?,
+                texts => {
+                    let items = list.schema.and_then(schema::items);
+                    let all = texts.iter().map(|text| one(text, items));
+                    Value::Array(all.collect::<Result<_, _>>()?)
+                }
+            };
+            self.known.insert(list.key, value);
+        }
+        Ok(Value::Object(self.known))
+    }
+}
+
+/// Where a value ends.
+struct Ended {
+    text: String,
+    /// Where the block goes on.
+    next: usize,
+}
+
+impl<'a> Twin<'a> {
+    /// Reads the parameters of a call and what ends it.
+    pub(super) fn params(
+        &mut self,
+        index: usize,
+        fit: &Fit<Place>,
+        inside: bool,
+    ) -> Result<(usize, Option<Fit<Place>>), Stop> {
+        let unit = &self.spec.units[index];
+        let param = self.spec.param.as_ref().expect("params have their table");
+        let name = self.tool(index, fit)?;
+        let mut arguments = Arguments::default();
+        if let Some(tag) = fit.holes.get("tag") {
+            let (list, closed) = pattern::attributes(tag);
+            if unit.attributes {
+                for (key, value) in list.into_iter().filter(|(key, _)| *key != unit.name) {
+                    self.set(&name, &mut arguments, key, value, None, fit.end)?;
+                }
+            }
+            if closed {
+                self.out.calls.push((name, arguments.whole()?));
+                return Ok((fit.end, None));
+            }
+        }
+        let stray: Vec<Pattern> = param.close.iter().map(|close| pattern(close)).collect();
+        let mut places = self.tail(index);
+        places.extend(param.open.iter().map(|p| (p, Place::Param)));
+        let all: Vec<(Pattern, Place)> = places
+            .iter()
+            .map(|(p, place)| ((*p).clone(), *place))
+            .chain(stray.into_iter().map(|p| (p, Place::Stray)))
+            .collect();
+        let all: Vec<(&Pattern, Place)> = all.iter().map(|(p, place)| (p, *place)).collect();
+        let mut at = fit.end;
+        loop {
+            let fit = self.walk_on(at, &all)?;
+            match fit.action {
+                Place::Stray => at = fit.end,
+                Place::Param => {
+                    at = self.param(&name, &mut arguments, param, &fit, &all, inside)?
+                }
+                Place::Close | Place::End => {
+                    let whole = arguments.whole().map_err(|stop| {
+                        let ends = self.ends(&fit, inside);
+                        if ends { Stop::Ends(fit.end) } else { stop }
+                    });
+                    self.out.calls.push((name, whole?));
+                    return self.behind(at, fit, inside);
+                }
+                // The call is void: it has no end.
+                _ => return self.behind(at, fit, inside),
+            }
+        }
+    }
+
+    /// Whether a block ends there.
+    fn ends(&self, fit: &Fit<Place>, inside: bool) -> bool {
+        fit.action == Place::End || fit.action == Place::Close && !inside
+    }
+
+    fn param(
+        &mut self,
+        tool: &str,
+        arguments: &mut Arguments<'a>,
+        param: &Param,
+        fit: &Fit<Place>,
+        all: &[(&Pattern, Place)],
+        inside: bool,
+    ) -> Result<usize, Stop> {
+        let (attributes, closed) = match fit.holes.get("tag") {
+            Some(tag) => pattern::attributes(tag),
+            None => (vec![], false),
+        };
+        let attribute = |name: &str| {
+            let found = attributes.iter().find(|(key, _)| key == name);
+            found.map(|(_, value)| value.clone())
+        };
+        let key = fit.holes.get("key").cloned();
+        let key = key.or_else(|| attribute(&param.name)).unwrap_or_default();
+        let key = key.trim().to_owned();
+        let told = param.hint.as_ref().and_then(|hint| match &hint.attribute {
+            Some(name) => attribute(name),
+            None => fit.holes.get("type").cloned(),
+        });
+        let value = if closed {
+            Ended {
+                text: String::new(),
+                next: fit.end,
+            }
+        } else {
+            self.value(param, fit.end, all)?
+        };
+        if !key.is_empty() {
+            let set = self.set(tool, arguments, key, value.text, told, value.next);
+            if let Err(stop) = set {
+                // What confirmed the closer may have ended the block.
+                return match self.walk_on(value.next, all) {
+                    Ok(fit) if self.ends(&fit, inside) => Err(Stop::Ends(fit.end)),
+                    _ => Err(stop),
+                };
+            }
+        }
+        Ok(value.next)
+    }
+
+    /// Gives an argument its type.
+    fn set(
+        &self,
+        tool: &str,
+        arguments: &mut Arguments<'a>,
+        key: String,
+        text: String,
+        told: Option<String>,
+        at: usize,
+    ) -> Result<(), Stop> {
+        let param = self.spec.param.as_ref().expect("params have their table");
+        let hint = param.hint.as_ref();
+        let json = |text: &str| {
+            let value = serde_json::from_str::<Value>(text.trim()).ok();
+            value.unwrap_or_else(|| Value::String(text.to_owned()))
+        };
+        let schema = schema::tool(self.tools, tool)
+            .map(schema::params)
+            .and_then(|list| list.into_iter().find(|(name, _)| *name == key))
+            .map(|(_, schema)| schema);
+        let value = match (hint, told) {
+            (Some(hint), Some(word)) if hint.text.contains(&word) => Value::String(text),
+            (Some(_), Some(_)) => json(&text),
+            (Some(hint), None) if hint.json => json(&text),
+            (_, _) => {
+                if schema::is_list(schema) {
+                    arguments.list(key, text, schema, at);
+                    return Ok(());
+                }
+                let text = if param.frame == "trim" {
+                    text.trim()
+                } else {
+                    &text
+                };
+                match schema::typed(text, schema) {
+                    Typed::Fits(value) | Typed::Mismatch(value) => value,
+                    Typed::Malformed => return Err(Stop::Malformed(at)),
+                }
+            }
+        };
+        arguments.lists.retain(|list| list.key != key);
+        arguments.known.insert(key, value);
+        Ok(())
+    }
+
+    /// The value that begins at `from`.
+    fn value(&self, param: &Param, from: usize, all: &[(&Pattern, Place)]) -> Result<Ended, Stop> {
+        let input = self.input;
+        // Up to there bytes were looked at behind a closer that was content; lines in them mean nothing.
+        let mut seen = from;
+        for at in (from..input.len()).filter(|at| input.is_char_boundary(*at)) {
+            let close = param
+                .close
+                .iter()
+                .find(|c| input[at..].starts_with(c.as_str()));
+            if let Some(close) = close {
+                let next = at + close.len();
+                let blanks = self.unspaced(next) - next;
+                let fits = blanks <= param.confirm
+                    && match self.walk_on(next, all) {
+                        Ok(_) => true,
+                        Err(Stop::Cut) => return Err(Stop::Cut),
+                        Err(Stop::Malformed(broken)) => {
+                            seen = broken;
+                            false
+                        }
+                        Err(_) => false,
+                    };
+                if fits || param.confirm == 0 {
+                    let text = framed(param, &input[from..at]);
+                    return Ok(Ended { text, next });
+                }
+            }
+            let line = format!("\n{}", literal(&param.open[0]));
+            if param.line && input[at..].starts_with(&line) && at + line.len() > seen {
+                // Its newline belongs to no value.
+                let text = match input[from..at].strip_prefix('\n') {
+                    Some(rest) if param.frame == "newline" => rest.to_owned(),
+                    _ => input[from..at].to_owned(),
+                };
+                return Ok(Ended { text, next: at });
+            }
+        }
+        Err(Stop::Cut)
+    }
+}
+
+/// What of the text between the tags is the value.
+fn framed(param: &Param, text: &str) -> String {
+    let inner = match param.frame.as_str() {
+        "newline" => match text.strip_prefix('\n') {
+            Some(rest) => {
+                let end = rest
+                    .strip_suffix("\r\n")
+                    .or_else(|| rest.strip_suffix('\n'));
+                end.unwrap_or(rest)
+            }
+            None => text,
+        },
+        _ => text,
+    };
+    inner.to_owned()
+}

@@ -1,0 +1,352 @@
+//! Patterns, matched the slow way: all that may stand at a place are tried together, and the longest that fits counts.
+
+use std::collections::BTreeMap;
+
+use crate::naive::xml;
+
+pub type Pattern = Vec<Part>;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Part {
+    Byte(u8),
+    /// `$_`
+    Blanks,
+    /// `$/`
+    Lines,
+    /// `$name`, `$id`, `$type`, `$key`, `$tag`, `$digits`
+    Hole(&'static str),
+    /// `$^{`
+    Peek(u8),
+}
+
+const HOLES: [&str; 6] = ["name", "id", "type", "key", "tag", "digits"];
+
+pub fn pattern(text: &str) -> Pattern {
+    let mut out = vec![];
+    let mut rest = text;
+    while let Some(c) = rest.chars().next() {
+        let Some(hole) = rest.strip_prefix('$') else {
+            let (head, tail) = rest.split_at(c.len_utf8());
+            out.extend(head.bytes().map(Part::Byte));
+            rest = tail;
+            continue;
+        };
+        if let Some(tail) = hole.strip_prefix('_') {
+            out.push(Part::Blanks);
+            rest = tail;
+        } else if let Some(tail) = hole.strip_prefix('/') {
+            out.push(Part::Lines);
+            rest = tail;
+        } else if let Some(tail) = hole.strip_prefix('^') {
+            out.push(Part::Peek(tail.as_bytes()[0]));
+            rest = &tail[1..];
+        } else if let Some(tail) = hole.strip_prefix('$') {
+            out.push(Part::Byte(b'$'));
+            rest = tail;
+        } else {
+            let name = HOLES.into_iter().find(|name| hole.starts_with(name));
+            let name = name.expect("a hole that the twin knows");
+            out.push(Part::Hole(name));
+            rest = &hole[name.len()..];
+        }
+    }
+    out
+}
+
+/// The bytes up to the first hole; for `$^{` the byte.
+pub fn literal(pattern: &Pattern) -> String {
+    let byte = |part: &Part| match part {
+        Part::Byte(b) => Some(*b),
+        _ => None,
+    };
+    match pattern.first() {
+        Some(Part::Peek(b)) => char::from(*b).to_string(),
+        _ => {
+            let bytes = pattern.iter().map_while(byte).collect();
+            String::from_utf8(bytes).expect("patterns are text")
+        }
+    }
+}
+
+/// A pattern that stands at a place.
+#[derive(Clone, Debug)]
+pub struct Fit<A> {
+    pub end: usize,
+    pub action: A,
+    pub holes: BTreeMap<&'static str, String>,
+}
+
+/// How the walk over a place went.
+pub enum Walk<A> {
+    Fits(Fit<A>),
+    /// No pattern goes on with the byte there; or one of them would, and the input ends.
+    Breaks(usize),
+    /// What the holes took until then.
+    Cut(BTreeMap<&'static str, String>),
+}
+
+/// The longest of the patterns that stands at `at`.
+pub fn walk<A: Copy>(input: &str, at: usize, patterns: &[(&Pattern, A)]) -> Walk<A> {
+    let all: Vec<(&[Part], A)> = patterns.iter().map(|(p, a)| (p.as_slice(), *a)).collect();
+    step(input, at, &all, &BTreeMap::new())
+}
+
+pub fn is_blank(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t' | b'\n' | b'\r')
+}
+
+fn is_word(byte: u8) -> bool {
+    !(is_blank(byte)
+        || byte.is_ascii_control()
+        || matches!(byte, b'"' | b'\'' | b'`' | b'<' | b'>'))
+}
+
+/// Whether the rest of a pattern can begin with that byte.
+fn begins(rest: &[Part], byte: u8) -> bool {
+    match rest.first() {
+        None => false,
+        Some(Part::Byte(b) | Part::Peek(b)) => *b == byte,
+        Some(Part::Blanks) => is_blank(byte) || begins(&rest[1..], byte),
+        Some(Part::Lines) => matches!(byte, b'\n' | b'\r') || begins(&rest[1..], byte),
+        Some(Part::Hole(_)) => is_word(byte),
+    }
+}
+
+fn step<A: Copy>(
+    input: &str,
+    at: usize,
+    all: &[(&[Part], A)],
+    holes: &BTreeMap<&'static str, String>,
+) -> Walk<A> {
+    let bytes = input.as_bytes();
+    let byte = bytes.get(at).copied();
+    // A complete pattern counts if no longer one fits.
+    let ends = all.iter().find(|(rest, _)| {
+        let optional = |part: &&Part| matches!(part, Part::Blanks | Part::Lines);
+        match &rest[rest.iter().take_while(optional).count()..] {
+            [] => true,
+            [Part::Peek(b)] => byte == Some(*b),
+            _ => false,
+        }
+    });
+    let whole = |action| {
+        let holes = holes.clone();
+        Walk::Fits(Fit {
+            end: at,
+            action,
+            holes,
+        })
+    };
+    let or_whole = |longer: Walk<A>| match (longer, ends) {
+        (Walk::Fits(fit), _) => Walk::Fits(fit),
+        (_, Some((_, action))) => whole(*action),
+        (other, None) => other,
+    };
+    let Some(byte) = byte else {
+        return match ends {
+            Some((_, action)) => whole(*action),
+            None => Walk::Cut(holes.clone()),
+        };
+    };
+    // A byte that a pattern asks for comes before a word that begins with it.
+    if let Some((_, action)) = ends.filter(|(rest, _)| matches!(rest.last(), Some(Part::Peek(_)))) {
+        return whole(*action);
+    }
+    // White space that a pattern may have here.
+    let blank = |part: Option<&Part>| match part {
+        Some(Part::Blanks) => is_blank(byte),
+        Some(Part::Lines) => matches!(byte, b'\n' | b'\r'),
+        _ => false,
+    };
+    if all.iter().any(|(rest, _)| blank(rest.first())) {
+        // The white space stays a part of the pattern, so it is skipped a byte at a time.
+        let mut next: Vec<(&[Part], A)> = vec![];
+        for (rest, action) in all {
+            match rest {
+                // The byte that comes next in the pattern may be white space itself.
+                [Part::Blanks | Part::Lines, Part::Byte(b), ..] if *b == byte => {
+                    next.push((&rest[2..], *action));
+                }
+                _ => {}
+            }
+            match rest.first() {
+                Some(Part::Blanks | Part::Lines) if rest.get(1) == Some(&Part::Byte(byte)) => {}
+                part if blank(part) => next.push((rest, *action)),
+                Some(Part::Byte(b)) if *b == byte => next.push((&rest[1..], *action)),
+                _ => {}
+            }
+        }
+        return or_whole(step(input, at + 1, &next, holes));
+    }
+    let stripped: Vec<(&[Part], A)> = all
+        .iter()
+        .map(|(rest, action)| {
+            let optional = |part: &&Part| matches!(part, Part::Blanks | Part::Lines);
+            (&rest[rest.iter().take_while(optional).count()..], *action)
+        })
+        .collect();
+    let literal: Vec<(&[Part], A)> = stripped
+        .iter()
+        .filter(|(rest, _)| rest.first() == Some(&Part::Byte(byte)))
+        .map(|(rest, action)| (&rest[1..], *action))
+        .collect();
+    if !literal.is_empty() {
+        return or_whole(step(input, at + 1, &literal, holes));
+    }
+    let hole = stripped.iter().find_map(|(rest, _)| match rest.first() {
+        Some(Part::Hole(name)) => Some(*name),
+        _ => None,
+    });
+    let Some(hole) = hole else {
+        return or_whole(Walk::Breaks(at));
+    };
+    let next: Vec<(&[Part], A)> = stripped
+        .iter()
+        .filter(|(rest, _)| rest.first() == Some(&Part::Hole(hole)))
+        .map(|(rest, action)| (&rest[1..], *action))
+        .collect();
+    let goes_on = |byte: u8| next.iter().any(|(rest, _)| begins(rest, byte));
+    let end = match hole {
+        "tag" => match tag_end(bytes, at, goes_on) {
+            Ok(end) => end,
+            Err(end) => {
+                return or_whole(end.map_or_else(|| Walk::Cut(holes.clone()), Walk::Breaks));
+            }
+        },
+        "digits" => {
+            let digits = bytes[at..].iter().take_while(|b| b.is_ascii_digit());
+            at + digits.count()
+        }
+        _ => {
+            let key = hole == "key";
+            let word = |b: u8| {
+                !goes_on(b)
+                    && (is_word(b) || key && matches!(b, b' ' | b'"' | b'\'' | b'`' | b'\t'))
+            };
+            at + bytes[at..].iter().take_while(|b| word(**b)).count()
+        }
+    };
+    // Chosen: a word may be empty where the pattern goes on; that it is no name is found later.
+    if end == at && hole != "tag" && !(goes_on(byte) && is_word(byte)) {
+        return or_whole(Walk::Breaks(at));
+    }
+    let mut holes = holes.clone();
+    holes.insert(hole, input[at..end].to_owned());
+    if end == bytes.len() {
+        return or_whole(Walk::Cut(holes));
+    }
+    // Chosen: behind a word the first of `$/` may be a blank.
+    let lines = next
+        .iter()
+        .any(|(rest, _)| rest.first() == Some(&Part::Lines));
+    let end = end + usize::from(lines && matches!(bytes[end], b' ' | b'\t'));
+    or_whole(step(input, end, &next, &holes))
+}
+
+/// Where attributes end; what breaks them, or nothing if the input ends in them.
+fn tag_end(
+    bytes: &[u8],
+    from: usize,
+    goes_on: impl Fn(u8) -> bool,
+) -> Result<usize, Option<usize>> {
+    let Some(first) = bytes.get(from) else {
+        return Err(None);
+    };
+    if !goes_on(*first) && !is_blank(*first) && *first != b'/' {
+        return Err(Some(from));
+    }
+    let mut at = from;
+    let ends = |at: usize| bytes.get(at).is_none_or(|b| *b == b'<' || goes_on(*b));
+    let end = |at: usize| match bytes.get(at) {
+        None => Err(None),
+        Some(b) if goes_on(*b) => Ok(at),
+        Some(_) => Err(Some(at)),
+    };
+    loop {
+        while !ends(at) && (is_blank(bytes[at]) || bytes[at] == b'/') {
+            at += 1;
+        }
+        if ends(at) {
+            return end(at);
+        }
+        // A name, and behind it nothing but a value or the end.
+        let name = at;
+        let part = |b: u8| !is_blank(b) && !matches!(b, b'=' | b'/' | b'"' | b'\'');
+        while !ends(at) && part(bytes[at]) {
+            at += 1;
+        }
+        if at == name && !ends(at) {
+            return Err(Some(at));
+        }
+        while !ends(at) && is_blank(bytes[at]) {
+            at += 1;
+        }
+        if ends(at) {
+            return end(at);
+        }
+        match bytes[at] {
+            b'/' => continue,
+            b'=' => at += 1,
+            _ => return Err(Some(at)),
+        }
+        while !ends(at) && is_blank(bytes[at]) {
+            at += 1;
+        }
+        if ends(at) {
+            return end(at);
+        }
+        let quote = bytes[at];
+        if matches!(quote, b'"' | b'\'') {
+            let Some(len) = bytes[at + 1..]
+                .iter()
+                .position(|b| *b == quote || *b == b'\n')
+            else {
+                return Err(None);
+            };
+            at += 1 + len;
+            if bytes[at] == b'\n' {
+                return Err(Some(at));
+            }
+            at += 1;
+        } else {
+            while !ends(at) && !is_blank(bytes[at]) {
+                at += 1;
+            }
+        }
+    }
+}
+
+/// The attributes of a tag, in order, and whether it closes itself.
+pub fn attributes(tag: &str) -> (Vec<(String, String)>, bool) {
+    let (tag, closed) = match tag.strip_suffix('/') {
+        Some(rest) => (rest, true),
+        None => (tag, false),
+    };
+    let mut out = vec![];
+    let mut rest = tag.trim_start();
+    while !rest.is_empty() {
+        let name = rest.len()
+            - rest
+                .trim_start_matches(|c: char| c != '=' && !c.is_whitespace())
+                .len();
+        let key = rest[..name].to_owned();
+        rest = rest[name..].trim_start();
+        let Some(value) = rest.strip_prefix('=') else {
+            if name == 0 {
+                break;
+            }
+            continue;
+        };
+        let value = value.trim_start();
+        let (text, tail) = match value.chars().next() {
+            Some(quote @ ('"' | '\'')) => match value[1..].split_once(quote) {
+                Some(parts) => parts,
+                None => break,
+            },
+            _ => value.split_at(value.find(char::is_whitespace).unwrap_or(value.len())),
+        };
+        out.push((key, xml::decode(text).text));
+        rest = tail.trim_start();
+    }
+    (out, closed)
+}

@@ -1,0 +1,226 @@
+//! Calls as Python writes them, with positions. Literals only.
+
+use serde_json::{Map, Value};
+
+use super::json::{Fault, Reader};
+use super::spec::Python;
+
+/// Reads calls and gives each to `call` where its parenthesis closes. Returns where they end.
+pub fn calls(
+    reader: &mut Reader<'_>,
+    rules: &Python,
+    mut call: impl FnMut(&str, Map<String, Value>),
+) -> Result<(), Fault> {
+    reader.blanks();
+    let list = match rules.brackets.as_str() {
+        "required" => true,
+        "optional" => reader.peek() == Some(b'['),
+        _ => false,
+    };
+    if list {
+        reader.take(b'[')?;
+        reader.blanks();
+        if reader.peek() == Some(b']') {
+            reader.at += 1;
+            return Ok(());
+        }
+    }
+    loop {
+        reader.blanks();
+        let name = name(reader)?;
+        let name = match rules.method.as_str() {
+            "" => name.as_str(),
+            method => match name.strip_suffix(method) {
+                Some(name) => name,
+                None => return Err(reader.fault()),
+            },
+        };
+        reader.blanks();
+        let arguments = arguments(reader)?;
+        call(name, arguments);
+        if rules.brackets == "one" {
+            return Ok(());
+        }
+        let end = reader.at;
+        reader.blanks();
+        if list {
+            match reader.peek() {
+                Some(b',') => reader.at += 1,
+                _ => {
+                    reader.take(b']')?;
+                    return Ok(());
+                }
+            }
+            reader.blanks();
+            if reader.peek() == Some(b']') {
+                reader.at += 1;
+                return Ok(());
+            }
+        } else {
+            if reader.peek() == Some(b',') {
+                reader.at += 1;
+                reader.blanks();
+            }
+            match reader.peek() {
+                Some(byte) if byte.is_ascii_alphabetic() || byte == b'_' || byte >= 0x80 => {}
+                _ => {
+                    reader.at = end;
+                    return Ok(());
+                }
+            }
+        }
+    }
+}
+
+/// A dotted name.
+fn name(reader: &mut Reader<'_>) -> Result<String, Fault> {
+    let rest = &reader.input[reader.at..];
+    let part = |c: char| {
+        c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-' | '/' | ':') || !c.is_ascii()
+    };
+    let len = rest.find(|c| !part(c)).unwrap_or(rest.len());
+    if !rest.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_' || !c.is_ascii()) {
+        return Err(reader.fault());
+    }
+    crate::naive::name_of(&rest[..len]).map_err(|_| reader.fault())?;
+    reader.at += len;
+    Ok(rest[..len].to_owned())
+}
+
+fn arguments(reader: &mut Reader<'_>) -> Result<Map<String, Value>, Fault> {
+    let mut out = Map::new();
+    listed(reader, b'(', b')', |reader| {
+        let from = reader.at;
+        let rest = &reader.input[from..];
+        let len = rest
+            .find(|c: char| !(c.is_ascii_alphanumeric() || c == '_' || !c.is_ascii()))
+            .unwrap_or(rest.len());
+        if len == 0 || rest.starts_with(|c: char| c.is_ascii_digit()) {
+            return Err(reader.fault());
+        }
+        reader.at += len;
+        reader.blanks();
+        reader.take(b'=')?;
+        let value = value(reader)?;
+        out.insert(rest[..len].to_owned(), value);
+        Ok(())
+    })?;
+    Ok(out)
+}
+
+/// Items between brackets; a comma may stand before the closing one.
+fn listed<'a>(
+    reader: &mut Reader<'a>,
+    open: u8,
+    close: u8,
+    mut item: impl FnMut(&mut Reader<'a>) -> Result<(), Fault>,
+) -> Result<(), Fault> {
+    reader.take(open)?;
+    loop {
+        reader.blanks();
+        if reader.peek() == Some(close) {
+            reader.at += 1;
+            return Ok(());
+        }
+        item(reader)?;
+        reader.blanks();
+        match reader.peek() {
+            Some(b',') => reader.at += 1,
+            Some(byte) if byte == close => {}
+            _ => return Err(reader.fault()),
+        }
+    }
+}
+
+fn value(reader: &mut Reader<'_>) -> Result<Value, Fault> {
+    reader.blanks();
+    match reader.peek() {
+        Some(b'"' | b'\'') => string(reader).map(Value::String),
+        Some(b'[') => {
+            let mut out = vec![];
+            listed(reader, b'[', b']', |reader| {
+                out.push(value(reader)?);
+                Ok(())
+            })?;
+            Ok(Value::Array(out))
+        }
+        Some(b'(') => {
+            let mut out = vec![];
+            listed(reader, b'(', b')', |reader| {
+                out.push(value(reader)?);
+                Ok(())
+            })?;
+            Ok(Value::Array(out))
+        }
+        Some(b'{') => {
+            let mut out = Map::new();
+            listed(reader, b'{', b'}', |reader| {
+                let key = string(reader)?;
+                reader.blanks();
+                reader.take(b':')?;
+                let value = value(reader)?;
+                out.insert(key, value);
+                Ok(())
+            })?;
+            Ok(Value::Object(out))
+        }
+        _ => word(reader),
+    }
+}
+
+/// A number, `True` and the like.
+fn word(reader: &mut Reader<'_>) -> Result<Value, Fault> {
+    let rest = &reader.input[reader.at..];
+    let part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | '-' | '+');
+    let len = rest.find(|c| !part(c)).unwrap_or(rest.len());
+    let found = match &rest[..len] {
+        "True" | "true" => Some(Value::Bool(true)),
+        "False" | "false" => Some(Value::Bool(false)),
+        "None" | "null" => Some(Value::Null),
+        text if text.ends_with('.') => serde_json::from_str(&format!("{text}0")).ok(),
+        text => serde_json::from_str(text).ok().filter(Value::is_number),
+    };
+    if len == rest.len() {
+        return Err(Fault::Cut);
+    }
+    match found {
+        Some(value) => {
+            reader.at += len;
+            Ok(value)
+        }
+        None => Err(reader.fault()),
+    }
+}
+
+fn string(reader: &mut Reader<'_>) -> Result<String, Fault> {
+    let quote = match reader.peek() {
+        Some(quote @ (b'"' | b'\'')) => quote,
+        _ => return Err(reader.fault()),
+    };
+    reader.at += 1;
+    let mut out = String::new();
+    loop {
+        let Some(c) = reader.input[reader.at..].chars().next() else {
+            return Err(Fault::Cut);
+        };
+        reader.at += c.len_utf8();
+        if c == char::from(quote) {
+            return Ok(out);
+        }
+        if c != '\\' {
+            out.push(c);
+            continue;
+        }
+        let Some(c) = reader.input[reader.at..].chars().next() else {
+            return Err(Fault::Cut);
+        };
+        reader.at += c.len_utf8();
+        match c {
+            'n' => out.push('\n'),
+            't' => out.push('\t'),
+            '\\' | '\'' | '"' => out.push(c),
+            // Python keeps what is no escape.
+            other => out.extend(['\\', other]),
+        }
+    }
+}

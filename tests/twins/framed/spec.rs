@@ -1,0 +1,247 @@
+//! What a dialect's file says, as far as the twin of framed dialects goes.
+
+use std::collections::BTreeMap;
+
+use toml::{Table, Value};
+
+use super::pattern::{Pattern, pattern};
+
+/// A framed dialect.
+pub struct Spec {
+    pub section: Option<Section>,
+    pub units: Vec<Unit>,
+    pub param: Option<Param>,
+    pub json: Json,
+    pub python: Python,
+    pub ids: Vec<(String, String)>,
+    pub fixed: BTreeMap<String, String>,
+    pub reasoning: Vec<Reasoning>,
+    pub framing: Vec<String>,
+    pub malformed_is_text: bool,
+    pub unclosed_is_text: bool,
+}
+
+pub struct Section {
+    pub open: Vec<Pattern>,
+    pub close: Vec<Pattern>,
+    pub optional: bool,
+    pub separators: Vec<Pattern>,
+    pub probe: Vec<Pattern>,
+    pub prose: bool,
+}
+
+pub struct Unit {
+    pub open: Vec<Pattern>,
+    pub close: Vec<Pattern>,
+    pub payload: String,
+    pub probe: Vec<Pattern>,
+    pub more: Vec<Pattern>,
+    pub name: String,
+    pub attributes: bool,
+    pub offered: bool,
+    /// How many bytes may show that the opener opens a call, and where it counts.
+    pub bare: Option<(usize, String)>,
+}
+
+pub struct Param {
+    pub open: Vec<Pattern>,
+    pub close: Vec<String>,
+    pub name: String,
+    pub frame: String,
+    pub line: bool,
+    pub confirm: usize,
+    pub hint: Option<Hint>,
+}
+
+pub struct Hint {
+    pub attribute: Option<String>,
+    pub text: Vec<String>,
+    pub json: bool,
+}
+
+pub struct Json {
+    pub name: Vec<String>,
+    pub arguments: Vec<String>,
+    pub wrapper: Vec<String>,
+    pub name_is_key: bool,
+}
+
+pub struct Python {
+    pub brackets: String,
+    pub method: String,
+}
+
+pub struct Reasoning {
+    pub open: Vec<String>,
+    pub close: Vec<String>,
+    pub at: String,
+    pub ended_by: Vec<String>,
+}
+
+fn strings(table: &Table, key: &str, default: &[&str]) -> Vec<String> {
+    match table.get(key) {
+        None => default.iter().map(|s| (*s).to_owned()).collect(),
+        Some(Value::String(one)) => vec![one.clone()],
+        Some(value) => {
+            let list = value.as_array().expect("a list").iter();
+            list.map(|s| s.as_str().expect("strings").to_owned())
+                .collect()
+        }
+    }
+}
+
+fn patterns(table: &Table, key: &str) -> Vec<Pattern> {
+    let list = strings(table, key, &[]);
+    list.iter().map(|s| pattern(s)).collect()
+}
+
+fn word(table: &Table, key: &str, default: &str) -> String {
+    let given = table.get(key).and_then(Value::as_str);
+    given.unwrap_or(default).to_owned()
+}
+
+fn is(table: &Table, key: &str) -> bool {
+    table.get(key).and_then(Value::as_bool).unwrap_or(false)
+}
+
+fn number(table: &Table, key: &str, default: usize) -> usize {
+    let given = table.get(key).and_then(Value::as_integer);
+    given.map_or(default, |n| usize::try_from(n).expect("a size"))
+}
+
+/// What the twin does not do; a dialect with one of these has no twin.
+fn is_beyond(file: &Table, framed: &Table) -> bool {
+    let units = framed["unit"].as_array().expect("units").iter();
+    let units = units.map(|unit| unit.as_table().expect("a unit"));
+    let param = framed.get("param").and_then(Value::as_table);
+    let section = framed.get("section").and_then(Value::as_table);
+    let json = framed.get("json").and_then(Value::as_table);
+    let python = framed.get("python").and_then(Value::as_table);
+    let has = |table: Option<&Table>, key: &str| table.is_some_and(|t| t.contains_key(key));
+    // Headers of messages are a grammar of their own, and suffixes of markers, code fences and repairs machinery.
+    file.contains_key("channels")
+        || file.contains_key("line_start")
+        || has(section, "argument")
+        || has(param, "cdata")
+        || has(json, "python")
+        || has(json, "lenient")
+        || has(python, "json")
+        || has(python, "quoted_typed")
+        || units.into_iter().any(|unit| {
+            let texts = ["open", "close", "probe"].map(|key| strings(unit, key, &[]));
+            let known = ["params", "json", "arguments", "python"];
+            unit.contains_key("fix_name")
+                || !known.contains(&word(unit, "payload", "").as_str())
+                || texts
+                    .iter()
+                    .flatten()
+                    .any(|p| p.contains("$ticks") || p.contains("$x"))
+        })
+}
+
+impl Spec {
+    /// Reads a dialect's file; nothing if the dialect is no framed one, or has what the twin does not do.
+    pub fn new(text: &str) -> Option<Self> {
+        let file: Table = text.parse().expect("a built-in file is TOML");
+        let framed = file.get("framed")?.as_table().expect("a table");
+        if is_beyond(&file, framed) {
+            return None;
+        }
+        let empty = Table::new();
+        let table = |key: &str| framed.get(key).and_then(Value::as_table);
+        let section = table("section").map(|section| Section {
+            open: patterns(section, "open"),
+            close: patterns(section, "close"),
+            optional: is(section, "optional"),
+            separators: patterns(section, "separators"),
+            probe: patterns(section, "probe"),
+            prose: is(section, "prose"),
+        });
+        let unit = |value: &Value| {
+            let unit = value.as_table().expect("a unit");
+            let bare = unit.get("bare").and_then(Value::as_table);
+            Unit {
+                open: patterns(unit, "open"),
+                close: patterns(unit, "close"),
+                payload: word(unit, "payload", ""),
+                probe: patterns(unit, "probe"),
+                more: patterns(unit, "more"),
+                name: word(unit, "name", "name"),
+                attributes: is(unit, "attributes"),
+                offered: is(unit, "offered"),
+                bare: bare.map(|b| (number(b, "within", 256), word(b, "at", ""))),
+            }
+        };
+        let param = table("param").map(|param| Param {
+            open: patterns(param, "open"),
+            close: strings(param, "close", &[]),
+            name: word(param, "name", "name"),
+            frame: word(param, "frame", "verbatim"),
+            line: is(param, "line"),
+            confirm: number(param, "confirm", 64),
+            hint: param
+                .get("hint")
+                .and_then(Value::as_table)
+                .map(|hint| Hint {
+                    attribute: hint
+                        .get("attribute")
+                        .and_then(Value::as_str)
+                        .map(str::to_owned),
+                    text: strings(hint, "text", &[]),
+                    json: is(hint, "json"),
+                }),
+        });
+        let json = table("json").unwrap_or(&empty);
+        let python = table("python").unwrap_or(&empty);
+        let pairs = framed.get("ids").and_then(Value::as_array);
+        let pair = |value: &Value| {
+            let pair = value.as_array().expect("a pair");
+            let text = |n: usize| pair[n].as_str().expect("a string").to_owned();
+            (text(0), text(1))
+        };
+        let fixed = table("fixed").into_iter().flatten();
+        let reasoning = file.get("reasoning").and_then(Value::as_array);
+        let reasoning = reasoning.into_iter().flatten().map(|value| {
+            let table = value.as_table().expect("a table");
+            Reasoning {
+                open: strings(table, "open", &[]),
+                close: strings(table, "close", &[]),
+                at: word(table, "at", ""),
+                ended_by: strings(table, "ended_by", &[]),
+            }
+        });
+        Some(Self {
+            section,
+            units: framed["unit"]
+                .as_array()
+                .expect("units")
+                .iter()
+                .map(unit)
+                .collect(),
+            param,
+            json: Json {
+                name: strings(json, "name", &["name"]),
+                arguments: strings(json, "arguments", &["arguments", "parameters"]),
+                wrapper: strings(json, "wrapper", &[]),
+                name_is_key: is(json, "name_is_key"),
+            },
+            python: Python {
+                brackets: word(python, "brackets", "required"),
+                method: word(python, "method", ""),
+            },
+            ids: pairs.into_iter().flatten().map(pair).collect(),
+            fixed: fixed
+                .map(|(k, v)| (k.clone(), v.as_str().expect("a string").to_owned()))
+                .collect(),
+            reasoning: reasoning.collect(),
+            framing: strings(&file, "framing", &[]),
+            malformed_is_text: word(&file, "malformed", "drop") == "text",
+            unclosed_is_text: word(&file, "unclosed", "drop") == "text",
+        })
+    }
+
+    /// Units that may stand outside a section.
+    pub fn stands_alone(&self) -> bool {
+        self.section.as_ref().is_none_or(|section| section.optional)
+    }
+}
