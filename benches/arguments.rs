@@ -6,9 +6,9 @@
 mod common;
 
 use common::arguments::SHAPES;
-use common::{every, feed, retaining};
+use common::{every, feed};
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use toolglot::{DialectSet, Finish, Parser, Retain};
+use toolglot::{Finish, Parser, Retain};
 
 const KIB: usize = 1024;
 
@@ -19,7 +19,7 @@ fn arguments(c: &mut Criterion) {
     ] {
         let mut group = c.benchmark_group(name);
         for shape in SHAPES {
-            let set = DialectSet::builtin(shape.dialect).expect("a built-in dialect");
+            let set = shape.set();
             let call = shape.call(len);
             for (cut, size) in [("64 KiB chunks", 64 * KIB), ("16-byte chunks", 16)] {
                 let ends = every(call.len(), size);
@@ -31,7 +31,7 @@ fn arguments(c: &mut Criterion) {
                     ("nothing retained", Retain::None),
                     ("block retained", Retain::Block),
                 ] {
-                    let mut parser = Parser::new(&set, retaining(retain));
+                    let mut parser = Parser::new(&set, shape.options(retain));
                     group.bench_function(
                         BenchmarkId::new(shape.dialect, format!("{cut}, {retained}")),
                         |b| {

@@ -12,7 +12,7 @@ use std::hint::black_box;
 use common::arguments::SHAPES;
 use common::corpus::{self, Kind};
 use common::{Count, every, one, retaining, yardsticks};
-use toolglot::{DialectSet, Finish, Parser, Retain};
+use toolglot::{DialectSet, Finish, Options, Parser, Retain};
 
 const KIB: usize = 1024;
 
@@ -23,22 +23,41 @@ fn measured(work: &mut dyn FnMut() -> u64) -> u64 {
 }
 
 fn main() {
-    let short = std::env::args().any(|arg| arg == "--short");
+    let flag = |name: &str| std::env::args().any(|arg| arg == name);
+    let reach = match (flag("--short"), flag("--long")) {
+        (true, _) => Reach::Short,
+        (false, true) => Reach::Long,
+        (false, false) => Reach::Usual,
+    };
     // The first call of anything resolves symbols and detects the processor; that is nobody's cost.
     println!("skip warm-up 0 0");
     let mut parser = Parser::new(&DialectSet::defaults(), retaining(Retain::Block));
     measured(&mut || common::feed(&mut parser, b"a < b", &[5]).text);
 
-    yardsticks();
-    text();
-    tiny_arguments();
-    growing_arguments(short);
-    growing_floods(short);
+    // With words as arguments, only these parts.
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&String> = args.iter().filter(|arg| !arg.starts_with('-')).collect();
+    let only = args.iter().find_map(|arg| arg.strip_prefix("--only="));
+    let only = only.unwrap_or_default();
+    let wanted = |part: &str| words.is_empty() || words.iter().any(|word| *word == part);
+    if wanted("text") {
+        yardsticks();
+        text();
+    }
+    if wanted("bodies") {
+        bodies();
+    }
+    if wanted("growth") || wanted("arguments") {
+        growing_arguments(reach);
+    }
+    if wanted("growth") || wanted("floods") {
+        growing_floods(reach, only);
+    }
 }
 
 /// The least that anybody could do, to read the other figures by.
 fn yardsticks() {
-    let teddy = yardsticks::teddy(&DialectSet::defaults());
+    let teddy = yardsticks::teddy();
     let text = Kind::English.text(512 * KIB).repeat(2);
     let cut = |len: usize, size: usize| (&text.as_bytes()[..len], every(len, size));
     for len in [32 * KIB, 64 * KIB] {
@@ -70,7 +89,7 @@ fn text() {
             twice(
                 &format!("text/{name}/4-bytes/{dialects}"),
                 set,
-                Retain::Block,
+                &retaining(Retain::Block),
                 "",
                 &kind.text(32 * KIB),
                 |text| every(text.len(), 4),
@@ -78,7 +97,7 @@ fn text() {
             twice(
                 &format!("text/{name}/pieces/{dialects}"),
                 set,
-                Retain::Block,
+                &retaining(Retain::Block),
                 "",
                 &kind.text(32 * KIB),
                 corpus::pieces,
@@ -87,7 +106,7 @@ fn text() {
             twice(
                 &format!("text/{name}/64-KiB/{dialects}"),
                 set,
-                Retain::Block,
+                &retaining(Retain::Block),
                 "",
                 &text,
                 |text| every(text.len(), 64 * KIB),
@@ -96,16 +115,34 @@ fn text() {
     }
 }
 
-/// Chunks of 4 bytes inside one long argument.
-fn tiny_arguments() {
+/// Chunks inside one long argument.
+fn bodies() {
     for shape in SHAPES {
-        let set = DialectSet::builtin(shape.dialect).expect("a built-in dialect");
-        let call = shape.call(32 * KIB);
-        let value = &call[shape.before.len()..call.len() - shape.after.len()];
-        let name = format!("argument/{}/4-bytes/retain-none", shape.dialect);
-        twice(&name, &set, Retain::None, shape.before, value, |text| {
-            every(text.len(), 4)
-        });
+        let set = shape.set();
+        for (cut, size, len) in [("4-bytes", 4, 16 * KIB), ("64-KiB", 64 * KIB, 256 * KIB)] {
+            let call = shape.call(len);
+            // Whole lines, so that twice the value is a value too.
+            let value = &call[shape.before.len()..call.len() - shape.after.len()];
+            twice(
+                &format!("argument/{}/{cut}/retain-none", shape.dialect),
+                &set,
+                &shape.options(Retain::None),
+                shape.before,
+                value,
+                |text| every(text.len(), size),
+            );
+        }
+    }
+    let reasoning = DialectSet::defaults();
+    for (cut, size, len) in [("4-bytes", 4, 32 * KIB), ("64-KiB", 64 * KIB, 512 * KIB)] {
+        twice(
+            &format!("reasoning/english/{cut}/all-dialects"),
+            &reasoning,
+            &retaining(Retain::Block),
+            "<think>",
+            &Kind::English.text(len),
+            |text| every(text.len(), size),
+        );
     }
 }
 
@@ -113,7 +150,7 @@ fn tiny_arguments() {
 fn twice(
     name: &str,
     set: &DialectSet,
-    retain: Retain,
+    options: &Options,
     before: &str,
     text: &str,
     cut: impl Fn(&str) -> Vec<usize>,
@@ -121,39 +158,39 @@ fn twice(
     let double = format!("{text}{text}");
     for input in [text, double.as_str()] {
         let ends = cut(input);
-        let mut parser = Parser::new(set, retaining(retain));
+        let mut parser = Parser::new(set, options.clone());
         parser.feed(before.as_bytes(), &mut Count::default());
         println!("twice {name} {} {}", ends.len(), input.len());
-        let out = measured(&mut || {
-            let count = common::feed(&mut parser, input.as_bytes(), &ends);
-            if before.is_empty() {
-                count.text
-            } else {
-                count.params
-            }
+        let mut count = Count::default();
+        measured(&mut || {
+            count = common::feed(&mut parser, input.as_bytes(), &ends);
+            count.text
         });
+        let out = count.text.max(count.params).max(count.args) as usize;
+        // Arguments may be final only at the end of their call; they are no text in any case.
+        let waits = !before.is_empty() && out == 0;
         assert!(
-            out as usize + 64 > input.len(),
+            waits || out * 4 > input.len() * 3,
             "{name}: only {out} bytes came out"
         );
     }
 }
 
 /// One call whose argument grows, twofold each time. The value repeats itself, so that every size has the same mixture.
-fn growing_arguments(short: bool) {
+fn growing_arguments(reach: Reach) {
     for shape in SHAPES {
-        let set = DialectSet::builtin(shape.dialect).expect("a built-in dialect");
+        let set = shape.set();
         let unit = shape.call(4 * KIB);
         let unit = &unit[shape.before.len()..unit.len() - shape.after.len()];
         for (retained, retain) in [("none", Retain::None), ("block", Retain::Block)] {
             for chunk in CHUNKS {
-                for len in chunk.sizes(short) {
+                for len in chunk.sizes(reach) {
                     let call = format!("{}{}{}", shape.before, fill(unit, len), shape.after);
                     grow(
                         "argument",
                         &format!("{}/retain-{retained}", shape.dialect),
                         &set,
-                        retain,
+                        &shape.options(retain),
                         &call,
                         chunk,
                     );
@@ -164,12 +201,40 @@ fn growing_arguments(short: bool) {
 }
 
 /// Inputs that a parser with a hidden second loop would choke on, all dialects active.
-fn growing_floods(short: bool) {
+fn growing_floods(reach: Reach, only: &str) {
     let set = DialectSet::defaults();
-    for (name, make) in FLOODS {
+    for (name, make) in FLOODS.iter().filter(|(name, _)| name.contains(only)) {
         for chunk in CHUNKS {
-            for len in chunk.sizes(short) {
-                grow("flood", name, &set, Retain::Block, &make(len), chunk);
+            for len in chunk.sizes(reach) {
+                grow(
+                    "flood",
+                    name,
+                    &set,
+                    &retaining(Retain::Block),
+                    &make(len),
+                    chunk,
+                );
+            }
+        }
+    }
+    for (name, dialect, make) in FLOODS_ALONE {
+        if !format!("{dialect}/{name}").contains(only) {
+            continue;
+        }
+        let shape = SHAPES.iter().find(|shape| shape.dialect == *dialect);
+        let shape = shape.expect("a dialect of a shape");
+        let (set, options) = (shape.set(), shape.options(Retain::Block));
+        for chunk in CHUNKS {
+            for len in chunk.sizes(reach) {
+                let input = make(len).replace("BEFORE", shape.before);
+                grow(
+                    "flood",
+                    &format!("{dialect}/{name}"),
+                    &set,
+                    &options,
+                    &input,
+                    chunk,
+                );
             }
         }
     }
@@ -183,24 +248,38 @@ enum Chunk {
 
 const CHUNKS: [Chunk; 3] = [Chunk::Bytes(1), Chunk::Bytes(4), Chunk::Whole];
 
+/// How far inputs grow.
+#[derive(Clone, Copy)]
+enum Reach {
+    /// For every change.
+    Short,
+    /// To 1 MiB.
+    Usual,
+    /// To 4 MiB in one chunk.
+    Long,
+}
+
 impl Chunk {
-    /// Lengths of inputs, each twice the one before. A short run is for every change, a long one for a release.
-    fn sizes(self, short: bool) -> impl Iterator<Item = usize> {
-        let (first, count) = match (short, self) {
-            (false, _) => (16 * KIB, 7),
-            (true, Self::Bytes(_)) => (8 * KIB, 3),
-            (true, Self::Whole) => (16 * KIB, 3),
+    /// Lengths of inputs, each twice the one before.
+    fn sizes(self, reach: Reach) -> impl Iterator<Item = usize> {
+        let (first, count) = match (reach, self) {
+            (Reach::Short, Self::Bytes(1)) => (4 * KIB, 3),
+            (Reach::Short, Self::Bytes(_)) => (0, 0),
+            (Reach::Short, Self::Whole) => (8 * KIB, 3),
+            (Reach::Usual, _) => (16 * KIB, 7),
+            (Reach::Long, Self::Bytes(_)) => (16 * KIB, 4),
+            (Reach::Long, Self::Whole) => (16 * KIB, 9),
         };
         (0..count).map(move |n| first << n)
     }
 }
 
-fn grow(what: &str, name: &str, set: &DialectSet, retain: Retain, input: &str, chunk: Chunk) {
+fn grow(what: &str, name: &str, set: &DialectSet, options: &Options, input: &str, chunk: Chunk) {
     let (ends, label) = match chunk {
         Chunk::Whole => (vec![input.len()], "whole".to_owned()),
         Chunk::Bytes(size) => (every(input.len(), size), format!("{size}-bytes")),
     };
-    let mut parser = Parser::new(set, retaining(retain));
+    let mut parser = Parser::new(set, options.clone());
     println!("grow {what}/{name}/{label} {} {}", ends.len(), input.len());
     measured(&mut || {
         let mut count = common::feed(&mut parser, input.as_bytes(), &ends);
@@ -340,7 +419,222 @@ const FLOODS: &[(&str, Make)] = &[
     ("reasoning-lines", |len| fill("<think>\nx</think>\n", len)),
     ("protected-openers", |len| fill("[本轮工具调用摘要", len)),
     ("newlines", |len| "\n".repeat(len)),
+    ("blank-lines", |len| fill("\n \n\r\n", len)),
+    ("marker-beginnings", |len| fill("<tool_c", len)),
+    ("marker-beginnings-in-words", |len| {
+        fill("functool Action ", len)
+    }),
+    ("letters-that-begin-markers", |len| fill("f", len)),
+    ("words-that-are-markers", |len| fill("functools ", len)),
+    ("actions", |len| fill("Action: ", len)),
+    ("pipes", |len| fill("<|", len)),
+    ("special-tokens", |len| fill("<|tool_call|", len)),
+    ("special-tokens-without-calls", |len| {
+        fill("<|tool_call|>", len)
+    }),
+    ("closers-of-no-block", |len| fill("</tool_call>", len)),
+    ("openers-with-failing-probes", |len| {
+        fill("<tool_call>{x", len)
+    }),
+    ("openers-and-brackets", |len| fill("<tool_call>[{", len)),
+    ("openers-of-lists", |len| fill("[TOOL_CALLS] [", len)),
+    ("functions-without-names", |len| fill("<function=", len)),
+    ("message-headers", |len| fill("<|start|>assistant", len)),
+    ("channels", |len| fill("<|channel|>commentary ", len)),
+    ("thoughts-half-closed", |len| {
+        format!("<think>{}", fill("</thin", len))
+    }),
+    ("lines-of-fences", |len| fill("```json\n{\n", len)),
+    ("less-than-in-code", |len| fill("`<`", len)),
 ];
+
+/// Of dialects alone, with a tool on offer. `BEFORE` stands for what opens a call with a long string.
+const FLOODS_ALONE: &[(&str, &str, Make)] = &[
+    ("string-never-closed", "hermes", |len| {
+        format!("BEFORE{}", fill("words ", len))
+    }),
+    ("backslashes", "hermes", |len| {
+        format!("BEFORE{}", fill("\\\\", len))
+    }),
+    ("escapes", "hermes", |len| {
+        format!("BEFORE{}", fill("\\u0041", len))
+    }),
+    ("surrogates", "hermes", |len| {
+        format!("BEFORE{}", fill("\\ud800", len))
+    }),
+    ("closers-in-a-string", "hermes", |len| {
+        format!("BEFORE{}", fill("</tool_call>", len))
+    }),
+    ("brackets", "hermes", |len| {
+        format!("{HERMES}[{}", fill("[", len))
+    }),
+    ("objects", "hermes", |len| {
+        format!("{HERMES}{}", fill("{\"a\":", len))
+    }),
+    ("parameters", "hermes", |len| {
+        format!("{HERMES}{{{}", numbered("\"k#\": 1, ", len))
+    }),
+    ("one-key-again", "hermes", |len| {
+        format!("{HERMES}{{{}", fill("\"k\": 1, ", len))
+    }),
+    ("one-number", "hermes", |len| {
+        format!("{HERMES}{{\"k\": {}", fill("1", len))
+    }),
+    ("blanks", "hermes", |len| {
+        format!("{HERMES}{{{}", fill(" ", len))
+    }),
+    ("keys-before-the-name", "hermes", |len| {
+        format!(
+            "<tool_call>\n{{{}\"name\": \"write\"",
+            numbered("\"k#\": 1, ", len)
+        )
+    }),
+    ("arguments-before-the-name", "hermes", |len| {
+        format!(
+            "<tool_call>\n{{\"arguments\": {{\"a\": \"{}",
+            fill("words ", len)
+        )
+    }),
+    ("calls", "mistral-array", |len| {
+        format!(
+            "[TOOL_CALLS] [{}",
+            fill("{\"name\": \"write\", \"arguments\": {}}, ", len)
+        )
+    }),
+    ("calls-without-commas", "kimi-k2", |len| {
+        fill(
+            "<|tool_calls_section_begin|><|tool_call_begin|>functions.write:0",
+            len,
+        )
+    }),
+    ("closers-cut", "qwen3-coder", |len| {
+        format!("BEFORE{}", fill("</parameter", len))
+    }),
+    ("closers", "qwen3-coder", |len| {
+        format!("BEFORE{}", fill("\n</parameter>\n", len))
+    }),
+    ("parameters", "qwen3-coder", |len| {
+        format!(
+            "<tool_call>\n<function=write>\n{}",
+            numbered("<parameter=k#>\nv\n</parameter>\n", len)
+        )
+    }),
+    ("one-parameter-again", "qwen3-coder", |len| {
+        format!(
+            "<tool_call>\n<function=write>\n{}",
+            fill("<parameter=k>\nv\n</parameter>\n", len)
+        )
+    }),
+    ("functions", "qwen3-coder", |len| {
+        fill("<tool_call>\n<function=write>\n", len)
+    }),
+    ("newlines", "qwen3-coder", |len| {
+        format!("BEFORE{}", fill("\n", len))
+    }),
+    ("closers", "minimax-m2", |len| {
+        format!("BEFORE{}", fill("</parameter>\n<", len))
+    }),
+    ("pairs", "glm45", |len| {
+        format!(
+            "<tool_call>write\n{}",
+            numbered("<arg_key>k#</arg_key>\n<arg_value>v</arg_value>\n", len)
+        )
+    }),
+    ("closers-cut", "glm45", |len| {
+        format!("BEFORE{}", fill("</arg_value", len))
+    }),
+    ("brackets", "lfm2", |len| {
+        format!("<|tool_call_start|>{}", fill("[", len))
+    }),
+    ("lists", "lfm2", |len| {
+        format!("<|tool_call_start|>[write(a={}", fill("[", len))
+    }),
+    ("calls", "lfm2", |len| {
+        format!("<|tool_call_start|>[{}", fill("write(a=1), ", len))
+    }),
+    ("parameters", "lfm2", |len| {
+        format!("<|tool_call_start|>[write({}", numbered("k#=1, ", len))
+    }),
+    ("backslashes", "lfm2", |len| {
+        format!("BEFORE{}", fill("\\\\", len))
+    }),
+    ("strings-side-by-side", "lfm2", |len| {
+        format!("BEFORE{}", fill("' '", len))
+    }),
+    ("braces", "gemma4", |len| {
+        format!("<|tool_call>call:write{{{}", fill("a:{", len))
+    }),
+    ("quotes-cut", "gemma4", |len| {
+        format!("BEFORE{}", fill("<|\"|", len))
+    }),
+    ("nested-tags", "minimax-m3", |len| {
+        format!("BEFORE{}", fill("]<]minimax[>[<a>", len))
+    }),
+    ("closers-of-others", "minimax-m3", |len| {
+        format!("BEFORE{}", fill("]<]minimax[>[</a>", len))
+    }),
+    ("brackets", "minimax-m3", |len| {
+        format!("BEFORE{}", fill("]<]", len))
+    }),
+    ("indentation", "yaml-xml", |len| {
+        let mut text = String::new();
+        for depth in 0.. {
+            if text.len() >= len {
+                break;
+            }
+            text.push_str(&" ".repeat(depth % 100));
+            text.push_str("a:\n");
+        }
+        yaml(&text)
+    }),
+    ("dashes", "yaml-xml", |len| {
+        yaml(&format!("a:\n{}b\n", fill("- ", len)))
+    }),
+    ("items", "yaml-xml", |len| {
+        yaml(&format!("a:\n{}", fill("  - b\n", len)))
+    }),
+    ("keys", "yaml-xml", |len| yaml(&numbered("k#: v\n", len))),
+    ("one-key-again", "yaml-xml", |len| {
+        yaml(&fill("k: v\n", len))
+    }),
+    ("blank-lines", "yaml-xml", |len| {
+        yaml(&format!("a: |\n  x\n{}", fill("\n", len)))
+    }),
+    ("brackets", "yaml-xml", |len| {
+        yaml(&format!("a: {}\n", fill("[", len)))
+    }),
+    ("quotes", "yaml-xml", |len| {
+        yaml(&format!("a: \"{}\"\n", fill("b\\\"\n", len)))
+    }),
+    ("openers", "yaml-xml", |len| fill("<write>\n", len)),
+    ("closers-cut", "bolt-action", |len| {
+        format!("BEFORE{}", fill("</boltActio", len))
+    }),
+    ("lines", "react-text", |len| {
+        fill("Thought: x\nAction: write\n", len)
+    }),
+    ("lines-of-inputs", "react-text", |len| {
+        fill("Action: write\nAction Input: {\n", len)
+    }),
+    ("thoughts", "react-text", |len| fill("Thought: x\n", len)),
+    ("openers", "markdown-json", |len| {
+        fill("```json\n{\"name\"", len)
+    }),
+    ("backticks", "markdown-json", |len| fill("```", len)),
+    ("braces", "json-bare", |len| fill("{", len)),
+    ("openers", "json-bare", |len| fill("{\"name\": ", len)),
+    ("lists", "json-bare", |len| fill("[{", len)),
+    ("closers-in-a-string", "harmony", |len| {
+        format!("BEFORE{}", fill("<|call|>", len))
+    }),
+];
+
+/// A call whose arguments are YAML; they are read when it closes.
+fn yaml(text: &str) -> String {
+    format!("<write>\n{text}</write>")
+}
+
+const HERMES: &str = "<tool_call>\n{\"name\": \"write\", \"arguments\": ";
 
 fn fill(part: &str, len: usize) -> String {
     part.repeat(len / part.len())

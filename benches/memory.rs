@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use common::arguments::SHAPES;
 use common::corpus::{self, KINDS};
-use common::{Count, every, retaining};
+use common::{Count, every};
 use toolglot::{DialectSet, Options, Parser, Retain};
 
 struct Counting;
@@ -104,7 +104,7 @@ fn arguments() -> bool {
         "\n| dialect | retain | chunks | allocations, 64 KiB | 1 MiB | bytes at once, 64 KiB | 1 MiB |\n|---|---|---|---|---|---|---|"
     );
     for shape in SHAPES {
-        let set = DialectSet::builtin(shape.dialect).expect("a built-in dialect");
+        let set = shape.set();
         for (retained, retain) in [("none", Retain::None), ("block", Retain::Block)] {
             for (chunks, size) in [("4 bytes", 4), ("64 KiB", 64 * 1024)] {
                 let [small, large] = [64 * 1024, 1024 * 1024].map(|len| {
@@ -112,7 +112,7 @@ fn arguments() -> bool {
                     let value =
                         &call.as_bytes()[shape.before.len()..call.len() - shape.after.len()];
                     let ends = every(value.len(), size);
-                    let mut parser = Parser::new(&set, retaining(retain));
+                    let mut parser = Parser::new(&set, shape.options(retain));
                     parser.feed(shape.before.as_bytes(), &mut Count::default());
                     watched(|| {
                         common::feed(&mut parser, value, &ends);

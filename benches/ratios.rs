@@ -12,7 +12,7 @@ use common::arguments::SHAPES;
 use common::corpus::{self, KINDS, Kind, Random};
 use common::measure::{Candidate, race};
 use common::yardsticks::{memchr_absent, null_calls, teddy, teddy_absent};
-use common::{Count, every, feed, retaining, sets};
+use common::{Count, every, feed, sets};
 use toolglot::{DialectSet, Finish, Options, Parser, Retain};
 
 const KIB: usize = 1024;
@@ -59,7 +59,7 @@ fn bulk(chunk: usize, len: usize) {
         let text = kind.text(len);
         let (input, ends) = (text.as_bytes(), every(text.len(), chunk));
         for (name, set) in sets() {
-            let searcher = teddy(&set);
+            let searcher = teddy();
             let mut parser = checked(&set, input, &ends);
             let mut all = [
                 Candidate::new("memchr", || memchr_absent(input, &ends)),
@@ -159,7 +159,7 @@ fn long_arguments() {
     println!("| dialect | argument | retain | chunks | MB/s | ns/chunk | of memchr |");
     println!("|---|---|---|---|---|---|---|");
     for shape in SHAPES {
-        let set = DialectSet::builtin(shape.dialect).expect("a built-in dialect");
+        let set = shape.set();
         for (size, len) in [("64 KiB", 64 * KIB), ("1 MiB", MIB)] {
             let call = shape.call(len);
             let input = call.as_bytes();
@@ -168,7 +168,7 @@ fn long_arguments() {
                 ("16 bytes", every(input.len(), 16)),
             ] {
                 for (name, retain) in [("none", Retain::None), ("block", Retain::Block)] {
-                    let mut parser = Parser::new(&set, retaining(retain));
+                    let mut parser = Parser::new(&set, shape.options(retain));
                     let mut whole = || {
                         let mut count = feed(&mut parser, input, &ends);
                         parser.finish(Finish::Stop, &mut count);
@@ -177,7 +177,8 @@ fn long_arguments() {
                     };
                     let count = whole();
                     assert!(
-                        count.complete == 1 && count.params as usize > len - 8 * KIB,
+                        count.complete == 1
+                            && count.params.max(count.args) as usize > len - 8 * KIB,
                         "{}: {count:?}",
                         shape.dialect
                     );

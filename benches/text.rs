@@ -72,7 +72,7 @@ fn case(group: &mut BenchmarkGroup<'_, WallTime>, name: &str, input: &[u8], ends
         b.iter(|| yardsticks::null_calls(input, ends))
     });
     for (dialects, set) in sets() {
-        let searcher = yardsticks::teddy(&set);
+        let searcher = yardsticks::teddy();
         group.bench_function(
             BenchmarkId::new(format!("packed Teddy, {dialects}"), name),
             |b| {

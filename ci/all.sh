@@ -8,9 +8,8 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-# Left out, for they take minutes: check-vectors (the tests run the same vectors under the same cuts), instructions and
-# bindings.
-stages=(format licences msrv lint test c cpp clients docs memory fuzz)
+# Left out, for they take minutes: check-vectors (the tests run the same vectors under the same cuts) and bindings.
+stages=(format licences msrv lint test c cpp clients python docs memory instructions fuzz)
 if (($# > 0)); then stages=("$@"); fi
 
 run() {

@@ -1,8 +1,11 @@
 #!/usr/bin/env bash
 # Counts instructions under callgrind: what a chunk costs, and whether costs grow with the input (benches/instructions.rs).
 #
-#   ci/instructions.sh            all sizes, up to 1 MiB (half an hour)
-#   ci/instructions.sh --short    small sizes, for every change (below a minute)
+#   ci/instructions.sh            inputs of up to 1 MiB, in each way to cut them (an hour or two)
+#   ci/instructions.sh --short    small inputs, for every change (below a minute)
+#   ci/instructions.sh --long     inputs of up to 4 MiB in one chunk
+#   ci/instructions.sh --only=X   only floods whose names hold X
+#   ci/instructions.sh floods     this part alone; parts are text, bodies, arguments, floods, and growth for the last two
 #   ci/instructions.sh --record   write ci/instructions.budget anew
 #   ci/instructions.sh --all      print every growth, not only the largest
 #
@@ -26,7 +29,9 @@ folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 work=()
 for arg in "$@"; do
-  if [[ $arg == --short ]]; then work+=(--short); fi
+  case $arg in
+    --short | --long | --only=* | [a-z]*) work+=("$arg") ;;
+  esac
 done
 
 # One profile for each call of `measured`, and nothing of what happens between the calls.

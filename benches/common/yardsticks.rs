@@ -19,8 +19,14 @@ pub fn memchr_absent(input: &[u8], ends: &[usize]) -> u64 {
     found
 }
 
-/// Packed Teddy over the openers and closers of a set's blocks: the fastest general search for several markers.
-pub fn teddy(set: &DialectSet) -> packed::Searcher {
+/// Packed Teddy over the openers and closers of a few dialects: the fastest general search for several markers. It takes
+/// 64 of them at most, so those of the default set are too many for it.
+pub fn teddy() -> packed::Searcher {
+    let few = ["tam", "vcp", "tool-call-xml", "action", "tool-action"];
+    let set = few
+        .iter()
+        .fold(DialectSet::builder(), |set, id| set.builtin(id));
+    let set = set.build().expect("built-in dialects");
     let markers: Vec<String> = set
         .dialects()
         .flat_map(|dialect| [dialect.openers(), dialect.closers()].concat())

@@ -129,7 +129,7 @@ pub(crate) enum Stuff<'k> {
 }
 
 impl<'k> Stuff<'k> {
-    fn event<'e>(self, data: &'e [u8], span: Span) -> Event<'e>
+    pub fn event<'e>(self, data: &'e [u8], span: Span) -> Event<'e>
     where
         'k: 'e,
     {

@@ -1,5 +1,9 @@
 //! The one list of built-in dialects.
 
+/// See [`super::default_protocol`].
+#[cfg(feature = "tools")]
+pub(super) const DEFAULT_PROTOCOL: &str = "vcp";
+
 macro_rules! files {
     ($($id:literal)*) => {
         &[$(($id, include_str!(concat!("builtin/", $id, ".toml"))),)*]

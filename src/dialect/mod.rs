@@ -35,6 +35,12 @@ pub fn builtin_files() -> &'static [(&'static str, &'static str)] {
     builtin::FILES
 }
 
+/// What calls are written in where a configuration of the tools layer does not say.
+#[cfg(feature = "tools")]
+pub(crate) const fn default_protocol() -> &'static str {
+    builtin::DEFAULT_PROTOCOL
+}
+
 /// One compiled dialect. Immutable.
 pub struct Dialect {
     pub(crate) spec: Spec,

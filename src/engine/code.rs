@@ -127,6 +127,11 @@ impl Code {
         };
     }
 
+    /// Whether no run is under way.
+    pub fn settled(self) -> bool {
+        self.run == 0
+    }
+
     /// Whether a marker here is in code.
     pub fn hides(self) -> bool {
         self.state != State::None

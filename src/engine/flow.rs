@@ -2,6 +2,7 @@
 
 use super::code::Line;
 use super::machine::{Chunk, Machine};
+use super::plain::looks_at_code;
 use super::{Mode, Region};
 use crate::body::{Out, Stuff, pieces};
 use crate::dialect::spec::ReasoningAt;
@@ -445,14 +446,6 @@ impl Machine<'_> {
         self.enter(Region::Text, end);
     }
 
-    /// Whether lines and code matter in this stream.
-    fn looks_at_code(&self) -> bool {
-        match self.opts.fence {
-            Some(fence) => fence == Fence::Skip,
-            None => self.set.code,
-        }
-    }
-
     /// Delivers bytes up to `to` as what the region makes of them.
     pub fn deliver(&mut self, chunk: Chunk<'_>, to: u64) {
         if to <= self.st.io.from {
@@ -461,7 +454,7 @@ impl Machine<'_> {
         // The held bytes are the carry's or the marker table's; the carry is lent out for the time being.
         let carry = std::mem::take(&mut self.st.io.carry);
         let held = if carry.is_empty() { self.held } else { &carry };
-        let code = self.st.region == Region::Text && self.looks_at_code();
+        let code = self.st.region == Region::Text && looks_at_code(self.opts, self.set.code);
         for (piece, _) in pieces(held, chunk.seg, chunk.base, self.st.io.from, to) {
             if code {
                 self.st.code.after(piece, self.st.line);
@@ -496,7 +489,7 @@ impl Machine<'_> {
     }
 }
 
-fn stuff(set: &SetInner, region: Region) -> Stuff<'_> {
+pub(super) fn stuff(set: &SetInner, region: Region) -> Stuff<'_> {
     match region {
         Region::Text => Stuff::Text,
         Region::Reasoning { .. } => Stuff::Reasoning,

@@ -13,6 +13,7 @@ mod flow;
 mod machine;
 mod native;
 mod opening;
+mod plain;
 mod skip;
 mod snapshot;
 
@@ -31,6 +32,7 @@ use code::{Code, Line};
 use machine::Machine;
 pub(crate) use opening::MAX_ENDS;
 use opening::{Candidate, Opening};
+use plain::{Pace, SHORT};
 use skip::Skipping;
 
 pub use finish::Finish;
@@ -51,6 +53,8 @@ pub struct Parser {
     set: DialectSet,
     opts: Arc<Options>,
     state: State,
+    /// Follows from the state; `Careful` is never wrong.
+    pace: Pace,
 }
 
 /// Everything that a stream remembers.
@@ -167,15 +171,36 @@ impl Parser {
             set: set.clone(),
             opts: Arc::new(options),
             state,
+            pace: Pace::Careful,
         }
     }
 
     /// Takes the next bytes. An empty chunk changes nothing; bytes after [`finish`](Self::finish) are ignored.
+    #[inline]
     pub fn feed(&mut self, chunk: &[u8], sink: &mut dyn Sink) {
+        let short = self.pace == Pace::Plain && chunk.len().wrapping_sub(1) < SHORT;
+        if short && self.set.inner.text.plain(chunk) {
+            let span = self.state.pass(chunk.len());
+            sink.event(Event::Text {
+                data: chunk,
+                span,
+                recovered: false,
+            });
+            return;
+        }
+        self.feed_on(chunk, sink);
+    }
+
+    /// Takes a chunk that the shortest way is not for.
+    #[inline(never)]
+    fn feed_on(&mut self, chunk: &[u8], sink: &mut dyn Sink) {
         if chunk.is_empty() || self.state.finished {
             return;
         }
-        self.machine(sink).run(chunk);
+        if self.pace == Pace::Careful || !self.passes(chunk, sink) {
+            self.machine(sink).run(chunk);
+            self.pace = Pace::of(&self.state, &self.opts);
+        }
     }
 
     /// Takes the bytes of one special token that the host knows by its id. A marker that lies wholly in them counts also
@@ -222,12 +247,7 @@ impl Parser {
         std::mem::swap(&mut fresh.io.carry, &mut self.state.io.carry);
         fresh.io.carry.clear();
         self.state = fresh;
-    }
-
-    /// Whether [`finish`](Self::finish) was called.
-    #[must_use]
-    pub fn finished(&self) -> bool {
-        self.state.finished
+        self.pace = Pace::Careful;
     }
 
     /// Bytes that were fed and are in no event yet.
@@ -242,6 +262,12 @@ impl Parser {
         self.state.pos
     }
 
+    /// Whether it was [finished](Self::finish): what is fed then is ignored.
+    #[must_use]
+    pub fn is_finished(&self) -> bool {
+        self.state.finished
+    }
+
     /// The dialects it looks for.
     #[must_use]
     pub fn dialects(&self) -> &DialectSet {
@@ -249,6 +275,7 @@ impl Parser {
     }
 
     fn machine<'p>(&'p mut self, sink: &'p mut dyn Sink) -> Machine<'p> {
+        self.pace = Pace::Careful;
         Machine {
             set: &self.set.inner,
             opts: &self.opts,

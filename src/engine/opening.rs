@@ -195,11 +195,14 @@ impl Candidate {
                 | At::First { .. },
                 _,
             ) => true,
-            // A tag named after a tool is no marker before its probe says so.
+            // A tag named after a tool, and a word, are no markers before their probes say so.
             (At::Probe(_), Family::Framed(table)) => table
                 .openers
                 .get(usize::from(self.opener))
-                .is_some_and(|opener| opener.literal.len() == 1),
+                .is_some_and(|opener| {
+                    let literal = opener.literal.as_bytes();
+                    literal.len() == 1 || literal.iter().all(u8::is_ascii_alphanumeric)
+                }),
             (
                 At::Header { .. }
                 | At::Tag { .. }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::machine::scanner;
 use super::opening::Candidate;
-use super::{Mode, Parser, State};
+use super::{Mode, Pace, Parser, State};
 use crate::dialect::{DialectSet, Fnv, SetInner};
 use crate::error::SnapshotError;
 use crate::limits::Options;
@@ -71,6 +71,7 @@ impl Parser {
             set: set.clone(),
             opts: Arc::new(options),
             state,
+            pace: Pace::Careful,
         })
     }
 }

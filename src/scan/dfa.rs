@@ -40,7 +40,7 @@ impl Pattern {
     }
 
     /// Whether its bytes can be told from the pattern alone.
-    fn exact(&self) -> bool {
+    pub fn exact(&self) -> bool {
         self.case == Case::Exact || !self.bytes.iter().any(u8::is_ascii_alphabetic)
     }
 }

@@ -1,110 +1,220 @@
 //! Skips over bytes at which no marker can begin.
 //!
-//! Three ways, chosen as the text goes: a byte table for chunks of a token's size, `memchr` on the first bytes of the
-//! markers while they are rare, and packed Teddy over whole markers where first bytes are dense (code full of `<`), which
-//! costs the same whatever the text. The choice lives in [`Skip`], which belongs to one feed and never to the parser's state.
+//! Chunks of a token's size go through a byte table. Longer ones are searched with vector instructions: `memchr` for
+//! first bytes of markers that are rare in text, and a substring search for each marker that begins with a letter. What
+//! they find is compared with the first bytes of the markers before the automaton looks at it. Where candidates come
+//! dense (code full of `<`), packed Teddy over whole markers takes over for a while, or the table where markers are too
+//! many for Teddy; both cost the same whatever the text. The choice lives in [`Skip`], which belongs to one feed and never
+//! to the parser's state.
+
+use std::collections::BTreeSet;
 
 use aho_corasick::packed;
-use memchr::{memchr, memchr2, memchr3};
+use memchr::{memchr, memchr2, memchr3, memmem};
 
 use super::{Dfa, Pattern};
 
-/// Chunks up to this length are looked at byte by byte.
-const TINY: usize = 32;
-/// So many false candidates within [`WINDOW`] bytes make the text dense.
-const DENSE: u32 = 12;
+/// Chunks up to this length are looked at byte by byte, and so many bytes more for each search that the set needs.
+const TINY: usize = 16;
+/// So many candidates within [`WINDOW`] bytes make the text dense.
+const DENSE: u32 = 20;
+/// And so many where the byte table is all there is.
+const CROWDED: u32 = 64;
 const WINDOW: usize = 1024;
-/// How far Teddy stays in charge before the density is measured again.
+/// How far the other way stays in charge before the density is measured again.
 const STRETCH: usize = 16 * 1024;
+/// How far all searches go before one of them goes on: at first, and at most. What one of them finds ends a window, so
+/// none looks at bytes again and again.
+const STEP: usize = 256;
+const MAX_STEP: usize = 16 * 1024;
+/// More searches than that cost more than the table.
+const SEARCHES: usize = 6;
+/// So many markers are the most that Teddy takes.
+const TEDDY: usize = 64;
+/// Bytes of a marker that are compared with a candidate.
+const PRINT: usize = 4;
+
+/// The byte may begin a marker.
+const BEGINS: u8 = 1;
+/// The byte matters to lines and to Markdown code.
+const MARKS: u8 = 2;
 
 /// An automaton with its prefilters. Immutable.
 #[derive(Clone, Debug)]
 pub(crate) struct Scanner {
     pub dfa: Dfa,
-    begins: Box<[bool; 256]>,
-    firsts: Vec<u8>,
+    /// Per byte: [`BEGINS`], [`MARKS`].
+    kinds: [u8; 256],
+    prints: Box<Prints>,
+    searches: Vec<Search>,
+    /// Over markers, or over their beginnings of at most so many bytes.
     teddy: Option<packed::Searcher>,
+    prefix: usize,
+}
+
+/// The first bytes of all markers: per place and byte, the groups of markers that have the byte there.
+type Prints = [[u8; 256]; PRINT];
+
+#[derive(Clone, Debug)]
+enum Search {
+    /// One to three bytes that begin markers.
+    Bytes(Vec<u8>),
+    /// A whole marker.
+    Marker(Box<memmem::Finder<'static>>),
 }
 
 /// What one feed has seen of the text's density.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Skip {
     window: usize,
     candidates: u32,
     dense_until: usize,
+    step: usize,
+}
+
+impl Default for Skip {
+    fn default() -> Self {
+        Self {
+            window: 0,
+            candidates: 0,
+            dense_until: 0,
+            step: STEP,
+        }
+    }
 }
 
 impl Scanner {
     pub fn new(patterns: Vec<Pattern>) -> Result<Self, String> {
         let dfa = Dfa::new(patterns)?;
-        let mut begins = Box::new([false; 256]);
+        let mut kinds = [0; 256];
         for byte in 0..=255_u8 {
-            begins[usize::from(byte)] = dfa.next(super::ROOT, byte) != super::ROOT;
+            if dfa.next(super::ROOT, byte) != super::ROOT {
+                kinds[usize::from(byte)] |= BEGINS;
+            }
+            if matches!(byte, b'\n' | b'`') {
+                kinds[usize::from(byte)] |= MARKS;
+            }
         }
-        let firsts = (0..=255_u8)
-            .filter(|byte| begins[usize::from(*byte)])
-            .collect();
-        let teddy = if dfa.exact() && dfa.patterns().iter().all(|p| p.bytes.len() > 1) {
-            packed::Config::new()
-                .builder()
-                .extend(dfa.patterns().iter().map(|p| &p.bytes))
-                .build()
-        } else {
-            None
-        };
+        let (teddy, prefix) = teddy(&dfa);
         Ok(Self {
-            dfa,
-            begins,
-            firsts,
+            kinds,
+            prints: prints(dfa.patterns()),
+            searches: searches(dfa.patterns()),
             teddy,
+            prefix,
+            dfa,
         })
+    }
+
+    /// Whether no byte of a short text may begin a marker, end a line or mark code.
+    #[inline]
+    pub fn plain(&self, text: &[u8]) -> bool {
+        let kinds = text.iter().map(|byte| self.kinds[usize::from(*byte)]);
+        let all = kinds.fold(0, |all, kind| all | kind);
+        all == 0 || (all == BEGINS && self.empty(text))
+    }
+
+    #[inline(never)]
+    fn empty(&self, text: &[u8]) -> bool {
+        self.table(text, 0) == text.len()
     }
 
     /// The next index from `at` on at which a marker may begin, or the length of `hay`. Nothing may be under way at `at`.
     #[inline]
     pub fn skip(&self, hay: &[u8], at: usize, state: &mut Skip) -> usize {
-        if hay.len() - at <= TINY {
-            return self.tiny(hay, at);
+        if hay.len() - at <= TINY * (1 + self.searches.len()) {
+            return self.table(hay, at);
         }
         self.bulk(hay, at, state)
     }
 
+    /// Byte by byte.
     #[inline]
-    fn tiny(&self, hay: &[u8], at: usize) -> usize {
-        hay[at..]
-            .iter()
-            .position(|byte| self.begins[usize::from(*byte)])
-            .map_or(hay.len(), |n| at + n)
+    fn table(&self, hay: &[u8], mut at: usize) -> usize {
+        let begins = |byte: &u8| self.kinds[usize::from(*byte)] & BEGINS != 0;
+        while let Some(n) = hay[at..].iter().position(begins) {
+            at += n;
+            if self.may(hay, at) {
+                return at;
+            }
+            at += 1;
+        }
+        hay.len()
     }
 
-    fn bulk(&self, hay: &[u8], at: usize, state: &mut Skip) -> usize {
-        let dense = at < state.dense_until || self.firsts.len() > 3;
-        if let Some(teddy) = self.teddy.as_ref().filter(|_| dense) {
-            return self.dense(teddy, hay, at);
-        }
-        if at >= state.window + WINDOW {
-            state.window = at;
-            state.candidates = 0;
-        }
-        state.candidates += 1;
-        if state.candidates > DENSE {
-            state.dense_until = at + STRETCH;
-            state.candidates = 0;
-        }
-        let rest = &hay[at..];
-        let found = match *self.firsts.as_slice() {
-            [] => None,
-            [a] => memchr(a, rest),
-            [a, b] => memchr2(a, b, rest),
-            [a, b, c] => memchr3(a, b, c, rest),
-            _ => return self.tiny(hay, at),
-        };
-        found.map_or(hay.len(), |n| at + n)
+    /// Whether a marker may begin at `at`, as far as its first bytes tell.
+    #[inline]
+    fn may(&self, hay: &[u8], at: usize) -> bool {
+        let places = self.prints.iter().zip(&hay[at..]);
+        places.fold(u8::MAX, |all, (place, byte)| {
+            all & place[usize::from(*byte)]
+        }) != 0
     }
 
-    /// Up to the next whole marker; if there is none, up to where a marker that the chunk cuts may begin.
+    fn bulk(&self, hay: &[u8], mut at: usize, state: &mut Skip) -> usize {
+        while at < hay.len() {
+            if at < state.dense_until || self.searches.is_empty() {
+                return match &self.teddy {
+                    Some(teddy) => self.dense(teddy, hay, at),
+                    None => self.table(hay, at),
+                };
+            }
+            let step = if self.searches.len() > 1 {
+                state.step
+            } else {
+                hay.len()
+            };
+            let end = hay.len().min(at.saturating_add(step));
+            let Some(found) = self.search(hay, at, end) else {
+                state.step = MAX_STEP.min(2 * state.step);
+                at = end;
+                continue;
+            };
+            state.step = STEP;
+            state.candidate(found, self.teddy.is_some());
+            if self.may(hay, found) {
+                return found;
+            }
+            at = found + 1;
+        }
+        hay.len()
+    }
+
+    /// The first index in `at..end` that a search finds.
+    fn search(&self, hay: &[u8], at: usize, end: usize) -> Option<usize> {
+        let mut first = end;
+        for search in &self.searches {
+            let found = match search {
+                Search::Bytes(bytes) => {
+                    let rest = &hay[at..first];
+                    match *bytes.as_slice() {
+                        [a] => memchr(a, rest),
+                        [a, b] => memchr2(a, b, rest),
+                        [a, b, c] => memchr3(a, b, c, rest),
+                        _ => rest.iter().position(|byte| bytes.contains(byte)),
+                    }
+                }
+                Search::Marker(marker) => {
+                    let needle = marker.needle();
+                    let to = hay.len().min(first + needle.len() - 1);
+                    let found = marker.find(&hay[at..to]);
+                    if found.is_none() && to == hay.len() {
+                        // The end of the chunk may cut one.
+                        let tail = at.max((to + 1).saturating_sub(needle.len()));
+                        cut(needle, hay, tail).map(|n| n - at)
+                    } else {
+                        found
+                    }
+                }
+            };
+            first = found.map_or(first, |n| first.min(at + n));
+        }
+        (first < end).then_some(first)
+    }
+
+    /// Up to what begins like a marker; if there is nothing, up to where a marker that the chunk cuts may begin.
     fn dense(&self, teddy: &packed::Searcher, hay: &[u8], at: usize) -> usize {
-        let tail = hay.len().saturating_sub(self.dfa.max_len() - 1).max(at);
+        let tail = hay.len().saturating_sub(self.prefix - 1).max(at);
         if at < tail {
             match teddy.find_in(
                 hay,
@@ -114,11 +224,107 @@ impl Scanner {
                 },
             ) {
                 Some(found) => return found.start(),
-                None => return self.tiny(hay, tail),
+                None => return self.table(hay, tail),
             }
         }
-        self.tiny(hay, at)
+        self.table(hay, at)
     }
+}
+
+impl Skip {
+    /// Counts a candidate.
+    fn candidate(&mut self, at: usize, teddy: bool) {
+        if at >= self.window.saturating_add(WINDOW) {
+            self.window = at;
+            self.candidates = 0;
+        }
+        self.candidates += 1;
+        if self.candidates > if teddy { DENSE } else { CROWDED } {
+            self.dense_until = at + STRETCH;
+            self.candidates = 0;
+        }
+    }
+}
+
+/// Teddy over the markers, or, where they are too many, over as much of their beginnings as it takes; and the length of
+/// the longest.
+fn teddy(dfa: &Dfa) -> (Option<packed::Searcher>, usize) {
+    let markers = dfa.patterns();
+    if !dfa.exact() || markers.iter().any(|p| p.bytes.len() < 2) {
+        return (None, 1);
+    }
+    for most in [dfa.max_len(), 8, 4, 3] {
+        let begins = markers.iter().map(|p| &p.bytes[..p.bytes.len().min(most)]);
+        let begins: BTreeSet<&[u8]> = begins.collect();
+        if begins.len() <= TEDDY {
+            let searcher = packed::Config::new().builder().extend(begins).build();
+            return (searcher, most);
+        }
+    }
+    (None, 1)
+}
+
+/// Where a marker begins that the end of `hay` cuts, from `at` on.
+fn cut(marker: &[u8], hay: &[u8], at: usize) -> Option<usize> {
+    (at..hay.len()).find(|start| marker.starts_with(&hay[*start..]))
+}
+
+/// Whether a byte is too frequent in texts to look for.
+fn frequent(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte.is_ascii_whitespace() || !byte.is_ascii()
+}
+
+/// What finds the beginnings of all markers; nothing if only the table does.
+fn searches(patterns: &[Pattern]) -> Vec<Search> {
+    let mut bytes: Vec<u8> = vec![];
+    let mut markers: Vec<&[u8]> = vec![];
+    for pattern in patterns {
+        let first = pattern.bytes[0];
+        if !frequent(first) {
+            bytes.push(first);
+        } else if pattern.exact() && pattern.bytes.len() > 2 {
+            markers.push(&pattern.bytes);
+        } else {
+            // Both cases of a letter.
+            let both = (0..=255).filter(|byte| pattern.accepts(0, *byte));
+            bytes.extend(both);
+        }
+    }
+    bytes.sort_unstable();
+    bytes.dedup();
+    // The first byte of many markers is better looked for itself.
+    markers.retain(|marker| !bytes.contains(&marker[0]));
+    markers.sort_unstable();
+    markers.dedup();
+    let finder = |marker: &[u8]| memmem::Finder::new(marker).into_owned();
+    let bytes = bytes.chunks(3).map(|bytes| Search::Bytes(bytes.to_vec()));
+    let markers = markers
+        .iter()
+        .map(|marker| Search::Marker(Box::new(finder(marker))));
+    let all: Vec<Search> = bytes.chain(markers).collect();
+    if all.len() > SEARCHES { vec![] } else { all }
+}
+
+/// Groups are ranges of the sorted markers, so that those of a group begin alike.
+fn prints(patterns: &[Pattern]) -> Box<Prints> {
+    let mut sorted: Vec<&Pattern> = patterns.iter().collect();
+    let begin = |pattern: &&Pattern| pattern.bytes[..pattern.bytes.len().min(PRINT)].to_vec();
+    sorted.sort_by_key(begin);
+    let mut begins: Vec<Vec<u8>> = sorted.iter().map(begin).collect();
+    begins.dedup();
+    let mut prints = Box::new([[0; 256]; PRINT]);
+    for pattern in sorted {
+        let place = begins.iter().position(|have| *have == begin(&pattern));
+        let group = place.unwrap_or(0) * 8 / begins.len();
+        for (at, place) in prints.iter_mut().enumerate() {
+            for byte in 0..=255_u8 {
+                if at >= pattern.bytes.len() || pattern.accepts(at, byte) {
+                    place[usize::from(byte)] |= 1 << group;
+                }
+            }
+        }
+    }
+    prints
 }
 
 #[cfg(test)]
@@ -148,7 +354,16 @@ mod tests {
 
     #[test]
     fn skipping_changes_nothing() {
-        let markers = ["<tool_call", "<<<[REQ]>>>", "<|[R]|>", "[x"];
+        let markers = [
+            "<tool_call",
+            "<<<[REQ]>>>",
+            "<|[R]|>",
+            "[x",
+            "functools",
+            "Action:",
+            "]<]m",
+            "「末」",
+        ];
         for count in 1..=markers.len() {
             let patterns = markers[..count]
                 .iter()
@@ -167,10 +382,19 @@ mod tests {
                 "[",
                 "[x",
                 "a < b; ",
+                "functools",
+                "functool",
+                "Action",
+                "Action: ",
+                "]<",
+                "]<]m",
+                "「末",
+                "「末」",
+                "fun",
             ];
-            for round in 0..400 {
+            for round in 0..800 {
                 let mut hay = String::new();
-                for _ in 0..(round % 97) {
+                for _ in 0..(round % 197) {
                     seed = seed
                         .wrapping_mul(6_364_136_223_846_793_005)
                         .wrapping_add(1_442_695_040_888_963_407);

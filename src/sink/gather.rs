@@ -8,13 +8,40 @@ use crate::call::Call;
 use crate::error::{Kind, KindSet};
 use crate::event::{Arguments, CallState, Event, Span};
 
-/// The call that is open. Memory grows with its arguments.
+/// Puts calls together: each event goes in, and [`Event::CallClose`] gives the whole call. It holds the call that is open;
+/// memory grows with its arguments.
+///
+/// ```
+/// use toolglot::{DialectSet, Options, Parser, sink::Gather};
+///
+/// let mut gather = Gather::default();
+/// let mut names = vec![];
+/// let mut parser = Parser::new(&DialectSet::defaults(), Options::default());
+/// let reply = br#"<tool_call name="f"><param name="a">1</param></tool_call>"#;
+/// parser.feed(reply, &mut |event: toolglot::Event<'_>| {
+///     names.extend(gather.event(&event).map(|call| call.name + &call.arguments));
+/// });
+/// assert_eq!(names, [r#"f{"a":"1"}"#]);
+/// ```
 #[derive(Clone, Debug, Default)]
-pub(super) struct Gather {
+pub struct Gather {
     open: Option<Call>,
 }
 
+/// Goes on behind the events of a call that was open, as [`open`](Gather::open) told it.
+impl From<Option<Call>> for Gather {
+    fn from(open: Option<Call>) -> Self {
+        Self { open }
+    }
+}
+
 impl Gather {
+    /// The call that is open, with its arguments so far.
+    #[must_use]
+    pub fn open(&self) -> Option<&Call> {
+        self.open.as_ref()
+    }
+
     /// Takes an event and gives the call that it closes. In a call that repeats a parameter the last value counts. A call
     /// whose arguments went by as parameters only is recovered, for no kind, and its arguments are `{}`.
     pub fn event(&mut self, event: &Event<'_>) -> Option<Call> {

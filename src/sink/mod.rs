@@ -6,6 +6,7 @@
 //! | [`openai`] | `chat.completion.chunk` deltas, live, or one `chat.completion` |
 //! | [`mask`] | the text with calls, and reasoning if you like, taken out |
 //! | [`ready`] | each call at the byte that makes it complete |
+//! | [`Gather`] | a call from its events, for a sink of your own |
 //!
 //! A closure `FnMut(Event<'_>)` is a sink too.
 
@@ -16,3 +17,4 @@ pub mod openai;
 pub mod ready;
 
 pub use collect::Collect;
+pub use gather::Gather;

@@ -58,7 +58,7 @@ impl Default for CallConfig {
             timeout: 30_000,
             require_confirmation: false,
             parallel_execution: false,
-            protocol: "vcp".to_owned(),
+            protocol: crate::dialect::default_protocol().to_owned(),
         }
     }
 }

@@ -26,7 +26,7 @@ const BESIDE: [&str; 5] = [
 ];
 
 fn compare(place: &str, input: &str, ours: Turn, theirs: Outcome) {
-    let arguments = |text: &str| serde_json::from_str(text).expect("arguments are JSON");
+    let arguments = |text: &str| toolglot_cli::vectors::value(text).expect("arguments are JSON");
     let calls: Vec<(String, Value)> = ours
         .calls
         .iter()
@@ -127,7 +127,7 @@ fn seconds() -> Vec<(&'static str, Second)> {
 
 /// Text, reasoning and calls. Issues are not compared: the engine tells of repairs that a twin need not know of.
 fn compare_meaning(place: &str, input: &str, ours: &Turn, theirs: &framed::Outcome) {
-    let arguments = |text: &str| serde_json::from_str(text).expect("arguments are JSON");
+    let arguments = |text: &str| toolglot_cli::vectors::value(text).expect("arguments are JSON");
     let calls: Vec<(String, Value)> = ours
         .calls
         .iter()

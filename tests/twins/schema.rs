@@ -138,7 +138,7 @@ pub(super) fn typed(text: &str, schema: Option<&Value>) -> Typed {
         return Typed::Fits(string());
     }
     let bare = text.trim();
-    let json = serde_json::from_str::<Value>(bare).ok();
+    let json = toolglot_cli::vectors::value(bare).ok();
     if has("null") && bare == "null" {
         return Typed::Fits(Value::Null);
     }

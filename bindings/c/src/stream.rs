@@ -404,7 +404,7 @@ pub unsafe extern "C" fn toolglot_stream_restore(
                 parser.map_err(|error| Fault::new(TOOLGLOT_E_SNAPSHOT, error.to_string()))?;
             stream.batch.begin(&[], stream.wanted);
             stream.taken = 0;
-            stream.finished = stream.parser.finished();
+            stream.finished = stream.parser.is_finished();
             Ok(())
         })
     })

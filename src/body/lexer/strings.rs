@@ -7,9 +7,6 @@ use super::{At, Lexer, Rules, Token, Took};
 use crate::body::json;
 use crate::error::Kind;
 
-/// Bytes of a string that are scanned at once.
-const BLOCK: usize = 32;
-
 /// An open string.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Quoted {
@@ -25,24 +22,6 @@ pub(super) struct Escape {
     letter: u8,
     digits: u8,
     value: u32,
-}
-
-/// How many bytes from the start mean themselves in a string that `quote` ends.
-fn plain(bytes: &[u8], quote: u8) -> usize {
-    let special = |byte: u8| (byte < 0x20) | (byte == b'"') | (byte == b'\\') | (byte == quote);
-    let mut at = 0;
-    // Without a branch for each byte, so that the compiler makes vectors of it.
-    for block in bytes.chunks_exact(BLOCK) {
-        if block.iter().fold(false, |any, byte| any | special(*byte)) {
-            break;
-        }
-        at += BLOCK;
-    }
-    let rest = &bytes[at..];
-    at + rest
-        .iter()
-        .position(|byte| special(*byte))
-        .unwrap_or(rest.len())
 }
 
 /// The part of `delim` that a match may go on with, after `len` bytes of it and then `byte`.
@@ -150,7 +129,7 @@ impl Lexer {
         quoted: Quoted,
     ) -> Took {
         let stop = self.key_stop(rules, f);
-        let i = i + plain(&f.src[i..stop], quoted.quote);
+        let i = i + json::plain(&f.src[i..stop], quoted.quote);
         if i == stop {
             return (i, None);
         }
@@ -396,7 +375,7 @@ impl Lexer {
         let mut i = i;
         if len == 0 {
             let stop = self.key_stop(rules, f);
-            i += plain(&f.src[i..stop], *first);
+            i += json::plain(&f.src[i..stop], *first);
             if i == stop {
                 return (i, None);
             }

@@ -133,7 +133,10 @@ impl Reader<'_> {
         }
         self.at += 1;
         let text = &self.input[from..self.at];
-        Ok(serde_json::from_str(text).expect("a string of JSON with whole surrogates"))
+        match toolglot_cli::vectors::value(text).expect("a string of JSON") {
+            Value::String(text) => Ok(text),
+            other => panic!("{other} is no string"),
+        }
     }
 
     fn list(&mut self) -> Result<Value, Fault> {

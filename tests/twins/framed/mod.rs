@@ -85,6 +85,10 @@ pub struct Twin<'a> {
     out: Outcome,
     /// A block or reasoning has been there.
     begun: bool,
+    /// In the section of a block.
+    inside: bool,
+    /// What the last call of a block is written as.
+    unit: usize,
 }
 
 /// Reads an output.
@@ -95,6 +99,8 @@ pub fn read(spec: &Spec, input: &str, tools: Option<&Value>) -> Outcome {
         tools,
         out: Outcome::default(),
         begun: false,
+        inside: false,
+        unit: 0,
     };
     twin.text();
     twin.out
@@ -296,7 +302,13 @@ impl<'a> Twin<'a> {
             Walk::Fits(fit) if fit.end - from <= 256 && named(&fit.holes, true) => Opens::Yes,
             Walk::Breaks(_) if special => Opens::Hidden(from),
             // What it would have been is never known: a block that the stream ends in.
-            Walk::Cut(holes) if !peek && !self.spec.unclosed_is_text && named(&holes, false) => {
+            // A word is a marker once something follows it.
+            Walk::Cut(holes)
+                if !peek
+                    && !self.spec.unclosed_is_text
+                    && named(&holes, false)
+                    && !opener.literal.bytes().all(|b| b.is_ascii_alphanumeric()) =>
+            {
                 Opens::Hidden(self.input.len())
             }
             Walk::Fits(_) | Walk::Breaks(_) | Walk::Cut(_) => Opens::Text,
@@ -361,6 +373,7 @@ impl<'a> Twin<'a> {
 
     /// Reads the block that opens at `at`, and says where text goes on.
     fn block(&mut self, at: usize) -> usize {
+        (self.inside, self.unit) = (false, 0);
         let before = self.out.calls.len();
         let stop = match self.enter(at) {
             Ok(end) => Stop::Ends(end),
@@ -391,13 +404,21 @@ impl<'a> Twin<'a> {
 
     /// Nothing counts up to a closer of the block.
     fn skip(&self, from: usize) -> usize {
-        let sections = self.spec.section.iter().flat_map(|section| &section.close);
-        let units = self.spec.units.iter().flat_map(|unit| &unit.close);
-        let section_closes = sections.clone().next().is_some();
-        let closers: Vec<&Pattern> = if section_closes {
-            sections.collect()
-        } else {
-            units.collect()
+        let section = self.spec.section.as_ref();
+        let of_call = &self.spec.units[self.unit].close;
+        let closers: Vec<&Pattern> = match section {
+            // A call whose section is missing ends by itself.
+            Some(section) if section.optional && !self.inside => {
+                of_call.first().into_iter().collect()
+            }
+            Some(section) if !section.close.is_empty() => section.close.iter().collect(),
+            _ if of_call.is_empty() => vec![],
+            _ => self
+                .spec
+                .units
+                .iter()
+                .flat_map(|unit| &unit.close)
+                .collect(),
         };
         let mut closers: Vec<String> = closers.into_iter().map(last_literal).collect();
         if closers.is_empty() {
@@ -461,6 +482,7 @@ impl<'a> Twin<'a> {
     /// Calls of a section whose opener ends at `at`.
     fn section(&mut self, mut at: usize) -> Result<usize, Stop> {
         let section = self.spec.section.as_ref().expect("there is a section");
+        self.inside = true;
         let mut places = self.units();
         let list = |list: &'a [Pattern], place| list.iter().map(move |p| (p, place));
         places.extend(list(&section.close, Place::End));
@@ -528,6 +550,7 @@ impl<'a> Twin<'a> {
         inside: bool,
     ) -> Result<(usize, Option<Fit<Place>>), Stop> {
         let unit = &self.spec.units[index];
+        self.unit = index;
         if unit.payload == "params" {
             return self.params(index, fit, inside);
         }
@@ -695,7 +718,7 @@ fn object(value: Value, at: usize) -> Result<Value, Fault> {
         Value::Null => Ok(Value::Object(Map::new())),
         Value::String(text) if text.trim().is_empty() => Ok(Value::Object(Map::new())),
         Value::String(text) => {
-            let inner = serde_json::from_str::<Value>(&text).ok();
+            let inner = toolglot_cli::vectors::value(&text).ok();
             inner.filter(Value::is_object).ok_or(Fault::At(at))
         }
         _ => Err(Fault::At(at)),

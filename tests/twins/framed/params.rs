@@ -183,7 +183,7 @@ impl<'a> Twin<'a> {
         let param = self.spec.param.as_ref().expect("params have their table");
         let hint = param.hint.as_ref();
         let json = |text: &str| {
-            let value = serde_json::from_str::<Value>(text.trim()).ok();
+            let value = toolglot_cli::vectors::value(text.trim()).ok();
             value.unwrap_or_else(|| Value::String(text.to_owned()))
         };
         let schema = schema::tool(self.tools, tool)

@@ -226,8 +226,9 @@ fn step<A: Copy>(
             at + bytes[at..].iter().take_while(|b| word(**b)).count()
         }
     };
-    // Chosen: a word may be empty where the pattern goes on; that it is no name is found later.
-    if end == at && hole != "tag" && !(goes_on(byte) && is_word(byte)) {
+    // Chosen: a word may be empty where the pattern goes on, but for a name.
+    let empty = hole != "name" && goes_on(byte) && is_word(byte);
+    if end == at && hole != "tag" && !empty {
         return or_whole(Walk::Breaks(at));
     }
     let mut holes = holes.clone();

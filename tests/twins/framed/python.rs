@@ -207,6 +207,10 @@ fn string(reader: &mut Reader<'_>) -> Result<String, Fault> {
         if c == char::from(quote) {
             return Ok(out);
         }
+        if c == '\n' {
+            // A string ends with its line, which the newline is no part of.
+            return Err(Fault::At(reader.at - 1));
+        }
         if c != '\\' {
             out.push(c);
             continue;
@@ -218,9 +222,36 @@ fn string(reader: &mut Reader<'_>) -> Result<String, Fault> {
         match c {
             'n' => out.push('\n'),
             't' => out.push('\t'),
+            'r' => out.push('\r'),
+            'a' => out.push('\u{7}'),
+            'b' => out.push('\u{8}'),
+            'v' => out.push('\u{b}'),
+            'f' => out.push('\u{c}'),
+            '\n' => {}
             '\\' | '\'' | '"' => out.push(c),
+            'x' => out.push(code(reader, 2, 16)?),
+            'u' => out.push(code(reader, 4, 16)?),
+            'U' => out.push(code(reader, 8, 16)?),
+            '0'..='7' => {
+                reader.at -= 1;
+                let digits = reader.input.as_bytes()[reader.at..].iter().take(3);
+                let len = digits.take_while(|b| (b'0'..=b'7').contains(b)).count();
+                out.push(code(reader, len, 8)?);
+            }
             // Python keeps what is no escape.
             other => out.extend(['\\', other]),
         }
     }
+}
+
+/// A character by its number. Half of a pair is the private character that stands for it in values that are compared.
+fn code(reader: &mut Reader<'_>, len: usize, radix: u32) -> Result<char, Fault> {
+    let digits = reader.input.get(reader.at..reader.at + len);
+    let number = digits.and_then(|digits| u32::from_str_radix(digits, radix).ok());
+    let c = number.and_then(|number| match number {
+        0xD800..0xE000 => char::from_u32(0xF_0000 + number - 0xD800),
+        other => char::from_u32(other),
+    });
+    reader.at += len;
+    c.ok_or(Fault::At(reader.at - len))
 }

@@ -1,0 +1,121 @@
+"""A streaming parser for the tool calls that language models write into their text.
+
+Feed the output of a model as it comes, in any chunks. Out come plain text, reasoning and tool calls, whatever dialect the
+model writes. The same bytes give the same events however they are cut.
+
+>>> import toolglot
+>>> engine = toolglot.Engine()                     # compiled once, shared by all streams and threads
+>>> with engine.stream() as stream:                # one model output
+...     for chunk in ["Looking. <tool_c", 'all name="weather"><param name="city">Le', "ith</param></tool_call>"]:
+...         for event in stream.feed(chunk):
+...             match event:
+...                 case toolglot.Text(text):
+...                     print("text", repr(text))
+...                 case toolglot.CallClose(name=name, arguments=arguments):
+...                     print("call", name, arguments)
+text 'Looking. '
+call weather {'city': 'Leith'}
+"""
+
+from ._clients import Events, aevents, ato_openai, events, to_openai
+from ._errors import (
+    BusyError,
+    DialectError,
+    EncodeError,
+    InternalError,
+    LimitError,
+    SnapshotError,
+    StateError,
+    ToolglotError,
+    ToolsError,
+)
+from ._functions import encode, escape, mask, parse, transcode, unescape
+from ._native import (
+    ArgDelta,
+    BlockAbandoned,
+    BlockClose,
+    BlockOpen,
+    Call,
+    CallAbandoned,
+    CallClose,
+    CallOpen,
+    Dialect,
+    Engine,
+    Evidence,
+    Issue,
+    Limits,
+    Mask,
+    ParamClose,
+    ParamDelta,
+    ParamOpen,
+    Protected,
+    Raw,
+    Reader,
+    Reasoning,
+    Rewriter,
+    Stream,
+    Text,
+    Turn,
+    __version__,
+    detect,
+    dialect_toml,
+    dialects,
+    issue_kinds,
+    live_streams,
+)
+from ._types import Event
+
+__all__ = [
+    "ArgDelta",
+    "BlockAbandoned",
+    "BlockClose",
+    "BlockOpen",
+    "BusyError",
+    "Call",
+    "CallAbandoned",
+    "CallClose",
+    "CallOpen",
+    "Dialect",
+    "DialectError",
+    "EncodeError",
+    "Engine",
+    "Event",
+    "Events",
+    "Evidence",
+    "InternalError",
+    "Issue",
+    "LimitError",
+    "Limits",
+    "Mask",
+    "ParamClose",
+    "ParamDelta",
+    "ParamOpen",
+    "Protected",
+    "Raw",
+    "Reader",
+    "Reasoning",
+    "Rewriter",
+    "SnapshotError",
+    "StateError",
+    "Stream",
+    "Text",
+    "ToolglotError",
+    "ToolsError",
+    "Turn",
+    "__version__",
+    "aevents",
+    "ato_openai",
+    "detect",
+    "dialect_toml",
+    "dialects",
+    "encode",
+    "escape",
+    "events",
+    "issue_kinds",
+    "live_streams",
+    "mask",
+    "parse",
+    "to_openai",
+    "transcode",
+    "unescape",
+]

@@ -1,0 +1,124 @@
+"""What a chunk of a client is, told by its shape, and its JSON: the part of it that the native readers look at."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from . import _support
+
+# A shape: names of members, each with the shape of what it holds; `None` is a plain value, a list holds items of a shape.
+_PARTS = [{"type": None, "text": None, "refusal": None, "thinking": [{"type": None, "text": None}]}]
+_FUNCTION = {"name": None, "arguments": None}
+_MESSAGE = {
+    "reasoning_content": None,
+    "reasoning": None,
+    "content": _PARTS,
+    "refusal": None,
+    "tool_calls": [{"index": None, "id": None, "function": _FUNCTION}],
+    "function_call": _FUNCTION,
+}
+_ERROR = {"message": None, "type": None}
+_BLOCK = {"type": None, "text": None, "thinking": None, "id": None, "name": None, "input": None}
+_SHAPES: dict[str, dict[str, Any]] = {
+    "openai": {
+        "choices": [{"index": None, "text": None, "delta": _MESSAGE, "message": _MESSAGE, "finish_reason": None}],
+        "error": _ERROR,
+    },
+    "anthropic": {
+        "type": None,
+        "index": None,
+        "content_block": _BLOCK,
+        "delta": {"type": None, "text": None, "thinking": None, "partial_json": None, "stop_reason": None},
+        "content": [_BLOCK],
+        "stop_reason": None,
+        "error": _ERROR,
+    },
+    "ollama": {
+        "message": {"content": None, "thinking": None, "tool_calls": [{"id": None, "function": _FUNCTION}]},
+        "response": None,
+        "thinking": None,
+        "done": None,
+        "done_reason": None,
+        "error": None,
+    },
+}
+
+# What a client leaves out when a response is at its end.
+END = {
+    "openai": b"data: [DONE]\n\n",
+    "anthropic": b'data: {"type":"message_stop"}\n\n',
+    "ollama": b'{"done":true}\n',
+}
+
+
+def member(thing: Any, name: str) -> Any:
+    """An attribute, or an item of a mapping; `None` if there is none."""
+    return thing.get(name) if isinstance(thing, Mapping) else getattr(thing, name, None)
+
+
+def source_of(item: Any) -> str | None:
+    """The API that an object or dict comes from."""
+    kind = member(item, "type")
+    if isinstance(member(item, "choices"), (list, tuple)):
+        return "openai"
+    if isinstance(kind, str) and not kind.startswith("response."):
+        return "anthropic"
+    if any(member(item, name) is not None for name in ("message", "response", "done")):
+        return "ollama"
+    return "openai" if isinstance(item, Mapping) and "error" in item else None
+
+
+def is_response(item: Any) -> bool:
+    """Whether this is one response, or chunk, and no stream of them. (Models of clients can be iterated too.)"""
+    if isinstance(item, Mapping):
+        return True
+    if hasattr(item, "__next__") or isinstance(item, (list, tuple)):
+        return False
+    return source_of(item) is not None
+
+
+def document(source: str, item: Any) -> bytes:
+    """The chunk as the API would have sent it."""
+    body = _support.dumps("chunk", _pick(item, _SHAPES[source])).encode("utf-8", "surrogatepass")
+    return body + b"\n" if source == "ollama" else b"data: " + body + b"\n\n"
+
+
+def _pick(thing: Any, shape: dict[str, Any]) -> dict[str, Any]:
+    picked = {}
+    for name, inner in shape.items():
+        value = member(thing, name)
+        if value is None:
+            continue
+        if isinstance(inner, list) and isinstance(value, (list, tuple)):
+            value = [_pick(item, inner[0]) if not isinstance(item, str) else item for item in value]
+        elif isinstance(inner, dict) and not isinstance(value, str):
+            value = _pick(value, inner)
+        picked[name] = value
+    return picked
+
+
+_FIELDS = (b"data:", b"event:", b"id:", b"retry:", b":")
+_KEY = re.compile(rb'"(choices|type|error|message|response|done)"\s*:')
+_EVENT = re.compile(rb"event:[ ]*(message_|content_block_|ping)")
+_BY_KEY = {b"choices": "openai", b"error": "openai", b"type": "anthropic"}
+
+
+def sniff(head: bytes, last: bool = False) -> str | None:
+    """What bytes that begin so are: the body of which API's response, or text. `None`: more are needed, if more come.
+
+    Bodies begin with a field of server-sent events or with `{`, and with members that tell the API. Up to 4 KiB are
+    looked at.
+    """
+    text = head.lstrip(b"\xef\xbb\xbf \t\r\n")
+    undecided = None if not last and len(head) < 4096 else "text"
+    sent = text.startswith(_FIELDS)
+    if not sent and not text.startswith(b"{"):
+        return undecided if not text or any(field.startswith(text) for field in _FIELDS) else "text"
+    if sent and _EVENT.match(text):
+        return "anthropic"
+    found = _KEY.search(text)
+    if found:
+        return _BY_KEY.get(found[1], "openai" if sent else "ollama")
+    return undecided

@@ -1,0 +1,49 @@
+"""Python objects into the JSON that the native part reads. The native part calls these functions."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+
+def plain(value: Any) -> Any:
+    """What `json.dumps` cannot write, as something that it can: mappings, models with `model_dump`, other
+    iterables, objects with attributes."""
+    if isinstance(value, Mapping):
+        return dict(value)
+    dump = getattr(value, "model_dump", None)
+    if callable(dump):
+        return dump(exclude_none=True)
+    if isinstance(value, Iterable) and not isinstance(value, (bytes, bytearray, memoryview)):
+        return list(value)
+    members = getattr(value, "__dict__", None)
+    if members is not None and not isinstance(value, type):
+        return {name: inner for name, inner in members.items() if not name.startswith("_")}
+    raise TypeError(f"{type(value).__name__} is nothing that JSON can say")
+
+
+def dumps(what: str, value: Any) -> str:
+    """`value` as JSON text; `what` names it in the error."""
+    try:
+        return json.dumps(value, default=plain, ensure_ascii=False, separators=(",", ":"))
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"{what}: {error}") from None
+
+
+def tools_json(tools: Any) -> str:
+    """Tools as JSON text: text stays, anything else is written."""
+    if isinstance(tools, str):
+        return tools
+    if isinstance(tools, (bytes, bytearray, Mapping)) or not isinstance(tools, Iterable):
+        raise TypeError(f"tools: a list of tools or its JSON text is needed, not {type(tools).__name__}")
+    return dumps("tools", list(tools))
+
+
+def native_json(calls: Any) -> str:
+    """Native calls, an OpenAI `tool_calls` array, as JSON text."""
+    if isinstance(calls, str):
+        return calls
+    if isinstance(calls, (bytes, bytearray, Mapping)) or not isinstance(calls, Iterable):
+        raise TypeError(f"native_calls: a tool_calls array or its JSON text is needed, not {type(calls).__name__}")
+    return dumps("native_calls", list(calls))

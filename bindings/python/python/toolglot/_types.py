@@ -1,0 +1,50 @@
+"""Types that have no class of their own."""
+
+from typing import Any, Protocol, TypeAlias
+
+from ._native import (
+    ArgDelta,
+    BlockAbandoned,
+    BlockClose,
+    BlockOpen,
+    CallAbandoned,
+    CallClose,
+    CallOpen,
+    Issue,
+    ParamClose,
+    ParamDelta,
+    ParamOpen,
+    Protected,
+    Raw,
+    Reasoning,
+    Text,
+)
+
+Event: TypeAlias = (
+    Text
+    | Reasoning
+    | Protected
+    | Raw
+    | BlockOpen
+    | CallOpen
+    | ArgDelta
+    | ParamOpen
+    | ParamDelta
+    | ParamClose
+    | CallAbandoned
+    | CallClose
+    | BlockClose
+    | BlockAbandoned
+    | Issue
+)
+"""Any event: what `feed` and `finish` give."""
+
+
+class Target(Protocol):
+    """What takes pieces and gives what they bring: a stream, a reader, a rewriter."""
+
+    def feed(self, chunk: str | bytes, /) -> list[Any]:
+        """Takes the next piece."""
+
+    def finish(self) -> list[Any]:
+        """Ends it."""

@@ -1,0 +1,640 @@
+//! The engine: dialects compiled together, and how streams read them.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList, PyMapping, PyString, PyTuple};
+use toolglot::{Collect, DialectSet, Event, NativeCall, Options, Parser, Sink};
+
+use crate::chunk::{self, Chunk};
+use crate::events::Issue;
+use crate::guard::{Failure, caught, entry};
+use crate::options::{self, Config, PyLimits, SetConfig};
+use crate::reader::{Reader, Rewriter};
+use crate::stream::Stream;
+use crate::turn::Turn;
+
+/// Compiled sets that were asked for lately, so that equal engines share one.
+static SETS: Mutex<Vec<(SetConfig, DialectSet)>> = Mutex::new(Vec::new());
+const KEPT: usize = 16;
+
+/// What all streams of an engine share; cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Core {
+    pub set: DialectSet,
+    pub options: Options,
+}
+
+impl Core {
+    pub fn parser(&self) -> Parser {
+        Parser::new(&self.set, self.options.clone())
+    }
+
+    pub fn keeps(&self) -> bool {
+        self.options.retain == toolglot::Retain::Block
+    }
+}
+
+/// Dialects compiled together, and the options of streams that read them. Immutable: share it between threads, hash it,
+/// compare it, pickle it.
+///
+/// `dialects` are ids of built-in dialects: one, several, or `"default"` for all that cannot fire on ordinary prose or
+/// code. `toml` adds dialects of your own, as text of files (a mapping gives them names for error messages). Without
+/// either it is the default set.
+///
+/// ```
+/// >>> import toolglot
+/// >>> engine = toolglot.Engine("tool-call-xml")
+/// >>> turn = engine.parse('Now: <tool_call name="f"><param name="a">1</param></tool_call>')
+/// >>> turn.text, turn.calls[0].name, turn.calls[0].arguments
+/// ('Now: ', 'f', {'a': '1'})
+///
+/// ```
+#[pyclass(frozen, module = "toolglot")]
+pub struct Engine {
+    pub core: Core,
+    config: Config,
+    text: String,
+}
+
+#[pymethods]
+impl Engine {
+    /// Compiles an engine. Equal sets of dialects are compiled once and shared.
+    ///
+    /// Raises `DialectError` for a dialect or switch that cannot be used, `ToolsError` for tools, `ValueError` for an
+    /// option.
+    #[new]
+    #[pyo3(signature = (
+        dialects: "str | Iterable[str] | None" = None,
+        *,
+        toml: "str | Iterable[str] | Mapping[str, str] | None" = None,
+        switches: "Iterable[str] | None" = None,
+        tools: "str | Iterable[Any] | None" = None,
+        limits: "Limits | Mapping[str, int] | None" = None,
+        retain: "Literal['block', 'none']" = "block",
+        prefer: "Literal['text', 'native', 'both']" = "text",
+        reasoning: "Literal['split', 'off']" = "split",
+        calls_in_reasoning=false,
+        trusted_only=false,
+        fence: "Literal['skip', 'allow'] | None" = None,
+        unclosed: "Literal['drop', 'text', 'salvage'] | None" = None,
+        start: "Literal['dialect', 'text', 'reasoning']" = "dialect",
+    ))]
+    #[allow(clippy::too_many_arguments)]
+    fn new(
+        py: Python<'_>,
+        dialects: Option<Bound<'_, PyAny>>,
+        toml: Option<Bound<'_, PyAny>>,
+        switches: Option<Bound<'_, PyAny>>,
+        tools: Option<Bound<'_, PyAny>>,
+        limits: Option<Bound<'_, PyAny>>,
+        retain: &str,
+        prefer: &str,
+        reasoning: &str,
+        calls_in_reasoning: bool,
+        trusted_only: bool,
+        fence: Option<&str>,
+        unclosed: Option<&str>,
+        start: &str,
+    ) -> PyResult<Self> {
+        let switches = strings("switches", switches.as_ref())?;
+        let mut switches = switches
+            .iter()
+            .map(|text| options::switch(text))
+            .collect::<PyResult<Vec<_>>>()?;
+        switches.sort();
+        switches.dedup();
+        let toml = toml.as_ref().map(files).transpose()?.unwrap_or_default();
+        let mut dialects = strings("dialects", dialects.as_ref())?;
+        for id in &mut dialects {
+            if id == "auto" {
+                "default".clone_into(id);
+            }
+        }
+        if dialects.is_empty() && toml.is_empty() {
+            dialects.push("default".to_owned());
+        }
+        let limits = limits
+            .as_ref()
+            .map(|limits| limits_of(py, limits))
+            .transpose()?;
+        let config = Config {
+            set: SetConfig {
+                dialects,
+                toml,
+                switches,
+            },
+            tools: tools
+                .as_ref()
+                .map(|tools| tools_json(py, tools))
+                .transpose()?,
+            limits: limits
+                .unwrap_or(PyLimits {
+                    limits: toolglot::Limits::default(),
+                })
+                .list(),
+            retain: retain.to_owned(),
+            prefer: prefer.to_owned(),
+            reasoning: reasoning.to_owned(),
+            calls_in_reasoning,
+            trusted_only,
+            fence: fence.map(str::to_owned),
+            unclosed: unclosed.map(str::to_owned),
+            start: start.to_owned(),
+        };
+        Self::build(config)
+    }
+
+    /// The same engine with other options; dialects, `toml` and `switches` stay.
+    ///
+    /// ```
+    /// >>> import toolglot
+    /// >>> engine = toolglot.Engine("reasoning-think").replace(start="reasoning")
+    /// >>> engine.parse("hm</think>yes").reasoning
+    /// 'hm'
+    ///
+    /// ```
+    #[pyo3(signature = (**options: "Any") -> "Engine")]
+    fn replace(slf: &Bound<'_, Self>, options: Option<&Bound<'_, PyDict>>) -> PyResult<Py<PyAny>> {
+        let py = slf.py();
+        let own = slf.get();
+        let config = &own.config;
+        let fixed = ["dialects", "toml", "switches"];
+        let all = PyDict::new(py);
+        all.set_item("dialects", &config.set.dialects)?;
+        let toml = PyDict::new(py);
+        for (origin, text) in &config.set.toml {
+            toml.set_item(origin, text)?;
+        }
+        all.set_item("toml", toml)?;
+        let switches = config
+            .set
+            .switches
+            .iter()
+            .map(|(dialect, name)| format!("{dialect}.{name}"));
+        all.set_item("switches", PyList::new(py, switches.collect::<Vec<_>>())?)?;
+        all.set_item("tools", &config.tools)?;
+        all.set_item("limits", own.limits())?;
+        all.set_item("retain", &config.retain)?;
+        all.set_item("prefer", &config.prefer)?;
+        all.set_item("reasoning", &config.reasoning)?;
+        all.set_item("calls_in_reasoning", config.calls_in_reasoning)?;
+        all.set_item("trusted_only", config.trusted_only)?;
+        all.set_item("fence", &config.fence)?;
+        all.set_item("unclosed", &config.unclosed)?;
+        all.set_item("start", &config.start)?;
+        for (key, value) in options.into_iter().flatten() {
+            let name = key.cast::<PyString>()?.to_string();
+            if fixed.contains(&name.as_str()) {
+                let why = format!("replace() changes options, not {name}; make a new Engine");
+                return Err(PyTypeError::new_err(why));
+            }
+            all.set_item(key, value)?;
+        }
+        Ok(slf.get_type().call((), Some(&all))?.unbind())
+    }
+
+    /// One stream: the output of one model turn. `start` and `tools` stand in for the engine's own.
+    ///
+    /// ```
+    /// >>> import toolglot
+    /// >>> with toolglot.Engine("tool-call-xml").stream() as stream:
+    /// ...     events = stream.feed('Hi <tool')
+    /// >>> events, stream.tail
+    /// ([Text(text='Hi ', start=0, end=3, recovered=False)], [Text(text='<tool', start=3, end=8, recovered=False)])
+    ///
+    /// ```
+    #[pyo3(signature = (
+        *,
+        start: "Literal['dialect', 'text', 'reasoning'] | None" = None,
+        tools: "str | Iterable[Any] | None" = None,
+    ))]
+    fn stream(
+        slf: &Bound<'_, Self>,
+        start: Option<&str>,
+        tools: Option<Bound<'_, PyAny>>,
+    ) -> PyResult<Stream> {
+        let core = slf.get().core_with(slf.py(), start, tools)?;
+        entry(|| Ok(Stream::new(slf.clone().unbind(), core)))
+    }
+
+    /// The stream that a snapshot was made of. `start` and `tools` must be those it was made with.
+    ///
+    /// Raises `SnapshotError` if the snapshot is damaged, or of another engine, options or version.
+    #[pyo3(signature = (
+        snapshot: "bytes",
+        *,
+        start: "Literal['dialect', 'text', 'reasoning'] | None" = None,
+        tools: "str | Iterable[Any] | None" = None,
+    ))]
+    fn restore(
+        slf: &Bound<'_, Self>,
+        snapshot: &[u8],
+        start: Option<&str>,
+        tools: Option<Bound<'_, PyAny>>,
+    ) -> PyResult<Stream> {
+        let core = slf.get().core_with(slf.py(), start, tools)?;
+        entry(|| Ok(Stream::restore(slf.clone().unbind(), core, snapshot)?))
+    }
+
+    /// Parses a whole output.
+    ///
+    /// `native_calls` are calls that the API delivered beside the text: an OpenAI `tool_calls` array, or its JSON text.
+    #[pyo3(signature = (
+        text: "str | bytes | bytearray | memoryview",
+        *,
+        finish: "Literal['stop', 'length', 'tool_calls', 'error', 'cancelled']" = "stop",
+        native_calls: "str | Iterable[Any] | None" = None,
+        start: "Literal['dialect', 'text', 'reasoning'] | None" = None,
+        tools: "str | Iterable[Any] | None" = None,
+    ))]
+    fn parse(
+        &self,
+        py: Python<'_>,
+        text: &Bound<'_, PyAny>,
+        finish: &str,
+        native_calls: Option<Bound<'_, PyAny>>,
+        start: Option<&str>,
+        tools: Option<Bound<'_, PyAny>>,
+    ) -> PyResult<Turn> {
+        let core = self.core_with(py, start, tools)?;
+        let finish = options::finish(finish)?;
+        let native = native_calls
+            .as_ref()
+            .map(|calls| native(py, calls))
+            .transpose()?
+            .unwrap_or_default();
+        let chunk = Chunk::of(text, "text")?;
+        let (turn, issues) = chunk::run(py, &chunk, |bytes| {
+            caught(|| {
+                let mut sink = Whole::default();
+                let mut parser = core.parser();
+                parser.feed(bytes, &mut sink);
+                native
+                    .iter()
+                    .for_each(|call| parser.native_call(call, &mut sink));
+                parser.finish(finish, &mut sink);
+                (sink.turn.turn(), sink.issues)
+            })
+        })?;
+        Turn::new(py, turn, issues)
+    }
+
+    /// Reads responses of model servers, as bytes. `source` is `"openai"`, `"anthropic"` or `"ollama"`; `choice` is the
+    /// one that is read of an OpenAI response.
+    #[pyo3(signature = (
+        source: "Literal['openai', 'anthropic', 'ollama']",
+        *,
+        choice=0,
+        start: "Literal['dialect', 'text', 'reasoning'] | None" = None,
+        tools: "str | Iterable[Any] | None" = None,
+    ))]
+    fn reader(
+        &self,
+        py: Python<'_>,
+        source: &str,
+        choice: u64,
+        start: Option<&str>,
+        tools: Option<Bound<'_, PyAny>>,
+    ) -> PyResult<Reader> {
+        let core = self.core_with(py, start, tools)?;
+        entry(|| Reader::new(&core, source, choice))
+    }
+
+    /// Writes OpenAI chat completion chunks of what is fed: text (`source="text"`) or responses of model servers.
+    ///
+    /// `calls` says when calls are sent: `"live"` while they are written (the last `}` waits until the call stands), or
+    /// `"close"` when their block has closed. `recovered` calls are withheld unless `True`. `reasoning` is the member that
+    /// holds reasoning; `None` leaves it out. `forced`: the host forced a tool by name, so the reason stays `stop`.
+    #[pyo3(signature = (
+        source: "Literal['text', 'openai', 'anthropic', 'ollama']" = "text",
+        *,
+        model="",
+        id="chatcmpl-0",
+        created=0,
+        choice=0,
+        calls: "Literal['live', 'close']" = "live",
+        recovered=false,
+        reasoning: "str | None" = "reasoning_content",
+        protected=false,
+        forced=false,
+        id_prefix="call_",
+        id_seed=0,
+        start: "Literal['dialect', 'text', 'reasoning'] | None" = None,
+        tools: "str | Iterable[Any] | None" = None,
+    ))]
+    #[allow(clippy::too_many_arguments)]
+    fn rewriter(
+        &self,
+        py: Python<'_>,
+        source: &str,
+        model: &str,
+        id: &str,
+        created: u64,
+        choice: u32,
+        calls: &str,
+        recovered: bool,
+        reasoning: Option<&str>,
+        protected: bool,
+        forced: bool,
+        id_prefix: &str,
+        id_seed: u64,
+        start: Option<&str>,
+        tools: Option<Bound<'_, PyAny>>,
+    ) -> PyResult<Rewriter> {
+        use toolglot::sink::openai::{Calls, Head, Recovered, Settings};
+        let core = self.core_with(py, start, tools)?;
+        let head = Head {
+            id: id.to_owned(),
+            created,
+            model: model.to_owned(),
+            choice,
+        };
+        let mut settings = Settings::default();
+        settings.calls = match calls {
+            "live" => Calls::Live,
+            "close" => Calls::AtClose,
+            other => {
+                return Err(PyValueError::new_err(format!(
+                    "calls='{other}': it is one of 'live', 'close'"
+                )));
+            }
+        };
+        settings.recovered = if recovered {
+            Recovered::Deliver
+        } else {
+            Recovered::Withhold
+        };
+        settings.reasoning = reasoning.map(str::to_owned);
+        settings.protected = protected;
+        settings.forced = forced;
+        settings.id_prefix = id_prefix.to_owned();
+        settings.id_seed = id_seed;
+        entry(|| Rewriter::new(&core, source, head, settings))
+    }
+
+    /// Ids of its dialects, in order.
+    #[getter]
+    fn dialects(&self) -> Vec<String> {
+        self.core
+            .set
+            .dialects()
+            .map(|dialect| dialect.id().to_owned())
+            .collect()
+    }
+
+    /// Names of its tools, in order.
+    #[getter]
+    fn tools(&self) -> Vec<String> {
+        let tools = self.core.options.tools.iter();
+        tools
+            .flat_map(|tools| tools.names())
+            .map(str::to_owned)
+            .collect()
+    }
+
+    /// Its limits.
+    #[getter]
+    fn limits(&self) -> PyLimits {
+        PyLimits {
+            limits: self.core.options.limits.clone(),
+        }
+    }
+
+    /// The most bytes of text that a stream ever withholds.
+    #[getter]
+    fn bound(&self) -> PyResult<usize> {
+        entry(|| Ok(self.core.set.bound(&self.core.options.limits)))
+    }
+
+    /// What works and may still surprise, one sentence each.
+    #[getter]
+    fn lints(&self) -> PyResult<Vec<String>> {
+        entry(|| {
+            Ok(self
+                .core
+                .set
+                .lints()
+                .iter()
+                .map(ToString::to_string)
+                .collect())
+        })
+    }
+
+    /// All that makes it what it is, as one text: equal engines have equal texts, in every process.
+    #[getter]
+    fn config(&self) -> &str {
+        &self.text
+    }
+
+    #[staticmethod]
+    fn _from_config(config: &str) -> PyResult<Self> {
+        let config = serde_json::from_str(config);
+        let config = config.map_err(|error| {
+            PyValueError::new_err(format!("this is no config of an Engine: {error}"))
+        })?;
+        Self::build(config)
+    }
+
+    fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
+        other
+            .cast::<Self>()
+            .is_ok_and(|other| other.get().config == self.config)
+    }
+
+    fn __hash__(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        self.config.hash(&mut hasher);
+        hasher.finish()
+    }
+
+    fn __repr__(&self) -> String {
+        let dialects = self.dialects();
+        match dialects.len() {
+            0..=4 => format!("<toolglot.Engine of {}>", dialects.join(", ")),
+            some => format!("<toolglot.Engine of {some} dialects>"),
+        }
+    }
+
+    #[pyo3(signature = () -> "Engine")]
+    fn __copy__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+
+    #[pyo3(signature = (_memo: "Any", /) -> "Engine")]
+    fn __deepcopy__(slf: Py<Self>, _memo: &Bound<'_, PyAny>) -> Py<Self> {
+        slf
+    }
+
+    #[pyo3(signature = () -> "tuple[object, ...]")]
+    fn __reduce__(&self, py: Python<'_>) -> PyResult<Py<PyTuple>> {
+        let load = py.get_type::<Self>().getattr("_from_config")?;
+        Ok((load, (self.text.as_str(),)).into_pyobject(py)?.unbind())
+    }
+}
+
+impl Engine {
+    fn build(config: Config) -> PyResult<Self> {
+        let options = config.options()?;
+        let set = caught(|| compiled(&config.set))??;
+        let text = serde_json::to_string(&config).map_err(Failure::internal)?;
+        Ok(Self {
+            core: Core { set, options },
+            config,
+            text,
+        })
+    }
+
+    /// Its core with a stream's own start and tools.
+    fn core_with(
+        &self,
+        py: Python<'_>,
+        start: Option<&str>,
+        tools: Option<Bound<'_, PyAny>>,
+    ) -> PyResult<Core> {
+        let mut core = self.core.clone();
+        if let Some(start) = start {
+            core.options.start = options::start(start)?;
+        }
+        if let Some(tools) = tools {
+            core.options.tools = Some(options::tools(&tools_json(py, &tools)?)?);
+        }
+        Ok(core)
+    }
+}
+
+/// The set, compiled now or lately.
+fn compiled(config: &SetConfig) -> Result<DialectSet, Failure> {
+    let find = |sets: &mut Vec<(SetConfig, DialectSet)>| {
+        let place = sets.iter().position(|(have, _)| have == config)?;
+        let found = sets.remove(place);
+        let set = found.1.clone();
+        sets.push(found);
+        Some(set)
+    };
+    let lock = || SETS.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(set) = find(&mut lock()) {
+        return Ok(set);
+    }
+    let mut builder = DialectSet::builder();
+    for (origin, text) in &config.toml {
+        builder = builder.toml(origin, text);
+    }
+    for id in config.dialects.iter().filter(|id| *id != "default") {
+        builder = builder.builtin(id);
+    }
+    if config.dialects.iter().any(|id| id == "default") {
+        builder = builder.defaults();
+    }
+    for (dialect, name) in &config.switches {
+        builder = builder.switch(dialect, name);
+    }
+    let set = builder.build().map_err(Failure::dialect)?;
+    let mut sets = lock();
+    if sets.len() == KEPT {
+        sets.remove(0);
+    }
+    sets.push((config.clone(), set.clone()));
+    Ok(set)
+}
+
+/// A turn, with issues as Python has them.
+#[derive(Default)]
+struct Whole {
+    turn: Collect,
+    issues: Vec<Issue>,
+}
+
+impl Sink for Whole {
+    fn event(&mut self, event: Event<'_>) {
+        match &event {
+            Event::Issue(issue) => self.issues.push(issue.into()),
+            _ => self.turn.event(event),
+        }
+    }
+}
+
+/// One string or several; `None` is none.
+fn strings(what: &str, given: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<String>> {
+    let Some(given) = given else {
+        return Ok(vec![]);
+    };
+    if let Ok(one) = given.cast::<PyString>() {
+        return Ok(vec![one.to_str()?.to_owned()]);
+    }
+    let wrong = |object: &Bound<'_, PyAny>| {
+        let class = object
+            .get_type()
+            .name()
+            .map_or_else(|_| String::new(), |name| name.to_string());
+        PyTypeError::new_err(format!(
+            "{what}: a string or several are needed, not {class}"
+        ))
+    };
+    let items = given.try_iter().map_err(|_| wrong(given))?;
+    items
+        .map(|item| {
+            let item = item?;
+            let text = item.cast::<PyString>().map_err(|_| wrong(&item))?;
+            Ok(text.to_str()?.to_owned())
+        })
+        .collect()
+}
+
+/// Dialect files: `(origin, text)`.
+fn files(given: &Bound<'_, PyAny>) -> PyResult<Vec<(String, String)>> {
+    if let Ok(map) = given.cast::<PyMapping>() {
+        return map.items()?.iter().map(|item| item.extract()).collect();
+    }
+    let texts = strings("toml", Some(given))?;
+    let numbered = texts.into_iter().enumerate();
+    Ok(numbered
+        .map(|(index, text)| (format!("toml[{index}]"), text))
+        .collect())
+}
+
+fn limits_of(py: Python<'_>, given: &Bound<'_, PyAny>) -> PyResult<PyLimits> {
+    if let Ok(limits) = given.cast::<PyLimits>() {
+        return Ok(limits.get().clone());
+    }
+    let Ok(map) = given.cast::<PyMapping>() else {
+        let class = given.get_type().name()?;
+        let why = format!("limits: Limits or a mapping of names to numbers is needed, not {class}");
+        return Err(PyTypeError::new_err(why));
+    };
+    let names = PyDict::new(py);
+    names.update(map)?;
+    let made = py.get_type::<PyLimits>().call((), Some(&names))?;
+    Ok(made.cast::<PyLimits>()?.get().clone())
+}
+
+/// Tools as JSON text.
+pub fn tools_json(py: Python<'_>, tools: &Bound<'_, PyAny>) -> PyResult<String> {
+    support(py, "tools_json", tools)
+}
+
+fn native(py: Python<'_>, calls: &Bound<'_, PyAny>) -> PyResult<Vec<NativeCall>> {
+    let text = support(py, "native_json", calls)?;
+    let wrong = |why: String| PyValueError::new_err(why);
+    let value =
+        serde_json::from_str(&text).map_err(|error| wrong(format!("native_calls: {error}")))?;
+    caught(|| NativeCall::from_openai(&value))?.map_err(wrong)
+}
+
+fn support(py: Python<'_>, function: &str, object: &Bound<'_, PyAny>) -> PyResult<String> {
+    py.import("toolglot._support")?
+        .call_method1(function, (object,))?
+        .extract()
+}
+
+/// Shares tools among the functions that take them.
+pub fn tools_of(
+    py: Python<'_>,
+    tools: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Option<Arc<toolglot::Tools>>> {
+    tools
+        .map(|tools| options::tools(&tools_json(py, tools)?))
+        .transpose()
+}

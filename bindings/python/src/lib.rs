@@ -1,0 +1,55 @@
+//! The native part of the Python package `toolglot`.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `guard` | failures, and the one place where panics are caught |
+//! | `events`, `turn`, `arguments` | what comes out: frozen classes of plain Rust data |
+//! | `options`, `engine` | what an engine is made of, and the engine |
+//! | `chunk`, `stream`, `reader` | what goes in: text, or responses of model servers |
+//! | `text` | masking, escaping, encoding, detection |
+//!
+//! Rules: no engine code runs outside `guard`; events are made without the interpreter and handed over at once; a lock is
+//! only ever tried; nothing calls Python while it holds one.
+
+#![deny(unsafe_code)]
+
+mod arguments;
+mod chunk;
+mod engine;
+mod events;
+mod guard;
+mod options;
+mod reader;
+mod stream;
+mod text;
+mod turn;
+
+/// The native part of `toolglot`; use that package, not this module.
+#[pyo3::pymodule(name = "_native", gil_used = false)]
+mod native {
+    #[pymodule_export]
+    use crate::engine::Engine;
+    #[pymodule_export]
+    use crate::events::{
+        ArgDelta, BlockAbandoned, BlockClose, BlockOpen, CallAbandoned, CallClose, CallOpen, Issue,
+        ParamClose, ParamDelta, ParamOpen, Protected, Raw, Reasoning, Text,
+    };
+    #[pymodule_export]
+    use crate::options::PyLimits;
+    #[pymodule_export]
+    use crate::reader::{Reader, Rewriter};
+    #[pymodule_export]
+    use crate::stream::{Stream, live_streams};
+    #[pymodule_export]
+    use crate::text::{
+        Dialect, Evidence, PyMask, detect, dialect_toml, dialects, encode, escape, issue_kinds,
+        transcode, unescape,
+    };
+    #[pymodule_export]
+    use crate::turn::{Call, Turn};
+
+    /// The version of the engine.
+    #[pymodule_export]
+    #[allow(non_upper_case_globals)]
+    const __version__: &str = env!("CARGO_PKG_VERSION");
+}

@@ -1,0 +1,244 @@
+//! Words, limits and switches of Python into options of the engine.
+//!
+//! What an engine was made of is kept as one JSON text, the *config*: it is what engines are compared, hashed, pickled and
+//! cached by. Both ways into an engine, the constructor and a pickle, go through it.
+
+use pyo3::IntoPyObjectExt;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+use serde::{Deserialize, Serialize};
+use toolglot::{
+    Fence, Finish, Limits, Options, Prefer, ReasoningMode, Retain, Start, TextMode, Tools, Unclosed,
+};
+
+use crate::events::show;
+use crate::guard::{Failure, caught};
+
+/// What an engine was made of.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    pub set: SetConfig,
+    pub tools: Option<String>,
+    pub limits: [u64; 11],
+    pub retain: String,
+    pub prefer: String,
+    pub reasoning: String,
+    pub calls_in_reasoning: bool,
+    pub trusted_only: bool,
+    pub fence: Option<String>,
+    pub unclosed: Option<String>,
+    pub start: String,
+}
+
+/// The part that is compiled.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SetConfig {
+    pub dialects: Vec<String>,
+    /// `(origin, text)`.
+    pub toml: Vec<(String, String)>,
+    /// `(dialect, switch)`.
+    pub switches: Vec<(String, String)>,
+}
+
+/// The word that an option has, among those it may have.
+fn word<T: Copy>(option: &str, word: &str, words: &[(&str, T)]) -> PyResult<T> {
+    let found = words.iter().find(|(have, _)| *have == word);
+    found.map(|(_, meant)| *meant).ok_or_else(|| {
+        let known: Vec<String> = words.iter().map(|(have, _)| format!("'{have}'")).collect();
+        PyValueError::new_err(format!(
+            "{option}='{word}': it is one of {}",
+            known.join(", ")
+        ))
+    })
+}
+
+pub fn finish(reason: &str) -> PyResult<Finish> {
+    let words: Vec<(&str, Finish)> = Finish::ALL
+        .iter()
+        .map(|reason| (reason.name(), *reason))
+        .collect();
+    word("reason", reason, &words)
+}
+
+pub fn start(text: &str) -> PyResult<Start> {
+    let words = [
+        ("dialect", Start::Dialect),
+        ("text", Start::Text),
+        ("reasoning", Start::Reasoning),
+    ];
+    word("start", text, &words)
+}
+
+pub fn tools(json: &str) -> PyResult<std::sync::Arc<Tools>> {
+    let tools = caught(|| Tools::from_json(json).map_err(Failure::tools))??;
+    Ok(std::sync::Arc::new(tools))
+}
+
+/// A switch as it is written: `vcp.fuzzy`, or with a value `hy-v4.suffix=:7b2e`.
+pub fn switch(text: &str) -> PyResult<(String, String)> {
+    // The id of a dialect may hold dots, the name of a switch does not; its value may.
+    let named = text.split_once('=').map_or(text, |(named, _)| named);
+    match named.rfind('.').map(|dot| (&text[..dot], &text[dot + 1..])) {
+        Some((dialect, name)) if !dialect.is_empty() && !name.is_empty() => {
+            Ok((dialect.to_owned(), name.to_owned()))
+        }
+        _ => {
+            let why = format!(
+                "switches: '{text}' is no switch; write 'DIALECT.NAME', for example 'vcp.fuzzy'"
+            );
+            Err(PyValueError::new_err(why))
+        }
+    }
+}
+
+impl Config {
+    pub fn options(&self) -> PyResult<Options> {
+        let mut options = Options::default();
+        options.text = TextMode::Chars;
+        options.retain = word(
+            "retain",
+            &self.retain,
+            &[("block", Retain::Block), ("none", Retain::None)],
+        )?;
+        let prefer = [
+            ("text", Prefer::Text),
+            ("native", Prefer::Native),
+            ("both", Prefer::Both),
+        ];
+        options.prefer = word("prefer", &self.prefer, &prefer)?;
+        let reasoning = [("split", ReasoningMode::Split), ("off", ReasoningMode::Off)];
+        options.reasoning = word("reasoning", &self.reasoning, &reasoning)?;
+        options.calls_in_reasoning = self.calls_in_reasoning;
+        options.trusted_only = self.trusted_only;
+        if let Some(fence) = &self.fence {
+            options.fence = Some(word(
+                "fence",
+                fence,
+                &[("skip", Fence::Skip), ("allow", Fence::Allow)],
+            )?);
+        }
+        if let Some(unclosed) = &self.unclosed {
+            let words = [
+                ("drop", Unclosed::Drop),
+                ("text", Unclosed::Text),
+                ("salvage", Unclosed::Salvage),
+            ];
+            options.unclosed = Some(word("unclosed", unclosed, &words)?);
+        }
+        options.start = start(&self.start)?;
+        options.limits = PyLimits::from_list(self.limits)?.limits;
+        options.tools = self.tools.as_deref().map(tools).transpose()?;
+        Ok(options)
+    }
+}
+
+macro_rules! limits {
+    ($($(#[$doc:meta])* $field:ident: $kind:ty,)*) => {
+        /// Upper bounds of what one stream may hold or deliver. Each fires at one offset however the input is cut, is an
+        /// `Issue` of its own kind, and loses nothing. What is not given has its default.
+        ///
+        /// ```
+        /// >>> Limits(max_calls=2).max_calls
+        /// 2
+        /// >>> Limits().max_block
+        /// 16777216
+        ///
+        /// ```
+        #[pyclass(frozen, eq, module = "toolglot", name = "Limits", from_py_object)]
+        #[derive(Clone, Debug, PartialEq, Eq)]
+        pub struct PyLimits {
+            pub limits: Limits,
+        }
+
+        #[pymethods]
+        impl PyLimits {
+            #[new]
+            #[pyo3(signature = (*, $($field = None),*))]
+            #[allow(clippy::too_many_arguments)]
+            fn new($($field: Option<i128>),*) -> PyResult<Self> {
+                let mut limits = Limits::default();
+                $(if let Some(value) = $field {
+                    limits.$field = <$kind>::try_from(value).map_err(|_| {
+                        let most = <$kind>::MAX;
+                        let why = format!("{}: {value} is no number from 0 to {most}", stringify!($field));
+                        PyValueError::new_err(why)
+                    })?;
+                })*
+                Ok(Self { limits })
+            }
+
+            $(
+                $(#[$doc])*
+                #[getter]
+                fn $field(&self) -> $kind {
+                    self.limits.$field
+                }
+            )*
+
+            fn __hash__(&self) -> u64 {
+                use std::hash::{DefaultHasher, Hash, Hasher};
+                let mut hasher = DefaultHasher::new();
+                self.list().hash(&mut hasher);
+                hasher.finish()
+            }
+
+            fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+                show(py, "Limits", &[$((stringify!($field), self.limits.$field.into_py_any(py)?)),*])
+            }
+
+            #[pyo3(signature = () -> "tuple[object, ...]")]
+            fn __reduce__(&self, py: Python<'_>) -> PyResult<Py<PyTuple>> {
+                let load = py.get_type::<Self>().getattr("_from_list")?;
+                Ok((load, (self.list().to_vec(),)).into_pyobject(py)?.unbind())
+            }
+
+            #[staticmethod]
+            fn _from_list(list: [u64; 11]) -> PyResult<Self> {
+                Self::from_list(list)
+            }
+        }
+
+        impl PyLimits {
+            pub fn list(&self) -> [u64; 11] {
+                [$(u64::from(self.limits.$field)),*]
+            }
+
+            pub fn from_list(list: [u64; 11]) -> PyResult<Self> {
+                let mut limits = Limits::default();
+                let [$($field),*] = list;
+                $(limits.$field = <$kind>::try_from($field).map_err(|_| {
+                    PyValueError::new_err(format!("{}: {} is more than {}", stringify!($field), $field, <$kind>::MAX))
+                })?;)*
+                Ok(Self { limits })
+            }
+        }
+    };
+}
+
+limits! {
+    /// Bytes of one parameter value.
+    max_value: u64,
+    /// Bytes of one block, which is also what is retained of it.
+    max_block: u64,
+    /// Calls in one stream.
+    max_calls: u32,
+    /// Calls that one numbered chain may hold.
+    max_chain: u32,
+    /// Nesting depth of elements in a block.
+    max_depth: u32,
+    /// Parameters of one block, all levels together.
+    max_params: u32,
+    /// Bytes of a tool name, parameter name or tag name.
+    max_name: u32,
+    /// Bytes of an opening tag with its attributes.
+    max_header: u32,
+    /// Bytes that a lookahead may withhold.
+    max_lookahead: u32,
+    /// Issues that are reported one by one.
+    max_issues: u32,
+    /// Bytes of native calls that may wait for the end of the text.
+    max_native: u64,
+}

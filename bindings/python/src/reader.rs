@@ -1,0 +1,327 @@
+//! Responses of model servers into events, and into chunks of another response.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use toolglot::sink::openai::{Delta, Deltas, Head, Settings};
+use toolglot::source::{Anthropic, Feeder, Ollama, OpenAi, Source};
+use toolglot::{Event, Finish, Parser, Sink};
+
+use crate::chunk::{self, Chunk};
+use crate::engine::Core;
+use crate::events::{Made, Maker};
+use crate::guard::Failure;
+use crate::options;
+use crate::stream::{Owned, list};
+
+/// What is read: text, or the bytes of a response.
+enum Input {
+    Text(Box<Parser>),
+    Response(Box<Feeder<Box<dyn Source + Send>>>),
+}
+
+impl Input {
+    fn new(core: &Core, source: &str, choice: u64) -> PyResult<Self> {
+        let source: Box<dyn Source + Send> = match source {
+            "text" => return Ok(Self::Text(Box::new(core.parser()))),
+            "openai" => Box::new(OpenAi::new().choice(choice)),
+            "anthropic" => Box::new(Anthropic::new()),
+            "ollama" => Box::new(Ollama::new()),
+            other => {
+                let why = format!(
+                    "source='{other}': it is one of 'text', 'openai', 'anthropic', 'ollama'"
+                );
+                return Err(PyValueError::new_err(why));
+            }
+        };
+        let feeder = Feeder::new(source, core.parser()).max_native(core.options.limits.max_native);
+        Ok(Self::Response(Box::new(feeder)))
+    }
+
+    /// Gives what cannot be read.
+    fn feed(&mut self, bytes: &[u8], sink: &mut dyn Sink) -> Vec<String> {
+        match self {
+            Self::Text(parser) => {
+                parser.feed(bytes, sink);
+                vec![]
+            }
+            Self::Response(feeder) => feeder
+                .feed(bytes, sink)
+                .iter()
+                .map(ToString::to_string)
+                .collect(),
+        }
+    }
+
+    /// Gives the reason and what cannot be read.
+    fn finish(&mut self, reason: Option<Finish>, sink: &mut dyn Sink) -> (Finish, Vec<String>) {
+        match self {
+            Self::Text(parser) => {
+                let reason = reason.unwrap_or_default();
+                parser.finish(reason, sink);
+                (reason, vec![])
+            }
+            Self::Response(feeder) => {
+                let ended = feeder.finish(reason, sink);
+                (
+                    ended.reason,
+                    ended.errors.iter().map(ToString::to_string).collect(),
+                )
+            }
+        }
+    }
+
+    fn parser(&self) -> &Parser {
+        match self {
+            Self::Text(parser) => parser,
+            Self::Response(feeder) => feeder.parser(),
+        }
+    }
+}
+
+/// What both classes keep beside.
+struct Ending {
+    errors: Vec<String>,
+    reason: Option<Finish>,
+}
+
+impl Ending {
+    const fn new() -> Self {
+        Self {
+            errors: vec![],
+            reason: None,
+        }
+    }
+
+    fn open(&self, what: &str) -> Result<(), Failure> {
+        match self.reason {
+            Some(_) => Err(Failure::state(format!("the {what} is finished"))),
+            None => Ok(()),
+        }
+    }
+}
+
+struct Reading {
+    input: Input,
+    maker: Maker,
+    ending: Ending,
+}
+
+/// Reads the body of one response: bytes in any cut go in, events come out. Made by `Engine.reader`.
+///
+/// Offsets count the bytes of the text that the response holds, not those of its body.
+///
+/// ```
+/// >>> import toolglot
+/// >>> reader = toolglot.Engine().reader("ollama")
+/// >>> reader.feed(b'{"message":{"content":"Hi"},"done":true,"done_reason":"stop"}\n')
+/// [Text(text='Hi', start=0, end=2, recovered=False)]
+/// >>> reader.finish(), reader.reason, reader.errors
+/// ([], 'stop', [])
+///
+/// ```
+#[pyclass(frozen, module = "toolglot")]
+pub struct Reader {
+    inner: Owned<Reading>,
+}
+
+impl Reader {
+    pub fn new(core: &Core, source: &str, choice: u64) -> PyResult<Self> {
+        let inner = Reading {
+            input: Input::new(core, source, choice)?,
+            maker: Maker::new(core.keeps()),
+            ending: Ending::new(),
+        };
+        Ok(Self {
+            inner: Owned::new("reader", inner),
+        })
+    }
+}
+
+#[pymethods]
+impl Reader {
+    /// Takes the next bytes of the response. What cannot be read of it goes to `errors` and stops nothing.
+    #[pyo3(signature = (chunk: "str | bytes | bytearray | memoryview") -> "list[Event]")]
+    fn feed(&self, py: Python<'_>, chunk: &Bound<'_, PyAny>) -> PyResult<Vec<Py<PyAny>>> {
+        let chunk = Chunk::of(chunk, "chunk")?;
+        let made = chunk::run(py, &chunk, |bytes| {
+            self.inner.with(|inner| {
+                inner.ending.open("reader")?;
+                let mut made: Vec<Made> = vec![];
+                let maker = &mut inner.maker;
+                let errors = inner.input.feed(bytes, &mut |event: Event<'_>| {
+                    made.extend(maker.make(&event))
+                });
+                inner.ending.errors.extend(errors);
+                Ok(made)
+            })
+        })?;
+        list(py, made)
+    }
+
+    /// Ends the response. The reason is that of the response, or a given one, for a host that knows better.
+    #[pyo3(signature = (
+        reason: "Literal['stop', 'length', 'tool_calls', 'error', 'cancelled'] | None" = None
+    ) -> "list[Event]")]
+    fn finish(&self, py: Python<'_>, reason: Option<&str>) -> PyResult<Vec<Py<PyAny>>> {
+        let reason = reason.map(options::finish).transpose()?;
+        let made = self.inner.with(|inner| {
+            let mut made: Vec<Made> = vec![];
+            if inner.ending.reason.is_some() {
+                return Ok(made);
+            }
+            let maker = &mut inner.maker;
+            let (reason, errors) = inner.input.finish(reason, &mut |event: Event<'_>| {
+                made.extend(maker.make(&event))
+            });
+            inner.ending.reason = Some(reason);
+            inner.ending.errors.extend(errors);
+            Ok(made)
+        })?;
+        list(py, made)
+    }
+
+    /// What could not be read so far, one sentence each.
+    #[getter]
+    fn errors(&self) -> PyResult<Vec<String>> {
+        Ok(self.inner.with(|inner| Ok(inner.ending.errors.clone()))?)
+    }
+
+    /// Why the response ended; `None` until it is finished.
+    #[getter]
+    fn reason(&self) -> PyResult<Option<&'static str>> {
+        Ok(self
+            .inner
+            .with(|inner| Ok(inner.ending.reason.map(Finish::name)))?)
+    }
+
+    /// Bytes of the text that are in no event yet.
+    #[getter]
+    fn held(&self) -> PyResult<usize> {
+        Ok(self.inner.with(|inner| Ok(inner.input.parser().held()))?)
+    }
+
+    fn __repr__(&self) -> &'static str {
+        "<toolglot.Reader>"
+    }
+}
+
+type Lines = Arc<Mutex<Vec<String>>>;
+type Push = Box<dyn FnMut(Delta<'_>) + Send>;
+
+struct Rewriting {
+    input: Input,
+    deltas: Deltas<Push>,
+    lines: Lines,
+    ending: Ending,
+}
+
+impl Rewriting {
+    fn take(&self) -> Vec<String> {
+        std::mem::take(&mut *self.lines.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// Writes OpenAI chat completion chunks, one line of JSON each. Made by `Engine.rewriter`.
+///
+/// Calls that the model wrote into its text become `tool_calls` deltas, and `finish_reason` says so. A call that turns out
+/// to be none after it was sent in part never becomes valid JSON, and the reason is then never `tool_calls`.
+///
+/// ```
+/// >>> import json, toolglot
+/// >>> rewriter = toolglot.Engine().rewriter(model="m")
+/// >>> lines = rewriter.feed('<tool_call name="f"><param name="a">1</param></tool_call>') + rewriter.finish()
+/// >>> json.loads(lines[-1])["choices"][0]["finish_reason"]
+/// 'tool_calls'
+///
+/// ```
+#[pyclass(frozen, module = "toolglot")]
+pub struct Rewriter {
+    inner: Owned<Rewriting>,
+}
+
+impl Rewriter {
+    pub fn new(core: &Core, source: &str, head: Head, settings: Settings) -> PyResult<Self> {
+        let lines = Lines::default();
+        let out = Arc::clone(&lines);
+        let choice = u64::from(head.choice);
+        let push: Push = Box::new(move |delta: Delta<'_>| {
+            let line = delta.to_json(&head);
+            out.lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .push(line);
+        });
+        let inner = Rewriting {
+            input: Input::new(core, source, choice)?,
+            deltas: Deltas::new(settings, push),
+            lines,
+            ending: Ending::new(),
+        };
+        Ok(Self {
+            inner: Owned::new("rewriter", inner),
+        })
+    }
+}
+
+#[pymethods]
+impl Rewriter {
+    /// Takes the next chunk and gives the chunks that it brings, as JSON.
+    #[pyo3(signature = (chunk: "str | bytes | bytearray | memoryview"))]
+    fn feed(&self, py: Python<'_>, chunk: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
+        let chunk = Chunk::of(chunk, "chunk")?;
+        let lines = chunk::run(py, &chunk, |bytes| {
+            self.inner.with(|inner| {
+                inner.ending.open("rewriter")?;
+                let errors = inner.input.feed(bytes, &mut inner.deltas);
+                inner.ending.errors.extend(errors);
+                Ok(inner.take())
+            })
+        })?;
+        Ok(lines)
+    }
+
+    /// Ends the response and gives the last chunks. The reason is that of the response that is read (`"stop"` for text),
+    /// or a given one.
+    #[pyo3(signature = (
+        reason: "Literal['stop', 'length', 'tool_calls', 'error', 'cancelled'] | None" = None
+    ))]
+    fn finish(&self, reason: Option<&str>) -> PyResult<Vec<String>> {
+        let reason = reason.map(options::finish).transpose()?;
+        let lines = self.inner.with(|inner| {
+            if inner.ending.reason.is_some() {
+                return Ok(vec![]);
+            }
+            let (reason, errors) = inner.input.finish(reason, &mut inner.deltas);
+            inner.deltas.finish(reason);
+            inner.ending.reason = Some(reason);
+            inner.ending.errors.extend(errors);
+            Ok(inner.take())
+        })?;
+        Ok(lines)
+    }
+
+    /// What could not be read so far, one sentence each.
+    #[getter]
+    fn errors(&self) -> PyResult<Vec<String>> {
+        Ok(self.inner.with(|inner| Ok(inner.ending.errors.clone()))?)
+    }
+
+    /// Why the response ended; `None` until it is finished.
+    #[getter]
+    fn reason(&self) -> PyResult<Option<&'static str>> {
+        Ok(self
+            .inner
+            .with(|inner| Ok(inner.ending.reason.map(Finish::name)))?)
+    }
+
+    /// Indices of calls that were sent in part and do not stand.
+    #[getter]
+    fn void(&self) -> PyResult<Vec<u32>> {
+        Ok(self.inner.with(|inner| Ok(inner.deltas.void().to_vec()))?)
+    }
+
+    fn __repr__(&self) -> &'static str {
+        "<toolglot.Rewriter>"
+    }
+}

@@ -1,0 +1,461 @@
+//! One stream.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use pyo3::prelude::*;
+use serde::{Deserialize, Serialize};
+use toolglot::{Call, Event, Kind, KindSet, NativeCall, Origin, Parser, Retain, Span};
+
+use crate::chunk::{self, Chunk};
+use crate::engine::{Core, Engine};
+use crate::events::{Made, Maker};
+use crate::guard::{Failure, caught};
+use crate::options;
+
+/// Streams that exist.
+static LIVE: AtomicUsize = AtomicUsize::new(0);
+
+/// How many streams, readers and rewriters exist in this process: a service that leaks them sees it here.
+#[pyfunction]
+pub fn live_streams() -> usize {
+    LIVE.load(Ordering::Relaxed)
+}
+
+/// Counts itself.
+#[derive(Debug)]
+pub struct Counted;
+
+impl Counted {
+    pub fn new() -> Self {
+        LIVE.fetch_add(1, Ordering::Relaxed);
+        Self
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        LIVE.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// What belongs to one thread at a time, and is broken for good once a panic went through it.
+#[derive(Debug)]
+pub struct Owned<T> {
+    what: &'static str,
+    cell: Mutex<Option<T>>,
+    _counted: Counted,
+}
+
+impl<T: Send> Owned<T> {
+    pub fn new(what: &'static str, value: T) -> Self {
+        Self {
+            what,
+            cell: Mutex::new(Some(value)),
+            _counted: Counted::new(),
+        }
+    }
+
+    /// Runs engine code on the value. Never waits.
+    pub fn with<R>(&self, work: impl FnOnce(&mut T) -> Result<R, Failure>) -> Result<R, Failure> {
+        let mut cell = self.cell.try_lock().map_err(|_| Failure::busy(self.what))?;
+        let Some(value) = cell.as_mut() else {
+            let why = format!(
+                "this {} broke off by an internal error and cannot be used any more",
+                self.what
+            );
+            return Err(Failure::state(why));
+        };
+        match caught(|| work(value)) {
+            Ok(done) => done,
+            Err(failure) => {
+                *cell = None;
+                Err(failure)
+            }
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
+struct Inner {
+    parser: Parser,
+    maker: Maker,
+}
+
+impl Inner {
+    /// Runs a step of the parser and gathers its events.
+    fn step(&mut self, step: impl FnOnce(&mut Parser, &mut dyn toolglot::Sink)) -> Vec<Made> {
+        let mut made = vec![];
+        let maker = &mut self.maker;
+        step(&mut self.parser, &mut |event: Event<'_>| {
+            made.extend(maker.make(&event))
+        });
+        made
+    }
+
+    fn open(&self) -> Result<(), Failure> {
+        if self.parser.is_finished() {
+            return Err(Failure::state(
+                "the stream is finished; reset() starts it over",
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// One stream: the output of one model turn. Made by `Engine.stream`.
+///
+/// Feed chunks cut anywhere, also inside a character, and then `finish`. A stream belongs to one thread at a time; a second
+/// one gets `BusyError` at once. In a `with` block that ends without an exception it is finished, and `tail` has the
+/// events of that.
+///
+/// ```
+/// >>> import toolglot
+/// >>> stream = toolglot.Engine().stream()
+/// >>> stream.feed("Hi <tool_"), stream.held
+/// ([Text(text='Hi ', start=0, end=3, recovered=False)], 6)
+/// >>> stream.finish()
+/// [Text(text='<tool_', start=3, end=9, recovered=False)]
+///
+/// ```
+#[pyclass(frozen, module = "toolglot")]
+pub struct Stream {
+    engine: Py<Engine>,
+    core: Core,
+    inner: Owned<Inner>,
+    tail: Mutex<Vec<Py<PyAny>>>,
+}
+
+impl Stream {
+    pub fn new(engine: Py<Engine>, core: Core) -> Self {
+        let inner = Inner {
+            parser: core.parser(),
+            maker: Maker::new(core.keeps()),
+        };
+        Self::with(engine, core, inner)
+    }
+
+    fn with(engine: Py<Engine>, core: Core, inner: Inner) -> Self {
+        Self {
+            engine,
+            core,
+            inner: Owned::new("stream", inner),
+            tail: Mutex::default(),
+        }
+    }
+
+    pub fn restore(engine: Py<Engine>, core: Core, snapshot: &[u8]) -> Result<Self, Failure> {
+        let (head, parser) =
+            unpack(snapshot).ok_or_else(|| Failure::snapshot("the snapshot is damaged"))?;
+        let parser =
+            Parser::restore(&core.set, core.options.clone(), parser).map_err(Failure::snapshot)?;
+        let open: Option<OpenCall> = serde_json::from_slice(head)
+            .map_err(|_| Failure::snapshot("the snapshot is damaged"))?;
+        let maker = Maker {
+            gather: open.map(Call::from).into(),
+            keep: core.options.retain == Retain::Block,
+        };
+        Ok(Self::with(engine, core, Inner { parser, maker }))
+    }
+
+    fn set_tail(&self, events: Vec<Py<PyAny>>) {
+        let mut tail = self
+            .tail
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner);
+        let old = std::mem::replace(&mut *tail, events);
+        // What is dropped may run Python code; it must find the lock free.
+        drop(tail);
+        drop(old);
+    }
+}
+
+/// Events as a list.
+pub fn list(py: Python<'_>, made: Vec<Made>) -> PyResult<Vec<Py<PyAny>>> {
+    made.into_iter().map(|event| event.give(py)).collect()
+}
+
+#[pymethods]
+impl Stream {
+    /// Takes the next chunk and gives the events that it brings. Nothing waits that could be said.
+    ///
+    /// Raises `StateError` behind `finish`, `BusyError` if another thread is feeding.
+    #[pyo3(signature = (chunk: "str | bytes | bytearray | memoryview") -> "list[Event]")]
+    fn feed(&self, py: Python<'_>, chunk: &Bound<'_, PyAny>) -> PyResult<Vec<Py<PyAny>>> {
+        let chunk = Chunk::of(chunk, "chunk")?;
+        let made = chunk::run(py, &chunk, |bytes| {
+            self.inner.with(|inner| {
+                inner.open()?;
+                Ok(inner.step(|parser, sink| parser.feed(bytes, sink)))
+            })
+        })?;
+        list(py, made)
+    }
+
+    /// Takes one special token that the host knows by its id: markers in it count also where a dialect, or
+    /// `trusted_only`, asks the host to vouch for them.
+    #[pyo3(signature = (marker: "str | bytes | bytearray | memoryview") -> "list[Event]")]
+    fn feed_special(&self, py: Python<'_>, marker: &Bound<'_, PyAny>) -> PyResult<Vec<Py<PyAny>>> {
+        let chunk = Chunk::of(marker, "marker")?;
+        let made = self.inner.with(|inner| {
+            inner.open()?;
+            Ok(inner.step(|parser, sink| parser.feed_special(&chunk, sink)))
+        })?;
+        list(py, made)
+    }
+
+    /// Takes what the prompt has already put at the beginning of the reply. It counts in offsets, but its text and
+    /// reasoning are not delivered.
+    #[pyo3(signature = (text: "str | bytes | bytearray | memoryview") -> "list[Event]")]
+    fn prefill(&self, py: Python<'_>, text: &Bound<'_, PyAny>) -> PyResult<Vec<Py<PyAny>>> {
+        let chunk = Chunk::of(text, "text")?;
+        let made = self.inner.with(|inner| {
+            inner.open()?;
+            Ok(inner.step(|parser, sink| parser.prefill(&chunk, sink)))
+        })?;
+        list(py, made)
+    }
+
+    /// Takes a call that the API delivered beside the text; the option `prefer` says when it comes out. `arguments` is
+    /// JSON text; empty means none.
+    #[pyo3(signature = (name, arguments="", id=None) -> "list[Event]")]
+    fn native_call(
+        &self,
+        py: Python<'_>,
+        name: &str,
+        arguments: &str,
+        id: Option<&str>,
+    ) -> PyResult<Vec<Py<PyAny>>> {
+        let call = NativeCall {
+            id: id.map(str::to_owned),
+            name: name.to_owned(),
+            arguments: arguments.to_owned(),
+        };
+        let made = self.inner.with(|inner| {
+            inner.open()?;
+            Ok(inner.step(|parser, sink| parser.native_call(&call, sink)))
+        })?;
+        list(py, made)
+    }
+
+    /// Ends the stream: what is withheld comes out, what is open is reported. A second time it gives nothing.
+    #[pyo3(signature = (
+        reason: "Literal['stop', 'length', 'tool_calls', 'error', 'cancelled']" = "stop"
+    ) -> "list[Event]")]
+    fn finish(&self, py: Python<'_>, reason: &str) -> PyResult<Vec<Py<PyAny>>> {
+        let reason = options::finish(reason)?;
+        let made = self
+            .inner
+            .with(|inner| Ok(inner.step(|parser, sink| parser.finish(reason, sink))))?;
+        list(py, made)
+    }
+
+    /// Starts over with the same options.
+    fn reset(&self) -> PyResult<()> {
+        self.inner.with(|inner| {
+            inner.parser.reset();
+            inner.maker = Maker::new(inner.maker.keep);
+            Ok(())
+        })?;
+        self.set_tail(vec![]);
+        Ok(())
+    }
+
+    /// Its state as bytes, for `Engine.restore`: to go back to, or to move it to another process. It does not grow with
+    /// the stream but for the bytes of an open block.
+    #[pyo3(signature = () -> "bytes")]
+    fn snapshot(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        let bytes = self.inner.with(|inner| {
+            let open = inner.maker.gather.open().map(OpenCall::from);
+            let head = serde_json::to_vec(&open).map_err(Failure::internal)?;
+            Ok(pack(&head, &inner.parser.snapshot()))
+        })?;
+        Ok(pyo3::types::PyBytes::new(py, &bytes).into_any().unbind())
+    }
+
+    /// A second stream in the same state; the two go their own ways.
+    fn copy(&self, py: Python<'_>) -> PyResult<Self> {
+        let inner = self.inner.with(|inner| Ok(inner.clone()))?;
+        Ok(Self::with(
+            self.engine.clone_ref(py),
+            self.core.clone(),
+            inner,
+        ))
+    }
+
+    /// Bytes that were fed and are in no event yet.
+    #[getter]
+    fn held(&self) -> PyResult<usize> {
+        Ok(self.inner.with(|inner| Ok(inner.parser.held()))?)
+    }
+
+    /// Bytes fed so far.
+    #[getter]
+    fn position(&self) -> PyResult<u64> {
+        Ok(self.inner.with(|inner| Ok(inner.parser.position()))?)
+    }
+
+    /// Whether it is finished.
+    #[getter]
+    fn finished(&self) -> PyResult<bool> {
+        Ok(self.inner.with(|inner| Ok(inner.parser.is_finished()))?)
+    }
+
+    /// The events that came when a `with` block ended the stream.
+    #[getter]
+    fn tail(&self, py: Python<'_>) -> Vec<Py<PyAny>> {
+        let tail = self
+            .tail
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner);
+        tail.iter().map(|event| event.clone_ref(py)).collect()
+    }
+
+    /// Its engine.
+    #[getter]
+    fn engine(&self, py: Python<'_>) -> Py<Engine> {
+        self.engine.clone_ref(py)
+    }
+
+    #[pyo3(signature = () -> "Stream")]
+    fn __enter__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+
+    #[pyo3(signature = (kind: "object", _value: "object", _trace: "object", /) -> "None")]
+    fn __exit__(
+        &self,
+        py: Python<'_>,
+        kind: &Bound<'_, PyAny>,
+        _value: &Bound<'_, PyAny>,
+        _trace: &Bound<'_, PyAny>,
+    ) -> PyResult<()> {
+        if kind.is_none() && !self.finished()? {
+            let events = self.finish(py, "stop")?;
+            self.set_tail(events);
+        }
+        Ok(())
+    }
+
+    fn __copy__(&self, py: Python<'_>) -> PyResult<Self> {
+        self.copy(py)
+    }
+
+    #[pyo3(signature = (_memo: "Any", /) -> "Stream")]
+    fn __deepcopy__(&self, py: Python<'_>, _memo: &Bound<'_, PyAny>) -> PyResult<Self> {
+        self.copy(py)
+    }
+
+    #[pyo3(signature = () -> "tuple[object, ...]")]
+    fn __reduce__(&self) -> PyResult<Py<PyAny>> {
+        let why = "a Stream cannot be pickled; send stream.snapshot() and use engine.restore()";
+        Err(pyo3::exceptions::PyTypeError::new_err(why))
+    }
+
+    fn __repr__(&self) -> String {
+        match self
+            .inner
+            .with(|inner| Ok((inner.parser.position(), inner.parser.is_finished())))
+        {
+            Ok((at, true)) => format!("<toolglot.Stream, finished at byte {at}>"),
+            Ok((at, false)) => format!("<toolglot.Stream at byte {at}>"),
+            Err(_) => "<toolglot.Stream, in use or broken>".to_owned(),
+        }
+    }
+
+    /// For the tests: breaks as a mistake of the engine would.
+    fn _panic(&self) -> PyResult<()> {
+        Ok(self
+            .inner
+            .with(|_| -> Result<(), Failure> { panic!("asked for") })?)
+    }
+
+    fn __traverse__(&self, visit: pyo3::PyVisit<'_>) -> Result<(), pyo3::PyTraverseError> {
+        visit.call(&self.engine)?;
+        match self.tail.try_lock() {
+            Ok(tail) => tail.iter().try_for_each(|event| visit.call(event)),
+            Err(_) => Ok(()),
+        }
+    }
+
+    fn __clear__(&self) {
+        self.set_tail(vec![]);
+    }
+}
+
+/// The open call in a snapshot.
+#[derive(Serialize, Deserialize)]
+struct OpenCall {
+    index: u32,
+    name: String,
+    arguments: String,
+    recovered: Option<Vec<String>>,
+    dialect: String,
+    native: bool,
+    meta: Vec<(String, String)>,
+    span: Span,
+}
+
+impl From<&Call> for OpenCall {
+    fn from(call: &Call) -> Self {
+        Self {
+            index: call.index,
+            name: call.name.clone(),
+            arguments: call.arguments.clone(),
+            recovered: call.recovered.map(crate::events::kinds),
+            dialect: call.dialect.clone(),
+            native: call.origin == Origin::Native,
+            meta: call.meta.clone(),
+            span: call.span,
+        }
+    }
+}
+
+impl From<OpenCall> for Call {
+    fn from(open: OpenCall) -> Self {
+        let kinds = |names: Vec<String>| {
+            let mut set = KindSet::default();
+            names
+                .iter()
+                .filter_map(|name| Kind::from_name(name))
+                .for_each(|kind| set.insert(kind));
+            set
+        };
+        Self {
+            index: open.index,
+            name: open.name,
+            arguments: open.arguments,
+            recovered: open.recovered.map(kinds),
+            dialect: open.dialect,
+            origin: if open.native {
+                Origin::Native
+            } else {
+                Origin::Text
+            },
+            meta: open.meta,
+            span: open.span,
+        }
+    }
+}
+
+const MAGIC: &[u8; 5] = b"TGpy\x01";
+
+/// The length of the head, its checksum, the head, and the parser's own snapshot, which has a checksum too.
+fn pack(head: &[u8], parser: &[u8]) -> Vec<u8> {
+    let len = (head.len() as u64).to_le_bytes();
+    [MAGIC.as_slice(), &len, &checksum(head), head, parser].concat()
+}
+
+/// FNV-1a: against accidents, not a defence.
+fn checksum(bytes: &[u8]) -> [u8; 8] {
+    let add = |sum: u64, byte: &u8| (sum ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3);
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, add).to_le_bytes()
+}
+
+fn unpack(snapshot: &[u8]) -> Option<(&[u8], &[u8])> {
+    let rest = snapshot.strip_prefix(MAGIC)?;
+    let (len, rest) = rest.split_first_chunk::<8>()?;
+    let (sum, rest) = rest.split_first_chunk::<8>()?;
+    let (head, parser) = rest.split_at_checked(usize::try_from(u64::from_le_bytes(*len)).ok()?)?;
+    (checksum(head) == *sum).then_some((head, parser))
+}

@@ -1,0 +1,448 @@
+//! Text in, text out: masking, escaping, encoding, transcoding, detection; and what the built-in dialects are.
+
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyBytes, PyString};
+use toolglot::sink::mask::{Mask, Show};
+use toolglot::{
+    Detector, DialectSet, EncodeCall, EncodeOptions, Encoder, Options, Parser, Transcoder,
+};
+
+use crate::chunk::{self, Chunk};
+use crate::engine::{Engine, tools_of};
+use crate::guard::{Failure, caught, entry};
+use crate::options;
+use crate::stream::Owned;
+
+/// Text of the kind that was given: `str` for `str`, else `bytes`.
+fn alike(py: Python<'_>, chunk: &Chunk, bytes: &[u8]) -> Py<PyAny> {
+    if chunk.is_str() {
+        PyString::new(py, &String::from_utf8_lossy(bytes))
+            .into_any()
+            .unbind()
+    } else {
+        PyBytes::new(py, bytes).into_any().unbind()
+    }
+}
+
+/// Escapes text so that no dialect of the engine sees a marker in it.
+#[pyfunction]
+#[pyo3(signature = (engine: "Engine", text: "str | bytes | bytearray | memoryview") -> "str | bytes")]
+pub fn escape(
+    py: Python<'_>,
+    engine: &Bound<'_, Engine>,
+    text: &Bound<'_, PyAny>,
+) -> PyResult<Py<PyAny>> {
+    let chunk = Chunk::of(text, "text")?;
+    let set = &engine.get().core.set;
+    let out = chunk::run(py, &chunk, |bytes| caught(|| toolglot::escape(set, bytes)))?;
+    Ok(alike(py, &chunk, &out.map_err(Failure::encode)?))
+}
+
+/// The text that `escape` made this of.
+#[pyfunction]
+#[pyo3(signature = (engine: "Engine", text: "str | bytes | bytearray | memoryview") -> "str | bytes")]
+pub fn unescape(
+    py: Python<'_>,
+    engine: &Bound<'_, Engine>,
+    text: &Bound<'_, PyAny>,
+) -> PyResult<Py<PyAny>> {
+    let chunk = Chunk::of(text, "text")?;
+    let set = &engine.get().core.set;
+    let out = chunk::run(py, &chunk, |bytes| {
+        caught(|| toolglot::unescape(set, bytes))
+    })?;
+    Ok(alike(py, &chunk, &out.map_err(Failure::encode)?))
+}
+
+/// Writes calls, `(name, arguments as JSON, id)`, in a dialect of the engine.
+#[pyfunction]
+#[pyo3(signature = (
+    engine: "Engine",
+    dialect,
+    calls: "list[tuple[str, str, str | None]]",
+    tools: "str | None" = None,
+    verify=true,
+))]
+pub fn encode(
+    engine: &Bound<'_, Engine>,
+    dialect: &str,
+    calls: Vec<(String, String, Option<String>)>,
+    tools: Option<&str>,
+    verify: bool,
+) -> PyResult<String> {
+    let core = &engine.get().core;
+    let call = |(name, arguments, id)| EncodeCall {
+        name,
+        arguments,
+        id,
+    };
+    let calls: Vec<EncodeCall> = calls.into_iter().map(call).collect();
+    let mut settings = settings(engine, tools)?;
+    settings.verify = verify;
+    entry(|| Ok(toolglot::encode(&core.set, dialect, &calls, &settings).map_err(Failure::encode)?))
+}
+
+/// Writes a transcript of one engine's dialects in a dialect of another's.
+#[pyfunction]
+#[pyo3(signature = (
+    engine: "Engine",
+    text: "str | bytes | bytearray | memoryview",
+    to: "Engine",
+    dialect,
+    tools: "str | None" = None,
+    keep=false,
+    finish="stop",
+) -> "str | bytes")]
+#[allow(clippy::too_many_arguments)]
+pub fn transcode(
+    py: Python<'_>,
+    engine: &Bound<'_, Engine>,
+    text: &Bound<'_, PyAny>,
+    to: &Bound<'_, Engine>,
+    dialect: &str,
+    tools: Option<&str>,
+    keep: bool,
+    finish: &str,
+) -> PyResult<Py<PyAny>> {
+    let settings = settings(engine, tools)?;
+    let finish = options::finish(finish)?;
+    let chunk = Chunk::of(text, "text")?;
+    let (from, to) = (&engine.get().core.set, &to.get().core.set);
+    let out = chunk::run(py, &chunk, |bytes| {
+        caught(|| {
+            let encoder = Encoder::new(to, dialect).map_err(Failure::encode)?;
+            let mut coder = Transcoder::new(from, encoder, settings);
+            coder.keep = keep;
+            coder.finish = finish;
+            coder.run(bytes).map_err(Failure::encode)
+        })
+    })??;
+    Ok(alike(py, &chunk, &out))
+}
+
+fn settings(engine: &Bound<'_, Engine>, tools: Option<&str>) -> PyResult<EncodeOptions> {
+    let own = &engine.get().core.options;
+    let mut settings = EncodeOptions::default();
+    settings.limits = own.limits.clone();
+    settings.tools = match tools {
+        Some(json) => Some(options::tools(json)?),
+        None => own.tools.clone(),
+    };
+    Ok(settings)
+}
+
+/// What speaks for one dialect.
+#[pyclass(frozen, get_all, module = "toolglot")]
+#[derive(Debug)]
+pub struct Evidence {
+    /// Its id.
+    dialect: String,
+    /// Its title.
+    title: String,
+    /// `"strong"`, `"fair"`, `"weak"` or `"faint"`.
+    confidence: String,
+    /// One sentence.
+    reason: String,
+    /// Calls that are well formed and closed.
+    complete: usize,
+    /// Calls that were put together.
+    recovered: usize,
+    /// Blocks that broke or were cut.
+    broken: usize,
+    /// Where it shows, as `(start, end)`.
+    spans: Vec<(u64, u64)>,
+    /// The default set reads calls of the input as this dialect.
+    chosen: bool,
+    /// It belongs to the default set.
+    in_default_set: bool,
+    /// The group of dialects with the same markup, of which an engine can hold one.
+    group: Option<String>,
+    /// The dialect whose blocks hold all of this one's.
+    inside: Option<String>,
+}
+
+#[pymethods]
+impl Evidence {
+    fn __repr__(&self) -> String {
+        format!(
+            "<toolglot.Evidence {}: {} ({})>",
+            self.dialect, self.confidence, self.reason
+        )
+    }
+}
+
+/// The built-in dialects that a text shows, strongest evidence first. Give `tools` where you can: dialects whose tags are
+/// names of tools, or that have no marker, show nothing without.
+///
+/// ```
+/// >>> import toolglot
+/// >>> found = toolglot.detect('<tool_call name="f"><param name="a">1</param></tool_call>')
+/// >>> found[0].dialect, found[0].confidence
+/// ('tool-call-xml', 'strong')
+///
+/// ```
+#[pyfunction]
+#[pyo3(signature = (text: "str | bytes | bytearray | memoryview", tools: "str | Iterable[Any] | None" = None))]
+pub fn detect(
+    py: Python<'_>,
+    text: &Bound<'_, PyAny>,
+    tools: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Vec<Evidence>> {
+    static DETECTOR: OnceLock<Detector> = OnceLock::new();
+    let mut options = Options::default();
+    options.tools = tools_of(py, tools)?;
+    let chunk = Chunk::of(text, "text")?;
+    // Every dialect reads the text, so this is long work however short the text is.
+    let found = py.detach(|| {
+        caught(|| {
+            DETECTOR
+                .get_or_init(Detector::builtin)
+                .detect(&chunk, &options)
+        })
+    })?;
+    let evidence = |one: toolglot::Evidence| Evidence {
+        confidence: one.confidence.name().to_owned(),
+        spans: one
+            .spans
+            .iter()
+            .map(|span| (span.start, span.end))
+            .collect(),
+        dialect: one.dialect,
+        title: one.title,
+        reason: one.reason,
+        complete: one.complete,
+        recovered: one.recovered,
+        broken: one.broken,
+        chosen: one.chosen,
+        in_default_set: one.in_default_set,
+        group: one.group,
+        inside: one.inside,
+    };
+    Ok(found.into_iter().map(evidence).collect())
+}
+
+/// What a dialect is.
+#[pyclass(frozen, get_all, module = "toolglot")]
+#[derive(Debug)]
+pub struct Dialect {
+    /// Its id.
+    id: String,
+    /// Its title.
+    title: String,
+    /// The family of its body.
+    family: String,
+    /// Other names it is asked for by.
+    aliases: Vec<String>,
+    /// Who writes it.
+    models: Vec<String>,
+    /// Where its rules come from.
+    sources: Vec<String>,
+    /// It belongs to the default set.
+    in_default_set: bool,
+    /// The group of dialects with the same markup, of which an engine can hold one.
+    group: Option<String>,
+    /// Its switches, and whether each takes a value.
+    switches: Vec<(String, bool)>,
+    /// What opens its blocks; a tag is shown up to its name.
+    openers: Vec<String>,
+    /// What closes its blocks.
+    closers: Vec<String>,
+}
+
+#[pymethods]
+impl Dialect {
+    fn __repr__(&self) -> String {
+        format!("<toolglot.Dialect {}: {}>", self.id, self.title)
+    }
+}
+
+/// What the dialects of an engine are; without one, all that are built in.
+///
+/// ```
+/// >>> import toolglot
+/// >>> {dialect.id: dialect for dialect in toolglot.dialects()}["vcp"].family
+/// 'key-quote'
+///
+/// ```
+#[pyfunction]
+#[pyo3(signature = (engine: "Engine | None" = None))]
+pub fn dialects(engine: Option<&Bound<'_, Engine>>) -> PyResult<Vec<Dialect>> {
+    let info = |dialect: &toolglot::Dialect| Dialect {
+        id: dialect.id().to_owned(),
+        title: dialect.title().to_owned(),
+        family: dialect.family().to_owned(),
+        aliases: dialect.aliases().to_vec(),
+        models: dialect.models().to_vec(),
+        sources: dialect.sources().to_vec(),
+        in_default_set: dialect.in_default_set(),
+        group: dialect.group().map(str::to_owned),
+        switches: dialect
+            .switches()
+            .map(|(name, valued)| (name.to_owned(), valued))
+            .collect(),
+        openers: dialect.openers(),
+        closers: dialect.closers(),
+    };
+    entry(|| match engine {
+        Some(engine) => Ok(engine.get().core.set.dialects().map(info).collect()),
+        None => {
+            let mut out = vec![];
+            for (id, _) in toolglot::builtin_files() {
+                let set = DialectSet::builtin(id).map_err(Failure::dialect)?;
+                out.extend(set.dialects().map(info));
+            }
+            Ok(out)
+        }
+    })
+}
+
+/// The text of a built-in dialect's file, to start one of your own from.
+///
+/// ```
+/// >>> import toolglot
+/// >>> 'id = "vcp"' in toolglot.dialect_toml("vcp")
+/// True
+///
+/// ```
+#[pyfunction]
+pub fn dialect_toml(id: &str) -> PyResult<&'static str> {
+    let found = toolglot::builtin_files()
+        .iter()
+        .find(|(have, _)| *have == id);
+    let none = || Failure::dialect(format!("there is no built-in dialect {id}"));
+    Ok(found.map(|(_, text)| *text).ok_or_else(none)?)
+}
+
+/// Codes, names and usual severities of every kind of issue.
+#[pyfunction]
+pub fn issue_kinds() -> Vec<(u16, &'static str, &'static str)> {
+    let kinds = toolglot::Kind::ALL.iter();
+    kinds
+        .map(|kind| (kind.code(), kind.name(), kind.severity().name()))
+        .collect()
+}
+
+type Push = Box<dyn FnMut(&[u8]) + Send>;
+
+struct Masking {
+    parser: Parser,
+    mask: Mask<Push>,
+    out: Arc<Mutex<Vec<u8>>>,
+}
+
+impl Masking {
+    fn take(&self) -> Vec<u8> {
+        std::mem::take(&mut *self.out.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// The text with calls taken out, live: for renderers and logs.
+///
+/// `calls`, `reasoning` and `protected` say what is written for each: `True` its text, `False` nothing, a `str` that text
+/// (for calls, `{tools}` in it stands for their names). What is written is final: a block leaves nothing, or its
+/// placeholder, when it ends, and one that was none comes back verbatim.
+///
+/// ```
+/// >>> import toolglot
+/// >>> mask = toolglot.Mask(toolglot.Engine(), calls="[{tools}]")
+/// >>> mask.feed('Now: <tool_call name="f"><param name="a">1</param></tool_call> done.') + mask.finish()
+/// 'Now: [f] done.'
+///
+/// ```
+#[pyclass(frozen, module = "toolglot", name = "Mask")]
+pub struct PyMask {
+    inner: Owned<Masking>,
+}
+
+#[pymethods]
+impl PyMask {
+    #[new]
+    #[pyo3(signature = (
+        engine: "Engine",
+        *,
+        calls: "bool | str | None" = None,
+        reasoning: "bool | str | None" = None,
+        protected: "bool | str | None" = None,
+    ))]
+    fn new(
+        engine: &Bound<'_, Engine>,
+        calls: Option<&Bound<'_, PyAny>>,
+        reasoning: Option<&Bound<'_, PyAny>>,
+        protected: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
+        let out = Arc::<Mutex<Vec<u8>>>::default();
+        let write = Arc::clone(&out);
+        let push: Push = Box::new(move |bytes: &[u8]| {
+            write
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .extend_from_slice(bytes);
+        });
+        let mask = Mask::new(push)
+            .calls(show("calls", calls, Show::Drop)?)
+            .reasoning(show("reasoning", reasoning, Show::Keep)?)
+            .protected(show("protected", protected, Show::Keep)?);
+        let parser = engine.get().core.parser();
+        Ok(Self {
+            inner: Owned::new("mask", Masking { parser, mask, out }),
+        })
+    }
+
+    /// Takes the next chunk and gives what is final.
+    #[pyo3(signature = (chunk: "str | bytes | bytearray | memoryview"))]
+    fn feed(&self, py: Python<'_>, chunk: &Bound<'_, PyAny>) -> PyResult<String> {
+        let chunk = Chunk::of(chunk, "chunk")?;
+        let bytes = chunk::run(py, &chunk, |bytes| {
+            self.inner.with(|inner| {
+                if inner.parser.is_finished() {
+                    return Err(Failure::state("the mask is finished"));
+                }
+                inner.parser.feed(bytes, &mut inner.mask);
+                Ok(inner.take())
+            })
+        })?;
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
+    }
+
+    /// Ends the text and gives what waited.
+    #[pyo3(signature = (
+        reason: "Literal['stop', 'length', 'tool_calls', 'error', 'cancelled']" = "stop"
+    ))]
+    fn finish(&self, reason: &str) -> PyResult<String> {
+        let reason = options::finish(reason)?;
+        let bytes = self.inner.with(|inner| {
+            inner.parser.finish(reason, &mut inner.mask);
+            Ok(inner.take())
+        })?;
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
+    }
+
+    fn __repr__(&self) -> &'static str {
+        "<toolglot.Mask>"
+    }
+}
+
+fn show(what: &str, given: Option<&Bound<'_, PyAny>>, default: Show) -> PyResult<Show> {
+    let Some(given) = given else {
+        return Ok(default);
+    };
+    if let Ok(keep) = given.cast::<PyBool>() {
+        return Ok(if keep.is_true() {
+            Show::Keep
+        } else {
+            Show::Drop
+        });
+    }
+    match given.cast::<PyString>() {
+        Ok(text) => Ok(Show::With(text.to_str()?.to_owned())),
+        Err(_) => {
+            let class = given.get_type().name()?;
+            Err(PyTypeError::new_err(format!(
+                "{what}: True, False or a string is needed, not {class}"
+            )))
+        }
+    }
+}

@@ -1,0 +1,259 @@
+//! A whole turn.
+
+use std::collections::BTreeMap;
+
+use pyo3::IntoPyObjectExt;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple};
+
+use crate::arguments::Json;
+use crate::events::{Issue, kinds, show};
+
+/// Everything that one model output says.
+#[pyclass(frozen, eq, module = "toolglot")]
+#[derive(Debug)]
+pub struct Turn {
+    /// The text outside calls and reasoning, joined.
+    #[pyo3(get)]
+    text: String,
+    /// The reasoning, joined, without its markers.
+    #[pyo3(get)]
+    reasoning: String,
+    calls: Vec<Py<Call>>,
+    errors: Vec<Py<Issue>>,
+}
+
+impl PartialEq for Turn {
+    fn eq(&self, other: &Self) -> bool {
+        let calls = self.calls.iter().zip(&other.calls);
+        let errors = self.errors.iter().zip(&other.errors);
+        self.text == other.text
+            && self.reasoning == other.reasoning
+            && self.calls.len() == other.calls.len()
+            && self.errors.len() == other.errors.len()
+            && calls.into_iter().all(|(a, b)| a.get() == b.get())
+            && errors.into_iter().all(|(a, b)| a.get() == b.get())
+    }
+}
+
+#[pymethods]
+impl Turn {
+    #[new]
+    #[pyo3(signature = (text="", reasoning="", calls: "list[Call] | None" = None, errors: "list[Issue] | None" = None))]
+    fn make(
+        text: &str,
+        reasoning: &str,
+        calls: Option<Vec<Py<Call>>>,
+        errors: Option<Vec<Py<Issue>>>,
+    ) -> Self {
+        Self {
+            text: text.to_owned(),
+            reasoning: reasoning.to_owned(),
+            calls: calls.unwrap_or_default(),
+            errors: errors.unwrap_or_default(),
+        }
+    }
+
+    #[classattr]
+    fn __match_args__(py: Python<'_>) -> PyResult<Py<PyTuple>> {
+        Ok(PyTuple::new(py, ["text", "reasoning", "calls", "errors"])?.unbind())
+    }
+
+    /// The calls, in order.
+    #[getter]
+    fn calls(&self, py: Python<'_>) -> Vec<Py<Call>> {
+        self.calls.iter().map(|call| call.clone_ref(py)).collect()
+    }
+
+    /// What is wrong with the output, errors and warnings, in order of detection.
+    #[getter]
+    fn errors(&self, py: Python<'_>) -> Vec<Py<Issue>> {
+        self.errors
+            .iter()
+            .map(|issue| issue.clone_ref(py))
+            .collect()
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        let fields = [
+            ("text", self.text.as_str().into_py_any(py)?),
+            ("reasoning", self.reasoning.as_str().into_py_any(py)?),
+            ("calls", self.calls(py).into_py_any(py)?),
+            ("errors", self.errors(py).into_py_any(py)?),
+        ];
+        show(py, "Turn", &fields)
+    }
+
+    #[pyo3(signature = () -> "tuple[object, ...]")]
+    fn __reduce__(&self, py: Python<'_>) -> PyResult<Py<PyTuple>> {
+        let fields = (
+            self.text.as_str(),
+            self.reasoning.as_str(),
+            self.calls(py),
+            self.errors(py),
+        );
+        Ok((py.get_type::<Self>(), fields).into_pyobject(py)?.unbind())
+    }
+}
+
+impl Turn {
+    pub fn new(py: Python<'_>, turn: toolglot::Turn, issues: Vec<Issue>) -> PyResult<Self> {
+        let calls = turn
+            .calls
+            .into_iter()
+            .map(|call| Py::new(py, Call::from(call)));
+        let errors = issues.into_iter().map(|issue| Py::new(py, issue));
+        Ok(Self {
+            text: turn.text,
+            reasoning: turn.reasoning,
+            calls: calls.collect::<PyResult<_>>()?,
+            errors: errors.collect::<PyResult<_>>()?,
+        })
+    }
+}
+
+/// One tool invocation.
+#[pyclass(frozen, eq, hash, module = "toolglot")]
+#[derive(Debug, PartialEq, Eq, Hash)]
+pub struct Call {
+    /// Name of the tool.
+    #[pyo3(get)]
+    name: String,
+    json: Json,
+    /// Its number in the turn, from 0.
+    #[pyo3(get)]
+    index: u32,
+    /// `None` for a call that is well formed and closed. Else it was put together by documented rules, whose kinds stand
+    /// here, and should not be executed without asking.
+    #[pyo3(get)]
+    recovered: Option<Vec<String>>,
+    /// Id of its dialect; empty for a native call.
+    #[pyo3(get)]
+    dialect: String,
+    /// What the format says of the call beside name and arguments (an `id`, for example).
+    #[pyo3(get)]
+    meta: BTreeMap<String, String>,
+    /// The host gave it beside the text.
+    #[pyo3(get)]
+    native: bool,
+    /// Offset of its first byte.
+    #[pyo3(get)]
+    start: u64,
+    /// Offset behind its last byte.
+    #[pyo3(get)]
+    end: u64,
+}
+
+#[pymethods]
+impl Call {
+    #[new]
+    #[pyo3(signature = (
+        name,
+        arguments_json="{}",
+        index=0,
+        recovered: "list[str] | None" = None,
+        dialect="",
+        meta: "dict[str, str] | None" = None,
+        native=false,
+        start=0,
+        end=0,
+    ))]
+    #[allow(clippy::too_many_arguments)]
+    fn new(
+        name: String,
+        arguments_json: &str,
+        index: u32,
+        recovered: Option<Vec<String>>,
+        dialect: &str,
+        meta: Option<BTreeMap<String, String>>,
+        native: bool,
+        start: u64,
+        end: u64,
+    ) -> Self {
+        Self {
+            name,
+            json: Json::new(arguments_json.to_owned()),
+            index,
+            recovered,
+            dialect: dialect.to_owned(),
+            meta: meta.unwrap_or_default(),
+            native,
+            start,
+            end,
+        }
+    }
+
+    #[classattr]
+    fn __match_args__(py: Python<'_>) -> PyResult<Py<PyTuple>> {
+        Ok(PyTuple::new(py, ["name", "arguments", "index", "recovered"])?.unbind())
+    }
+
+    /// The arguments as a `dict`, the same one at each access; `LimitError` as in `CallClose.arguments`.
+    #[getter]
+    fn arguments(&self, py: Python<'_>) -> PyResult<Py<PyDict>> {
+        self.json.value(py)
+    }
+
+    /// The arguments as JSON text; numbers are spelled as the model spelled them.
+    #[getter]
+    fn arguments_json(&self) -> &str {
+        self.json.text()
+    }
+
+    /// Whether it is well formed and closed.
+    #[getter]
+    fn complete(&self) -> bool {
+        self.recovered.is_none()
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        let fields = [
+            ("name", self.name.as_str().into_py_any(py)?),
+            ("arguments_json", self.json.text().into_py_any(py)?),
+            ("index", self.index.into_py_any(py)?),
+            ("recovered", self.recovered.clone().into_py_any(py)?),
+            ("dialect", self.dialect.as_str().into_py_any(py)?),
+            ("meta", self.meta.clone().into_py_any(py)?),
+            ("native", self.native.into_py_any(py)?),
+            ("start", self.start.into_py_any(py)?),
+            ("end", self.end.into_py_any(py)?),
+        ];
+        show(py, "Call", &fields)
+    }
+
+    #[pyo3(signature = () -> "tuple[object, ...]")]
+    fn __reduce__(&self, py: Python<'_>) -> PyResult<Py<PyTuple>> {
+        let fields = (
+            self.name.as_str(),
+            self.json.text(),
+            self.index,
+            self.recovered.clone(),
+            self.dialect.as_str(),
+            self.meta.clone(),
+            self.native,
+            self.start,
+            self.end,
+        );
+        Ok((py.get_type::<Self>(), fields).into_pyobject(py)?.unbind())
+    }
+
+    fn __traverse__(&self, visit: pyo3::PyVisit<'_>) -> Result<(), pyo3::PyTraverseError> {
+        self.json.visit(visit)
+    }
+}
+
+impl From<toolglot::Call> for Call {
+    fn from(call: toolglot::Call) -> Self {
+        Self {
+            name: call.name,
+            json: Json::new(call.arguments),
+            index: call.index,
+            recovered: call.recovered.map(kinds),
+            dialect: call.dialect,
+            meta: call.meta.into_iter().collect(),
+            native: call.origin == toolglot::Origin::Native,
+            start: call.span.start,
+            end: call.span.end,
+        }
+    }
+}

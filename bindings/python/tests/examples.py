@@ -1,0 +1,65 @@
+"""Runs every example: in the documentation of the package, of its native part, in its README and in its manual.
+
+    python examples.py ROOT      without pytest, in an environment that holds the package alone
+"""
+
+import doctest
+import importlib
+import pkgutil
+import sys
+from pathlib import Path
+
+import toolglot
+
+FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
+
+
+def sources(root):
+    """All that holds examples, as `(name, tests)`."""
+    finder = doctest.DocTestFinder(exclude_empty=True)
+    names = [found.name for found in pkgutil.iter_modules(toolglot.__path__, "toolglot.")]
+    # A module of a framework that is not here has no examples that could run.
+    for name in ["toolglot", *names]:
+        module = importlib.import_module(name)
+        if name == "toolglot._native":
+            for member, thing in sorted(vars(module).items()):
+                if not member.startswith("__"):
+                    scope = {"toolglot": toolglot, **vars(toolglot)}
+                    yield f"{name}.{member}", finder.find(thing, member, module=False, globs=scope)
+        else:
+            yield name, [test for test in finder.find(module) if test.examples and _is_of(test, name)]
+    parser = doctest.DocTestParser()
+    for page in ("bindings/python/README.md", "docs/PYTHON.md"):
+        text = (Path(root) / page).read_text(encoding="utf-8")
+        # A fence ends an example as a blank line does.
+        text = text.replace("\n```", "\n\n```")
+        yield page, [parser.get_doctest(text, {}, page, page, 0)]
+
+
+def _is_of(test, name):
+    """Not a class of the native part that the package shows again."""
+    return not (name == "toolglot" and test.lineno is None)
+
+
+def run(tests):
+    """`(failures, examples)`."""
+    runner = doctest.DocTestRunner(optionflags=FLAGS, verbose=False)
+    for test in tests:
+        runner.run(test)
+    found = runner.summarize(verbose=False)
+    return found.failed, found.attempted
+
+
+def main():
+    failed = attempted = 0
+    for _, tests in sources(sys.argv[1]):
+        one, several = run(tests)
+        failed += one
+        attempted += several
+    version = ".".join(map(str, sys.version_info[:3]))
+    print(f"Python {version}: {attempted} examples, {failed} failed")
+    return 1 if failed or not attempted else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,80 @@
+#!/usr/bin/env bash
+# The Python package: the wheel is built and installed into a fresh environment, and tested there. Tools come from the
+# registry, below the target folder and nowhere else.
+#
+#   ci/python.sh              build and test
+#   ci/python.sh --stubs      write the type stubs of the native module anew
+set -euo pipefail
+cd "$(dirname "$0")/.."
+# shellcheck source=ci/lib.sh
+. ci/lib.sh
+share_target
+root=$PWD
+export LC_ALL=C.UTF-8
+tools=$CARGO_TARGET_DIR/python-tools
+fresh=$CARGO_TARGET_DIR/python-fresh
+wheels=$CARGO_TARGET_DIR/python-wheels
+wanted=bindings/python/requirements.txt
+
+if ! python3 -c 'import sys; sys.exit(sys.version_info < (3, 10))' 2> /dev/null; then
+  echo "SKIPPED: no Python 3.10 or later, so the Python package was not built"
+  exit 77
+fi
+if ! cmp -s "$wanted" "$tools/installed.txt"; then
+  if ! python3 -m venv --clear "$tools" 2> /dev/null ||
+    ! "$tools/bin/python" -m pip install -q --disable-pip-version-check -r "$wanted"; then
+    echo "SKIPPED: maturin, mypy and pytest cannot be installed (no venv, or no registry), so the package was not built"
+    exit 77
+  fi
+  cp "$wanted" "$tools/installed.txt"
+fi
+
+# Runs a command and shows what it says only if it fails.
+quiet() {
+  local said
+  if ! said=$("$@" 2>&1); then
+    echo "$said"
+    return 1
+  fi
+}
+
+# One profile for wheel and stubs, so that the second finds the work of the first done. Releases use `release`.
+build=(--profile quick --locked -i "$tools/bin/python")
+cd bindings/python
+rm -rf "$wheels"
+quiet "$tools/bin/maturin" build "${build[@]}" --out "$wheels"
+
+# A source package must hold the library too, every file of it.
+quiet "$tools/bin/maturin" sdist --out "$wheels/source"
+missing=$(comm -13 <(tar tzf "$wheels"/source/*.tar.gz | sed 's|^[^/]*/||' | sort) <(git -C "$root" ls-files src | sort))
+if [[ -n $missing ]]; then
+  echo "the source package lacks:" $missing
+  exit 1
+fi
+
+# The environment holds the wheel alone; what tests need beside it is lent by the other one.
+python3 -m venv --clear "$fresh"
+"$fresh/bin/python" -m pip install -q --disable-pip-version-check --no-index --no-deps "$wheels"/*.whl
+"$fresh/bin/python" -c 'import toolglot; print("toolglot", toolglot.__version__, "in a fresh environment")'
+packages=$("$tools/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
+export PYTHONPATH=$packages PATH=$tools/bin:$PATH PYTHONDONTWRITEBYTECODE=1
+python=$fresh/bin/python
+
+if [[ ${1:-} == --stubs ]]; then
+  "$python" stubs.py "${build[@]}"
+  exit
+fi
+"$python" stubs.py --check "${build[@]}"
+"$python" -m pytest tests
+"$python" -m mypy.stubtest toolglot --ignore-disjoint-bases
+"$python" -m mypy --cache-dir "$CARGO_TARGET_DIR/python-mypy" --strict -p toolglot
+
+# The wheel is for every later interpreter too: those that are here run the examples.
+for version in 3.10 3.11 3.12 3.13 3.14; do
+  other=python$version
+  if "$other" -c '' 2> /dev/null && "$other" -m venv --clear "$fresh-$version" 2> /dev/null; then
+    unset PYTHONPATH
+    "$fresh-$version/bin/python" -m pip install -q --disable-pip-version-check --no-index --no-deps "$wheels"/*.whl
+    "$fresh-$version/bin/python" tests/examples.py "$root"
+  fi
+done

@@ -1,0 +1,134 @@
+//! The short ways for chunks that hold nothing but text.
+//!
+//! Most chunks of most streams hold a few bytes of prose. [`Parser::feed`] passes them on at once where nothing is under
+//! way and no byte of theirs means anything to markers, lines or code. Where that does not hold but no marker ends in the
+//! chunk, [`Parser::passes`] does what the engine would, without its modes. Both change the state just as the engine does,
+//! so how a chunk was read leaves no trace.
+
+use super::code::Line;
+use super::flow::stuff;
+use super::machine::scanner;
+use super::{Mode, Parser, Region, State};
+use crate::body::pieces;
+use crate::event::{Sink, Span};
+use crate::limits::{Fence, Options, TextMode};
+use crate::scan::{ROOT, Skip};
+
+/// Chunks up to this length are looked at by the shortest way.
+pub(super) const SHORT: usize = 32;
+/// And by the second way: a longer chunk is not worth a second look at what the first one saw.
+const MIDDLE: usize = 4096;
+
+/// Which of the short ways the next chunk may take. It follows from the state.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Pace {
+    /// Neither: a block is open, or something waits in the carry.
+    #[default]
+    Careful,
+    /// Text or reasoning, in which a marker may be under way.
+    Flow,
+    /// Reasoning in the middle of a line, with nothing under way.
+    Thought,
+    /// Text in the middle of a line, with nothing under way.
+    Plain,
+}
+
+impl Pace {
+    pub fn of(state: &State, opts: &Options) -> Self {
+        if !matches!(state.mode, Mode::Flow) {
+            return Self::Careful;
+        }
+        let flows = !state.finished
+            && !matches!(state.region, Region::Span { .. })
+            && !state.region.labelled()
+            && state.io.carry.is_empty()
+            && opts.text == TextMode::Bytes;
+        let settled = state.node == ROOT
+            && state.io.from == state.pos
+            && state.line == Line::Other
+            && !state.blank
+            && state.code.settled();
+        match (flows, settled, state.region) {
+            (false, _, _) => Self::Careful,
+            (true, false, _) => Self::Flow,
+            (true, true, Region::Text) => Self::Plain,
+            (true, true, Region::Reasoning { .. } | Region::Span { .. }) => Self::Thought,
+        }
+    }
+}
+
+impl State {
+    /// Bytes of which all leave at once: where they stand.
+    #[inline]
+    pub fn pass(&mut self, len: usize) -> Span {
+        let start = self.pos;
+        let end = start + len as u64;
+        self.pos = end;
+        self.io.from = end;
+        Span::new(start, end)
+    }
+}
+
+impl Parser {
+    /// Takes a chunk in which no marker ends; false if one does, or if it is too long: then nothing has changed.
+    pub(super) fn passes(&mut self, chunk: &[u8], sink: &mut dyn Sink) -> bool {
+        let set = &*self.set.inner;
+        let state = &mut self.state;
+        let Some(scanner) = scanner(set, &self.opts, state.region) else {
+            return false;
+        };
+        let dfa = &scanner.dfa;
+        if chunk.len() > MIDDLE || !dfa.exact() {
+            return false;
+        }
+        if self.pace == Pace::Thought && chunk.len() <= SHORT && scanner.plain(chunk) {
+            let span = state.pass(chunk.len());
+            sink.event(stuff(set, state.region).event(chunk, span));
+            return true;
+        }
+        let (mut at, mut node, mut skip) = (0, state.node, Skip::default());
+        while at < chunk.len() {
+            if node == ROOT {
+                at = scanner.skip(chunk, at, &mut skip);
+                if at == chunk.len() {
+                    break;
+                }
+            }
+            node = dfa.next(node, chunk[at]);
+            if dfa.is_hit(node) {
+                return false;
+            }
+            at += 1;
+        }
+        let base = state.pos;
+        state.pos = base + chunk.len() as u64;
+        let to = state.pos - dfa.hold(node) as u64;
+        if to > state.io.from {
+            let code = state.region == Region::Text && looks_at_code(&self.opts, set.code);
+            let stuff = stuff(set, state.region);
+            for (data, start) in pieces(dfa.held(state.node), chunk, base, state.io.from, to) {
+                if data.is_empty() {
+                    continue;
+                }
+                if code {
+                    state.code.after(data, state.line);
+                }
+                state.line = state.line.after(data);
+                state.blank = state.blank && data.trim_ascii().is_empty();
+                sink.event(stuff.event(data, Span::new(start, start + data.len() as u64)));
+            }
+            state.io.from = to;
+        }
+        state.node = node;
+        self.pace = Pace::of(state, &self.opts);
+        true
+    }
+}
+
+/// Whether lines and code matter in a stream.
+pub(super) fn looks_at_code(opts: &Options, dialects: bool) -> bool {
+    match opts.fence {
+        Some(fence) => fence == Fence::Skip,
+        None => dialects,
+    }
+}
