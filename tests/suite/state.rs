@@ -128,7 +128,7 @@ fn a_finished_stream_is_restored_as_finished() {
     parser.finish(Finish::Stop, &mut nothing);
     let restored = Parser::restore(&DEFAULTS, Options::default(), &parser.snapshot());
     let mut restored = restored.expect("its own snapshot");
-    assert!(restored.finished());
+    assert!(restored.is_finished());
     assert_eq!(restored.held(), 0);
     restored.feed(b"more", &mut |_: Event<'_>| panic!("it is finished"));
 }
