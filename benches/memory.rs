@@ -125,8 +125,8 @@ fn arguments() -> bool {
                     "| {} | {retained} | {chunks} | {} | {} | {} | {} |",
                     shape.dialect, small.0, large.0, small.1, large.1
                 );
-                let live = large.0 <= small.0 && large.1 <= small.1 + 64;
-                let waits = WAITING.contains(&shape.dialect) && large.1 <= 2 * 1024 * 1024;
+                let live = large.0 <= small.0 + 1 && large.1 <= small.1 + 64;
+                let waits = WAITING.contains(&shape.dialect) && large.1 <= 3 * 1024 * 1024;
                 good &= retain == Retain::Block || live || waits;
             }
         }

@@ -134,6 +134,17 @@ for file in examples/c/minimal.c examples/c/callback.c examples/cpp/server_loop.
   echo "$name: $lines build lines"
 done
 
+say "the programs of the README"
+mkdir -p "$out/cpp/readme"
+for name in c cpp; do
+  sed -n "/^\`\`\`$name\$/,/^\`\`\`\$/{/^\`\`\`/!p}" README.md > "$out/cpp/readme/host.$name"
+done
+line=$(sed -n 's/^\$ \(cc host.c .*\) && .*/\1/p' README.md)
+(cd "$out/cpp/readme" && eval "$line -Wall -Wextra -Wpedantic -Werror")
+(cd "$out/cpp/readme" && line=${line//host.c/host.cpp} && eval "c++ -std=c++17 ${line#cc}2 -Wall -Wextra -Wpedantic -Werror")
+"$out/cpp/readme/host" | diff - <(printf 'text Looking. \ncall weather\nargs {"city":"\nargs Leith\nargs "\nargs }\n')
+"$out/cpp/readme/host2" | diff - <(printf 'Looking. \nweather {"city":"Leith"}\n')
+
 say "examples, by CMake"
 if command -v cmake > /dev/null; then
   for link in shared static isolated; do
