@@ -51,8 +51,8 @@ if [[ ${1:-} == --abi ]]; then
 fi
 
 say "library and vectors"
-cargo build -q -p toolglot-c --release --locked
-cp "$CARGO_TARGET_DIR"/release/libtoolglot.{a,so} "$out/"
+cargo build -q -p toolglot-c --profile quick --locked
+cp "$CARGO_TARGET_DIR"/quick/libtoolglot.{a,so} "$out/"
 ln -sf libtoolglot.so "$out/libtoolglot.so.0"
 TOOLGLOT_FLAT=$out cargo test -q -p toolglot-c --locked --test vectors > /dev/null
 
