@@ -248,7 +248,7 @@ impl Issue<'_> {
 }
 
 /// Replaces `{name}` by its value and drops a bracketed part `[...]` whose first placeholder is empty.
-fn expand(template: &str, pairs: &[(&str, &str)]) -> String {
+pub(crate) fn expand(template: &str, pairs: &[(&str, &str)]) -> String {
     let fill = |part: &str| {
         let mut out = String::with_capacity(part.len());
         let mut rest = part;
