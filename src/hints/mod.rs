@@ -460,6 +460,24 @@ mod tests {
         assert!(types("e").has(Types::STRING) && types("e").has(Types::INTEGER));
     }
 
+    /// References that double at every step are followed within a budget.
+    #[test]
+    fn a_schema_that_grows_is_bounded() {
+        let defs: Map<String, Value> = (0..30)
+            .map(|n| {
+                let next = serde_json::json!({"$ref": format!("#/$defs/d{}", n + 1)});
+                (format!("d{n}"), serde_json::json!({"anyOf": [next, next]}))
+            })
+            .collect();
+        let tools = serde_json::json!([{"name": "t", "parameters": {
+            "properties": {"n": {"type": "integer"}, "p": {"$ref": "#/$defs/d0"}}, "$defs": defs}}]);
+        let tools = Tools::from_value(&tools).expect("valid tools");
+        let tool = tools.get("t").expect("the tool");
+        let types = tool.param("n").expect("a parameter").schema.types;
+        assert!(types.has(Types::INTEGER));
+        assert!(tool.param("p").expect("a parameter").schema.types.plain());
+    }
+
     #[test]
     fn suggestions_fold_case_and_separators() {
         assert_eq!(

@@ -18,7 +18,7 @@ use super::{Inventory, Tool};
 use crate::body::fold;
 use crate::call::{Call, Turn};
 use crate::dialect::{Dialect, DialectSet, Family};
-use crate::error::Kind;
+use crate::error::{Kind, KindSet};
 use crate::event::{Event, Sink, Span};
 use crate::hints::closest;
 
@@ -68,6 +68,9 @@ pub struct Checked {
     pub name: String,
     /// The arguments to hand over, if the call is valid. Each key stands once.
     pub arguments: Map<String, Value>,
+    /// Why the parser had to put the call together, if it had to; see [`Call::recovered`]. A valid call that is recovered
+    /// should not be carried out without asking.
+    pub recovered: Option<KindSet>,
     /// How they differ from what the call says.
     pub changes: Vec<Change>,
     /// What is wrong with them.
@@ -98,6 +101,7 @@ impl Inventory {
     #[must_use]
     pub fn check(&self, call: &Call, options: &CheckOptions<'_>) -> Checked {
         let mut checked = self.checked(&call.name, &call.arguments, options);
+        checked.recovered = call.recovered;
         let whole = match call.origin {
             crate::Origin::Text => Some(call.span),
             crate::Origin::Native => None,
@@ -129,6 +133,7 @@ impl Inventory {
             tool: None,
             name: name.to_owned(),
             arguments: Map::new(),
+            recovered: None,
             changes: vec![],
             violations: vec![],
             observation: None,
@@ -353,8 +358,7 @@ impl<'s> Known<'s> {
         let mut known = Known {
             list: vec![],
             names: HashSet::new(),
-            closed: parts.iter().any(|part| named(part).is_some())
-                && !parts.iter().any(|part| open(part)),
+            closed: parts.iter().any(|part| named(part).is_some()) && !parts.iter().any(open),
         };
         for (name, schema) in parts.iter().filter_map(named).flatten() {
             if known.names.insert(name) {

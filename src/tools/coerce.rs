@@ -284,7 +284,9 @@ fn spelled<'s>(value: &Value, parts: &[&'s Map<String, Value>]) -> Option<(Chang
         Value::String(have) => have == text,
         // Longer text would have to be written out to be compared.
         Value::Array(_) | Value::Object(_) => false,
-        have => have.to_string() == text,
+        Value::Number(have) => have.as_str() == text,
+        Value::Bool(have) => text == if *have { "true" } else { "false" },
+        Value::Null => text == "null",
     };
     // Every part has to have it on its list, or else it is not allowed.
     let new = parts.iter().flat_map(values).find(means)?.clone();
@@ -307,7 +309,7 @@ fn items(text: &str) -> Option<Vec<Value>> {
 }
 
 /// How much a copy of a value costs.
-fn weight(value: &Value) -> u64 {
+pub(super) fn weight(value: &Value) -> u64 {
     match value {
         Value::String(text) => 1 + text.len() as u64 / 256,
         Value::Array(list) => list.iter().map(weight).sum::<u64>() + 1,

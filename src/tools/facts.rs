@@ -8,6 +8,7 @@ use std::cell::Cell;
 
 use serde_json::{Map, Value};
 
+use super::schema::alias;
 use crate::body::json::is_integer;
 
 /// A set of JSON types.
@@ -27,7 +28,7 @@ impl Types {
     pub const NONE: Self = Self(0);
 
     pub fn named(name: &str) -> Option<Self> {
-        Some(match name {
+        Some(match alias(name).unwrap_or(name) {
             "null" => Self::NULL,
             "boolean" => Self::BOOLEAN,
             "integer" => Self::INTEGER,
@@ -135,10 +136,10 @@ impl<'s> Doc<'s> {
     /// What a reference inside the document means.
     pub fn target(&self, reference: &str) -> Option<&'s Value> {
         let fragment = reference.strip_prefix('#')?;
-        // A pointer in a URI may be percent-encoded; only the plain ones are followed.
-        (!fragment.contains('%'))
-            .then(|| self.root.pointer(fragment))
-            .flatten()
+        match fragment.contains('%') {
+            true => self.root.pointer(&decoded(fragment)?),
+            false => self.root.pointer(fragment),
+        }
     }
 
     /// The schemas that hold where all of `schemas` hold: with references and `allOf` followed.
@@ -156,15 +157,13 @@ impl<'s> Doc<'s> {
                 continue;
             }
             let reference = map.get("$ref").and_then(Value::as_str);
-            if let Some(all) = map.get("allOf").and_then(Value::as_array) {
-                if reference.is_none() || !self.ref_alone {
-                    todo.extend(all.iter().rev());
-                }
-            }
-            todo.extend(reference.and_then(|reference| self.target(reference)));
-            if reference.is_none() || !self.ref_alone {
+            let alone = self.ref_alone && reference.is_some();
+            if !alone {
+                let all = map.get("allOf").and_then(Value::as_array);
+                todo.extend(all.into_iter().flatten().rev());
                 out.push(map);
             }
+            todo.extend(reference.and_then(|reference| self.target(reference)));
         }
         out
     }
@@ -286,8 +285,19 @@ impl<'s> Doc<'s> {
     }
 }
 
+/// A part of a URI without its percent signs.
+fn decoded(text: &str) -> Option<String> {
+    let mut parts = text.split('%');
+    let mut out = parts.next()?.as_bytes().to_vec();
+    for part in parts {
+        out.push(u8::from_str_radix(part.get(..2)?, 16).ok()?);
+        out.extend_from_slice(&part.as_bytes()[2..]);
+    }
+    String::from_utf8(out).ok()
+}
+
 /// The lists of which one schema must hold.
-pub(super) fn unions<'s>(part: &'s Map<String, Value>) -> impl Iterator<Item = &'s [Value]> {
+pub(super) fn unions(part: &Map<String, Value>) -> impl Iterator<Item = &[Value]> {
     let lists = ["anyOf", "oneOf"].into_iter();
     lists
         .filter_map(|word| part.get(word).and_then(Value::as_array))

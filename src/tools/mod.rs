@@ -197,7 +197,7 @@ impl Tool {
             let own = part.get("properties").and_then(|own| own.get(name));
             own.is_some()
         };
-        if !parts.iter().any(|part| named(part)) {
+        if !parts.iter().any(named) {
             return None;
         }
         let parts = doc.parts(&doc.property(&parts, name));
@@ -213,3 +213,8 @@ impl Tool {
         names.any(|have| have == name)
     }
 }
+
+/// The manual, so that its examples are run.
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/TOOLS.md")]
+mod manual {}

@@ -99,7 +99,7 @@ pub struct Inventory {
     /// Of each tool, made when it is needed first. Inventories that have the tool share it.
     plans: Vec<Ready>,
     /// What calls may name, by dialect.
-    offered: Arc<RwLock<HashMap<(String, NameRule), Arc<Offered>>>>,
+    offered: Arc<RwLock<ByDialect>>,
     version: u64,
     /// Of ids, then aliases, then commands, then spellings: the first that has a name keeps it.
     names: HashMap<String, usize>,
@@ -109,6 +109,8 @@ type Ready = Arc<OnceLock<Result<Plan, SchemaError>>>;
 
 /// The names of tools in a dialect, in order, and the tool of each.
 type Offered = (Vec<String>, HashMap<String, usize>);
+
+type ByDialect = HashMap<(String, NameRule), Arc<Offered>>;
 
 /// A tool with what was made of it.
 struct Slot {

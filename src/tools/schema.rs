@@ -10,6 +10,7 @@ use jsonschema::{Draft, PatternOptions, Validator};
 use serde_json::{Map, Value};
 
 use super::arguments::step;
+use super::coerce::weight;
 use super::facts::Doc;
 
 /// How deep a schema may be nested.
@@ -39,7 +40,7 @@ pub(super) struct Plan {
     /// In plain JSON Schema, node for node as it was written.
     pub schema: Value,
     pub ref_alone: bool,
-    refs: bool,
+    size: Size,
     validator: Validator,
 }
 
@@ -50,7 +51,7 @@ impl Plan {
         let mut size = Size::default();
         measure(parameters, Place::Schema, &mut String::new(), 0, &mut size)?;
         let mut schema = parameters.clone();
-        translate_all(&mut schema, Place::Schema);
+        translate_all(&mut schema, Place::Schema, &size.anchors);
         let Some(map) = schema.as_object_mut() else {
             return Err(wrong("", "it must be an object"));
         };
@@ -80,7 +81,7 @@ impl Plan {
         Ok(Self {
             schema,
             ref_alone,
-            refs: size.refs > 0,
+            size,
             validator,
         })
     }
@@ -92,8 +93,9 @@ impl Plan {
 
     /// The validator, if validating this value is work that can be done.
     pub fn validator(&self, value: &Value) -> Result<&Validator, SchemaError> {
-        if self.refs {
-            // Without references each schema holds at few places, so that the work is bounded by both sizes.
+        // Without references each part of the schema looks at each part of the value once at most.
+        let most = self.size.nodes as u64 * weight(value);
+        if self.size.refs > 0 || most > MAX_WORK {
             let mut price = Price {
                 doc: self.doc(u64::MAX),
                 known: HashMap::new(),
@@ -151,11 +153,18 @@ fn draft(schema: &Value) -> Result<Draft, SchemaError> {
     })
 }
 
-#[derive(Default)]
+/// The size of a document.
+#[derive(Debug, Default)]
 struct Size {
+    /// Schemas, objects and lists, long lists for more than one.
     nodes: usize,
     refs: usize,
+    /// JSON pointers of anchors.
+    anchors: HashMap<String, String>,
 }
+
+/// So many listed values are looked at as soon as one schema.
+const LISTED: usize = 8;
 
 /// What a part of a document is.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -200,7 +209,7 @@ fn measure(
         Value::Object(map) => {
             size.nodes += 1;
             if place == Place::Schema {
-                references(map, path, size)?;
+                references(map, path, depth, size)?;
             }
             for (key, value) in map {
                 step(path, key);
@@ -209,7 +218,7 @@ fn measure(
             }
         }
         Value::Array(list) => {
-            size.nodes += 1;
+            size.nodes += 1 + list.len() / LISTED;
             for (index, value) in list.iter().enumerate() {
                 step(path, &index.to_string());
                 measure(value, place, path, depth + 1, size)?;
@@ -224,7 +233,22 @@ fn measure(
     Ok(())
 }
 
-fn references(map: &Map<String, Value>, path: &str, size: &mut Size) -> Result<(), SchemaError> {
+fn references(
+    map: &Map<String, Value>,
+    path: &str,
+    depth: usize,
+    size: &mut Size,
+) -> Result<(), SchemaError> {
+    let text = |word: &str| map.get(word).and_then(Value::as_str);
+    let id = text("$id").or_else(|| text("id"));
+    if let Some(name) = text("$anchor").or_else(|| id?.strip_prefix('#')) {
+        size.anchors.insert(format!("#{name}"), format!("#{path}"));
+    } else if depth > 0 && text("$id").is_some() {
+        return Err(wrong(
+            path,
+            "a document inside the document ($id) is not read",
+        ));
+    }
     if let Some(Value::String(target)) = map.get("$ref") {
         size.refs += 1;
         if !target.starts_with('#') {
@@ -239,20 +263,28 @@ fn references(map: &Map<String, Value>, path: &str, size: &mut Size) -> Result<(
 }
 
 /// Puts every schema of a document into plain JSON Schema. Recursion is bounded by [`MAX_DEPTH`].
-fn translate_all(value: &mut Value, place: Place) {
+fn translate_all(value: &mut Value, place: Place, anchors: &HashMap<String, String>) {
     match value {
         Value::Object(map) => {
             if place == Place::Schema {
                 translate(map);
+                if let Some(Value::String(target)) = map.get_mut("$ref") {
+                    // Pointers are what can be followed without a search.
+                    if let Some(pointer) = anchors.get(target.as_str()) {
+                        target.clone_from(pointer);
+                    }
+                }
             }
             for (key, part) in map {
                 match place.inside(key) {
                     Place::Data => {}
-                    place => translate_all(part, place),
+                    place => translate_all(part, place, anchors),
                 }
             }
         }
-        Value::Array(list) => list.iter_mut().for_each(|part| translate_all(part, place)),
+        Value::Array(list) => list
+            .iter_mut()
+            .for_each(|part| translate_all(part, place, anchors)),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
 }
@@ -286,16 +318,17 @@ fn translate(map: &mut Map<String, Value>) {
             }
             _ => {}
         }
-        if let Some(Value::Array(values)) = map.get_mut("enum") {
-            if values.iter().all(|value| !value.is_null()) {
+        match map.get_mut("enum") {
+            Some(Value::Array(values)) if !values.contains(&Value::Null) => {
                 values.push(Value::Null);
             }
+            _ => {}
         }
     }
 }
 
 /// What JSON Schema calls a type.
-fn alias(name: &str) -> Option<&'static str> {
+pub(super) fn alias(name: &str) -> Option<&'static str> {
     Some(match name {
         "int" | "int32" | "int64" | "long" | "short" => "integer",
         "float" | "float32" | "float64" | "double" => "number",
@@ -333,7 +366,8 @@ impl<'s> Price<'s> {
             ));
         }
         self.known.insert(pair, None);
-        let mut sum = 1_u64;
+        let listed = map.get("enum").and_then(Value::as_array);
+        let mut sum = 1 + listed.map_or(0, |list| (list.len() / LISTED) as u64);
         for (key, part) in map {
             match (key.as_str(), part) {
                 ("$ref", Value::String(target)) => {

@@ -127,6 +127,36 @@ fn large_schemas_are_answered() {
 }
 
 #[test]
+fn large_schemas_with_large_values_are_answered() {
+    let names: Vec<String> = (0..100_000).map(|n| format!("value{n}")).collect();
+    let schema = json!({"properties": {"p": {"items": {"enum": names}}}});
+    let texts = vec!["\"value99999\""; 50_000].join(",");
+    let found = check(schema, &format!("{{\"p\":[{texts}]}}"));
+    says(&found, "too many");
+    let branches: Vec<Value> = (0..5000).map(|n| json!({"const": n})).collect();
+    let schema = json!({"properties": {"p": {"items": {"anyOf": branches}}}});
+    let found = check(
+        schema,
+        &format!("{{\"p\":[{}]}}", vec!["-1"; 50_000].join(",")),
+    );
+    says(&found, "too many");
+}
+
+/// References by anchor and with percent signs lead where they should, and nothing is read that is not in the document.
+#[test]
+fn references_are_followed_in_the_document() {
+    let defs = json!({"a": {"$anchor": "here", "type": "object", "properties": {"n": {"type": "integer"}}},
+        "b c": {"type": "object", "properties": {"n": {"type": "integer"}}}});
+    for target in ["#here", "#/$defs/b%20c"] {
+        let schema = json!({"$ref": target, "$defs": defs});
+        assert_eq!(check(schema, r#"{"n": "1"}"#), [""; 0], "{target}");
+    }
+    let schema =
+        json!({"properties": {"p": {"$id": "http://example.org/x", "$ref": "#/a", "a": true}}});
+    says(&check(schema, "{}"), "is not read");
+}
+
+#[test]
 fn patterns_and_numbers_cost_little() {
     let text = "a".repeat(50_000);
     for pattern in ["^(a+)+$", "^(a|aa)+b$", "^(?=(a+)+$)b", "(a*)*\\1c"] {
@@ -154,6 +184,12 @@ fn patterns_and_numbers_cost_little() {
             );
         }
     }
+    let texts: Vec<String> = (0..20_000).map(|n| format!("{{\"n\":[{n}]}}")).collect();
+    let list = format!("{{\"p\":[{}]}}", texts.join(","));
+    assert_eq!(
+        check(json!({"properties": {"p": {"uniqueItems": true}}}), &list),
+        [""; 0]
+    );
     let many = vec!["1"; 20_000].join(",");
     says(
         &check(
