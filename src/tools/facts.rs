@@ -274,7 +274,9 @@ impl<'s> Doc<'s> {
     pub fn item(&self, parts: &[&'s Map<String, Value>], index: usize) -> Vec<&'s Value> {
         let of = |part: &&'s Map<String, Value>| {
             let items = part.get("items");
-            let (first, rest) = match (part.get("prefixItems"), items) {
+            // Drafts that let nothing stand beside a reference do not know `prefixItems`.
+            let prefix = part.get("prefixItems").filter(|_| !self.ref_alone);
+            let (first, rest) = match (prefix, items) {
                 (Some(Value::Array(first)), _) => (first.as_slice(), items),
                 (_, Some(Value::Array(first))) => (first.as_slice(), part.get("additionalItems")),
                 _ => (&[][..], items),

@@ -13,6 +13,8 @@ mod facts;
 mod form;
 mod names;
 mod observe;
+mod places;
+mod price;
 pub mod read;
 mod registry;
 mod schema;
@@ -23,11 +25,12 @@ mod yaml;
 
 use serde_json::{Map, Value};
 
-pub use check::{CheckOptions, Checked, Places, Unknown};
+pub use check::{CheckOptions, Checked, Unknown};
 pub use coerce::{Change, ChangeKind};
 pub use config::{CallConfig, Mode};
 pub use names::NameRule;
 pub use observe::{executed, failed, incompatible};
+pub use places::Places;
 pub use read::ReadError;
 pub use registry::{Inventory, Lookup, Registry, RegistryError};
 pub use schema::SchemaError;

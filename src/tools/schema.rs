@@ -12,6 +12,7 @@ use serde_json::{Map, Value};
 use super::arguments::step;
 use super::coerce::weight;
 use super::facts::Doc;
+use super::price::price;
 
 /// How deep a schema may be nested.
 const MAX_DEPTH: usize = 64;
@@ -20,10 +21,7 @@ const MAX_NODES: usize = 50_000;
 /// How many references a document may have; a chain of them is followed one inside the other.
 const MAX_REFS: usize = 1000;
 /// How often schemas may be looked at in one validation.
-const MAX_WORK: u64 = 2_000_000;
-/// How deep a validation may follow references and values.
-const MAX_FOLLOWED: usize = 400;
-
+pub(super) const MAX_WORK: u64 = 2_000_000;
 /// Why the schema of a tool cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{path}: {why}", path = if .path.is_empty() { "the schema" } else { .path })]
@@ -96,11 +94,7 @@ impl Plan {
         // Without references each part of the schema looks at each part of the value once at most.
         let most = self.size.nodes as u64 * weight(value);
         if self.size.refs > 0 || most > MAX_WORK {
-            let mut price = Price {
-                doc: self.doc(u64::MAX),
-                known: HashMap::new(),
-            };
-            let work = price.of(&self.schema, value, 0)?;
+            let work = price(&self.doc(u64::MAX), value).map_err(|why| wrong("", why))?;
             if work > MAX_WORK {
                 return Err(wrong("", "its alternatives are too many for this value"));
             }
@@ -164,7 +158,7 @@ struct Size {
 }
 
 /// So many listed values are looked at as soon as one schema.
-const LISTED: usize = 8;
+pub(super) const LISTED: usize = 8;
 
 /// What a part of a document is.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -338,124 +332,4 @@ pub(super) fn alias(name: &str) -> Option<&'static str> {
         "list" | "tuple" => "array",
         _ => return None,
     })
-}
-
-/// Counts how often a validator would look at a schema. Each pair of a schema and a value is priced once, so that the
-/// count costs little even where the work would have no end.
-struct Price<'s> {
-    doc: Doc<'s>,
-    /// None while it is being priced.
-    known: HashMap<(*const Value, *const Value), Option<u64>>,
-}
-
-impl<'s> Price<'s> {
-    fn of(&mut self, schema: &'s Value, value: &Value, depth: usize) -> Result<u64, SchemaError> {
-        let Some(map) = schema.as_object() else {
-            return Ok(1);
-        };
-        let pair = (std::ptr::from_ref(schema), std::ptr::from_ref(value));
-        match self.known.get(&pair) {
-            Some(Some(price)) => return Ok(*price),
-            Some(None) => return Err(wrong("", "a reference leads back to itself")),
-            None => {}
-        }
-        if depth > MAX_FOLLOWED || self.known.len() as u64 > MAX_WORK / 4 {
-            return Err(wrong(
-                "",
-                "its references are too many or too deep for this value",
-            ));
-        }
-        self.known.insert(pair, None);
-        let listed = map.get("enum").and_then(Value::as_array);
-        let mut sum = 1 + listed.map_or(0, |list| (list.len() / LISTED) as u64);
-        for (key, part) in map {
-            match (key.as_str(), part) {
-                ("$ref", Value::String(target)) => {
-                    // What is not found here has an anchor or an encoded pointer; the whole document is no less.
-                    let target = self.doc.target(target).unwrap_or(self.doc.root);
-                    let back = std::ptr::eq(target, schema);
-                    if back {
-                        return Err(wrong("", "a reference leads back to itself"));
-                    }
-                    self.add(&mut sum, target, value, depth)?;
-                }
-                ("$dynamicRef" | "$recursiveRef", _) => {
-                    self.add(&mut sum, self.doc.root, value, depth)?;
-                }
-                ("allOf" | "anyOf" | "oneOf", Value::Array(list)) => {
-                    for part in list {
-                        self.add(&mut sum, part, value, depth)?;
-                    }
-                }
-                ("not" | "if" | "then" | "else", part) => self.add(&mut sum, part, value, depth)?,
-                ("dependentSchemas" | "dependencies", Value::Object(parts)) => {
-                    for part in parts.values() {
-                        self.add(&mut sum, part, value, depth)?;
-                    }
-                }
-                _ => self.inside(&mut sum, key, part, value, depth)?,
-            }
-        }
-        self.known.insert(pair, Some(sum));
-        Ok(sum)
-    }
-
-    /// The price of what a keyword says of members and items.
-    fn inside(
-        &mut self,
-        sum: &mut u64,
-        key: &str,
-        part: &'s Value,
-        value: &Value,
-        depth: usize,
-    ) -> Result<(), SchemaError> {
-        match (key, part, value) {
-            ("properties", Value::Object(parts), Value::Object(members)) => {
-                for (name, member) in members {
-                    if let Some(part) = parts.get(name) {
-                        self.add(sum, part, member, depth)?;
-                    }
-                }
-            }
-            ("patternProperties", Value::Object(parts), Value::Object(members)) => {
-                for part in parts.values() {
-                    for member in members.values() {
-                        self.add(sum, part, member, depth)?;
-                    }
-                }
-            }
-            ("additionalProperties" | "unevaluatedProperties", part, Value::Object(members)) => {
-                for member in members.values() {
-                    self.add(sum, part, member, depth)?;
-                }
-            }
-            ("items" | "prefixItems", Value::Array(parts), Value::Array(items)) => {
-                for (part, item) in parts.iter().zip(items) {
-                    self.add(sum, part, item, depth)?;
-                }
-            }
-            (
-                "items" | "additionalItems" | "unevaluatedItems" | "contains",
-                part,
-                Value::Array(items),
-            ) => {
-                for item in items {
-                    self.add(sum, part, item, depth)?;
-                }
-            }
-            _ => {}
-        }
-        Ok(())
-    }
-
-    fn add(
-        &mut self,
-        sum: &mut u64,
-        part: &'s Value,
-        value: &Value,
-        depth: usize,
-    ) -> Result<(), SchemaError> {
-        *sum = sum.saturating_add(self.of(part, value, depth + 1)?);
-        Ok(())
-    }
 }

@@ -500,3 +500,103 @@ fn a_definition_reads_back_from_its_own_form() {
     let own = read::to_manifest([&tool]).to_string();
     assert_eq!(read::any("own", &own).expect("tools"), [tool]);
 }
+
+/// The rules of JSON Schema, by the draft that a schema names.
+#[test]
+fn the_whole_schema_counts_by_its_draft() {
+    const OLD: &str = "http://json-schema.org/draft-07/schema#";
+    const NEW: &str = "https://json-schema.org/draft/2020-12/schema";
+    let valid = |draft: &str, schema: &Value, arguments: &str| {
+        let schema =
+            json!({"$schema": draft, "properties": {"p": schema}, "definitions": {"any": {}}});
+        let inventory = Inventory::of([Tool::new("t").parameters(schema)]).expect("an inventory");
+        inventory
+            .checked("t", arguments, &CheckOptions::default())
+            .valid()
+    };
+    let tuple_old = json!({"items": [{"type": "integer"}], "additionalItems": false});
+    let tuple_new = json!({"prefixItems": [{"type": "integer"}], "items": false});
+    let beside = json!({"$ref": "#/definitions/any", "type": "boolean"});
+    let needs = json!({"dependentRequired": {"a": ["b"]}});
+    let depends = json!({"dependencies": {"a": ["b"]}});
+    let few = json!({"contains": {"const": 1}, "minContains": 2});
+    let closed = json!({"allOf": [{"properties": {"a": {}}}], "unevaluatedProperties": false});
+    let branch = json!({"if": {"minimum": 10}, "then": {"multipleOf": 5}, "else": {"maximum": 3}});
+    for (schema, arguments, old, new) in [
+        (&tuple_old, r#"{"p": [1]}"#, true, false),
+        (&tuple_old, r#"{"p": [1, 2]}"#, false, false),
+        (&tuple_new, r#"{"p": [1]}"#, false, true),
+        (&tuple_new, r#"{"p": [1, 2]}"#, false, false),
+        (&beside, r#"{"p": [1]}"#, true, false),
+        (&needs, r#"{"p": {"a": 1}}"#, true, false),
+        (&depends, r#"{"p": {"a": 1}}"#, false, true),
+        (&depends, r#"{"p": {"a": 1, "b": 1}}"#, true, true),
+        (&few, r#"{"p": [1]}"#, true, false),
+        (&few, r#"{"p": [1, 1]}"#, true, true),
+        (&closed, r#"{"p": {"a": 1, "b": 1}}"#, true, false),
+        (&branch, r#"{"p": 15}"#, true, true),
+        (&branch, r#"{"p": 12}"#, false, false),
+        (&branch, r#"{"p": 4}"#, false, false),
+        (
+            &json!({"not": {"type": "null"}}),
+            r#"{"p": null}"#,
+            false,
+            false,
+        ),
+        (
+            &json!({"oneOf": [{"minimum": 1}, {"minimum": 2}]}),
+            r#"{"p": 3}"#,
+            false,
+            false,
+        ),
+        (
+            &json!({"patternProperties": {"^x": {"type": "integer"}}}),
+            r#"{"p": {"xy": "a"}}"#,
+            false,
+            false,
+        ),
+        (
+            &json!({"propertyNames": {"maxLength": 1}}),
+            r#"{"p": {"xy": 1}}"#,
+            false,
+            false,
+        ),
+        (
+            &json!({"maxItems": 1, "uniqueItems": true}),
+            r#"{"p": [1, 1.0]}"#,
+            false,
+            false,
+        ),
+        (&json!({"type": "integer"}), r#"{"p": 14.0}"#, true, true),
+        (
+            &json!({"maximum": 9007199254740992_u64}),
+            r#"{"p": 9007199254740993}"#,
+            false,
+            false,
+        ),
+        (
+            &json!({"const": 9007199254740992_u64}),
+            r#"{"p": 9007199254740993}"#,
+            false,
+            false,
+        ),
+        (&json!({"minLength": 2}), r#"{"p": "é"}"#, false, false),
+        (
+            &json!({"format": "email"}),
+            r#"{"p": "nobody"}"#,
+            true,
+            true,
+        ),
+    ] {
+        assert_eq!(
+            valid(OLD, schema, arguments),
+            old,
+            "07 {schema} {arguments}"
+        );
+        assert_eq!(
+            valid(NEW, schema, arguments),
+            new,
+            "2020 {schema} {arguments}"
+        );
+    }
+}
