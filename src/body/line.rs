@@ -213,7 +213,7 @@ impl Body {
         let span = Span::new(start, end);
         match action {
             head::OBSERVATION => out.tell(Kind::HallucinatedResult, span, &self.name, ""),
-            head::ANSWER if self.stood > 0 || self.name.is_empty() => {
+            head::ANSWER if out.io.stood > 0 => {
                 out.tell(Kind::FinalAnswerWithAction, span, &self.name, "");
             }
             head::INPUT => {}

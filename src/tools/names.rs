@@ -36,7 +36,8 @@ impl NameRule {
         }
     }
 
-    /// The id by this rule. Different ids may come out the same; [`unique`](Self::unique) tells them apart.
+    /// The id by this rule. Different ids may come out the same; an inventory tells
+    /// them apart.
     #[must_use]
     pub fn spell(self, id: &str) -> String {
         let spell = |keep: fn(char) -> bool| -> String {

@@ -29,7 +29,7 @@ def sources(root):
         else:
             yield name, [test for test in finder.find(module) if test.examples and _is_of(test, name)]
     parser = doctest.DocTestParser()
-    for page in ("bindings/python/README.md", "docs/PYTHON.md"):
+    for page in ("README.md", "bindings/python/README.md", "docs/PYTHON.md"):
         text = (Path(root) / page).read_text(encoding="utf-8")
         # A fence ends an example as a blank line does.
         text = text.replace("\n```", "\n\n```")
