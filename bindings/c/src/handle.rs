@@ -5,13 +5,17 @@
 //! stream, are mistakes with a status and not undefined behaviour. A handle that is freed from inside its own call goes
 //! away when that call returns. (A pointer to a handle that is gone stays undefined behaviour: the word goes with it.)
 
+use std::any::Any;
 use std::cell::UnsafeCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::guard;
 use crate::raw::toolglot_view;
-use crate::status::{Done, Fault, TOOLGLOT_E_BUSY, TOOLGLOT_E_PANIC, TOOLGLOT_E_POISONED};
+use crate::status::{
+    Done, Fault, TOOLGLOT_E_BUSY, TOOLGLOT_E_PANIC, TOOLGLOT_E_POISONED, TOOLGLOT_OK,
+    toolglot_status,
+};
 
 /// Somebody is inside and may change things.
 const WRITER: u32 = 1 << 30;
@@ -51,7 +55,7 @@ impl<T> Drop for Inside<T> {
     fn drop(&mut self) {
         // SAFETY: the handle is there while somebody is inside; `free` leaves it to us then.
         let users = unsafe { &(*self.handle).users };
-        if users.fetch_sub(self.weight, Ordering::AcqRel) - self.weight == FREED {
+        if users.fetch_sub(self.weight, Ordering::AcqRel) == self.weight | FREED {
             // SAFETY: it was freed, and nobody else is inside or can come in.
             unsafe { discard(self.handle.cast_mut()) };
         }
@@ -60,6 +64,8 @@ impl<T> Drop for Inside<T> {
 
 /// # Safety
 /// The handle is from `new`, nobody uses it, and nobody will.
+#[cold]
+#[inline(never)]
 unsafe fn discard<T>(handle: *mut Handle<T>) {
     // SAFETY: promised.
     let mut boxed = unsafe { Box::from_raw(handle) };
@@ -94,20 +100,93 @@ unsafe fn enter<T: Kind>(handle: *const Handle<T>, write: bool) -> Done<Inside<T
     if it.magic != T::MAGIC {
         return Err(Fault::arg("the handle is of another type, or was freed"));
     }
-    let (weight, alone) = if write { (WRITER, true) } else { (1, false) };
-    let step = |users: u32| match alone {
-        true => (users == 0).then_some(WRITER),
-        false => (users < WRITER - 1).then_some(users + 1),
+    let (acquire, relaxed) = (Ordering::Acquire, Ordering::Relaxed);
+    let (entered, weight) = if write {
+        let entered = it.users.compare_exchange(0, WRITER, acquire, relaxed);
+        (entered.is_ok(), WRITER)
+    } else {
+        let step = |users: u32| (users < WRITER - 1).then_some(users + 1);
+        let entered = it.users.fetch_update(acquire, relaxed, step);
+        (entered.is_ok(), 1)
     };
-    match it
-        .users
-        .fetch_update(Ordering::Acquire, Ordering::Relaxed, step)
-    {
-        Ok(_) => Ok(Inside { handle, weight }),
-        Err(_) => Err(Fault::new(
-            TOOLGLOT_E_BUSY,
-            format!("{} is in use", T::NAME),
-        )),
+    if entered {
+        return Ok(Inside { handle, weight });
+    }
+    Err(Fault::new(
+        TOOLGLOT_E_BUSY,
+        format!("{} is in use", T::NAME),
+    ))
+}
+
+/// Runs a function that may change what is behind the handle, as [`write`] does, and answers with its status. `quick` comes
+/// first; where it gives nothing, `body` runs, guarded.
+///
+/// # Safety
+/// The pointer is NULL or a handle that was not freed. `quick` does not panic.
+#[inline]
+pub(crate) unsafe fn change<T: Kind>(
+    handle: *const Handle<T>,
+    quick: impl FnOnce(&mut T) -> Option<Done>,
+    body: impl FnOnce(&mut T) -> Done,
+) -> toolglot_status {
+    // SAFETY: promised.
+    let inside = match unsafe { enter(handle, true) } {
+        Ok(inside) => inside,
+        Err(fault) => return refused(&fault),
+    };
+    // SAFETY: we are inside as a writer: nobody else is.
+    let slot = unsafe { &mut *(*handle).slot.get() };
+    if slot.poisoned {
+        return TOOLGLOT_E_POISONED;
+    }
+    let status = match quick(&mut slot.value) {
+        Some(done) => slot.said(done),
+        None => slot.guarded(body),
+    };
+    drop(inside);
+    status
+}
+
+#[cold]
+fn refused(fault: &Fault) -> toolglot_status {
+    fault.status
+}
+
+impl<T> Slot<T> {
+    /// The status of what a function did; a failure leaves its message.
+    #[inline]
+    fn said(&mut self, done: Done) -> toolglot_status {
+        match done {
+            Ok(()) => TOOLGLOT_OK,
+            Err(fault) => self.failed(&fault),
+        }
+    }
+
+    #[cold]
+    fn failed(&mut self, fault: &Fault) -> toolglot_status {
+        self.message.clone_from(&fault.message);
+        fault.status
+    }
+
+    #[inline]
+    fn guarded(&mut self, body: impl FnOnce(&mut T) -> Done) -> toolglot_status {
+        match catch_unwind(AssertUnwindSafe(|| {
+            let done = body(&mut self.value);
+            self.said(done)
+        })) {
+            Ok(status) => status,
+            Err(cause) => self.poison(cause),
+        }
+    }
+
+    #[cold]
+    fn poison(&mut self, cause: Box<dyn Any + Send>) -> toolglot_status {
+        guard::forget(cause);
+        self.poisoned = true;
+        self.failed(&Fault::new(
+            TOOLGLOT_E_PANIC,
+            "the library failed inside; please report it",
+        ))
     }
 }
 
@@ -133,18 +212,12 @@ pub(crate) unsafe fn write<T: Kind, R>(
     match catch_unwind(AssertUnwindSafe(|| body(value))) {
         Ok(Ok(done)) => Ok(done),
         Ok(Err(fault)) => {
-            slot.message.clone_from(&fault.message);
+            slot.failed(&fault);
             Err(fault)
         }
         Err(cause) => {
-            guard::forget(cause);
-            slot.poisoned = true;
-            let fault = Fault::new(
-                TOOLGLOT_E_PANIC,
-                "the library failed inside; please report it",
-            );
-            slot.message.clone_from(&fault.message);
-            Err(fault)
+            let status = slot.poison(cause);
+            Err(Fault::new(status, slot.message.as_str()))
         }
     }
 }
