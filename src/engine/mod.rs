@@ -192,8 +192,8 @@ impl Parser {
     }
 
     /// Takes a short chunk that is text to its last byte and would leave as one event, of which this is the range. None if
-    /// that cannot be told from its bytes one by one: then nothing has changed. It cannot panic: bindings try it first,
-    /// before they set up what catches panics.
+    /// that cannot be told from its bytes one by one: then nothing has changed. For bindings, which make something else
+    /// than an [`Event`] of it.
     #[doc(hidden)]
     #[inline]
     pub fn feed_text(&mut self, chunk: &[u8]) -> Option<Span> {

@@ -64,7 +64,7 @@ impl Batch {
         self.bytes.shrink_to(KEEP_BYTES);
     }
 
-    /// A call that gives one event, this text. It cannot panic where the batch is [ready](Self::ready).
+    /// A call that gives one event, this text. The batch is [ready](Self::ready).
     #[inline]
     pub fn text(&mut self, chunk: &[u8], span: Span) -> toolglot_batch {
         self.events.clear();

@@ -20,7 +20,7 @@ pub(crate) fn status(body: impl FnOnce() -> Done) -> toolglot_status {
 }
 
 /// Runs the body of a function that may change what is behind a handle and answers with a status. First `quick` is tried,
-/// which must do what `body` does, or nothing; panics of it are not caught, so it must not be able to.
+/// which does what `body` does, or gives nothing and has done nothing.
 ///
 /// # Safety
 /// The pointer is NULL or a handle that was not freed.
@@ -30,7 +30,7 @@ pub(crate) unsafe fn inside<T: Kind>(
     quick: impl FnOnce(&mut T) -> Option<Done>,
     body: impl FnOnce(&mut T) -> Done,
 ) -> toolglot_status {
-    // SAFETY: promised. What could panic in it is caught there.
+    // SAFETY: promised. Panics are caught there.
     unsafe { handle::change(handle, quick, body) }
 }
 

@@ -13,8 +13,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use crate::guard;
 use crate::raw::toolglot_view;
 use crate::status::{
-    Done, Fault, TOOLGLOT_E_BUSY, TOOLGLOT_E_PANIC, TOOLGLOT_E_POISONED, TOOLGLOT_OK,
-    toolglot_status,
+    Done, Fault, TOOLGLOT_E_ARG, TOOLGLOT_E_BUSY, TOOLGLOT_E_NULL, TOOLGLOT_E_PANIC,
+    TOOLGLOT_E_POISONED, TOOLGLOT_OK, toolglot_status,
 };
 
 /// Somebody is inside and may change things.
@@ -119,10 +119,11 @@ unsafe fn enter<T: Kind>(handle: *const Handle<T>, write: bool) -> Done<Inside<T
 }
 
 /// Runs a function that may change what is behind the handle, as [`write`] does, and answers with its status. `quick` comes
-/// first; where it gives nothing, `body` runs, guarded.
+/// first; where it gives nothing, it has done nothing, and `body` runs. Both are guarded; to guard what cannot panic costs
+/// nothing.
 ///
 /// # Safety
-/// The pointer is NULL or a handle that was not freed. `quick` does not panic.
+/// The pointer is NULL or a handle that was not freed.
 #[inline]
 pub(crate) unsafe fn change<T: Kind>(
     handle: *const Handle<T>,
@@ -130,60 +131,75 @@ pub(crate) unsafe fn change<T: Kind>(
     body: impl FnOnce(&mut T) -> Done,
 ) -> toolglot_status {
     // SAFETY: promised.
-    let inside = match unsafe { enter(handle, true) } {
-        Ok(inside) => inside,
-        Err(fault) => return refused(&fault),
+    let Some(it) = (unsafe { handle.as_ref() }) else {
+        return refused(handle);
+    };
+    let entered = it.magic == T::MAGIC
+        && it
+            .users
+            .compare_exchange(0, WRITER, Ordering::Acquire, Ordering::Relaxed)
+            .is_ok();
+    if !entered {
+        return refused(handle);
+    }
+    let inside = Inside {
+        handle,
+        weight: WRITER,
     };
     // SAFETY: we are inside as a writer: nobody else is.
-    let slot = unsafe { &mut *(*handle).slot.get() };
+    let slot = unsafe { &mut *it.slot.get() };
     if slot.poisoned {
         return TOOLGLOT_E_POISONED;
     }
-    let status = match quick(&mut slot.value) {
-        Some(done) => slot.said(done),
-        None => slot.guarded(body),
-    };
-    drop(inside);
-    status
+    let value = &mut slot.value;
+    match catch_unwind(AssertUnwindSafe(|| quick(value))) {
+        Ok(Some(Ok(()))) => TOOLGLOT_OK,
+        Ok(Some(Err(fault))) => slot.failed(fault),
+        Ok(None) => guarded(inside, slot, body),
+        Err(cause) => slot.poison(cause),
+    }
 }
 
+/// Why a handle was not entered.
 #[cold]
-fn refused(fault: &Fault) -> toolglot_status {
-    fault.status
+#[inline(never)]
+fn refused<T: Kind>(handle: *const Handle<T>) -> toolglot_status {
+    // SAFETY: the caller has it from a host that promised that it is NULL or a handle that was not freed.
+    match unsafe { handle.as_ref() } {
+        None => TOOLGLOT_E_NULL,
+        Some(it) if it.magic != T::MAGIC => TOOLGLOT_E_ARG,
+        Some(_) => TOOLGLOT_E_BUSY,
+    }
+}
+
+/// Runs a body inside a handle and leaves it.
+#[inline(never)]
+fn guarded<T>(
+    _inside: Inside<T>,
+    slot: &mut Slot<T>,
+    body: impl FnOnce(&mut T) -> Done,
+) -> toolglot_status {
+    let value = &mut slot.value;
+    match catch_unwind(AssertUnwindSafe(|| body(value))) {
+        Ok(Ok(())) => TOOLGLOT_OK,
+        Ok(Err(fault)) => slot.failed(fault),
+        Err(cause) => slot.poison(cause),
+    }
 }
 
 impl<T> Slot<T> {
-    /// The status of what a function did; a failure leaves its message.
-    #[inline]
-    fn said(&mut self, done: Done) -> toolglot_status {
-        match done {
-            Ok(()) => TOOLGLOT_OK,
-            Err(fault) => self.failed(&fault),
-        }
-    }
-
+    /// A failure leaves its message.
     #[cold]
-    fn failed(&mut self, fault: &Fault) -> toolglot_status {
-        self.message.clone_from(&fault.message);
+    fn failed(&mut self, fault: Fault) -> toolglot_status {
+        self.message = fault.message;
         fault.status
-    }
-
-    #[inline]
-    fn guarded(&mut self, body: impl FnOnce(&mut T) -> Done) -> toolglot_status {
-        match catch_unwind(AssertUnwindSafe(|| {
-            let done = body(&mut self.value);
-            self.said(done)
-        })) {
-            Ok(status) => status,
-            Err(cause) => self.poison(cause),
-        }
     }
 
     #[cold]
     fn poison(&mut self, cause: Box<dyn Any + Send>) -> toolglot_status {
         guard::forget(cause);
         self.poisoned = true;
-        self.failed(&Fault::new(
+        self.failed(Fault::new(
             TOOLGLOT_E_PANIC,
             "the library failed inside; please report it",
         ))
@@ -212,7 +228,7 @@ pub(crate) unsafe fn write<T: Kind, R>(
     match catch_unwind(AssertUnwindSafe(|| body(value))) {
         Ok(Ok(done)) => Ok(done),
         Ok(Err(fault)) => {
-            slot.failed(&fault);
+            slot.message.clone_from(&fault.message);
             Err(fault)
         }
         Err(cause) => {

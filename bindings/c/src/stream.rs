@@ -89,6 +89,7 @@ impl Stream {
         }
     }
 
+    #[inline]
     fn open(&self) -> Done {
         match self.finished {
             false => Ok(()),
@@ -97,6 +98,7 @@ impl Stream {
     }
 
     /// One step of the parser, with its events in the batch.
+    #[inline]
     fn step(
         &mut self,
         chunk: &[u8],
@@ -109,7 +111,7 @@ impl Stream {
         Ok(self.batch.end(self.parser.held(), self.parser.position()))
     }
 
-    /// Takes a chunk of nothing but text, if that can be told at once. It cannot panic.
+    /// Takes a chunk of nothing but text, if that can be told at once.
     #[inline]
     fn quick(&mut self, chunk: &[u8]) -> Option<toolglot_batch> {
         if self.wanted.kinds & (1 << TOOLGLOT_EVENT_TEXT) == 0 || !self.batch.ready() {
