@@ -51,8 +51,8 @@ if [[ ${1:-} == --abi ]]; then
 fi
 
 say "library and vectors"
-cargo build -q -p toolglot-c --release --locked
-cp "$CARGO_TARGET_DIR"/release/libtoolglot.{a,so} "$out/"
+cargo build -q -p toolglot-c --profile quick --locked
+cp "$CARGO_TARGET_DIR"/quick/libtoolglot.{a,so} "$out/"
 ln -sf libtoolglot.so "$out/libtoolglot.so.0"
 TOOLGLOT_FLAT=$out cargo test -q -p toolglot-c --locked --test vectors > /dev/null
 
@@ -133,6 +133,17 @@ for file in examples/c/minimal.c examples/c/callback.c examples/cpp/server_loop.
   ((lines > 0))
   echo "$name: $lines build lines"
 done
+
+say "the programs of the README"
+mkdir -p "$out/cpp/readme"
+for name in c cpp; do
+  sed -n "/^\`\`\`$name\$/,/^\`\`\`\$/{/^\`\`\`/!p}" README.md > "$out/cpp/readme/host.$name"
+done
+line=$(sed -n 's/^\$ \(cc host.c .*\) && .*/\1/p' README.md)
+(cd "$out/cpp/readme" && eval "$line -Wall -Wextra -Wpedantic -Werror")
+(cd "$out/cpp/readme" && line=${line//host.c/host.cpp} && eval "c++ -std=c++17 ${line#cc}2 -Wall -Wextra -Wpedantic -Werror")
+"$out/cpp/readme/host" | diff - <(printf 'text Looking. \ncall weather\nargs {"city":"\nargs Leith\nargs "\nargs }\n')
+"$out/cpp/readme/host2" | diff - <(printf 'Looking. \nweather {"city":"Leith"}\n')
 
 say "examples, by CMake"
 if command -v cmake > /dev/null; then

@@ -291,7 +291,7 @@ void writing(const tg::engine &engine) {
   tg::turn turn = tg::parse(engine, encoded);
   CHECK(turn.calls().size() == 1 && turn.calls()[0].arguments() == R"({"city":"Leith"})");
   CHECK(engine.encode("tool-call-xml", calls, tg::options()) == encoded);
-  THROWS(TOOLGLOT_E_ENCODE, "nobody", engine.encode("nobody", calls));
+  THROWS(TOOLGLOT_E_DIALECT, "nobody", engine.encode("nobody", calls));
   THROWS(TOOLGLOT_E_ARG, "", engine.encode("tool-call-xml", "{"));
 
   std::string escaped = engine.escape(CALL);
