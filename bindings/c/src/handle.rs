@@ -132,7 +132,7 @@ pub(crate) unsafe fn change<T: Kind>(
 ) -> toolglot_status {
     // SAFETY: promised.
     let Some(it) = (unsafe { handle.as_ref() }) else {
-        return refused(handle);
+        return refused::<T>(None);
     };
     let entered = it.magic == T::MAGIC
         && it
@@ -140,7 +140,7 @@ pub(crate) unsafe fn change<T: Kind>(
             .compare_exchange(0, WRITER, Ordering::Acquire, Ordering::Relaxed)
             .is_ok();
     if !entered {
-        return refused(handle);
+        return refused(Some(it));
     }
     let inside = Inside {
         handle,
@@ -163,9 +163,8 @@ pub(crate) unsafe fn change<T: Kind>(
 /// Why a handle was not entered.
 #[cold]
 #[inline(never)]
-fn refused<T: Kind>(handle: *const Handle<T>) -> toolglot_status {
-    // SAFETY: the caller has it from a host that promised that it is NULL or a handle that was not freed.
-    match unsafe { handle.as_ref() } {
+fn refused<T: Kind>(handle: Option<&Handle<T>>) -> toolglot_status {
+    match handle {
         None => TOOLGLOT_E_NULL,
         Some(it) if it.magic != T::MAGIC => TOOLGLOT_E_ARG,
         Some(_) => TOOLGLOT_E_BUSY,
