@@ -42,6 +42,10 @@ mod scan;
 pub mod sink;
 pub mod source;
 #[cfg(feature = "tools")]
+pub mod outcome;
+#[cfg(feature = "tools")]
+pub mod prompt;
+#[cfg(feature = "tools")]
 pub mod tools;
 
 pub use call::{Call, Report, Turn};

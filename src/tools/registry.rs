@@ -218,6 +218,14 @@ impl Inventory {
         Self::indexed(tools, self.version)
     }
 
+    /// Those of its tools that these names stand for, in its own order.
+    #[must_use]
+    pub fn only(&self, names: &[String]) -> Self {
+        let wanted: HashSet<&str> = names.iter().filter_map(|name| self.get(name)).map(|tool| tool.id.as_str()).collect();
+        let tools = self.tools.iter().filter(|tool| wanted.contains(tool.id.as_str()));
+        Self::indexed(tools.cloned().collect(), self.version)
+    }
+
     /// The tools as the engine takes them for hints: with the names that the dialect's calls use. Of tools with one name the
     /// first counts.
     ///
