@@ -38,13 +38,13 @@ mod escape;
 mod event;
 mod hints;
 mod limits;
-mod scan;
-pub mod sink;
-pub mod source;
 #[cfg(feature = "tools")]
 pub mod outcome;
 #[cfg(feature = "tools")]
 pub mod prompt;
+mod scan;
+pub mod sink;
+pub mod source;
 #[cfg(feature = "tools")]
 pub mod tools;
 

@@ -57,9 +57,16 @@ pub fn layout(args: &crate::args::OneDialect) -> Result<(DialectSet, Layout), St
         return Err(Stop::because(format!("`{id}` is no dialect; name one")));
     }
     let sets = Sets::load(&args.files).map_err(Stop::because)?;
-    let choice = Choice { switches: args.switches.clone(), ..Choice::of(&[id]) };
+    let choice = Choice {
+        switches: args.switches.clone(),
+        ..Choice::of(&[id])
+    };
     let set = sets.get(&choice).map_err(Stop::because)?;
-    let own = set.dialects().next().map_or(id, |dialect| dialect.id()).to_owned();
+    let own = set
+        .dialects()
+        .next()
+        .map_or(id, |dialect| dialect.id())
+        .to_owned();
     let layout = Layout::new(&set, &own).map_err(Stop::because)?;
     Ok((set, layout))
 }

@@ -17,13 +17,18 @@ use crate::stop::{Stop, Verdict};
 pub fn run(args: &ResultArgs) -> Result<Verdict, Stop> {
     let (own, layout) = prompt::layout(&args.dialect)?;
     // Whatever else the host may parse must not see a marker either.
-    let beside = Choice { files: true, ..Choice::of(&[args.dialect.dialect.as_str(), "default"]) };
+    let beside = Choice {
+        files: true,
+        ..Choice::of(&[args.dialect.dialect.as_str(), "default"])
+    };
     let sets = Sets::load(&args.dialect.files).map_err(Stop::because)?;
     let active = sets.get(&beside).unwrap_or(own);
     let renderer = Renderer::new(&active, layout).map_err(Stop::because)?;
     let mut text = String::new();
     let mut input = Input::open(&args.file)?;
-    input.read_to_string(&mut text).map_err(|error| Stop::because(format!("the results cannot be read: {error}")))?;
+    input
+        .read_to_string(&mut text)
+        .map_err(|error| Stop::because(format!("the results cannot be read: {error}")))?;
     let wrong = |why: String| Stop::because(format!("the results cannot be read: {why}"));
     let list = text.trim_start().starts_with('[');
     let given: Vec<Given> = if list {
@@ -32,7 +37,9 @@ pub fn run(args: &ResultArgs) -> Result<Verdict, Stop> {
         vec![serde_json::from_str(&text).map_err(|error| wrong(error.to_string()))?]
     };
     let results = given.into_iter().enumerate().map(|(index, given)| {
-        given.read().map_err(|why| wrong(format!("result {index}: {why}")))
+        given
+            .read()
+            .map_err(|why| wrong(format!("result {index}: {why}")))
     });
     let results = results.collect::<Result<Vec<_>, _>>()?;
     let mut options = RenderOptions::new(args.lang.into());
@@ -83,15 +90,27 @@ impl Given {
 /// A piece as MCP writes it.
 fn part(value: &Value) -> Result<Content, String> {
     let text = |value: &Value, key: &str| value.get(key).and_then(Value::as_str).map(str::to_owned);
-    let need = |value: &Value, key: &str| text(value, key).ok_or_else(|| format!("a part has no `{key}`"));
+    let need =
+        |value: &Value, key: &str| text(value, key).ok_or_else(|| format!("a part has no `{key}`"));
     match need(value, "type")?.as_str() {
         "text" => Ok(Content::Text(need(value, "text")?)),
-        "image" => Ok(Content::Image { mime: need(value, "mimeType")?, data: need(value, "data")? }),
+        "image" => Ok(Content::Image {
+            mime: need(value, "mimeType")?,
+            data: need(value, "data")?,
+        }),
         "resource" | "resource_link" => {
             let inner = value.get("resource").unwrap_or(value);
-            Ok(Content::Resource { uri: need(inner, "uri")?, mime: text(inner, "mimeType"), text: text(inner, "text") })
+            Ok(Content::Resource {
+                uri: need(inner, "uri")?,
+                mime: text(inner, "mimeType"),
+                text: text(inner, "text"),
+            })
         }
-        "json" => Ok(Content::Json(value.get("json").cloned().unwrap_or_default())),
-        other => Err(format!("`{other}` is no type of a part; text, image, resource, resource_link and json are")),
+        "json" => Ok(Content::Json(
+            value.get("json").cloned().unwrap_or_default(),
+        )),
+        other => Err(format!(
+            "`{other}` is no type of a part; text, image, resource, resource_link and json are"
+        )),
     }
 }

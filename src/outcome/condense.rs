@@ -23,7 +23,11 @@ pub struct Condense {
 
 impl Default for Condense {
     fn default() -> Self {
-        Self { select: None, head: 24 << 10, tail: 8 << 10 }
+        Self {
+            select: None,
+            head: 24 << 10,
+            tail: 8 << 10,
+        }
     }
 }
 
@@ -31,7 +35,10 @@ impl Condense {
     /// The value that is selected.
     #[must_use]
     pub fn pick<'j>(&self, json: &'j Json) -> &'j Json {
-        let picked = self.select.as_ref().and_then(|pointer| json.pointer(pointer));
+        let picked = self
+            .select
+            .as_ref()
+            .and_then(|pointer| json.pointer(pointer));
         picked.unwrap_or(json)
     }
 

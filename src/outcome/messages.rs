@@ -50,7 +50,11 @@ impl MessageOptions {
     /// Of a shape, with ids `call_0`, `call_1` and so on.
     #[must_use]
     pub fn new(shape: Shape) -> Self {
-        Self { shape, render: RenderOptions::default(), id_prefix: "call_".to_owned() }
+        Self {
+            shape,
+            render: RenderOptions::default(),
+            id_prefix: "call_".to_owned(),
+        }
     }
 }
 
@@ -78,8 +82,13 @@ pub enum MessageError {
 pub fn call_ids(turn: &Turn, prefix: &str) -> Vec<String> {
     let mut used = HashSet::new();
     let mut one = |call: &Call| {
-        let own = call.meta.iter().find(|(key, id)| key == "id" && !id.is_empty());
-        let own = own.map(|(_, id)| id.clone()).filter(|id| !used.contains(id));
+        let own = call
+            .meta
+            .iter()
+            .find(|(key, id)| key == "id" && !id.is_empty());
+        let own = own
+            .map(|(_, id)| id.clone())
+            .filter(|id| !used.contains(id));
         let mut id = own.unwrap_or_else(|| format!("{prefix}{}", call.index));
         while !used.insert(id.clone()) {
             id.push('_');
@@ -125,18 +134,26 @@ pub fn messages(
 }
 
 /// One result for each call, in the order of calls.
-fn paired(turn: &Turn, ids: &[String], results: &[ToolResult]) -> Result<Vec<ToolResult>, MessageError> {
+fn paired(
+    turn: &Turn,
+    ids: &[String],
+    results: &[ToolResult],
+) -> Result<Vec<ToolResult>, MessageError> {
     let mut left: Vec<Option<&ToolResult>> = results.iter().map(Some).collect();
     let mut out = vec![];
     for (call, id) in turn.calls.iter().zip(ids) {
-        let mine = left.iter_mut().find(|one| one.is_some_and(|one| one.id == *id));
+        let mine = left
+            .iter_mut()
+            .find(|one| one.is_some_and(|one| one.id == *id));
         out.push(match mine.and_then(Option::take) {
             Some(result) => result.clone(),
             None => ToolResult::text(id, &call.name, Status::Cancelled, ""),
         });
     }
     match left.into_iter().flatten().next() {
-        Some(orphan) => Err(MessageError::Orphan { id: orphan.id.clone() }),
+        Some(orphan) => Err(MessageError::Orphan {
+            id: orphan.id.clone(),
+        }),
         None => Ok(out),
     }
 }
@@ -159,7 +176,11 @@ fn canonical(
         })
         .collect();
     let calls = renderer.layout().encoder.encode(&calls, encoding)?;
-    let between = if text.is_empty() || calls.is_empty() { "" } else { "\n" };
+    let between = if text.is_empty() || calls.is_empty() {
+        ""
+    } else {
+        "\n"
+    };
     Ok(format!("{text}{between}{calls}"))
 }
 
@@ -177,7 +198,11 @@ fn openai(
     let calls = turn.calls.iter().zip(ids).map(|(call, id)| {
         json!({"id": id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}})
     });
-    let content = if text.is_empty() { Json::Null } else { text.into() };
+    let content = if text.is_empty() {
+        Json::Null
+    } else {
+        text.into()
+    };
     let calls: Vec<Json> = calls.collect();
     let mut out = vec![json!({"role": "assistant", "content": content, "tool_calls": calls})];
     for result in results {
@@ -208,8 +233,11 @@ fn anthropic(
     let mut blocks = vec![];
     for result in results {
         let mut parts = vec![];
-        let (images, rest): (Vec<_>, Vec<_>) =
-            result.content.iter().cloned().partition(|part| matches!(part, Content::Image { .. }));
+        let (images, rest): (Vec<_>, Vec<_>) = result
+            .content
+            .iter()
+            .cloned()
+            .partition(|part| matches!(part, Content::Image { .. }));
         let pictures = !images.is_empty();
         let text = renderer.content(&result.clone().content(rest), &options.render)?;
         if !text.is_empty() {
@@ -221,7 +249,11 @@ fn anthropic(
                 parts.push(json!({"type": "image", "source": source}));
             }
         }
-        let content = if pictures { Json::Array(parts) } else { text.into() };
+        let content = if pictures {
+            Json::Array(parts)
+        } else {
+            text.into()
+        };
         let mut block = json!({"type": "tool_result", "tool_use_id": NameRule::Api.spell(&result.id), "content": content});
         if result.status != Status::Success {
             block["is_error"] = Json::Bool(true);

@@ -40,14 +40,27 @@ impl ToolResult {
     /// A result with one text.
     #[must_use]
     pub fn text(id: &str, name: &str, status: Status, text: &str) -> Self {
-        let content = if text.is_empty() { vec![] } else { vec![Content::Text(text.to_owned())] };
-        Self { id: id.to_owned(), name: name.to_owned(), status, content, duration: None }
+        let content = if text.is_empty() {
+            vec![]
+        } else {
+            vec![Content::Text(text.to_owned())]
+        };
+        Self {
+            id: id.to_owned(),
+            name: name.to_owned(),
+            status,
+            content,
+            duration: None,
+        }
     }
 
     /// A result with one JSON value.
     #[must_use]
     pub fn json(id: &str, name: &str, value: Json) -> Self {
-        Self { content: vec![Content::Json(value)], ..Self::text(id, name, Status::Success, "") }
+        Self {
+            content: vec![Content::Json(value)],
+            ..Self::text(id, name, Status::Success, "")
+        }
     }
 
     /// With what it gave.
@@ -82,7 +95,13 @@ pub enum Status {
 
 impl Status {
     /// All of them.
-    pub const ALL: [Self; 5] = [Self::Success, Self::Error, Self::Denied, Self::Cancelled, Self::Timeout];
+    pub const ALL: [Self; 5] = [
+        Self::Success,
+        Self::Error,
+        Self::Denied,
+        Self::Cancelled,
+        Self::Timeout,
+    ];
 
     /// `"success"`, `"error"`, `"denied"`, `"cancelled"` or `"timeout"`.
     #[must_use]
@@ -107,8 +126,12 @@ impl Status {
             (Self::Denied, Lang::En) => "The user refused this operation".to_owned(),
             (Self::Cancelled, Lang::Zh) => "该操作已取消".to_owned(),
             (Self::Cancelled, Lang::En) => "The operation was cancelled".to_owned(),
-            (Self::Timeout, Lang::Zh) => ms.map_or("工具执行超时".to_owned(), |ms| format!("工具执行超时（{ms}ms）")),
-            (Self::Timeout, Lang::En) => ms.map_or("The tool timed out".to_owned(), |ms| format!("The tool timed out after {ms} ms")),
+            (Self::Timeout, Lang::Zh) => ms.map_or("工具执行超时".to_owned(), |ms| {
+                format!("工具执行超时（{ms}ms）")
+            }),
+            (Self::Timeout, Lang::En) => ms.map_or("The tool timed out".to_owned(), |ms| {
+                format!("The tool timed out after {ms} ms")
+            }),
         }
     }
 }

@@ -9,9 +9,9 @@ use serde_json::{Value as Json, json};
 use super::{Condense, Content, Status, ToolResult};
 use crate::dialect::spec::Spec;
 use crate::dialect::{DialectSet, SetInner};
+use crate::escape::escape;
 use crate::prompt::tool::Facts;
 use crate::prompt::{Lang, Layout, Part, PromptError};
-use crate::escape::escape;
 
 /// How results are written.
 #[derive(Clone, Debug, Default)]
@@ -27,7 +27,10 @@ impl RenderOptions {
     /// In a language.
     #[must_use]
     pub fn new(lang: Lang) -> Self {
-        Self { lang, ..Self::default() }
+        Self {
+            lang,
+            ..Self::default()
+        }
     }
 }
 
@@ -80,13 +83,17 @@ impl Renderer {
     ///
     /// # Errors
     /// A template fails.
-    pub fn render(&self, results: &[ToolResult], options: &RenderOptions) -> Result<String, PromptError> {
+    pub fn render(
+        &self,
+        results: &[ToolResult],
+        options: &RenderOptions,
+    ) -> Result<String, PromptError> {
         if results.is_empty() {
             return Ok(String::new());
         }
         let facts = results.iter().enumerate().map(|(index, result)| {
             let facts = self.facts(index, result, options)?;
-            Ok(Value::from_iter(facts))
+            Ok(Value::from_object(facts))
         });
         let all = facts.collect::<Result<Vec<Value>, PromptError>>()?;
         let mut context = self.layout.context(options.lang);
@@ -94,7 +101,12 @@ impl Renderer {
         self.layout.fill(Part::Results, context)
     }
 
-    fn facts(&self, index: usize, result: &ToolResult, options: &RenderOptions) -> Result<Facts, PromptError> {
+    fn facts(
+        &self,
+        index: usize,
+        result: &ToolResult,
+        options: &RenderOptions,
+    ) -> Result<Facts, PromptError> {
         let text = self.content(result, options)?;
         let json = match result.content.as_slice() {
             [Content::Json(value)] => options.condense.pick(value).clone(),
@@ -108,7 +120,10 @@ impl Renderer {
             ("ok", Value::from(result.status == Status::Success)),
             ("value", crate::prompt::json::value(&self.inside(&json)?)),
             ("text", Value::from(text)),
-            ("duration_ms", Value::from(result.duration.map(|d| d.as_millis() as u64))),
+            (
+                "duration_ms",
+                Value::from(result.duration.map(|d| d.as_millis() as u64)),
+            ),
         ]))
     }
 
@@ -116,7 +131,11 @@ impl Renderer {
     ///
     /// # Errors
     /// The markers of the set cannot be escaped.
-    pub fn content(&self, result: &ToolResult, options: &RenderOptions) -> Result<String, PromptError> {
+    pub fn content(
+        &self,
+        result: &ToolResult,
+        options: &RenderOptions,
+    ) -> Result<String, PromptError> {
         let mut parts = vec![];
         for content in &result.content {
             parts.push(match content {
@@ -153,7 +172,10 @@ impl Renderer {
             return options.condense.text(text, options.lang);
         };
         let kept = options.condense.head.saturating_add(options.condense.tail);
-        let at = text.char_indices().nth(cut).map_or(text.len(), |(at, _)| at);
+        let at = text
+            .char_indices()
+            .nth(cut)
+            .map_or(text.len(), |(at, _)| at);
         let at = at.min(text.floor_char_boundary(kept));
         if at == text.len() {
             return text.to_owned();
@@ -163,7 +185,11 @@ impl Renderer {
 
     /// Without markers. A plain name stays: no layout puts a marker's other half beside one.
     fn safe(&self, text: &str) -> Result<String, PromptError> {
-        if !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.')) {
+        if !text.is_empty()
+            && text
+                .bytes()
+                .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.'))
+        {
             return Ok(text.to_owned());
         }
         let bytes = escape(&self.guard, text.as_bytes())?;
@@ -179,7 +205,9 @@ impl Renderer {
                 Json::Array(list.collect::<Result<_, _>>()?)
             }
             Json::Object(map) => {
-                let map = map.iter().map(|(key, item)| Ok((self.safe(key)?, self.inside(item)?)));
+                let map = map
+                    .iter()
+                    .map(|(key, item)| Ok((self.safe(key)?, self.inside(item)?)));
                 Json::Object(map.collect::<Result<_, PromptError>>()?)
             }
             Json::Null | Json::Bool(_) | Json::Number(_) => value.clone(),
@@ -200,12 +228,21 @@ fn image(mime: &str, data: &str, lang: Lang) -> String {
 /// The host's dialects, the layout's own, and the marks of the layout as a dialect without calls. What cannot stand beside the
 /// others in a set is left out of it: its group, or its markers, are there already.
 fn guarded(active: &DialectSet, spec: &Spec) -> DialectSet {
-    let mut specs: Vec<Spec> = active.inner.dialects.iter().map(|dialect| dialect.spec.clone()).collect();
+    let mut specs: Vec<Spec> = active
+        .inner
+        .dialects
+        .iter()
+        .map(|dialect| dialect.spec.clone())
+        .collect();
     let mut set = active.clone();
     let mut add = |one: Spec| {
         specs.push(one);
         match SetInner::new(specs.clone(), 0) {
-            Ok(inner) => set = DialectSet { inner: Arc::new(inner) },
+            Ok(inner) => {
+                set = DialectSet {
+                    inner: Arc::new(inner),
+                }
+            }
             Err(_) => drop(specs.pop()),
         }
     };

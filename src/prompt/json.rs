@@ -92,7 +92,10 @@ pub(crate) fn json(value: &Value) -> Result<Json, Error> {
         }
         _ => {
             let items = value.try_iter()?;
-            items.map(|item| json(&item)).collect::<Result<_, _>>().map(Json::Array)
+            items
+                .map(|item| json(&item))
+                .collect::<Result<_, _>>()
+                .map(Json::Array)
         }
     }
 }
@@ -123,7 +126,10 @@ pub(crate) fn text(json: &Json, indent: Option<usize>) -> String {
     }
     match indent {
         None => write(json, Spaced),
-        Some(width) => write(json, PrettyFormatter::with_indent(" ".repeat(width).as_bytes())),
+        Some(width) => write(
+            json,
+            PrettyFormatter::with_indent(" ".repeat(width).as_bytes()),
+        ),
     }
 }
 
@@ -131,11 +137,19 @@ pub(crate) fn text(json: &Json, indent: Option<usize>) -> String {
 struct Spaced;
 
 impl Formatter for Spaced {
-    fn begin_array_value<W: ?Sized + io::Write>(&mut self, out: &mut W, first: bool) -> io::Result<()> {
+    fn begin_array_value<W: ?Sized + io::Write>(
+        &mut self,
+        out: &mut W,
+        first: bool,
+    ) -> io::Result<()> {
         if first { Ok(()) } else { out.write_all(b", ") }
     }
 
-    fn begin_object_key<W: ?Sized + io::Write>(&mut self, out: &mut W, first: bool) -> io::Result<()> {
+    fn begin_object_key<W: ?Sized + io::Write>(
+        &mut self,
+        out: &mut W,
+        first: bool,
+    ) -> io::Result<()> {
         if first { Ok(()) } else { out.write_all(b", ") }
     }
 

@@ -9,8 +9,8 @@ use serde_json::{Map, Value as Json, json};
 use super::json;
 use super::tool::{Facts, facts};
 use super::{Lang, Part, PromptError, PromptOptions};
-use crate::dialect::spec::Spec;
 use crate::dialect::DialectSet;
+use crate::dialect::spec::Spec;
 use crate::encode::{EncodeCall, EncodeOptions, Encoder};
 use crate::hints::Tools;
 use crate::tools::{Inventory, NameRule};
@@ -19,9 +19,15 @@ use crate::tools::{Inventory, NameRule};
 const SHARED: &[(&str, &str)] = &[
     ("general-tools", include_str!("templates/general-tools.j2")),
     ("general-usage", include_str!("templates/general-usage.j2")),
-    ("general-results", include_str!("templates/general-results.j2")),
+    (
+        "general-results",
+        include_str!("templates/general-results.j2"),
+    ),
     ("signatures", include_str!("templates/signatures.j2")),
-    ("responses-in-tags", include_str!("templates/responses-in-tags.j2")),
+    (
+        "responses-in-tags",
+        include_str!("templates/responses-in-tags.j2"),
+    ),
 ];
 
 /// What a dialect tells models of tools: their definitions, how to call them, and what calls gave.
@@ -40,7 +46,9 @@ pub struct Layout {
 
 impl std::fmt::Debug for Layout {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Layout").field("dialect", &self.spec.id).finish_non_exhaustive()
+        f.debug_struct("Layout")
+            .field("dialect", &self.spec.id)
+            .finish_non_exhaustive()
     }
 }
 
@@ -50,13 +58,23 @@ impl Layout {
     /// # Errors
     /// There is no such dialect, it has no calls, or a template in its file is none.
     pub fn new(set: &DialectSet, dialect: &str) -> Result<Self, PromptError> {
-        let none = || PromptError::Dialect { dialect: dialect.to_owned() };
+        let none = || PromptError::Dialect {
+            dialect: dialect.to_owned(),
+        };
         let encoder = Encoder::new(set, dialect).map_err(|_| none())?;
-        let found = set.inner.dialects.iter().find(|have| have.id() == dialect).ok_or_else(none)?;
+        let found = set
+            .inner
+            .dialects
+            .iter()
+            .find(|have| have.id() == dialect)
+            .ok_or_else(none)?;
         let mut env = Environment::new();
         env.set_auto_escape_callback(|_| AutoEscape::None);
         env.set_undefined_behavior(UndefinedBehavior::SemiStrict);
-        let syntax = SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build();
+        let syntax = SyntaxConfig::builder()
+            .trim_blocks(true)
+            .lstrip_blocks(true)
+            .build();
         env.set_syntax(syntax.expect("the usual marks differ"));
         env.add_filter("json", json::filter);
         env.add_filter("plain", json::plain);
@@ -103,11 +121,16 @@ impl Layout {
     /// It is no template, or no shared one has that name.
     pub fn with(self, part: Part, template: &str) -> Result<Self, PromptError> {
         let word = !template.is_empty()
-            && template.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
+            && template
+                .chars()
+                .all(|c| c.is_ascii_alphanumeric() || c == '-');
         let text = if word {
             if self.env.get_template(template).is_err() {
                 let message = format!("there is no shared layout `{template}`");
-                return Err(PromptError::Template { part: part.name().to_owned(), message });
+                return Err(PromptError::Template {
+                    part: part.name().to_owned(),
+                    message,
+                });
             }
             format!("{{% include \"{template}\" %}}")
         } else {
@@ -153,7 +176,11 @@ impl Layout {
     ///
     /// # Errors
     /// A template fails.
-    pub fn tools(&self, tools: &Inventory, options: &PromptOptions<'_>) -> Result<String, PromptError> {
+    pub fn tools(
+        &self,
+        tools: &Inventory,
+        options: &PromptOptions<'_>,
+    ) -> Result<String, PromptError> {
         self.render(Part::Tools, tools, options)
     }
 
@@ -161,7 +188,11 @@ impl Layout {
     ///
     /// # Errors
     /// A template fails.
-    pub fn usage(&self, tools: &Inventory, options: &PromptOptions<'_>) -> Result<String, PromptError> {
+    pub fn usage(
+        &self,
+        tools: &Inventory,
+        options: &PromptOptions<'_>,
+    ) -> Result<String, PromptError> {
         self.render(Part::Usage, tools, options)
     }
 
@@ -169,7 +200,11 @@ impl Layout {
     ///
     /// # Errors
     /// A template fails.
-    pub fn system(&self, tools: &Inventory, options: &PromptOptions<'_>) -> Result<String, PromptError> {
+    pub fn system(
+        &self,
+        tools: &Inventory,
+        options: &PromptOptions<'_>,
+    ) -> Result<String, PromptError> {
         let definitions = self.tools(tools, options)?;
         let usage = self.usage(tools, options)?;
         if definitions.is_empty() || usage.is_empty() {
@@ -179,16 +214,23 @@ impl Layout {
         Ok(definitions + between + &usage)
     }
 
-    fn render(&self, part: Part, tools: &Inventory, options: &PromptOptions<'_>) -> Result<String, PromptError> {
+    fn render(
+        &self,
+        part: Part,
+        tools: &Inventory,
+        options: &PromptOptions<'_>,
+    ) -> Result<String, PromptError> {
         let hints = tools.hints(&self.spec.id, self.rule);
-        let hints = hints.map_err(|error| PromptError::Schema { message: error.to_string() })?;
+        let hints = hints.map_err(|error| PromptError::Schema {
+            message: error.to_string(),
+        })?;
         let mut encoding = EncodeOptions::default();
         encoding.tools = Some(Arc::new(hints));
         let names = tools.names(&self.spec.id, self.rule);
         let facts = tools.tools().iter().zip(&names).map(|(tool, name)| {
             let knowledge = options.knowledge.and_then(|knowledge| knowledge(tool));
             let facts = facts(tool, name, knowledge.as_deref(), &self.encoder, &encoding);
-            Value::from_iter(facts)
+            Value::from_object(facts)
         });
         let all: Vec<Value> = facts.collect();
         let mut context = self.context(options.lang);
@@ -209,7 +251,7 @@ impl Layout {
     pub(crate) fn fill(&self, part: Part, context: Facts) -> Result<String, PromptError> {
         let template = self.env.get_template(part.name());
         let template = template.map_err(|error| PromptError::template(part.name(), &error))?;
-        let text = template.render(Value::from_iter(context));
+        let text = template.render(Value::from_object(context));
         let text = text.map_err(|error| PromptError::template(part.name(), &error))?;
         // Blocks at the end of a template leave newlines.
         Ok(text.trim_matches('\n').to_owned())
@@ -254,7 +296,9 @@ fn written(encoder: &Encoder, calls: &[(String, Json)]) -> Result<String, Error>
         })
         .collect();
     let wrong = |why: String| Error::new(ErrorKind::InvalidOperation, why);
-    encoder.encode(&calls, &options).map_err(|error| wrong(error.to_string()))
+    encoder
+        .encode(&calls, &options)
+        .map_err(|error| wrong(error.to_string()))
 }
 
 /// A schema that has this value.
@@ -269,7 +313,10 @@ fn typed(value: &Json) -> Json {
             None => json!({"type": "array"}),
         },
         Json::Object(map) => {
-            let parts: Map<String, Json> = map.iter().map(|(key, part)| (key.clone(), typed(part))).collect();
+            let parts: Map<String, Json> = map
+                .iter()
+                .map(|(key, part)| (key.clone(), typed(part)))
+                .collect();
             json!({"type": "object", "properties": parts})
         }
     }

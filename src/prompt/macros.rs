@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::{Layout, Lang, PromptError, PromptOptions, tokens};
+use super::{Lang, Layout, PromptError, PromptOptions, tokens};
 use crate::tools::{CallConfig, Inventory, Registry, Tool};
 
 /// Texts that are kept. Whoever asks for more than this starts again.
@@ -75,7 +75,9 @@ enum Macro {
 
 impl std::fmt::Debug for Prompts {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Prompts").field("layout", &self.layout).finish_non_exhaustive()
+        f.debug_struct("Prompts")
+            .field("layout", &self.layout)
+            .finish_non_exhaustive()
     }
 }
 
@@ -83,26 +85,40 @@ impl Prompts {
     /// With the tools of a registry.
     #[must_use]
     pub fn new(layout: Layout, registry: Arc<Registry>) -> Self {
-        Self { layout, registry, cache: Mutex::default(), knowledge: None }
+        Self {
+            layout,
+            registry,
+            cache: Mutex::default(),
+            knowledge: None,
+        }
     }
 
     /// Asks `knowledge` of each tool for what its definition does not say. Call [`clear`](Self::clear) when the answers
     /// change.
     #[must_use]
-    pub fn knowledge(mut self, knowledge: impl Fn(&Tool) -> Option<String> + Send + Sync + 'static) -> Self {
+    pub fn knowledge(
+        mut self,
+        knowledge: impl Fn(&Tool) -> Option<String> + Send + Sync + 'static,
+    ) -> Self {
         self.knowledge = Some(Arc::new(knowledge));
         self
     }
 
     /// Forgets all texts.
     pub fn clear(&self) {
-        self.cache.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        self.cache
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clear();
     }
 
     /// Texts that are kept now.
     #[must_use]
     pub fn cached(&self) -> usize {
-        self.cache.lock().unwrap_or_else(PoisonError::into_inner).len()
+        self.cache
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .len()
     }
 
     /// The system prompt with its macros expanded. A macro is nothing where calls are not enabled. `{{tools::a::b}}` lists
@@ -123,7 +139,9 @@ impl Prompts {
         while let Some(at) = rest.find("{{") {
             let (before, after) = rest.split_at(at);
             out.text.push_str(before);
-            let found = after[2..].split_once("}}").and_then(|(inner, tail)| Some((Macro::read(inner)?, tail)));
+            let found = after[2..]
+                .split_once("}}")
+                .and_then(|(inner, tail)| Some((Macro::read(inner)?, tail)));
             let Some((what, tail)) = found else {
                 // The next pair of braces may overlap this one.
                 out.text.push('{');
@@ -199,7 +217,12 @@ impl Macro {
     fn read(inner: &str) -> Option<Self> {
         let mut words = inner.split("::").map(str::trim);
         match words.next()? {
-            "tools" => Some(Self::Tools(words.filter(|id| !id.is_empty()).map(str::to_owned).collect())),
+            "tools" => Some(Self::Tools(
+                words
+                    .filter(|id| !id.is_empty())
+                    .map(str::to_owned)
+                    .collect(),
+            )),
             "tool_usage" if words.next().is_none() => Some(Self::Usage),
             _ => None,
         }

@@ -12,7 +12,7 @@ mod layout;
 mod macros;
 mod stop;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod tokens;
 pub(crate) mod tool;
 
@@ -85,7 +85,11 @@ pub struct PromptOptions<'k> {
 
 impl Default for PromptOptions<'_> {
     fn default() -> Self {
-        Self { lang: Lang::En, examples: true, knowledge: None }
+        Self {
+            lang: Lang::En,
+            examples: true,
+            knowledge: None,
+        }
     }
 }
 
@@ -136,6 +140,9 @@ impl PromptError {
             message = format!("{message}: {more}");
             cause = more.source();
         }
-        Self::Template { part: part.to_owned(), message }
+        Self::Template {
+            part: part.to_owned(),
+            message,
+        }
     }
 }

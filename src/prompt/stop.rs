@@ -25,7 +25,11 @@ impl Stops {
     /// The stop sequences of a dialect of the set; none if there is no such dialect.
     #[must_use]
     pub fn of(set: &DialectSet, dialect: &str) -> Option<Self> {
-        let found = set.inner.dialects.iter().find(|have| have.id() == dialect)?;
+        let found = set
+            .inner
+            .dialects
+            .iter()
+            .find(|have| have.id() == dialect)?;
         let mut block = found.closers();
         block.retain(|closer| !closer.trim().is_empty());
         for closer in &mut block {
@@ -34,7 +38,10 @@ impl Stops {
                 closer.push('>');
             }
         }
-        Some(Self { turn: once(turn(&found.spec)), block: once(block) })
+        Some(Self {
+            turn: once(turn(&found.spec)),
+            block: once(block),
+        })
     }
 }
 
@@ -53,7 +60,11 @@ fn turn(spec: &Spec) -> Vec<String> {
     let spans = spec.span.iter().filter(|span| span.kind == "result");
     let mut all: Vec<String> = spans.map(|span| span.open.clone()).collect();
     let lines = spec.line.iter().flat_map(|line| &line.observation);
-    all.extend(lines.filter_map(|pattern| path::literal(pattern).ok()).filter(|text| text.ends_with([':', '*'])));
+    all.extend(
+        lines
+            .filter_map(|pattern| path::literal(pattern).ok())
+            .filter(|text| text.ends_with([':', '*'])),
+    );
     all.extend(spec.framing.iter().cloned());
     all
 }

@@ -42,15 +42,24 @@ pub(super) fn facts(
     let made = || say(&sample(tool)).unwrap_or_default();
     let example = examples.first().map_or_else(made, |(_, call)| call.clone());
     let shown = |(about, call): (String, String)| {
-        Value::from_iter([("description", Value::from(about)), ("call", Value::from(call))])
+        Value::from_object(Facts::from([
+            ("description", Value::from(about)),
+            ("call", Value::from(call)),
+        ]))
     };
     let examples: Vec<Value> = examples.into_iter().map(shown).collect();
-    let params: Vec<Value> = tool.properties().map(|(key, schema)| param(tool, key, schema)).collect();
+    let params: Vec<Value> = tool
+        .properties()
+        .map(|(key, schema)| param(tool, key, schema))
+        .collect();
     let text = |text: &str| Value::from(text);
     Facts::from([
         ("name", text(name)),
         ("id", text(&tool.id)),
-        ("title", text(tool.display_name.as_deref().unwrap_or_default())),
+        (
+            "title",
+            text(tool.display_name.as_deref().unwrap_or_default()),
+        ),
         ("description", text(&tool.description)),
         ("namespace", text(tool.namespace().unwrap_or_default())),
         ("skill", Value::from(tool.kind == ToolKind::Skill)),
@@ -58,7 +67,10 @@ pub(super) fn facts(
         ("knowledge", text(knowledge.unwrap_or_default())),
         ("parameters", value(&schema)),
         ("function", value(&function)),
-        ("openai", value(&json!({"type": "function", "function": function}))),
+        (
+            "openai",
+            value(&json!({"type": "function", "function": function})),
+        ),
         ("params", Value::from(params)),
         ("listing", value(&listing(tool))),
         ("example", Value::from(example)),
@@ -73,7 +85,12 @@ fn listing(tool: &Tool) -> Json {
         map.insert("name".to_owned(), key.into());
         map.insert("type".to_owned(), kind(schema).into());
         map.insert("required".to_owned(), tool.requires(key).into());
-        let more = [("description", "description"), ("defaultValue", "default"), ("enum", "enum"), ("properties", "properties")];
+        let more = [
+            ("description", "description"),
+            ("defaultValue", "default"),
+            ("enum", "enum"),
+            ("properties", "properties"),
+        ];
         for (name, from) in more {
             if let Some(value) = schema.get(from) {
                 map.insert(name.to_owned(), value.clone());
@@ -82,11 +99,17 @@ fn listing(tool: &Tool) -> Json {
         Json::Object(map)
     };
     let fixed = |(key, schema): &(&str, &Json)| *key == "command" && schema.get("const").is_some();
-    tool.properties().filter(|pair| !fixed(pair)).map(one).collect()
+    tool.properties()
+        .filter(|pair| !fixed(pair))
+        .map(one)
+        .collect()
 }
 
 fn param(tool: &Tool, key: &str, schema: &Json) -> Value {
-    let description = schema.get("description").and_then(Json::as_str).unwrap_or_default();
+    let description = schema
+        .get("description")
+        .and_then(Json::as_str)
+        .unwrap_or_default();
     let mut facts = Facts::from([
         ("name", Value::from(key)),
         ("type", Value::from(kind(schema))),
@@ -100,7 +123,7 @@ fn param(tool: &Tool, key: &str, schema: &Json) -> Value {
     if let Some(choices) = schema.get("enum") {
         facts.insert("enum", value(choices));
     }
-    Value::from_iter(facts)
+    Value::from_object(facts)
 }
 
 /// The type of a parameter for models: `string`, `number`, `boolean`, `object`, `array` and the other names of JSON Schema,
@@ -108,7 +131,11 @@ fn param(tool: &Tool, key: &str, schema: &Json) -> Value {
 fn kind(schema: &Json) -> String {
     let mut names: Vec<&str> = vec![];
     gather(schema, &mut names, 0);
-    if names.is_empty() { "any".to_owned() } else { names.join(" or ") }
+    if names.is_empty() {
+        "any".to_owned()
+    } else {
+        names.join(" or ")
+    }
 }
 
 fn gather<'s>(schema: &'s Json, names: &mut Vec<&'s str>, depth: usize) {
@@ -121,8 +148,14 @@ fn gather<'s>(schema: &'s Json, names: &mut Vec<&'s str>, depth: usize) {
         Some(Json::String(name)) => add(name),
         Some(Json::Array(list)) => list.iter().filter_map(Json::as_str).for_each(add),
         _ => {
-            let listed = schema.get("enum").and_then(Json::as_array).into_iter().flatten();
-            listed.chain(schema.get("const")).for_each(|value| add(type_of(value)));
+            let listed = schema
+                .get("enum")
+                .and_then(Json::as_array)
+                .into_iter()
+                .flatten();
+            listed
+                .chain(schema.get("const"))
+                .for_each(|value| add(type_of(value)));
             let parts = ["anyOf", "oneOf"].map(|key| schema.get(key).and_then(Json::as_array));
             for part in parts.into_iter().flatten().flatten().filter(|_| depth < 8) {
                 gather(part, names, depth + 1);
@@ -147,15 +180,25 @@ fn type_of(value: &Json) -> &'static str {
 fn sample(tool: &Tool) -> Map<String, Json> {
     let all = || tool.properties();
     let required = all().any(|(key, _)| tool.requires(key));
-    let shown = all()
-        .enumerate()
-        .filter(|(index, (key, _))| if required { tool.requires(key) } else { *index == 0 });
-    shown.map(|(_, (key, schema))| (key.to_owned(), sample_value(schema, 0))).collect()
+    let shown = all().enumerate().filter(|(index, (key, _))| {
+        if required {
+            tool.requires(key)
+        } else {
+            *index == 0
+        }
+    });
+    shown
+        .map(|(_, (key, schema))| (key.to_owned(), sample_value(schema, 0)))
+        .collect()
 }
 
 fn sample_value(schema: &Json, depth: usize) -> Json {
-    let given = ["const", "default", "example"].into_iter().find_map(|key| schema.get(key));
-    let listed = ["enum", "examples"].into_iter().filter_map(|key| schema.get(key)?.get(0));
+    let given = ["const", "default", "example"]
+        .into_iter()
+        .find_map(|key| schema.get(key));
+    let listed = ["enum", "examples"]
+        .into_iter()
+        .filter_map(|key| schema.get(key)?.get(0));
     if let Some(value) = given.or_else(|| listed.into_iter().next()) {
         return value.clone();
     }
@@ -171,9 +214,14 @@ fn sample_value(schema: &Json, depth: usize) -> Json {
             None => json!([]),
         },
         Some("object") => {
-            let parts = schema.get("properties").and_then(Json::as_object).filter(|_| depth < 4);
+            let parts = schema
+                .get("properties")
+                .and_then(Json::as_object)
+                .filter(|_| depth < 4);
             let parts = parts.into_iter().flatten();
-            parts.map(|(key, part)| (key.clone(), sample_value(part, depth + 1))).collect()
+            parts
+                .map(|(key, part)| (key.clone(), sample_value(part, depth + 1)))
+                .collect()
         }
         _ => json!("..."),
     }

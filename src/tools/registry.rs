@@ -221,8 +221,15 @@ impl Inventory {
     /// Those of its tools that these names stand for, in its own order.
     #[must_use]
     pub fn only(&self, names: &[String]) -> Self {
-        let wanted: HashSet<&str> = names.iter().filter_map(|name| self.get(name)).map(|tool| tool.id.as_str()).collect();
-        let tools = self.tools.iter().filter(|tool| wanted.contains(tool.id.as_str()));
+        let wanted: HashSet<&str> = names
+            .iter()
+            .filter_map(|name| self.get(name))
+            .map(|tool| tool.id.as_str())
+            .collect();
+        let tools = self
+            .tools
+            .iter()
+            .filter(|tool| wanted.contains(tool.id.as_str()));
         Self::indexed(tools.cloned().collect(), self.version)
     }
 

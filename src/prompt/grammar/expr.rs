@@ -118,17 +118,30 @@ enum Notation {
 fn spell(expr: &Expr, notation: Notation, inside: bool) -> String {
     let list = |items: &[Expr], joint: &str| {
         let items = items.iter().map(|item| spell(item, notation, true));
-        items.filter(|item| !item.is_empty()).collect::<Vec<_>>().join(joint)
+        items
+            .filter(|item| !item.is_empty())
+            .collect::<Vec<_>>()
+            .join(joint)
     };
     let empty = "\"\"".to_owned();
     match expr {
-        Expr::Text(text) if text.is_empty() => if inside { String::new() } else { empty },
+        Expr::Text(text) if text.is_empty() => {
+            if inside {
+                String::new()
+            } else {
+                empty
+            }
+        }
         Expr::Text(text) => quoted(text),
         Expr::NoneOf(chars) => class(chars, notation),
         Expr::Rule(name) => name.clone(),
         Expr::Seq(items) => {
             let text = list(items, " ");
-            if text.is_empty() && !inside { empty } else { text }
+            if text.is_empty() && !inside {
+                empty
+            } else {
+                text
+            }
         }
         Expr::Or(items) => {
             let items: Vec<String> = items

@@ -65,7 +65,9 @@ impl CallGrammar {
     /// # Errors
     /// The dialect's calls cannot be taken apart; the error says which.
     pub fn new(layout: &Layout, tools: &Inventory) -> Result<Self, GrammarError> {
-        Ok(Self { shapes: Shapes::new(layout, tools)? })
+        Ok(Self {
+            shapes: Shapes::new(layout, tools)?,
+        })
     }
 
     /// Whether it allows several calls in a row.
@@ -100,13 +102,22 @@ impl CallGrammar {
     #[must_use]
     pub fn structural_tag(&self) -> Json {
         let open = &self.shapes.open;
-        let tags: Option<Vec<Json>> = self.shapes.calls.iter().map(|call| match &call.core {
-            Core::Json { before, after, schema } => {
-                let content = json!({"type": "json_schema", "json_schema": schema});
-                Some(json!({"type": "tag", "begin": before, "content": content, "end": after}))
-            }
-            Core::Params(_) => None,
-        }).collect();
+        let tags: Option<Vec<Json>> = self
+            .shapes
+            .calls
+            .iter()
+            .map(|call| match &call.core {
+                Core::Json {
+                    before,
+                    after,
+                    schema,
+                } => {
+                    let content = json!({"type": "json_schema", "json_schema": schema});
+                    Some(json!({"type": "tag", "begin": before, "content": content, "end": after}))
+                }
+                Core::Params(_) => None,
+            })
+            .collect();
         let content = match (tags, &self.shapes.between) {
             (Some(tags), Some(between)) => json!({
                 "type": "tags_with_separator", "tags": tags, "separator": between,
@@ -120,7 +131,8 @@ impl CallGrammar {
                 json!({"type": "grammar", "grammar": grammar.gbnf()})
             }
         };
-        let tag = json!({"type": "tag", "begin": open, "content": content, "end": self.shapes.close});
+        let tag =
+            json!({"type": "tag", "begin": open, "content": content, "end": self.shapes.close});
         let format = json!({
             "type": "triggered_tags", "triggers": [open], "tags": [tag],
             "at_least_one": false, "stop_after_first": self.shapes.between.is_some(),

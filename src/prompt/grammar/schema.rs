@@ -16,23 +16,38 @@ pub(super) fn expr(schema: &Json, name: &str, grammar: &mut Grammar, depth: usiz
     if let Some(value) = schema.get("const") {
         return literal(value);
     }
-    if let Some(values) = schema.get("enum").and_then(Json::as_array).filter(|list| !list.is_empty()) {
+    if let Some(values) = schema
+        .get("enum")
+        .and_then(Json::as_array)
+        .filter(|list| !list.is_empty())
+    {
         return Expr::Or(values.iter().map(literal).collect());
     }
     if depth > MAX_DEPTH {
         return rule("json");
     }
     for key in ["anyOf", "oneOf"] {
-        if let Some(parts) = schema.get(key).and_then(Json::as_array).filter(|list| !list.is_empty()) {
+        if let Some(parts) = schema
+            .get(key)
+            .and_then(Json::as_array)
+            .filter(|list| !list.is_empty())
+        {
             let parts = parts.iter().enumerate();
-            return Expr::Or(parts.map(|(at, part)| expr(part, &format!("{name}o{at}"), grammar, depth + 1)).collect());
+            return Expr::Or(
+                parts
+                    .map(|(at, part)| expr(part, &format!("{name}o{at}"), grammar, depth + 1))
+                    .collect(),
+            );
         }
     }
     let one = |kind: &str, grammar: &mut Grammar| match kind {
         "string" => rule("jsonstring"),
         "integer" => rule("jsoninteger"),
         "number" => rule("jsonnumber"),
-        "boolean" => Expr::Or(vec![Expr::Text("true".to_owned()), Expr::Text("false".to_owned())]),
+        "boolean" => Expr::Or(vec![
+            Expr::Text("true".to_owned()),
+            Expr::Text("false".to_owned()),
+        ]),
         "null" => Expr::Text("null".to_owned()),
         "array" => array(schema, name, grammar, depth),
         "object" => object(schema, name, grammar, depth),
@@ -59,12 +74,19 @@ fn array(schema: &Json, name: &str, grammar: &mut Grammar, depth: usize) -> Expr
     grammar.add(&rule, item);
     let item = Expr::Rule(rule);
     let more = Expr::Many(Box::new(Expr::Seq(vec![text(","), item.clone()])));
-    Expr::Or(vec![text("[]"), Expr::Seq(vec![text("["), item, more, text("]")])])
+    Expr::Or(vec![
+        text("[]"),
+        Expr::Seq(vec![text("["), item, more, text("]")]),
+    ])
 }
 
 /// Known properties in order, those that are not required may be left out; without any, any object.
 fn object(schema: &Json, name: &str, grammar: &mut Grammar, depth: usize) -> Expr {
-    let Some(properties) = schema.get("properties").and_then(Json::as_object).filter(|map| !map.is_empty()) else {
+    let Some(properties) = schema
+        .get("properties")
+        .and_then(Json::as_object)
+        .filter(|map| !map.is_empty())
+    else {
         return Expr::Rule("jsonobject".to_owned());
     };
     let needed = |key: &str| {
@@ -86,8 +108,15 @@ fn object(schema: &Json, name: &str, grammar: &mut Grammar, depth: usize) -> Exp
 
 /// Items in order, the needed ones among them, `joint` between two, `end` behind the last. Linear in rules, quadratic in text
 /// only where none is needed.
-fn chain(name: &str, parts: &[(Expr, bool)], joint: &Expr, end: &Expr, grammar: &mut Grammar) -> Expr {
-    let state = |at: usize, begun: bool| Expr::Rule(format!("{name}{}{at}", if begun { "m" } else { "b" }));
+fn chain(
+    name: &str,
+    parts: &[(Expr, bool)],
+    joint: &Expr,
+    end: &Expr,
+    grammar: &mut Grammar,
+) -> Expr {
+    let state =
+        |at: usize, begun: bool| Expr::Rule(format!("{name}{}{at}", if begun { "m" } else { "b" }));
     for begun in [true, false] {
         for at in (0..=parts.len()).rev() {
             let mut ways = vec![];
@@ -105,7 +134,9 @@ fn chain(name: &str, parts: &[(Expr, bool)], joint: &Expr, end: &Expr, grammar: 
             if !parts[at..].iter().any(|(_, needed)| *needed) {
                 ways.push(end.clone());
             }
-            let Expr::Rule(rule) = state(at, begun) else { continue };
+            let Expr::Rule(rule) = state(at, begun) else {
+                continue;
+            };
             if begun || at == 0 {
                 grammar.add(&rule, Expr::Or(ways));
             }
@@ -126,25 +157,68 @@ fn basics(grammar: &mut Grammar) {
     grammar.add("jsondigit", or("0123456789"));
     grammar.add("jsonhex", or("0123456789abcdefABCDEF"));
     let control: Vec<char> = ('\0'..' ').collect();
-    let plain = Expr::NoneOf(['"', '\\'].into_iter().chain(control.into_iter().filter(|c| matches!(c, '\n' | '\r' | '\t'))).collect());
-    let hex = vec![text("\\u"), rule("jsonhex"), rule("jsonhex"), rule("jsonhex"), rule("jsonhex")];
+    let plain = Expr::NoneOf(
+        ['"', '\\']
+            .into_iter()
+            .chain(
+                control
+                    .into_iter()
+                    .filter(|c| matches!(c, '\n' | '\r' | '\t')),
+            )
+            .collect(),
+    );
+    let hex = vec![
+        text("\\u"),
+        rule("jsonhex"),
+        rule("jsonhex"),
+        rule("jsonhex"),
+        rule("jsonhex"),
+    ];
     let escape = Expr::Seq(vec![text("\\"), or("\"\\/bfnrt")]);
     grammar.add("jsonchar", Expr::Or(vec![plain, escape, Expr::Seq(hex)]));
-    grammar.add("jsonstring", Expr::Seq(vec![text("\""), many(rule("jsonchar")), text("\"")]));
+    grammar.add(
+        "jsonstring",
+        Expr::Seq(vec![text("\""), many(rule("jsonchar")), text("\"")]),
+    );
     let digits = Expr::Seq(vec![or("123456789"), many(rule("jsondigit"))]);
     grammar.add("jsonnatural", Expr::Or(vec![text("0"), digits]));
-    grammar.add("jsoninteger", Expr::Or(vec![rule("jsonnatural"), Expr::Seq(vec![text("-"), rule("jsonnatural")])]));
+    grammar.add(
+        "jsoninteger",
+        Expr::Or(vec![
+            rule("jsonnatural"),
+            Expr::Seq(vec![text("-"), rule("jsonnatural")]),
+        ]),
+    );
     let some = Expr::Seq(vec![rule("jsondigit"), many(rule("jsondigit"))]);
     let fraction = Expr::Or(vec![text(""), Expr::Seq(vec![text("."), some.clone()])]);
-    let exponent = Expr::Or(vec![text(""), Expr::Seq(vec![or("eE"), Expr::Or(vec![text(""), text("+"), text("-")]), some])]);
-    grammar.add("jsonnumber", Expr::Seq(vec![rule("jsoninteger"), fraction, exponent]));
+    let exponent = Expr::Or(vec![
+        text(""),
+        Expr::Seq(vec![
+            or("eE"),
+            Expr::Or(vec![text(""), text("+"), text("-")]),
+            some,
+        ]),
+    ]);
+    grammar.add(
+        "jsonnumber",
+        Expr::Seq(vec![rule("jsoninteger"), fraction, exponent]),
+    );
     let list = |item: &str| {
         let more = many(Expr::Seq(vec![text(","), rule(item)]));
         Expr::Or(vec![text(""), Expr::Seq(vec![rule(item), more])])
     };
-    grammar.add("jsonmember", Expr::Seq(vec![rule("jsonstring"), text(":"), rule("json")]));
-    grammar.add("jsonobject", Expr::Seq(vec![text("{"), list("jsonmember"), text("}")]));
-    grammar.add("jsonarray", Expr::Seq(vec![text("["), list("json"), text("]")]));
+    grammar.add(
+        "jsonmember",
+        Expr::Seq(vec![rule("jsonstring"), text(":"), rule("json")]),
+    );
+    grammar.add(
+        "jsonobject",
+        Expr::Seq(vec![text("{"), list("jsonmember"), text("}")]),
+    );
+    grammar.add(
+        "jsonarray",
+        Expr::Seq(vec![text("["), list("json"), text("]")]),
+    );
     let names = ["jsonstring", "jsonnumber", "jsonobject", "jsonarray"].map(rule);
     let words = ["true", "false", "null"].map(text);
     grammar.add("json", Expr::Or(names.into_iter().chain(words).collect()));

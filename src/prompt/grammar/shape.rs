@@ -121,7 +121,10 @@ impl Writer<'_> {
         let list: Vec<EncodeCall> = calls.iter().enumerate().map(call).collect();
         self.encoder.encode(&list, &self.options).map_err(|error| {
             let tool = calls.first().map_or("", |(name, _)| name).to_owned();
-            GrammarError::Call { tool, why: error.to_string() }
+            GrammarError::Call {
+                tool,
+                why: error.to_string(),
+            }
         })
     }
 
@@ -133,9 +136,18 @@ impl Writer<'_> {
     }
 
     /// What stands around the value of one argument.
-    fn single(&self, tool: &str, key: &str, value: &Json, spelled: &str) -> Result<Around, GrammarError> {
+    fn single(
+        &self,
+        tool: &str,
+        key: &str,
+        value: &Json,
+        spelled: &str,
+    ) -> Result<Around, GrammarError> {
         let text = self.say(&[(tool, one(key, value))])?;
-        let none = || GrammarError::Value { tool: tool.to_owned(), param: key.to_owned() };
+        let none = || GrammarError::Value {
+            tool: tool.to_owned(),
+            param: key.to_owned(),
+        };
         around(&text, spelled).ok_or_else(none)
     }
 }
@@ -149,7 +161,10 @@ fn one(key: &str, value: &Json) -> Json {
 fn around(text: &str, what: &str) -> Option<Around> {
     let (before, after) = text.split_once(what)?;
     let once = !after.contains(what);
-    once.then(|| Around { before: before.to_owned(), after: after.to_owned() })
+    once.then(|| Around {
+        before: before.to_owned(),
+        after: after.to_owned(),
+    })
 }
 
 impl Shapes {
@@ -177,7 +192,11 @@ impl Shapes {
         let hints = crate::hints::Tools::from_value(&list.into()).map_err(wrong)?;
         let mut options = EncodeOptions::default();
         options.tools = Some(Arc::new(hints));
-        let mut writer = Writer { encoder: &layout.encoder, options, closer: None };
+        let mut writer = Writer {
+            encoder: &layout.encoder,
+            options,
+            closer: None,
+        };
         if writer.json(OTHERS[0])?.is_none() {
             writer.closer = Some(closer(&writer)?);
         }
@@ -187,12 +206,25 @@ impl Shapes {
         });
         let cores = cores.collect::<Result<Vec<_>, _>>()?;
         let (open, close) = frame(&writer, &called)?;
-        let calls: Option<Vec<Shape>> =
-            cores.into_iter().map(|core| Some(Shape { core: core.within(&open, &close)? })).collect();
-        let form = || GrammarError::Form { tool: called[0].name.to_owned() };
+        let calls: Option<Vec<Shape>> = cores
+            .into_iter()
+            .map(|core| {
+                Some(Shape {
+                    core: core.within(&open, &close)?,
+                })
+            })
+            .collect();
+        let form = || GrammarError::Form {
+            tool: called[0].name.to_owned(),
+        };
         let calls = calls.ok_or_else(form)?;
         let between = repeated(&writer, &called, &open, &close);
-        Ok(Self { open, close, between, calls })
+        Ok(Self {
+            open,
+            close,
+            between,
+            calls,
+        })
     }
 }
 
@@ -201,24 +233,38 @@ fn closer(writer: &Writer<'_>) -> Result<String, GrammarError> {
     let tool = OTHERS[0];
     let single = writer.single(tool, KEYS[0], &json!(WORDS[0]), WORDS[0])?;
     let both = writer.say(&[(tool, json!({KEYS[0]: WORDS[0], KEYS[1]: WORDS[1]}))])?;
-    let form = || GrammarError::Form { tool: tool.to_owned() };
+    let form = || GrammarError::Form {
+        tool: tool.to_owned(),
+    };
     let behind = around(&both, WORDS[0]).ok_or_else(form)?.after;
     let middle = around(&behind, WORDS[1]).ok_or_else(form)?.before;
     // The next tag's beginning is no part of it.
     let closer = prefix(&middle, &single.after).trim_end_matches('<');
-    if closer.is_empty() { Err(form()) } else { Ok(closer.to_owned()) }
+    if closer.is_empty() {
+        Err(form())
+    } else {
+        Ok(closer.to_owned())
+    }
 }
 
 /// A call that holds its arguments as one JSON text.
 fn whole(writer: &Writer<'_>, call: &Called<'_>) -> Result<Core, GrammarError> {
-    let form = || GrammarError::Form { tool: call.name.to_owned() };
+    let form = || GrammarError::Form {
+        tool: call.name.to_owned(),
+    };
     let around = writer.json(call.name)?.ok_or_else(form)?;
-    Ok(Core::Json { before: around.before, after: around.after, schema: call.schema.clone() })
+    Ok(Core::Json {
+        before: around.before,
+        after: around.after,
+        schema: call.schema.clone(),
+    })
 }
 
 /// A call that holds them one by one.
 fn params(writer: &Writer<'_>, call: &Called<'_>) -> Result<Params, GrammarError> {
-    let form = || GrammarError::Form { tool: call.name.to_owned() };
+    let form = || GrammarError::Form {
+        tool: call.name.to_owned(),
+    };
     let needed = |key: &str| {
         let list = call.schema.get("required").and_then(Json::as_array);
         list.is_some_and(|list| list.iter().any(|have| have == key))
@@ -232,13 +278,20 @@ fn params(writer: &Writer<'_>, call: &Called<'_>) -> Result<Params, GrammarError
     }
     // A call that nothing is known of, or that needs nothing, can be made without arguments.
     let bare = !parts.iter().any(|(key, _)| needed(key));
-    let none = if bare { Some(writer.say(&[(call.name, json!({}))])) } else { None };
+    let none = if bare {
+        Some(writer.say(&[(call.name, json!({}))]))
+    } else {
+        None
+    };
     let none = match none {
         Some(Err(error)) if found.is_empty() => return Err(error),
         Some(text) => text.ok(),
         None => None,
     };
-    let mut after = found.first().map(|(.., around)| around.after.clone()).unwrap_or_default();
+    let mut after = found
+        .first()
+        .map(|(.., around)| around.after.clone())
+        .unwrap_or_default();
     for (.., around) in &found {
         after = suffix(&after, &around.after).to_owned();
     }
@@ -247,7 +300,10 @@ fn params(writer: &Writer<'_>, call: &Called<'_>) -> Result<Params, GrammarError
         let (key, _) = parts[index];
         let mut next = String::new();
         // Behind the first and behind the one before it: it must be the same.
-        let mut earlier: Vec<usize> = [0, index.saturating_sub(1)].into_iter().filter(|at| *at < index).collect();
+        let mut earlier: Vec<usize> = [0, index.saturating_sub(1)]
+            .into_iter()
+            .filter(|at| *at < index)
+            .collect();
         earlier.dedup();
         for before in earlier {
             let (sample_before, spelled_before, _, around_before) = &found[before];
@@ -255,8 +311,12 @@ fn params(writer: &Writer<'_>, call: &Called<'_>) -> Result<Params, GrammarError
             both.insert(parts[before].0.clone(), sample_before.clone());
             both.insert(key.clone(), sample.clone());
             let text = writer.say(&[(call.name, Json::Object(both))])?;
-            let rest = text.strip_prefix(&around_before.before).and_then(|t| t.strip_prefix(spelled_before.as_str()));
-            let rest = rest.and_then(|t| t.strip_suffix(&around.after)).and_then(|t| t.strip_suffix(spelled.as_str()));
+            let rest = text
+                .strip_prefix(&around_before.before)
+                .and_then(|t| t.strip_prefix(spelled_before.as_str()));
+            let rest = rest
+                .and_then(|t| t.strip_suffix(&around.after))
+                .and_then(|t| t.strip_suffix(spelled.as_str()));
             let quote = around_before.after.strip_suffix(&after).unwrap_or_default();
             let rest = rest.and_then(|t| t.strip_prefix(quote)).ok_or_else(form)?;
             if !next.is_empty() && next != rest {
@@ -267,17 +327,34 @@ fn params(writer: &Writer<'_>, call: &Called<'_>) -> Result<Params, GrammarError
         params.push(Param {
             first: around.before.clone(),
             next,
-            quote: around.after.strip_suffix(&after).unwrap_or_default().to_owned(),
+            quote: around
+                .after
+                .strip_suffix(&after)
+                .unwrap_or_default()
+                .to_owned(),
             needed: needed(key),
             value: value.clone(),
         });
     }
-    Ok(Params { none, params, after, closer: writer.closer.clone().unwrap_or_default() })
+    Ok(Params {
+        none,
+        params,
+        after,
+        closer: writer.closer.clone().unwrap_or_default(),
+    })
 }
 
 /// A sample of a parameter's value, how it is spelled, and what values there are.
-fn value(writer: &Writer<'_>, tool: &str, key: &str, schema: &Json) -> Result<(Json, String, Form), GrammarError> {
-    let none = || GrammarError::Value { tool: tool.to_owned(), param: key.to_owned() };
+fn value(
+    writer: &Writer<'_>,
+    tool: &str,
+    key: &str,
+    schema: &Json,
+) -> Result<(Json, String, Form), GrammarError> {
+    let none = || GrammarError::Value {
+        tool: tool.to_owned(),
+        param: key.to_owned(),
+    };
     let kinds: Vec<&str> = match schema.get("type") {
         Some(Json::String(kind)) => vec![kind],
         Some(Json::Array(kinds)) => kinds.iter().filter_map(Json::as_str).collect(),
@@ -285,7 +362,9 @@ fn value(writer: &Writer<'_>, tool: &str, key: &str, schema: &Json) -> Result<(J
     };
     let listed = schema.get("enum").and_then(Json::as_array).cloned();
     let fixed = schema.get("const").map(|value| vec![value.clone()]);
-    let choices = listed.or(fixed).or_else(|| (kinds == ["boolean"]).then(|| vec![json!(true), json!(false)]));
+    let choices = listed
+        .or(fixed)
+        .or_else(|| (kinds == ["boolean"]).then(|| vec![json!(true), json!(false)]));
     if let Some(choices) = choices.filter(|list| !list.is_empty()) {
         let spelled = spelled(writer, tool, key, &choices)?;
         let first = (choices[0].clone(), spelled[0].clone());
@@ -301,7 +380,11 @@ fn value(writer: &Writer<'_>, tool: &str, key: &str, schema: &Json) -> Result<(J
             "object" => json!({KEYS[0]: WORDS[0]}),
             _ => Json::Null,
         };
-        let sample = if kinds[0] == "array" { fitting(schema, sample) } else { sample };
+        let sample = if kinds[0] == "array" {
+            fitting(schema, sample)
+        } else {
+            sample
+        };
         let text = sample.to_string();
         let said = writer.say(&[(tool, one(key, &sample))])?;
         around(&said, &text).ok_or_else(none)?;
@@ -314,13 +397,20 @@ fn value(writer: &Writer<'_>, tool: &str, key: &str, schema: &Json) -> Result<(J
         let said = writer.say(&[(tool, one(key, &json!(text)))]);
         said.is_ok_and(|said| said == format!("{}{text}{}", plain.before, plain.after))
     };
-    let never = SPECIAL.into_iter().filter(|special| !raw(special)).collect();
+    let never = SPECIAL
+        .into_iter()
+        .filter(|special| !raw(special))
+        .collect();
     Ok((sample, WORDS[0].to_owned(), Form::Text { never }))
 }
 
 /// A list whose item has the type that its schema says.
 fn fitting(schema: &Json, list: Json) -> Json {
-    match schema.get("items").and_then(|items| items.get("type")).and_then(Json::as_str) {
+    match schema
+        .get("items")
+        .and_then(|items| items.get("type"))
+        .and_then(Json::as_str)
+    {
         Some("integer") => json!([9_081_726]),
         Some("number") => json!([9_081.75]),
         Some("boolean") => json!([true]),
@@ -331,23 +421,44 @@ fn fitting(schema: &Json, list: Json) -> Json {
 }
 
 /// How each of some values is spelled: what differs between the texts of a call with them and of a call with a word.
-fn spelled(writer: &Writer<'_>, tool: &str, key: &str, values: &[Json]) -> Result<Vec<String>, GrammarError> {
-    let texts = values.iter().map(|value| writer.say(&[(tool, one(key, value))]));
+fn spelled(
+    writer: &Writer<'_>,
+    tool: &str,
+    key: &str,
+    values: &[Json],
+) -> Result<Vec<String>, GrammarError> {
+    let texts = values
+        .iter()
+        .map(|value| writer.say(&[(tool, one(key, value))]));
     let texts = texts.collect::<Result<Vec<_>, _>>()?;
-    let plain = |value: &Json| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-    let none = || GrammarError::Value { tool: tool.to_owned(), param: key.to_owned() };
+    let plain = |value: &Json| {
+        value
+            .as_str()
+            .map_or_else(|| value.to_string(), str::to_owned)
+    };
+    let none = || GrammarError::Value {
+        tool: tool.to_owned(),
+        param: key.to_owned(),
+    };
     let candidate = |text: &str, value: &Json| {
         let mut ways = vec![plain(value)];
         ways.extend([value.to_string()]);
         let title = plain(value);
         let mut letters = title.chars();
-        ways.extend(letters.next().map(|first| first.to_uppercase().collect::<String>() + letters.as_str()));
-        ways.into_iter().find_map(|way| around(text, &way).map(|around| (way, around)))
+        ways.extend(
+            letters
+                .next()
+                .map(|first| first.to_uppercase().collect::<String>() + letters.as_str()),
+        );
+        ways.into_iter()
+            .find_map(|way| around(text, &way).map(|around| (way, around)))
     };
     let (first, frame) = candidate(&texts[0], &values[0]).ok_or_else(none)?;
     let mut out = vec![first];
     for text in &texts[1..] {
-        let inner = text.strip_prefix(&frame.before).and_then(|text| text.strip_suffix(&frame.after));
+        let inner = text
+            .strip_prefix(&frame.before)
+            .and_then(|text| text.strip_suffix(&frame.after));
         out.push(inner.ok_or_else(none)?.to_owned());
     }
     Ok(out)
@@ -365,14 +476,21 @@ fn frame(writer: &Writer<'_>, called: &[Called<'_>]) -> Result<(String, String),
     };
     for other in OTHERS {
         add(match writer.closer {
-            None => writer.json(other)?.ok_or(GrammarError::Form { tool: other.to_owned() })?,
+            None => writer.json(other)?.ok_or(GrammarError::Form {
+                tool: other.to_owned(),
+            })?,
             Some(_) => writer.single(other, KEYS[0], &json!(WORDS[0]), WORDS[0])?,
         });
     }
     if writer.closer.is_some() {
         let bare = OTHERS.into_iter().chain(called.iter().map(|one| one.name));
         let bare = bare.filter_map(|name| writer.say(&[(name, json!({}))]).ok());
-        bare.for_each(|text| add(Around { before: text.clone(), after: text }));
+        bare.for_each(|text| {
+            add(Around {
+                before: text.clone(),
+                after: text,
+            })
+        });
     }
     let mut open = befores[0].as_str();
     let mut close = afters[0].as_str();
@@ -389,10 +507,21 @@ fn repeated(writer: &Writer<'_>, called: &[Called<'_>], open: &str, close: &str)
         .chain(called.first().map(|one| (one.name, json!({}))))
         .collect();
     let two = writer.say(&calls[..2]).ok()?;
-    let ones: Vec<String> = calls.iter().map(|one| writer.say(std::slice::from_ref(one))).collect::<Result<_, _>>().ok()?;
-    let inner = |text: &str| text.strip_prefix(open)?.strip_suffix(close).map(str::to_owned);
+    let ones: Vec<String> = calls
+        .iter()
+        .map(|one| writer.say(std::slice::from_ref(one)))
+        .collect::<Result<_, _>>()
+        .ok()?;
+    let inner = |text: &str| {
+        text.strip_prefix(open)?
+            .strip_suffix(close)
+            .map(str::to_owned)
+    };
     let cores: Vec<String> = ones.iter().map(|text| inner(text)).collect::<Option<_>>()?;
-    let between = inner(&two)?.strip_prefix(&cores[0])?.strip_suffix(&cores[1])?.to_owned();
+    let between = inner(&two)?
+        .strip_prefix(&cores[0])?
+        .strip_suffix(&cores[1])?
+        .to_owned();
     for order in [vec![0, 1, 0], vec![1, 0, 2, 1], vec![2, 2]] {
         let some: Vec<(&str, Json)> = order.iter().map(|at| calls[*at].clone()).collect();
         let want: Vec<&str> = order.iter().map(|at| cores[*at].as_str()).collect();
@@ -410,9 +539,15 @@ impl Core {
         let begin = |text: &str| text.strip_prefix(open).map(str::to_owned);
         let end = |text: &str| text.strip_suffix(close).map(str::to_owned);
         Some(match self {
-            Self::Json { before, after, schema } => {
-                Self::Json { before: begin(&before)?, after: end(&after)?, schema }
-            }
+            Self::Json {
+                before,
+                after,
+                schema,
+            } => Self::Json {
+                before: begin(&before)?,
+                after: end(&after)?,
+                schema,
+            },
             Self::Params(mut params) => {
                 if let Some(none) = &params.none {
                     params.none = Some(end(&begin(none)?)?);
@@ -431,7 +566,11 @@ impl Core {
     /// The rule of a call.
     pub fn expr(&self, name: &str, grammar: &mut Grammar, schemas: bool) -> Expr {
         match self {
-            Self::Json { before, after, schema } => {
+            Self::Json {
+                before,
+                after,
+                schema,
+            } => {
                 let value = json_value(schema, &format!("{name}a"), grammar, schemas);
                 let text = |text: &str| Expr::Text(text.to_owned());
                 Expr::Seq(vec![text(before), value, text(after)])
@@ -442,7 +581,11 @@ impl Core {
 }
 
 fn json_value(schema: &Json, name: &str, grammar: &mut Grammar, schemas: bool) -> Expr {
-    let value = if schemas { Expr::Schema(schema.clone()) } else { schema::expr(schema, name, grammar, 0) };
+    let value = if schemas {
+        Expr::Schema(schema.clone())
+    } else {
+        schema::expr(schema, name, grammar, 0)
+    };
     grammar.add(name, value);
     Expr::Rule(name.to_owned())
 }
@@ -504,7 +647,11 @@ impl Params {
 }
 
 fn properties(schema: &Json) -> impl Iterator<Item = (&String, &Json)> {
-    schema.get("properties").and_then(Json::as_object).into_iter().flatten()
+    schema
+        .get("properties")
+        .and_then(Json::as_object)
+        .into_iter()
+        .flatten()
 }
 
 /// What both begin with.
@@ -515,7 +662,11 @@ fn prefix<'t>(one: &'t str, other: &str) -> &'t str {
 
 /// What both end with.
 fn suffix<'t>(one: &'t str, other: &str) -> &'t str {
-    let same = one.chars().rev().zip(other.chars().rev()).take_while(|(a, b)| a == b);
+    let same = one
+        .chars()
+        .rev()
+        .zip(other.chars().rev())
+        .take_while(|(a, b)| a == b);
     let len: usize = same.map(|(c, _)| c.len_utf8()).sum();
     &one[one.len() - len..]
 }
