@@ -121,7 +121,7 @@ pub fn messages(
         Shape::Text => {
             let own = match assistant {
                 Assistant::Exact(raw) => raw.to_owned(),
-                Assistant::Canonical(encoding) => canonical(turn, text, &ids, renderer, encoding)?,
+                Assistant::Canonical(encoding) => canonical(turn, text, renderer, encoding)?,
             };
             let mut out = vec![json!({"role": "assistant", "content": own})];
             if !results.is_empty() {
@@ -161,20 +161,21 @@ fn paired(
 fn canonical(
     turn: &Turn,
     text: &str,
-    ids: &[String],
     renderer: &Renderer,
     encoding: &EncodeOptions,
 ) -> Result<String, MessageError> {
-    let calls: Vec<EncodeCall> = turn
-        .calls
-        .iter()
-        .zip(ids)
-        .map(|(call, id)| EncodeCall {
-            name: call.name.clone(),
-            arguments: call.arguments.clone(),
-            id: Some(id.clone()),
-        })
-        .collect();
+    let own = |call: &Call| {
+        call.meta
+            .iter()
+            .find(|(key, _)| key == "id")
+            .map(|(_, id)| id.clone())
+    };
+    let call = |call: &Call| EncodeCall {
+        name: call.name.clone(),
+        arguments: call.arguments.clone(),
+        id: own(call),
+    };
+    let calls: Vec<EncodeCall> = turn.calls.iter().map(call).collect();
     let calls = renderer.layout().encoder.encode(&calls, encoding)?;
     let between = if text.is_empty() || calls.is_empty() {
         ""

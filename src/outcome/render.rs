@@ -137,19 +137,20 @@ impl Renderer {
         options: &RenderOptions,
     ) -> Result<String, PromptError> {
         let mut parts = vec![];
+        // JSON whose strings are safe is safe, if no marker stands between them.
+        let mut done = !result.content.is_empty() && result.status != Status::Denied;
         for content in &result.content {
             parts.push(match content {
-                Content::Text(text) => Cow::Borrowed(text.as_str()),
-                // Markers inside strings are broken there, so that what comes out is still JSON.
                 Content::Json(value) => {
                     let value = self.inside(options.condense.pick(value))?;
+                    let frame = crate::prompt::json::text(&hollow(&value), None);
+                    done &= value.is_object() | value.is_array() && self.escaped(&frame)? == frame;
                     Cow::Owned(crate::prompt::json::text(&value, None))
                 }
-                Content::Image { mime, data } => Cow::Owned(image(mime, data, options.lang)),
-                Content::Resource { uri, text, .. } => match text {
-                    Some(text) => Cow::Owned(format!("{uri}\n{text}")),
-                    None => Cow::Borrowed(uri.as_str()),
-                },
+                other => {
+                    done = false;
+                    plain(other, options.lang)
+                }
             });
         }
         let text = parts.join("\n");
@@ -162,7 +163,8 @@ impl Renderer {
             },
             (false, _) => text,
         };
-        self.safe(&self.short(&text, options))
+        let text = self.short(&text, options);
+        if done { Ok(text) } else { self.safe(&text) }
     }
 
     /// By the dialect's own rule, or else the host's.
@@ -192,6 +194,10 @@ impl Renderer {
         {
             return Ok(text.to_owned());
         }
+        self.escaped(text)
+    }
+
+    fn escaped(&self, text: &str) -> Result<String, PromptError> {
         let bytes = escape(&self.guard, text.as_bytes())?;
         Ok(String::from_utf8(bytes).expect("escaping keeps UTF-8"))
     }
@@ -199,7 +205,7 @@ impl Renderer {
     /// The same for every string and key of a value.
     fn inside(&self, value: &Json) -> Result<Json, PromptError> {
         Ok(match value {
-            Json::String(text) => Json::String(self.safe(text)?),
+            Json::String(text) => Json::String(self.escaped(text)?),
             Json::Array(list) => {
                 let list = list.iter().map(|item| self.inside(item));
                 Json::Array(list.collect::<Result<_, _>>()?)
@@ -207,11 +213,44 @@ impl Renderer {
             Json::Object(map) => {
                 let map = map
                     .iter()
-                    .map(|(key, item)| Ok((self.safe(key)?, self.inside(item)?)));
+                    .map(|(key, item)| Ok((self.escaped(key)?, self.inside(item)?)));
                 Json::Object(map.collect::<Result<_, PromptError>>()?)
             }
             Json::Null | Json::Bool(_) | Json::Number(_) => value.clone(),
         })
+    }
+}
+
+/// The text of a part that is no JSON.
+fn plain(content: &Content, lang: Lang) -> Cow<'_, str> {
+    match content {
+        Content::Text(text) => Cow::Borrowed(text),
+        Content::Json(value) => Cow::Owned(crate::prompt::json::text(value, None)),
+        Content::Image { mime, data } => Cow::Owned(image(mime, data, lang)),
+        Content::Resource {
+            uri,
+            text: Some(text),
+            ..
+        } => Cow::Owned(format!("{uri}\n{text}")),
+        Content::Resource {
+            uri, text: None, ..
+        } => Cow::Borrowed(uri),
+    }
+}
+
+/// The value with empty strings.
+fn hollow(value: &Json) -> Json {
+    match value {
+        Json::String(_) => Json::from(""),
+        Json::Array(list) => list.iter().map(hollow).collect(),
+        // Members with empty names would be one.
+        Json::Object(map) => {
+            let parts = map.values().enumerate();
+            parts
+                .map(|(index, item)| (index.to_string(), hollow(item)))
+                .collect()
+        }
+        Json::Null | Json::Bool(_) | Json::Number(_) => value.clone(),
     }
 }
 
@@ -228,33 +267,40 @@ fn image(mime: &str, data: &str, lang: Lang) -> String {
 /// The host's dialects, the layout's own, and the marks of the layout as a dialect without calls. What cannot stand beside the
 /// others in a set is left out of it: its group, or its markers, are there already.
 fn guarded(active: &DialectSet, spec: &Spec) -> DialectSet {
-    let mut specs: Vec<Spec> = active
+    let specs: Vec<Spec> = active
         .inner
         .dialects
         .iter()
         .map(|dialect| dialect.spec.clone())
         .collect();
-    let mut set = active.clone();
-    let mut add = |one: Spec| {
-        specs.push(one);
-        match SetInner::new(specs.clone(), 0) {
-            Ok(inner) => {
-                set = DialectSet {
-                    inner: Arc::new(inner),
-                }
-            }
-            Err(_) => drop(specs.pop()),
-        }
-    };
+    let mut more = vec![];
     if !active.dialects().any(|dialect| dialect.id() == spec.id) {
-        add(spec.clone());
+        more.push(spec.clone());
     }
     for (index, mark) in spec.prompt.guard.iter().enumerate() {
         let file = json!({
             "id": format!("guard-{index}"), "title": "Marks of a layout", "plain": true, "deltas": "live", "framing": [mark],
         });
-        if let Ok(one) = serde_json::from_value(file) {
-            add(one);
+        more.extend(serde_json::from_value::<Spec>(file).ok());
+    }
+    if more.is_empty() {
+        return active.clone();
+    }
+    let build = |specs: Vec<Spec>| {
+        let inner = SetInner::new(specs, 0).ok()?;
+        Some(DialectSet {
+            inner: Arc::new(inner),
+        })
+    };
+    if let Some(set) = build([specs.clone(), more.clone()].concat()) {
+        return set;
+    }
+    let (mut specs, mut set) = (specs, active.clone());
+    for one in more {
+        specs.push(one);
+        match build(specs.clone()) {
+            Some(more) => set = more,
+            None => drop(specs.pop()),
         }
     }
     set

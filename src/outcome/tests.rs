@@ -10,7 +10,7 @@ use super::{
 use crate::prompt::tests::{goldens, layout};
 use crate::prompt::{Lang, Layout};
 use crate::{DialectSet, EncodeOptions, Finish, Options, Tools, Turn, builtin_files, parse};
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 fn renderer(dialect: &str) -> Renderer {
     let set = DialectSet::builtin(dialect).expect("a set");
@@ -121,7 +121,7 @@ fn tool_action_results_are_cut_and_escaped_as_there() {
 fn every_kind_of_content_has_a_text() {
     let content = vec![
         Content::Text("a".to_owned()),
-        Content::Json(json!({"n": [1, "<think>"]})),
+        Content::Json(json!({"n": [1, "x"]})),
         Content::Image {
             mime: "image/png".to_owned(),
             data: "aGVsbG8=".to_owned(),
@@ -138,7 +138,15 @@ fn every_kind_of_content_has_a_text() {
         .expect("text");
     assert_eq!(
         text,
-        "a\n{\"n\": [1, \"<\\\\think>\"]}\n[image image/png, 5 bytes]\nfile:///x\ny"
+        "a\n{\"n\": [1, \"x\"]}\n[image image/png, 5 bytes]\nfile:///x\ny"
+    );
+    let json = ToolResult::json("c", "f", json!({"n": [1, "<think>"]}));
+    let text = renderer("vcp")
+        .content(&json, &RenderOptions::default())
+        .expect("text");
+    assert_eq!(
+        serde_json::from_str::<Value>(&text).expect("still JSON"),
+        json!({"n": [1, "<\\think>"]})
     );
     let mut options = RenderOptions::default();
     options.condense.select = Some("/n/0".to_owned());
@@ -331,35 +339,50 @@ fn no_result_is_a_call_in_any_dialect() {
 #[test]
 fn no_result_is_a_call_in_the_default_set() {
     let set = DialectSet::defaults();
-    for (id, _) in builtin_files()
-        .iter()
-        .filter(|(id, _)| !id.starts_with("reasoning-"))
-    {
+    let hostile = hostile();
+    for id in ["vcp", "hermes", "react-text"] {
         let renderer = Renderer::new(&set, layout(id, &[])).expect("a renderer");
-        for text in hostile() {
-            let out = renderer
-                .render(&[ok("c", "f", &text)], &RenderOptions::default())
-                .expect("results");
+        for text in &hostile {
+            let out = renderer.render(&[ok("c", "f", text)], &RenderOptions::default());
+            let out = out.expect("results");
             assert_eq!(calls_in(&set, &out), 0, "{id}: {out}");
         }
     }
 }
 
+static PIECES: LazyLock<Vec<String>> = LazyLock::new(hostile);
+static RENDERERS: LazyLock<Vec<(DialectSet, Renderer)>> = LazyLock::new(|| {
+    let ids = [
+        "vcp",
+        "tam",
+        "action",
+        "tool-action",
+        "hermes",
+        "qwen3-coder",
+        "mistral",
+        "react-text",
+        "json-bare",
+        "harmony",
+    ];
+    let one = |id| (DialectSet::builtin(id).expect("a set"), renderer(id));
+    ids.map(one).into()
+});
+
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
     /// Pieces of calls in any order, cut anywhere, are no call behind a prompt.
     #[test]
     fn no_mixture_of_pieces_is_a_call(pieces in prop::collection::vec((any::<prop::sample::Index>(), 0.0..1.0f64, 0.0..1.0f64), 1..6)) {
-        let hostile = hostile();
         let mut text = String::new();
         for (index, from, to) in pieces {
-            let piece = &hostile[index.index(hostile.len())];
+            let piece = &PIECES[index.index(PIECES.len())];
             let at = |share: f64| piece.floor_char_boundary((share * piece.len() as f64 * 1.2) as usize);
             text.push_str(piece.get(at(from.min(0.3))..at(to.max(0.5))).unwrap_or_default());
         }
-        for id in ["vcp", "tam", "action", "tool-action", "hermes", "qwen3-coder", "mistral", "react-text", "json-bare", "harmony"] {
-            let set = DialectSet::builtin(id).expect("a set");
-            let out = renderer(id).render(&[ok("c", "f", &text)], &RenderOptions::default()).expect("results");
-            prop_assert_eq!(calls_in(&set, &format!("A prompt.\n{}", out)), 0, "{}: {}", id, out);
+        for (set, renderer) in RENDERERS.iter() {
+            let out = renderer.render(&[ok("c", "f", &text)], &RenderOptions::default()).expect("results");
+            prop_assert_eq!(calls_in(set, &format!("A prompt.\n{}", out)), 0, "{}", out);
         }
     }
 

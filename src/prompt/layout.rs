@@ -288,11 +288,10 @@ fn written(encoder: &Encoder, calls: &[(String, Json)]) -> Result<String, Error>
     options.tools = Tools::from_value(&Json::from(tools)).ok().map(Arc::new);
     let calls: Vec<EncodeCall> = calls
         .iter()
-        .enumerate()
-        .map(|(index, (name, arguments))| EncodeCall {
+        .map(|(name, arguments)| EncodeCall {
             name: name.clone(),
             arguments: arguments.to_string(),
-            id: Some(format!("call_{index}")),
+            id: None,
         })
         .collect();
     let wrong = |why: String| Error::new(ErrorKind::InvalidOperation, why);

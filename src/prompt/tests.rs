@@ -524,6 +524,8 @@ fn a_tools_own_examples_are_shown() {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(16))]
+
     /// A prompt never fails, whatever a definition says.
     #[test]
     fn no_definition_breaks_a_layout(description in any::<String>(), key in "[a-z<>{}\"'「」%]{1,6}", value in any::<String>()) {

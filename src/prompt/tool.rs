@@ -23,13 +23,15 @@ pub(super) fn facts(
     let empty = || json!({"type": "object", "properties": {}});
     let schema = tool.parameters.clone().unwrap_or_else(empty);
     let function = json!({"name": name, "description": tool.description, "parameters": schema});
+    // An id is shown only where no call can do without one.
     let say = |arguments: &Map<String, Json>| {
-        let call = EncodeCall {
+        let call = |id: Option<&str>| EncodeCall {
             name: name.to_owned(),
             arguments: Json::Object(arguments.clone()).to_string(),
-            id: Some("call_0".to_owned()),
+            id: id.map(str::to_owned),
         };
-        encoder.encode(&[call], options).ok()
+        let encode = |id| encoder.encode(&[call(id)], options).ok();
+        encode(None).or_else(|| encode(Some("call_0")))
     };
     // What the dialect cannot say is no example of it.
     let mut examples = vec![];

@@ -113,12 +113,12 @@ struct Around {
 
 impl Writer<'_> {
     fn say(&self, calls: &[(&str, Json)]) -> Result<String, GrammarError> {
-        let call = |(index, (name, arguments)): (usize, &(&str, Json))| EncodeCall {
+        let call = |(name, arguments): &(&str, Json)| EncodeCall {
             name: (*name).to_owned(),
             arguments: arguments.to_string(),
-            id: Some(format!("call_{index}")),
+            id: None,
         };
-        let list: Vec<EncodeCall> = calls.iter().enumerate().map(call).collect();
+        let list: Vec<EncodeCall> = calls.iter().map(call).collect();
         self.encoder.encode(&list, &self.options).map_err(|error| {
             let tool = calls.first().map_or("", |(name, _)| name).to_owned();
             GrammarError::Call {
