@@ -197,6 +197,15 @@ impl Renderer {
         self.escaped(text)
     }
 
+    /// Without markers between two quotation marks.
+    fn quoted(&self, text: &str) -> Result<String, PromptError> {
+        let whole = self.escaped(&format!("\"{text}\""))?;
+        let inner = whole
+            .strip_prefix('"')
+            .and_then(|rest| rest.strip_suffix('"'));
+        inner.map_or_else(|| self.escaped(text), |inner| Ok(inner.to_owned()))
+    }
+
     fn escaped(&self, text: &str) -> Result<String, PromptError> {
         let bytes = escape(&self.guard, text.as_bytes())?;
         Ok(String::from_utf8(bytes).expect("escaping keeps UTF-8"))
@@ -205,7 +214,7 @@ impl Renderer {
     /// The same for every string and key of a value.
     fn inside(&self, value: &Json) -> Result<Json, PromptError> {
         Ok(match value {
-            Json::String(text) => Json::String(self.escaped(text)?),
+            Json::String(text) => Json::String(self.quoted(text)?),
             Json::Array(list) => {
                 let list = list.iter().map(|item| self.inside(item));
                 Json::Array(list.collect::<Result<_, _>>()?)
@@ -213,7 +222,7 @@ impl Renderer {
             Json::Object(map) => {
                 let map = map
                     .iter()
-                    .map(|(key, item)| Ok((self.escaped(key)?, self.inside(item)?)));
+                    .map(|(key, item)| Ok((self.quoted(key)?, self.inside(item)?)));
                 Json::Object(map.collect::<Result<_, PromptError>>()?)
             }
             Json::Null | Json::Bool(_) | Json::Number(_) => value.clone(),

@@ -7,6 +7,7 @@ and must refuse the same calls with another tool's name, or cut before their end
 
 import importlib.abc
 import importlib.machinery
+import importlib.metadata
 import json
 import re
 import subprocess
@@ -31,7 +32,11 @@ class Absent(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         def missing(name):
             if name.startswith("__"):
                 raise AttributeError(name)
-            return type(name, (), {"__class_getitem__": classmethod(lambda cls, item: cls)})
+            inner = {
+                "__init__": lambda self, *args, **more: None,
+                "__class_getitem__": classmethod(lambda cls, item: cls),
+            }
+            return type(name, (), inner)
 
         module.__getattr__ = missing
         return module
@@ -49,13 +54,23 @@ CALLS = [
 ]
 
 
+def verbatim(calls, text):
+    """Whether every value stands in the text as it is, or as JSON."""
+    values = [value for call in calls for value in call["arguments"].values()]
+    spelled = lambda value: {str(value), json.dumps(value, ensure_ascii=False, separators=(",", ":"))} - {"True", "False"}
+    return all(any(way in text for way in spelled(value)) for value in values)
+
+
 def main(command, tools):
+    import tvm_ffi  # noqa: F401: it looks for torch by itself, and does without
+
     sys.meta_path.insert(0, Absent())
     import llguidance
     import xgrammar
     from xgrammar.testing import _is_grammar_accept_string as accepts
 
-    print("xgrammar", xgrammar.__version__, "· llguidance", getattr(llguidance, "__version__", "?"))
+    versions = [f"{name} {importlib.metadata.version(name)}" for name in ("xgrammar", "llguidance")]
+    print(", ".join(versions))
     tokenizer = llguidance.LLTokenizer("byte")
 
     def run(*args, text=""):
@@ -97,6 +112,9 @@ def main(command, tools):
             if ran.returncode:
                 continue
             text = ran.stdout
+            if not verbatim(calls, text):
+                refused.append(f"{dialect}: values that it spells otherwise are not allowed")
+                continue
             # Only one call a block: the export says so by having no further one.
             single = run("encode", "--dialect", dialect, "--tools", tools, text=json.dumps(calls[:1])).stdout
             for form, reads in readers.items():

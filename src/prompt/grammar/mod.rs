@@ -118,6 +118,19 @@ impl CallGrammar {
                 Core::Params(_) => None,
             })
             .collect();
+        if let (Some(tags), "") = (&tags, self.shapes.close.as_str()) {
+            // Calls that end by themselves stand alone: an opener for each.
+            let mut tags = tags.clone();
+            for tag in &mut tags {
+                let begin = tag["begin"].as_str().unwrap_or_default();
+                tag["begin"] = Json::from(format!("{open}{begin}"));
+            }
+            let format = json!({
+                "type": "triggered_tags", "triggers": [open], "tags": tags,
+                "at_least_one": false, "stop_after_first": false,
+            });
+            return json!({"type": "structural_tag", "format": format});
+        }
         let content = match (tags, &self.shapes.between) {
             (Some(tags), Some(between)) => json!({
                 "type": "tags_with_separator", "tags": tags, "separator": between,

@@ -218,6 +218,13 @@ impl Shapes {
             tool: called[0].name.to_owned(),
         };
         let calls = calls.ok_or_else(form)?;
+        for (call, one) in calls.iter().zip(&called) {
+            if !call.core.regular() {
+                return Err(GrammarError::Form {
+                    tool: one.name.to_owned(),
+                });
+            }
+        }
         let between = repeated(&writer, &called, &open, &close);
         Ok(Self {
             open,
@@ -561,6 +568,21 @@ impl Core {
                 Self::Params(params)
             }
         })
+    }
+
+    /// Whether what ends a text stands behind every text, whatever follows.
+    fn regular(&self) -> bool {
+        let Self::Params(params) = self else {
+            return true;
+        };
+        let list = params.params.iter().enumerate();
+        let texts = list.filter(|(_, param)| matches!(param.value, Form::Text { .. }));
+        let fits = |(index, param): (usize, &Param)| {
+            let later = params.params[index + 1..].iter().map(|later| &later.next);
+            let mut behind = later.chain([&params.after]);
+            behind.all(|text| format!("{}{text}", param.quote).starts_with(&params.closer))
+        };
+        texts.into_iter().all(fits)
     }
 
     /// The rule of a call.
