@@ -54,11 +54,15 @@ CALLS = [
 ]
 
 
-def verbatim(calls, text):
-    """Whether every value stands in the text as it is, or as JSON."""
-    values = [value for call in calls for value in call["arguments"].values()]
-    spelled = lambda value: {str(value), json.dumps(value, ensure_ascii=False, separators=(",", ":"))} - {"True", "False"}
-    return all(any(way in text for way in spelled(value)) for value in values)
+def verbatim(calls, text, in_json):
+    """Whether every value stands in the text as the grammar allows it: strings as they are, or in JSON, all else as JSON."""
+
+    def spelled(value):
+        if isinstance(value, str) and not in_json:
+            return value
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+    return all(spelled(value) in text for call in calls for value in call["arguments"].values())
 
 
 def main(command, tools):
@@ -102,6 +106,7 @@ def main(command, tools):
         except Exception as error:  # whatever a reader says is what the report says
             wrong.append(f"{dialect}: {type(error).__name__}: {str(error)[:300]}")
             continue
+        in_json = '"json_schema"' in made["structural-tag"].stdout
         readers = {
             "gbnf": lambda text: accepts(ebnf, text),
             "structural-tag": lambda text: accepts(tag, text),
@@ -112,7 +117,7 @@ def main(command, tools):
             if ran.returncode:
                 continue
             text = ran.stdout
-            if not verbatim(calls, text):
+            if not verbatim(calls, text, in_json):
                 refused.append(f"{dialect}: values that it spells otherwise are not allowed")
                 continue
             # Only one call a block: the export says so by having no further one.

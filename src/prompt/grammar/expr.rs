@@ -132,6 +132,11 @@ fn spell(expr: &Expr, notation: Notation, inside: bool) -> String {
                 empty
             }
         }
+        // The lexer of llguidance takes the longest token and never goes back: one character is one token.
+        Expr::Text(text) if notation == Notation::Lark => {
+            let letters = text.chars().map(|c| quoted(&c.to_string()));
+            letters.collect::<Vec<_>>().join(" ")
+        }
         Expr::Text(text) => quoted(text),
         Expr::NoneOf(chars) => class(chars, notation),
         Expr::Rule(name) => name.clone(),
