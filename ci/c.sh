@@ -24,10 +24,10 @@ libs=(-lpthread -ldl -lm)
 say() { printf -- '-- %s\n' "$*"; }
 
 say "libraries"
-cargo build -q -p toolglot-c --release --locked --features test-panic
-cp "$CARGO_TARGET_DIR/release/libtoolglot.a" "$out/panic/"
-cargo build -q -p toolglot-c --release --locked
-cp "$CARGO_TARGET_DIR"/release/libtoolglot.{a,so} "$out/"
+cargo build -q -p toolglot-c --profile quick --locked --features test-panic
+cp "$CARGO_TARGET_DIR/quick/libtoolglot.a" "$out/panic/"
+cargo build -q -p toolglot-c --profile quick --locked
+cp "$CARGO_TARGET_DIR"/quick/libtoolglot.{a,so} "$out/"
 ln -sf libtoolglot.so "$out/libtoolglot.so.0"
 
 say "header, sources, vectors"

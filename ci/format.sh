@@ -5,4 +5,5 @@ cd "$(dirname "$0")/.."
 cargo fmt --all --check
 cargo fmt --manifest-path fuzz/Cargo.toml --check
 cargo fmt --manifest-path bindings/c/header/Cargo.toml --check
+cargo fmt --manifest-path benches/bindings/Cargo.toml --check
 cargo fmt --manifest-path bindings/python/Cargo.toml --check

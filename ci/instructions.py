@@ -25,8 +25,8 @@ MAX_DOUBLING = 2.05
 MAX_EXPONENT = 1.01
 MARGIN = 1.10
 # Instructions per byte that a doubling may add: whether a buffer that grows is copied, and at which length, is up to the
-# allocator. A copy costs one instruction a byte at most.
-MOVE = 1.0
+# allocator. A copy costs one instruction a byte at most, and a block and a value in it may both be copied.
+MOVE = 2.0
 LEAST = 0.1
 # An exponent needs more sizes than that: over two doublings of small inputs it is the header's.
 LEAST_POINTS = 3

@@ -222,7 +222,7 @@
 // `..._SALVAGE`.
 #define TOOLGLOT_OPTION_UNCLOSED 7
 
-// 1: markers count only in `toolglot_stream_feed_special`, whatever the dialect says. Default 0.
+// 1: markers of calls count only in `toolglot_stream_feed_special`, whatever the dialect says. Default 0.
 #define TOOLGLOT_OPTION_TRUSTED_ONLY 8
 
 // Where the stream starts: `TOOLGLOT_START_DIALECT` (default), `..._TEXT` or `..._REASONING`. To start inside a call that
@@ -1043,7 +1043,7 @@ TOOLGLOT_API void toolglot_openai_free(struct toolglot_openai *openai);
 // Writes calls as a dialect of the engine writes them, into the buffer: what a model would have written. `dialect` is its
 // id; `calls` is OpenAI's `tool_calls`, a JSON array; `options` (limits and tools, by which the text will be read) may be
 // NULL. The text reads back as these calls; a call that the dialect cannot say is refused with `TOOLGLOT_E_ENCODE`, and the
-// buffer's error says which value and why. Fastest with an engine of this dialect alone. Any thread, with its own buffer.
+// buffer's error says which value and why; a dialect that the engine has not, with `TOOLGLOT_E_DIALECT`. Fastest with an engine of this dialect alone. Any thread, with its own buffer.
 TOOLGLOT_API
 toolglot_status toolglot_encode(const struct toolglot_engine *engine,
                                 const struct toolglot_options *options,

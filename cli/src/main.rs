@@ -22,6 +22,8 @@ mod record;
 mod replay;
 mod result;
 mod stop;
+mod tools;
+mod validate;
 
 use std::io::{self, Write};
 use std::panic;
@@ -67,6 +69,8 @@ fn run(cli: &Cli) -> Result<Verdict, Stop> {
         Some(Command::Prompt(args)) => prompt::run(args),
         Some(Command::Result(args)) => result::run(args),
         Some(Command::Dialects(args)) => dialects::run(args, color),
+        Some(Command::Validate(args)) => validate::run(args),
+        Some(Command::Tools(args)) => tools::run(args),
     }
 }
 

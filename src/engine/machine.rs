@@ -505,20 +505,14 @@ impl<'p> Machine<'p> {
 
     /// A block whose calls stand ends at `pos`: a call that is still open is none.
     fn abandon_call(&mut self, chunk: Chunk<'_>, pos: u64) {
-        let (Mode::Body(body), Some(block)) = (&mut self.st.mode, &self.st.io.block) else {
+        if !self.st.io.block.as_ref().is_some_and(|block| block.kept) {
             return;
-        };
-        if block.kept {
-            let mut out = Out {
-                io: &mut self.st.io,
-                set: self.set,
-                opts: self.opts,
-                sink: &mut *self.sink,
-                seg: chunk.seg,
-                base: chunk.base,
-            };
-            body.abandon(&mut out, pos);
         }
+        let mut mode = std::mem::replace(&mut self.st.mode, Mode::Flow);
+        if let Mode::Body(body) = &mut mode {
+            body.abandon(&mut self.out(chunk), pos);
+        }
+        self.st.mode = mode;
     }
 
     /// What ends the open block, if that depends on what opened it.

@@ -10,13 +10,14 @@ use crate::options::{self, toolglot_options};
 use crate::raw;
 use crate::status::{Done, Fault, TOOLGLOT_E_DIALECT, TOOLGLOT_E_ENCODE, toolglot_status};
 use crate::tg::{
-    DialectSet, EncodeCall, EncodeOptions, EscapeError, NativeCall, encode, escape, unescape,
+    DialectSet, EncodeCall, EncodeOptions, EscapeError, NativeCall, NotRepresentable, Reason,
+    encode, escape, unescape,
 };
 
 /// Writes calls as a dialect of the engine writes them, into the buffer: what a model would have written. `dialect` is its
 /// id; `calls` is OpenAI's `tool_calls`, a JSON array; `options` (limits and tools, by which the text will be read) may be
 /// NULL. The text reads back as these calls; a call that the dialect cannot say is refused with `TOOLGLOT_E_ENCODE`, and the
-/// buffer's error says which value and why. Fastest with an engine of this dialect alone. Any thread, with its own buffer.
+/// buffer's error says which value and why; a dialect that the engine has not, with `TOOLGLOT_E_DIALECT`. Fastest with an engine of this dialect alone. Any thread, with its own buffer.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn toolglot_encode(
     engine: *const toolglot_engine,
@@ -45,9 +46,14 @@ pub unsafe extern "C" fn toolglot_encode(
                 .collect();
             handle::read(engine::handle(engine), |engine| {
                 let text = encode(&engine.set, dialect, &calls, &how);
-                *buffer = text
-                    .map_err(|error| Fault::new(TOOLGLOT_E_ENCODE, error.to_string()))?
-                    .into_bytes();
+                let refused = |error: NotRepresentable| {
+                    let status = match error.reason {
+                        Reason::Dialect { .. } => TOOLGLOT_E_DIALECT,
+                        _ => TOOLGLOT_E_ENCODE,
+                    };
+                    Fault::new(status, error.to_string())
+                };
+                *buffer = text.map_err(refused)?.into_bytes();
                 Ok(())
             })
         })

@@ -477,7 +477,7 @@ static void texts(void) {
   CHECK(len == 1 && is(calls[0].name, "f") && is(calls[0].arguments, "{\"a\":\"<&>\"}"));
   CHECK(is(calls[0].dialect, "tool-call-xml"));
   toolglot_turn_free(turn);
-  STATUS(TOOLGLOT_E_ENCODE, toolglot_encode(engine, NULL, "nothing", 7, "[]", 2, buffer));
+  STATUS(TOOLGLOT_E_DIALECT, toolglot_encode(engine, NULL, "nothing", 7, "[]", 2, buffer));
   CHECK(has(toolglot_buffer_error(buffer), "nothing"));
   STATUS(TOOLGLOT_E_ARG, toolglot_encode(engine, NULL, "vcp", 3, "{", 1, buffer));
   OK(toolglot_escape(engine, hostile, sizeof hostile, buffer));

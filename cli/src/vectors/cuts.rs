@@ -1,8 +1,8 @@
 //! Every way to cut an input that a vector runs under.
 //!
 //! Hand-picked splits are not enough: a parser can fail under exactly one 3-way split. Inputs up to [`ALL_SPLITS`] bytes
-//! run under all 2-way and 3-way splits, empty chunks included, and all chunk sizes; longer ones under a sample that
-//! depends on nothing but the seed.
+//! run under all 2-way and 3-way splits, empty chunks included, and all chunk sizes; up to [`ALL_PAIRS`] bytes under all
+//! 2-way splits and a sample of the others; longer ones under a sample. Samples depend on nothing but the seed.
 
 use std::fmt;
 use std::ops::ControlFlow;
@@ -11,7 +11,9 @@ use super::log::readable;
 use crate::chunks::Rng;
 
 /// Longest input, in bytes, that is split in every way.
-const ALL_SPLITS: usize = 400;
+const ALL_SPLITS: usize = 256;
+/// Longest input, in bytes, that is split in two in every way.
+const ALL_PAIRS: usize = 4096;
 /// Chunk sizes for longer inputs.
 const SIZES: [usize; 8] = [1, 2, 3, 5, 7, 11, 16, 64];
 /// How many 2-way and 3-way splits a longer input gets, if it is not very long.
@@ -101,10 +103,15 @@ fn sample<B>(
     check: &mut impl FnMut(Cut) -> ControlFlow<B>,
 ) -> ControlFlow<B> {
     SIZES.into_iter().map(Cut::Size).try_for_each(&mut *check)?;
+    if len <= ALL_PAIRS {
+        (0..=len).map(Cut::Two).try_for_each(&mut *check)?;
+    }
     let mut rng = Rng::new(seed);
     let mut at = |from: usize| from + rng.below((len - from + 1) as u64) as usize;
     for _ in 0..SAMPLE.min(SAMPLE_BYTES / len).max(SAMPLE_MIN) {
-        check(Cut::Two(at(0)))?;
+        if len > ALL_PAIRS {
+            check(Cut::Two(at(0)))?;
+        }
         let i = at(0);
         check(Cut::Three(i, at(i)))?;
     }
@@ -129,13 +136,14 @@ mod tests {
         // 5 places for one cut, 4 sizes, 5 + 4 + 3 + 2 + 1 places for two.
         assert_eq!(all(4).len(), 5 + 4 + 15);
         assert_eq!(all(0), [Cut::Two(0), Cut::Three(0, 0)]);
-        assert!(all(400).contains(&Cut::Three(400, 400)));
+        assert!(all(256).contains(&Cut::Three(256, 256)));
     }
 
     #[test]
     fn long_inputs_are_sampled_the_same_way_each_time() {
-        assert_eq!(all(401), all(401));
-        assert_eq!(all(401).len(), SIZES.len() + 2 * SAMPLE);
+        assert_eq!(all(257), all(257));
+        assert_eq!(all(257).len(), SIZES.len() + 258 + SAMPLE);
+        assert_eq!(all(4097).len(), SIZES.len() + 2 * SAMPLE);
         assert_eq!(all(1 << 30).len(), SIZES.len() + 2 * SAMPLE_MIN);
     }
 

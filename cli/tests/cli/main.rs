@@ -11,6 +11,8 @@ mod help;
 mod parse;
 mod prompt;
 mod replay;
+mod tools;
+mod validate;
 
 #[path = "../../../tests/suite/pending.rs"]
 mod pending;

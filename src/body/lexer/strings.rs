@@ -399,8 +399,14 @@ impl Lexer {
         let next = border(delim, have, byte);
         let past = usize::from(next > 0);
         let begun = String::from_utf8_lossy(&delim[..have + past - next]);
-        let mut text = String::new();
-        json::escape(&begun, |piece| text.push_str(piece));
+        let escaped = |byte: u8| byte < b' ' || matches!(byte, b'"' | b'\\');
+        let text = if begun.bytes().any(escaped) {
+            let mut text = String::new();
+            json::escape(&begun, |piece| text.push_str(piece));
+            text.into()
+        } else {
+            begun.clone()
+        };
         let rest = &delim[..next];
         self.pen
             .swap_but(f, i + past, &text, Meaning::Text(&begun), rest);

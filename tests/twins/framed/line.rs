@@ -161,9 +161,8 @@ impl Twin<'_> {
                     (end, Some(end))
                 }
                 Head::Answer if self.out.calls.is_empty() => (fit.end, None),
-                // Chosen: an answer behind a result is hidden with it.
                 Head::Observation | Head::Answer => {
-                    let end = self.hidden(fit.end, true);
+                    let end = self.hidden(fit.end, !self.out.calls.is_empty());
                     (end, Some(end))
                 }
                 _ => (fit.end, None),

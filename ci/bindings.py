@@ -1,0 +1,145 @@
+#!/usr/bin/env python3
+"""Counts what a chunk costs through each binding; ci/bindings.sh builds the programs and runs this.
+
+Usage: ci/bindings.py FOLDER [--record] [--python PROGRAM]
+
+Each program is run under callgrind with some chunks and with twice as many; the difference, by chunk, is what a chunk costs:
+the call, the events that it gives, and the loop that reads how long they are. All programs must have read the same events.
+Status 1: a chunk costs more than its line in ci/bindings.budget allows.
+"""
+
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+BUDGET = ROOT / "ci/bindings.budget"
+PAGE = ROOT / "docs/BINDINGS.md"
+BENCH = ROOT / "benches/bindings"
+MARGIN = 1.10
+# Compiling dialects varies by some 100,000 instructions with the seeds of hash tables: below 2 for each of so many chunks.
+TIMES = 48
+# The row that nobody can get below. It has no budget.
+NOTHING = "calls of nothing"
+HEAD = """# Instructions that a chunk of 4 bytes may cost through a binding, written by `ci/bindings.sh --record`: what was measured
+# and a tenth more. A larger number needs a reason in the commit that records it.
+"""
+TEXT = (ROOT / "benches/data/english.txt").read_text(encoding="utf-8")
+PROSE = " ".join(TEXT.replace('"', "'").replace("\\", "/").split())
+# What comes before, and what is repeated: its length is a multiple of 4, so that chunks are cut alike every time.
+CASES = {
+    "text": ("", PROSE),
+    "JSON argument": ('<tool_call>\n{"name": "write", "arguments": {"content": "', PROSE),
+    "XML argument": ('<tool_call name="write"><param name="content">', PROSE),
+}
+
+
+def rows(folder, python):
+    """Names and commands. Names are keys of the budget."""
+    yield NOTHING, [folder / "c", "null"]
+    yield "Rust", [folder / "direct"]
+    yield "C, batch", [folder / "c", "batch"]
+    yield "C, callback", [folder / "c", "callback"]
+    yield "C++", [folder / "cpp"]
+    if python:
+        yield "Python, bytes", [python, BENCH / "bench.py", "bytes"]
+        yield "Python, str", [python, BENCH / "bench.py", "str"]
+
+
+def count(command, work):
+    """(instructions, what the program printed)"""
+    tool = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={work}/profile"]
+    # The environment is all that a count could depend on, but for the program.
+    environment = {"PYTHONHASHSEED": "0", "PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8"}
+    run = subprocess.run([*tool, *map(str, command)], capture_output=True, text=True, env=environment)
+    if run.returncode != 0:
+        sys.exit(f"{command}: status {run.returncode}\n{run.stdout}{run.stderr}")
+    totals = re.search(r"^(?:totals|summary): (\d+)", (work / "profile").read_text(errors="replace"), re.M)
+    return int(totals[1]), run.stdout.strip()
+
+
+def measure(command, before, repeated, chunks, work):
+    once, _ = count([*command, before, repeated, TIMES], work)
+    twice, said = count([*command, before, repeated, 2 * TIMES], work)
+    return (twice - once) / (TIMES * chunks), said
+
+
+def table(folder, python, work):
+    """{(row, case): instructions}, the rows in order."""
+    costs = {}
+    for case, (before, repeated) in CASES.items():
+        repeated = (repeated * (-(-16384 // len(repeated))))[:16384]
+        (work / "before").write_text(before, encoding="utf-8")
+        (work / "repeated").write_text(repeated, encoding="utf-8")
+        seen = {}
+        for name, command in rows(folder, python):
+            cost, said = measure(command, work / "before", work / "repeated", len(repeated) // 4, work)
+            costs[name, case] = cost
+            if name != NOTHING:
+                seen.setdefault(said, []).append(name)
+        if len(seen) != 1:
+            sys.exit(f"{case}: the programs did not read the same events: {seen}")
+    return costs
+
+
+def lines(costs):
+    names = list(dict.fromkeys(name for name, _ in costs))
+    yield "| | " + " | ".join(CASES) + " |"
+    yield "|---|" + "---:|" * len(CASES)
+    for name in names:
+        yield f"| {name} | " + " | ".join(f"{costs[name, case]:.0f}" for case in CASES) + " |"
+
+
+def record(costs):
+    # Rows that were not measured now keep what they have.
+    shown = costs | {key: most / MARGIN for key, most in budget().items() if key not in costs}
+    keys = [(name, case) for name in dict.fromkeys(name for name, _ in shown) for case in CASES if name != NOTHING]
+    text = "".join(f"{name} / {case}: {shown[name, case] * MARGIN:.1f}\n" for name, case in keys)
+    BUDGET.write_text(HEAD + text, encoding="utf-8")
+    page = PAGE.read_text(encoding="utf-8")
+    begin, end = "<!-- table: ci/bindings.sh -->\n", "<!-- end of table -->"
+    head, rest = page.split(begin)
+    body = "\n".join(lines(shown))
+    PAGE.write_text(head + begin + body + "\n" + end + rest.split(end)[1], encoding="utf-8")
+
+
+def budget():
+    if not BUDGET.exists():
+        return {}
+    most = {}
+    for line in BUDGET.read_text(encoding="utf-8").splitlines():
+        if line and not line.startswith("#"):
+            key, number = line.rsplit(": ", 1)
+            most[tuple(key.split(" / "))] = float(number)
+    return most
+
+
+def judge(costs):
+    most = budget()
+    for key, cost in costs.items():
+        if key[0] == NOTHING:
+            continue
+        if key not in most:
+            yield f"{' / '.join(key)}: it has no budget; run ci/bindings.sh --record"
+        elif cost > most[key]:
+            yield f"{' / '.join(key)}: {cost:.1f} instructions a chunk, {most[key]:.1f} are allowed"
+
+
+def main():
+    arguments = sys.argv[1:]
+    python = arguments[arguments.index("--python") + 1] if "--python" in arguments else None
+    with tempfile.TemporaryDirectory() as work:
+        costs = table(pathlib.Path(arguments[0]), python, pathlib.Path(work))
+    print("\n".join(lines(costs)))
+    if "--record" in arguments:
+        record(costs)
+    faults = list(judge(costs))
+    for fault in faults:
+        print(f"FAIL {fault}")
+    sys.exit(1 if faults else 0)
+
+
+if __name__ == "__main__":
+    main()

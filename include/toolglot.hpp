@@ -1,0 +1,727 @@
+/* toolglot for C++17 and later: header-only, over toolglot.h, which stays the manual of what every function does.
+ *
+ *     toolglot::engine engine;                              compiled dialects: one for the program
+ *     toolglot::stream stream(engine);                      one model output
+ *     while (next_chunk(chunk)) {                           bytes, cut anywhere
+ *         for (toolglot::event e : stream.feed(chunk)) {
+ *             if (e.kind() == toolglot::event_kind::text) show(e.text());
+ *         }
+ *     }
+ *     for (toolglot::event e : stream.finish()) ...         the last events
+ *
+ * What differs from C
+ *
+ * - Handles are objects that can be moved and not copied. They free themselves; `get()` is the pointer for C. A handle that
+ *   was moved from answers every call with `error` and `TOOLGLOT_E_NULL`; it may be destroyed or assigned to.
+ * - A status other than success is thrown as `toolglot::error`. What the model did wrong is never an exception: it is an event.
+ * - Views are `std::string_view` and live as in C: those of a batch until the next call on its stream, and only as long as
+ *   the chunk. What would dangle at once does not compile: a chunk that is a temporary `std::string`, a batch of a temporary
+ *   stream, the calls of a temporary turn.
+ * - Moving a handle ends no lifetime: the batch of a stream that was moved stays.
+ * - Exceptions do not cross C: those of a callback are kept and thrown again behind the call.
+ *
+ * Threads are as in C: an engine (and options that nobody changes) may be used by any number at once, all else by one.
+ */
+
+#ifndef TOOLGLOT_HPP
+#define TOOLGLOT_HPP
+
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <initializer_list>
+#include <iterator>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include "toolglot.h"
+
+namespace toolglot {
+
+/* A status that is no success. `what()` is the name of the status and the sentence that the handle had for it. */
+class error : public std::runtime_error {
+ public:
+  error(toolglot_status status, std::string_view message)
+      : std::runtime_error(sentence(status, message)), status_(status) {}
+
+  /* One of `TOOLGLOT_E_...`. */
+  toolglot_status status() const noexcept { return status_; }
+
+  /* The sentence alone; empty where C left none. */
+  std::string_view message() const noexcept {
+    std::string_view all = what();
+    std::size_t behind = all.find(": ");
+    return behind == all.npos ? std::string_view() : all.substr(behind + 2);
+  }
+
+ private:
+  static std::string sentence(toolglot_status status, std::string_view message) {
+    std::string text = toolglot_status_name(status);
+    if (!message.empty()) text.append(": ").append(message);
+    return text;
+  }
+
+  toolglot_status status_;
+};
+
+namespace detail {
+
+inline std::string_view view(toolglot_view bytes) noexcept { return {bytes.ptr, bytes.len}; }
+
+/* An owned pointer of C. */
+template <class T, void (*Free)(T *), toolglot_view (*Error)(const T *)>
+class handle {
+ public:
+  /* The pointer, which stays this object's; null once it was moved from. */
+  T *get() const noexcept { return pointer_.get(); }
+
+ protected:
+  handle() = default;
+  explicit handle(T *owned) noexcept : pointer_(owned) {}
+
+  void own(T *owned) noexcept { pointer_.reset(owned); }
+
+  void check(toolglot_status status) const {
+    if (status != TOOLGLOT_OK) throw error(status, view(Error(get())));
+  }
+
+ private:
+  struct free_it {
+    void operator()(T *owned) const noexcept { Free(owned); }
+  };
+  std::unique_ptr<T, free_it> pointer_;
+};
+
+inline toolglot_view no_message(const toolglot_engine *) { return {"", 0}; }
+
+/* A function of the host behind C: an exception of it is kept until C has returned. */
+template <class Take>
+struct callback {
+  Take &take;
+  std::exception_ptr thrown;
+
+  static std::int32_t run(void *user, const toolglot_event *event) noexcept;
+};
+
+template <class T>
+inline constexpr bool is_temporary_string = std::is_same_v<T, std::string> || std::is_same_v<T, const std::string>;
+
+}  // namespace detail
+
+/* An array of C whose members are shown as `View`. Does not own it. */
+template <class View, class C>
+class list {
+ public:
+  class iterator {
+   public:
+    using iterator_category = std::input_iterator_tag;  // C++17 wants references of what is stronger
+    using iterator_concept = std::forward_iterator_tag;
+    using value_type = View;
+    using difference_type = std::ptrdiff_t;
+    using pointer = void;
+    using reference = View;
+
+    iterator() noexcept = default;
+    explicit iterator(const C *at) noexcept : at_(at) {}
+    View operator*() const noexcept { return show(*at_); }
+    iterator &operator++() noexcept {
+      ++at_;
+      return *this;
+    }
+    iterator operator++(int) noexcept { return iterator(at_++); }
+    friend bool operator==(iterator a, iterator b) noexcept { return a.at_ == b.at_; }
+    friend bool operator!=(iterator a, iterator b) noexcept { return a.at_ != b.at_; }
+
+   private:
+    const C *at_ = nullptr;
+  };
+  using const_iterator = iterator;
+  using value_type = View;
+
+  list() noexcept = default;
+  list(const C *first, std::size_t size) noexcept : first_(first), size_(size) {}
+  iterator begin() const noexcept { return iterator(first_); }
+  iterator end() const noexcept { return iterator(first_ + size_); }
+  std::size_t size() const noexcept { return size_; }
+  bool empty() const noexcept { return size_ == 0; }
+  /* `at` must be less than `size()`. */
+  View operator[](std::size_t at) const noexcept { return show(first_[at]); }
+
+ private:
+  static View show(const C &member) noexcept {
+    if constexpr (std::is_same_v<C, toolglot_view>) {
+      return detail::view(member);
+    } else {
+      return View(member);
+    }
+  }
+
+  const C *first_ = nullptr;
+  std::size_t size_ = 0;
+};
+
+/* Kinds of events. Others may come with a later library: have a `default`. */
+enum class event_kind : std::uint32_t {
+  text = TOOLGLOT_EVENT_TEXT,
+  reasoning = TOOLGLOT_EVENT_REASONING,
+  protected_region = TOOLGLOT_EVENT_PROTECTED,
+  raw = TOOLGLOT_EVENT_RAW,
+  block_open = TOOLGLOT_EVENT_BLOCK_OPEN,
+  call_open = TOOLGLOT_EVENT_CALL_OPEN,
+  detail = TOOLGLOT_EVENT_DETAIL,
+  arg_delta = TOOLGLOT_EVENT_ARG_DELTA,
+  param_open = TOOLGLOT_EVENT_PARAM_OPEN,
+  param_delta = TOOLGLOT_EVENT_PARAM_DELTA,
+  param_close = TOOLGLOT_EVENT_PARAM_CLOSE,
+  call_abandoned = TOOLGLOT_EVENT_CALL_ABANDONED,
+  call_close = TOOLGLOT_EVENT_CALL_CLOSE,
+  block_close = TOOLGLOT_EVENT_BLOCK_CLOSE,
+  block_abandoned = TOOLGLOT_EVENT_BLOCK_ABANDONED,
+  issue = TOOLGLOT_EVENT_ISSUE,
+};
+
+/* Why an output ended. */
+enum class finish_reason : std::uint32_t {
+  stop = TOOLGLOT_FINISH_STOP,
+  length = TOOLGLOT_FINISH_LENGTH,
+  tool_calls = TOOLGLOT_FINISH_TOOL_CALLS,
+  error = TOOLGLOT_FINISH_ERROR,
+  cancelled = TOOLGLOT_FINISH_CANCELLED,
+};
+
+/* A look at one event: as large as a pointer, lives as long as its batch. An accessor that its kind does not have answers
+ * empty, 0 or false. */
+class event {
+ public:
+  explicit event(const toolglot_event &of) noexcept : event_(&of) {}
+  const toolglot_event *get() const noexcept { return event_; }
+
+  event_kind kind() const noexcept { return static_cast<event_kind>(event_->kind); }
+  /* For example `arg_delta`. */
+  std::string_view kind_name() const noexcept { return toolglot_event_name(event_->kind); }
+  /* The range of the input that it speaks of, in bytes from the first one that was fed. */
+  std::uint64_t start() const noexcept { return event_->start; }
+  std::uint64_t end() const noexcept { return event_->end; }
+  bool has_call() const noexcept { return event_->call != TOOLGLOT_NO_CALL; }
+  /* Number of its call, or `TOOLGLOT_NO_CALL`. */
+  std::uint32_t call() const noexcept { return event_->call; }
+
+  /* Text, reasoning, protected region, raw, parameter delta, block close, block abandoned: the bytes. */
+  std::string_view text() const noexcept {
+    switch (kind()) {
+      case event_kind::text:
+      case event_kind::reasoning:
+      case event_kind::protected_region:
+      case event_kind::raw:
+      case event_kind::param_delta:
+      case event_kind::block_close:
+      case event_kind::block_abandoned:
+        return data();
+      default:
+        return {};
+    }
+  }
+  /* Text: it was taken for a block first. */
+  bool recovered_text() const noexcept { return has(event_kind::text, TOOLGLOT_FLAG_RECOVERED_TEXT); }
+  /* Reasoning: the marker, not the reasoning itself. */
+  bool framing() const noexcept { return has(event_kind::reasoning, TOOLGLOT_FLAG_FRAMING); }
+  /* Protected region: its kind. */
+  std::string_view region() const noexcept { return aux_of(event_kind::protected_region); }
+
+  /* Block open, call open: id of the dialect. */
+  std::string_view dialect() const noexcept { return kind() == event_kind::block_open ? aux() : aux_of(event_kind::call_open); }
+  /* Call open: the tool. Parameter open: the parameter. */
+  std::string_view name() const noexcept { return kind() == event_kind::param_open ? data() : data_of(event_kind::call_open); }
+  /* Call open: the host gave the call beside the text. */
+  bool native() const noexcept { return has(event_kind::call_open, TOOLGLOT_FLAG_NATIVE); }
+  /* Parameter open: how deep it is nested. */
+  std::uint32_t depth() const noexcept { return kind() == event_kind::param_open ? event_->code : 0; }
+  /* Detail. */
+  std::string_view key() const noexcept { return aux_of(event_kind::detail); }
+  std::string_view value() const noexcept { return data_of(event_kind::detail); }
+  /* Argument delta: the next piece of the arguments' JSON. */
+  std::string_view json() const noexcept { return data_of(event_kind::arg_delta); }
+
+  /* Call close: well formed, or mended (do not run it without asking). */
+  bool complete() const noexcept { return has(event_kind::call_close, TOOLGLOT_FLAG_COMPLETE); }
+  bool recovered() const noexcept { return has(event_kind::call_close, TOOLGLOT_FLAG_RECOVERED); }
+  /* Call close: there were no pieces of JSON, only parameters. */
+  bool params_only() const noexcept { return has(event_kind::call_close, TOOLGLOT_FLAG_PARAMS_ONLY); }
+  /* Call close: the kinds of issues that were mended, one byte each. */
+  std::string_view mended() const noexcept { return data_of(event_kind::call_close); }
+  /* Block abandoned: its bytes follow as text. */
+  bool as_text() const noexcept { return has(event_kind::block_abandoned, TOOLGLOT_FLAG_AS_TEXT); }
+
+  /* Issue: its kind, `TOOLGLOT_ISSUE_...`, and the name of that. */
+  std::uint32_t issue() const noexcept { return kind() == event_kind::issue ? event_->code : 0; }
+  std::string_view issue_name() const noexcept {
+    return kind() == event_kind::issue ? std::string_view(toolglot_issue_name(event_->code)) : std::string_view();
+  }
+  /* Issue: an error, else a warning. */
+  bool is_error() const noexcept { return has(event_kind::issue, TOOLGLOT_FLAG_ERROR); }
+  /* Issue: one sentence for people, and what to tell the model. */
+  std::string_view message() const noexcept { return data_of(event_kind::issue); }
+  std::string_view observation() const noexcept { return aux_of(event_kind::issue); }
+
+  /* The fields as they are, for kinds that this header does not know. */
+  std::string_view data() const noexcept { return detail::view(event_->data); }
+  std::string_view aux() const noexcept { return detail::view(event_->aux); }
+  std::uint32_t flags() const noexcept { return event_->flags; }
+  std::uint32_t code() const noexcept { return event_->code; }
+
+ private:
+  bool has(event_kind of, std::uint32_t flag) const noexcept { return kind() == of && (event_->flags & flag) != 0; }
+  std::string_view data_of(event_kind of) const noexcept { return kind() == of ? data() : std::string_view(); }
+  std::string_view aux_of(event_kind of) const noexcept { return kind() == of ? aux() : std::string_view(); }
+
+  const toolglot_event *event_;
+};
+
+template <class Take>
+std::int32_t detail::callback<Take>::run(void *user, const toolglot_event *one) noexcept {
+  callback &self = *static_cast<callback *>(user);
+  try {
+    if constexpr (std::is_void_v<std::invoke_result_t<Take &, event>>) {
+      self.take(event(*one));
+      return 0;
+    } else {
+      return self.take(event(*one)) ? 0 : 1;
+    }
+  } catch (...) {
+    self.thrown = std::current_exception();
+    return 1;
+  }
+}
+
+/* The events of one call on a stream, in order: a range of `event`. Lives until the next call on that stream. */
+class batch : public list<event, toolglot_event> {
+ public:
+  explicit batch(const toolglot_batch &of) noexcept : list(of.events, of.len), batch_(of) {}
+  const toolglot_batch *get() const noexcept { return &batch_; }
+  /* Bytes that are in no event yet: what is undecided. */
+  std::size_t held() const noexcept { return batch_.held; }
+  /* Bytes fed so far, in all. */
+  std::uint64_t position() const noexcept { return batch_.position; }
+
+ private:
+  toolglot_batch batch_;
+};
+
+/* What a format says of a call beside name and arguments. */
+class call_detail {
+ public:
+  explicit call_detail(const toolglot_detail &of) noexcept : detail_(&of) {}
+  std::string_view key() const noexcept { return detail::view(detail_->key); }
+  std::string_view value() const noexcept { return detail::view(detail_->value); }
+
+ private:
+  const toolglot_detail *detail_;
+};
+
+/* A look at a call of a turn. */
+class call {
+ public:
+  explicit call(const toolglot_call &of) noexcept : call_(&of) {}
+  const toolglot_call *get() const noexcept { return call_; }
+  std::string_view name() const noexcept { return detail::view(call_->name); }
+  /* JSON text of an object. */
+  std::string_view arguments() const noexcept { return detail::view(call_->arguments); }
+  /* Empty for a native call. */
+  std::string_view dialect() const noexcept { return detail::view(call_->dialect); }
+  std::uint32_t index() const noexcept { return call_->index; }
+  bool complete() const noexcept { return (call_->flags & TOOLGLOT_FLAG_COMPLETE) != 0; }
+  /* Mended: do not run it without asking. */
+  bool recovered() const noexcept { return (call_->flags & TOOLGLOT_FLAG_RECOVERED) != 0; }
+  bool native() const noexcept { return (call_->flags & TOOLGLOT_FLAG_NATIVE) != 0; }
+  std::string_view mended() const noexcept { return detail::view(call_->kinds); }
+  list<call_detail, toolglot_detail> details() const noexcept { return {call_->details, call_->details_len}; }
+  std::uint64_t start() const noexcept { return call_->start; }
+  std::uint64_t end() const noexcept { return call_->end; }
+
+ private:
+  const toolglot_call *call_;
+};
+
+/* A look at an issue of a turn. */
+class issue {
+ public:
+  explicit issue(const toolglot_issue &of) noexcept : issue_(&of) {}
+  const toolglot_issue *get() const noexcept { return issue_; }
+  /* One of `TOOLGLOT_ISSUE_...`. */
+  std::uint32_t code() const noexcept { return issue_->code; }
+  std::string_view name() const noexcept { return toolglot_issue_name(issue_->code); }
+  bool is_error() const noexcept { return (issue_->flags & TOOLGLOT_FLAG_ERROR) != 0; }
+  std::string_view message() const noexcept { return detail::view(issue_->message); }
+  std::string_view observation() const noexcept { return detail::view(issue_->observation); }
+  std::string_view dialect() const noexcept { return detail::view(issue_->dialect); }
+  std::uint64_t start() const noexcept { return issue_->start; }
+  std::uint64_t end() const noexcept { return issue_->end; }
+
+ private:
+  const toolglot_issue *issue_;
+};
+
+/* A look at a marker of an engine. */
+class marker {
+ public:
+  explicit marker(const toolglot_marker &of) noexcept : marker_(&of) {}
+  std::string_view text() const noexcept { return detail::view(marker_->text); }
+  std::string_view dialect() const noexcept { return detail::view(marker_->dialect); }
+  /* One of `TOOLGLOT_MARKER_...`. */
+  std::uint32_t role() const noexcept { return marker_->role; }
+
+ private:
+  const toolglot_marker *marker_;
+};
+
+/* The version of the library that is linked, for example `0.1.0`. */
+inline std::string_view version() noexcept { return toolglot_version(); }
+/* Streams that were made and not freed yet, in the whole process. */
+inline std::size_t live_streams() noexcept { return toolglot_live_streams(); }
+/* The id of a built-in dialect by its number from 0; empty if there are not so many. */
+inline std::string_view builtin_dialect(std::size_t number) noexcept {
+  return detail::view(toolglot_builtin_dialect(number));
+}
+
+/* A list of dialects that is to become an engine. One to which nothing is added stands for the default set. */
+class config : public detail::handle<toolglot_config, toolglot_config_free, toolglot_config_error> {
+ public:
+  config() {
+    toolglot_config *made = nullptr;
+    check(toolglot_config_new(TOOLGLOT_ABI_VERSION, &made));
+    own(made);
+  }
+  config &add_builtin(std::string_view id) {
+    check(toolglot_config_add_builtin(get(), id.data(), id.size()));
+    return *this;
+  }
+  config &add_defaults() {
+    check(toolglot_config_add_defaults(get()));
+    return *this;
+  }
+  config &add_toml(std::string_view origin, std::string_view toml) {
+    check(toolglot_config_add_toml(get(), origin.data(), origin.size(), toml.data(), toml.size()));
+    return *this;
+  }
+  /* C's `toolglot_config_switch`, whose name is a word of the language. */
+  config &switch_on(std::string_view dialect, std::string_view name) {
+    check(toolglot_config_switch(get(), dialect.data(), dialect.size(), name.data(), name.size()));
+    return *this;
+  }
+
+ private:
+  friend class engine;  // its failures leave their message here
+};
+
+/* How streams are parsed. */
+class options : public detail::handle<toolglot_options, toolglot_options_free, toolglot_options_error> {
+ public:
+  options() {
+    toolglot_options *made = nullptr;
+    check(toolglot_options_new(&made));
+    own(made);
+  }
+  /* `option` is one of `TOOLGLOT_OPTION_...`. */
+  options &set(std::uint32_t option, std::uint64_t value) {
+    check(toolglot_options_set(get(), option, value));
+    return *this;
+  }
+  options &set_tools(std::string_view json) {
+    check(toolglot_options_set_tools(get(), json.data(), json.size()));
+    return *this;
+  }
+};
+
+/* A growing buffer that functions write their answer into; it keeps its memory. */
+class buffer : public detail::handle<toolglot_buffer, toolglot_buffer_free, toolglot_buffer_error> {
+ public:
+  buffer() {
+    toolglot_buffer *made = nullptr;
+    check(toolglot_buffer_new(&made));
+    own(made);
+  }
+  buffer &set(std::string_view bytes) {
+    check(toolglot_buffer_set(get(), bytes.data(), bytes.size()));
+    return *this;
+  }
+  /* Lives until the next function is given the buffer. */
+  std::string_view view() const & noexcept { return detail::view(toolglot_buffer_view(get())); }
+  std::string_view view() const && = delete;
+  std::string str() const { return std::string(detail::view(toolglot_buffer_view(get()))); }
+
+ private:
+  friend class engine;
+};
+
+/* Compiled dialects. Immutable: any number of threads may use one. Streams keep what they need of it. */
+class engine : public detail::handle<toolglot_engine, toolglot_engine_free, detail::no_message> {
+ public:
+  /* The default set. */
+  engine() : engine(config()) {}
+  explicit engine(const config &dialects) {
+    toolglot_engine *made = nullptr;
+    dialects.check(toolglot_engine_new(dialects.get(), &made));
+    own(made);
+  }
+  /* Built-in dialects by their ids or aliases. */
+  engine(std::initializer_list<std::string_view> ids) : engine(named(ids)) {}
+
+  list<marker, toolglot_marker> markers() const & {
+    const toolglot_marker *first = nullptr;
+    std::size_t size = 0;
+    check(toolglot_engine_markers(get(), &first, &size));
+    return {first, size};
+  }
+  list<marker, toolglot_marker> markers() const && = delete;
+  list<std::string_view, toolglot_view> dialects() const & {
+    const toolglot_view *first = nullptr;
+    std::size_t size = 0;
+    check(toolglot_engine_dialects(get(), &first, &size));
+    return {first, size};
+  }
+  list<std::string_view, toolglot_view> dialects() const && = delete;
+  /* The most bytes of text that a stream with default limits ever withholds. */
+  std::size_t bound() const noexcept { return toolglot_engine_bound(get()); }
+
+  /* Calls (OpenAI's `tool_calls`) as a dialect of this engine writes them. */
+  std::string encode(std::string_view dialect, std::string_view calls) const { return encode(dialect, calls, nullptr); }
+  std::string encode(std::string_view dialect, std::string_view calls, const options &options) const {
+    return encode(dialect, calls, options.get());
+  }
+  /* Untrusted text, so that none of the engine's markers stands in it. */
+  std::string escape(std::string_view text) const { return through(toolglot_escape, text); }
+  std::string unescape(std::string_view text) const { return through(toolglot_unescape, text); }
+
+ private:
+  static config named(std::initializer_list<std::string_view> ids) {
+    config made;
+    for (std::string_view id : ids) made.add_builtin(id);
+    return made;
+  }
+  std::string encode(std::string_view dialect, std::string_view calls, const toolglot_options *options) const {
+    buffer out;
+    out.check(toolglot_encode(get(), options, dialect.data(), dialect.size(), calls.data(), calls.size(), out.get()));
+    return out.str();
+  }
+  template <class Function>
+  std::string through(Function function, std::string_view text) const {
+    buffer out;
+    out.check(function(get(), text.data(), text.size(), out.get()));
+    return out.str();
+  }
+};
+
+/* One model output, from its first byte to its end. */
+class stream : public detail::handle<toolglot_stream, toolglot_stream_free, toolglot_stream_error> {
+ public:
+  explicit stream(const engine &dialects) : stream(dialects, nullptr) {}
+  stream(const engine &dialects, const options &options) : stream(dialects, options.get()) {}
+
+  /* The next bytes, cut anywhere. The chunk must live as long as the batch is used. */
+  batch feed(std::string_view chunk) & { return step(toolglot_stream_feed, chunk); }
+  /* The bytes of one special token. */
+  batch feed_special(std::string_view token) & { return step(toolglot_stream_feed_special, token); }
+  /* What the prompt has already put at the beginning of the reply. */
+  batch prefill(std::string_view opener) & { return step(toolglot_stream_prefill, opener); }
+  template <class T, class = std::enable_if_t<detail::is_temporary_string<T>>>
+  batch feed(T &&chunk) & = delete;
+  template <class T, class = std::enable_if_t<detail::is_temporary_string<T>>>
+  batch feed_special(T &&token) & = delete;
+  template <class T, class = std::enable_if_t<detail::is_temporary_string<T>>>
+  batch prefill(T &&opener) & = delete;
+  /* Calls that the host got beside the text: OpenAI's `tool_calls`. */
+  batch native_calls(std::string_view json) & { return step(toolglot_stream_native_calls, json); }
+  /* Ends the output. */
+  batch finish(finish_reason reason = finish_reason::stop) & {
+    toolglot_batch out;
+    check(toolglot_stream_finish(get(), static_cast<std::uint32_t>(reason), &out));
+    return batch(out);
+  }
+
+  /* `feed` with a function that takes an `event` and answers nothing, or a bool: false stops. Answers whether all events
+   * were delivered; the others are in `rest()`, also where the function threw. The bytes were taken in any case. */
+  template <class Take>
+  bool feed_each(std::string_view chunk, Take &&take) {
+    return each(take, [&](toolglot_callback call, void *user) {
+      return toolglot_stream_feed_each(get(), chunk.data(), chunk.size(), call, user);
+    });
+  }
+  /* `finish` likewise. */
+  template <class Take>
+  bool finish_each(finish_reason reason, Take &&take) {
+    return each(take, [&](toolglot_callback call, void *user) {
+      return toolglot_stream_finish_each(get(), static_cast<std::uint32_t>(reason), call, user);
+    });
+  }
+  /* The events of the last call that no function has taken. Ends no batch. */
+  batch rest() & {
+    toolglot_batch out;
+    check(toolglot_stream_rest(get(), &out));
+    return batch(out);
+  }
+
+  /* Starts over with the same options. */
+  void reset() { check(toolglot_stream_reset(get())); }
+  /* A second stream in the same state. */
+  stream clone() const {
+    toolglot_stream *made = nullptr;
+    check(toolglot_stream_clone(get(), &made));
+    return stream(made);
+  }
+  /* The state, to go on from it later or elsewhere. */
+  std::string snapshot() const {
+    buffer out;
+    check(toolglot_stream_snapshot(get(), out.get()));
+    return out.str();
+  }
+  void restore(std::string_view snapshot) { check(toolglot_stream_restore(get(), snapshot.data(), snapshot.size())); }
+
+ private:
+  explicit stream(toolglot_stream *owned) noexcept : handle(owned) {}
+  stream(const engine &dialects, const toolglot_options *options) {
+    toolglot_stream *made = nullptr;
+    check(toolglot_stream_new(dialects.get(), options, &made));
+    own(made);
+  }
+  template <class Function>
+  batch step(Function function, std::string_view bytes) {
+    toolglot_batch out;
+    check(function(get(), bytes.data(), bytes.size(), &out));
+    return batch(out);
+  }
+  template <class Take, class Run>
+  bool each(Take &take, Run run) {
+    detail::callback<Take> call{take, nullptr};
+    toolglot_status status = run(detail::callback<Take>::run, static_cast<void *>(&call));
+    if (call.thrown) std::rethrow_exception(call.thrown);
+    if (status != TOOLGLOT_E_STOPPED) check(status);
+    return status == TOOLGLOT_OK;
+  }
+};
+
+/* What an output says, put together. What it hands out lives until something is added to it, or it is reset or destroyed. */
+class turn : public detail::handle<toolglot_turn, toolglot_turn_free, toolglot_turn_error> {
+ public:
+  turn() {
+    toolglot_turn *made = nullptr;
+    check(toolglot_turn_new(&made));
+    own(made);
+  }
+  /* Every batch of one stream, in order, each before the next call on the stream. */
+  void add(const batch &events) { check(toolglot_turn_add(get(), events.get())); }
+  std::string_view text() const & noexcept { return detail::view(toolglot_turn_text(get())); }
+  std::string_view text() const && = delete;
+  std::string_view reasoning() const & noexcept { return detail::view(toolglot_turn_reasoning(get())); }
+  std::string_view reasoning() const && = delete;
+  list<call, toolglot_call> calls() const & {
+    const toolglot_call *first = nullptr;
+    std::size_t size = 0;
+    check(toolglot_turn_calls(get(), &first, &size));
+    return {first, size};
+  }
+  list<call, toolglot_call> calls() const && = delete;
+  list<issue, toolglot_issue> issues() const & {
+    const toolglot_issue *first = nullptr;
+    std::size_t size = 0;
+    check(toolglot_turn_issues(get(), &first, &size));
+    return {first, size};
+  }
+  list<issue, toolglot_issue> issues() const && = delete;
+  void reset() { check(toolglot_turn_reset(get())); }
+
+ private:
+  friend turn parse(const engine &, std::string_view, const toolglot_options *, finish_reason);
+  explicit turn(toolglot_turn *owned) noexcept : handle(owned) {}
+};
+
+/* A whole output at once; `options` may be null. */
+inline turn parse(const engine &dialects, std::string_view output, const toolglot_options *options,
+                  finish_reason reason = finish_reason::stop) {
+  toolglot_turn *made = nullptr;
+  toolglot_status status = toolglot_parse(dialects.get(), options, output.data(), output.size(),
+                                          static_cast<std::uint32_t>(reason), &made);
+  if (status != TOOLGLOT_OK) throw error(status, {});
+  return turn(made);
+}
+inline turn parse(const engine &dialects, std::string_view output, finish_reason reason = finish_reason::stop) {
+  return parse(dialects, output, nullptr, reason);
+}
+inline turn parse(const engine &dialects, std::string_view output, const options &options,
+                  finish_reason reason = finish_reason::stop) {
+  return parse(dialects, output, options.get(), reason);
+}
+
+/* Writes the chat completion of one output, as chunks or as one object. */
+class openai : public detail::handle<toolglot_openai, toolglot_openai_free, toolglot_openai_error> {
+ public:
+  openai() {
+    toolglot_openai *made = nullptr;
+    check(toolglot_openai_new(&made));
+    own(made);
+  }
+  /* `option` is one of `TOOLGLOT_OPENAI_...`; some are numbers, some are texts. */
+  openai &set(std::uint32_t option, std::uint64_t value) {
+    check(toolglot_openai_set(get(), option, value));
+    return *this;
+  }
+  openai &set(std::uint32_t option, std::string_view text) {
+    check(toolglot_openai_set_text(get(), option, text.data(), text.size()));
+    return *this;
+  }
+  /* Has `rule(index, name)` make the ids of calls. What it throws comes out of `write` or `finish`. */
+  openai &set_ids(std::function<std::string(std::uint32_t index, std::string_view name)> rule) {
+    auto ids = std::make_unique<id_rule>(id_rule{std::move(rule), nullptr});
+    check(toolglot_openai_set_ids(get(), id_rule::run, ids.get()));
+    ids_ = std::move(ids);
+    return *this;
+  }
+  /* The chunks that a batch amounts to; often none. Lives until the next call on this writer. */
+  std::string_view write(const batch &events) & {
+    return done(toolglot_openai_write(get(), events.get(), out_.get()));
+  }
+  /* The last chunks. Behind it the writer is ready for another response. */
+  std::string_view finish(finish_reason reason = finish_reason::stop) & {
+    return done(toolglot_openai_finish(get(), static_cast<std::uint32_t>(reason), out_.get()));
+  }
+  /* One `chat.completion` object. */
+  std::string_view completion(const turn &output, finish_reason reason = finish_reason::stop) & {
+    return done(toolglot_openai_completion(get(), output.get(), static_cast<std::uint32_t>(reason), out_.get()));
+  }
+
+ private:
+  struct id_rule {
+    std::function<std::string(std::uint32_t, std::string_view)> make;
+    std::exception_ptr thrown;
+
+    static std::size_t run(void *user, std::uint32_t index, const char *name, std::size_t name_len, char *out,
+                           std::size_t cap) noexcept {
+      id_rule &self = *static_cast<id_rule *>(user);
+      try {
+        std::string id = self.make(index, std::string_view(name, name_len));
+        if (id.size() > cap) throw std::length_error("the id of a call is too long");
+        return id.copy(out, cap);
+      } catch (...) {
+        self.thrown = std::current_exception();
+        return 0;
+      }
+    }
+  };
+
+  std::string_view done(toolglot_status status) {
+    if (ids_ && ids_->thrown) std::rethrow_exception(std::exchange(ids_->thrown, nullptr));
+    check(status);
+    return out_.view();
+  }
+
+  buffer out_;
+  std::unique_ptr<id_rule> ids_;
+};
+
+}  // namespace toolglot
+
+#endif  /* TOOLGLOT_HPP */
