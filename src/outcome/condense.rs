@@ -89,7 +89,7 @@ impl Condenser {
                 self.head.push_str(rest);
                 return;
             }
-            let cut = rest.floor_char_boundary(room);
+            let cut = floor(rest, room);
             self.head.push_str(&rest[..cut]);
             self.full = true;
             rest = &rest[cut..];
@@ -126,4 +126,13 @@ impl Condenser {
         out.push_str(&String::from_utf8_lossy(&tail[from..]));
         out
     }
+}
+
+/// The last boundary of characters up to there.
+pub(super) fn floor(text: &str, at: usize) -> usize {
+    let at = at.min(text.len());
+    (0..=at)
+        .rev()
+        .find(|at| text.is_char_boundary(*at))
+        .unwrap_or(0)
 }

@@ -178,7 +178,7 @@ impl Renderer {
             .char_indices()
             .nth(cut)
             .map_or(text.len(), |(at, _)| at);
-        let at = at.min(text.floor_char_boundary(kept));
+        let at = at.min(super::condense::floor(text, kept));
         if at == text.len() {
             return text.to_owned();
         }

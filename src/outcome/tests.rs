@@ -377,7 +377,7 @@ proptest! {
         let mut text = String::new();
         for (index, from, to) in pieces {
             let piece = &PIECES[index.index(PIECES.len())];
-            let at = |share: f64| piece.floor_char_boundary((share * piece.len() as f64 * 1.2) as usize);
+            let at = |share: f64| super::condense::floor(piece, (share * piece.len() as f64 * 1.2) as usize);
             text.push_str(piece.get(at(from.min(0.3))..at(to.max(0.5))).unwrap_or_default());
         }
         for (set, renderer) in RENDERERS.iter() {
@@ -392,7 +392,7 @@ proptest! {
         let rule = Condense { head, tail, ..Condense::default() };
         let whole = rule.text(&text, Lang::En);
         let mut condenser = Condenser::new(&rule, Lang::En);
-        let mut cuts: Vec<usize> = cuts.into_iter().map(|cut| text.floor_char_boundary(cut.min(text.len()))).collect();
+        let mut cuts: Vec<usize> = cuts.into_iter().map(|cut| super::condense::floor(&text, cut)).collect();
         cuts.sort_unstable();
         let mut at = 0;
         for cut in cuts.into_iter().chain([text.len()]) {

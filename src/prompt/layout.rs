@@ -224,8 +224,10 @@ impl Layout {
         let hints = hints.map_err(|error| PromptError::Schema {
             message: error.to_string(),
         })?;
-        let mut encoding = EncodeOptions::default();
-        encoding.tools = Some(Arc::new(hints));
+        let encoding = EncodeOptions {
+            tools: Some(Arc::new(hints)),
+            ..EncodeOptions::default()
+        };
         let names = tools.names(&self.spec.id, self.rule);
         let facts = tools.tools().iter().zip(&names).map(|(tool, name)| {
             let knowledge = options.knowledge.and_then(|knowledge| knowledge(tool));
@@ -284,8 +286,10 @@ fn written(encoder: &Encoder, calls: &[(String, Json)]) -> Result<String, Error>
         .into_iter()
         .map(|(name, parts)| json!({"name": name, "parameters": {"type": "object", "properties": parts}}))
         .collect();
-    let mut options = EncodeOptions::default();
-    options.tools = Tools::from_value(&Json::from(tools)).ok().map(Arc::new);
+    let options = EncodeOptions {
+        tools: Tools::from_value(&Json::from(tools)).ok().map(Arc::new),
+        ..EncodeOptions::default()
+    };
     let calls: Vec<EncodeCall> = calls
         .iter()
         .map(|(name, arguments)| EncodeCall {

@@ -190,8 +190,10 @@ impl Shapes {
             why: error.to_string(),
         };
         let hints = crate::hints::Tools::from_value(&list.into()).map_err(wrong)?;
-        let mut options = EncodeOptions::default();
-        options.tools = Some(Arc::new(hints));
+        let options = EncodeOptions {
+            tools: Some(Arc::new(hints)),
+            ..EncodeOptions::default()
+        };
         let mut writer = Writer {
             encoder: &layout.encoder,
             options,
