@@ -38,6 +38,10 @@ mod escape;
 mod event;
 mod hints;
 mod limits;
+#[cfg(feature = "tools")]
+pub mod outcome;
+#[cfg(feature = "tools")]
+pub mod prompt;
 mod scan;
 pub mod sink;
 pub mod source;

@@ -25,6 +25,8 @@ Examples:
   toolglot encode --dialect vcp < calls.json        the text that a model would write
   toolglot transcode --to hermes reply.txt          the same calls in another dialect
   toolglot escape page.html                         no dialect sees a marker in it any more
+  toolglot prompt --dialect vcp --tools tools.json  what a model is told of tools
+  toolglot result --dialect vcp < results.json      what it is told of their results
   toolglot dialects                                 what is recognised
   toolglot validate --tools tools.json < turn.json  may these calls be carried out?
   toolglot tools import mcp.json                    definitions of tools in one form
@@ -106,6 +108,23 @@ that the new dialect cannot say is an error with its place; with `--keep` its by
 Examples:
   toolglot transcode --to vcp reply.txt
   toolglot transcode --from hermes --to qwen3-coder --tools tools.json < reply.txt > other.txt";
+
+const PROMPT_EXAMPLES: &str = "\
+Tools are a list of OpenAI's, Anthropic's or MCP's, or a plugin manifest. Layouts are listed in docs/PROMPTS.md.
+
+Examples:
+  toolglot prompt --dialect vcp --tools tools.json --lang zh
+  toolglot prompt --dialect hermes --tools tools.json --part structural-tag > tag.json
+  toolglot prompt --dialect react-text --part stop";
+
+const RESULT_EXAMPLES: &str = "\
+Results are a JSON array (or one object) of
+  {\"id\"?, \"name\", \"status\"?: success | error | denied | cancelled | timeout, \"content\"?, \"duration_ms\"?}
+with content that is text, any JSON, or a list of MCP's content parts. No marker of a dialect comes through.
+
+Examples:
+  echo '{\"name\": \"weather\", \"content\": \"sunny\"}' | toolglot result --dialect vcp --lang zh
+  toolglot result --dialect hermes --select /items/0 --max-bytes 2000 results.json";
 
 const REPLAY_EXAMPLES: &str = "\
 A recording is one JSON object; docs/REPLAY.md has every key:
@@ -189,6 +208,12 @@ pub enum Command {
     /// Take back what `escape` did
     #[command(after_help = UNESCAPE_EXAMPLES)]
     Unescape(EscapeArgs),
+    /// Write what a model is told of tools
+    #[command(after_help = PROMPT_EXAMPLES)]
+    Prompt(PromptArgs),
+    /// Write results of calls as a model reads them
+    #[command(after_help = RESULT_EXAMPLES)]
+    Result(ResultArgs),
     /// List, show or check dialects
     #[command(after_help = DIALECTS_EXAMPLES)]
     Dialects(DialectsArgs),
@@ -373,6 +398,94 @@ pub struct EncodeArgs {
     /// Tools on offer, by which the text will be read: they type values of untyped text
     #[arg(long, value_name = "TOOLS.json")]
     pub tools: Option<PathBuf>,
+}
+
+/// One dialect.
+#[derive(Debug, Args)]
+pub struct OneDialect {
+    /// Dialect: an id or an alias
+    #[arg(long, value_name = "ID")]
+    pub dialect: String,
+    /// Dialect file that may be meant; may be repeated
+    #[arg(long = "dialect-file", value_name = "F")]
+    pub files: Vec<PathBuf>,
+    /// Variation of the dialect to switch on, for example vcp.aio-prompt; may be repeated
+    #[arg(long = "switch", value_name = "DIALECT.NAME", value_parser = options::switch)]
+    pub switches: Vec<(String, String)>,
+}
+
+#[derive(Debug, Args)]
+pub struct PromptArgs {
+    #[command(flatten)]
+    pub dialect: OneDialect,
+    /// Definitions of tools
+    #[arg(long, value_name = "TOOLS.json")]
+    pub tools: Option<PathBuf>,
+    /// Language of the prompt's own words
+    #[arg(long, value_enum, default_value_t = Lang::En)]
+    pub lang: Lang,
+    /// What to print
+    #[arg(long, value_enum, default_value_t = PromptPart::System)]
+    pub part: PromptPart,
+    /// Leave out whole conversations
+    #[arg(long)]
+    pub no_examples: bool,
+    /// Print an estimate of its tokens on standard error
+    #[arg(long)]
+    pub tokens: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum PromptPart {
+    /// Definitions and usage
+    System,
+    /// Definitions
+    Tools,
+    /// How to call them
+    Usage,
+    /// Stop sequences, as JSON
+    Stop,
+    /// Calls as a GBNF grammar
+    Gbnf,
+    /// Calls as a Lark grammar for llguidance
+    Lark,
+    /// Calls as a structural tag for XGrammar
+    StructuralTag,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Lang {
+    /// Chinese
+    Zh,
+    /// English
+    En,
+}
+
+impl From<Lang> for toolglot::prompt::Lang {
+    fn from(lang: Lang) -> Self {
+        match lang {
+            Lang::Zh => Self::Zh,
+            Lang::En => Self::En,
+        }
+    }
+}
+
+#[derive(Debug, Args)]
+pub struct ResultArgs {
+    /// Results as JSON; `-` is standard input
+    #[arg(value_name = "RESULTS.json", default_value = "-")]
+    pub file: PathBuf,
+    #[command(flatten)]
+    pub dialect: OneDialect,
+    /// Language of the layout's own words
+    #[arg(long, value_enum, default_value_t = Lang::En)]
+    pub lang: Lang,
+    /// JSON pointer to what is shown of JSON results
+    #[arg(long, value_name = "POINTER")]
+    pub select: Option<String>,
+    /// Show so many bytes of each result, three quarters from its beginning and one from its end
+    #[arg(long, value_name = "N")]
+    pub max_bytes: Option<usize>,
 }
 
 #[derive(Debug, Args)]

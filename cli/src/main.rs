@@ -17,8 +17,10 @@ mod input;
 mod output;
 mod parse;
 mod pretty;
+mod prompt;
 mod record;
 mod replay;
+mod result;
 mod stop;
 mod tools;
 mod validate;
@@ -64,6 +66,8 @@ fn run(cli: &Cli) -> Result<Verdict, Stop> {
         Some(Command::Transcode(args)) => encode::transcode(args),
         Some(Command::Escape(args)) => escape::run(args, Way::Escape),
         Some(Command::Unescape(args)) => escape::run(args, Way::Unescape),
+        Some(Command::Prompt(args)) => prompt::run(args),
+        Some(Command::Result(args)) => result::run(args),
         Some(Command::Dialects(args)) => dialects::run(args, color),
         Some(Command::Validate(args)) => validate::run(args),
         Some(Command::Tools(args)) => tools::run(args),

@@ -66,9 +66,39 @@ pub(crate) struct Spec {
     /// Observation texts by kind of issue.
     #[serde(default)]
     pub observe: BTreeMap<String, String>,
+    /// What models read: definitions of tools, how to call them, results.
+    #[serde(default)]
+    pub prompt: Prompt,
     /// Named tables that are laid over the file when a host switches them on.
     #[serde(default)]
     pub switch: BTreeMap<String, toml::Table>,
+}
+
+/// What models read of tools. A layout is the text of a template, or the name of a shared one.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+#[cfg_attr(not(feature = "tools"), expect(dead_code, reason = "read by prompts"))]
+pub(crate) struct Prompt {
+    /// Where the layouts come from; nothing: they are the general ones.
+    pub sources: Vec<String>,
+    /// The definitions.
+    pub tools: Option<String>,
+    /// How to call them.
+    pub usage: Option<String>,
+    /// What stands between both.
+    pub between: Option<String>,
+    /// Results of calls.
+    pub results: Option<String>,
+    /// Whose message results are.
+    pub role: Option<String>,
+    /// What ends a reply; nothing: told from the rest of the file.
+    pub stop: Option<Vec<String>>,
+    /// Marks of the layout of results that no result may hold.
+    pub guard: Vec<String>,
+    /// So many characters of a result are shown.
+    pub cut: Option<usize>,
+    /// What stands where a result is cut.
+    pub mark: Option<String>,
 }
 
 fn yes() -> bool {

@@ -318,6 +318,21 @@ impl Inventory {
         Self::indexed(slots, self.version)
     }
 
+    /// Those of its tools that these names stand for, in its own order.
+    #[must_use]
+    pub fn only(&self, names: &[String]) -> Self {
+        let wanted: HashSet<&str> = names
+            .iter()
+            .filter_map(|name| self.get(name))
+            .map(|tool| tool.id.as_str())
+            .collect();
+        let slots = self.slots().into_iter();
+        let slots = slots
+            .filter(|slot| wanted.contains(slot.tool.id.as_str()))
+            .collect();
+        Self::indexed(slots, self.version)
+    }
+
     /// The tools as the engine takes them for hints: with the names that the dialect's calls use. Of tools with one name the
     /// first counts.
     ///

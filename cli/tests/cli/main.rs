@@ -9,6 +9,7 @@ mod encode;
 mod escape;
 mod help;
 mod parse;
+mod prompt;
 mod replay;
 mod tools;
 mod validate;

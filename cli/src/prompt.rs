@@ -1,0 +1,72 @@
+//! `toolglot prompt`: what a model is told of tools.
+
+use std::io::{self, Write};
+
+use toolglot::DialectSet;
+use toolglot::prompt::grammar::CallGrammar;
+use toolglot::prompt::{Layout, PromptOptions, Stops, tokens};
+use toolglot::tools::{Inventory, read};
+use toolglot_cli::sets::{Choice, Sets};
+
+use crate::args::{PromptArgs, PromptPart};
+use crate::input;
+use crate::stop::{Stop, Verdict};
+
+/// Prints a prompt, or what belongs to it.
+pub fn run(args: &PromptArgs) -> Result<Verdict, Stop> {
+    let (set, layout) = layout(&args.dialect)?;
+    let tools = match &args.tools {
+        Some(path) => {
+            let name = path.display().to_string();
+            read::any(&name, &input::text(path)?).map_err(Stop::because)?
+        }
+        None => vec![],
+    };
+    let tools = Inventory::of(tools).map_err(Stop::because)?;
+    let mut options = PromptOptions::default();
+    options.lang = args.lang.into();
+    options.examples = !args.no_examples;
+    let grammar = || CallGrammar::new(&layout, &tools).map_err(Stop::because);
+    let text = match args.part {
+        PromptPart::System => layout.system(&tools, &options).map_err(Stop::because)?,
+        PromptPart::Tools => layout.tools(&tools, &options).map_err(Stop::because)?,
+        PromptPart::Usage => layout.usage(&tools, &options).map_err(Stop::because)?,
+        PromptPart::Stop => stops(&set, &layout),
+        PromptPart::Gbnf => grammar()?.gbnf(),
+        PromptPart::Lark => grammar()?.lark(),
+        PromptPart::StructuralTag => grammar()?.structural_tag().to_string(),
+    };
+    let mut out = io::stdout().lock();
+    writeln!(out, "{}", text.trim_end_matches('\n')).map_err(Stop::output)?;
+    if args.tokens {
+        let _ = writeln!(io::stderr(), "about {} tokens", tokens(&text));
+    }
+    Ok(Verdict::Clean)
+}
+
+/// One stop sequence a line, as JSON: `turn` and `block`.
+fn stops(set: &DialectSet, layout: &Layout) -> String {
+    let stops = Stops::of(set, layout.dialect()).unwrap_or_default();
+    serde_json::json!({"turn": stops.turn, "block": stops.block}).to_string()
+}
+
+/// The dialect that arguments name, alone in its set, and its layout.
+pub fn layout(args: &crate::args::OneDialect) -> Result<(DialectSet, Layout), Stop> {
+    let id = args.dialect.as_str();
+    if ["all", "default"].contains(&id) {
+        return Err(Stop::because(format!("`{id}` is no dialect; name one")));
+    }
+    let sets = Sets::load(&args.files).map_err(Stop::because)?;
+    let choice = Choice {
+        switches: args.switches.clone(),
+        ..Choice::of(&[id])
+    };
+    let set = sets.get(&choice).map_err(Stop::because)?;
+    let own = set
+        .dialects()
+        .next()
+        .map_or(id, |dialect| dialect.id())
+        .to_owned();
+    let layout = Layout::new(&set, &own).map_err(Stop::because)?;
+    Ok((set, layout))
+}

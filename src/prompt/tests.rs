@@ -1,0 +1,539 @@
+use std::sync::Arc;
+
+use proptest::prelude::*;
+use serde_json::json;
+
+use super::{Lang, Layout, Part, PromptError, PromptOptions, Prompts, Stops, tokens};
+use crate::tools::{CallConfig, Example, Inventory, NameRule, Registry, Tool, ToolKind, read};
+use crate::{DialectSet, Finish, Options, builtin_files, parse};
+
+/// A layout of a built-in dialect, with switches of it on.
+pub(crate) fn layout(dialect: &str, switches: &[&str]) -> Layout {
+    let builder = DialectSet::builder().builtin(dialect);
+    let builder = switches
+        .iter()
+        .fold(builder, |builder, switch| builder.switch(dialect, switch));
+    Layout::new(&builder.build().expect("a set"), dialect).expect("a layout")
+}
+
+fn golden(path: &str) -> String {
+    let path = format!("{}/tests/golden/{path}", env!("CARGO_MANIFEST_DIR"));
+    std::fs::read_to_string(&path).expect(&path)
+}
+
+pub(crate) fn golden_tools() -> Inventory {
+    let tools = read::any("tools.json", &golden("tools.json")).expect("definitions");
+    Inventory::of(tools).expect("an inventory")
+}
+
+/// Golden files of a kind: `dialect[+switch][.lang]`, with the text behind the line that names its source.
+pub(crate) fn goldens(kind: &str, mut check: impl FnMut(&str, Layout, Lang, &str)) -> usize {
+    let folder = format!("{}/tests/golden/{kind}", env!("CARGO_MANIFEST_DIR"));
+    let mut count = 0;
+    for entry in std::fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        let name = path
+            .file_stem()
+            .and_then(|name| name.to_str())
+            .expect("a name")
+            .to_owned();
+        let text = std::fs::read_to_string(&path).expect("a golden file");
+        let (source, text) = text.split_once('\n').expect("a source");
+        assert!(source.starts_with("source: "), "{name}");
+        let (stem, langs) = match name.rsplit_once('.') {
+            Some((stem, "zh")) => (stem, vec![Lang::Zh]),
+            Some((stem, "en")) => (stem, vec![Lang::En]),
+            _ => (name.as_str(), vec![Lang::Zh, Lang::En]),
+        };
+        let (dialect, switches) = match stem.split_once('+') {
+            Some((dialect, switch)) => (dialect, vec![switch]),
+            None => (stem, vec![]),
+        };
+        for lang in langs {
+            count += 1;
+            check(
+                &name,
+                layout(dialect, &switches),
+                lang,
+                text.trim_end_matches('\n'),
+            );
+        }
+    }
+    count
+}
+
+fn speaking(lang: Lang) -> PromptOptions<'static> {
+    PromptOptions {
+        lang,
+        ..PromptOptions::default()
+    }
+}
+
+fn ids() -> impl Iterator<Item = &'static str> {
+    let calls = |id: &&str| !id.starts_with("reasoning-");
+    builtin_files().iter().map(|(id, _)| *id).filter(calls)
+}
+
+#[test]
+fn prompts_are_those_of_the_real_systems() {
+    // 15, 17, 32, 56, 57, 58, 62, 72, 115: the layouts, in both languages.
+    let tools = golden_tools();
+    let mut wrong = vec![];
+    let count = goldens("prompt", |name, layout, lang, want| {
+        let have = layout.system(&tools, &speaking(lang)).expect("a prompt");
+        if have != want {
+            wrong.push(format!("{name} {}:\n{have}\n", lang.name()));
+        }
+    });
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(count > 50, "{count}");
+}
+
+#[test]
+fn every_dialect_has_a_prompt_and_says_where_it_comes_from() {
+    let tools = golden_tools();
+    for id in ids() {
+        let layout = layout(id, &[]);
+        for lang in [Lang::Zh, Lang::En] {
+            let text = layout.system(&tools, &speaking(lang)).expect(id);
+            assert!(
+                !text.ends_with('\n')
+                    && text.contains("Tells the weather of a city")
+                        | (layout.dialect() == "deepseek-v31"),
+                "{id}: {text}"
+            );
+        }
+    }
+}
+
+#[test]
+fn item_15_the_list_of_the_tam_document() {
+    // TAM document, section 6.2, word for word.
+    let tool = Tool::new("FileOperator.ApplyEdit")
+        .description("用于精确替换文件中的一行或多行文本。")
+        .parameters(json!({"type": "object", "properties": {
+            "filePath": {"type": "string", "description": "文件的绝对路径。"},
+            "search_string": {"type": "string", "description": "要查找并替换的旧内容。"},
+            "replace_string": {"type": "string", "description": "用于替换的新内容。"},
+        }, "required": ["filePath", "search_string", "replace_string"]}));
+    let tools = Inventory::of([tool]).expect("an inventory");
+    assert_eq!(
+        layout("tam", &[])
+            .tools(&tools, &speaking(Lang::Zh))
+            .expect("a prompt"),
+        "[可用工具参考]\n- Tool ID: FileOperator.ApplyEdit\n  - 描述: 用于精确替换文件中的一行或多行文本。\n  - 参数:\n    \
+         - filePath (string, required): 文件的绝对路径。\n    - search_string (string, required): 要查找并替换的旧内容。\n    \
+         - replace_string (string, required): 用于替换的新内容。"
+    );
+}
+
+#[test]
+fn items_57_59_and_62_tools_and_skills_stand_apart() {
+    // Agent tool invocation protocol, section 4.2, word for word (without the example of a payload).
+    let object = |text: &str| serde_json::from_str(text).expect("a schema");
+    let mut greet = Tool::new("skill_greet_player")
+        .description("Greets the player appropriately based on context.")
+        .parameters(object(r#"{"properties": {"player_id": {"type": "string", "description": "The ID of the player to greet."}}, "required": ["player_id"]}"#));
+    greet.kind = ToolKind::Skill;
+    let update = Tool::new("UpdatePrivateStateTool")
+        .description("Updates a value in your private state.")
+        .parameters(object(r#"{"properties": {"key": {"type": "string", "description": "The key in your private state to update."}, "value": {"description": "The new value for the key."}}, "required": ["key", "value"]}"#));
+    let tools = Inventory::of([greet, update]).expect("an inventory");
+    assert_eq!(
+        layout("action", &[])
+            .tools(&tools, &PromptOptions::default())
+            .expect("a prompt"),
+        "You have access to the following tools and skills:\n\n**Tools (direct function calls):**\n\n\
+         *   `<UpdatePrivateStateTool>`: Updates a value in your private state.\n    *   Parameters:\n        \
+         *   `<key>` (string, required): The key in your private state to update.\n        \
+         *   `<value>` (any, required): The new value for the key.\n\n**Skills (workflow executions):**\n\n\
+         *   `<skill_greet_player>`: Greets the player appropriately based on context.\n    *   Parameters:\n        \
+         *   `<player_id>` (string, required): The ID of the player to greet.\n\n\
+         When you decide to use a tool or skill, first explain your reasoning, then output the <ACTION> block with the chosen \
+         tool/skill ID as the main tag, and its parameters as child tags. If no action is needed, just provide your textual response."
+    );
+}
+
+#[test]
+fn items_58_and_32_examples_are_calls_that_the_parser_reads() {
+    let tools = golden_tools();
+    for id in ids() {
+        let layout = layout(id, &[]);
+        let usage = layout.usage(&tools, &PromptOptions::default()).expect(id);
+        let hints = Arc::new(tools.hints(id, layout.rule()).expect("hints"));
+        let mut options = Options::default();
+        options.tools = Some(hints);
+        let set = DialectSet::builtin(id).expect("a set");
+        let turn = parse(&set, options, usage.as_bytes(), Finish::Stop);
+        for call in &turn.calls {
+            // Words of a chat template may be no real call; what is one has a name.
+            assert!(!call.name.is_empty(), "{id}: {call:?}");
+        }
+        if layout.sources().is_empty() && usage.contains("get_weather") {
+            assert!(
+                turn.calls.iter().any(|call| call.name == "get_weather"),
+                "{id}: {usage}\n{turn:?}"
+            );
+        }
+    }
+    let action = layout("action", &[])
+        .usage(&tools, &PromptOptions::default())
+        .expect("usage");
+    let set = DialectSet::builtin("action").expect("a set");
+    let turn = parse(&set, Options::default(), action.as_bytes(), Finish::Stop);
+    let names: Vec<&str> = turn.calls.iter().map(|call| call.name.as_str()).collect();
+    assert_eq!(
+        names,
+        [
+            "ReadWorldStateTool",
+            "GreetPlayers",
+            "read_file",
+            "ApplyProjectDiff",
+            "GetPlayerInfo"
+        ]
+    );
+    assert!(turn.calls[3].arguments.contains("(a < b && b < c)"));
+}
+
+#[test]
+fn item_72_definitions_are_sorted_whatever_order_they_came_in() {
+    let one = |id: &str| Tool::new(id).description("x");
+    let vcp = layout("vcp", &[]);
+    let text = |ids: [&str; 3]| {
+        let tools = Inventory::of(ids.map(one)).expect("an inventory");
+        vcp.tools(&tools, &PromptOptions::default())
+            .expect("a prompt")
+    };
+    assert_eq!(text(["b:x", "a:y", "a:x"]), text(["a:x", "a:y", "b:x"]));
+    assert!(
+        text(["b:x", "a:y", "a:x"])
+            .contains("<<<[END_TOOL_DEFINITION]>>>\n\n<<<[TOOL_DEFINITION]>>>\n")
+    );
+}
+
+#[test]
+fn item_70_a_tool_is_called_by_its_command() {
+    let mut tool = Tool::new("fs:read").description("Reads");
+    tool.commands
+        .push(("vcp".to_owned(), "FileRead".to_owned()));
+    let tools = Inventory::of([tool]).expect("an inventory");
+    let text = layout("vcp", &[])
+        .tools(&tools, &PromptOptions::default())
+        .expect("a prompt");
+    assert!(
+        text.contains("tool_name:「始」FileRead「末」\n") && !text.contains("fs:read"),
+        "{text}"
+    );
+    let text = layout("action", &[])
+        .tools(&tools, &PromptOptions::default())
+        .expect("a prompt");
+    assert!(text.contains("`<fs_read>`"), "{text}");
+}
+
+#[test]
+fn item_115_a_prompt_without_tools_says_so() {
+    let none = Inventory::default();
+    let text = layout("tool-action", &[])
+        .system(&none, &speaking(Lang::Zh))
+        .expect("a prompt");
+    assert_eq!(text, "## 可用工具\n\n当前没有可用的工具。");
+    for id in ids().filter(|id| *id != "tool-action") {
+        assert_eq!(
+            layout(id, &[])
+                .system(&none, &PromptOptions::default())
+                .expect(id),
+            "",
+            "{id}"
+        );
+    }
+}
+
+fn registry() -> Arc<Registry> {
+    let registry = Registry::new();
+    let tool = |id: &str| Tool::new(id).description(id).callable(true);
+    let hidden = Tool::new("fs:wipe").description("never granted");
+    registry
+        .register([tool("fs:read"), tool("fs:write"), tool("weather"), hidden])
+        .expect("tools");
+    Arc::new(registry)
+}
+
+#[test]
+fn items_13_14_59_and_75_macros_stand_for_what_is_offered() {
+    let prompts = Prompts::new(layout("tam", &[]), registry());
+    let expand = |text: &str, config: &CallConfig| {
+        prompts
+            .expand(text, "a", config, &PromptOptions::default())
+            .expect("a prompt")
+    };
+    let off = expand(
+        "A{{tools}}B{{ tool_usage }}C{{tools::weather}}",
+        &CallConfig::default(),
+    );
+    assert_eq!(off.text, "ABC");
+    let on = expand("{{tools}}", &CallConfig::enabled());
+    assert!(
+        on.text.contains("fs:read") && on.text.contains("weather") && !on.text.contains("fs:wipe")
+    );
+    assert_eq!(on.tokens, tokens(&on.text));
+    let some = expand("{{tools::weather::fs:wipe::nope}}", &CallConfig::enabled());
+    assert!(
+        some.text.contains("weather") && !some.text.contains("fs:"),
+        "{}",
+        some.text
+    );
+    assert_eq!(some.unknown, ["fs:wipe", "nope"]);
+    let mut granted = CallConfig::enabled();
+    granted.tool_ids_inventory = Some(vec!["fs:read".to_owned()]);
+    let one = expand("{{tools}}{{tool_usage}}", &granted);
+    assert!(
+        one.text.contains("fs:read")
+            && !one.text.contains("weather")
+            && one.text.contains("REQUEST_TOOL")
+    );
+    // Everything else stays.
+    for text in [
+        "{{",
+        "{{{tools}",
+        "{{user}} {{tools",
+        "}}{{tool_usage::x}}",
+        "{{ t{{x}} }}",
+    ] {
+        assert_eq!(expand(text, &granted).text, text);
+    }
+    assert!(expand("{{{tools}}}", &granted).text.starts_with("{["));
+    // Callers that are no agents list everything.
+    assert_eq!(registry().inventory().tools().len(), 4);
+}
+
+#[test]
+fn item_74_texts_are_kept_while_nothing_changed() {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    let asked = Arc::new(AtomicUsize::new(0));
+    let counter = Arc::clone(&asked);
+    let registry = registry();
+    let prompts = Prompts::new(layout("vcp", &[]), Arc::clone(&registry)).knowledge(move |_| {
+        counter.fetch_add(1, Ordering::Relaxed);
+        None
+    });
+    let expand = |agent: &str, config: &CallConfig| {
+        prompts
+            .expand("{{tools}}", agent, config, &PromptOptions::default())
+            .expect("a prompt");
+        asked.swap(0, Ordering::Relaxed)
+    };
+    let config = CallConfig::enabled();
+    assert_eq!(
+        [
+            expand("a", &config),
+            expand("a", &config),
+            expand("b", &config)
+        ],
+        [3, 0, 3]
+    );
+    let mut other = config.clone();
+    other.tool_toggles.insert("fs".to_owned(), false);
+    assert_eq!(
+        [
+            expand("a", &other),
+            expand("a", &other),
+            expand("a", &config)
+        ],
+        [1, 0, 0]
+    );
+    registry
+        .register([Tool::new("new").description("x").callable(true)])
+        .expect("a tool");
+    assert_eq!([expand("a", &config), expand("a", &config)], [4, 0]);
+    assert_eq!(prompts.cached(), 1);
+    registry.unregister("new");
+    assert_eq!(expand("a", &config), 3);
+    prompts.clear();
+    assert_eq!(expand("a", &config), 3);
+}
+
+#[test]
+fn item_16_more_is_known_of_a_tool_than_its_definition() {
+    let tools = golden_tools();
+    let knowledge = |tool: &Tool| (tool.id == "ping").then(|| "Mind the gap.".to_owned());
+    let mut options = PromptOptions::default();
+    options.knowledge = Some(&knowledge);
+    for id in ["tam", "action", "vcp", "tool-action", "jamba"] {
+        let text = layout(id, &[]).tools(&tools, &options).expect(id);
+        assert_eq!(text.matches("Mind the gap.").count(), 1, "{id}: {text}");
+    }
+}
+
+#[test]
+fn item_76_tokens_are_estimated() {
+    assert_eq!(tokens(""), 0);
+    assert_eq!(tokens("abcd"), 1);
+    assert_eq!(tokens("abcde天气预报"), 4);
+}
+
+#[test]
+fn item_67_a_dialect_file_has_all_that_a_protocol_has() {
+    let file = r#"
+id = "mine"
+title = "Mine"
+deltas = "live"
+[named_params]
+call = "do"
+param = "p"
+name = "n"
+nameless = ["<p"]
+confirm = 64
+[prompt]
+tools = "{% for tool in tools %}{{ tool.name }}={{ tool.example }};{% endfor %}"
+usage = "Write {{ call('f', {'a': 'b'}) }}."
+results = "{% for result in results %}[{{ result.name }}: {{ result.text }}]{% endfor %}"
+stop = ["HALT"]
+"#;
+    let set = DialectSet::builder()
+        .toml("mine.toml", file)
+        .build()
+        .expect("a dialect");
+    let layout = Layout::new(&set, "mine").expect("a layout");
+    let tools = Inventory::of([Tool::new("t").description("x")]).expect("an inventory");
+    let options = PromptOptions::default();
+    assert_eq!(
+        layout.tools(&tools, &options).expect("a prompt"),
+        "t=<do n=\"t\">\n</do>;"
+    );
+    assert_eq!(
+        layout.usage(&tools, &options).expect("a prompt"),
+        "Write <do n=\"f\">\n<p name=\"a\">b</p>\n</do>.".replace("name=", "n=")
+    );
+    assert_eq!(layout.stops(), ["HALT"]);
+    let layout = layout.with(Part::Tools, "general-tools").expect("a layout");
+    assert!(
+        layout
+            .tools(&tools, &options)
+            .expect("a prompt")
+            .starts_with("# Available tools")
+    );
+    // What is wrong is said.
+    assert!(matches!(
+        layout.clone().with(Part::Tools, "{% for %}"),
+        Err(PromptError::Template { .. })
+    ));
+    assert!(matches!(
+        layout.clone().with(Part::Tools, "nothing"),
+        Err(PromptError::Template { .. })
+    ));
+    assert!(matches!(
+        layout
+            .with(Part::Tools, "{{ oops }}")
+            .expect("a layout")
+            .tools(&tools, &options),
+        Err(PromptError::Template { .. })
+    ));
+    assert!(matches!(
+        Layout::new(&set, "yours"),
+        Err(PromptError::Dialect { .. })
+    ));
+}
+
+#[test]
+fn built_in_dialects_have_no_layouts_that_files_lack() {
+    let tools = golden_tools();
+    for (id, text) in builtin_files()
+        .iter()
+        .filter(|(id, _)| !id.starts_with("reasoning-"))
+    {
+        let file = text.replacen(&format!("id = \"{id}\""), "id = \"mine\"", 1);
+        let set = DialectSet::builder()
+            .toml("mine.toml", &file)
+            .build()
+            .expect(id);
+        let mine = Layout::new(&set, "mine").expect(id);
+        let own = layout(id, &[]);
+        let options = PromptOptions::default();
+        assert_eq!(
+            mine.system(&tools, &options),
+            own.system(&tools, &options),
+            "{id}"
+        );
+    }
+}
+
+#[test]
+fn stop_sequences_follow_their_rule() {
+    let stops =
+        |id: &str| Stops::of(&DialectSet::builtin(id).expect("a set"), id).expect("a dialect");
+    assert_eq!(stops("harmony").turn, ["<|call|>", "<|return|>"]);
+    assert_eq!(
+        stops("vcp").turn,
+        ["[[VCP调用结果信息汇总:", "[[AIO工具调用结果信息汇总:"]
+    );
+    assert_eq!(stops("vcp").block, ["<<<[END_TOOL_REQUEST]>>>"]);
+    assert_eq!(stops("tool-action").block, ["</tool_action>"]);
+    assert_eq!(stops("llama3-json").turn, ["<|eom_id|>", "<|eot_id|>"]);
+    assert!(
+        stops("react-text")
+            .turn
+            .contains(&"Observation:".to_owned())
+    );
+    for id in ids() {
+        let stops = stops(id);
+        let all = stops.turn.iter().chain(&stops.block);
+        assert!(
+            all.clone().all(|stop| !stop.trim().is_empty()),
+            "{id}: {stops:?}"
+        );
+    }
+}
+
+#[test]
+fn json_in_templates_keeps_its_spelling() {
+    let schema = serde_json::from_str(
+        r#"{"properties": {"z": {"default": 1.50, "maximum": 123456789012345678901234567890}, "a": {"default": null}}}"#,
+    );
+    let tool = Tool::new("t")
+        .description("\"q\"")
+        .parameters(schema.expect("a schema"));
+    let tools = Inventory::of([tool]).expect("an inventory");
+    let layout = layout("jamba", &[]).with(Part::Tools, "{% for t in tools %}{{ t.parameters | json }} {{ t.parameters }} {{ t.params[0].default }} {{ [1, 2.5, 'x', none, true, {'k': 'v'}] | json }}{% endfor %}");
+    let text = layout
+        .expect("a layout")
+        .tools(&tools, &PromptOptions::default())
+        .expect("a prompt");
+    let json = r#"{"properties": {"z": {"default": 1.50, "maximum": 123456789012345678901234567890}, "a": {"default": null}}}"#;
+    assert_eq!(
+        text,
+        format!("{json} {json} 1.50 [1, 2.5, \"x\", null, true, {{\"k\": \"v\"}}]")
+    );
+}
+
+#[test]
+fn a_tools_own_examples_are_shown() {
+    let mut tool = Tool::new("weather")
+        .description("x")
+        .parameters(json!({"properties": {"days": {"type": "integer"}}}));
+    let arguments = json!({"days": 3}).as_object().expect("an object").clone();
+    tool.examples.push(Example {
+        description: Some("Three days:".to_owned()),
+        arguments,
+    });
+    let tools = Inventory::of([tool]).expect("an inventory");
+    let text = layout("tam", &[])
+        .usage(&tools, &PromptOptions::default())
+        .expect("a prompt");
+    assert!(text.ends_with("Three days:\n<|[REQUEST_TOOL]|>\ncommand:「始」weather「末」,\ndays:「始」3「末」\n<|[END_TOOL]|>"), "{text}");
+    assert_eq!(layout("tam", &[]).rule(), NameRule::Id);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(16))]
+
+    /// A prompt never fails, whatever a definition says.
+    #[test]
+    fn no_definition_breaks_a_layout(description in any::<String>(), key in "[a-z<>{}\"'「」%]{1,6}", value in any::<String>()) {
+        let schema = json!({"type": "object", "properties": {key.clone(): {"type": ["string", "null"], "description": value, "default": value, "enum": [value, 1, null]}}, "required": [key]});
+        let tools = Inventory::of([Tool::new("t").description(&description).parameters(schema)]).expect("an inventory");
+        for id in ["tam", "vcp", "action", "tool-action", "hermes", "qwen3-coder", "harmony", "seed-oss", "jamba"] {
+            let text = layout(id, &[]).system(&tools, &PromptOptions::default());
+            prop_assert!(text.is_ok(), "{id}: {text:?}");
+        }
+    }
+}
