@@ -100,7 +100,7 @@ kinds! {
     UnknownTool = 33 "unknown_tool" Warning "The tool is not on offer." "the tool is not on offer";
     UnknownParam = 34 "unknown_param" Warning "The tool has no such parameter." "the tool has no such parameter";
     MissingRequired = 35 "missing_required" Warning "A required parameter is missing." "a required parameter is missing";
-    TypeMismatch = 36 "type_mismatch" Warning "A value does not fit its type and stays a string." "the value does not fit its type and stays a string";
+    TypeMismatch = 36 "type_mismatch" Warning "A value does not fit its type and stays a string." "the value does not fit its type";
     LimitValue = 37 "limit_value" Error "Limits::max_value." "the value is longer than allowed";
     LimitBlock = 38 "limit_block" Error "Limits::max_block." "the block is longer than allowed";
     LimitCalls = 39 "limit_calls" Error "Limits::max_calls." "there are more calls than allowed";
@@ -248,7 +248,7 @@ impl Issue<'_> {
 }
 
 /// Replaces `{name}` by its value and drops a bracketed part `[...]` whose first placeholder is empty.
-fn expand(template: &str, pairs: &[(&str, &str)]) -> String {
+pub(crate) fn expand(template: &str, pairs: &[(&str, &str)]) -> String {
     let fill = |part: &str| {
         let mut out = String::with_capacity(part.len());
         let mut rest = part;

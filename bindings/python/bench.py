@@ -2,12 +2,16 @@
 """What calls through the package cost: nanoseconds, the best of several rounds.
 
     bench.py [ROUNDS]
+    bench.py --rows [ROUNDS]    a chunk of 4 bytes, as rows of the table in docs/BINDINGS.md, whose instructions are counted by
+                                `ci/bindings.sh --python PROGRAM`: one line each, `Python, str / text: 412.3 ns`
 """
 
 import sys
-from time import perf_counter_ns
+from pathlib import Path
+from time import perf_counter_ns, process_time_ns
 
 import toolglot
+from toolglot import _servers
 
 CALL = '<tool_call name="weather"><param name="city">Leith</param></tool_call>'
 ENGINE = toolglot.Engine()
@@ -53,8 +57,68 @@ def by_byte(count):
         step(data[at % len(data) : at % len(data) + 1])
 
 
+def server(count):
+    """What a plug-in for a server does with a token."""
+    step = _servers.Live(ENGINE, None, False).feed
+    for _ in range(count):
+        step("hello ")
+
+
+def rows(rounds):
+    """The programs and cases of `ci/bindings.py`, by the clock."""
+    source = (Path(__file__).parents[2] / "benches" / "data" / "english.txt").read_text(encoding="utf-8")
+    prose = " ".join(source.replace('"', "'").replace("\\", "/").split())
+    prose = (prose * (-(-16384 // len(prose))))[:16384]
+    cases = {
+        "text": "",
+        "JSON argument": '<tool_call>\n{"name": "write", "arguments": {"content": "',
+        "XML argument": '<tool_call name="write"><param name="content">',
+    }
+    for form in ("bytes", "str"):
+        for case, before in cases.items():
+            data = prose if form == "str" else prose.encode()
+            chunks = [data[at : at + 4] for at in range(0, len(data), 4)]
+            times = []
+            for _ in range(rounds):
+                step = ENGINE.stream().feed
+                step(before)
+                begun = perf_counter_ns()
+                for chunk in chunks:
+                    for event in step(chunk):
+                        match event:
+                            case toolglot.Text(text):
+                                len(text)
+                            case toolglot.ArgDelta(json=json):
+                                len(json)
+                            case toolglot.ParamDelta(data=value):
+                                len(value)
+                times.append((perf_counter_ns() - begun) / len(chunks))
+            print(f"Python, {form} / {case}: {min(times):.1f} ns")
+
+
+def columns(rounds):
+    """Megabytes in a second of processor time through Arrow, where pyarrow is."""
+    try:
+        import pyarrow
+    except ModuleNotFoundError:
+        return
+    from toolglot import arrow
+
+    column = pyarrow.array([("word " * 100) + CALL] * 20_000)
+    times = []
+    for _ in range(rounds):
+        begun = process_time_ns()
+        arrow.parse(column, ENGINE)
+        times.append(process_time_ns() - begun)
+    print(f"{'toolglot.arrow.parse, rows of 570 bytes with a call':52} {column.nbytes * 1e3 / min(times):5.0f} MB/s")
+
+
 def main():
-    rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 5
+    arguments = [argument for argument in sys.argv[1:] if argument != "--rows"]
+    rounds = int(arguments[0]) if arguments else 5
+    if "--rows" in sys.argv:
+        rows(rounds)
+        return
     best("a Python method that makes a list", 200_000, feed("hello ", Nothing), rounds)
     best("feed, 6 bytes of text, str", 200_000, feed("hello "), rounds)
     best("feed, 6 bytes of text, bytes", 200_000, feed(b"hello "), rounds)
@@ -62,6 +126,8 @@ def main():
     best("feed, a call byte for byte, for each byte", 200_000, by_byte, rounds)
     best("parse, one call, and its arguments", 20_000, parse, rounds)
     best("feed, 1 MB of text", 20, feed("word " * 200_000), rounds)
+    best("a token through a server's plug-in", 50_000, server, rounds)
+    columns(rounds)
 
 
 if __name__ == "__main__":

@@ -26,6 +26,8 @@ Examples:
   toolglot transcode --to hermes reply.txt          the same calls in another dialect
   toolglot escape page.html                         no dialect sees a marker in it any more
   toolglot dialects                                 what is recognised
+  toolglot validate --tools tools.json < turn.json  may these calls be carried out?
+  toolglot tools import mcp.json                    definitions of tools in one form
 
 Exit status: 0 it ran; 1 errors were found and --strict is set, or a check failed; 2 wrong usage or unreadable input.";
 
@@ -128,6 +130,25 @@ Examples:
 
 `lint` prints findings as warnings; below each set it says where openers meet and what tells them apart.";
 
+const VALIDATE_EXAMPLES: &str = "\
+Reads a turn as `toolglot parse --output turn` prints it, or calls as `toolglot encode` takes them. Prints
+  {\"valid\", \"calls\": [{\"tool\", \"name\", \"valid\", \"arguments\", \"recovered\", \"changes\", \"violations\",
+    \"observation\"}...], \"observations\"}
+Arguments are coerced to the types of the tool's schema and have its defaults; each change is told. Observations are what to
+tell the model, in the words of the dialect of each call. Exit status 1 if anything is wrong or recovered.
+
+Examples:
+  toolglot parse --output turn reply.txt | toolglot validate --tools tools.json
+  toolglot validate --tools plugin.yaml --preset preset.json < turn.json | jq -r '.observations[]'";
+
+const TOOLS_EXAMPLES: &str = "\
+Examples:
+  toolglot tools import openai.json plugin.yaml > tools.json
+  toolglot tools import --server files mcp.json      ids become files:NAME
+
+Lists of OpenAI and Anthropic, results of MCP's tools/list and plugin manifests (YAML or JSON) become one manifest in JSON.
+Exit status 1 if the schema of a tool cannot be used; each of them is told on standard error.";
+
 /// Parse the tool calls that language models write into their text.
 #[derive(Debug, Parser)]
 #[command(name = "toolglot", version, after_help = EXAMPLES)]
@@ -171,6 +192,12 @@ pub enum Command {
     /// List, show or check dialects
     #[command(after_help = DIALECTS_EXAMPLES)]
     Dialects(DialectsArgs),
+    /// Check calls against the definitions of their tools
+    #[command(after_help = VALIDATE_EXAMPLES)]
+    Validate(ValidateArgs),
+    /// Read definitions of tools
+    #[command(after_help = TOOLS_EXAMPLES)]
+    Tools(ToolsArgs),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -231,6 +258,9 @@ pub struct ParseArgs {
     /// Tools on offer: a JSON array of {"name", "parameters"} or OpenAI's form of it
     #[arg(long, value_name = "TOOLS.json")]
     pub tools: Option<PathBuf>,
+    /// Check each call against the definition of its tool: what is wrong is an error. Takes any form of definitions
+    #[arg(long, requires = "tools")]
+    pub validate: bool,
     /// Feed it in chunks: a number of bytes, `whole`, or `random:SEED` [default: as it comes]
     #[arg(long, value_name = "N|whole|random:SEED")]
     pub chunk: Option<Chunking>,
@@ -365,6 +395,50 @@ pub struct TranscodeArgs {
     /// Leave what cannot be written as it is
     #[arg(long)]
     pub keep: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct ValidateArgs {
+    /// Turn or calls as JSON; `-` is standard input
+    #[arg(value_name = "TURN.json", default_value = "-")]
+    pub file: PathBuf,
+    /// Definitions of the tools on offer, in any form that `toolglot tools import` reads
+    #[arg(long, value_name = "TOOLS")]
+    pub tools: PathBuf,
+    /// Dialect of calls that name none
+    #[arg(long, value_name = "ID")]
+    pub dialect: Option<String>,
+    /// Dialect file that may be meant; may be repeated
+    #[arg(long = "dialect-file", value_name = "F")]
+    pub files: Vec<PathBuf>,
+    /// Arguments that win over defaults, and over which the call wins: a JSON object
+    #[arg(long, value_name = "PRESET.json")]
+    pub preset: Option<PathBuf>,
+    /// Parameters that a tool does not have are passed on
+    #[arg(long)]
+    pub allow_unknown: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct ToolsArgs {
+    #[command(subcommand)]
+    pub command: ToolsCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum ToolsCommand {
+    /// Write definitions of any form as one manifest
+    Import {
+        /// Definitions; `-` is standard input
+        #[arg(value_name = "FILE", required = true)]
+        files: Vec<PathBuf>,
+        /// Put the name of a server before every id
+        #[arg(long, value_name = "NAME")]
+        server: Option<String>,
+        /// Where the manifest goes [default: standard output]
+        #[arg(short, long, value_name = "OUT.json")]
+        output: Option<PathBuf>,
+    },
 }
 
 #[derive(Debug, Args)]

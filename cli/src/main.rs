@@ -20,6 +20,8 @@ mod pretty;
 mod record;
 mod replay;
 mod stop;
+mod tools;
+mod validate;
 
 use std::io::{self, Write};
 use std::panic;
@@ -63,6 +65,8 @@ fn run(cli: &Cli) -> Result<Verdict, Stop> {
         Some(Command::Escape(args)) => escape::run(args, Way::Escape),
         Some(Command::Unescape(args)) => escape::run(args, Way::Unescape),
         Some(Command::Dialects(args)) => dialects::run(args, color),
+        Some(Command::Validate(args)) => validate::run(args),
+        Some(Command::Tools(args)) => tools::run(args),
     }
 }
 

@@ -8,9 +8,11 @@ use std::rc::Rc;
 
 use toolglot::sink::mask::{Mask, Show};
 use toolglot::sink::openai::{Delta, Deltas, Head, Settings, completion};
-use toolglot::{Collect, Event, Finish, Severity, Sink};
+use toolglot::{Collect, DialectSet, Event, Finish, Severity, Sink};
 use toolglot_cli::json;
 use toolglot_cli::vectors::Log;
+
+use crate::validate::Check;
 
 /// A sink that writes.
 pub trait Output: Sink {
@@ -225,15 +227,31 @@ pub struct Counted<'a> {
     pub inner: &'a mut dyn Output,
     pub errors: u64,
     pub log: Option<Log>,
+    pub check: Option<Check>,
 }
 
 impl Sink for Counted<'_> {
     fn event(&mut self, event: Event<'_>) {
-        if let Event::Issue(issue) = &event {
-            self.errors += u64::from(issue.severity == Severity::Error);
-        }
         if let Some(log) = &mut self.log {
             log.event(event);
+        }
+        if self.check.as_mut().is_none_or(|check| check.takes(event)) {
+            self.pass(event);
+        }
+    }
+}
+
+impl Counted<'_> {
+    /// Tells what is wrong with the calls, if that was asked for.
+    pub fn checked(&mut self, set: &DialectSet) {
+        if let Some(check) = self.check.take() {
+            check.end(set, |event| self.pass(event));
+        }
+    }
+
+    fn pass(&mut self, event: Event<'_>) {
+        if let Event::Issue(issue) = &event {
+            self.errors += u64::from(issue.severity == Severity::Error);
         }
         self.inner.event(event);
     }

@@ -2,10 +2,12 @@
 
 use std::io::{self, BufWriter, ErrorKind, Read, Write};
 use std::num::NonZeroUsize;
+use std::sync::Arc;
 use std::thread;
 
 use anstream::{AutoStream, ColorChoice};
 use toolglot::source::{Feeder, Source, SourceError};
+use toolglot::tools::NameRule;
 use toolglot::{Finish, Options, Parser, Sink, TextMode};
 use toolglot_cli::chunks::{Chunking, Cutter};
 use toolglot_cli::vectors::Log;
@@ -17,6 +19,8 @@ use crate::output::{Chunks, Completion, Counted, Events, Masked, Output, Turn};
 use crate::pretty::Pretty;
 use crate::record::Record;
 use crate::stop::{Stop, Verdict};
+use crate::tools;
+use crate::validate::Check;
 
 /// How much is read at once.
 const BUFFER: usize = 64 << 10;
@@ -37,7 +41,18 @@ pub fn run(args: &ParseArgs, color: ColorChoice) -> Result<Verdict, Stop> {
     // Every output of this command is text, so no character may be cut.
     options.text = TextMode::Chars;
     options.prefer = args.prefer.into();
-    options.tools = input::tools(args.tools.as_deref())?;
+    let check = match args.tools.as_deref().filter(|_| args.validate) {
+        Some(path) => {
+            let inventory = tools::inventory(path)?;
+            let hints = inventory.hints("", NameRule::Id).map_err(Stop::because)?;
+            options.tools = Some(Arc::new(hints));
+            Some(Check::new(inventory))
+        }
+        None => {
+            options.tools = input::tools(args.tools.as_deref())?;
+            None
+        }
+    };
     let mut input = Input::open(&args.file)?;
 
     let mut output = output(args, color);
@@ -45,6 +60,7 @@ pub fn run(args: &ParseArgs, color: ColorChoice) -> Result<Verdict, Stop> {
         inner: &mut *output,
         errors: 0,
         log: args.record.as_ref().map(|_| Log::new()),
+        check,
     };
     let mut record = Record::new(args)?;
     let mut stream = Stream::new(args, Parser::new(&set, options));
@@ -56,6 +72,7 @@ pub fn run(args: &ParseArgs, color: ColorChoice) -> Result<Verdict, Stop> {
         sink.inner.flush().map_err(Stop::output)
     })?;
     let reason = stream.finish(args.finish, &mut sink);
+    sink.checked(&set);
     if let (Some(record), Some(log)) = (record, &sink.log) {
         record.write(log)?;
     }

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::plain::Clean;
 use super::tree_payload::{Decoder, Elements};
-use super::{Gate, Opened, Out, json, pieces};
+use super::{Gate, Opened, Out, Short, json, pieces};
 use crate::dialect::spec::Deltas;
 use crate::error::{Kind, KindSet};
 use crate::event::{Arguments, Event, Origin, Span};
@@ -133,6 +133,16 @@ impl Args {
     /// Offset of the open value.
     pub fn value_start(&self) -> u64 {
         self.param.as_ref().map_or(0, |param| param.start)
+    }
+
+    /// The open value as text, which may reach up to `until`, if its next bytes leave as they stand.
+    pub fn short(&self, until: u64) -> Option<Short> {
+        let short = Short::text(self.call, until);
+        match &self.param.as_ref()?.writer {
+            Writer::Live(gate) => (gate.len() == 0).then_some(short),
+            Writer::Decoded(decoder) if decoder.idle() => short.stops_at(b'&'),
+            _ => None,
+        }
     }
 
     /// Name of the open parameter.

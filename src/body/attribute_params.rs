@@ -9,10 +9,11 @@ use serde::{Deserialize, Serialize};
 use super::content::{Content, EntityStep, Step, entity};
 use super::named_params::{fail, limit, malformed};
 use super::tags::{CommentEnd, Edge, Match, MatchStep};
-use super::{Args, Flow, Out, xml};
+use super::{Args, Flow, Out, Short, xml};
 use crate::dialect::AttributeParams;
 use crate::error::{Kind, Severity};
 use crate::event::Span;
+use crate::limits::Limits;
 
 /// The body of an open call.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -162,6 +163,14 @@ impl Body {
 
     pub fn close_empty(&mut self, out: &mut Out<'_>, end: u64) -> Result<(), Kind> {
         self.args.close(out, end)
+    }
+
+    /// The open value, if its next bytes leave as they stand.
+    pub fn short(&self, limits: &Limits) -> Option<Short> {
+        match &self.at {
+            At::Content(value) => value.short(&self.args, limits),
+            _ => None,
+        }
     }
 
     /// The stream ended: the call is not closed.

@@ -9,9 +9,10 @@ use serde::{Deserialize, Serialize};
 
 use super::lexer::{Rules, Syntax, is_blank};
 use super::live::{LiveCall, Source, Step, rules};
-use super::{Out, tool_name};
+use super::{Out, Short, tool_name};
 use crate::error::Kind;
 use crate::event::Span;
+use crate::limits::Limits;
 
 /// How calls are written. Part of a dialect.
 #[derive(Clone, Debug, Default)]
@@ -52,6 +53,12 @@ impl Body {
             call: None,
             calls: 0,
         }
+    }
+
+    /// The open string, if its next bytes leave as they stand.
+    pub fn short(&self, table: &Table, limits: &Limits) -> Option<Short> {
+        let call = self.call.as_ref().filter(|_| self.at == At::Args)?;
+        call.short(&table.syntax, limits)
     }
 
     /// Calls that were closed.

@@ -7,9 +7,10 @@
 use memchr::{memchr, memchr2};
 use serde::{Deserialize, Serialize};
 
-use super::{Args, Out, pieces, xml};
+use super::{Args, Out, Short, pieces, xml};
 use crate::error::Kind;
 use crate::event::Span;
+use crate::limits::Limits;
 
 const CDATA: &[u8] = b"<![CDATA[";
 
@@ -97,6 +98,16 @@ impl Content {
     pub fn resume(&mut self, out: &mut Out<'_>, args: &mut Args, lt: Option<Lt>, pos: u64) {
         self.at = lt.map_or(At::Text, At::Lt);
         args.value(out, pos - lt.map_or(0, Lt::len));
+    }
+
+    /// The open value, if its next bytes leave as they stand.
+    pub fn short(&self, args: &Args, limits: &Limits) -> Option<Short> {
+        let until = args.value_start().saturating_add(limits.max_value);
+        match self.at {
+            At::Text => args.short(until)?.stops_at(b'<')?.stops_at(b'&'),
+            At::Cdata { len: 0 } => args.short(until)?.stops_at(b']'),
+            _ => None,
+        }
     }
 
     /// Takes the chunk from index `i` up to `end`; `closer` is the closing tag up to its name.

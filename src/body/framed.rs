@@ -14,11 +14,12 @@ use super::needle::Needle;
 use super::payload::Payload;
 use super::plain::{Came, Clean, Plain};
 use super::tree_payload::{Elements, tag_name};
-use super::{Args, Finished, Flow, Opened, Out, pieces, tool_name, xml};
+use super::{Args, Finished, Flow, Opened, Out, Short, pieces, tool_name, xml};
 use crate::dialect::spec::{self, Framing};
 use crate::dialect::{Framed, action};
 use crate::error::{Kind, Severity};
 use crate::event::Span;
+use crate::limits::Limits;
 use crate::scan::path::{Go, Hole, Paths, Walk};
 
 /// Name, meta and place of a call that a header outside its block names.
@@ -178,6 +179,15 @@ impl Body {
     /// Whether a call of this block stands whatever comes.
     pub fn stands(&self) -> bool {
         self.stood > 0 || matches!(&self.at, At::Payload(payload) if payload.stood() > 0)
+    }
+
+    /// The open value, if its next bytes leave as they stand.
+    pub fn short(&self, table: &Framed, limits: &Limits) -> Option<Short> {
+        match &self.at {
+            At::Payload(payload) => payload.short(table, limits),
+            At::Value(value) => value.short(self.args.as_ref()?, limits),
+            _ => None,
+        }
     }
 
     /// What ends the block, if that depends on what opened it.
@@ -1198,6 +1208,19 @@ impl Value {
             hay = &hay[..needle.first(hay)];
         }
         hay.len()
+    }
+
+    /// The value, if its next bytes leave as they stand.
+    fn short(&self, args: &Args, limits: &Limits) -> Option<Short> {
+        if self.lead != Lead::Past || !self.idle() {
+            return None;
+        }
+        let mut short = args.short(self.start.saturating_add(limits.max_value))?;
+        if self.framed {
+            short = short.stops_at(b'\n')?;
+        }
+        let mut firsts = self.needles().filter_map(Needle::begins);
+        firsts.try_fold(short, Short::stops_at)
     }
 
     fn step(&mut self, byte: u8) -> Option<Hit> {

@@ -12,9 +12,10 @@ use serde::{Deserialize, Serialize};
 
 use super::lexer::{Emit, Lexer, Rules, Shape, Syntax, Token};
 use super::live::{LiveCall, Source, Step, rules};
-use super::{Out, tool_name};
+use super::{Out, Short, tool_name};
 use crate::error::{Kind, KindSet};
 use crate::event::Span;
+use crate::limits::Limits;
 use arguments::Arguments;
 
 /// Values around a call are reported down to here: list, object, wrapper, member.
@@ -147,6 +148,15 @@ impl Body {
             item: Some(item),
             ..Self::new()
         })
+    }
+
+    /// The open string, if its next bytes leave as they stand.
+    pub fn short(&self, table: &Table, limits: &Limits) -> Option<Short> {
+        let item = self.item.as_ref()?;
+        let args = item.args.as_ref()?;
+        (item.reading == Reading::Args)
+            .then(|| args.short(&table.syntax, limits))
+            .flatten()
     }
 
     /// Calls that were closed.

@@ -247,6 +247,25 @@ impl Lexer {
         self.at = self.behind_value();
     }
 
+    /// In the text of a string that leaves as it stands: the byte that may end it, beside what JSON escapes.
+    pub fn inside(&self, syntax: &Syntax) -> Option<u8> {
+        if !self.pen.idle() {
+            return None;
+        }
+        match self.at {
+            At::String(quoted) if !quoted.key => Some(quoted.quote),
+            At::Delim {
+                which,
+                len: 0,
+                key: false,
+            } => {
+                let delim = syntax.delims.get(usize::from(which))?;
+                delim.as_bytes().first().copied()
+            }
+            _ => None,
+        }
+    }
+
     /// Whether the value is complete if nothing follows.
     #[cfg(test)]
     fn ends(&self) -> bool {

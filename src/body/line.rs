@@ -7,10 +7,11 @@
 use serde::{Deserialize, Serialize};
 
 use super::live::Step;
-use super::{Finished, Flow, Opened, Out, json_calls};
+use super::{Finished, Flow, Opened, Out, Short, json_calls};
 use crate::dialect::{Line, head};
 use crate::error::Kind;
 use crate::event::Span;
+use crate::limits::Limits;
 use crate::scan::path::{Go, Walk};
 
 /// The body of an open block.
@@ -73,6 +74,14 @@ impl Body {
             At::Input(walk) => table.input.fits(walk),
             At::Tail { fenced, walk } => table.tails[usize::from(*fenced)].fits(walk),
             At::Json { .. } | At::Hidden(None) => true,
+        }
+    }
+
+    /// The open string, if its next bytes leave as they stand.
+    pub fn short(&self, table: &Line, limits: &Limits) -> Option<Short> {
+        match &self.at {
+            At::Json { payload, .. } => payload.short(&table.json, limits),
+            _ => None,
         }
     }
 

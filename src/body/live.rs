@@ -11,11 +11,12 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use super::Out;
-use super::lexer::{Emit, Lexer, Rules, Shape, Token};
+use super::lexer::{Emit, Lexer, Rules, Shape, Syntax, Token};
+use super::{Out, Short};
 use crate::error::{Kind, KindSet};
 use crate::event::{Arguments, Event, Origin, Span};
 use crate::hints::{Coerced, Schema, Types, coerce};
+use crate::limits::Limits;
 
 /// How a payload left off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,7 +67,7 @@ impl<'s> Source<'s> {
 }
 
 /// The rules of a stream for values that are spelled as `syntax` says.
-pub(crate) fn rules<'r>(out: &Out<'_>, syntax: &'r super::lexer::Syntax) -> Rules<'r> {
+pub(crate) fn rules<'r>(out: &Out<'_>, syntax: &'r Syntax) -> Rules<'r> {
     Rules {
         syntax,
         max_depth: out.limits().max_depth,
@@ -256,6 +257,14 @@ impl LiveCall {
                 return (i, step);
             }
         }
+    }
+
+    /// The open string, if its next bytes leave as they stand.
+    pub fn short(&self, syntax: &Syntax, limits: &Limits) -> Option<Short> {
+        let stop = self.lexer.inside(syntax)?;
+        let start = self.param.as_ref()?.start?;
+        let until = start.saturating_add(limits.max_value);
+        Short::json(self.call, until).stops_at(stop)
     }
 
     /// The offset at which the open value is too long.

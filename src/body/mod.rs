@@ -25,6 +25,7 @@ mod out;
 mod payload;
 mod plain;
 pub(crate) mod python_calls;
+mod short;
 mod tags;
 mod tree;
 mod tree_payload;
@@ -37,6 +38,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::dialect::Family;
 use crate::error::{Kind, Severity};
+use crate::limits::Limits;
 
 pub(crate) use args::{Args, tool_name};
 pub(crate) use content::MAX_TAIL;
@@ -48,6 +50,7 @@ pub(crate) use lexer::Syntax;
 pub(crate) use needle::Needle;
 pub(crate) use out::{Block, Io, Out, Stuff, pieces};
 pub(crate) use plain::Clean;
+pub(crate) use short::Short;
 pub(crate) use tree_payload::{Elements, tag_name};
 pub(crate) use yaml::plain as yaml_scalar;
 
@@ -136,6 +139,17 @@ impl Body {
             (Self::Line(body), Family::Line(table)) => body.feed(out, table, at, end),
             // A snapshot that was tampered with; never taken otherwise.
             _ => (at, Flow::Malformed { ended: false }),
+        }
+    }
+
+    /// The open value, if its next bytes leave as they stand.
+    pub fn short(&self, family: &Family, limits: &Limits) -> Option<Short> {
+        match (self, family) {
+            (Self::NamedParams(body), Family::NamedParams(_)) => body.short(limits),
+            (Self::AttributeParams(body), Family::AttributeParams(_)) => body.short(limits),
+            (Self::Framed(body), Family::Framed(table)) => body.short(table, limits),
+            (Self::Line(body), Family::Line(table)) => body.short(table, limits),
+            _ => None,
         }
     }
 

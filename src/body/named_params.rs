@@ -9,11 +9,12 @@ use serde::{Deserialize, Serialize};
 use super::content::{Content, Lt, Step};
 use super::tags::{CommentEnd, Edge, Match, MatchStep};
 use super::xml::{self, Header, HeaderStep};
-use super::{Args, Flow, Out, pieces};
+use super::{Args, Flow, Out, Short, pieces};
 use crate::dialect::NamedParams;
 use crate::dialect::spec::Reopen;
 use crate::error::{Kind, Severity};
 use crate::event::Span;
+use crate::limits::Limits;
 
 /// The body of an open call.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -74,6 +75,14 @@ impl Body {
 
     pub fn close_empty(&mut self, out: &mut Out<'_>, end: u64) -> Result<(), Kind> {
         self.args.close(out, end)
+    }
+
+    /// The open value, if its next bytes leave as they stand.
+    pub fn short(&self, limits: &Limits) -> Option<Short> {
+        match &self.at {
+            At::Value(value) => value.short(&self.args, limits),
+            _ => None,
+        }
     }
 
     /// The stream ended: the call is not closed.

@@ -36,6 +36,11 @@ impl Needle {
         self.bytes.len()
     }
 
+    /// Its first byte.
+    pub fn begins(&self) -> Option<u8> {
+        self.bytes.first().copied()
+    }
+
     /// How many of its bytes stand right before the present place.
     pub fn have(&self) -> u64 {
         u64::from(self.have)

@@ -3,9 +3,10 @@
 use serde::{Deserialize, Serialize};
 
 use super::live::Step;
-use super::{Opened, Out, brace_calls, json_calls, python_calls, yaml_call};
+use super::{Opened, Out, Short, brace_calls, json_calls, python_calls, yaml_call};
 use crate::dialect::{Framed, spec};
 use crate::error::Kind;
+use crate::limits::Limits;
 
 /// The state of an open payload.
 #[expect(
@@ -58,6 +59,16 @@ impl Payload {
             Self::Python(body) => body.feed(out, &table.python, i, end),
             Self::Braces(body) => body.feed(out, &table.braces, i, end),
             Self::Yaml(body) => body.feed(out, i, end),
+        }
+    }
+
+    /// The open string, if its next bytes leave as they stand.
+    pub fn short(&self, table: &Framed, limits: &Limits) -> Option<Short> {
+        match self {
+            Self::Json(body) => body.short(&table.json, limits),
+            Self::Python(body) => body.short(&table.python, limits),
+            Self::Braces(body) => body.short(&table.braces, limits),
+            Self::Yaml(_) => None,
         }
     }
 

@@ -10,9 +10,10 @@ use serde::{Deserialize, Serialize};
 
 use super::lexer::{Rules, Syntax, is_blank};
 use super::live::{LiveCall, Source, Step, rules};
-use super::{Out, json_calls, tool_name};
+use super::{Out, Short, json_calls, tool_name};
 use crate::error::Kind;
 use crate::event::Span;
+use crate::limits::Limits;
 
 /// Whether calls stand in the brackets of a list.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -86,6 +87,15 @@ impl Body {
             json: None,
             calls: 0,
         }
+    }
+
+    /// The open string, if its next bytes leave as they stand.
+    pub fn short(&self, table: &Table, limits: &Limits) -> Option<Short> {
+        if self.at == At::Json {
+            return self.json.as_ref()?.short(table.json.as_ref()?, limits);
+        }
+        let call = self.call.as_ref().filter(|_| self.at == At::Args)?;
+        call.short(&table.syntax, limits)
     }
 
     /// Calls that were closed.

@@ -215,6 +215,11 @@ pub(crate) struct Decoder {
 }
 
 impl Decoder {
+    /// Whether nothing waits.
+    pub fn idle(&self) -> bool {
+        self.waits.is_empty() && self.gate.len() == 0
+    }
+
     /// Takes bytes that stand at `at` and hands over text with its place.
     pub fn push(&mut self, bytes: &[u8], at: u64, mut piece: impl FnMut(&str, Span)) {
         let mut i = 0;

@@ -52,7 +52,8 @@ pub(super) fn dialect(spec: &Spec) -> Result<(), BuildError> {
         return Err(no_family(spec));
     }
     for name in spec.observe.keys() {
-        if Kind::from_name(name).is_none() {
+        let outcome = matches!(name.as_str(), "executed" | "failed");
+        if !outcome && Kind::from_name(name).is_none() {
             return Err(key(
                 spec,
                 &format!("observe.{name}"),

@@ -147,6 +147,12 @@ impl Dialect {
     pub fn observation(&self, kind: Kind) -> Option<&str> {
         self.spec.observe.get(kind.name()).map(String::as_str)
     }
+
+    /// Its own wording for a call that was carried out: `executed` or `failed` of its table `observe`.
+    #[cfg(feature = "tools")]
+    pub(crate) fn outcome(&self, key: &str) -> Option<&str> {
+        self.spec.observe.get(key).map(String::as_str)
+    }
 }
 
 impl PartialEq for Dialect {

@@ -25,7 +25,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::body::{Body, Io};
 use crate::dialect::{DialectSet, SetInner};
-use crate::event::{Event, Sink};
+use crate::event::{Event, Sink, Span};
 use crate::limits::{Options, ReasoningMode, Start};
 use crate::scan::{Node, ROOT};
 use code::{Code, Line};
@@ -191,15 +191,30 @@ impl Parser {
         self.feed_on(chunk, sink);
     }
 
+    /// Takes a short chunk that is text to its last byte and would leave as one event, of which this is the range. None if
+    /// that cannot be told from its bytes one by one: then nothing has changed. For bindings, which make something else
+    /// than an [`Event`] of it.
+    #[doc(hidden)]
+    #[inline]
+    pub fn feed_text(&mut self, chunk: &[u8]) -> Option<Span> {
+        let short = self.pace == Pace::Plain && chunk.len().wrapping_sub(1) < SHORT;
+        (short && self.set.inner.text.bland(chunk)).then(|| self.state.pass(chunk.len()))
+    }
+
     /// Takes a chunk that the shortest way is not for.
     #[inline(never)]
     fn feed_on(&mut self, chunk: &[u8], sink: &mut dyn Sink) {
         if chunk.is_empty() || self.state.finished {
             return;
         }
-        if self.pace == Pace::Careful || !self.passes(chunk, sink) {
+        let done = match self.pace {
+            Pace::Careful => false,
+            Pace::Value(short) => self.writes(short, chunk, sink),
+            Pace::Flow | Pace::Thought | Pace::Plain => self.passes(chunk, sink),
+        };
+        if !done {
             self.machine(sink).run(chunk);
-            self.pace = Pace::of(&self.state, &self.opts);
+            self.pace = Pace::of(&self.state, &self.set.inner, &self.opts);
         }
     }
 

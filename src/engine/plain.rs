@@ -1,17 +1,19 @@
-//! The short ways for chunks that hold nothing but text.
+//! The short ways for chunks that hold nothing but text, or nothing but bytes of an open value.
 //!
 //! Most chunks of most streams hold a few bytes of prose. [`Parser::feed`] passes them on at once where nothing is under
 //! way and no byte of theirs means anything to markers, lines or code. Where that does not hold but no marker ends in the
-//! chunk, [`Parser::passes`] does what the engine would, without its modes. Both change the state just as the engine does,
-//! so how a chunk was read leaves no trace.
+//! chunk, [`Parser::passes`] does what the engine would, without its modes. Inside a string of a call [`Parser::writes`]
+//! passes on what neither ends it nor is spelled otherwise in JSON. All change the state just as the engine does, so how a
+//! chunk was read leaves no trace.
 
 use super::code::Line;
 use super::flow::stuff;
 use super::machine::scanner;
 use super::{Mode, Parser, Region, State};
-use crate::body::pieces;
+use crate::body::{Body, Short, pieces};
+use crate::dialect::SetInner;
 use crate::event::{Sink, Span};
-use crate::limits::{Fence, Options, TextMode};
+use crate::limits::{Fence, Options, Prefer, Retain, TextMode};
 use crate::scan::{ROOT, Skip};
 
 /// Chunks up to this length are looked at by the shortest way.
@@ -31,10 +33,15 @@ pub(super) enum Pace {
     Thought,
     /// Text in the middle of a line, with nothing under way.
     Plain,
+    /// In a value, with nothing under way.
+    Value(Short),
 }
 
 impl Pace {
-    pub fn of(state: &State, opts: &Options) -> Self {
+    pub fn of(state: &State, set: &SetInner, opts: &Options) -> Self {
+        if let Mode::Body(body) = &state.mode {
+            return Self::value(state, body, set, opts).map_or(Self::Careful, Self::Value);
+        }
         if !matches!(state.mode, Mode::Flow) {
             return Self::Careful;
         }
@@ -55,6 +62,20 @@ impl Pace {
             (true, true, Region::Reasoning { .. } | Region::Span { .. }) => Self::Thought,
         }
     }
+
+    /// The open value, if its next bytes leave as they stand.
+    fn value(state: &State, body: &Body, set: &SetInner, opts: &Options) -> Option<Short> {
+        let io = &state.io;
+        let waits = io.from != state.pos || !io.carry.is_empty();
+        if waits || state.finished || opts.prefer == Prefer::Both {
+            return None;
+        }
+        let block = io.block.as_ref()?;
+        let family = &set.dialects.get(usize::from(block.dialect))?.family;
+        let mut short = body.short(family, &opts.limits)?;
+        short.retained = opts.retain == Retain::Block;
+        Some(short.until(block.start.saturating_add(opts.limits.max_block)))
+    }
 }
 
 impl State {
@@ -62,7 +83,7 @@ impl State {
     #[inline]
     pub fn pass(&mut self, len: usize) -> Span {
         let start = self.pos;
-        let end = start + len as u64;
+        let end = start.wrapping_add(len as u64);
         self.pos = end;
         self.io.from = end;
         Span::new(start, end)
@@ -70,6 +91,25 @@ impl State {
 }
 
 impl Parser {
+    /// Takes a chunk of an open value; false if it may mean something, or is too long: then nothing has changed.
+    pub(super) fn writes(&mut self, short: Short, chunk: &[u8], sink: &mut dyn Sink) -> bool {
+        if chunk.len() > SHORT {
+            return false;
+        }
+        let state = &mut self.state;
+        let Some(text) = short.takes(chunk, state.pos + chunk.len() as u64) else {
+            return false;
+        };
+        if short.retained
+            && let Some(block) = &mut state.io.block
+        {
+            block.raw.extend_from_slice(chunk);
+        }
+        let span = state.pass(chunk.len());
+        short.deliver(text, span, sink);
+        true
+    }
+
     /// Takes a chunk in which no marker ends; false if one does, or if it is too long: then nothing has changed.
     pub(super) fn passes(&mut self, chunk: &[u8], sink: &mut dyn Sink) -> bool {
         let set = &*self.set.inner;
@@ -120,7 +160,7 @@ impl Parser {
             state.io.from = to;
         }
         state.node = node;
-        self.pace = Pace::of(state, &self.opts);
+        self.pace = Pace::of(state, set, &self.opts);
         true
     }
 }

@@ -14,6 +14,9 @@ pub(crate) use coerce::{Coerced, coerce, is_json};
 /// How deep a schema is followed.
 const MAX_DEPTH: usize = 32;
 
+/// How many schemas are looked at for one tool: references can make many of few. Of the rest nothing is known.
+const MAX_SCHEMAS: u32 = 10_000;
+
 /// A list of tools. Immutable; share it with an `Arc`.
 #[derive(Clone, Debug, Default)]
 pub struct Tools {
@@ -273,30 +276,32 @@ fn params(schema: &Map<String, Value>) -> Found<'static> {
         Some(Value::Object(props)) => props,
         Some(_) => return Err((".properties".to_owned(), "it must be an object")),
     };
+    let mut left = MAX_SCHEMAS;
     let param = |(name, schema): (&String, &Value)| Param {
         name: name.clone(),
-        schema: compile(schema, root, 0),
+        schema: compile(schema, root, 0, &mut left),
         required: required.contains(&name.as_str()),
     };
     Ok(props.iter().map(param).collect())
 }
 
 /// Gathers types over `type`, `enum`, `const`, `anyOf`, `oneOf`, `allOf` and references inside the document. Recursion is
-/// over the host's schema, bounded by [`MAX_DEPTH`].
-fn compile(schema: &Value, root: &Map<String, Value>, depth: usize) -> Schema {
+/// over the host's schema, bounded by [`MAX_DEPTH`] and by what is `left` of [`MAX_SCHEMAS`].
+fn compile(schema: &Value, root: &Map<String, Value>, depth: usize, left: &mut u32) -> Schema {
     let mut out = Schema::default();
     let Some(map) = schema.as_object() else {
         return out;
     };
-    if depth >= MAX_DEPTH {
+    if depth >= MAX_DEPTH || *left == 0 {
         return out;
     }
+    *left -= 1;
     if let Some(target) = map
         .get("$ref")
         .and_then(Value::as_str)
         .and_then(|r| reference(r, root))
     {
-        out = compile(target, root, depth + 1);
+        out = compile(target, root, depth + 1, left);
     }
     match map.get("type") {
         Some(Value::String(name)) => out.types.add(Types::named(name)),
@@ -325,20 +330,20 @@ fn compile(schema: &Value, root: &Map<String, Value>, depth: usize) -> Schema {
             .into_iter()
             .flatten()
         {
-            let part = compile(part, root, depth + 1);
+            let part = compile(part, root, depth + 1, left);
             out.types.add(part.types);
             out.items = out.items.take().or(part.items);
             out.props.extend(part.props);
         }
     }
     if let Some(items) = map.get("items") {
-        out.items = Some(Box::new(compile(items, root, depth + 1)));
+        out.items = Some(Box::new(compile(items, root, depth + 1, left)));
     }
     if let Some(props) = map.get("properties").and_then(Value::as_object) {
         out.props.extend(
             props
                 .iter()
-                .map(|(name, schema)| (name.clone(), compile(schema, root, depth + 1))),
+                .map(|(name, schema)| (name.clone(), compile(schema, root, depth + 1, left))),
         );
     }
     out
@@ -453,6 +458,24 @@ mod tests {
         assert!(types("p").has(Types::NUMBER) && types("p").has(Types::NULL));
         assert!(types("q").plain());
         assert!(types("e").has(Types::STRING) && types("e").has(Types::INTEGER));
+    }
+
+    /// References that double at every step are followed within a budget.
+    #[test]
+    fn a_schema_that_grows_is_bounded() {
+        let defs: Map<String, Value> = (0..30)
+            .map(|n| {
+                let next = serde_json::json!({"$ref": format!("#/$defs/d{}", n + 1)});
+                (format!("d{n}"), serde_json::json!({"anyOf": [next, next]}))
+            })
+            .collect();
+        let tools = serde_json::json!([{"name": "t", "parameters": {
+            "properties": {"n": {"type": "integer"}, "p": {"$ref": "#/$defs/d0"}}, "$defs": defs}}]);
+        let tools = Tools::from_value(&tools).expect("valid tools");
+        let tool = tools.get("t").expect("the tool");
+        let types = tool.param("n").expect("a parameter").schema.types;
+        assert!(types.has(Types::INTEGER));
+        assert!(tool.param("p").expect("a parameter").schema.types.plain());
     }
 
     #[test]

@@ -106,6 +106,13 @@ impl Scanner {
         })
     }
 
+    /// Whether no byte of a short text so much as begins a marker, ends a line or marks code.
+    #[inline]
+    pub fn bland(&self, text: &[u8]) -> bool {
+        let kinds = text.iter().map(|byte| self.kinds[usize::from(*byte)]);
+        kinds.fold(0, |all, kind| all | kind) == 0
+    }
+
     /// Whether no byte of a short text may begin a marker, end a line or mark code.
     #[inline]
     pub fn plain(&self, text: &[u8]) -> bool {

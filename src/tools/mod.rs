@@ -2,21 +2,39 @@
 //!
 //! [`Tool`] is a definition, [`Registry`] holds definitions that come and go, [`Inventory`] is what one agent is offered.
 //! Definitions are read from OpenAI, Anthropic and MCP lists and from plugin manifests by [`read`].
+//!
+//! [`Inventory::check`] makes of a call what a tool can take, or says what is wrong with it and what to tell the model.
 
+mod arguments;
+mod check;
+mod coerce;
 mod config;
+mod facts;
+mod form;
 mod names;
+mod observe;
+mod places;
+mod price;
 pub mod read;
 mod registry;
+mod schema;
 #[cfg(test)]
 mod tests;
+mod validate;
 mod yaml;
 
 use serde_json::{Map, Value};
 
+pub use check::{CheckOptions, Checked, Unknown};
+pub use coerce::{Change, ChangeKind};
 pub use config::{CallConfig, Mode};
 pub use names::NameRule;
+pub use observe::{executed, failed, incompatible};
+pub use places::Places;
 pub use read::ReadError;
 pub use registry::{Inventory, Lookup, Registry, RegistryError};
+pub use schema::SchemaError;
+pub use validate::Violation;
 
 /// The definition of a tool.
 ///
@@ -171,6 +189,24 @@ impl Tool {
         entries.flat_map(|map| map.iter().map(|(name, schema)| (name.as_str(), schema)))
     }
 
+    /// What a property may be, in the words of JSON Schema: `string`, `number`, `integer or null`, `any`. None if there is
+    /// no such property.
+    #[must_use]
+    pub fn type_hint(&self, name: &str) -> Option<String> {
+        let schema = self.parameters.as_ref()?;
+        let doc = facts::Doc::new(schema, false, coerce::WORK);
+        let parts = doc.parts(&[schema]);
+        let named = |part: &&Map<String, Value>| {
+            let own = part.get("properties").and_then(|own| own.get(name));
+            own.is_some()
+        };
+        if !parts.iter().any(named) {
+            return None;
+        }
+        let parts = doc.parts(&doc.property(&parts, name));
+        Some(doc.types(&parts).to_string())
+    }
+
     /// Whether a property is required.
     #[must_use]
     pub fn requires(&self, name: &str) -> bool {
@@ -180,3 +216,8 @@ impl Tool {
         names.any(|have| have == name)
     }
 }
+
+/// The manual, so that its examples are run.
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/TOOLS.md")]
+mod manual {}

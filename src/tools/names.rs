@@ -66,13 +66,27 @@ impl NameRule {
     /// The ids by this rule, each different: a name that is taken gets `_2`, `_3` and so on. The first of equal ones keeps
     /// its name, so that adding a tool never renames another that stands before it.
     pub(super) fn unique<'t>(self, ids: impl Iterator<Item = &'t str>) -> Vec<String> {
-        let mut taken = HashSet::new();
+        self.named(ids.map(|id| (id, None)))
+    }
+
+    /// The same with names that are given: they stay as they are, and the others differ from them. Of equal ones that are
+    /// given the first keeps its name.
+    pub(super) fn named<'t>(
+        self,
+        ids: impl Iterator<Item = (&'t str, Option<String>)>,
+    ) -> Vec<String> {
+        let ids: Vec<_> = ids.collect();
+        let given: HashSet<&String> = ids.iter().filter_map(|(_, given)| given.as_ref()).collect();
+        let mut taken: HashSet<String> = HashSet::new();
         let mut next = std::collections::HashMap::<String, u64>::new();
-        ids.map(|id| {
-            let plain = self.spell(id);
+        let name = |(id, own): &(&str, Option<String>)| {
+            if let Some(own) = own.as_ref().filter(|own| taken.insert((*own).clone())) {
+                return own.clone();
+            }
+            let plain = self.spell(own.as_deref().unwrap_or(id));
             let mut name = plain.clone();
             let number = next.entry(plain.clone()).or_insert(2);
-            while !taken.insert(name.clone()) {
+            while given.contains(&name) || !taken.insert(name.clone()) {
                 let mark = format!("_{number}");
                 *number += 1;
                 let room = match self {
@@ -82,7 +96,7 @@ impl NameRule {
                 name = plain.chars().take(room).collect::<String>() + &mark;
             }
             name
-        })
-        .collect()
+        };
+        ids.iter().map(name).collect()
     }
 }

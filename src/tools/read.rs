@@ -40,7 +40,14 @@ pub enum Source {
 /// # Errors
 /// The text is neither JSON nor YAML, or not one of the [`Source`]s.
 pub fn any(origin: &str, text: &str) -> Result<Vec<Tool>, ReadError> {
-    let value = document(origin, text)?;
+    let mut value = document(origin, text)?;
+    // A whole answer of a server, not only its result.
+    if let Some(result) = value
+        .get_mut("result")
+        .filter(|result| result.get("tools").is_some())
+    {
+        value = result.take();
+    }
     let source = guess(&value).ok_or_else(|| ReadError {
         origin: origin.to_owned(),
         path: String::new(),
@@ -163,6 +170,7 @@ const PLUGIN_KEYS: &[&str] = &[
     "usage",
     "examples",
     "tags",
+    "extra",
 ];
 
 /// A tool of a manifest.
@@ -204,6 +212,9 @@ fn plugin(item: &At<'_>) -> Result<Tool, ReadError> {
         tool.examples = list.items()?.iter().map(one).collect::<Result<_, _>>()?;
     }
     tool.extra = item.rest(PLUGIN_KEYS)?;
+    if let Some(at) = item.find("extra")? {
+        tool.extra.extend(at.object()?.clone());
+    }
     Ok(tool)
 }
 
@@ -380,9 +391,7 @@ impl<'d> At<'d> {
             None => {}
             Some(Value::String(kind)) if kind == "object" => {}
             Some(_) => {
-                return Err(self
-                    .step("type", self.value)
-                    .wrong("the arguments of a call are an object, so this must be \"object\""));
+                return Err(self.step("type", self.value).wrong(super::schema::FACADE));
             }
         }
         if let Some(properties) = self.find("properties")? {
@@ -423,6 +432,12 @@ impl<'d> At<'d> {
         }
         Ok(())
     }
+}
+
+/// Tools as a manifest: what [`any`] reads as a plugin.
+#[must_use]
+pub fn to_manifest<'t>(tools: impl IntoIterator<Item = &'t Tool>) -> Value {
+    json!({"tools": tools.into_iter().map(Tool::to_json).collect::<Vec<_>>()})
 }
 
 /// A tool as OpenAI's interface takes it: `{"type": "function", "function": {..}}`, with the name that it has there.

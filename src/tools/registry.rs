@@ -1,11 +1,13 @@
 //! Where definitions live, and what an agent is offered of them.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 use serde_json::{Value, json};
 
+use super::schema::{Plan, SchemaError};
 use super::{CallConfig, NameRule, Tool};
+use crate::dialect::Dialect;
 use crate::hints::{Tools, ToolsError};
 
 /// Why a registry refuses a tool.
@@ -60,8 +62,8 @@ impl Registry {
     /// An id is taken, or is none.
     pub fn register(&self, tools: impl IntoIterator<Item = Tool>) -> Result<(), RegistryError> {
         let mut now = self.now.write().unwrap_or_else(PoisonError::into_inner);
-        let mut all = now.tools.clone();
-        all.extend(tools.into_iter().map(Arc::new));
+        let mut all = now.slots();
+        all.extend(tools.into_iter().map(Slot::new));
         *now = Arc::new(Inventory::new(all, now.version + 1)?);
         Ok(())
     }
@@ -70,8 +72,8 @@ impl Registry {
     pub fn unregister(&self, id: &str) -> Option<Arc<Tool>> {
         let mut now = self.now.write().unwrap_or_else(PoisonError::into_inner);
         let at = now.tools.iter().position(|tool| tool.id == id)?;
-        let mut all = now.tools.clone();
-        let tool = all.remove(at);
+        let mut all = now.slots();
+        let tool = all.remove(at).tool;
         *now = Arc::new(Inventory::indexed(all, now.version + 1));
         Some(tool)
     }
@@ -94,9 +96,35 @@ impl Registry {
 #[derive(Clone, Debug, Default)]
 pub struct Inventory {
     tools: Vec<Arc<Tool>>,
+    /// Of each tool, made when it is needed first. Inventories that have the tool share it.
+    plans: Vec<Ready>,
+    /// What calls may name, by dialect.
+    offered: Arc<RwLock<ByDialect>>,
     version: u64,
     /// Of ids, then aliases, then commands, then spellings: the first that has a name keeps it.
     names: HashMap<String, usize>,
+}
+
+type Ready = Arc<OnceLock<Result<Plan, SchemaError>>>;
+
+/// The names of tools in a dialect, in order, and the tool of each.
+type Offered = (Vec<String>, HashMap<String, usize>);
+
+type ByDialect = HashMap<(String, NameRule), Arc<Offered>>;
+
+/// A tool with what was made of it.
+struct Slot {
+    tool: Arc<Tool>,
+    plan: Ready,
+}
+
+impl Slot {
+    fn new(tool: Tool) -> Self {
+        Self {
+            tool: Arc::new(tool),
+            plan: Ready::default(),
+        }
+    }
 }
 
 /// What a name stands for.
@@ -114,12 +142,12 @@ impl Inventory {
     /// # Errors
     /// Two tools have one id, or an id is none.
     pub fn of(tools: impl IntoIterator<Item = Tool>) -> Result<Self, RegistryError> {
-        Self::new(tools.into_iter().map(Arc::new).collect(), 0)
+        Self::new(tools.into_iter().map(Slot::new).collect(), 0)
     }
 
-    fn new(tools: Vec<Arc<Tool>>, version: u64) -> Result<Self, RegistryError> {
+    fn new(slots: Vec<Slot>, version: u64) -> Result<Self, RegistryError> {
         let mut ids = HashSet::new();
-        for Tool { id, .. } in tools.iter().map(AsRef::as_ref) {
+        for Tool { id, .. } in slots.iter().map(|slot| slot.tool.as_ref()) {
             let id = id.as_str();
             let wrong = |why| {
                 let id = id.to_owned();
@@ -135,10 +163,21 @@ impl Inventory {
                 return Err(RegistryError::Duplicate { id: id.to_owned() });
             }
         }
-        Ok(Self::indexed(tools, version))
+        Ok(Self::indexed(slots, version))
     }
 
-    fn indexed(tools: Vec<Arc<Tool>>, version: u64) -> Self {
+    fn slots(&self) -> Vec<Slot> {
+        let both = self.tools.iter().zip(&self.plans);
+        let slot = |(tool, plan): (&Arc<Tool>, &Ready)| Slot {
+            tool: Arc::clone(tool),
+            plan: Arc::clone(plan),
+        };
+        both.map(slot).collect()
+    }
+
+    fn indexed(slots: Vec<Slot>, version: u64) -> Self {
+        let (tools, plans): (Vec<_>, Vec<_>) =
+            slots.into_iter().map(|slot| (slot.tool, slot.plan)).unzip();
         let mut names = HashMap::new();
         let mut add = |name: &str, at: usize| {
             names.entry(name.to_owned()).or_insert(at);
@@ -161,9 +200,71 @@ impl Inventory {
         }
         Self {
             tools,
+            plans,
+            offered: Arc::default(),
             version,
             names,
         }
+    }
+
+    /// The schema of a tool, ready for use.
+    pub(super) fn plan(&self, at: usize) -> Result<&Plan, &SchemaError> {
+        let tool = &self.tools[at];
+        let schema = tool.parameters.as_ref().unwrap_or(&Value::Bool(true));
+        self.plans[at].get_or_init(|| Plan::new(schema)).as_ref()
+    }
+
+    /// What is wrong with the schemas: the ids of tools whose calls cannot be checked, and why. Compiles every schema that
+    /// is not yet; a host that does this at its start has no surprise later.
+    pub fn faults(&self) -> impl Iterator<Item = (&str, &SchemaError)> {
+        let tools = self.tools.iter().enumerate();
+        let with = tools.filter(|(_, tool)| tool.parameters.is_some());
+        with.filter_map(|(at, tool)| Some((tool.id.as_str(), self.plan(at).err()?)))
+    }
+
+    /// The tool that a call in a dialect means: by the name that the dialect's calls use for it, else by any of its names. A
+    /// native call has no dialect, and the names of the interfaces. Constant time once the dialect was asked for.
+    ///
+    /// # Errors
+    /// There is none; these names of the dialect are spelled almost like it, the nearest first.
+    pub fn resolve(
+        &self,
+        name: &str,
+        dialect: Option<&Dialect>,
+    ) -> Result<&Arc<Tool>, Vec<String>> {
+        self.position(name, dialect).map(|at| &self.tools[at])
+    }
+
+    pub(super) fn position(
+        &self,
+        name: &str,
+        dialect: Option<&Dialect>,
+    ) -> Result<usize, Vec<String>> {
+        let (id, rule) = match dialect {
+            Some(dialect) => (dialect.id(), NameRule::of(dialect)),
+            None => ("", NameRule::Api),
+        };
+        let offered = self.offered(id, rule);
+        let (names, index) = &*offered;
+        let found = index.get(name).or_else(|| self.names.get(name));
+        found.copied().ok_or_else(|| {
+            let near = crate::hints::nearest(name, names.iter().map(String::as_str));
+            near.into_iter().map(str::to_owned).collect()
+        })
+    }
+
+    fn offered(&self, dialect: &str, rule: NameRule) -> Arc<Offered> {
+        let key = (dialect.to_owned(), rule);
+        let known = self.offered.read().unwrap_or_else(PoisonError::into_inner);
+        if let Some(offered) = known.get(&key) {
+            return Arc::clone(offered);
+        }
+        drop(known);
+        let names = self.names(dialect, rule);
+        let index = names.iter().cloned().zip(0..).collect();
+        let offered = Arc::new((names, index));
+        let mut known = self.offered.write().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(known.entry(key).or_insert(offered))
     }
 
     /// The tools, in the order in which they were registered.
@@ -200,11 +301,9 @@ impl Inventory {
     /// What calls in a dialect name each tool: its command there, or its id by the dialect's rule. Each name is different.
     #[must_use]
     pub fn names(&self, dialect: &str, rule: NameRule) -> Vec<String> {
-        let spelled = rule.unique(self.tools.iter().map(|tool| tool.id.as_str()));
-        let named = self.tools.iter().zip(spelled);
-        named
-            .map(|(tool, spelled)| tool.command(dialect).map_or(spelled, str::to_owned))
-            .collect()
+        let command = |tool: &Arc<Tool>| tool.command(dialect).map(str::to_owned);
+        let ids = self.tools.iter().map(|tool| tool.id.as_str());
+        rule.named(ids.zip(self.tools.iter().map(command)))
     }
 
     /// What an agent is offered: tools that tell what they are, that agents may call, and that its configuration allows.
@@ -214,8 +313,9 @@ impl Inventory {
         let offered = |tool: &&Arc<Tool>| {
             config.enabled && tool.described() && tool.agent_callable && config.allows(tool)
         };
-        let tools = self.tools.iter().filter(offered).cloned().collect();
-        Self::indexed(tools, self.version)
+        let slots = self.slots().into_iter();
+        let slots = slots.filter(|slot| offered(&&slot.tool)).collect();
+        Self::indexed(slots, self.version)
     }
 
     /// The tools as the engine takes them for hints: with the names that the dialect's calls use. Of tools with one name the

@@ -45,28 +45,54 @@ pub(crate) struct Batch {
 
 impl Batch {
     /// A call begins; it may borrow from this chunk.
+    #[inline]
     pub fn begin(&mut self, chunk: &[u8], wanted: Wanted) {
         self.events.clear();
         self.bytes.clear();
         self.moved.clear();
-        if self.events.capacity() > KEEP_EVENTS {
-            self.events.shrink_to(KEEP_EVENTS);
-        }
-        if self.bytes.capacity() > KEEP_BYTES {
-            self.bytes.shrink_to(KEEP_BYTES);
+        if self.events.capacity() > KEEP_EVENTS || self.bytes.capacity() > KEEP_BYTES {
+            self.shrink();
         }
         let start = chunk.as_ptr().addr();
         self.chunk = start..start + chunk.len();
         self.wanted = wanted;
     }
 
+    #[cold]
+    fn shrink(&mut self) {
+        self.events.shrink_to(KEEP_EVENTS);
+        self.bytes.shrink_to(KEEP_BYTES);
+    }
+
+    /// A call that gives one event, this text. The batch is [ready](Self::ready).
+    #[inline]
+    pub fn text(&mut self, chunk: &[u8], span: Span) -> toolglot_batch {
+        self.events.clear();
+        self.events.push(toolglot_event {
+            data: toolglot_view::of(chunk),
+            start: span.start,
+            end: span.end,
+            ..of(TOOLGLOT_EVENT_TEXT)
+        });
+        toolglot_batch {
+            events: self.events.as_ptr(),
+            len: 1,
+            held: 0,
+            position: span.end,
+        }
+    }
+
+    /// Whether there is room for [`Batch::text`] and nothing to give back.
+    #[inline]
+    pub fn ready(&self) -> bool {
+        self.events.capacity().wrapping_sub(1) < KEEP_EVENTS && self.bytes.is_empty()
+    }
+
     /// The call is over.
+    #[inline]
     pub fn end(&mut self, held: usize, position: u64) -> toolglot_batch {
-        for (index, aux) in self.moved.drain(..) {
-            let event = &mut self.events[index];
-            let view = if aux { &mut event.aux } else { &mut event.data };
-            let from = view.ptr.addr();
-            *view = toolglot_view::of(&self.bytes[from..from + view.len]);
+        if !self.moved.is_empty() {
+            self.settle();
         }
         toolglot_batch {
             events: match self.events.is_empty() {
@@ -79,11 +105,22 @@ impl Batch {
         }
     }
 
+    /// Makes addresses of offsets.
+    fn settle(&mut self) {
+        for (index, aux) in self.moved.drain(..) {
+            let event = &mut self.events[index];
+            let view = if aux { &mut event.aux } else { &mut event.data };
+            let from = view.ptr.addr();
+            *view = toolglot_view::of(&self.bytes[from..from + view.len]);
+        }
+    }
+
     /// The events, after `end`.
     pub fn events(&self) -> &[toolglot_event] {
         &self.events
     }
 
+    #[inline]
     fn view(&mut self, data: &[u8], aux: bool) -> toolglot_view {
         if data.is_empty() {
             return toolglot_view::EMPTY;
@@ -92,6 +129,11 @@ impl Batch {
         if self.chunk.contains(&start) && start + data.len() <= self.chunk.end {
             return toolglot_view::of(data);
         }
+        self.copied(data, aux)
+    }
+
+    /// Copies what is not of the chunk.
+    fn copied(&mut self, data: &[u8], aux: bool) -> toolglot_view {
         let offset = self.bytes.len();
         self.bytes.extend_from_slice(data);
         self.moved.push((self.events.len(), aux));
@@ -187,6 +229,8 @@ fn when(condition: bool, flag: u32) -> u32 {
 }
 
 impl Sink for Batch {
+    /// What streams are made of for the most part stands here; the rest is left to another function.
+    #[inline]
     fn event(&mut self, event: Event<'_>) {
         match event {
             Event::Text {
@@ -197,6 +241,22 @@ impl Sink for Batch {
                 let flags = when(recovered, TOOLGLOT_FLAG_RECOVERED_TEXT);
                 self.push(flagged(TOOLGLOT_EVENT_TEXT, flags), span, data, &[]);
             }
+            Event::ArgDelta { call, json, span } => {
+                let event = of_call(TOOLGLOT_EVENT_ARG_DELTA, call, 0);
+                self.push(event, span, json.as_bytes(), &[]);
+            }
+            Event::ParamDelta { data, span } => {
+                self.push(of(TOOLGLOT_EVENT_PARAM_DELTA), span, data, &[]);
+            }
+            event => self.other(event),
+        }
+    }
+}
+
+impl Batch {
+    #[inline(never)]
+    fn other(&mut self, event: Event<'_>) {
+        match event {
             Event::Reasoning {
                 data,
                 span,
@@ -227,19 +287,12 @@ impl Sink for Batch {
                     self.detail(call, span, key, value);
                 }
             }
-            Event::ArgDelta { call, json, span } => {
-                let event = of_call(TOOLGLOT_EVENT_ARG_DELTA, call, 0);
-                self.push(event, span, json.as_bytes(), &[]);
-            }
             Event::ParamOpen { name, depth, span } => {
                 let event = toolglot_event {
                     code: depth,
                     ..of(TOOLGLOT_EVENT_PARAM_OPEN)
                 };
                 self.push(event, span, name.as_bytes(), &[]);
-            }
-            Event::ParamDelta { data, span } => {
-                self.push(of(TOOLGLOT_EVENT_PARAM_DELTA), span, data, &[]);
             }
             Event::ParamClose { span } => {
                 self.push(of(TOOLGLOT_EVENT_PARAM_CLOSE), span, &[], &[]);
@@ -286,7 +339,8 @@ impl Sink for Batch {
                 );
             }
             Event::Issue(issue) => self.issue(&issue),
-            // An event of a newer engine: this interface has no number for it. A test compares both lists.
+            // Text and what values are made of were dealt with. Or an event of a newer engine: this interface has no number
+            // for it. A test compares both lists.
             _ => {}
         }
     }

@@ -3,6 +3,7 @@
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use crate::handle::{self, Handle, Kind};
 use crate::status::{Done, TOOLGLOT_E_PANIC, TOOLGLOT_OK, toolglot_status};
 
 /// Runs the body of a function that answers with a status.
@@ -16,6 +17,21 @@ pub(crate) fn status(body: impl FnOnce() -> Done) -> toolglot_status {
             TOOLGLOT_E_PANIC
         }
     }
+}
+
+/// Runs the body of a function that may change what is behind a handle and answers with a status. First `quick` is tried,
+/// which does what `body` does, or gives nothing and has done nothing.
+///
+/// # Safety
+/// The pointer is NULL or a handle that was not freed.
+#[inline]
+pub(crate) unsafe fn inside<T: Kind>(
+    handle: *const Handle<T>,
+    quick: impl FnOnce(&mut T) -> Option<Done>,
+    body: impl FnOnce(&mut T) -> Done,
+) -> toolglot_status {
+    // SAFETY: promised. Panics are caught there.
+    unsafe { handle::change(handle, quick, body) }
 }
 
 /// Runs the body of a function that answers with a value, or with `otherwise` if it cannot.

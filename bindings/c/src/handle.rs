@@ -5,13 +5,17 @@
 //! stream, are mistakes with a status and not undefined behaviour. A handle that is freed from inside its own call goes
 //! away when that call returns. (A pointer to a handle that is gone stays undefined behaviour: the word goes with it.)
 
+use std::any::Any;
 use std::cell::UnsafeCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::guard;
 use crate::raw::toolglot_view;
-use crate::status::{Done, Fault, TOOLGLOT_E_BUSY, TOOLGLOT_E_PANIC, TOOLGLOT_E_POISONED};
+use crate::status::{
+    Done, Fault, TOOLGLOT_E_ARG, TOOLGLOT_E_BUSY, TOOLGLOT_E_NULL, TOOLGLOT_E_PANIC,
+    TOOLGLOT_E_POISONED, TOOLGLOT_OK, toolglot_status,
+};
 
 /// Somebody is inside and may change things.
 const WRITER: u32 = 1 << 30;
@@ -51,7 +55,7 @@ impl<T> Drop for Inside<T> {
     fn drop(&mut self) {
         // SAFETY: the handle is there while somebody is inside; `free` leaves it to us then.
         let users = unsafe { &(*self.handle).users };
-        if users.fetch_sub(self.weight, Ordering::AcqRel) - self.weight == FREED {
+        if users.fetch_sub(self.weight, Ordering::AcqRel) == self.weight | FREED {
             // SAFETY: it was freed, and nobody else is inside or can come in.
             unsafe { discard(self.handle.cast_mut()) };
         }
@@ -60,6 +64,8 @@ impl<T> Drop for Inside<T> {
 
 /// # Safety
 /// The handle is from `new`, nobody uses it, and nobody will.
+#[cold]
+#[inline(never)]
 unsafe fn discard<T>(handle: *mut Handle<T>) {
     // SAFETY: promised.
     let mut boxed = unsafe { Box::from_raw(handle) };
@@ -94,20 +100,108 @@ unsafe fn enter<T: Kind>(handle: *const Handle<T>, write: bool) -> Done<Inside<T
     if it.magic != T::MAGIC {
         return Err(Fault::arg("the handle is of another type, or was freed"));
     }
-    let (weight, alone) = if write { (WRITER, true) } else { (1, false) };
-    let step = |users: u32| match alone {
-        true => (users == 0).then_some(WRITER),
-        false => (users < WRITER - 1).then_some(users + 1),
+    let (acquire, relaxed) = (Ordering::Acquire, Ordering::Relaxed);
+    let (entered, weight) = if write {
+        let entered = it.users.compare_exchange(0, WRITER, acquire, relaxed);
+        (entered.is_ok(), WRITER)
+    } else {
+        let step = |users: u32| (users < WRITER - 1).then_some(users + 1);
+        let entered = it.users.fetch_update(acquire, relaxed, step);
+        (entered.is_ok(), 1)
     };
-    match it
-        .users
-        .fetch_update(Ordering::Acquire, Ordering::Relaxed, step)
-    {
-        Ok(_) => Ok(Inside { handle, weight }),
-        Err(_) => Err(Fault::new(
-            TOOLGLOT_E_BUSY,
-            format!("{} is in use", T::NAME),
-        )),
+    if entered {
+        return Ok(Inside { handle, weight });
+    }
+    Err(Fault::new(
+        TOOLGLOT_E_BUSY,
+        format!("{} is in use", T::NAME),
+    ))
+}
+
+/// Runs a function that may change what is behind the handle, as [`write`] does, and answers with its status. `quick` comes
+/// first; where it gives nothing, it has done nothing, and `body` runs. Both are guarded; to guard what cannot panic costs
+/// nothing.
+///
+/// # Safety
+/// The pointer is NULL or a handle that was not freed.
+#[inline]
+pub(crate) unsafe fn change<T: Kind>(
+    handle: *const Handle<T>,
+    quick: impl FnOnce(&mut T) -> Option<Done>,
+    body: impl FnOnce(&mut T) -> Done,
+) -> toolglot_status {
+    // SAFETY: promised.
+    let Some(it) = (unsafe { handle.as_ref() }) else {
+        return refused::<T>(None);
+    };
+    let entered = it.magic == T::MAGIC
+        && it
+            .users
+            .compare_exchange(0, WRITER, Ordering::Acquire, Ordering::Relaxed)
+            .is_ok();
+    if !entered {
+        return refused(Some(it));
+    }
+    let inside = Inside {
+        handle,
+        weight: WRITER,
+    };
+    // SAFETY: we are inside as a writer: nobody else is.
+    let slot = unsafe { &mut *it.slot.get() };
+    if slot.poisoned {
+        return TOOLGLOT_E_POISONED;
+    }
+    let value = &mut slot.value;
+    match catch_unwind(AssertUnwindSafe(|| quick(value))) {
+        Ok(Some(Ok(()))) => TOOLGLOT_OK,
+        Ok(Some(Err(fault))) => slot.failed(fault),
+        Ok(None) => guarded(inside, slot, body),
+        Err(cause) => slot.poison(cause),
+    }
+}
+
+/// Why a handle was not entered.
+#[cold]
+#[inline(never)]
+fn refused<T: Kind>(handle: Option<&Handle<T>>) -> toolglot_status {
+    match handle {
+        None => TOOLGLOT_E_NULL,
+        Some(it) if it.magic != T::MAGIC => TOOLGLOT_E_ARG,
+        Some(_) => TOOLGLOT_E_BUSY,
+    }
+}
+
+/// Runs a body inside a handle and leaves it.
+#[inline(never)]
+fn guarded<T>(
+    _inside: Inside<T>,
+    slot: &mut Slot<T>,
+    body: impl FnOnce(&mut T) -> Done,
+) -> toolglot_status {
+    let value = &mut slot.value;
+    match catch_unwind(AssertUnwindSafe(|| body(value))) {
+        Ok(Ok(())) => TOOLGLOT_OK,
+        Ok(Err(fault)) => slot.failed(fault),
+        Err(cause) => slot.poison(cause),
+    }
+}
+
+impl<T> Slot<T> {
+    /// A failure leaves its message.
+    #[cold]
+    fn failed(&mut self, fault: Fault) -> toolglot_status {
+        self.message = fault.message;
+        fault.status
+    }
+
+    #[cold]
+    fn poison(&mut self, cause: Box<dyn Any + Send>) -> toolglot_status {
+        guard::forget(cause);
+        self.poisoned = true;
+        self.failed(Fault::new(
+            TOOLGLOT_E_PANIC,
+            "the library failed inside; please report it",
+        ))
     }
 }
 
@@ -137,14 +231,8 @@ pub(crate) unsafe fn write<T: Kind, R>(
             Err(fault)
         }
         Err(cause) => {
-            guard::forget(cause);
-            slot.poisoned = true;
-            let fault = Fault::new(
-                TOOLGLOT_E_PANIC,
-                "the library failed inside; please report it",
-            );
-            slot.message.clone_from(&fault.message);
-            Err(fault)
+            let status = slot.poison(cause);
+            Err(Fault::new(status, slot.message.as_str()))
         }
     }
 }

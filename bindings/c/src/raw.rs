@@ -29,6 +29,7 @@ impl toolglot_view {
         len: 0,
     };
 
+    #[inline]
     pub(crate) fn of(bytes: &[u8]) -> Self {
         if bytes.is_empty() {
             return Self::EMPTY;
@@ -40,10 +41,14 @@ impl toolglot_view {
     }
 }
 
+/// So many bytes are few.
+const FEW: usize = 32;
+
 /// The bytes of a host's argument.
 ///
 /// # Safety
 /// `data` is NULL or points at `len` readable bytes that nobody changes during the call.
+#[inline]
 pub(crate) unsafe fn bytes<'a>(data: *const c_void, len: usize) -> Done<&'a [u8]> {
     if len == 0 {
         return Ok(&[]);
@@ -58,7 +63,20 @@ pub(crate) unsafe fn bytes<'a>(data: *const c_void, len: usize) -> Done<&'a [u8]
     Ok(unsafe { std::slice::from_raw_parts(data.cast(), len) })
 }
 
-/// The same, as text.
+/// The bytes of a host's argument, if there are some, and few.
+///
+/// # Safety
+/// As [`bytes`].
+#[inline]
+pub(crate) unsafe fn few<'a>(data: *const c_void, len: usize) -> Option<&'a [u8]> {
+    if data.is_null() || len.wrapping_sub(1) >= FEW {
+        return None;
+    }
+    // SAFETY: not null, not too long, and the caller promises the rest.
+    Some(unsafe { std::slice::from_raw_parts(data.cast(), len) })
+}
+
+/// The bytes of a host's argument, as text.
 ///
 /// # Safety
 /// As [`bytes`].
@@ -72,6 +90,7 @@ pub(crate) unsafe fn text<'a>(data: *const c_void, len: usize) -> Done<&'a str> 
 ///
 /// # Safety
 /// `out` is NULL or points at memory for a `T`, which nobody else touches during the call.
+#[inline]
 pub(crate) unsafe fn out<'a, T>(out: *mut T) -> Done<&'a mut MaybeUninit<T>> {
     // SAFETY: null is checked by `as_mut`; the caller promises the rest, and an uninitialized value is fine.
     unsafe { out.cast::<MaybeUninit<T>>().as_mut() }

@@ -1,12 +1,13 @@
 //! One model output.
 
 use std::ffi::c_void;
+use std::mem::MaybeUninit;
 use std::sync::atomic::Ordering;
 
 use crate::batch::{Batch, Wanted};
 use crate::buffer::{self, toolglot_buffer};
 use crate::engine::{self, toolglot_engine};
-use crate::event::{toolglot_batch, toolglot_event};
+use crate::event::{TOOLGLOT_EVENT_TEXT, toolglot_batch, toolglot_event};
 use crate::guard;
 use crate::handle::{self, Handle, Kind};
 use crate::library::LIVE;
@@ -88,6 +89,7 @@ impl Stream {
         }
     }
 
+    #[inline]
     fn open(&self) -> Done {
         match self.finished {
             false => Ok(()),
@@ -96,6 +98,7 @@ impl Stream {
     }
 
     /// One step of the parser, with its events in the batch.
+    #[inline]
     fn step(
         &mut self,
         chunk: &[u8],
@@ -106,6 +109,17 @@ impl Stream {
         self.batch.begin(chunk, self.wanted);
         step(&mut self.parser, &mut self.batch);
         Ok(self.batch.end(self.parser.held(), self.parser.position()))
+    }
+
+    /// Takes a chunk of nothing but text, if that can be told at once.
+    #[inline]
+    fn quick(&mut self, chunk: &[u8]) -> Option<toolglot_batch> {
+        if self.wanted.kinds & (1 << TOOLGLOT_EVENT_TEXT) == 0 || !self.batch.ready() {
+            return None;
+        }
+        let span = self.parser.feed_text(chunk)?;
+        self.taken = 0;
+        Some(self.batch.text(chunk, span))
     }
 
     fn feed(&mut self, chunk: &[u8]) -> Done<toolglot_batch> {
@@ -184,14 +198,22 @@ pub unsafe extern "C" fn toolglot_stream_feed(
     out: *mut toolglot_batch,
 ) -> toolglot_status {
     // SAFETY: the contract of the header, see the essay in lib.rs.
-    guard::status(|| unsafe {
-        handle::write(handle(stream), |stream| {
-            let out = raw::out(out)?;
-            let chunk = raw::bytes(data, len)?;
-            out.write(stream.feed(chunk)?);
-            Ok(())
-        })
-    })
+    unsafe {
+        guard::inside(
+            handle(stream),
+            |stream| {
+                let out = out.cast::<MaybeUninit<_>>().as_mut()?;
+                out.write(stream.quick(raw::few(data, len)?)?);
+                Some(Ok(()))
+            },
+            |stream| {
+                let out = raw::out(out)?;
+                let chunk = raw::bytes(data, len)?;
+                out.write(stream.feed(chunk)?);
+                Ok(())
+            },
+        )
+    }
 }
 
 /// As `toolglot_stream_feed`, for the bytes of one special token that the host knows by its id. A marker that lies wholly in
@@ -289,13 +311,21 @@ pub unsafe extern "C" fn toolglot_stream_feed_each(
     user: *mut c_void,
 ) -> toolglot_status {
     // SAFETY: the contract of the header, see the essay in lib.rs.
-    guard::status(|| unsafe {
-        handle::write(handle(stream), |stream| {
-            take.ok_or_else(|| Fault::null("the callback"))?;
-            stream.feed(raw::bytes(data, len)?)?;
-            stream.hand_over(take, user)
-        })
-    })
+    unsafe {
+        guard::inside(
+            handle(stream),
+            |stream| {
+                take?;
+                stream.quick(raw::few(data, len)?)?;
+                Some(stream.hand_over(take, user))
+            },
+            |stream| {
+                take.ok_or_else(|| Fault::null("the callback"))?;
+                stream.feed(raw::bytes(data, len)?)?;
+                stream.hand_over(take, user)
+            },
+        )
+    }
 }
 
 /// `toolglot_stream_finish` with a callback, as `toolglot_stream_feed_each`.

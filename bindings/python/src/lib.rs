@@ -7,6 +7,7 @@
 //! | `options`, `engine` | what an engine is made of, and the engine |
 //! | `chunk`, `stream`, `reader` | what goes in: text, or responses of model servers |
 //! | `text` | masking, escaping, encoding, detection |
+//! | `arrow` | columns of transcripts into columns of turns; `arrow::abi` is the one file with `unsafe` |
 //!
 //! Rules: no engine code runs outside `guard`; events are made without the interpreter and handed over at once; a lock is
 //! only ever tried; nothing calls Python while it holds one.
@@ -14,6 +15,7 @@
 #![deny(unsafe_code)]
 
 mod arguments;
+mod arrow;
 mod chunk;
 mod engine;
 mod events;
@@ -27,6 +29,8 @@ mod turn;
 /// The native part of `toolglot`; use that package, not this module.
 #[pyo3::pymodule(name = "_native", gil_used = false)]
 mod native {
+    #[pymodule_export]
+    use crate::arrow::{Turns, parse_arrow};
     #[pymodule_export]
     use crate::engine::Engine;
     #[pymodule_export]

@@ -250,6 +250,10 @@ pub struct Dialect {
     openers: Vec<String>,
     /// What closes its blocks.
     closers: Vec<String>,
+    /// What opens its reasoning.
+    reasoning_openers: Vec<String>,
+    /// What closes its reasoning.
+    reasoning_closers: Vec<String>,
 }
 
 #[pymethods]
@@ -285,6 +289,8 @@ pub fn dialects(engine: Option<&Bound<'_, Engine>>) -> PyResult<Vec<Dialect>> {
             .collect(),
         openers: dialect.openers(),
         closers: dialect.closers(),
+        reasoning_openers: dialect.reasoning_openers(),
+        reasoning_closers: dialect.reasoning_closers(),
     };
     entry(|| match engine {
         Some(engine) => Ok(engine.get().core.set.dialects().map(info).collect()),

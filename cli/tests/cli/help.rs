@@ -22,6 +22,7 @@ fn no_arguments_print_help() {
 fn every_command_has_help_with_examples() {
     for name in [
         "parse", "batch", "check", "detect", "replay", "escape", "unescape", "dialects",
+        "validate", "tools",
     ] {
         let ran = run(&[name, "--help"], b"");
         assert_eq!(ran.code, 0, "{name}");

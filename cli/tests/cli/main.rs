@@ -10,6 +10,8 @@ mod escape;
 mod help;
 mod parse;
 mod replay;
+mod tools;
+mod validate;
 
 #[path = "../../../tests/suite/pending.rs"]
 mod pending;

@@ -5,11 +5,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::body::Out;
-use crate::body::lexer::{Emit, Lexer, Rules, Shape, Token, is_blank};
+use crate::body::lexer::{Emit, Lexer, Rules, Shape, Syntax, Token, is_blank};
 use crate::body::live::{LiveCall, Source, Step};
+use crate::body::{Out, Short};
 use crate::error::Kind;
 use crate::event::Span;
+use crate::limits::Limits;
 
 /// The value of a call's arguments.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -85,6 +86,14 @@ impl Arguments {
         Self {
             live,
             how: How::Open,
+        }
+    }
+
+    /// The open string, if its next bytes leave as they stand.
+    pub fn short(&self, syntax: &Syntax, limits: &Limits) -> Option<Short> {
+        match self.how {
+            How::Object => self.live.short(syntax, limits),
+            How::Open | How::Null(_) | How::Text { .. } => None,
         }
     }
 

@@ -71,6 +71,11 @@ impl<E> Feed<'_, E> {
 }
 
 impl Pen {
+    /// Whether source bytes leave as they stand and nothing waits.
+    pub fn idle(&self) -> bool {
+        self.decode == Decode::No && self.held.is_empty() && self.gate.len() == 0
+    }
+
     pub fn start<'f, E: Emit>(
         &self,
         src: &'f [u8],

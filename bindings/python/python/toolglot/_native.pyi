@@ -7,7 +7,7 @@ from typing import Any, Final, Literal, SupportsIndex, TypeAlias, final
 
 _Event: TypeAlias = Text | Reasoning | Protected | Raw | BlockOpen | CallOpen | ArgDelta | ParamOpen | ParamDelta | ParamClose | CallAbandoned | CallClose | BlockClose | BlockAbandoned | Issue
 
-__all__ = ["__version__", "ArgDelta", "BlockAbandoned", "BlockClose", "BlockOpen", "Call", "CallAbandoned", "CallClose", "CallOpen", "Dialect", "Engine", "Evidence", "Issue", "Limits", "Mask", "ParamClose", "ParamDelta", "ParamOpen", "Protected", "Raw", "Reader", "Reasoning", "Rewriter", "Stream", "Text", "Turn", "detect", "dialect_toml", "dialects", "encode", "escape", "issue_kinds", "live_streams", "transcode", "unescape"]
+__all__ = ["__version__", "ArgDelta", "BlockAbandoned", "BlockClose", "BlockOpen", "Call", "CallAbandoned", "CallClose", "CallOpen", "Dialect", "Engine", "Evidence", "Issue", "Limits", "Mask", "ParamClose", "ParamDelta", "ParamOpen", "Protected", "Raw", "Reader", "Reasoning", "Rewriter", "Stream", "Text", "Turn", "Turns", "detect", "dialect_toml", "dialects", "encode", "escape", "issue_kinds", "live_streams", "parse_arrow", "transcode", "unescape"]
 
 __version__: Final[str]
 """
@@ -383,6 +383,16 @@ class Dialect:
     def openers(self, /) -> list[str]:
         """
         What opens its blocks; a tag is shown up to its name.
+        """
+    @property
+    def reasoning_closers(self, /) -> list[str]:
+        """
+        What closes its reasoning.
+        """
+    @property
+    def reasoning_openers(self, /) -> list[str]:
+        """
+        What opens its reasoning.
         """
     @property
     def sources(self, /) -> list[str]:
@@ -1177,6 +1187,27 @@ class Turn:
         The text outside calls and reasoning, joined.
         """
 
+@final
+class Turns:
+    """
+    Columns of turns. Made by `toolglot.arrow.parse`; every Arrow library takes it: `pyarrow.array(turns)` is one column of
+    structures, `pyarrow.table(turns)` has its fields as columns.
+    """
+    def __arrow_c_array__(self, /, requested_schema: object = None) -> tuple[object, object]:
+        """
+        The column, as two capsules. Its type is fixed: a requested one is not looked at, as the interface allows.
+        """
+    def __arrow_c_schema__(self, /) -> object:
+        """
+        The type of the column, as a capsule.
+        """
+    def __arrow_c_stream__(self, /, requested_schema: object = None) -> object:
+        """
+        Its fields as a stream of one record batch. Where a row is null, all of them are.
+        """
+    def __len__(self, /) -> int: ...
+    def __repr__(self, /) -> str: ...
+
 def detect(text: str | bytes | bytearray | memoryview, tools: str | Iterable[Any] | None = None) -> list[Evidence]:
     """
     The built-in dialects that a text shows, strongest evidence first. Give `tools` where you can: dialects whose tags are
@@ -1233,6 +1264,11 @@ def issue_kinds() -> list[tuple[int, str, str]]:
 def live_streams() -> int:
     """
     How many streams, readers and rewriters exist in this process: a service that leaks them sees it here.
+    """
+
+def parse_arrow(engine: Engine, column: Any, columns: list[str], finish: Literal['stop', 'length', 'tool_calls', 'error', 'cancelled']) -> Turns:
+    """
+    Parses every row of a column of text. Use `toolglot.arrow.parse`.
     """
 
 def transcode(engine: Engine, text: str | bytes | bytearray | memoryview, to: Engine, dialect: str, tools: str | None = None, keep: bool = False, finish: str = "stop") -> str | bytes:

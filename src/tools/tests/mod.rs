@@ -1,5 +1,9 @@
 //! Definitions are read as they stand, names stay apart, and nothing is offered that nobody allowed.
 
+mod check;
+mod coerce;
+mod hostile;
+
 use serde_json::json;
 
 use super::read;

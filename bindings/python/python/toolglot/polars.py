@@ -1,0 +1,27 @@
+"""An expression for Polars."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from . import arrow
+from ._native import Engine
+
+__all__ = ["parse"]
+
+
+def parse(expression: Any, engine: Engine | None = None, **options: Any) -> Any:
+    """Turns of a column of transcripts, as structures. `expression` is an expression or the name of a column, `options` are
+    those of `toolglot.arrow.parse`.
+
+        frame.with_columns(turn=toolglot.polars.parse("output"))
+    """
+    import polars
+
+    engine = engine or Engine()
+
+    def turns(series: Any) -> Any:
+        return polars.Series(series.name, arrow.parse(series, engine, **options))
+
+    column = polars.col(expression) if isinstance(expression, str) else expression
+    return column.map_batches(turns, return_dtype=turns(polars.Series("", [], dtype=polars.String)).dtype)

@@ -1,0 +1,244 @@
+"""Tool and reasoning parsers for vLLM: every built-in dialect by name.
+
+    vllm serve MODEL --enable-auto-tool-choice --tool-parser-plugin toolglot.vllm --tool-call-parser toolglot_qwen3_coder
+    vllm serve MODEL --reasoning-parser-plugin toolglot.vllm --reasoning-parser toolglot_reasoning_think ...
+
+`toolglot` is the default set of dialects. For a dialect of your own write a plug-in that calls `register`. Each delta is
+read once, and nothing of the history is kept or read again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, ClassVar
+
+from vllm.entrypoints.generate.base.protocol import (
+    DeltaFunctionCall,
+    DeltaMessage,
+    DeltaToolCall,
+    ExtractedToolCallInformation,
+    FunctionCall,
+    ToolCall,
+)
+from vllm.reasoning.abs_reasoning_parsers import ReasoningParser, ReasoningParserManager
+from vllm.tool_parsers.abstract_tool_parser import ToolParser, ToolParserManager
+
+from . import _servers
+from ._native import Dialect, Engine, Reasoning, Stream, Text
+
+__all__ = ["ToolglotReasoningParser", "ToolglotToolParser", "register"]
+
+
+class ToolglotToolParser(ToolParser):  # type: ignore[misc]
+    """Calls of one output. Subclasses say in `options` which dialects, as `Engine` takes them."""
+
+    # Deltas come without the text before them.
+    engine_based_streaming = True
+    options: ClassVar[dict[str, Any]] = {}
+    recovered: ClassVar[bool] = False
+    """Deliver mended calls too."""
+
+    def __init__(self, tokenizer: Any, tools: Any = None) -> None:
+        super().__init__(tokenizer, tools)
+        self._engine = _servers.engine_of(self.options)
+        self._live: _servers.Live | None = None
+
+    def adjust_request(self, request: Any) -> Any:
+        """Markers must come as text."""
+        request = super().adjust_request(request)
+        if request.tools and request.tool_choice != "none":
+            request.skip_special_tokens = False
+        return request
+
+    def extract_tool_calls(self, model_output: str, request: Any) -> Any:
+        """Reads a whole output."""
+        content, calls = _servers.whole(self._engine, model_output, request.tools or self.tools, self.recovered)
+        made = []
+        for call in calls:
+            identity = call.meta.get("id")
+            function = FunctionCall(id=identity, name=call.name, arguments=call.arguments_json)
+            made.append(ToolCall(function=function, **({"id": identity} if identity else {})))
+        return ExtractedToolCallInformation(tools_called=bool(made), tool_calls=made, content=content or None)
+
+    def extract_tool_calls_streaming(
+        self,
+        previous_text: str,
+        current_text: str,
+        delta_text: str,
+        previous_token_ids: Sequence[int],
+        current_token_ids: Sequence[int],
+        delta_token_ids: Sequence[int],
+        request: Any,
+    ) -> Any:
+        """Reads the next delta; the other arguments are not looked at."""
+        if self._live is None:
+            self._live = _servers.Live(self._engine, request.tools or self.tools, self.recovered)
+        return _message(self._live.feed(delta_text))
+
+    def finish_streaming(self) -> Any:
+        """What waited comes out."""
+        return None if self._live is None else _message(self._live.finish())
+
+
+def _message(delta: _servers.Delta) -> Any:
+    if not delta.content and not delta.calls:
+        return None
+    calls = [
+        DeltaToolCall(
+            index=call["index"],
+            id=call["id"],
+            type="function" if call["id"] else None,
+            function=DeltaFunctionCall(name=call["name"], arguments=call["arguments"]),
+        )
+        for call in delta.calls
+    ]
+    return DeltaMessage(content=delta.content or None, tool_calls=calls)
+
+
+class ToolglotReasoningParser(ReasoningParser):  # type: ignore[misc]
+    """Reasoning at the beginning of one output; what follows it goes to the tool parser as it is."""
+
+    engine_based_streaming = True
+    dialect: ClassVar[Dialect]
+
+    def __init__(self, tokenizer: Any, *args: Any, **kwargs: Any) -> None:
+        super().__init__(tokenizer, *args, **kwargs)
+        self._engine = Engine(self.dialect.id)
+        self._start: Any = None
+        self._stream: Stream | None = None
+        self._ended = False
+        self._open = [ids for ids in map(self._ids, self.dialect.reasoning_openers) if ids]
+        self._close = [ids for ids in map(self._ids, self.dialect.reasoning_closers) if ids]
+
+    def _ids(self, marker: str) -> list[int]:
+        """A marker in tokens."""
+        token = self.vocab.get(marker)
+        return [token] if token is not None else list(self.model_tokenizer.encode(marker, add_special_tokens=False))
+
+    @property
+    def reasoning_start_str(self) -> str | None:
+        """What opens reasoning."""
+        return next(iter(self.dialect.reasoning_openers), None)
+
+    @property
+    def reasoning_end_str(self) -> str | None:
+        """What closes reasoning."""
+        return next(iter(self.dialect.reasoning_closers), None)
+
+    def set_prompt_token_ids(self, prompt_token_ids: Sequence[int]) -> None:
+        """Where the template has opened reasoning, the output begins inside."""
+        opened, closed = _last(prompt_token_ids, self._open), _last(prompt_token_ids, self._close)
+        if opened > closed:
+            self._start = "reasoning"
+
+    adjust_initial_state_from_prompt = set_prompt_token_ids
+
+    def has_engine_confirmed_reasoning_end(self) -> bool:
+        """Whether the deltas so far have left it, or there is none."""
+        return self._ended
+
+    def is_reasoning_end(self, input_ids: Sequence[int]) -> bool:
+        """Whether it was closed after it was opened last."""
+        return _last(input_ids, self._close) > _last(input_ids, self._open)
+
+    def is_reasoning_end_streaming(self, input_ids: Sequence[int], delta_ids: Iterable[int]) -> bool:
+        """Whether these tokens close it."""
+        fresh = len(list(delta_ids))
+        longest = max(map(len, self._close), default=1)
+        tail = list(input_ids[max(0, len(input_ids) - fresh - longest + 1) :])
+        return _last(tail, self._close) >= 0
+
+    def extract_content_ids(self, input_ids: list[int]) -> list[int]:
+        """The tokens behind it."""
+        end = _last(input_ids, self._close)
+        return [] if end < 0 else list(input_ids[end:])
+
+    def count_reasoning_tokens(self, token_ids: Sequence[int]) -> int:
+        """Tokens of reasoning in an output, its markers not counted."""
+        ids = list(token_ids)
+        closed = _last(ids, self._close)
+        opened = _first(ids, self._open)
+        start = opened if opened >= 0 else 0 if self._start or closed >= 0 else len(ids)
+        length = next((len(marker) for marker in self._close if closed >= 0 and ids[closed - len(marker) : closed] == marker), 0)
+        return max(0, (closed - length if closed >= 0 else len(ids)) - start)
+
+    def extract_reasoning(self, model_output: str, request: Any) -> tuple[str | None, str | None]:
+        """Reasoning and the rest of a whole output."""
+        turn = self._engine.parse(model_output, start=self._start)
+        return turn.reasoning or None, turn.text or None
+
+    def extract_reasoning_streaming(
+        self,
+        previous_text: str,
+        current_text: str,
+        delta_text: str,
+        previous_token_ids: Sequence[int],
+        current_token_ids: Sequence[int],
+        delta_token_ids: Sequence[int],
+    ) -> Any:
+        """Reads the next delta; the other arguments are not looked at."""
+        if self._stream is None:
+            self._stream = self._engine.stream(start=self._start)
+        if self._stream.finished:
+            return DeltaMessage(content=delta_text or None)
+        return self._message(self._stream.feed(delta_text))
+
+    def finish_streaming(self) -> Any:
+        """What waited comes out."""
+        return None if self._stream is None else self._message(self._stream.finish())
+
+    def _message(self, events: list[Any]) -> Any:
+        reasoning = content = ""
+        for event in events:
+            match event:
+                case Reasoning(text, framing=False):
+                    reasoning += text
+                case Reasoning(text):
+                    self._ended = self._ended or text in self.dialect.reasoning_closers
+                case Text(text):
+                    content += text
+                    self._ended = self._ended or not text.isspace()
+        return DeltaMessage(reasoning=reasoning or None, content=content or None) if reasoning or content else None
+
+
+def _last(ids: Sequence[int], markers: list[list[int]]) -> int:
+    """Where the last of the markers ends; -1 if there is none."""
+    for end in range(len(ids), 0, -1):
+        for marker in markers:
+            if ids[end - 1] == marker[-1] and list(ids[max(0, end - len(marker)) : end]) == marker:
+                return end
+    return -1
+
+
+def _first(ids: Sequence[int], markers: list[list[int]]) -> int:
+    """Where the first of the markers ends; -1 if there is none."""
+    for end in range(1, len(ids) + 1):
+        for marker in markers:
+            if list(ids[max(0, end - len(marker)) : end]) == marker:
+                return end
+    return -1
+
+
+def register(name: str, *, recovered: bool = False, **options: Any) -> type[ToolglotToolParser]:
+    """Registers a tool parser. `options` are those of `Engine`; the engine is made now, so that a mistake shows at once."""
+    _servers.engine_of(options)
+    return _register(name, options, recovered)
+
+
+def _register(name: str, options: dict[str, Any], recovered: bool = False) -> type[ToolglotToolParser]:
+    made = type(f"ToolglotToolParser_{name}", (ToolglotToolParser,), {"options": options, "recovered": recovered})
+    ToolParserManager.register_module(name=name, module=made)
+    return made
+
+
+def _register_all() -> None:
+    _register(_servers.PREFIX, {"dialects": "default"})
+    for name, dialect in _servers.names():
+        if not _servers.is_reasoning(dialect):
+            _register(name, {"dialects": dialect.id})
+        elif dialect.reasoning_closers:
+            made = type(f"ToolglotReasoningParser_{name}", (ToolglotReasoningParser,), {"dialect": dialect})
+            ReasoningParserManager.register_module(name=name, module=made)
+
+
+_register_all()

@@ -1,0 +1,148 @@
+"""The parsers of `toolglot.vllm` in vLLM's own drivers: drive_vllm.py FOLDER, where the wheel lies unpacked."""
+
+import sys
+import uuid
+from types import SimpleNamespace
+
+import stand_ins
+from outputs import TOOLS, Calls, outputs
+
+REAL = [
+    "vllm.entrypoints.generate.base.protocol",
+    "vllm.entrypoints.serve.engine.protocol",
+    "vllm.parser.abstract_parser",
+    "vllm.parser.parser_manager",
+    "vllm.parser.utils",
+    "vllm.reasoning.abs_reasoning_parsers",
+    "vllm.tool_parsers.abstract_tool_parser",
+    "vllm.tool_parsers.tool_strict_level",
+    "vllm.tool_parsers.utils",
+    "vllm.utils.collection_utils",
+    "vllm.utils.import_utils",
+]
+stand_ins.install(sys.argv[1], "vllm", REAL)
+
+import vllm.renderers.chat_utils as chat  # noqa: E402
+
+# A function that vLLM's protocol makes ids with, and what it asks a model's configuration for.
+chat.make_tool_call_id = lambda **_: f"chatcmpl-tool-{uuid.uuid4().hex}"
+chat.get_tool_call_id_type = lambda config: "random"
+
+import vllm.parser.response_template as template  # noqa: E402
+from vllm.parser.parser_manager import ParserManager  # noqa: E402
+from vllm.reasoning.abs_reasoning_parsers import ReasoningParserManager  # noqa: E402
+from vllm.tool_parsers.abstract_tool_parser import ToolParserManager  # noqa: E402
+
+import vllm.reasoning  # noqa: E402
+import vllm.tool_parsers  # noqa: E402
+
+# Their packages stand in here; they only pass these names on.
+vllm.tool_parsers.ToolParserManager = ToolParserManager
+vllm.reasoning.ReasoningParserManager = ReasoningParserManager
+template.response_template_parser_cls = lambda parser: None
+
+
+class Tokenizer:
+    """One token for each marker, one for each other character."""
+
+    MARKERS = {"<think>": 1, "</think>": 2}
+
+    def get_vocab(self):
+        return dict(self.MARKERS)
+
+    def encode(self, text, add_special_tokens=False):
+        for marker, token in self.MARKERS.items():
+            text = text.replace(marker, chr(token))
+        return [ord(character) for character in text]
+
+
+def request(tools, choice="auto"):
+    return SimpleNamespace(
+        tools=tools, tool_choice=choice, include_reasoning=True, skip_special_tokens=True, structured_outputs=None,
+        extract_structured_outputs=lambda: None, parallel_tool_calls=True,
+    )
+
+
+def parser(name, reasoning=None, tools=None):
+    """As the server makes it for a request."""
+    made = ParserManager.get_parser(tool_parser_name=name, reasoning_parser_name=reasoning, enable_auto_tools=True)
+    return made(Tokenizer(), tools)
+
+
+def stream(made, chunks, asked, prompt=()):
+    """As the server's loop does."""
+    content, reasoning, calls, seen = "", "", Calls(), 0
+    for at, chunk in enumerate(chunks):
+        ids = Tokenizer().encode(chunk)
+        delta = made.parse_delta(chunk, ids, asked, prompt_token_ids=list(prompt), finished=at == len(chunks) - 1)
+        seen = max(seen, len(made._stream_state.previous_text))
+        if delta is None:
+            continue
+        content += delta.content or ""
+        reasoning += delta.reasoning or ""
+        for piece in delta.tool_calls:
+            calls.take(piece.index, piece.function.name, piece.function.arguments, piece.id)
+    return content, reasoning, calls, seen
+
+
+def check(what, got, expected):
+    if got != expected:
+        raise AssertionError(f"{what}: {got!r} is not {expected!r}")
+
+
+def tool_parsers():
+    """Every output through `parse_delta` in several cuts, and through `parse`."""
+    count = calls = 0
+    for output in outputs():
+        name = "toolglot_" + output.dialect.replace("-", "_")
+        asked = request(output.tools)
+        for chunks in output.cuts():
+            content, _, found, history = stream(parser(name, tools=None), chunks or [""], asked)
+            check(f"{output.id}: content", content, output.content)
+            check(f"{output.id}: calls", found.standing(), output.calls)
+            check(f"{output.id}: ids", len({identity for _, _, identity in found.found}), len(found.found))
+            check(f"{output.id}: history", history, 0)
+            count += 1
+        _, content, found = parser(name).parse(output.text, asked, enable_auto_tools=True)
+        check(f"{output.id}: calls at once", [(call.name, call.arguments) for call in found or ()], output.calls)
+        wanted = output.content if output.content.strip() or not output.calls else ""
+        check(f"{output.id}: content at once", content or "", wanted)
+        calls += len(output.calls)
+    return count, calls
+
+
+def reasoning_parsers():
+    """Reasoning, then calls, as two parsers that take turns."""
+    call = '<tool_call>\n{"name": "f", "arguments": {"x": "</think>"}}\n</tool_call>'
+    cases = [
+        ("<think>", "", f"hm <tool_call></think>\n\nHi {call}", "hm <tool_call>", "\n\nHi "),
+        ("", "", f"<think>hm</think>Hi {call}", "hm", "Hi "),
+        ("", "", f"Hi {call}", "", "Hi "),
+        ("", "", "<think>cut o", "cut o", ""),
+        ("", "", f"<think>hm</think>{call}", "hm", ""),
+        ("<think>off</think>", "", f"Hi {call}", "", "Hi "),
+    ]
+    for opened, _, text, reasoning, content in cases:
+        prompt = Tokenizer().encode("User: hello " + opened)
+        wanted = [("f", '{"x": "</think>"}')] if call in text else []
+        for size in (1, 2, 3, 5, 7, 11, len(text)):
+            chunks = [text[at : at + size] for at in range(0, len(text), size)]
+            made = parser("toolglot_hermes", "toolglot_reasoning_think")
+            got = stream(made, chunks, request(TOOLS), prompt)
+            check(f"{opened}{text} by {size}", (got[0], got[1], got[2].standing(), got[3]), (content, reasoning, wanted, 0))
+    return len(cases)
+
+
+def main():
+    ToolParserManager.import_tool_parser("toolglot.vllm")
+    names = [name for name in ToolParserManager.list_registered() if name.startswith("toolglot")]
+    others = [name for name in ReasoningParserManager.list_registered() if name.startswith("toolglot")]
+    asked = parser("toolglot_hermes").adjust_request(request(TOOLS))
+    check("special tokens", asked.skip_special_tokens, False)
+    streams, calls = tool_parsers()
+    cases = reasoning_parsers()
+    print(f"vLLM: {len(names)} tool parsers and {len(others)} reasoning parsers registered; {streams} streams through "
+          f"parse_delta with {calls} calls in them, {cases} outputs with reasoning: all as without a server, no history kept")
+
+
+main()

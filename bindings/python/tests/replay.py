@@ -1,0 +1,98 @@
+"""A local server that replays model outputs as responses of the OpenAI and Anthropic APIs, cut in hostile ways."""
+
+import json
+import random
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+CUTS = ["whole", "bytes", "lot"]
+
+
+def pieces(data, how, seed=0):
+    """Whole, one by one, or by lot."""
+    if how == "whole":
+        return [data] if data else []
+    lot = random.Random(f"{len(data)} {seed}")
+    out, at = [], 0
+    while at < len(data):
+        size = 1 if how == "bytes" else lot.choice([1, 1, 2, 3, 5, 17, 64])
+        out.append(data[at : at + size])
+        at += size
+    return out
+
+
+def openai_body(text, how):
+    """Chunks of a chat completion with `text` as content."""
+    head = {"id": "chatcmpl-r", "object": "chat.completion.chunk", "created": 7, "model": "replayed"}
+    deltas = [{"role": "assistant", "content": ""}, *({"content": piece} for piece in pieces(text, how))]
+    choices = [{"index": 0, "delta": delta, "finish_reason": None} for delta in deltas]
+    choices.append({"index": 0, "delta": {}, "finish_reason": "stop"})
+    lines = [{**head, "choices": [choice]} for choice in choices]
+    # Written both ways that JSON can say a character.
+    sent = [f"data: {json.dumps(line, ensure_ascii=at % 2 == 0)}\n\n" for at, line in enumerate(lines)]
+    return "".join([*sent, "data: [DONE]\n\n"]).encode()
+
+
+def anthropic_body(text, how):
+    """Events of a message with `text` in two blocks."""
+    usage = {"input_tokens": 1, "output_tokens": 1}
+    message = {"id": "msg_r", "type": "message", "role": "assistant", "model": "replayed", "content": [], "stop_reason": None}
+    events = [{"type": "message_start", "message": {**message, "stop_sequence": None, "usage": usage}}, {"type": "ping"}]
+    middle = len(text) // 2
+    for index, part in enumerate([text[:middle], text[middle:]]):
+        events.append({"type": "content_block_start", "index": index, "content_block": {"type": "text", "text": ""}})
+        deltas = [{"type": "text_delta", "text": piece} for piece in pieces(part, how, index)]
+        events += [{"type": "content_block_delta", "index": index, "delta": delta} for delta in deltas]
+        events.append({"type": "content_block_stop", "index": index})
+    events.append({"type": "message_delta", "delta": {"stop_reason": "end_turn", "stop_sequence": None}, "usage": usage})
+    events.append({"type": "message_stop"})
+    return "".join(f"event: {event['type']}\ndata: {json.dumps(event, ensure_ascii=False)}\n\n" for event in events).encode()
+
+
+class Handler(BaseHTTPRequestHandler):
+    """The path begins with how to cut the body; the model is the number of the output."""
+
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+
+    def do_POST(self):
+        ask = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        how = self.path.split("/")[1]
+        make = anthropic_body if self.path.endswith("/messages") else openai_body
+        body = make(self.server.outputs[int(ask["model"])], how)
+        self.send_response(200)
+        self.send_header("Content-Type", "text/event-stream")
+        self.send_header("Transfer-Encoding", "chunked")
+        self.end_headers()
+        # Text and body are cut in opposite ways, so that a byte at a time costs what it must and no more.
+        for piece in pieces(body, {"whole": "bytes", "bytes": "lot", "lot": "lot"}[how]):
+            self.wfile.write(b"%x\r\n%s\r\n" % (len(piece), piece))
+        self.wfile.write(b"0\r\n\r\n")
+
+    def log_message(self, *_):
+        pass
+
+
+class Server(ThreadingHTTPServer):
+    """Serves while it is entered."""
+
+    daemon_threads = True
+
+    def __init__(self, outputs):
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.outputs = outputs
+
+    def handle_error(self, *_):
+        # Clients hang up behind the end. What matters is what they have read.
+        pass
+
+    def __enter__(self):
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+        return self
+
+    def __exit__(self, *_):
+        self.shutdown()
+        self.server_close()
+
+    def url(self, how):
+        return f"http://127.0.0.1:{self.server_port}/{how}"

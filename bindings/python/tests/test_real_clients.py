@@ -1,0 +1,126 @@
+"""The official clients read a local server that replays outputs of the vectors; their streams go through the package."""
+
+import asyncio
+import json
+
+import pytest
+import replay
+import toolglot as tg
+from conftest import ROOT
+from test_clients import message
+from turns import joined, turn_of
+
+openai = pytest.importorskip("openai", reason="the openai client is not installed, so nothing was read with it")
+anthropic = pytest.importorskip("anthropic", reason="the anthropic client is not installed, so nothing was read with it")
+
+ENGINE = tg.Engine()
+MESSAGES = [{"role": "user", "content": "go"}]
+
+
+def outputs():
+    """Hand-made ones, and one with calls of every third file whose dialect is in the default set."""
+    own = set(ENGINE.dialects)
+    yield 'Grüße 🌊 <tool_call name="f"><param name="a">né 🌊\n</param></tool_call> tail <tool_'
+    yield '<think>hm</think>\n<tool_call name="f"><param name="a">1</param></tool_call>' * 2
+    yield "only text"
+    for file in sorted((ROOT / "tests" / "vectors").glob("*.jsonl"))[::3]:
+        for line in file.read_text(encoding="utf-8").split("\n"):
+            vector = json.loads(line) if line.strip() else {}
+            plain = "input" in vector and not vector.keys() & {"options", "native_tool_calls", "tools", "alone_only"}
+            if plain and vector["dialect"] in own and vector["expect"].get("calls") and len(vector["input"]) < 600:
+                yield vector["input"]
+                break
+
+
+OUTPUTS = list(outputs())
+
+
+@pytest.fixture(scope="module")
+def server():
+    with replay.Server(OUTPUTS) as server:
+        yield server
+
+
+def log(events):
+    """All but where pieces were cut."""
+    return joined(list(events))
+
+
+WANTED = [turn_of(list(tg.events([text], engine=ENGINE)))[:3] for text in OUTPUTS]
+LOGS = [log(tg.events([text], engine=ENGINE)) for text in OUTPUTS]
+
+
+def stands(text):
+    """Calls that a gateway delivers: whole ones that nobody had to mend."""
+    return [(call.name, call.arguments_json) for call in ENGINE.parse(text).calls if call.complete]
+
+
+def test_there_are_outputs():
+    assert len(OUTPUTS) > 10 and sum(len(calls) for _, _, calls in WANTED) > 12
+
+
+@pytest.mark.parametrize("how", replay.CUTS)
+def test_openai(server, how):
+    client = openai.OpenAI(base_url=server.url(how) + "/v1", api_key="none", max_retries=0, timeout=60)
+    for number, text in enumerate(OUTPUTS):
+        found = tg.events(client.chat.completions.create(model=str(number), messages=MESSAGES, stream=True), engine=ENGINE)
+        assert log(found) == LOGS[number], text
+        assert (found.reason, found.errors) == ("stop", [])
+
+
+@pytest.mark.parametrize("how", replay.CUTS)
+def test_openai_bytes_and_gateway(server, how):
+    client = openai.OpenAI(base_url=server.url(how) + "/v1", api_key="none", max_retries=0, timeout=60)
+    for number, text in enumerate(OUTPUTS):
+        asked = {"model": str(number), "messages": MESSAGES, "stream": True}
+        with client.chat.completions.with_streaming_response.create(**asked) as response:
+            assert log(tg.events(response.iter_bytes(), engine=ENGINE)) == LOGS[number]
+        chunks = list(tg.to_openai(client.chat.completions.create(**asked), engine=ENGINE))
+        calls = stands(text)
+        content, sent, reason = message(chunks)
+        assert content == WANTED[number][0]
+        assert [call for call in sent if is_json(call[1])] == calls
+        if len(sent) == len(calls):
+            assert reason == ("tool_calls" if calls else "stop")
+        # What the gateway sends is what the client's own types take.
+        assert {openai.types.chat.ChatCompletionChunk.model_validate(chunk).model for chunk in chunks} == {"replayed"}
+
+
+def is_json(text):
+    try:
+        json.loads(text)
+        return True
+    except ValueError:
+        return False
+
+
+@pytest.mark.parametrize("how", replay.CUTS)
+def test_anthropic(server, how):
+    client = anthropic.Anthropic(base_url=server.url(how), api_key="none", max_retries=0, timeout=60)
+    for number, text in enumerate(OUTPUTS):
+        asked = {"model": str(number), "messages": MESSAGES, "max_tokens": 9}
+        found = tg.events(client.messages.create(**asked, stream=True), engine=ENGINE)
+        assert log(found) == LOGS[number], text
+        assert (found.reason, found.errors) == ("stop", [])
+        with client.messages.stream(**asked) as stream:
+            assert log(tg.events(stream, engine=ENGINE)) == LOGS[number]
+        chunks = list(tg.to_openai(client.messages.create(**asked, stream=True), engine=ENGINE))
+        assert [call for call in message(chunks)[1] if is_json(call[1])] == stands(text)
+
+
+@pytest.mark.parametrize("how", replay.CUTS)
+def test_asynchronous(server, how):
+    async def main():
+        first = openai.AsyncOpenAI(base_url=server.url(how) + "/v1", api_key="none", max_retries=0, timeout=60)
+        other = anthropic.AsyncAnthropic(base_url=server.url(how), api_key="none", max_retries=0, timeout=60)
+        for number in range(0, len(OUTPUTS), 3):
+            asked = {"model": str(number), "messages": MESSAGES, "stream": True}
+            # The coroutine itself will do, and the stream that it gives.
+            found = [event async for event in tg.aevents(first.chat.completions.create(**asked), engine=ENGINE)]
+            assert log(found) == LOGS[number]
+            stream = await other.messages.create(**asked, max_tokens=9)
+            assert log([event async for event in tg.aevents(stream, engine=ENGINE)]) == LOGS[number]
+            chunks = [chunk async for chunk in tg.ato_openai(await first.chat.completions.create(**asked), engine=ENGINE)]
+            assert message(chunks)[0] == WANTED[number][0]
+
+    asyncio.run(main())

@@ -1,0 +1,243 @@
+//! `toolglot validate`: calls against the definitions of their tools.
+
+use std::io::{self, Write};
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use serde_json::{Map, Value, json};
+use toolglot::tools::{CheckOptions, Checked, Inventory, Places, Unknown};
+use toolglot::{
+    Call, Collect, Dialect, DialectSet, Event, Issue, Kind, KindSet, Origin, Severity, Sink, Span,
+};
+use toolglot_cli::sets::{Choice, Sets};
+
+use crate::args::ValidateArgs;
+use crate::input::{self, Input};
+use crate::stop::{Stop, Verdict};
+
+/// A call as `parse` prints it, or as `encode` takes it.
+#[derive(Deserialize)]
+struct Given<'j> {
+    name: Option<String>,
+    #[serde(borrow)]
+    arguments: Option<&'j RawValue>,
+    #[serde(borrow)]
+    function: Option<Function<'j>>,
+    dialect: Option<String>,
+    index: Option<u32>,
+    span: Option<(u64, u64)>,
+    recovered: Option<Vec<String>>,
+}
+
+#[derive(Deserialize)]
+struct Function<'j> {
+    name: String,
+    #[serde(borrow)]
+    arguments: Option<&'j RawValue>,
+}
+
+#[derive(Deserialize)]
+struct Turn<'j> {
+    #[serde(borrow, alias = "tool_calls")]
+    calls: Vec<Given<'j>>,
+    #[serde(default)]
+    errors: Vec<Told>,
+}
+
+/// What the parser found wrong.
+#[derive(Deserialize)]
+struct Told {
+    kind: String,
+    severity: String,
+    observation: String,
+}
+
+pub fn run(args: &ValidateArgs) -> Result<Verdict, Stop> {
+    let inventory = crate::tools::inventory(&args.tools)?;
+    let preset = args.preset.as_deref().map(preset).transpose()?;
+    let mut bytes = vec![];
+    Input::open(&args.file)?.exactly(usize::MAX, &mut bytes)?;
+    let turn = turn(&bytes)?;
+    let calls = calls(&turn, args.dialect.as_deref())?;
+    let set = dialects(args, &calls)?;
+
+    let mut options = CheckOptions::default();
+    options.preset = preset.as_ref();
+    if args.allow_unknown {
+        options.unknown = Unknown::Allow;
+    }
+    let checked: Vec<Checked> = calls
+        .iter()
+        .map(|call| {
+            let mut options = options;
+            options.dialect = set.as_ref().and_then(|set| dialect(set, &call.dialect));
+            inventory.check(call, &options)
+        })
+        .collect();
+    // What a call was put together from counts too: nobody should carry it out without asking.
+    let counts = |told: &&Told| {
+        let by = |call: &Call| Some(call.recovered?.contains(Kind::from_name(&told.kind)?));
+        told.severity == "error" || calls.iter().any(|call| by(call) == Some(true))
+    };
+    let failed = turn.errors.iter().filter(counts);
+    let mut observations: Vec<&str> = failed.map(|told| told.observation.as_str()).collect();
+    observations.extend(
+        checked
+            .iter()
+            .filter_map(|checked| checked.observation.as_deref()),
+    );
+    let valid = observations.is_empty() && calls.iter().all(|call| call.recovered.is_none());
+    let answer = json!({
+        "valid": valid,
+        "calls": checked.iter().map(Checked::to_json).collect::<Vec<_>>(),
+        "observations": observations,
+    });
+    let mut out = io::stdout().lock();
+    writeln!(out, "{answer}").map_err(Stop::output)?;
+    out.flush().map_err(Stop::output)?;
+    Ok(Verdict::of(!valid, true))
+}
+
+fn wrong(why: impl std::fmt::Display) -> Stop {
+    Stop::because(format!("the turn cannot be read: {why}"))
+}
+
+fn turn(json: &[u8]) -> Result<Turn<'_>, Stop> {
+    let text = std::str::from_utf8(json).map_err(wrong)?;
+    let list = |calls| Turn {
+        calls,
+        errors: vec![],
+    };
+    if text.trim_start().starts_with('[') {
+        return serde_json::from_str(text).map(list).map_err(wrong);
+    }
+    let one = |text| serde_json::from_str(text).map(|call| list(vec![call]));
+    let named: Map<String, Value> = serde_json::from_str(text).map_err(wrong)?;
+    match named.contains_key("calls") || named.contains_key("tool_calls") {
+        true => serde_json::from_str(text).map_err(wrong),
+        false => one(text).map_err(wrong),
+    }
+}
+
+fn calls(turn: &Turn<'_>, dialect: Option<&str>) -> Result<Vec<Call>, Stop> {
+    let given = turn.calls.iter().enumerate();
+    let call = |(index, given): (usize, &Given<'_>)| {
+        let (name, arguments) = match &given.function {
+            Some(function) => (Some(&function.name), function.arguments),
+            None => (given.name.as_ref(), given.arguments),
+        };
+        let arguments = match arguments.map(RawValue::get) {
+            None | Some("null") => "{}".to_owned(),
+            // JSON in a string.
+            Some(text) if text.starts_with('"') => serde_json::from_str(text).map_err(wrong)?,
+            Some(text) => text.to_owned(),
+        };
+        let name = name.ok_or_else(|| wrong(format!("call {index} has no `name`")))?;
+        let own = given.dialect.as_deref().or(dialect);
+        Ok(Call {
+            index: given
+                .index
+                .unwrap_or_else(|| u32::try_from(index).unwrap_or(u32::MAX)),
+            name: name.clone(),
+            arguments,
+            recovered: given.recovered.as_deref().map(kinds),
+            dialect: own.unwrap_or_default().to_owned(),
+            origin: match given.span {
+                Some(_) => Origin::Text,
+                None => Origin::Native,
+            },
+            meta: vec![],
+            span: given
+                .span
+                .map_or(Span::default(), |(start, end)| Span::new(start, end)),
+        })
+    };
+    given.map(call).collect()
+}
+
+fn kinds(names: &[String]) -> KindSet {
+    let mut kinds = KindSet::default();
+    let known = names.iter().filter_map(|name| Kind::from_name(name));
+    known.for_each(|kind| kinds.insert(kind));
+    kinds
+}
+
+/// The dialects that the calls name, if they name any.
+fn dialects(args: &ValidateArgs, calls: &[Call]) -> Result<Option<DialectSet>, Stop> {
+    let mut ids: Vec<&str> = calls.iter().map(|call| call.dialect.as_str()).collect();
+    ids.retain(|id| !id.is_empty());
+    ids.sort_unstable();
+    ids.dedup();
+    if ids.is_empty() {
+        return Ok(None);
+    }
+    let sets = Sets::load(&args.files).map_err(Stop::because)?;
+    sets.get(&Choice::of(&ids)).map(Some).map_err(Stop::because)
+}
+
+fn dialect<'s>(set: &'s DialectSet, id: &str) -> Option<&'s Dialect> {
+    let known = |dialect: &&Dialect| {
+        dialect.id() == id || dialect.aliases().iter().any(|alias| alias == id)
+    };
+    set.dialects().find(known)
+}
+
+fn preset(path: &std::path::Path) -> Result<Map<String, Value>, Stop> {
+    let read = serde_json::from_str(&input::text(path)?);
+    read.map_err(|error| Stop::because(format!("{}: {error}", path.display())))
+}
+
+/// Checks the calls of a stream when it ends.
+pub struct Check {
+    inventory: Inventory,
+    collect: Collect,
+    places: Places,
+}
+
+impl Check {
+    pub fn new(inventory: Inventory) -> Self {
+        Self {
+            inventory,
+            collect: Collect::new(),
+            places: Places::new(),
+        }
+    }
+
+    /// Takes note of an event; whether others need it. What the engine tells by its hints, the check tells better.
+    pub fn takes(&mut self, event: Event<'_>) -> bool {
+        self.collect.event(event);
+        self.places.event(event);
+        !matches!(
+            event,
+            Event::Issue(Issue {
+                kind: Kind::UnknownTool
+                    | Kind::UnknownParam
+                    | Kind::MissingRequired
+                    | Kind::TypeMismatch,
+                ..
+            })
+        )
+    }
+
+    /// Tells what is wrong with the calls.
+    pub fn end(self, set: &DialectSet, mut tell: impl FnMut(Event<'_>)) {
+        let turn = self.collect.turn();
+        let mut options = CheckOptions::default();
+        options.places = Some(&self.places);
+        let checked = self.inventory.check_turn(&turn, set, &options);
+        for (call, checked) in turn.calls.iter().zip(&checked) {
+            for violation in &checked.violations {
+                tell(Event::Issue(Issue {
+                    kind: violation.kind,
+                    severity: Severity::Error,
+                    span: violation.span.unwrap_or(call.span),
+                    dialect: dialect(set, &call.dialect),
+                    call: Some(call.index),
+                    tool: &call.name,
+                    subject: &violation.subject,
+                    suggestion: violation.suggestion.as_deref().unwrap_or_default(),
+                }));
+            }
+        }
+    }
+}

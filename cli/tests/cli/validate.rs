@@ -1,0 +1,147 @@
+use serde_json::json;
+
+use crate::{file, run};
+
+const TOOLS: &str = r#"[{"name": "GetPlayerInfo", "parameters": {"type": "object", "properties": {
+    "player_id": {"type": "string"}, "level": {"type": "integer", "default": 1}}, "required": ["player_id"]}}]"#;
+const GOOD: &str =
+    "<ACTION><GetPlayerInfo><player_id>7</player_id><level>30</level></GetPlayerInfo></ACTION>";
+const BAD: &str = "<ACTION><GetPlayerInfo><playerId>7</playerId></GetPlayerInfo></ACTION>";
+
+/// The observations that `parse | validate` gives.
+fn observations(reply: &str, flags: &[&str]) -> (i32, Vec<String>) {
+    let tools = file("tools.json", TOOLS);
+    let turn = run(
+        &["parse", "--dialect", "action", "--output", "turn"],
+        reply.as_bytes(),
+    );
+    let mut args = vec!["validate", "--tools", &tools];
+    args.extend(flags);
+    let ran = run(&args, turn.out.as_bytes());
+    assert_eq!(ran.err, "");
+    let list = ran.json()[0]["observations"]
+        .as_array()
+        .expect("a list")
+        .clone();
+    (
+        ran.code,
+        list.iter()
+            .map(|text| text.as_str().expect("text").to_owned())
+            .collect(),
+    )
+}
+
+#[test]
+fn a_turn_is_checked() {
+    let tools = file("tools.json", TOOLS);
+    let turn = run(
+        &["parse", "--dialect", "action", "--output", "turn"],
+        GOOD.as_bytes(),
+    );
+    let ran = run(&["validate", "--tools", &tools], turn.out.as_bytes());
+    assert_eq!((ran.code, ran.err.as_str()), (0, ""));
+    let answer = &ran.json()[0];
+    assert_eq!(answer["valid"], true);
+    assert_eq!(
+        answer["calls"][0]["arguments"],
+        json!({"player_id": "7", "level": 30})
+    );
+    let change = json!({"path": "/level", "kind": "integer", "before": "30", "after": 30});
+    assert_eq!(answer["calls"][0]["changes"], json!([change]));
+}
+
+#[test]
+fn what_is_wrong_is_told_in_the_words_of_the_dialect() {
+    let unknown = "Observation: Error - Invalid parameters for GetPlayerInfo: Unknown parameter 'playerId', did you mean \
+                   'player_id'?";
+    let missing = "Observation: Error - Invalid parameters for GetPlayerInfo: Missing required parameter 'player_id'";
+    let (code, told) = observations(BAD, &[]);
+    assert_eq!(code, 1);
+    assert_eq!(told, [format!("{missing}\n{unknown}")]);
+    let (code, told) = observations(BAD, &["--allow-unknown"]);
+    assert_eq!((code, told), (1, vec![missing.to_owned()]));
+    let preset = file("preset.json", r#"{"player_id": "9"}"#);
+    let (code, told) = observations(BAD, &["--allow-unknown", "--preset", &preset]);
+    assert_eq!((code, told), (0, vec![]));
+    let broken = "<ACTION><GetPlayerInfo><player_id>7</GetPlayerInfo></ACTION>";
+    let (code, told) = observations(broken, &[]);
+    assert_eq!(
+        (code, told),
+        (
+            1,
+            vec!["Observation: Error - Malformed XML in ACTION block".to_owned()]
+        )
+    );
+}
+
+#[test]
+fn calls_of_any_form_are_checked() {
+    let tools = file("tools.json", TOOLS);
+    let openai = r#"{"tool_calls": [{"id": "1", "function": {"name": "GetPlayerInfo", "arguments": "{\"player_id\": \"7\", \"player_id\": \"8\"}"}}]}"#;
+    let ran = run(&["validate", "--tools", &tools], openai.as_bytes());
+    assert_eq!(ran.code, 1);
+    assert_eq!(
+        ran.json()[0]["calls"][0]["violations"][0]["kind"],
+        "duplicate_param"
+    );
+    let one = r#"{"name": "GetPlayerInfo", "arguments": {"PLAYERID": "7"}}"#;
+    let ran = run(
+        &["validate", "--tools", &tools, "--dialect", "tam"],
+        one.as_bytes(),
+    );
+    assert_eq!(ran.code, 0);
+    let ran = run(&["validate", "--tools", &tools], one.as_bytes());
+    assert_eq!(ran.code, 1);
+}
+
+#[test]
+fn parse_checks_what_it_reads() {
+    let tools = file("tools.json", TOOLS);
+    let args = [
+        "parse",
+        "--dialect",
+        "action",
+        "--tools",
+        &tools,
+        "--validate",
+        "--strict",
+        "--output",
+        "turn",
+    ];
+    let ran = run(&args, BAD.as_bytes());
+    assert_eq!((ran.code, ran.err.as_str()), (1, ""));
+    let errors = ran.json()[0]["errors"].as_array().expect("a list").clone();
+    let kinds: Vec<&str> = errors
+        .iter()
+        .map(|error| error["kind"].as_str().expect("text"))
+        .collect();
+    assert_eq!(kinds, ["missing_required", "unknown_param"]);
+    assert_eq!(errors[1]["severity"], "error");
+    assert_eq!(
+        errors[1]["observation"],
+        "Observation: Error - Invalid parameters for GetPlayerInfo: Unknown parameter 'playerId', did you mean 'player_id'?"
+    );
+    assert_eq!(run(&args, GOOD.as_bytes()).code, 0);
+    let unknown = run(
+        &args,
+        b"<ACTION><GetPlayerInf><a>1</a></GetPlayerInf></ACTION>",
+    );
+    assert_eq!(unknown.json()[0]["errors"][0]["kind"], "unknown_tool");
+}
+
+#[test]
+fn bad_input_is_refused_with_one_line() {
+    let tools = file("tools.json", TOOLS);
+    let broken = file("broken.json", "[{}]");
+    run(&["validate"], b"{}").refused(&["--tools"]);
+    run(&["validate", "--tools", "nowhere.json"], b"{}").refused(&["nowhere.json"]);
+    run(&["validate", "--tools", &broken], b"[]").refused(&["[0]: it has no `name`"]);
+    run(&["validate", "--tools", &tools], b"nonsense").refused(&["the turn cannot be read"]);
+    run(&["validate", "--tools", &tools], b"[{}]").refused(&["call 0 has no `name`"]);
+    run(
+        &["validate", "--tools", &tools],
+        br#"{"name": "x", "dialect": "none"}"#,
+    )
+    .refused(&["none"]);
+    run(&["parse", "--validate"], b"").refused(&["--tools"]);
+}

@@ -1,0 +1,272 @@
+//! Reads the JSON text of arguments, once and strictly.
+//!
+//! What is validated must be what is delivered. A reader that takes the first of two equal keys and one that takes the last
+//! see different calls in one text, so repeated keys are noted with their place; the last one counts. Numbers keep their
+//! digits. Linear in the text; the depth is bounded.
+
+use serde_json::{Map, Number, Value};
+
+use crate::body::json::{is_number, plain};
+
+/// How deep arguments may be nested.
+pub(super) const MAX_DEPTH: usize = 96;
+/// Characters of a number: more are nothing that anybody counts with, and cost more than they are long.
+pub(super) const MAX_NUMBER: usize = 1024;
+/// `serde_json` takes an object with a key of this kind for something else than an object.
+const PRIVATE: &str = "$serde_json::private::";
+
+/// What a text says.
+#[derive(Debug)]
+pub(super) struct Read {
+    pub value: Value,
+    /// JSON pointers of keys that stand more than once.
+    pub twice: Vec<String>,
+}
+
+/// Reads one JSON value, which stands so deep in another.
+///
+/// # Errors
+/// What is wrong, and at which byte.
+pub(super) fn read(text: &str, depth: usize) -> Result<Read, String> {
+    let mut reader = Reader {
+        text,
+        at: 0,
+        twice: vec![],
+        path: String::new(),
+    };
+    reader.blanks();
+    let value = reader.value(depth)?;
+    reader.blanks();
+    if reader.at < text.len() {
+        return reader.wrong("nothing may follow");
+    }
+    Ok(Read {
+        value,
+        twice: reader.twice,
+    })
+}
+
+/// The number that a text is, if it is one and nothing else.
+pub(super) fn number(text: &str) -> Option<Number> {
+    let usable = text.len() <= MAX_NUMBER && is_number(text);
+    usable.then(|| serde_json::from_str(text).ok()).flatten()
+}
+
+/// Adds a step to a JSON pointer.
+pub(super) fn step(path: &mut String, key: &str) {
+    path.push('/');
+    for c in key.chars() {
+        match c {
+            '~' => path.push_str("~0"),
+            '/' => path.push_str("~1"),
+            _ => path.push(c),
+        }
+    }
+}
+
+struct Reader<'t> {
+    text: &'t str,
+    at: usize,
+    twice: Vec<String>,
+    path: String,
+}
+
+impl Reader<'_> {
+    fn wrong<T>(&self, why: &str) -> Result<T, String> {
+        Err(format!("{why}, at byte {}", self.at))
+    }
+
+    fn peek(&self) -> Option<u8> {
+        self.text.as_bytes().get(self.at).copied()
+    }
+
+    fn blanks(&mut self) {
+        while matches!(self.peek(), Some(b' ' | b'\t' | b'\n' | b'\r')) {
+            self.at += 1;
+        }
+    }
+
+    fn take(&mut self, byte: u8) -> bool {
+        let found = self.peek() == Some(byte);
+        self.at += usize::from(found);
+        found
+    }
+
+    /// Recursion is bounded by [`MAX_DEPTH`].
+    fn value(&mut self, depth: usize) -> Result<Value, String> {
+        match self.peek() {
+            None => self.wrong("the text ends where a value is needed"),
+            Some(b'{' | b'[') if depth >= MAX_DEPTH => self.wrong("it is nested too deep"),
+            Some(b'{') => self.object(depth),
+            Some(b'[') => self.array(depth),
+            Some(b'"') => self.string().map(Value::String),
+            Some(_) => self.word(),
+        }
+    }
+
+    fn object(&mut self, depth: usize) -> Result<Value, String> {
+        self.at += 1;
+        let mut map = Map::new();
+        self.blanks();
+        if self.take(b'}') {
+            return Ok(Value::Object(map));
+        }
+        loop {
+            if self.peek() != Some(b'"') {
+                return self.wrong("a key is needed");
+            }
+            let key = self.string()?;
+            if key.starts_with(PRIVATE) {
+                return self.wrong("this key may not be used");
+            }
+            self.blanks();
+            if !self.take(b':') {
+                return self.wrong("a colon is needed");
+            }
+            let outer = self.path.len();
+            step(&mut self.path, &key);
+            self.blanks();
+            let value = self.value(depth + 1)?;
+            if map.contains_key(&key) {
+                self.twice.push(self.path.clone());
+            }
+            self.path.truncate(outer);
+            map.insert(key, value);
+            self.blanks();
+            if self.take(b'}') {
+                return Ok(Value::Object(map));
+            }
+            if !self.take(b',') {
+                return self.wrong("a comma or } is needed");
+            }
+            self.blanks();
+        }
+    }
+
+    fn array(&mut self, depth: usize) -> Result<Value, String> {
+        self.at += 1;
+        let mut list = vec![];
+        self.blanks();
+        if self.take(b']') {
+            return Ok(Value::Array(list));
+        }
+        loop {
+            self.blanks();
+            let outer = self.path.len();
+            step(&mut self.path, &list.len().to_string());
+            list.push(self.value(depth + 1)?);
+            self.path.truncate(outer);
+            self.blanks();
+            if self.take(b']') {
+                return Ok(Value::Array(list));
+            }
+            if !self.take(b',') {
+                return self.wrong("a comma or ] is needed");
+            }
+        }
+    }
+
+    fn string(&mut self) -> Result<String, String> {
+        let bytes = self.text.as_bytes();
+        let start = self.at;
+        let mut end = start + 1;
+        loop {
+            end += plain(&bytes[end..], b'"');
+            match bytes.get(end) {
+                None => return self.wrong("a string has no end"),
+                Some(b'"') => break,
+                // The character behind a backslash is no end; what it is, is looked at below.
+                Some(b'\\') => end = (end + 2).min(bytes.len()),
+                Some(_) => return self.wrong("a string holds a control character"),
+            }
+        }
+        match serde_json::from_str(&self.text[start..=end]) {
+            Ok(string) => {
+                self.at = end + 1;
+                Ok(string)
+            }
+            Err(_) => self.wrong("a string has a wrong escape"),
+        }
+    }
+
+    fn word(&mut self) -> Result<Value, String> {
+        let rest = &self.text[self.at..];
+        let len = rest
+            .bytes()
+            .position(|byte| !byte.is_ascii_alphanumeric() && !matches!(byte, b'+' | b'-' | b'.'))
+            .unwrap_or(rest.len());
+        let word = &rest[..len];
+        let value = match word {
+            "null" => Value::Null,
+            "true" => Value::Bool(true),
+            "false" => Value::Bool(false),
+            _ if word.len() > MAX_NUMBER => return self.wrong("a number is too long"),
+            _ => match number(word) {
+                Some(number) => Value::Number(number),
+                None => return self.wrong("no value begins so"),
+            },
+        };
+        self.at += len;
+        Ok(value)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_read_as_they_stand() {
+        let text = r#" {"a": [1, -2.50, 123456789012345678901234567890, true, null], "b\n\u00e9\"": {"c": "x"}, "d": {}, "e": []} "#;
+        let read = read(text, 0).expect("JSON");
+        let want: Value = serde_json::from_str(text).expect("JSON");
+        assert_eq!(read.value.to_string(), want.to_string());
+        assert!(read.twice.is_empty());
+    }
+
+    /// The last of equal keys counts, and every repetition is told, however it is spelled.
+    #[test]
+    fn repeated_keys_are_noted() {
+        let read = read(
+            r#"{"a": 1, "b": [{"x": 1, "\u0078": 2}], "a": 3, "/~": 0, "/~": 1}"#,
+            0,
+        );
+        let read = read.expect("JSON");
+        assert_eq!(read.value.to_string(), r#"{"a":3,"b":[{"x":2}],"/~":1}"#);
+        assert_eq!(read.twice, ["/b/0/x", "/a", "/~1~0"]);
+    }
+
+    #[test]
+    fn what_is_no_json_is_refused() {
+        let deep = "[".repeat(100_000);
+        let long = "1".repeat(MAX_NUMBER + 1);
+        for text in [
+            "",
+            "{",
+            "[1,]",
+            "{\"a\":1,}",
+            "{a:1}",
+            "01",
+            "1.",
+            "+1",
+            "NaN",
+            "nul",
+            "\"a",
+            "\"\\",
+            "\"\\x\"",
+            "\"\n\"",
+            "1 2",
+            "[1 2]",
+            "{\"a\" 1}",
+            "\u{feff}1",
+            "'a'",
+            "\"\\ud800\"",
+            &deep,
+            &long,
+            r#"{"$serde_json::private::Number": "1"}"#,
+            r#"{"a": {"$serde_json::private::RawValue": "1"}}"#,
+        ] {
+            assert!(read(text, 0).is_err(), "{text:.40}");
+        }
+    }
+}

@@ -1,0 +1,327 @@
+//! What can be told from a schema without validating.
+//!
+//! Everything here errs on one side: a value that a schema allows always [fits](Doc::fits), and its type is always among the
+//! [types](Doc::types). So what does not fit may be changed, and what is valid never is. The other way round, only the
+//! validator decides. Work is counted; where there is too much of it the answer is "it may fit".
+
+use std::cell::Cell;
+
+use serde_json::{Map, Value};
+
+use super::schema::alias;
+use crate::body::json::is_integer;
+
+/// A set of JSON types.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Types(u8);
+
+impl Types {
+    pub const NULL: Self = Self(1);
+    pub const BOOLEAN: Self = Self(2);
+    pub const INTEGER: Self = Self(4);
+    /// Numbers that are not integers, too.
+    pub const NUMBER: Self = Self(8 | 4);
+    pub const STRING: Self = Self(16);
+    pub const ARRAY: Self = Self(32);
+    pub const OBJECT: Self = Self(64);
+    pub const ANY: Self = Self(127);
+    pub const NONE: Self = Self(0);
+
+    pub fn named(name: &str) -> Option<Self> {
+        Some(match alias(name).unwrap_or(name) {
+            "null" => Self::NULL,
+            "boolean" => Self::BOOLEAN,
+            "integer" => Self::INTEGER,
+            "number" => Self::NUMBER,
+            "string" => Self::STRING,
+            "array" => Self::ARRAY,
+            "object" => Self::OBJECT,
+            _ => return None,
+        })
+    }
+
+    pub fn of(value: &Value) -> Self {
+        match value {
+            Value::Null => Self::NULL,
+            Value::Bool(_) => Self::BOOLEAN,
+            Value::Number(number) => match number.as_str() {
+                text if is_integer(text) => Self::INTEGER,
+                // `1e3` is an integer, `1e-3` is none: it may be either.
+                text if text.contains(['e', 'E']) => Self::NUMBER,
+                _ => Self(8),
+            },
+            Value::String(_) => Self::STRING,
+            Value::Array(_) => Self::ARRAY,
+            Value::Object(_) => Self::OBJECT,
+        }
+    }
+
+    pub fn meets(self, other: Self) -> bool {
+        self.0 & other.0 != 0
+    }
+
+    pub fn has(self, other: Self) -> bool {
+        self.0 & other.0 == other.0
+    }
+
+    pub fn without(self, other: Self) -> Self {
+        Self(self.0 & !other.0)
+    }
+
+    fn and(self, other: Self) -> Self {
+        Self(self.0 & other.0)
+    }
+
+    fn or(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+}
+
+/// The types by name, in the order in which people read them.
+const NAMES: [(&str, Types); 6] = [
+    ("string", Types::STRING),
+    ("number", Types::NUMBER),
+    ("boolean", Types::BOOLEAN),
+    ("object", Types::OBJECT),
+    ("array", Types::ARRAY),
+    ("null", Types::NULL),
+];
+
+impl std::fmt::Display for Types {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if *self == Self::ANY {
+            return f.write_str("any");
+        }
+        let name = |(name, types): &(&'static str, Types)| match *types {
+            Self::NUMBER if self.has(Self::INTEGER) && !self.has(Self::NUMBER) => Some("integer"),
+            types => self.meets(types).then_some(*name),
+        };
+        let names: Vec<&str> = NAMES.iter().filter_map(name).collect();
+        f.write_str(&names.join(" or "))
+    }
+}
+
+/// A schema document, and how much may still be looked at.
+pub(super) struct Doc<'s> {
+    pub root: &'s Value,
+    /// Up to draft 7 nothing counts beside a `$ref`.
+    pub ref_alone: bool,
+    left: Cell<u64>,
+}
+
+/// Schemas that all hold at one place.
+pub(super) type Parts<'s> = Vec<&'s Map<String, Value>>;
+
+/// How many schemas may hold at one place.
+const MAX_PARTS: usize = 64;
+/// How deep unions are followed.
+const MAX_DEPTH: usize = 32;
+
+impl<'s> Doc<'s> {
+    pub fn new(root: &'s Value, ref_alone: bool, work: u64) -> Self {
+        Self {
+            root,
+            ref_alone,
+            left: Cell::new(work),
+        }
+    }
+
+    /// Takes some work from what is left; false if there is not enough.
+    pub fn spend(&self, work: u64) -> bool {
+        let left = self.left.get();
+        self.left.set(left.saturating_sub(work));
+        left >= work
+    }
+
+    /// What a reference inside the document means.
+    pub fn target(&self, reference: &str) -> Option<&'s Value> {
+        let fragment = reference.strip_prefix('#')?;
+        match fragment.contains('%') {
+            true => self.root.pointer(&decoded(fragment)?),
+            false => self.root.pointer(fragment),
+        }
+    }
+
+    /// The schemas that hold where all of `schemas` hold: with references and `allOf` followed.
+    pub fn parts(&self, schemas: &[&'s Value]) -> Parts<'s> {
+        let mut out: Parts<'s> = vec![];
+        let mut todo: Vec<&'s Value> = schemas.iter().rev().copied().collect();
+        while let Some(schema) = todo.pop() {
+            let Some(map) = schema.as_object() else {
+                continue;
+            };
+            let known = out.iter().any(|have| std::ptr::eq(*have, map));
+            let listed = map.get("enum").and_then(Value::as_array);
+            let work = 1 + listed.map_or(0, |list| list.len() as u64 / 16);
+            if known || out.len() == MAX_PARTS || !self.spend(work) {
+                continue;
+            }
+            let reference = map.get("$ref").and_then(Value::as_str);
+            let alone = self.ref_alone && reference.is_some();
+            if !alone {
+                let all = map.get("allOf").and_then(Value::as_array);
+                todo.extend(all.into_iter().flatten().rev());
+                out.push(map);
+            }
+            todo.extend(reference.and_then(|reference| self.target(reference)));
+        }
+        out
+    }
+
+    /// The types that a value may have there.
+    pub fn types(&self, parts: &[&'s Map<String, Value>]) -> Types {
+        self.types_at(parts, 0)
+    }
+
+    fn types_at(&self, parts: &[&'s Map<String, Value>], depth: usize) -> Types {
+        let mut types = Types::ANY;
+        for part in parts {
+            match part.get("type") {
+                Some(Value::String(name)) => {
+                    types = types.and(Types::named(name).unwrap_or(Types::ANY));
+                }
+                Some(Value::Array(names)) => {
+                    let names = names.iter().filter_map(Value::as_str);
+                    let any = names.fold(Types::NONE, |any, name| {
+                        any.or(Types::named(name).unwrap_or(Types::ANY))
+                    });
+                    types = types.and(any);
+                }
+                _ => {}
+            }
+            if let Some(values) = part.get("enum").and_then(Value::as_array) {
+                let any = values
+                    .iter()
+                    .fold(Types::NONE, |any, value| any.or(Types::of(value)));
+                types = types.and(any);
+            }
+            if let Some(value) = part.get("const") {
+                types = types.and(Types::of(value));
+            }
+            for branches in unions(part) {
+                if depth == MAX_DEPTH || !self.spend(1) {
+                    continue;
+                }
+                let any = branches.iter().fold(Types::NONE, |any, branch| {
+                    any.or(match branch {
+                        Value::Bool(false) => Types::NONE,
+                        _ => self.types_at(&self.parts(&[branch]), depth + 1),
+                    })
+                });
+                types = types.and(any);
+            }
+        }
+        types
+    }
+
+    /// Whether a value may be valid there.
+    pub fn fits(&self, value: &Value, schema: &'s Value, depth: usize) -> bool {
+        if depth == 2 * MAX_DEPTH || !self.spend(1) {
+            return true;
+        }
+        if schema == &Value::Bool(false) {
+            return false;
+        }
+        let parts = self.parts(&[schema]);
+        if !self.types(&parts).meets(Types::of(value)) || !listed(value, &parts) {
+            return false;
+        }
+        let inside = match value {
+            Value::Object(map) => {
+                let has = |part: &&Map<String, Value>| {
+                    let names = part.get("required").and_then(Value::as_array);
+                    let mut names = names.into_iter().flatten().filter_map(Value::as_str);
+                    names.all(|name| map.contains_key(name))
+                };
+                parts.iter().all(has)
+                    && map.iter().all(|(key, value)| {
+                        let schemas = self.property(&parts, key);
+                        schemas
+                            .iter()
+                            .all(|schema| self.fits(value, schema, depth + 1))
+                    })
+            }
+            Value::Array(list) => list.iter().enumerate().all(|(index, value)| {
+                let schemas = self.item(&parts, index);
+                schemas
+                    .iter()
+                    .all(|schema| self.fits(value, schema, depth + 1))
+            }),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => true,
+        };
+        inside
+            && parts.iter().flat_map(|part| unions(part)).all(|branches| {
+                branches
+                    .iter()
+                    .any(|branch| self.fits(value, branch, depth + 1))
+            })
+    }
+
+    /// The schemas of a member of an object.
+    pub fn property(&self, parts: &[&'s Map<String, Value>], key: &str) -> Vec<&'s Value> {
+        let of = |part: &&'s Map<String, Value>| {
+            let own = part.get("properties").and_then(|own| own.get(key));
+            // Which patterns match is the validator's to know.
+            own.or_else(|| match part.contains_key("patternProperties") {
+                true => None,
+                false => part.get("additionalProperties"),
+            })
+        };
+        parts.iter().filter_map(of).collect()
+    }
+
+    /// The schemas of an item of an array.
+    pub fn item(&self, parts: &[&'s Map<String, Value>], index: usize) -> Vec<&'s Value> {
+        let of = |part: &&'s Map<String, Value>| {
+            let items = part.get("items");
+            // Drafts that let nothing stand beside a reference do not know `prefixItems`.
+            let prefix = part.get("prefixItems").filter(|_| !self.ref_alone);
+            let (first, rest) = match (prefix, items) {
+                (Some(Value::Array(first)), _) => (first.as_slice(), items),
+                (_, Some(Value::Array(first))) => (first.as_slice(), part.get("additionalItems")),
+                _ => (&[][..], items),
+            };
+            first.get(index).or(rest)
+        };
+        parts.iter().filter_map(of).collect()
+    }
+}
+
+/// A part of a URI without its percent signs.
+fn decoded(text: &str) -> Option<String> {
+    let mut parts = text.split('%');
+    let mut out = parts.next()?.as_bytes().to_vec();
+    for part in parts {
+        out.push(u8::from_str_radix(part.get(..2)?, 16).ok()?);
+        out.extend_from_slice(&part.as_bytes()[2..]);
+    }
+    String::from_utf8(out).ok()
+}
+
+/// The lists of which one schema must hold.
+pub(super) fn unions(part: &Map<String, Value>) -> impl Iterator<Item = &[Value]> {
+    let lists = ["anyOf", "oneOf"].into_iter();
+    lists
+        .filter_map(|word| part.get(word).and_then(Value::as_array))
+        .map(Vec::as_slice)
+}
+
+/// Whether a value is among the values that are listed there, if some are.
+pub(super) fn listed(value: &Value, parts: &[&Map<String, Value>]) -> bool {
+    parts.iter().all(|part| {
+        let list = part.get("enum").and_then(Value::as_array);
+        list.is_none_or(|list| list.iter().any(|have| same(have, value)))
+            && part.get("const").is_none_or(|have| same(have, value))
+    })
+}
+
+/// Whether two values may be equal: `1`, `1.0` and `1e0` are, and numbers inside of others are not looked at.
+fn same(a: &Value, b: &Value) -> bool {
+    match (a, b) {
+        (Value::Number(a), Value::Number(b)) => {
+            a == b || a.as_f64().is_none() || a.as_f64() == b.as_f64()
+        }
+        (Value::Array(_), Value::Array(_)) | (Value::Object(_), Value::Object(_)) => true,
+        _ => a == b,
+    }
+}
