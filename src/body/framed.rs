@@ -194,8 +194,11 @@ impl Body {
     pub fn own_closer(&self, table: &Framed) -> Option<String> {
         let section = table.spec.section.as_ref();
         let bare = !self.section && section.is_some_and(|section| section.optional);
-        let endless = table.spec.unit[usize::from(self.unit)].close.is_empty();
-        let known = bare || endless || !self.fix.is_empty() || !table.spec.fixed.is_empty();
+        let unit = &table.spec.unit[usize::from(self.unit)];
+        // No suffix is one too, once the opener has been read.
+        let fixed = !self.fix.is_empty() || !table.spec.fixed.is_empty();
+        let fixed = fixed || !(unit.fix_name || matches!(self.at, At::Enter(_)));
+        let known = bare || unit.close.is_empty() || fixed;
         let fix = String::from_utf8_lossy(&self.fix);
         known
             .then(|| table.own_closer(self.unit, &fix, self.section))
@@ -473,6 +476,7 @@ impl Body {
             meta = xml::loose_attributes(text.as_bytes());
             if let Some(at) = meta.iter().position(|(key, _)| *key == unit.name) {
                 name = meta.remove(at).1;
+                meta.retain(|(key, _)| *key != unit.name);
             }
         }
         let word = walk.span(Hole::Name);

@@ -85,6 +85,23 @@ const TEXTS: &[&str] = &[
     "null",
     "\nx\r\n",
 ];
+const BARE: &[&str] = &[
+    "7",
+    "-2.50e+3",
+    "true",
+    "null",
+    "word",
+    "two words ",
+    "nullx",
+    "01",
+    "1.",
+    "<|",
+    "文",
+    "a\nb",
+    "tru e",
+    "7 8",
+    "a\"b",
+];
 const GAPS: &[&str] = &["", "", "\n", " ", "\n\n  "];
 
 /// One output.
@@ -125,7 +142,8 @@ fn special(g: &mut Gen, spec: &Spec) -> String {
         .units
         .iter()
         .flat_map(|u| u.open.iter().chain(&u.close));
-    let params = spec.param.iter().flat_map(|p| &p.open);
+    let params = spec.param.iter().chain(&spec.tree);
+    let params = params.flat_map(|p| &p.open);
     let all: Vec<&Pattern> = sections.chain(units).chain(params).collect();
     let mut words: Vec<String> = spec.framing.clone();
     words.extend(
@@ -136,8 +154,12 @@ fn special(g: &mut Gen, spec: &Spec) -> String {
     words.extend(spec.param.iter().flat_map(|p| p.close.iter().cloned()));
     let at = g.below(all.len() + words.len());
     let text = match all.get(at) {
-        Some(pattern) => write(g, pattern).concat().replace("$tag", " name=\"go\""),
-        None => words[at - all.len()].clone(),
+        Some(pattern) => write(g, pattern, &[])
+            .concat()
+            .replace("$tag", " name=\"go\""),
+        None => words[at - all.len()]
+            .replace("$x", "")
+            .replace("$key", "path"),
     };
     if g.chance(15) {
         let cut = g.below(text.chars().count() + 1);
@@ -146,8 +168,8 @@ fn special(g: &mut Gen, spec: &Spec) -> String {
     text
 }
 
-/// A pattern with something in its holes, as pieces.
-fn write(g: &mut Gen, pattern: &Pattern) -> Vec<String> {
+/// A pattern with something in its holes, as pieces; some of them are given.
+fn write(g: &mut Gen, pattern: &Pattern, given: &[(&str, &str)]) -> Vec<String> {
     let mut out: Vec<Vec<u8>> = vec![vec![]];
     for part in pattern {
         let text = match part {
@@ -158,6 +180,10 @@ fn write(g: &mut Gen, pattern: &Pattern) -> Vec<String> {
             Part::Peek(_) => continue,
             Part::Blanks => g.pick(GAPS).to_owned(),
             Part::Lines => g.pick(&["", "\n"]).to_owned(),
+            Part::Hole(hole) if given.iter().any(|(name, _)| name == hole) => {
+                let found = given.iter().find(|(name, _)| name == hole);
+                found.expect("it is given").1.to_owned()
+            }
             Part::Hole("name") => g.pick(NAMES).to_owned(),
             Part::Hole("id") => {
                 let name = g.pick(NAMES);
@@ -169,6 +195,7 @@ fn write(g: &mut Gen, pattern: &Pattern) -> Vec<String> {
             }
             Part::Hole("key") => g.pick(KEYS).to_owned(),
             Part::Hole("tag") => String::from("$tag"),
+            Part::Hole("x") => g.pick(&["", "", ":7b2e"]).to_owned(),
             Part::Hole("digits") => g.below(30).to_string(),
             Part::Hole(_) => g
                 .pick(&["string", "number", "boolean", "null", "object"])
@@ -181,8 +208,8 @@ fn write(g: &mut Gen, pattern: &Pattern) -> Vec<String> {
     out.into_iter().map(text).collect()
 }
 
-/// Pushes a marker; `attribute` is what its tag says.
-fn marker(g: &mut Gen, patterns: &[Pattern], attributes: &[(&str, &str)]) {
+/// Pushes a marker; `attributes` is what its tag says, `given` what stands in other holes.
+fn marker(g: &mut Gen, patterns: &[Pattern], attributes: &[(&str, &str)], given: &[(&str, &str)]) {
     if patterns.is_empty() {
         return;
     }
@@ -195,7 +222,7 @@ fn marker(g: &mut Gen, patterns: &[Pattern], attributes: &[(&str, &str)]) {
     if g.chance(3) {
         tag.push('/');
     }
-    for piece in write(g, &patterns[at]) {
+    for piece in write(g, &patterns[at], given) {
         g.push(if piece == "$tag" { tag.clone() } else { piece });
     }
 }
@@ -203,54 +230,86 @@ fn marker(g: &mut Gen, patterns: &[Pattern], attributes: &[(&str, &str)]) {
 fn block(g: &mut Gen, spec: &Spec) {
     let in_section = spec.section.is_some() && !(spec.stands_alone() && g.chance(25));
     let calls = if in_section { g.below(4) } else { 1 };
+    let fix = g.pick(&["", ":7b2e"]);
     if let Some(section) = spec.section.as_ref().filter(|_| in_section) {
-        marker(g, &section.open, &[]);
+        marker(g, &section.open, &[], &[("x", fix)]);
     }
     for at in 0..calls {
         if let Some(section) = &spec.section
             && at > 0
             && g.chance(80)
         {
-            marker(g, &section.separators, &[]);
+            marker(g, &section.separators, &[], &[("x", fix)]);
         }
         let gap = g.pick(GAPS);
         g.push(gap);
         let unit = &spec.units[g.below(spec.units.len())];
-        call(g, spec, unit);
+        call(g, spec, unit, fix);
     }
     if let Some(section) = spec.section.as_ref().filter(|_| in_section) {
         let gap = g.pick(GAPS);
         g.push(gap);
-        marker(g, &section.close, &[]);
+        marker(g, &section.close, &[], &[("x", fix)]);
     }
 }
 
-fn call(g: &mut Gen, spec: &Spec, unit: &Unit) {
-    let name = g.pick(NAMES);
-    let extra = g.pick(KEYS);
-    let with: &[(&str, &str)] = if g.chance(10) {
-        &[(extra, "v &amp; w"), (&unit.name, name)]
+/// The name of a tool, maybe of one that the unit has a rule for.
+fn tool<'s>(g: &mut Gen, unit: &'s Unit) -> &'s str {
+    let rules = unit.content.iter().flat_map(|content| &content.rules);
+    match rules.flat_map(|rule| &rule.tools).next() {
+        Some(name) if g.chance(50) => name,
+        _ => g.pick(NAMES),
+    }
+}
+
+fn call(g: &mut Gen, spec: &Spec, unit: &Unit, fix: &str) {
+    let name = tool(g, unit);
+    let fix = if unit.fix_name { name } else { fix };
+    let given: &[(&str, &str)] = if unit.fix_name {
+        &[("name", name)]
     } else {
-        &[(&unit.name, name)]
+        &[("x", fix)]
     };
-    marker(g, &unit.open, with);
+    let mut with = vec![];
+    if g.chance(10) {
+        with.push((g.pick(KEYS), "v &amp; w"));
+    }
+    with.push((unit.name.as_str(), name));
+    for rule in unit.content.iter().flat_map(|content| &content.rules) {
+        if let Some(key) = rule.requires.first().filter(|_| g.chance(80)) {
+            with.push((key, g.pick(&["a.js", "b.md"])));
+        }
+    }
+    marker(g, &unit.open, &with, given);
     match unit.payload.as_str() {
-        "params" => params(g, spec),
+        "params" | "tree" => params(g, spec, unit, fix),
+        "content" => {
+            let text = g.pick(TEXTS);
+            let text = if g.chance(30) {
+                format!("\n```js\n{text}\n```\n")
+            } else {
+                text.to_owned()
+            };
+            g.push(text);
+        }
         "arguments" => object(g),
         "python" => python(g, spec),
+        "braces" => braces(g, spec),
         _ => json(g, spec),
     }
     let gap = g.pick(GAPS);
     g.push(gap);
-    marker(g, &unit.close, &[]);
+    marker(g, &unit.close, &[], &[("x", fix)]);
     if !unit.more.is_empty() && g.chance(30) {
-        marker(g, &unit.more, &[]);
+        marker(g, &unit.more, &[], &[]);
         json(g, spec);
     }
 }
 
-fn params(g: &mut Gen, spec: &Spec) {
-    let param = spec.param.as_ref().expect("params have their table");
+fn params(g: &mut Gen, spec: &Spec, unit: &Unit, fix: &str) {
+    let tree = unit.payload == "tree";
+    let param = if tree { &spec.tree } else { &spec.param };
+    let param = param.as_ref().expect("params have their table");
     for _ in 0..g.below(4) {
         let gap = g.pick(GAPS);
         g.push(gap);
@@ -264,7 +323,18 @@ fn params(g: &mut Gen, spec: &Spec) {
             Some(hint) if g.chance(70) => &[(&param.name, key), (hint, told)],
             _ => &[(&param.name, key)],
         };
-        marker(g, &param.open, with);
+        marker(g, &param.open, with, &[("x", fix), ("key", key)]);
+        if tree && g.chance(40) {
+            let open = write(g, &param.open[0], &[("x", fix), ("key", "$key")]).concat();
+            let close = param.close[0].replace("$x", fix);
+            elements(g, &open, &close, 2);
+        }
+        if param.cdata && g.chance(30) {
+            g.push("<![CDATA[");
+            let text = g.pick(TEXTS);
+            g.push(text);
+            g.push("]]>");
+        }
         let value = if g.chance(90) {
             g.pick(TEXTS).to_owned()
         } else {
@@ -272,9 +342,27 @@ fn params(g: &mut Gen, spec: &Spec) {
         };
         g.push(value);
         let close = g.below(param.close.len());
-        g.push(param.close[close].clone());
+        g.push(param.close[close].replace("$x", fix).replace("$key", key));
     }
     let gap = g.pick(GAPS);
+    g.push(gap);
+}
+
+/// Elements in a value; `$key` in their tags is their name.
+fn elements(g: &mut Gen, open: &str, close: &str, depth: usize) {
+    let gap = g.pick(&["", "", "\n"]);
+    for _ in 0..=g.below(2) {
+        let name = g.pick(&["item", "item", "k", "path", "l"]);
+        g.push(gap);
+        g.push(open.replace("$key", name));
+        if depth > 0 && g.chance(30) {
+            elements(g, open, close, depth - 1);
+        } else {
+            let text = g.pick(TEXTS);
+            g.push(text);
+        }
+        g.push(close.replace("$key", name));
+    }
     g.push(gap);
 }
 
@@ -351,6 +439,69 @@ fn named(g: &mut Gen, spec: &Spec) {
         g.push(name);
     }
     g.push(if wrapped { "}}" } else { "}" });
+}
+
+fn braces(g: &mut Gen, spec: &Spec) {
+    let rules = &spec.braces;
+    g.push(rules.prefix.clone());
+    let name = g.pick(NAMES);
+    g.push(name);
+    members(g, spec, 2);
+}
+
+fn members(g: &mut Gen, spec: &Spec, depth: usize) {
+    g.push("{");
+    for at in 0..g.below(4) {
+        g.push(if at > 0 { "," } else { "" });
+        let key = g.pick(KEYS);
+        let quote = delimiter(g, spec, 90);
+        g.push(format!("{quote}{key}{quote}"));
+        let colon = g.pick(&[":", ":", ": ", " :"]);
+        g.push(colon);
+        in_braces(g, spec, depth);
+    }
+    let gap = g.pick(GAPS);
+    g.push(gap);
+    g.push("}");
+}
+
+/// What encloses a text; nothing in so many of a hundred.
+fn delimiter(g: &mut Gen, spec: &Spec, none: usize) -> String {
+    if g.chance(none) || spec.braces.delimiters.is_empty() {
+        return String::new();
+    }
+    let at = g.below(spec.braces.delimiters.len());
+    spec.braces.delimiters[at].clone()
+}
+
+fn in_braces(g: &mut Gen, spec: &Spec, depth: usize) {
+    let nested = !spec.braces.all_delimited && depth > 0;
+    match g.below(10) {
+        0 if nested => members(g, spec, depth - 1),
+        1 if nested => {
+            g.push("[");
+            for at in 0..g.below(3) {
+                g.push(if at > 0 { ", " } else { "" });
+                in_braces(g, spec, depth - 1);
+            }
+            g.push("]");
+        }
+        2 => {
+            let value = g.pick(JSON);
+            g.push(value);
+        }
+        3 => {
+            let value = g.pick(BARE);
+            g.push(value);
+        }
+        _ => {
+            let quote = delimiter(g, spec, 0);
+            let text = g.pick(TEXTS);
+            g.push(quote.clone());
+            g.push(text);
+            g.push(quote);
+        }
+    }
 }
 
 fn python(g: &mut Gen, spec: &Spec) {

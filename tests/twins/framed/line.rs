@@ -14,7 +14,7 @@ use crate::naive::schema;
 
 use super::json::{Fault, Reader};
 use super::pattern::{Fit, Pattern, Walk, is_blank, literal, pattern, walk};
-use super::{Outcome, spaced};
+use super::{Outcome, block::spaced};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Head {

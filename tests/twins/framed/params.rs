@@ -6,6 +6,7 @@ use crate::naive::schema::{self, Typed};
 
 use super::pattern::{self, Fit, Pattern, literal, pattern};
 use super::spec::Param;
+use super::tree::Tree;
 use super::{Place, Stop, Twin};
 
 /// Arguments so far.
@@ -38,11 +39,15 @@ impl<'s> Arguments<'s> {
     }
 
     /// One text is the list, several are its items.
-    fn whole(mut self) -> Result<Value, Stop> {
+    fn whole(mut self, tree: Option<&Tree<'_>>) -> Result<Value, Stop> {
         for list in self.lists {
-            let one = |text: &String, schema| match schema::typed(text, schema) {
-                Typed::Fits(value) | Typed::Mismatch(value) => Ok(value),
-                Typed::Malformed => Err(Stop::Malformed(list.at)),
+            let one = |text: &String, schema| {
+                let value = match (tree, schema::typed(text, schema)) {
+                    (Some(tree), _) => tree.value(text, schema),
+                    (None, Typed::Fits(value) | Typed::Mismatch(value)) => Some(value),
+                    (None, Typed::Malformed) => None,
+                };
+                value.ok_or(Stop::Malformed(list.at))
             };
             let value = match list.texts.as_slice() {
                 [text] => one(text, list.schema)?,
@@ -74,7 +79,7 @@ impl<'a> Twin<'a> {
         inside: bool,
     ) -> Result<(usize, Option<Fit<Place>>), Stop> {
         let unit = &self.spec.units[index];
-        let param = self.spec.param.as_ref().expect("params have their table");
+        let param = self.spec.params(self.unit);
         let name = self.tool(index, fit)?;
         let mut arguments = Arguments::default();
         if let Some(tag) = fit.holes.get("tag") {
@@ -85,9 +90,14 @@ impl<'a> Twin<'a> {
                 }
             }
             if closed {
-                self.out.calls.push((name, arguments.whole()?));
+                self.out
+                    .calls
+                    .push((name, arguments.whole(self.tree().as_ref())?));
                 return Ok((fit.end, None));
             }
+        }
+        if unit.fix_name {
+            self.fix = Some(name.clone());
         }
         let stray: Vec<Pattern> = param.close.iter().map(|close| pattern(close)).collect();
         let mut places = self.tail(index);
@@ -103,11 +113,14 @@ impl<'a> Twin<'a> {
             let fit = self.walk_on(at, &all)?;
             match fit.action {
                 Place::Stray => at = fit.end,
+                Place::Param if unit.fix_name && self.is_tool(&name, &fit) => {
+                    return Err(Stop::Reopen(self.unspaced(at)));
+                }
                 Place::Param => {
                     at = self.param(&name, &mut arguments, param, &fit, &all, inside)?
                 }
                 Place::Close | Place::End => {
-                    let whole = arguments.whole().map_err(|stop| {
+                    let whole = arguments.whole(self.tree().as_ref()).map_err(|stop| {
                         let ends = self.ends(&fit, inside);
                         if ends { Stop::Ends(fit.end) } else { stop }
                     });
@@ -118,6 +131,57 @@ impl<'a> Twin<'a> {
                 _ => return self.behind(at, fit, inside),
             }
         }
+    }
+
+    /// How values are made of elements, if they are.
+    fn tree(&self) -> Option<Tree<'a>> {
+        let param = self.spec.params(self.unit);
+        let tree = self.spec.units[self.unit].payload == "tree";
+        let fix = self.fix.as_deref().unwrap_or_default();
+        tree.then(|| Tree::new(param, &self.opening(), &param.close[0].replace("$x", fix)))
+    }
+
+    /// The opener of a parameter up to its bracket, with `$key` in it.
+    fn opening(&self) -> String {
+        let param = self.spec.params(self.unit);
+        let fix = self.fix.as_deref().unwrap_or_default();
+        let mut out = vec![];
+        for part in pattern::fixed(&param.open[0], fix) {
+            match part {
+                pattern::Part::Byte(b'>') if out.ends_with(b"$key") => break,
+                pattern::Part::Byte(byte) => out.push(byte),
+                pattern::Part::Hole("key") => out.extend(b"$key"),
+                _ => {}
+            }
+        }
+        String::from_utf8(out).expect("patterns are text")
+    }
+
+    /// Whether the schema says that a parameter is text.
+    fn is_text(&self, tool: &str, key: &str) -> bool {
+        let known = schema::tool(self.tools, tool).map(schema::params);
+        let mut known = known.into_iter().flatten();
+        let types = known
+            .find(|(name, _)| *name == key)
+            .map(|(_, s)| schema::types(s));
+        types.is_some_and(|types| types.len() == 1 && types.contains("string"))
+    }
+
+    /// Whether a tag is that of another tool, and of no parameter.
+    fn is_tool(&self, tool: &str, fit: &Fit<Place>) -> bool {
+        let key = fit.holes.get("key").map_or("", |key| tag_name(key));
+        let known = schema::tool(self.tools, tool).map(schema::params);
+        let own = known.is_some_and(|list| list.iter().any(|(name, _)| *name == key));
+        !own && schema::tool(self.tools, key).is_some()
+    }
+
+    /// Whether a tag is that of no parameter of a tool that has some.
+    fn foreign(&self, tool: &str, fit: &Fit<Place>) -> bool {
+        let key = fit.holes.get("key").map_or("", |key| tag_name(key));
+        let known = schema::tool(self.tools, tool)
+            .map(schema::params)
+            .unwrap_or_default();
+        !known.is_empty() && known.iter().all(|(name, _)| *name != key)
     }
 
     /// Whether a block ends there.
@@ -134,7 +198,7 @@ impl<'a> Twin<'a> {
         all: &[(&Pattern, Place)],
         inside: bool,
     ) -> Result<usize, Stop> {
-        let (attributes, closed) = match fit.holes.get("tag") {
+        let (attributes, mut closed) = match fit.holes.get("tag") {
             Some(tag) => pattern::attributes(tag),
             None => (vec![], false),
         };
@@ -144,7 +208,15 @@ impl<'a> Twin<'a> {
         };
         let key = fit.holes.get("key").cloned();
         let key = key.or_else(|| attribute(&param.name)).unwrap_or_default();
-        let key = key.trim().to_owned();
+        let mut key = key.trim().to_owned();
+        if param.close.iter().any(|close| close.contains("$key")) {
+            // It is a tag's name, with or without attributes.
+            closed = key.ends_with('/');
+            key = tag_name(&key).to_owned();
+            if key.is_empty() {
+                return Err(Stop::Malformed(fit.end));
+            }
+        }
         let told = param.hint.as_ref().and_then(|hint| match &hint.attribute {
             Some(name) => attribute(name),
             None => fit.holes.get("type").cloned(),
@@ -155,7 +227,7 @@ impl<'a> Twin<'a> {
                 next: fit.end,
             }
         } else {
-            self.value(param, fit.end, all)?
+            self.value(tool, &key, fit.end, all)?
         };
         if !key.is_empty() {
             let set = self.set(tool, arguments, key, value.text, told, value.next);
@@ -180,7 +252,7 @@ impl<'a> Twin<'a> {
         told: Option<String>,
         at: usize,
     ) -> Result<(), Stop> {
-        let param = self.spec.param.as_ref().expect("params have their table");
+        let param = self.spec.params(self.unit);
         let hint = param.hint.as_ref();
         let json = |text: &str| {
             let value = toolglot_cli::vectors::value(text.trim()).ok();
@@ -199,7 +271,21 @@ impl<'a> Twin<'a> {
                     arguments.list(key, text, schema, at);
                     return Ok(());
                 }
-                let text = if param.frame == "trim" {
+                if let Some(tree) = self.tree() {
+                    let types = schema.map(schema::types).unwrap_or_default();
+                    let is_text = types.len() == 1 && types.contains("string");
+                    let value = match is_text {
+                        true => Some(Value::String(tree.text(&text))),
+                        false => tree.value(&text, schema),
+                    };
+                    arguments.lists.retain(|list| list.key != key);
+                    arguments
+                        .known
+                        .insert(key, value.ok_or(Stop::Malformed(at))?);
+                    return Ok(());
+                }
+                let newline = param.newline.contains(&key);
+                let text = if param.frame == "trim" && !newline {
                     text.trim()
                 } else {
                     &text
@@ -216,20 +302,54 @@ impl<'a> Twin<'a> {
     }
 
     /// The value that begins at `from`.
-    fn value(&self, param: &Param, from: usize, all: &[(&Pattern, Place)]) -> Result<Ended, Stop> {
+    fn value(
+        &self,
+        tool: &str,
+        key: &str,
+        from: usize,
+        all: &[(&Pattern, Place)],
+    ) -> Result<Ended, Stop> {
+        let param = self.spec.params(self.unit);
         let input = self.input;
+        let fix = self.fix.as_deref().unwrap_or_default();
+        let spelt = |close: &String| close.replace("$x", fix).replace("$key", key);
+        let closers: Vec<String> = param.close.iter().map(spelt).collect();
+        let named = self.spec.units[self.unit].fix_name;
+        let frame = if param.newline.iter().any(|name| name == key) {
+            "newline"
+        } else {
+            &param.frame
+        };
         // Up to there bytes were looked at behind a closer that was content; lines in them mean nothing.
         let mut seen = from;
+        // The beginning may be CDATA; closers in it are text.
+        let cdata = param.cdata && input[from..].starts_with("<![CDATA[");
+        let (inner, from) = match input[from..].find("]]>").filter(|_| cdata) {
+            Some(len) => (&input[from + 9..from + len], from + len + 3),
+            None if cdata => return Err(Stop::Cut),
+            None => ("", from),
+        };
+        // Elements of the parameter's own name nest.
+        let own = format!("{}>", self.opening().replace("$key", key));
+        let nests = self.tree().is_some() && !self.is_text(tool, key);
+        let mut depth = 0_usize;
         for at in (from..input.len()).filter(|at| input.is_char_boundary(*at)) {
-            let close = param
-                .close
-                .iter()
-                .find(|c| input[at..].starts_with(c.as_str()));
+            let close = closers.iter().find(|c| input[at..].starts_with(c.as_str()));
+            if nests && input[at..].starts_with(&own) {
+                depth += 1;
+            }
+            if close.is_some() && depth > 0 {
+                depth -= 1;
+                continue;
+            }
             if let Some(close) = close {
                 let next = at + close.len();
                 let blanks = self.unspaced(next) - next;
                 let fits = blanks <= param.confirm
                     && match self.walk_on(next, all) {
+                        Ok(fit) if fit.action == Place::Param => {
+                            !(named && self.foreign(tool, &fit))
+                        }
                         Ok(_) => true,
                         Err(Stop::Cut) => return Err(Stop::Cut),
                         Err(Stop::Malformed(broken)) => {
@@ -239,7 +359,7 @@ impl<'a> Twin<'a> {
                         Err(_) => false,
                     };
                 if fits || param.confirm == 0 {
-                    let text = framed(param, &input[from..at]);
+                    let text = format!("{inner}{}", framed(frame, &input[from..at]));
                     return Ok(Ended { text, next });
                 }
             }
@@ -247,7 +367,7 @@ impl<'a> Twin<'a> {
             if param.line && input[at..].starts_with(&line) && at + line.len() > seen {
                 // Its newline belongs to no value.
                 let text = match input[from..at].strip_prefix('\n') {
-                    Some(rest) if param.frame == "newline" => rest.to_owned(),
+                    Some(rest) if frame == "newline" => rest.to_owned(),
                     _ => input[from..at].to_owned(),
                 };
                 return Ok(Ended { text, next: at });
@@ -258,8 +378,8 @@ impl<'a> Twin<'a> {
 }
 
 /// What of the text between the tags is the value.
-fn framed(param: &Param, text: &str) -> String {
-    let inner = match param.frame.as_str() {
+fn framed(frame: &str, text: &str) -> String {
+    let inner = match frame {
         "newline" => match text.strip_prefix('\n') {
             Some(rest) => {
                 let end = rest
@@ -272,4 +392,20 @@ fn framed(param: &Param, text: &str) -> String {
         _ => text,
     };
     inner.to_owned()
+}
+
+/// The name in a tag that is named after its parameter, without attributes; empty if it is none.
+pub fn tag_name(inside: &str) -> &str {
+    let inside = inside.trim_end_matches('/');
+    let name = inside
+        .split([' ', '\t', '\n', '\r'])
+        .next()
+        .unwrap_or_default();
+    let first = |c: char| c.is_alphabetic() || c == '_';
+    let other = |c: char| !c.is_control() && !"\"'`=/&".contains(c);
+    if name.starts_with(first) && name.chars().all(other) {
+        name
+    } else {
+        ""
+    }
 }

@@ -13,13 +13,13 @@ pub enum Part {
     Blanks,
     /// `$/`
     Lines,
-    /// `$name`, `$id`, `$type`, `$key`, `$tag`, `$digits`
+    /// `$name`, `$id`, `$type`, `$key`, `$tag`, `$digits`, `$x`
     Hole(&'static str),
     /// `$^{`
     Peek(u8),
 }
 
-const HOLES: [&str; 6] = ["name", "id", "type", "key", "tag", "digits"];
+const HOLES: [&str; 7] = ["name", "id", "type", "key", "tag", "digits", "x"];
 
 pub fn pattern(text: &str) -> Pattern {
     let mut out = vec![];
@@ -68,6 +68,15 @@ pub fn literal(pattern: &Pattern) -> String {
     }
 }
 
+/// The pattern as it is spelled in a block whose suffix is `fix`.
+pub fn fixed(pattern: &Pattern, fix: &str) -> Pattern {
+    let spell = |part: &Part| match part {
+        Part::Hole("x") => fix.bytes().map(Part::Byte).collect(),
+        _ => vec![part.clone()],
+    };
+    pattern.iter().flat_map(spell).collect()
+}
+
 /// A pattern that stands at a place.
 #[derive(Clone, Debug)]
 pub struct Fit<A> {
@@ -108,6 +117,7 @@ fn begins(rest: &[Part], byte: u8) -> bool {
         Some(Part::Byte(b) | Part::Peek(b)) => *b == byte,
         Some(Part::Blanks) => is_blank(byte) || begins(&rest[1..], byte),
         Some(Part::Lines) => matches!(byte, b'\n' | b'\r') || begins(&rest[1..], byte),
+        Some(Part::Hole("x")) => is_word(byte) || begins(&rest[1..], byte),
         Some(Part::Hole(_)) => is_word(byte),
     }
 }
@@ -190,15 +200,18 @@ fn step<A: Copy>(
         .filter(|(rest, _)| rest.first() == Some(&Part::Byte(byte)))
         .map(|(rest, action)| (&rest[1..], *action))
         .collect();
-    if !literal.is_empty() {
-        return or_whole(step(input, at + 1, &literal, holes));
-    }
+    let broken = match (!literal.is_empty()).then(|| step(input, at + 1, &literal, holes)) {
+        // A word may begin as a marker does.
+        Some(Walk::Breaks(broken)) => Some(broken),
+        Some(other) => return or_whole(other),
+        None => None,
+    };
     let hole = stripped.iter().find_map(|(rest, _)| match rest.first() {
         Some(Part::Hole(name)) => Some(*name),
         _ => None,
     });
-    let Some(hole) = hole else {
-        return or_whole(Walk::Breaks(at));
+    let Some(hole) = hole.filter(|hole| broken.is_none() || *hole == "key") else {
+        return or_whole(Walk::Breaks(broken.unwrap_or(at)));
     };
     let next: Vec<(&[Part], A)> = stripped
         .iter()
@@ -213,6 +226,12 @@ fn step<A: Copy>(
                 return or_whole(end.map_or_else(|| Walk::Cut(holes.clone()), Walk::Breaks));
             }
         },
+        // Chosen: a suffix is a colon and what stands in identifiers.
+        "x" => {
+            let part = |b: &u8| b.is_ascii_alphanumeric() || b":_-.".contains(b);
+            let taken = bytes[at..].iter().take_while(|b| part(b)).count();
+            at + if byte == b':' { taken } else { 0 }
+        }
         "digits" => {
             let digits = bytes[at..].iter().take_while(|b| b.is_ascii_digit());
             at + digits.count()
@@ -227,7 +246,7 @@ fn step<A: Copy>(
         }
     };
     // Chosen: a word may be empty where the pattern goes on, but for a name.
-    let empty = hole != "name" && goes_on(byte) && is_word(byte);
+    let empty = hole != "name" && goes_on(byte) && is_word(byte) || hole == "x" && goes_on(byte);
     if end == at && hole != "tag" && !empty {
         return or_whole(Walk::Breaks(at));
     }

@@ -1,7 +1,5 @@
 //! What a dialect's file says, as far as the twin of framed dialects goes.
 
-use std::collections::BTreeMap;
-
 use toml::{Table, Value};
 
 use super::pattern::{Pattern, pattern};
@@ -11,10 +9,12 @@ pub struct Spec {
     pub section: Option<Section>,
     pub units: Vec<Unit>,
     pub param: Option<Param>,
+    /// The same for the payload `tree`.
+    pub tree: Option<Param>,
     pub json: Json,
     pub python: Python,
+    pub braces: Braces,
     pub ids: Vec<(String, String)>,
-    pub fixed: BTreeMap<String, String>,
     pub reasoning: Vec<Reasoning>,
     pub framing: Vec<String>,
     pub malformed_is_text: bool,
@@ -28,6 +28,8 @@ pub struct Section {
     pub separators: Vec<Pattern>,
     pub probe: Vec<Pattern>,
     pub prose: bool,
+    /// The argument of every call that its attributes are.
+    pub argument: Option<String>,
 }
 
 pub struct Unit {
@@ -39,8 +41,25 @@ pub struct Unit {
     pub name: String,
     pub attributes: bool,
     pub offered: bool,
+    /// `$x` in its other markers is the tool's name.
+    pub fix_name: bool,
     /// How many bytes may show that the opener opens a call, and where it counts.
     pub bare: Option<(usize, String)>,
+    pub content: Option<Content>,
+}
+
+pub struct Content {
+    pub argument: String,
+    pub rules: Vec<ContentRule>,
+}
+
+pub struct ContentRule {
+    pub tools: Vec<String>,
+    pub requires: Vec<String>,
+    pub trim: bool,
+    pub unfence: bool,
+    pub unless: Vec<(String, String)>,
+    pub newline: bool,
 }
 
 pub struct Param {
@@ -48,8 +67,15 @@ pub struct Param {
     pub close: Vec<String>,
     pub name: String,
     pub frame: String,
+    /// Parameters whose frame is a newline, whatever the others have.
+    pub newline: Vec<String>,
     pub line: bool,
     pub confirm: usize,
+    pub cdata: bool,
+    /// Entities stand for characters.
+    pub entities: bool,
+    /// The element that holds one item of a list.
+    pub item: String,
     pub hint: Option<Hint>,
 }
 
@@ -71,9 +97,18 @@ pub struct Python {
     pub method: String,
 }
 
+pub struct Braces {
+    pub prefix: String,
+    pub delimiters: Vec<String>,
+    pub all_delimited: bool,
+}
+
 pub struct Reasoning {
     pub open: Vec<String>,
     pub close: Vec<String>,
+    pub label: String,
+    /// An opener inside is framing.
+    pub repeats: bool,
     pub at: String,
     pub ended_by: Vec<String>,
 }
@@ -100,6 +135,40 @@ fn word(table: &Table, key: &str, default: &str) -> String {
     given.unwrap_or(default).to_owned()
 }
 
+fn maybe(table: &Table, key: &str) -> Option<String> {
+    table.get(key).and_then(Value::as_str).map(str::to_owned)
+}
+
+fn pairs(list: Option<&Value>) -> Vec<(String, String)> {
+    let pair = |value: &Value| {
+        let pair = value.as_array().expect("a pair");
+        let text = |n: usize| pair[n].as_str().expect("a string").to_owned();
+        (text(0), text(1))
+    };
+    let list = list.and_then(Value::as_array);
+    list.into_iter().flatten().map(pair).collect()
+}
+
+fn content(value: &Value) -> Content {
+    let table = value.as_table().expect("a table");
+    let rules = table.get("rule").and_then(Value::as_array);
+    let rule = |value: &Value| {
+        let rule = value.as_table().expect("a table");
+        ContentRule {
+            tools: strings(rule, "tools", &[]),
+            requires: strings(rule, "requires", &[]),
+            trim: is(rule, "trim"),
+            unfence: is(rule, "unfence"),
+            unless: pairs(rule.get("unless")),
+            newline: is(rule, "newline"),
+        }
+    };
+    Content {
+        argument: word(table, "argument", ""),
+        rules: rules.into_iter().flatten().map(rule).collect(),
+    }
+}
+
 fn is(table: &Table, key: &str) -> bool {
     table.get(key).and_then(Value::as_bool).unwrap_or(false)
 }
@@ -113,29 +182,30 @@ fn number(table: &Table, key: &str, default: usize) -> usize {
 fn is_beyond(file: &Table, framed: &Table) -> bool {
     let units = framed["unit"].as_array().expect("units").iter();
     let units = units.map(|unit| unit.as_table().expect("a unit"));
-    let param = framed.get("param").and_then(Value::as_table);
-    let section = framed.get("section").and_then(Value::as_table);
     let json = framed.get("json").and_then(Value::as_table);
     let python = framed.get("python").and_then(Value::as_table);
     let has = |table: Option<&Table>, key: &str| table.is_some_and(|t| t.contains_key(key));
     // Headers of messages are a grammar of their own, and suffixes of markers, code fences and repairs machinery.
     file.contains_key("channels")
         || file.contains_key("line_start")
-        || has(section, "argument")
-        || has(param, "cdata")
+        || framed.contains_key("fixed")
         || has(json, "python")
         || has(json, "lenient")
         || has(python, "json")
         || has(python, "quoted_typed")
         || units.into_iter().any(|unit| {
             let texts = ["open", "close", "probe"].map(|key| strings(unit, key, &[]));
-            let known = ["params", "json", "arguments", "python"];
-            unit.contains_key("fix_name")
-                || !known.contains(&word(unit, "payload", "").as_str())
-                || texts
-                    .iter()
-                    .flatten()
-                    .any(|p| p.contains("$ticks") || p.contains("$x"))
+            let known = [
+                "params",
+                "json",
+                "arguments",
+                "python",
+                "braces",
+                "content",
+                "tree",
+            ];
+            !known.contains(&word(unit, "payload", "").as_str())
+                || texts.iter().flatten().any(|p| p.contains("$ticks"))
         })
 }
 
@@ -156,6 +226,7 @@ impl Spec {
             separators: patterns(section, "separators"),
             probe: patterns(section, "probe"),
             prose: is(section, "prose"),
+            argument: maybe(section, "argument"),
         });
         let unit = |value: &Value| {
             let unit = value.as_table().expect("a unit");
@@ -169,16 +240,22 @@ impl Spec {
                 name: word(unit, "name", "name"),
                 attributes: is(unit, "attributes"),
                 offered: is(unit, "offered"),
+                fix_name: is(unit, "fix_name"),
+                content: unit.get("content").map(content),
                 bare: bare.map(|b| (number(b, "within", 256), word(b, "at", ""))),
             }
         };
-        let param = table("param").map(|param| Param {
+        let param = |param: &Table| Param {
             open: patterns(param, "open"),
             close: strings(param, "close", &[]),
             name: word(param, "name", "name"),
             frame: word(param, "frame", "verbatim"),
+            newline: strings(param, "newline", &[]),
             line: is(param, "line"),
             confirm: number(param, "confirm", 64),
+            cdata: is(param, "cdata"),
+            entities: is(param, "entities"),
+            item: word(param, "item", "item"),
             hint: param
                 .get("hint")
                 .and_then(Value::as_table)
@@ -190,22 +267,18 @@ impl Spec {
                     text: strings(hint, "text", &[]),
                     json: is(hint, "json"),
                 }),
-        });
+        };
         let json = table("json").unwrap_or(&empty);
         let python = table("python").unwrap_or(&empty);
-        let pairs = framed.get("ids").and_then(Value::as_array);
-        let pair = |value: &Value| {
-            let pair = value.as_array().expect("a pair");
-            let text = |n: usize| pair[n].as_str().expect("a string").to_owned();
-            (text(0), text(1))
-        };
-        let fixed = table("fixed").into_iter().flatten();
+        let braces = table("braces").unwrap_or(&empty);
         let reasoning = file.get("reasoning").and_then(Value::as_array);
         let reasoning = reasoning.into_iter().flatten().map(|value| {
             let table = value.as_table().expect("a table");
             Reasoning {
                 open: strings(table, "open", &[]),
                 close: strings(table, "close", &[]),
+                label: word(table, "label", ""),
+                repeats: is(table, "repeats"),
                 at: word(table, "at", ""),
                 ended_by: strings(table, "ended_by", &[]),
             }
@@ -218,7 +291,8 @@ impl Spec {
                 .iter()
                 .map(unit)
                 .collect(),
-            param,
+            param: table("param").map(param),
+            tree: table("tree").map(param),
             json: Json {
                 name: strings(json, "name", &["name"]),
                 arguments: strings(json, "arguments", &["arguments", "parameters"]),
@@ -229,15 +303,24 @@ impl Spec {
                 brackets: word(python, "brackets", "required"),
                 method: word(python, "method", ""),
             },
-            ids: pairs.into_iter().flatten().map(pair).collect(),
-            fixed: fixed
-                .map(|(k, v)| (k.clone(), v.as_str().expect("a string").to_owned()))
-                .collect(),
+            braces: Braces {
+                prefix: word(braces, "prefix", ""),
+                delimiters: strings(braces, "delimiters", &[]),
+                all_delimited: is(braces, "all_delimited"),
+            },
+            ids: pairs(framed.get("ids")),
             reasoning: reasoning.collect(),
             framing: strings(&file, "framing", &[]),
             malformed_is_text: word(&file, "malformed", "drop") == "text",
             unclosed_is_text: word(&file, "unclosed", "drop") == "text",
         })
+    }
+
+    /// How parameters of a unit are written.
+    pub fn params(&self, unit: usize) -> &Param {
+        let tree = self.units[unit].payload == "tree";
+        let param = if tree { &self.tree } else { &self.param };
+        param.as_ref().expect("parameters have their table")
     }
 
     /// Units that may stand outside a section.

@@ -1,0 +1,292 @@
+//! A block: sections, the calls in them, and how they end.
+
+use serde_json::Value;
+
+use super::pattern::{self, Fit, Pattern, Walk, walk};
+use super::{Place, Stop, Twin};
+
+/// Behind white space.
+pub(super) fn spaced(pattern: &Pattern) -> Pattern {
+    let mut out = vec![pattern::Part::Blanks];
+    out.extend(pattern.iter().cloned());
+    out
+}
+
+impl<'a> Twin<'a> {
+    /// Reads the block that opens at `at`, and says where text goes on.
+    pub(super) fn block(&mut self, at: usize) -> usize {
+        (self.inside, self.unit, self.fix) = (false, 0, None);
+        self.shared = None;
+        let before = self.out.calls.len();
+        let stop = match self.enter(at) {
+            Ok(end) => Stop::Ends(end),
+            Err(stop) => stop,
+        };
+        let stands = self.out.calls.len() > before;
+        match stop {
+            Stop::Ends(end) => end,
+            Stop::Reopen(next) => {
+                if self.spec.unclosed_is_text && !stands {
+                    self.out.text.push_str(&self.input[at..next]);
+                }
+                next
+            }
+            Stop::Malformed(broken) if self.spec.malformed_is_text && !stands => {
+                self.out.text.push_str(&self.input[at..broken]);
+                broken
+            }
+            Stop::Malformed(broken) => self.skip(broken),
+            Stop::Cut => {
+                if self.spec.unclosed_is_text && !stands {
+                    self.out.text.push_str(&self.input[at..]);
+                }
+                self.input.len()
+            }
+        }
+    }
+
+    /// Nothing counts up to a closer of the block.
+    pub(super) fn skip(&mut self, from: usize) -> usize {
+        let section = self.spec.section.as_ref();
+        let of_call = &self.spec.units[self.unit].close;
+        // Where the opener breaks, nothing tells how its closer ends.
+        let section_close = section.iter().flat_map(|section| &section.close);
+        let mut fixed = section_close.chain(of_call).flatten();
+        if self.fix.is_none() && fixed.any(|part| *part == pattern::Part::Hole("x")) {
+            self.out.open = true;
+        }
+        let own = self.fix.as_deref().unwrap_or_default();
+        let closers: Vec<&Pattern> = match section {
+            // A call whose section is missing ends by itself.
+            Some(section) if section.optional && !self.inside => {
+                of_call.first().into_iter().collect()
+            }
+            Some(section) if !section.close.is_empty() => section.close.iter().collect(),
+            _ if !own.is_empty() => of_call.first().into_iter().collect(),
+            _ if of_call.is_empty() => vec![],
+            _ => self
+                .spec
+                .units
+                .iter()
+                .flat_map(|unit| &unit.close)
+                .collect(),
+        };
+        let mut closers: Vec<String> = closers
+            .into_iter()
+            .map(|close| last_literal(&pattern::fixed(close, own)))
+            .collect();
+        if closers.is_empty() {
+            closers.push("\n".to_owned());
+        }
+        let ends = closers.iter().filter_map(|close| {
+            let len = self.input.as_bytes()[from..]
+                .windows(close.len())
+                .position(|part| part == close.as_bytes())?;
+            Some(from + len + close.len())
+        });
+        ends.min().unwrap_or(self.input.len())
+    }
+
+    pub(super) fn enter(&mut self, at: usize) -> Result<usize, Stop> {
+        let spec = self.spec;
+        let section = spec.section.iter().flat_map(|section| &section.open);
+        let mut places: Vec<(&Pattern, Place)> = section.map(|p| (p, Place::Section)).collect();
+        if spec.stands_alone() {
+            places.extend(self.units());
+        }
+        let fit = self.walk(at, &places)?;
+        self.fix = Some(fit.holes.get("x").cloned().unwrap_or_default());
+        match fit.action {
+            Place::Unit(unit) => {
+                let (mut end, mut next) = self.unit(unit, &fit, false)?;
+                // Behind a call that stands alone, only its section's closer sends it on.
+                while let Some(fit) = next {
+                    let Place::Unit(unit) = fit.action else {
+                        return self.section(end);
+                    };
+                    (end, next) = self.unit(unit, &fit, false)?;
+                }
+                Ok(end)
+            }
+            _ => {
+                let argument = spec.section.as_ref().and_then(|s| s.argument.clone());
+                self.shared = argument.map(|argument| {
+                    let tag = fit.holes.get("tag").map_or("", String::as_str);
+                    let list = pattern::attributes(tag).0.into_iter();
+                    let object = list.map(|(k, v)| (k, Value::String(v))).collect();
+                    (argument, Value::Object(object))
+                });
+                self.section(fit.end)
+            }
+        }
+    }
+
+    pub(super) fn units(&self) -> Vec<(&'a Pattern, Place)> {
+        let units = self.spec.units.iter().enumerate();
+        units
+            .flat_map(|(index, unit)| unit.open.iter().map(move |p| (p, Place::Unit(index))))
+            .collect()
+    }
+
+    pub(super) fn walk(&self, at: usize, places: &[(&Pattern, Place)]) -> Result<Fit<Place>, Stop> {
+        let fix = self.fix.as_deref();
+        let spelt = |p: &Pattern| fix.map_or_else(|| p.clone(), |fix| pattern::fixed(p, fix));
+        let own: Vec<(Pattern, Place)> = places.iter().map(|(p, a)| (spelt(p), *a)).collect();
+        let own: Vec<(&Pattern, Place)> = own.iter().map(|(p, a)| (p, *a)).collect();
+        match walk(self.input, at, &own) {
+            Walk::Fits(fit) => Ok(fit),
+            Walk::Breaks(at) => Err(Stop::Malformed(at)),
+            Walk::Cut(_) => Err(Stop::Cut),
+        }
+    }
+
+    /// The same behind white space.
+    pub(super) fn walk_on(
+        &self,
+        at: usize,
+        places: &[(&Pattern, Place)],
+    ) -> Result<Fit<Place>, Stop> {
+        let spaced: Vec<(Pattern, Place)> = places.iter().map(|(p, a)| (spaced(p), *a)).collect();
+        let places: Vec<(&Pattern, Place)> = spaced.iter().map(|(p, a)| (p, *a)).collect();
+        self.walk(at, &places)
+    }
+
+    /// Calls of a section whose opener ends at `at`.
+    pub(super) fn section(&mut self, mut at: usize) -> Result<usize, Stop> {
+        let section = self.spec.section.as_ref().expect("there is a section");
+        self.inside = true;
+        let mut places = self.units();
+        let list = |list: &'a [Pattern], place| list.iter().map(move |p| (p, place));
+        places.extend(list(&section.close, Place::End));
+        places.extend(list(&section.separators, Place::Separator));
+        places.extend(list(&section.open, Place::Reopen));
+        let mut known: Option<Fit<Place>> = None;
+        let mut stood = false;
+        loop {
+            let fit = match known.take() {
+                Some(fit) => fit,
+                None => match self.walk_on(at, &places) {
+                    Ok(fit) => fit,
+                    Err(_) if section.close.is_empty() && stood => return Ok(at),
+                    Err(Stop::Malformed(broken)) if section.prose => {
+                        // What was taken for a marker and is none holds no other one.
+                        let next = self.input[at..].chars().next().map_or(1, char::len_utf8);
+                        at = broken.max(at + next);
+                        continue;
+                    }
+                    Err(stop) => return Err(stop),
+                },
+            };
+            match fit.action {
+                Place::Unit(unit) => {
+                    (at, known) = self.unit(unit, &fit, true)?;
+                    stood = true;
+                }
+                Place::Separator => at = fit.end,
+                Place::Reopen => return Err(Stop::Reopen(self.unspaced(at))),
+                _ => return Ok(fit.end),
+            }
+        }
+    }
+
+    pub(super) fn unspaced(&self, at: usize) -> usize {
+        let rest = self.input[at..].bytes();
+        at + rest.take_while(|b| pattern::is_blank(*b)).count()
+    }
+
+    /// What may stand behind a payload.
+    pub(super) fn tail(&self, unit: usize) -> Vec<(&'a Pattern, Place)> {
+        let section = self.spec.section.as_ref();
+        let list = |list: &'a [Pattern], place| list.iter().map(move |p| (p, place));
+        let mut places: Vec<_> = list(&self.spec.units[unit].close, Place::Close).collect();
+        if let Some(section) = section {
+            places.extend(list(&section.close, Place::End));
+            places.extend(list(&section.open, Place::Reopen));
+        }
+        for (open, place) in self.units() {
+            // A tag named after a tool looks like one named after a parameter.
+            let Place::Unit(of) = place else { continue };
+            if matches!(open.first(), Some(pattern::Part::Byte(_))) && !self.spec.units[of].fix_name
+            {
+                let place = if section.is_some() {
+                    place
+                } else {
+                    Place::Reopen
+                };
+                places.push((open, place));
+            }
+        }
+        places
+    }
+
+    /// Reads a call whose opener fitted. Says where it ends and, if that is known already, what stands there.
+    pub(super) fn unit(
+        &mut self,
+        index: usize,
+        fit: &Fit<Place>,
+        inside: bool,
+    ) -> Result<(usize, Option<Fit<Place>>), Stop> {
+        self.unit = index;
+        let before = self.out.calls.len();
+        let read = self.payload_and_closer(index, fit, inside);
+        if let Some((argument, value)) = &self.shared {
+            for (_, arguments) in &mut self.out.calls[before..] {
+                let object = arguments.as_object_mut().expect("arguments are an object");
+                object.insert(argument.clone(), value.clone());
+            }
+        }
+        read
+    }
+
+    fn payload_and_closer(
+        &mut self,
+        index: usize,
+        fit: &Fit<Place>,
+        inside: bool,
+    ) -> Result<(usize, Option<Fit<Place>>), Stop> {
+        let unit = &self.spec.units[index];
+        match unit.payload.as_str() {
+            "params" | "tree" => return self.params(index, fit, inside),
+            "content" => return Ok((self.content(index, fit)?, None)),
+            _ => {}
+        }
+        let mut at = self.payload(index, fit)?;
+        if unit.close.is_empty() {
+            while let Some(Walk::Fits(more)) = (!inside && !unit.more.is_empty()).then(|| {
+                let more: Vec<_> = unit.more.iter().map(|p| (p, Place::Separator)).collect();
+                walk(self.input, at, &more)
+            }) {
+                at = self.payload(index, &more)?;
+            }
+            return Ok((at, None));
+        }
+        let fit = self.walk_on(at, &self.tail(index))?;
+        self.behind(at, fit, inside)
+    }
+
+    /// Goes on behind a call with what fitted there.
+    pub(super) fn behind(
+        &self,
+        at: usize,
+        fit: Fit<Place>,
+        inside: bool,
+    ) -> Result<(usize, Option<Fit<Place>>), Stop> {
+        match fit.action {
+            Place::Close => Ok((fit.end, None)),
+            Place::Reopen => Err(Stop::Reopen(self.unspaced(at))),
+            Place::End if inside => Err(Stop::Ends(fit.end)),
+            Place::End => Err(Stop::Ends(fit.end)),
+            _ => Ok((at, Some(fit))),
+        }
+    }
+}
+
+fn last_literal(pattern: &Pattern) -> String {
+    let byte = |part: &pattern::Part| match part {
+        pattern::Part::Byte(b) => Some(*b),
+        _ => None,
+    };
+    let mut bytes: Vec<u8> = pattern.iter().rev().map_while(byte).collect();
+    bytes.reverse();
+    String::from_utf8(bytes).expect("patterns are text")
+}

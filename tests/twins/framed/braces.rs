@@ -1,0 +1,163 @@
+//! Calls with braces: `call:f{key:<|"|>text<|"|>,n:1,o:{..}}`.
+
+use serde_json::{Map, Value};
+
+use crate::naive::schema::{self, Typed};
+
+use super::json::{Fault, Reader};
+use super::spec::Braces;
+
+/// Reads the one call of a payload.
+pub fn call(
+    reader: &mut Reader<'_>,
+    rules: &Braces,
+    tools: Option<&Value>,
+) -> Result<(String, Value), Fault> {
+    reader.blanks();
+    for byte in rules.prefix.bytes() {
+        reader.take(byte)?;
+    }
+    let from = reader.at;
+    loop {
+        match reader.peek() {
+            Some(b'{') => break,
+            // Chosen: what means something in braces is in no name.
+            Some(
+                0..0x20 | b'<' | b'>' | b'"' | b'\'' | b'}' | b'[' | b']' | b'(' | b')' | b',',
+            )
+            | None => return Err(reader.fault()),
+            Some(_) => reader.at += 1,
+        }
+    }
+    let name = crate::naive::name_of(&reader.input[from..reader.at]);
+    let name = name.map_err(|_| reader.fault())?;
+    let tool = schema::tool(tools, &name);
+    let params = tool.map(schema::params).unwrap_or_default();
+    let mut braces = Read { rules };
+    let arguments = braces.object(reader, &|key| {
+        let known = params.iter().find(|(name, _)| *name == key);
+        known.map(|(_, schema)| *schema)
+    })?;
+    Ok((name, arguments))
+}
+
+struct Read<'s> {
+    rules: &'s Braces,
+}
+
+impl Read<'_> {
+    /// `schema` says what a member is to be; it knows members at the top alone.
+    fn object<'v>(
+        &mut self,
+        reader: &mut Reader<'_>,
+        schema: &dyn Fn(&str) -> Option<&'v Value>,
+    ) -> Result<Value, Fault> {
+        let mut out = Map::new();
+        reader.items(b'{', b'}', |reader| {
+            let key = self.key(reader)?;
+            reader.blanks();
+            reader.take(b':')?;
+            let value = self.value(reader, schema(&key))?;
+            out.insert(key, value);
+            Ok(())
+        })?;
+        Ok(Value::Object(out))
+    }
+
+    fn key(&self, reader: &mut Reader<'_>) -> Result<String, Fault> {
+        if reader.peek() == Some(b'"') {
+            return reader.string();
+        }
+        if let Some(text) = self.delimited(reader)? {
+            return Ok(text);
+        }
+        let rest = &reader.input[reader.at..];
+        // Chosen: a key without quotes is a word of letters, digits and the signs of paths and addresses.
+        let part = |c: char| c.is_ascii_alphanumeric() || !c.is_ascii() || "_$-./@+".contains(c);
+        let len = rest.find(|c| !part(c)).unwrap_or(rest.len());
+        if len == 0 {
+            // A delimiter that breaks off breaks where it does.
+            let begun = |delim: &String| {
+                let same = delim.bytes().zip(rest.bytes()).take_while(|(a, b)| a == b);
+                same.count()
+            };
+            reader.at += self.rules.delimiters.iter().map(begun).max().unwrap_or(0);
+            return Err(reader.fault());
+        }
+        reader.at += len;
+        Ok(rest[..len].to_owned())
+    }
+
+    /// The text between delimiters, if one begins here.
+    fn delimited(&self, reader: &mut Reader<'_>) -> Result<Option<String>, Fault> {
+        let rest = &reader.input[reader.at..];
+        let mut delims = self.rules.delimiters.iter();
+        let Some(delim) = delims.find(|delim| rest.starts_with(delim.as_str())) else {
+            return Ok(None);
+        };
+        let (text, _) = rest[delim.len()..]
+            .split_once(delim.as_str())
+            .ok_or(Fault::Cut)?;
+        reader.at += delim.len() * 2 + text.len();
+        Ok(Some(text.to_owned()))
+    }
+
+    fn value(&mut self, reader: &mut Reader<'_>, schema: Option<&Value>) -> Result<Value, Fault> {
+        reader.blanks();
+        match reader.peek() {
+            Some(b'{') => return self.object(reader, &|_| None),
+            Some(b'[') => {
+                let mut out = vec![];
+                reader.items(b'[', b']', |reader| {
+                    out.push(self.value(reader, None)?);
+                    Ok(())
+                })?;
+                return Ok(Value::Array(out));
+            }
+            Some(b',' | b':' | b'}' | b']' | 0..0x20) | None => return Err(reader.fault()),
+            Some(_) => {}
+        }
+        let quoted = match reader.peek() {
+            Some(b'"') => Some(reader.string()?),
+            _ => self.delimited(reader)?,
+        };
+        if let Some(text) = quoted {
+            if !self.rules.all_delimited {
+                return Ok(Value::String(text));
+            }
+            return Self::typed(reader, &text, schema);
+        }
+        let from = reader.at;
+        let value = Self::bare(reader, schema)?;
+        // Chosen: where all values are delimited, text that begins as a delimiter does has the type of one.
+        let mut delims = self.rules.delimiters.iter();
+        let begins = delims.any(|delim| reader.input[from..].starts_with(&delim[..1]));
+        match value {
+            Value::String(text) if begins && self.rules.all_delimited => {
+                Self::typed(reader, &text, schema)
+            }
+            other => Ok(other),
+        }
+    }
+
+    fn typed(reader: &Reader<'_>, text: &str, schema: Option<&Value>) -> Result<Value, Fault> {
+        match schema::typed(text, schema) {
+            Typed::Fits(value) | Typed::Mismatch(value) => Ok(value),
+            Typed::Malformed => Err(Fault::At(reader.at)),
+        }
+    }
+
+    /// A value without quotes: JSON if it is a scalar of it, else text. Where the schema asks for text it is text.
+    fn bare(reader: &mut Reader<'_>, schema: Option<&Value>) -> Result<Value, Fault> {
+        let rest = &reader.input[reader.at..];
+        let len = rest.find([',', '}', ']']).ok_or(Fault::Cut)?;
+        reader.at += len;
+        let text = rest[..len].trim_end_matches([' ', '\t', '\n', '\r']);
+        let types = schema.map(schema::types).unwrap_or_default();
+        let literal = ["integer", "number", "boolean", "null"];
+        let is_text = types.contains("string") && !literal.iter().any(|name| types.contains(*name));
+        let json = toolglot_cli::vectors::value(text).ok();
+        let json = json.filter(|value| !is_text && !value.is_string());
+        Ok(json.unwrap_or_else(|| Value::String(text.to_owned())))
+    }
+}

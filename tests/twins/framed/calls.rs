@@ -1,0 +1,153 @@
+//! What a call is: the tool that its opener names, and its payload.
+
+use serde_json::{Map, Value};
+
+use super::json::{Fault, Reader};
+use super::pattern::{self, Fit};
+use super::{Place, Stop, Twin, braces, python};
+
+impl<'a> Twin<'a> {
+    /// The tool that an opener names.
+    pub(super) fn tool(&self, index: usize, fit: &Fit<Place>) -> Result<String, Stop> {
+        let unit = &self.spec.units[index];
+        let attributes = fit.holes.get("tag").map(|tag| pattern::attributes(tag).0);
+        let raw = match (attributes, fit.holes.get("name"), fit.holes.get("id")) {
+            (Some(list), ..) => {
+                let found = list.into_iter().find(|(key, _)| *key == unit.name);
+                found.map(|(_, value)| value).unwrap_or_default()
+            }
+            (None, Some(name), _) => name.clone(),
+            (None, None, Some(id)) => self.tool_of(id),
+            (None, None, None) => String::new(),
+        };
+        crate::naive::name_of(&raw).map_err(|_| Stop::Malformed(fit.end))
+    }
+
+    pub(super) fn tool_of(&self, id: &str) -> String {
+        for (before, between) in &self.spec.ids {
+            let Some(rest) = id.strip_prefix(before.as_str()) else {
+                continue;
+            };
+            if between.is_empty() {
+                return rest.to_owned();
+            }
+            if let Some((name, number)) = rest.rsplit_once(between.as_str())
+                && !number.is_empty()
+                && number.bytes().all(|b| b.is_ascii_digit())
+            {
+                return name.to_owned();
+            }
+        }
+        id.to_owned()
+    }
+
+    pub(super) fn payload(&mut self, index: usize, fit: &Fit<Place>) -> Result<usize, Stop> {
+        let unit = &self.spec.units[index];
+        let mut reader = Reader {
+            input: self.input,
+            at: fit.end,
+        };
+        match unit.payload.as_str() {
+            "arguments" => {
+                let name = self.tool(index, fit)?;
+                reader.blanks();
+                let from = reader.at;
+                let value = match reader.peek() {
+                    Some(b'{' | b'"' | b'n') => reader.value()?,
+                    _ => return Err(reader.fault().into()),
+                };
+                self.out.calls.push((name, object(value, from)?));
+            }
+            "braces" => {
+                let (name, arguments) = braces::call(&mut reader, &self.spec.braces, self.tools)?;
+                self.out.calls.push((name, arguments));
+            }
+            "python" => {
+                let calls = &mut self.out.calls;
+                python::calls(&mut reader, &self.spec.python, |name, arguments| {
+                    calls.push((name.to_owned(), Value::Object(arguments)));
+                })?;
+            }
+            _ => {
+                reader.blanks();
+                if reader.peek() == Some(b'[') {
+                    reader.items(b'[', b']', |reader| self.json_call(reader))?;
+                } else {
+                    self.json_call(&mut reader)?;
+                }
+            }
+        }
+        Ok(reader.at)
+    }
+
+    /// An object that names its tool.
+    pub(super) fn json_call(&mut self, reader: &mut Reader<'_>) -> Result<(), Fault> {
+        let rules = &self.spec.json;
+        let mut name = None;
+        // Arguments, and where they stand.
+        let mut arguments: Option<(Value, usize)> = None;
+        let calls = &mut self.out.calls;
+        let mut take = |reader: &mut Reader<'_>, key: String| {
+            let from = reader.at;
+            if rules.name_is_key {
+                // Each member is a call of its own.
+                let name = crate::naive::name_of(&key).map_err(|_| Fault::At(from))?;
+                let value = reader.value()?;
+                calls.push((name, object(value, from)?));
+                return Ok(());
+            }
+            // Two names, or arguments twice, are no call at all.
+            let again = rules.name.contains(&key) && name.is_some()
+                || rules.arguments.contains(&key) && arguments.is_some();
+            if again {
+                return Err(Fault::At(from));
+            }
+            let value = reader.value()?;
+            if rules.name.contains(&key) {
+                let text = value.as_str().ok_or(Fault::At(from))?;
+                name = Some(crate::naive::name_of(text).map_err(|_| Fault::At(reader.at))?);
+            } else if rules.arguments.contains(&key) {
+                arguments = Some((value, from));
+            }
+            // Arguments are looked at when it is known whose they are.
+            if name.is_some()
+                && let Some((value, from)) = arguments.take()
+            {
+                arguments = Some((object(value, from)?, from));
+            }
+            Ok(())
+        };
+        if rules.wrapper.is_empty() {
+            reader.members(take)?;
+        } else {
+            reader.members(|reader, key| {
+                if rules.wrapper.contains(&key) && reader.peek() == Some(b'{') {
+                    reader.members(&mut take)
+                } else {
+                    take(reader, key)
+                }
+            })?;
+        }
+        if rules.name_is_key {
+            return Ok(());
+        }
+        let name = name.ok_or(Fault::At(reader.at))?;
+        let arguments = arguments.map_or_else(|| Value::Object(Map::new()), |(value, _)| value);
+        self.out.calls.push((name, arguments));
+        Ok(())
+    }
+}
+
+/// Arguments: an object, a string that holds one, or none.
+fn object(value: Value, at: usize) -> Result<Value, Fault> {
+    match value {
+        Value::Object(_) => Ok(value),
+        Value::Null => Ok(Value::Object(Map::new())),
+        Value::String(text) if text.trim().is_empty() => Ok(Value::Object(Map::new())),
+        Value::String(text) => {
+            let inner = toolglot_cli::vectors::value(&text).ok();
+            inner.filter(Value::is_object).ok_or(Fault::At(at))
+        }
+        _ => Err(Fault::At(at)),
+    }
+}

@@ -1,0 +1,303 @@
+//! Text between blocks: what opens a block there, reasoning, and framing.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::Twin;
+use super::json::Reader;
+use super::pattern::{Part, Pattern, Walk, literal, walk};
+
+/// What is looked for in text.
+struct Opener<'s> {
+    literal: String,
+    /// The literal is the first byte of the payload.
+    peek: bool,
+    probe: Vec<&'s Pattern>,
+    /// There is nothing that must follow.
+    sure: bool,
+    offered: bool,
+    /// JSON that must show a call: within so many bytes, at such a place.
+    bare: Option<(usize, &'s str)>,
+}
+
+enum Opens {
+    Yes,
+    Text,
+    /// What looked like a call in JSON up to there is text.
+    Spoilt(usize),
+    /// A special token that opens nothing: hidden from there up to a closer.
+    Hidden(usize),
+}
+
+fn looks_special(marker: &str) -> bool {
+    ["<|", "|>", "｜", "]<]"]
+        .iter()
+        .any(|part| marker.contains(part))
+}
+
+impl<'a> Twin<'a> {
+    fn openers(&self) -> Vec<Opener<'a>> {
+        let mut out: Vec<Opener<'a>> = vec![];
+        let mut add = |open: &'a Pattern, probe: &'a [Pattern], offered, bare| {
+            let literal = literal(open);
+            if literal.is_empty() {
+                return;
+            }
+            match out.iter_mut().find(|have| have.literal == literal) {
+                Some(have) => {
+                    have.sure |= probe.is_empty();
+                    have.probe.extend(probe);
+                    have.offered &= offered;
+                }
+                None => out.push(Opener {
+                    peek: matches!(open.first(), Some(Part::Peek(_))),
+                    literal,
+                    probe: probe.iter().collect(),
+                    sure: probe.is_empty(),
+                    offered,
+                    bare,
+                }),
+            }
+        };
+        if let Some(section) = &self.spec.section {
+            for open in &section.open {
+                add(open, &section.probe, false, None);
+            }
+        }
+        for unit in &self.spec.units {
+            for open in unit.open.iter().filter(|_| self.spec.stands_alone()) {
+                let bare = unit
+                    .bare
+                    .as_ref()
+                    .map(|(within, at)| (*within, at.as_str()));
+                add(open, &unit.probe, unit.offered, bare);
+            }
+        }
+        out
+    }
+
+    pub(super) fn text(&mut self) {
+        let input = self.input;
+        let openers = self.openers();
+        let mut at = 0;
+        // Where the line, as reasoning sees it, began.
+        let mut line = 0;
+        while at < input.len() {
+            if let Some(opener) = openers.iter().find(|o| input[at..].starts_with(&o.literal)) {
+                match self.opens(opener, at, line) {
+                    Opens::Yes => {
+                        self.begun = true;
+                        at = self.block(at);
+                        line = at;
+                        continue;
+                    }
+                    Opens::Hidden(broken) => {
+                        self.begun = true;
+                        at = self.skip(broken);
+                        line = at;
+                        continue;
+                    }
+                    Opens::Spoilt(end) if end > at => {
+                        self.out.text.push_str(&input[at..end]);
+                        at = end;
+                        continue;
+                    }
+                    Opens::Text | Opens::Spoilt(_) => {}
+                }
+            }
+            if let Some(end) = self.reason(at, line) {
+                at = end;
+                line = at;
+                continue;
+            }
+            let framing = self.spec.framing.iter();
+            if let Some(marker) = framing
+                .filter(|marker| input[at..].starts_with(marker.as_str()))
+                .max_by_key(|m| m.len())
+            {
+                at += marker.len();
+                continue;
+            }
+            // A marker that the end cuts is framing if a whole special token stands in it.
+            let rest = &input[at..];
+            let cut = |marker: &&String| marker.starts_with(rest) && rest.contains("|>");
+            let literals: Vec<String> = openers.iter().map(|o| o.literal.clone()).collect();
+            let reasoning = self.spec.reasoning.iter().flat_map(|entry| &entry.open);
+            let mut markers = self.spec.framing.iter().chain(&literals).chain(reasoning);
+            if markers.any(|marker| cut(&marker)) {
+                return;
+            }
+            let c = input[at..].chars().next().expect("not at the end");
+            self.out.text.push(c);
+            at += c.len_utf8();
+            if c == '\n' {
+                line = at;
+            }
+        }
+    }
+
+    /// Nothing stood here but white space and framing.
+    fn at_start(&self) -> bool {
+        !self.begun && self.out.text.trim().is_empty()
+    }
+
+    /// Reasoning that opens here, up to where text goes on.
+    fn reason(&mut self, at: usize, line: usize) -> Option<usize> {
+        let input = self.input;
+        let blank = |c: char| matches!(c, ' ' | '\t');
+        let before = &input[line..at];
+        let places = |word: &str| match word {
+            "start" => self.at_start(),
+            "line-start" => before.len() <= 3 && before.chars().all(blank),
+            _ => true,
+        };
+        let (entry, open) = self.spec.reasoning.iter().find_map(|entry| {
+            let open = entry
+                .open
+                .iter()
+                .find(|open| input[at..].starts_with(open.as_str()));
+            open.filter(|_| places(&entry.at)).map(|open| (entry, open))
+        })?;
+        let mut from = at + open.len();
+        if input[from..].starts_with(&entry.label) {
+            from += entry.label.len();
+        }
+        let find = |list: &[String], ends: bool| {
+            let found = list.iter().filter_map(|close| {
+                let len = input[from..].find(close.as_str())?;
+                Some((from + len, if ends { close.len() } else { 0 }))
+            });
+            found.min()
+        };
+        let close = find(&entry.close, true);
+        let ended = find(&entry.ended_by, false);
+        let (end, len) = close
+            .into_iter()
+            .chain(ended)
+            .min()
+            .unwrap_or((input.len(), 0));
+        self.begun = true;
+        let mut text = input[from..end].to_owned();
+        for open in entry.open.iter().filter(|_| entry.repeats) {
+            text = text.replace(open, "");
+        }
+        self.out.reasoning.push_str(&text);
+        Some(end + len)
+    }
+
+    /// Whether the opener that stands there opens a block.
+    fn opens(&self, opener: &Opener<'_>, at: usize, line: usize) -> Opens {
+        let peek = opener.peek;
+        let from = if peek { at } else { at + opener.literal.len() };
+        if let Some((within, place)) = opener.bare {
+            let before = &self.input[line..at];
+            let fits = match place {
+                "start" => self.at_start(),
+                "line-start" => before.len() <= 3 && before.trim_matches([' ', '\t']).is_empty(),
+                _ => true,
+            };
+            if !fits {
+                return Opens::Text;
+            }
+            return match self.shows(from, within, opener) {
+                Ok(()) => Opens::Yes,
+                Err(end) => Opens::Spoilt(end),
+            };
+        }
+        if opener.sure {
+            return Opens::Yes;
+        }
+        let patterns: Vec<(&Pattern, ())> = opener.probe.iter().map(|p| (*p, ())).collect();
+        let special = looks_special(&opener.literal);
+        let named = |holes: &BTreeMap<&str, String>, whole: bool| {
+            holes.get("name").is_none_or(|name| {
+                let offered = self.offers(name);
+                // Chosen: of a name that the end cuts only the script is judged.
+                let looks = match whole {
+                    true => looks_like_a_name(name),
+                    false => name.is_ascii(),
+                };
+                offered
+                    || !opener.offered && (special || name.is_empty() || looks)
+                    || !whole && self.may_offer(name)
+            })
+        };
+        match walk(self.input, from, &patterns) {
+            Walk::Fits(fit) if fit.end - from <= 256 && named(&fit.holes, true) => Opens::Yes,
+            Walk::Breaks(_) if special => Opens::Hidden(from),
+            // What it would have been is never known: a block that the stream ends in.
+            // A word, or a byte, is a marker once something follows it.
+            Walk::Cut(holes)
+                if opener.literal.len() > 1
+                    && !self.spec.unclosed_is_text
+                    && named(&holes, false)
+                    && !opener.literal.bytes().all(|b| b.is_ascii_alphanumeric()) =>
+            {
+                Opens::Hidden(self.input.len())
+            }
+            Walk::Fits(_) | Walk::Breaks(_) | Walk::Cut(_) => Opens::Text,
+        }
+    }
+
+    /// Whether a tool on offer begins so.
+    fn may_offer(&self, begun: &str) -> bool {
+        let tools = self.tools.and_then(Value::as_array).into_iter().flatten();
+        let mut names = tools.filter_map(|tool| tool.get("name")?.as_str());
+        names.any(|name| name.starts_with(begun))
+    }
+
+    pub(super) fn offers(&self, name: &str) -> bool {
+        crate::naive::schema::tool(self.tools, name).is_some()
+    }
+
+    /// Whether JSON shows a call: a name on offer, then the first byte of arguments. If not, the place up to which it is text.
+    fn shows(&self, from: usize, within: usize, opener: &Opener<'_>) -> Result<(), usize> {
+        let mut start = from;
+        if !opener.sure {
+            let patterns: Vec<(&Pattern, ())> = opener.probe.iter().map(|p| (*p, ())).collect();
+            match walk(self.input, from, &patterns) {
+                Walk::Fits(fit) => start = fit.end,
+                Walk::Breaks(end) => return Err(end),
+                Walk::Cut(_) => return Err(self.input.len()),
+            }
+        }
+        let rules = &self.spec.json;
+        let mut named = false;
+        let mut shown = None;
+        let mut reader = Reader {
+            input: self.input,
+            at: start,
+        };
+        if reader.peek() == Some(b'[') {
+            reader.at += 1;
+            reader.blanks();
+        }
+        let _ = reader.members(|reader, key| {
+            if rules.name_is_key || named && rules.arguments.contains(&key) {
+                let begins = matches!(reader.peek(), Some(b'{' | b'"' | b'n'));
+                if begins && (named || self.offers(&key)) {
+                    shown = Some(reader.at);
+                }
+                return Err(reader.fault());
+            }
+            let value = reader.value()?;
+            if rules.name.contains(&key) {
+                named = value.as_str().is_some_and(|name| self.offers(name));
+                if !named {
+                    return Err(reader.fault());
+                }
+            }
+            Ok(())
+        });
+        match shown {
+            Some(at) if at - start < within => Ok(()),
+            _ => Err(reader.at.min(self.input.len())),
+        }
+    }
+}
+
+fn looks_like_a_name(name: &str) -> bool {
+    let part = |c: char| c.is_ascii_alphanumeric() || "_-.:/".contains(c);
+    name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') && name.chars().all(part)
+}
