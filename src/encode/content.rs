@@ -112,6 +112,10 @@ pub(super) fn attributes(
             let why = "the dialect has no place for it";
             return Err(fault(Reason::Key { why }));
         }
+        if key == unit.name {
+            let why = "the attribute of that name names the tool";
+            return Err(fault(Reason::Key { why }));
+        }
         out.push_str(&attribute(key, string(item, node)).map_err(fault)?);
     }
     let rule = content.rule(item.name);

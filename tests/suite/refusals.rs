@@ -456,12 +456,12 @@ fn text_as_an_argument() {
         f(r#"{"artifact":{"a":"5"},"content":""}"#),
         f(r#"{"artifact":{"a":5},"content":""}"#),
     );
-    for no in ["", "a b", "a=", "a<", "a\\\"", "a/"] {
+    for no in ["", "a b", "a=", "a<", "a\\\"", "a/", "type"] {
         let no = format!(",\"content\":\"\",\"{no}\":\"v\"");
         check(
             "shell",
             "Key",
-            r#","content":"","type":"<\"\n'>","a-b.é":"v""#,
+            r#","content":"","typ":"<\"\n'>","a-b.é":"v""#,
             &no,
         );
     }
