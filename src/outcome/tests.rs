@@ -280,8 +280,10 @@ fn a_turn_without_calls_is_one_message() {
 /// Calls in every dialect, as hostile text.
 fn hostile() -> Vec<String> {
     let tools = Tools::from_json(TOOLS).expect("tools");
-    let mut options = EncodeOptions::default();
-    options.tools = Some(Arc::new(tools));
+    let options = EncodeOptions {
+        tools: Some(Arc::new(tools)),
+        ..EncodeOptions::default()
+    };
     let calls = ["f", "g"].map(|name| crate::EncodeCall {
         name: name.to_owned(),
         arguments: r#"{"a": "x"}"#.to_owned(),
@@ -299,8 +301,10 @@ fn hostile() -> Vec<String> {
 const TOOLS: &str = r#"[{"name": "f", "parameters": {"properties": {"a": {"type": "string"}}}}, {"name": "g", "parameters": {"properties": {"a": {"type": "string"}}}}]"#;
 
 fn calls_in(set: &DialectSet, text: &str) -> usize {
-    let mut options = Options::default();
-    options.tools = Some(Arc::new(Tools::from_json(TOOLS).expect("tools")));
+    let options = Options {
+        tools: Some(Arc::new(Tools::from_json(TOOLS).expect("tools"))),
+        ..Options::default()
+    };
     parse(set, options, text.as_bytes(), Finish::Stop)
         .calls
         .len()
@@ -321,8 +325,7 @@ fn no_result_is_a_call_in_any_dialect() {
                 Content::Text(text.clone()),
                 Content::Json(json!({"k": text, text.as_str(): [text]})),
             ];
-            let whole =
-                serde_json::from_str::<Value>(text).map_or_else(|_| json!(text), |value| value);
+            let whole = serde_json::from_str::<Value>(text).unwrap_or_else(|_| json!(text));
             let results = [
                 ok(text, text, text),
                 ok("c", "f", "").content(parts),

@@ -161,8 +161,10 @@ fn items_58_and_32_examples_are_calls_that_the_parser_reads() {
         let layout = layout(id, &[]);
         let usage = layout.usage(&tools, &PromptOptions::default()).expect(id);
         let hints = Arc::new(tools.hints(id, layout.rule()).expect("hints"));
-        let mut options = Options::default();
-        options.tools = Some(hints);
+        let options = Options {
+            tools: Some(hints),
+            ..Options::default()
+        };
         let set = DialectSet::builtin(id).expect("a set");
         let turn = parse(&set, options, usage.as_bytes(), Finish::Stop);
         for call in &turn.calls {
@@ -356,8 +358,10 @@ fn item_74_texts_are_kept_while_nothing_changed() {
 fn item_16_more_is_known_of_a_tool_than_its_definition() {
     let tools = golden_tools();
     let knowledge = |tool: &Tool| (tool.id == "ping").then(|| "Mind the gap.".to_owned());
-    let mut options = PromptOptions::default();
-    options.knowledge = Some(&knowledge);
+    let options = PromptOptions {
+        knowledge: Some(&knowledge),
+        ..PromptOptions::default()
+    };
     for id in ["tam", "action", "vcp", "tool-action", "jamba"] {
         let text = layout(id, &[]).tools(&tools, &options).expect(id);
         assert_eq!(text.matches("Mind the gap.").count(), 1, "{id}: {text}");
