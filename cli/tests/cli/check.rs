@@ -172,6 +172,13 @@ fn every_changed_expectation_fails() {
             .lines()
             .map(|line| toolglot_cli::vectors::value(line).expect("JSON"))
             .filter(|vector: &Value| !is_pending(vector["dialect"].as_str().expect("a dialect")))
+            // With other calls their states would be refused before anything is compared.
+            .map(|mut vector| {
+                vector["expect"]
+                    .as_object_mut()
+                    .map(|expect| expect.remove("state"));
+                vector
+            })
             .collect();
         if vectors.is_empty() {
             continue;
