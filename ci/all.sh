@@ -15,7 +15,7 @@ if (($# > 0)); then stages=("$@"); fi
 run() {
   case $1 in
     instructions) ci/instructions.sh --short ;;
-    fuzz) ci/fuzz.sh 8 ;;
+    fuzz) FUZZ_SEED=1 ci/fuzz.sh 8 ;;
     *) "ci/$1.sh" ;;
   esac
 }

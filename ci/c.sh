@@ -131,7 +131,8 @@ fi
 say "valgrind"
 if need_valgrind > /dev/null; then
   valgrind -q --error-exitcode=9 --leak-check=full "$out/api-shared"
-  valgrind -q --error-exitcode=9 --leak-check=full "$out/vectors" "$out/vectors.flat" 1 400
+  valgrind -q --error-exitcode=9 --leak-check=full --suppressions=$tests/valgrind.supp "$out/vectors" \
+    "$out/vectors.flat" 1 100
 else
   echo "valgrind is missing: not run"
 fi

@@ -5,6 +5,8 @@
 #   ci/fuzz.sh 600           600 seconds for each
 #   ci/fuzz.sh 600 chunking  only this target
 #
+# FUZZ_SEED=1 begins with the same choices each time.
+#
 # The targets are those of `cargo fuzz`, which works too; this script needs neither it nor a nightly compiler, because the
 # engine is safe code and nothing but coverage is asked of the compiler. Inputs that reach something new are kept in
 # fuzz/corpus-run/. An input that breaks a check is written to fuzz/artifacts/, and the script ends with status 1.
@@ -24,7 +26,7 @@ for target in "${targets[@]}"; do
   log="fuzz/artifacts/$target.log"
   echo "$target: $seconds seconds"
   if ! RUST_BACKTRACE=0 "$(fuzz_program "$target")" "fuzz/corpus-run/$target" "fuzz/corpus/$target" "fuzz/regressions/$target" \
-    -dict=fuzz/markers.dict -max_len=1024 -timeout=10 -max_total_time="$seconds" -print_final_stats=1 \
+    -seed="${FUZZ_SEED:-0}" -dict=fuzz/markers.dict -max_len=1024 -timeout=10 -max_total_time="$seconds" -print_final_stats=1 \
     -artifact_prefix="fuzz/artifacts/$target/" > "$log" 2>&1; then
     status=1
     grep -v -E '^#|DE: |^\s*$' "$log" | tail -n 25 || true

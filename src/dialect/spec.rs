@@ -68,6 +68,7 @@ pub(crate) struct Spec {
     pub observe: BTreeMap<String, String>,
     /// What models read: definitions of tools, how to call them, results.
     #[serde(default)]
+    #[cfg_attr(not(feature = "tools"), expect(dead_code, reason = "read by prompts"))]
     pub prompt: Prompt,
     /// Named tables that are laid over the file when a host switches them on.
     #[serde(default)]
@@ -77,7 +78,6 @@ pub(crate) struct Spec {
 /// What models read of tools. A layout is the text of a template, or the name of a shared one.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-#[cfg_attr(not(feature = "tools"), expect(dead_code, reason = "read by prompts"))]
 pub(crate) struct Prompt {
     /// Where the layouts come from; nothing: they are the general ones.
     pub sources: Vec<String>,

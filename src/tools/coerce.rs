@@ -89,13 +89,23 @@ const MAX_DEPTH: usize = 100;
 
 /// Coerces arguments, which the document is the schema of. The changes are told in order.
 pub(super) fn coerce(arguments: &mut Value, doc: &Doc<'_>) -> Vec<Change> {
-    let mut work = Work {
-        doc,
-        path: String::new(),
-        changes: vec![],
+    let run = |value: &mut Value| {
+        let mut work = Work {
+            doc,
+            path: String::new(),
+            changes: vec![],
+        };
+        work.value(value, &[doc.root], 0);
+        work.changes
     };
-    work.value(arguments, &[doc.root], 0);
-    work.changes
+    let mut new = arguments.clone();
+    let changes = run(&mut new);
+    // Schemas that contain themselves can ask for one more change of every result: then nothing is changed.
+    if changes.is_empty() || !run(&mut new.clone()).is_empty() {
+        return vec![];
+    }
+    *arguments = new;
+    changes
 }
 
 struct Work<'d, 's> {

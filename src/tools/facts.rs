@@ -315,13 +315,19 @@ pub(super) fn listed(value: &Value, parts: &[&Map<String, Value>]) -> bool {
     })
 }
 
-/// Whether two values may be equal: `1`, `1.0` and `1e0` are, and numbers inside of others are not looked at.
+/// Whether two values may be equal: `1`, `1.0` and `1e0` are. Values are no deeper than what reads them allows.
 fn same(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::Number(a), Value::Number(b)) => {
             a == b || a.as_f64().is_none() || a.as_f64() == b.as_f64()
         }
-        (Value::Array(_), Value::Array(_)) | (Value::Object(_), Value::Object(_)) => true,
+        (Value::Array(a), Value::Array(b)) => {
+            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b))
+        }
+        (Value::Object(a), Value::Object(b)) => {
+            let has = |(key, a)| b.get(key).is_some_and(|b| same(a, b));
+            a.len() == b.len() && a.iter().all(has)
+        }
         _ => a == b,
     }
 }

@@ -284,20 +284,21 @@ static void one(reader *r, long seeds, int wanted) {
   const char *key = (const char *)r->at;
   int defaults = (int)number(r, 1);
   toolglot_view dialect = text(r);
-  OK(toolglot_config_add_builtin(config, dialect.ptr, dialect.len));
-  if (defaults) OK(toolglot_config_add_defaults(config));
+  if (wanted) OK(toolglot_config_add_builtin(config, dialect.ptr, dialect.len));
+  if (wanted && defaults) OK(toolglot_config_add_defaults(config));
   for (size_t n = (size_t)number(r, 4); n > 0; n--) {
     dialect = text(r);
     toolglot_view name = text(r);
-    OK(toolglot_config_switch(config, dialect.ptr, dialect.len, name.ptr, name.len));
+    if (wanted) OK(toolglot_config_switch(config, dialect.ptr, dialect.len, name.ptr, name.len));
   }
   size_t key_len = (size_t)((const char *)r->at - key);
   for (size_t n = (size_t)number(r, 4); n > 0; n--) {
     uint32_t option = (uint32_t)number(r, 4);
-    OK(toolglot_options_set(options, option, number(r, 8)));
+    uint64_t value = number(r, 8);
+    if (wanted) OK(toolglot_options_set(options, option, value));
   }
   toolglot_view tools = text(r);
-  OK(toolglot_options_set_tools(options, tools.ptr, tools.len));
+  if (wanted) OK(toolglot_options_set_tools(options, tools.ptr, tools.len));
   c.native = text(r);
   c.native_first = (int)number(r, 1);
   c.finish = (uint32_t)number(r, 4);
@@ -312,7 +313,7 @@ static void one(reader *r, long seeds, int wanted) {
     e.end = number(r, 8);
     e.data = text(r);
     e.aux = text(r);
-    insert(&c.want, c.want.len, &e);
+    if (wanted) insert(&c.want, c.want.len, &e);
   }
   if (wanted) {
     OK(toolglot_stream_new(engine_of(key, key_len, config), options, &stream));

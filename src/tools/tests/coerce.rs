@@ -311,6 +311,24 @@ fn values() -> impl Strategy<Value = Value> {
     })
 }
 
+/// The inner list wants an item of the outer kind, which wants the inner list: there is no end, so nothing is begun.
+#[test]
+fn what_would_never_be_done_is_not_begun() {
+    let inner = json!({"oneOf": [{"items": {"type": "array"}}]});
+    let schema = json!({"allOf": [inner, {"items": {"$ref": "#/properties/p"}}]});
+    let plan = Plan::new(&json!({"properties": {"p": schema}})).unwrap();
+    let before = json!({"p": [""]});
+    let mut after = before.clone();
+    assert!(coerce(&mut after, &plan.doc(WORK)).is_empty());
+    assert_eq!(after, before);
+    // What a constant lists, a list around it is not.
+    let plan =
+        Plan::new(&json!({"properties": {"p": {"oneOf": [{"items": {"const": []}}]}}})).unwrap();
+    let before = json!({"p": [""]});
+    let mut after = before.clone();
+    assert!(coerce(&mut after, &plan.doc(WORK)).is_empty());
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(1000))]
 
