@@ -209,7 +209,8 @@
 // Which calls count when native ones are given: `TOOLGLOT_PREFER_TEXT` (default), `..._NATIVE` or `..._BOTH`.
 #define TOOLGLOT_OPTION_PREFER 3
 
-// What to do with reasoning: `TOOLGLOT_REASONING_SPLIT` (default) or `TOOLGLOT_REASONING_OFF`.
+// What to do with reasoning: `TOOLGLOT_REASONING_SPLIT` (default), `TOOLGLOT_REASONING_OFF` or
+// `TOOLGLOT_REASONING_TEXT`.
 #define TOOLGLOT_OPTION_REASONING 4
 
 // 1: look for calls inside reasoning too. Default 0.
@@ -295,6 +296,9 @@
 
 // Reasoning markers mean nothing.
 #define TOOLGLOT_REASONING_OFF 1
+
+// Reasoning is told apart, so that nothing in it is a call, and comes out as text, its markers too.
+#define TOOLGLOT_REASONING_TEXT 2
 
 // As each dialect says.
 #define TOOLGLOT_FENCE_DIALECT 0

@@ -97,8 +97,17 @@ pub enum ReasoningMode {
     /// Reasoning is an event kind of its own.
     #[default]
     Split,
-    /// Reasoning markers mean nothing; their bytes are text.
+    /// Reasoning markers mean nothing; their bytes are text, and calls between them are calls.
     Off,
+    /// Reasoning is told apart, so that nothing in it is a call, and comes out as text, its markers too.
+    Text,
+}
+
+impl ReasoningMode {
+    /// Whether its markers count.
+    pub(crate) fn reads(self) -> bool {
+        self != Self::Off
+    }
 }
 
 /// Whether code fences and inline code hide markers.

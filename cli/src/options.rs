@@ -96,7 +96,11 @@ fn option(out: &mut ReadOptions, key: &str, value: &Value) -> Result<(), Options
             options.reasoning = word(
                 key,
                 value,
-                &[("split", ReasoningMode::Split), ("off", ReasoningMode::Off)],
+                &[
+                    ("split", ReasoningMode::Split),
+                    ("off", ReasoningMode::Off),
+                    ("text", ReasoningMode::Text),
+                ],
             )?;
         }
         "calls_in_reasoning" => options.calls_in_reasoning = boolean(key, value)?,

@@ -194,7 +194,7 @@ fn options(mode: u8, extra: u8) -> Options {
         options.retain = Retain::None;
     }
     if mode & 4 != 0 {
-        options.reasoning = ReasoningMode::Off;
+        options.reasoning = [ReasoningMode::Off, ReasoningMode::Text][usize::from(extra >> 5 & 1)];
     }
     options.calls_in_reasoning = mode & 8 != 0;
     options.fence = [None, Some(Fence::Skip), Some(Fence::Allow), None][usize::from(mode >> 4 & 3)];

@@ -9,7 +9,7 @@ use crate::dialect::spec::ReasoningAt;
 use crate::dialect::{Dialect, Inside, Role, SetInner};
 use crate::error::{Kind, Severity};
 use crate::event::{Event, Span};
-use crate::limits::{Fence, Prefer, ReasoningMode};
+use crate::limits::{Fence, Prefer};
 use crate::scan::{ROOT, Skip};
 
 /// The kind of regions that are framing: message markers, ends of streams.
@@ -166,9 +166,9 @@ impl Machine<'_> {
                 let reasoning = &self.set.reasoning[usize::from(id)];
                 self.deliver(chunk, start.min(safe));
                 let here = self.stands(reasoning.spec.at);
-                let split = self.opts.reasoning == ReasoningMode::Split;
+                let reads = self.opts.reasoning.reads();
                 let over = reasoning.spec.first && self.st.reasoned;
-                if !split
+                if !reads
                     || !here
                     || over
                     || self.hidden(chunk, reasoning.dialect, span, safe, false)

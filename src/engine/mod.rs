@@ -119,14 +119,13 @@ impl Region {
 
 impl State {
     fn new(set: &SetInner, opts: &Options) -> Self {
-        let split = opts.reasoning == ReasoningMode::Split;
         let implicit = set.reasoning.iter().position(|r| r.spec.implicit);
         let id = match opts.start {
             Start::Dialect => implicit,
             Start::Reasoning => implicit.or((!set.reasoning.is_empty()).then_some(0)),
             Start::Text => None,
         };
-        let region = match id.filter(|_| split) {
+        let region = match id.filter(|_| opts.reasoning.reads()) {
             Some(id) => Region::Reasoning {
                 id: id as u16,
                 depth: 1,
@@ -159,6 +158,29 @@ impl State {
             native: false,
             finished: false,
         }
+    }
+}
+
+/// Tells reasoning as text.
+struct AsText<'s>(&'s mut dyn Sink);
+
+impl AsText<'_> {
+    /// What takes the events: this, or the sink below.
+    fn sink(&mut self, text: bool) -> &mut dyn Sink {
+        if text { self } else { &mut *self.0 }
+    }
+}
+
+impl Sink for AsText<'_> {
+    fn event(&mut self, event: Event<'_>) {
+        self.0.event(match event {
+            Event::Reasoning { data, span, .. } => Event::Text {
+                data,
+                span,
+                recovered: false,
+            },
+            other => other,
+        });
     }
 }
 
@@ -207,6 +229,8 @@ impl Parser {
         if chunk.is_empty() || self.state.finished {
             return;
         }
+        let (mut as_text, text) = (AsText(sink), self.opts.reasoning == ReasoningMode::Text);
+        let sink = as_text.sink(text);
         let done = match self.pace {
             Pace::Careful => false,
             Pace::Value(short) => self.writes(short, chunk, sink),
@@ -242,14 +266,16 @@ impl Parser {
     /// Takes a call that the host got beside the text. See [`Prefer`](crate::Prefer) for when it comes out.
     pub fn native_call(&mut self, call: &NativeCall, sink: &mut dyn Sink) {
         if !self.state.finished {
-            self.machine(sink).native(call);
+            let (mut as_text, text) = (AsText(sink), self.opts.reasoning == ReasoningMode::Text);
+            self.machine(as_text.sink(text)).native(call);
         }
     }
 
     /// Ends the stream: what is withheld comes out, what is open is reported. A second call does nothing.
     pub fn finish(&mut self, reason: Finish, sink: &mut dyn Sink) {
         if !self.state.finished {
-            self.machine(sink).finish(reason);
+            let (mut as_text, text) = (AsText(sink), self.opts.reasoning == ReasoningMode::Text);
+            self.machine(as_text.sink(text)).finish(reason);
             self.state.finished = true;
         }
     }

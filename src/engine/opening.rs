@@ -19,7 +19,6 @@ use crate::dialect::spec::{Channels, ReasoningAt, RouteKind};
 use crate::dialect::{Dialect, Family, Framed, OpenRef, Opener, Role, head};
 use crate::error::{Kind, Severity};
 use crate::event::{Event, Span};
-use crate::limits::ReasoningMode;
 use crate::scan::path::{Go, Hole, Walk};
 
 /// A marker that is not decided yet.
@@ -1062,16 +1061,16 @@ impl Machine<'_> {
         let text = String::from_utf8_lossy(&header);
         let read = channels.spec.read(&text);
         let kind = channels.spec.route(&read).unwrap_or(RouteKind::Text);
-        let split = self.opts.reasoning == ReasoningMode::Split;
+        let reads = self.opts.reasoning.reads();
         self.st.mode = Mode::Flow;
         self.st.message = match kind {
             RouteKind::Text | RouteKind::Calls => true,
-            RouteKind::Reasoning => !split,
+            RouteKind::Reasoning => !reads,
             // Its closer is that of the block.
             RouteKind::Call => false,
         };
         match kind {
-            RouteKind::Reasoning if split => {
+            RouteKind::Reasoning if reads => {
                 self.flow_end(chunk);
                 self.out(chunk).event(Event::Reasoning {
                     data: &header,
@@ -1163,7 +1162,7 @@ impl Machine<'_> {
             at: span.end,
         };
         match kind {
-            head::THOUGHT if self.opts.reasoning == ReasoningMode::Split => {
+            head::THOUGHT if self.opts.reasoning.reads() => {
                 self.out(chunk).event(Event::Reasoning {
                     data: &bytes,
                     span,

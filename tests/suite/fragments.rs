@@ -259,7 +259,7 @@ fn options(dice: &mut Dice, base: &Options) -> Options {
         options.retain = Retain::None;
     }
     if dice.one_in(6) {
-        options.reasoning = ReasoningMode::Off;
+        options.reasoning = *dice.pick(&[ReasoningMode::Off, ReasoningMode::Text]);
     }
     options.calls_in_reasoning |= dice.one_in(4);
     if dice.one_in(8) {

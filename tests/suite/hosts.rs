@@ -5,11 +5,12 @@ use std::sync::Arc;
 
 use toolglot::{
     Abandoned, Arguments, CallState, Collect, DialectSet, Event, Fence, Finish, Kind, NativeCall,
-    Options, Origin, Parser, Prefer, Retain, Start, TextMode, Tools, Turn, Unclosed, parse,
+    Options, Origin, Parser, Prefer, ReasoningMode, Retain, Start, TextMode, Tools, Turn, Unclosed,
+    parse,
 };
 use toolglot_cli::vectors;
 
-use crate::support::{CASES, DEFAULTS, nothing};
+use crate::support::{CASES, Case, DEFAULTS, nothing};
 
 fn options(change: impl FnOnce(&mut Options)) -> Options {
     let mut options = Options::default();
@@ -256,6 +257,64 @@ fn calls_in_reasoning_are_calls_only_if_asked() {
         (names(&asked), asked.reasoning.as_str(), asked.text.as_str()),
         (vec!["f"], "a  b", " c")
     );
+}
+
+#[test]
+fn reasoning_can_be_off_or_kept_in_the_text() {
+    let input = format!("<think>a {CALL} b</think> c");
+    let off = turn(options(|o| o.reasoning = ReasoningMode::Off), &input);
+    assert_eq!(
+        (names(&off), off.text.as_str(), off.reasoning.as_str()),
+        (vec!["f"], "<think>a  b</think> c", "")
+    );
+    let kept = turn(options(|o| o.reasoning = ReasoningMode::Text), &input);
+    assert_eq!(
+        (names(&kept), kept.text.as_str(), kept.reasoning.as_str()),
+        (vec![], input.as_str(), "")
+    );
+}
+
+/// What is kept in the text is what would have been told apart, in its place, and nothing else changes.
+#[test]
+fn reasoning_in_the_text_changes_no_call() {
+    let mut with = 0;
+    let split = |case: &&Case| case.options.reasoning == ReasoningMode::Split;
+    for case in CASES.iter().filter(split) {
+        let mut split = case.parser();
+        let mut text: Vec<u8> = vec![];
+        let mut others: Vec<String> = vec![];
+        let mut sink = |event: Event<'_>| match event {
+            Event::Text { data, .. } => text.extend_from_slice(data),
+            Event::Reasoning { data, .. } => {
+                with += 1;
+                text.extend_from_slice(data);
+            }
+            other => others.push(format!("{other:?}")),
+        };
+        split.feed(case.input, &mut sink);
+        case.end(&mut split, &mut sink);
+        let mut kept = case.options.clone();
+        kept.reasoning = ReasoningMode::Text;
+        for size in [1, case.input.len().max(1)] {
+            let mut parser = Parser::new(&case.set, kept.clone());
+            let mut seen: Vec<u8> = vec![];
+            let mut rest: Vec<String> = vec![];
+            let mut sink = |event: Event<'_>| match event {
+                Event::Text { data, .. } => seen.extend_from_slice(data),
+                other => rest.push(format!("{other:?}")),
+            };
+            case.input
+                .chunks(size)
+                .for_each(|chunk| parser.feed(chunk, &mut sink));
+            case.end(&mut parser, &mut sink);
+            assert_eq!(seen, text, "{} in {size}", case.id);
+            // Byte by byte, arguments come in more pieces.
+            if size > 1 {
+                assert_eq!(rest, others, "{}", case.id);
+            }
+        }
+    }
+    assert!(with > 100, "{with} pieces of reasoning");
 }
 
 #[test]

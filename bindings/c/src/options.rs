@@ -38,7 +38,8 @@ pub const TOOLGLOT_OPTION_TEXT: u32 = 1;
 pub const TOOLGLOT_OPTION_RETAIN: u32 = 2;
 /// Which calls count when native ones are given: `TOOLGLOT_PREFER_TEXT` (default), `..._NATIVE` or `..._BOTH`.
 pub const TOOLGLOT_OPTION_PREFER: u32 = 3;
-/// What to do with reasoning: `TOOLGLOT_REASONING_SPLIT` (default) or `TOOLGLOT_REASONING_OFF`.
+/// What to do with reasoning: `TOOLGLOT_REASONING_SPLIT` (default), `TOOLGLOT_REASONING_OFF` or
+/// `TOOLGLOT_REASONING_TEXT`.
 pub const TOOLGLOT_OPTION_REASONING: u32 = 4;
 /// 1: look for calls inside reasoning too. Default 0.
 pub const TOOLGLOT_OPTION_CALLS_IN_REASONING: u32 = 5;
@@ -98,6 +99,8 @@ pub const TOOLGLOT_PREFER_BOTH: u64 = 2;
 pub const TOOLGLOT_REASONING_SPLIT: u64 = 0;
 /// Reasoning markers mean nothing.
 pub const TOOLGLOT_REASONING_OFF: u64 = 1;
+/// Reasoning is told apart, so that nothing in it is a call, and comes out as text, its markers too.
+pub const TOOLGLOT_REASONING_TEXT: u64 = 2;
 /// As each dialect says.
 pub const TOOLGLOT_FENCE_DIALECT: u64 = 0;
 /// Markers in code are text.
@@ -142,7 +145,11 @@ impl Settings {
                 options.prefer = [Prefer::Text, Prefer::Native, Prefer::Both][range(2)? as usize];
             }
             TOOLGLOT_OPTION_REASONING => {
-                options.reasoning = [ReasoningMode::Split, ReasoningMode::Off][range(1)? as usize];
+                options.reasoning = [
+                    ReasoningMode::Split,
+                    ReasoningMode::Off,
+                    ReasoningMode::Text,
+                ][range(2)? as usize];
             }
             TOOLGLOT_OPTION_CALLS_IN_REASONING => options.calls_in_reasoning = flag()?,
             TOOLGLOT_OPTION_FENCE => {

@@ -181,7 +181,14 @@ fn settings(options: &Options) -> Vec<(u32, u64)> {
                 Prefer::Both => 2,
             },
         ),
-        (4, u64::from(options.reasoning == ReasoningMode::Off)),
+        (
+            4,
+            match options.reasoning {
+                ReasoningMode::Split => 0,
+                ReasoningMode::Off => 1,
+                ReasoningMode::Text => 2,
+            },
+        ),
         (5, u64::from(options.calls_in_reasoning)),
         (
             6,

@@ -75,7 +75,7 @@ impl Engine {
         limits: "Limits | Mapping[str, int] | None" = None,
         retain: "Literal['block', 'none']" = "block",
         prefer: "Literal['text', 'native', 'both']" = "text",
-        reasoning: "Literal['split', 'off']" = "split",
+        reasoning: "Literal['split', 'off', 'text']" = "split",
         calls_in_reasoning=false,
         trusted_only=false,
         fence: "Literal['skip', 'allow'] | None" = None,
