@@ -16,5 +16,6 @@ if ! cmp -s "$wanted" "$venv/installed.txt"; then
   cp "$wanted" "$venv/installed.txt"
 fi
 
-cargo build -q -p toolglot-cli --locked
+# The program that the tests of the command use.
+cargo test -q --workspace --locked --test cli --no-run
 "$venv/bin/python" tests/clients/openai_client.py "$CARGO_TARGET_DIR/debug/toolglot" tests/vectors/*.jsonl

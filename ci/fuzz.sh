@@ -20,18 +20,32 @@ targets=(chunking builtin user_dialect escape encode json pythonic tagged)
 if (($# > 1)); then targets=("${@:2}"); fi
 
 build_fuzz "${targets[@]}" || exit $?
-status=0
-for target in "${targets[@]}"; do
+
+fuzz() {
+  local target=$1 log="fuzz/artifacts/$1.log" bad=0
   mkdir -p "fuzz/corpus-run/$target" "fuzz/artifacts/$target"
-  log="fuzz/artifacts/$target.log"
-  echo "$target: $seconds seconds"
-  if ! RUST_BACKTRACE=0 "$(fuzz_program "$target")" "fuzz/corpus-run/$target" "fuzz/corpus/$target" "fuzz/regressions/$target" \
+  RUST_BACKTRACE=0 "$(fuzz_program "$target")" "fuzz/corpus-run/$target" "fuzz/corpus/$target" "fuzz/regressions/$target" \
     -seed="${FUZZ_SEED:-0}" -dict=fuzz/markers.dict -max_len=1024 -timeout=10 -max_total_time="$seconds" -print_final_stats=1 \
-    -artifact_prefix="fuzz/artifacts/$target/" > "$log" 2>&1; then
-    status=1
+    -artifact_prefix="fuzz/artifacts/$target/" > "$log" 2>&1 || bad=1
+  echo "$target, $seconds seconds:" $(sed -n 's/^stat::\(number_of_executed_units\|new_units_added\): */\1 /p' "$log")
+  if ((bad)); then
     grep -v -E '^#|DE: |^\s*$' "$log" | tail -n 25 || true
     echo "look at it with: cargo run --manifest-path fuzz/Cargo.toml --release --no-default-features --bin replay -- $target FILE"
   fi
-  grep -E 'number_of_executed_units|new_units_added' "$log" || true
+  return $bad
+}
+
+# As many at once as there are processors.
+status=0
+running=0
+finish_one() {
+  wait -n || status=1
+  running=$((running - 1))
+}
+for target in "${targets[@]}"; do
+  if ((running == $(nproc))); then finish_one; fi
+  fuzz "$target" &
+  running=$((running + 1))
 done
+while ((running > 0)); do finish_one; done
 exit $status
