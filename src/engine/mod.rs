@@ -229,15 +229,14 @@ impl Parser {
         if chunk.is_empty() || self.state.finished {
             return;
         }
-        let (mut as_text, text) = (AsText(sink), self.opts.reasoning == ReasoningMode::Text);
-        let sink = as_text.sink(text);
         let done = match self.pace {
             Pace::Careful => false,
             Pace::Value(short) => self.writes(short, chunk, sink),
             Pace::Flow | Pace::Thought | Pace::Plain => self.passes(chunk, sink),
         };
         if !done {
-            self.machine(sink).run(chunk);
+            let (mut as_text, text) = (AsText(sink), self.opts.reasoning == ReasoningMode::Text);
+            self.machine(as_text.sink(text)).run(chunk);
             self.pace = Pace::of(&self.state, &self.set.inner, &self.opts);
         }
     }

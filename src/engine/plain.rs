@@ -13,7 +13,7 @@ use super::{Mode, Parser, Region, State};
 use crate::body::{Body, Short, pieces};
 use crate::dialect::SetInner;
 use crate::event::{Sink, Span};
-use crate::limits::{Fence, Options, Prefer, Retain, TextMode};
+use crate::limits::{Fence, Options, Prefer, ReasoningMode, Retain, TextMode};
 use crate::scan::{ROOT, Skip};
 
 /// Chunks up to this length are looked at by the shortest way.
@@ -45,8 +45,13 @@ impl Pace {
         if !matches!(state.mode, Mode::Flow) {
             return Self::Careful;
         }
+        let told = match state.region {
+            Region::Text => true,
+            Region::Reasoning { .. } => opts.reasoning == ReasoningMode::Split,
+            Region::Span { .. } => false,
+        };
         let flows = !state.finished
-            && !matches!(state.region, Region::Span { .. })
+            && told
             && !state.region.labelled()
             && state.io.carry.is_empty()
             && opts.text == TextMode::Bytes;

@@ -131,6 +131,11 @@ impl Node {
         self.peeks.iter().find(|(b, _)| *b == byte).map(|(_, n)| *n)
     }
 
+    /// Whether white space before what comes next may hold that byte.
+    fn skips(&self, byte: u8) -> bool {
+        self.blanks && xml::is_space(byte) || self.lines && matches!(byte, b'\n' | b'\r')
+    }
+
     fn goes_on(&self) -> bool {
         !self.bytes.is_empty()
             || self.hole.is_some()
@@ -305,18 +310,11 @@ impl Paths {
                             self.node(at).lines |= lines;
                             continue;
                         }
-                        let after = match self.node(at).after {
-                            Some(after) => after,
-                            None => {
-                                let after = self.fresh(Node {
-                                    blanks: !lines,
-                                    lines,
-                                    ..Node::default()
-                                });
-                                self.node(at).after = Some(after);
-                                after
-                            }
-                        };
+                        let known = self.node(at).after;
+                        let after = known.unwrap_or_else(|| self.fresh(Node::default()));
+                        self.node(at).after = Some(after);
+                        self.node(after).blanks |= !lines;
+                        self.node(after).lines |= lines;
                         here.push(after);
                     }
                 }
@@ -528,8 +526,7 @@ impl Paths {
                 taken: false,
             };
         }
-        let line_end = node.lines && matches!(byte, b'\n' | b'\r');
-        if line_end || (node.blanks && xml::is_space(byte)) {
+        if node.skips(byte) {
             self.spelt(walk);
             walk.blanks += 1;
             return if walk.blanks > MAX_BLANKS {
@@ -605,10 +602,8 @@ impl Paths {
                 taken: false,
             };
         }
-        if let Some(there) = node
-            .after
-            .filter(|_| xml::is_space(byte) && hole != Hole::Key)
-        {
+        let after = |there: &u16| self.nodes[usize::from(*there)].skips(byte) && hole != Hole::Key;
+        if let Some(there) = node.after.filter(after) {
             end(walk);
             walk.node = there;
             walk.blanks = 1;

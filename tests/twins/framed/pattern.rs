@@ -255,11 +255,6 @@ fn step<A: Copy>(
     if end == bytes.len() {
         return or_whole(Walk::Cut(holes));
     }
-    // Chosen: behind a word the first of `$/` may be a blank.
-    let lines = next
-        .iter()
-        .any(|(rest, _)| rest.first() == Some(&Part::Lines));
-    let end = end + usize::from(lines && matches!(bytes[end], b' ' | b'\t'));
     or_whole(step(input, end, &next, &holes))
 }
 
