@@ -185,6 +185,7 @@ fn turn(set: &DialectSet, text: &str) -> Turn {
     parse(set, Options::default(), text.as_bytes(), Finish::Stop)
 }
 
+/// Item 112 of the checklist: results are messages of the role `tool`, one for each call.
 #[test]
 fn a_turn_becomes_messages_of_every_shape() {
     let set = DialectSet::builtin("hermes").expect("a set");

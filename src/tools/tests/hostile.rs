@@ -151,9 +151,18 @@ fn references_are_followed_in_the_document() {
         let schema = json!({"$ref": target, "$defs": defs});
         assert_eq!(check(schema, r#"{"n": "1"}"#), [""; 0], "{target}");
     }
-    let schema =
-        json!({"properties": {"p": {"$id": "http://example.org/x", "$ref": "#/a", "a": true}}});
-    says(&check(schema, "{}"), "is not read");
+    let id = "http://example.org/x";
+    for (draft, inner) in [
+        ("2020-12", json!({"$id": id, "$ref": "#/a", "a": true})),
+        ("2020-12", json!({"$id": id, "$anchor": "here"})),
+        ("draft-04", json!({"id": id, "$ref": "#/a", "a": {}})),
+    ] {
+        let draft = format!("http://json-schema.org/{draft}/schema#");
+        let schema = json!({"$schema": draft, "properties": {"p": inner}});
+        says(&check(schema, "{}"), "is not read");
+    }
+    let schema = json!({"properties": {"p": {"id": id, "$ref": "#/$defs/a"}}, "$defs": {"a": {}}});
+    assert_eq!(check(schema, r#"{"p": 1}"#), [""; 0]);
 }
 
 #[test]
