@@ -70,7 +70,7 @@ fn speaking(lang: Lang) -> PromptOptions<'static> {
     }
 }
 
-fn ids() -> impl Iterator<Item = &'static str> {
+pub(crate) fn ids() -> impl Iterator<Item = &'static str> {
     let calls = |id: &&str| !id.starts_with("reasoning-");
     builtin_files().iter().map(|(id, _)| *id).filter(calls)
 }
@@ -88,6 +88,58 @@ fn prompts_are_those_of_the_real_systems() {
     });
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     assert!(count > 50, "{count}");
+}
+
+/// A golden file without the line that names its source.
+pub(crate) fn golden_text(path: &str) -> String {
+    let text = golden(path);
+    let (_, text) = text.split_once('\n').expect("a source");
+    text.trim_end_matches('\n').to_owned()
+}
+
+/// Dialects with the general layout have its golden text, each with its own spelling of the one call in it.
+#[test]
+fn the_general_layout_is_the_same_for_all_that_have_it() {
+    let tools = golden_tools();
+    let mut count = 0;
+    for lang in [Lang::Zh, Lang::En] {
+        let want = golden_text(&format!("prompt/tool-call-xml.{}.txt", lang.name()));
+        let (before, behind) = (
+            want.find("<tool_call name=").expect("a call"),
+            "</tool_call>",
+        );
+        let behind = want.rfind(behind).expect("its end") + behind.len();
+        for id in ids() {
+            let layout = layout(id, &[]);
+            if !layout.sources().is_empty() {
+                continue;
+            }
+            count += 1;
+            let have = layout.system(&tools, &speaking(lang)).expect(id);
+            let own = have
+                .strip_prefix(want[..before].trim_end())
+                .and_then(|rest| rest.strip_suffix(want[behind..].trim_start()))
+                .unwrap_or_else(|| panic!("{id}: {have}"));
+            let hints = Arc::new(tools.hints(id, layout.rule()).expect("hints"));
+            let options = Options {
+                tools: Some(hints),
+                ..Options::default()
+            };
+            let set = DialectSet::builtin(id).expect("a set");
+            let turn = parse(&set, options, own.trim().as_bytes(), Finish::Stop);
+            let calls: Vec<_> = turn
+                .calls
+                .iter()
+                .map(|call| (call.name.as_str(), call.arguments.as_str()))
+                .collect();
+            match own.trim() {
+                // The dialect has actions of its own, and no call of a tool.
+                "" => assert_eq!(id, "bolt-action"),
+                _ => assert_eq!(calls, [("get_weather", r#"{"city":"..."}"#)], "{id}: {own}"),
+            }
+        }
+    }
+    assert!(count > 80, "{count}");
 }
 
 #[test]
