@@ -1,5 +1,6 @@
 //! `toolglot tools`: definitions of tools, from any form into one.
 
+use std::collections::HashMap;
 use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
@@ -16,9 +17,17 @@ pub fn run(args: &ToolsArgs) -> Result<Verdict, Stop> {
         server,
         output,
     } = &args.command;
-    let mut tools = vec![];
+    let mut tools: Vec<Tool> = vec![];
+    let mut places: HashMap<String, &Path> = HashMap::new();
     for file in files {
-        tools.extend(definitions(file)?);
+        for tool in definitions(file)? {
+            if let Some(first) = places.insert(tool.id.clone(), file) {
+                let (file, first) = (file.display(), first.display());
+                let why = format!("{file}: there is a tool {} already, in {first}", tool.id);
+                return Err(Stop::because(why));
+            }
+            tools.push(tool);
+        }
     }
     if let Some(server) = server {
         tools = read::prefixed(server, tools);

@@ -31,7 +31,8 @@ fn definitions_become_one_manifest() {
 #[test]
 fn what_cannot_be_used_is_told() {
     let (mcp, again) = (file("a.json", MCP), file("b.json", MCP));
-    run(&["tools", "import", &mcp, &again], b"").refused(&["there is a tool read already"]);
+    run(&["tools", "import", &mcp, &again], b"")
+        .refused(&["b.json: there is a tool read already, in ", "a.json"]);
     run(&["tools", "import", "-"], b"{}").refused(&["it is no list of tools"]);
     run(&["tools", "import", "nowhere"], b"").refused(&["nowhere"]);
     let odd = r#"[{"name": "f", "parameters": {"properties": {"p": {"pattern": "("}}}}]"#;
@@ -118,6 +119,8 @@ fn what_cannot_be_a_dialect_or_a_language_is_told() {
     prompt(&["--dialect", "nope"]).refused(&["there is no dialect nope"]);
     prompt(&["--dialect", "vpc"]).refused(&["no dialect vpc (did you mean vcp?)"]);
     prompt(&["--dialect", "reasoning-think"]).refused(&["reasoning-think", "with calls"]);
+    prompt(&["--dialect", "bolt-action", "--part", "gbnf"])
+        .refused(&["read cannot be called in this dialect"]);
     prompt(&["--dialect", "vcp", "--lang", "fr"]).refused(&["'fr'", "--lang", "zh, en"]);
     prompt(&[]).refused(&["--dialect"]);
     let result = |text: &[u8]| run(&["result", "--dialect", "vcp"], text);
@@ -127,6 +130,7 @@ fn what_cannot_be_a_dialect_or_a_language_is_told() {
     ]);
     result(b"[{\"name\": \"x\", \"status\": \"odd\"}]")
         .refused(&["result 0: `odd` is no status", "timeout"]);
+    run(&["result", "--dialect", "vcp", "--select", "a"], b"[]").refused(&["--select", "`/a`"]);
     run(&["result", "--dialect", "vcp", "--lang", "fr"], b"[]").refused(&["'fr'", "zh, en"]);
     run(&["validate", "--tools", &tools], b"{")
         .refused(&["standard input: the turn cannot be read: ", "line 1 column"]);

@@ -264,7 +264,8 @@ fn an_agent_is_offered_what_it_may_call() {
     assert!(serde_json::from_str::<CallConfig>(r#"{"enable": true}"#).is_err());
 }
 
-/// Item 14 of the checklist: callers that are no agents ask for all tools, with the definitions of their parameters.
+/// Items 14 and 29 of the checklist: callers that are no agents ask for all tools, with the definitions of their parameters;
+/// a request lists those on offer, with name, description and schema.
 #[test]
 fn everything_can_be_listed_with_its_parameters() {
     let registry = Registry::new();
@@ -285,7 +286,20 @@ fn everything_can_be_listed_with_its_parameters() {
         listed["tools"][0]["parameters"]["properties"]["strength"],
         json!({"type": "number", "description": "魔法强度", "default": 0.7})
     );
-    assert_eq!(all.discover(&CallConfig::enabled()).tools().len(), 1);
+    let offered = all.discover(&CallConfig::enabled());
+    let names = offered.names("none", NameRule::Api);
+    let request = offered.tools().iter().zip(&names);
+    let request: Vec<_> = request
+        .map(|(tool, name)| read::to_openai(tool, name))
+        .collect();
+    assert_eq!(
+        request,
+        [json!({"type": "function", "function": {
+            "name": "my-awesome-plugin_complex_workflow_tool",
+            "description": "一个封装了复杂工作流的工具。",
+            "parameters": {"type": "object", "properties": {}},
+        }})]
+    );
 }
 
 /// Item 68 of the checklist: the defaults of the configuration.
