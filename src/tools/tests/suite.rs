@@ -104,8 +104,10 @@ fn run(file: &Path, name: &str, draft: &str, tally: &mut Tally) {
         }
         let inventory = Inventory::of([Tool::new("t").parameters(around(&group["schema"], draft))]);
         let inventory = inventory.expect("an inventory");
-        let mut options = CheckOptions::default();
-        options.unknown = Unknown::Allow;
+        let options = CheckOptions {
+            unknown: Unknown::Allow,
+            ..CheckOptions::default()
+        };
         for case in group["tests"].as_array().expect("cases") {
             let arguments = json!({"p": case["data"]}).to_string();
             let checked = inventory.checked("t", &arguments, &options);
