@@ -481,7 +481,7 @@ pub struct ResultArgs {
     #[arg(long, value_enum, default_value_t = Lang::En)]
     pub lang: Lang,
     /// JSON pointer to what is shown of JSON results
-    #[arg(long, value_name = "POINTER")]
+    #[arg(long, value_name = "POINTER", value_parser = options::pointer)]
     pub select: Option<String>,
     /// Show so many bytes of each result, three quarters from its beginning and one from its end
     #[arg(long, value_name = "N")]

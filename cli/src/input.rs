@@ -45,6 +45,16 @@ impl Input {
         })
     }
 
+    /// Its name, as messages have it.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What is wrong with the text of the input, with its name.
+    pub fn wrong(&self, why: impl std::fmt::Display) -> Stop {
+        Stop::because(format!("{}: {why}", self.name))
+    }
+
     /// Adds the name of the input to an error.
     pub fn error(&self, error: &io::Error) -> Stop {
         Stop::because(format!("cannot read {}: {error}", self.name))

@@ -58,6 +58,14 @@ pub fn read(map: &Map<String, Value>) -> Result<ReadOptions, OptionsError> {
     Ok(out)
 }
 
+/// A JSON pointer.
+pub fn pointer(text: &str) -> Result<String, String> {
+    match text.is_empty() || text.starts_with('/') {
+        true => Ok(text.to_owned()),
+        false => Err(format!("a JSON pointer begins with a slash: `/{text}`")),
+    }
+}
+
 /// Reads a switch as it is written on a command line: `vcp.fuzzy`, or with a value: `hy-v4.suffix=:7b2e`.
 ///
 /// # Errors

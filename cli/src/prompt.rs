@@ -5,21 +5,17 @@ use std::io::{self, Write};
 use toolglot::DialectSet;
 use toolglot::prompt::grammar::CallGrammar;
 use toolglot::prompt::{Layout, PromptOptions, Stops, tokens};
-use toolglot::tools::{Inventory, read};
+use toolglot::tools::Inventory;
 use toolglot_cli::sets::{Choice, Sets};
 
 use crate::args::{PromptArgs, PromptPart};
-use crate::input;
 use crate::stop::{Stop, Verdict};
 
 /// Prints a prompt, or what belongs to it.
 pub fn run(args: &PromptArgs) -> Result<Verdict, Stop> {
     let (set, layout) = layout(&args.dialect)?;
     let tools = match &args.tools {
-        Some(path) => {
-            let name = path.display().to_string();
-            read::any(&name, &input::text(path)?).map_err(Stop::because)?
-        }
+        Some(path) => crate::tools::definitions(path)?,
         None => vec![],
     };
     let tools = Inventory::of(tools).map_err(Stop::because)?;

@@ -26,10 +26,9 @@ pub fn run(args: &ResultArgs) -> Result<Verdict, Stop> {
     let renderer = Renderer::new(&active, layout).map_err(Stop::because)?;
     let mut text = String::new();
     let mut input = Input::open(&args.file)?;
-    input
-        .read_to_string(&mut text)
-        .map_err(|error| Stop::because(format!("the results cannot be read: {error}")))?;
-    let wrong = |why: String| Stop::because(format!("the results cannot be read: {why}"));
+    let read = input.read_to_string(&mut text);
+    read.map_err(|error| input.error(&error))?;
+    let wrong = |why: String| input.wrong(format!("the results cannot be read: {why}"));
     let list = text.trim_start().starts_with('[');
     let given: Vec<Given> = if list {
         serde_json::from_str(&text).map_err(|error| wrong(error.to_string()))?

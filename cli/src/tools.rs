@@ -1,5 +1,6 @@
 //! `toolglot tools`: definitions of tools, from any form into one.
 
+use std::collections::HashMap;
 use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
@@ -16,9 +17,17 @@ pub fn run(args: &ToolsArgs) -> Result<Verdict, Stop> {
         server,
         output,
     } = &args.command;
-    let mut tools = vec![];
+    let mut tools: Vec<Tool> = vec![];
+    let mut places: HashMap<String, &Path> = HashMap::new();
     for file in files {
-        tools.extend(definitions(file)?);
+        for tool in definitions(file)? {
+            if let Some(first) = places.insert(tool.id.clone(), file) {
+                let (file, first) = (file.display(), first.display());
+                let why = format!("{file}: there is a tool {} already, in {first}", tool.id);
+                return Err(Stop::because(why));
+            }
+            tools.push(tool);
+        }
     }
     if let Some(server) = server {
         tools = read::prefixed(server, tools);
@@ -39,14 +48,22 @@ pub fn run(args: &ToolsArgs) -> Result<Verdict, Stop> {
     Ok(Verdict::of(faulty, true))
 }
 
-/// Reads a file of definitions, whatever their form.
-fn definitions(path: &Path) -> Result<Vec<Tool>, Stop> {
+/// Reads a file of definitions, whatever their form. That there are none is told, and is no error.
+pub fn definitions(path: &Path) -> Result<Vec<Tool>, Stop> {
     let mut bytes = vec![];
-    Input::open(path)?.exactly(usize::MAX, &mut bytes)?;
-    let name = path.display().to_string();
+    let mut input = Input::open(path)?;
+    input.exactly(usize::MAX, &mut bytes)?;
     let text = String::from_utf8(bytes)
-        .map_err(|error| Stop::because(format!("{name}: it is not UTF-8 text: {error}")))?;
-    read::any(&name, &text).map_err(Stop::because)
+        .map_err(|error| input.wrong(format!("it is not UTF-8 text: {error}")))?;
+    let tools = read::any(input.name(), &text).map_err(Stop::because)?;
+    if tools.is_empty() {
+        let _ = writeln!(
+            io::stderr(),
+            "toolglot: {}: it lists no tools",
+            input.name()
+        );
+    }
+    Ok(tools)
 }
 
 /// The tools of a file.

@@ -56,9 +56,11 @@ pub fn run(args: &ValidateArgs) -> Result<Verdict, Stop> {
     let inventory = crate::tools::inventory(&args.tools)?;
     let preset = args.preset.as_deref().map(preset).transpose()?;
     let mut bytes = vec![];
-    Input::open(&args.file)?.exactly(usize::MAX, &mut bytes)?;
-    let turn = turn(&bytes)?;
-    let calls = calls(&turn, args.dialect.as_deref())?;
+    let mut input = Input::open(&args.file)?;
+    input.exactly(usize::MAX, &mut bytes)?;
+    let wrong = |why: String| input.wrong(format!("the turn cannot be read: {why}"));
+    let turn = turn(&bytes).map_err(wrong)?;
+    let calls = calls(&turn, args.dialect.as_deref()).map_err(wrong)?;
     let set = dialects(args, &calls)?;
 
     let mut options = CheckOptions::default();
@@ -98,28 +100,28 @@ pub fn run(args: &ValidateArgs) -> Result<Verdict, Stop> {
     Ok(Verdict::of(!valid, true))
 }
 
-fn wrong(why: impl std::fmt::Display) -> Stop {
-    Stop::because(format!("the turn cannot be read: {why}"))
+fn told(error: impl std::fmt::Display) -> String {
+    error.to_string()
 }
 
-fn turn(json: &[u8]) -> Result<Turn<'_>, Stop> {
-    let text = std::str::from_utf8(json).map_err(wrong)?;
+fn turn(json: &[u8]) -> Result<Turn<'_>, String> {
+    let text = std::str::from_utf8(json).map_err(told)?;
     let list = |calls| Turn {
         calls,
         errors: vec![],
     };
     if text.trim_start().starts_with('[') {
-        return serde_json::from_str(text).map(list).map_err(wrong);
+        return serde_json::from_str(text).map(list).map_err(told);
     }
     let one = |text| serde_json::from_str(text).map(|call| list(vec![call]));
-    let named: Map<String, Value> = serde_json::from_str(text).map_err(wrong)?;
+    let named: Map<String, Value> = serde_json::from_str(text).map_err(told)?;
     match named.contains_key("calls") || named.contains_key("tool_calls") {
-        true => serde_json::from_str(text).map_err(wrong),
-        false => one(text).map_err(wrong),
+        true => serde_json::from_str(text).map_err(told),
+        false => one(text).map_err(told),
     }
 }
 
-fn calls(turn: &Turn<'_>, dialect: Option<&str>) -> Result<Vec<Call>, Stop> {
+fn calls(turn: &Turn<'_>, dialect: Option<&str>) -> Result<Vec<Call>, String> {
     let given = turn.calls.iter().enumerate();
     let call = |(index, given): (usize, &Given<'_>)| {
         let (name, arguments) = match &given.function {
@@ -129,10 +131,10 @@ fn calls(turn: &Turn<'_>, dialect: Option<&str>) -> Result<Vec<Call>, Stop> {
         let arguments = match arguments.map(RawValue::get) {
             None | Some("null") => "{}".to_owned(),
             // JSON in a string.
-            Some(text) if text.starts_with('"') => serde_json::from_str(text).map_err(wrong)?,
+            Some(text) if text.starts_with('"') => serde_json::from_str(text).map_err(told)?,
             Some(text) => text.to_owned(),
         };
-        let name = name.ok_or_else(|| wrong(format!("call {index} has no `name`")))?;
+        let name = name.ok_or_else(|| format!("call {index} has no `name`"))?;
         let own = given.dialect.as_deref().or(dialect);
         Ok(Call {
             index: given

@@ -19,7 +19,7 @@ const CACHE: usize = 256;
 pub struct Expanded {
     /// The prompt.
     pub text: String,
-    /// Estimated [`tokens`] of what was put in.
+    /// Tokens of what was put in: an estimate, unless [`Prompts::counting`] has something better.
     pub tokens: usize,
     /// Ids in `{{tools::..}}` that stand for no tool on offer.
     pub unknown: Vec<String>,
@@ -48,10 +48,14 @@ pub struct Prompts {
     registry: Arc<Registry>,
     cache: Mutex<HashMap<Key, Arc<str>>>,
     knowledge: Option<Arc<KnowledgeOf>>,
+    count: Arc<Count>,
 }
 
 /// Says more of a tool than its definition does.
 type KnowledgeOf = dyn Fn(&Tool) -> Option<String> + Send + Sync;
+
+/// Says how many tokens a text takes.
+type Count = dyn Fn(&str) -> usize + Send + Sync;
 
 /// What a text depends on.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -90,6 +94,7 @@ impl Prompts {
             registry,
             cache: Mutex::default(),
             knowledge: None,
+            count: Arc::new(tokens),
         }
     }
 
@@ -101,6 +106,13 @@ impl Prompts {
         knowledge: impl Fn(&Tool) -> Option<String> + Send + Sync + 'static,
     ) -> Self {
         self.knowledge = Some(Arc::new(knowledge));
+        self
+    }
+
+    /// Counts tokens with the model's own vocabulary instead of [estimating](tokens) them.
+    #[must_use]
+    pub fn counting(mut self, count: impl Fn(&str) -> usize + Send + Sync + 'static) -> Self {
+        self.count = Arc::new(count);
         self
     }
 
@@ -158,7 +170,7 @@ impl Prompts {
                 out.unknown.extend(unknown.cloned());
             }
             let text = self.text(what, tools, agent, config, options)?;
-            out.tokens += tokens(&text);
+            out.tokens += (self.count)(&text);
             out.text.push_str(&text);
         }
         out.text.push_str(rest);

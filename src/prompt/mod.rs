@@ -21,6 +21,8 @@ use crate::tools::Tool;
 pub use layout::Layout;
 pub use macros::{Expanded, Prompts};
 pub use stop::Stops;
+#[cfg(feature = "tiktoken")]
+pub use tokens::Vocabulary;
 pub use tokens::tokens;
 
 /// The language of a prompt's own words. Descriptions of tools are as they are. The words of a chat template are those that

@@ -4,6 +4,7 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::{Lang, Layout, Part, PromptError, PromptOptions, Prompts, Stops, tokens};
+use crate::outcome::{RenderOptions, Renderer, Status, ToolResult};
 use crate::tools::{CallConfig, Example, Inventory, NameRule, Registry, Tool, ToolKind, read};
 use crate::{DialectSet, Finish, Options, builtin_files, parse};
 
@@ -69,14 +70,14 @@ fn speaking(lang: Lang) -> PromptOptions<'static> {
     }
 }
 
-fn ids() -> impl Iterator<Item = &'static str> {
+pub(crate) fn ids() -> impl Iterator<Item = &'static str> {
     let calls = |id: &&str| !id.starts_with("reasoning-");
     builtin_files().iter().map(|(id, _)| *id).filter(calls)
 }
 
 #[test]
 fn prompts_are_those_of_the_real_systems() {
-    // 15, 17, 32, 56, 57, 58, 62, 72, 115: the layouts, in both languages.
+    // Items 15, 17, 32, 56, 57, 58, 62, 72 and 115 of the checklist: the layouts, in both languages.
     let tools = golden_tools();
     let mut wrong = vec![];
     let count = goldens("prompt", |name, layout, lang, want| {
@@ -89,6 +90,62 @@ fn prompts_are_those_of_the_real_systems() {
     assert!(count > 50, "{count}");
 }
 
+/// A golden file without the line that names its source.
+pub(crate) fn golden_text(path: &str) -> String {
+    let text = golden(path);
+    let (_, text) = text.split_once('\n').expect("a source");
+    text.trim_end_matches('\n').to_owned()
+}
+
+/// Dialects that have no golden file of their own.
+pub(crate) fn without_golden(kind: &str) -> impl Iterator<Item = &'static str> {
+    let folder = format!("{}/tests/golden/{kind}", env!("CARGO_MANIFEST_DIR"));
+    let is = move |name: String| std::path::Path::new(&folder).join(name).exists();
+    ids().filter(move |id| !is(format!("{id}.txt")) && !is(format!("{id}.en.txt")))
+}
+
+/// All others have the golden text of the general layout, each with its own spelling of the one call in it.
+#[test]
+fn the_general_layout_is_the_same_for_all_that_have_it() {
+    let tools = golden_tools();
+    let mut count = 0;
+    for lang in [Lang::Zh, Lang::En] {
+        let want = golden_text(&format!("prompt/tool-call-xml.{}.txt", lang.name()));
+        let (before, behind) = (
+            want.find("<tool_call name=").expect("a call"),
+            "</tool_call>",
+        );
+        let behind = want.rfind(behind).expect("its end") + behind.len();
+        for id in without_golden("prompt") {
+            let layout = layout(id, &[]);
+            count += 1;
+            let have = layout.system(&tools, &speaking(lang)).expect(id);
+            let own = have
+                .strip_prefix(want[..before].trim_end())
+                .and_then(|rest| rest.strip_suffix(want[behind..].trim_start()))
+                .unwrap_or_else(|| panic!("{id}: {have}"));
+            let hints = Arc::new(tools.hints(id, layout.rule()).expect("hints"));
+            let options = Options {
+                tools: Some(hints),
+                ..Options::default()
+            };
+            let set = DialectSet::builtin(id).expect("a set");
+            let turn = parse(&set, options, own.trim().as_bytes(), Finish::Stop);
+            let calls: Vec<_> = turn
+                .calls
+                .iter()
+                .map(|call| (call.name.as_str(), call.arguments.as_str()))
+                .collect();
+            match own.trim() {
+                // The dialect has actions of its own, and no call of a tool.
+                "" => assert_eq!(id, "bolt-action"),
+                _ => assert_eq!(calls, [("get_weather", r#"{"city":"..."}"#)], "{id}: {own}"),
+            }
+        }
+    }
+    assert!(count > 80, "{count}");
+}
+
 #[test]
 fn every_dialect_has_a_prompt_and_says_where_it_comes_from() {
     let tools = golden_tools();
@@ -97,9 +154,7 @@ fn every_dialect_has_a_prompt_and_says_where_it_comes_from() {
         for lang in [Lang::Zh, Lang::En] {
             let text = layout.system(&tools, &speaking(lang)).expect(id);
             assert!(
-                !text.ends_with('\n')
-                    && text.contains("Tells the weather of a city")
-                        | (layout.dialect() == "deepseek-v31"),
+                !text.ends_with('\n') && text.contains("Tells the weather of a city"),
                 "{id}: {text}"
             );
         }
@@ -125,6 +180,46 @@ fn item_15_the_list_of_the_tam_document() {
          - filePath (string, required): 文件的绝对路径。\n    - search_string (string, required): 要查找并替换的旧内容。\n    \
          - replace_string (string, required): 用于替换的新内容。"
     );
+}
+
+#[test]
+fn item_17_the_rule_of_the_tam_document_and_its_block() {
+    // TAM document, section 6.2 item 4: the command is one of the granted ids; the block of section 3.1.1.
+    let tools = Inventory::of([Tool::new("FileOperator.ApplyEdit").description("x")]);
+    let tools = tools.expect("an inventory");
+    let usage = layout("tam", &[])
+        .usage(&tools, &speaking(Lang::Zh))
+        .expect("usage");
+    let [rule, block] = [
+        "command 必须是上面列出的 Tool ID 之一。\n",
+        "<|[REQUEST_TOOL]|>\ncommand:「始」",
+    ]
+    .map(|part| usage.find(part).expect(part));
+    assert!(rule < block, "{usage}");
+    let set = DialectSet::builtin("tam").expect("a set");
+    let turn = parse(&set, Options::default(), usage.as_bytes(), Finish::Stop);
+    assert_eq!((turn.calls.len(), turn.errors.len()), (1, 0), "{turn:?}");
+}
+
+#[test]
+fn item_56_the_five_instructions_of_the_action_document() {
+    let usage = layout("action", &[])
+        .usage(&golden_tools(), &PromptOptions::default())
+        .expect("usage");
+    // Section 4.1: wrapped, XML inside, CDATA, left out where not needed, explained first.
+    for (n, what) in [
+        "wrap the instruction in `<ACTION>...</ACTION>`",
+        "Inside `<ACTION>` is XML",
+        "use `<![CDATA[...]]>`",
+        "without an `<ACTION>` tag",
+        "Before the `<ACTION>` block, explain",
+    ]
+    .iter()
+    .enumerate()
+    {
+        let line = usage.lines().filter(|line| line.starts_with("- ")).nth(n);
+        assert!(line.expect("a line").contains(what), "{usage}");
+    }
 }
 
 #[test]
@@ -233,7 +328,20 @@ fn item_70_a_tool_is_called_by_its_command() {
 }
 
 #[test]
-fn item_115_a_prompt_without_tools_says_so() {
+fn item_115_the_template_has_format_and_list_and_says_where_there_are_none() {
+    let text = layout("tool-action", &[])
+        .system(&golden_tools(), &speaking(Lang::Zh))
+        .expect("a prompt");
+    let parts = [
+        "## 可用工具\n",
+        "<tool_action name=\"tool_name\">\n<param1 value=\"value1\"/>\n",
+        "### 工具列表\n\n### get_weather\n",
+        "### ping\n",
+        "### 使用说明\n",
+        "### 示例\n\n<tool_action name=\"get_weather\">\n<city value=\"",
+    ];
+    let places = parts.map(|part| text.find(part).expect(part));
+    assert!(places.is_sorted(), "{text}");
     let none = Inventory::default();
     let text = layout("tool-action", &[])
         .system(&none, &speaking(Lang::Zh))
@@ -261,7 +369,7 @@ fn registry() -> Arc<Registry> {
 }
 
 #[test]
-fn items_13_14_59_and_75_macros_stand_for_what_is_offered() {
+fn items_13_59_68_75_and_91_macros_stand_for_what_is_offered() {
     let prompts = Prompts::new(layout("tam", &[]), registry());
     let expand = |text: &str, config: &CallConfig| {
         prompts
@@ -273,6 +381,9 @@ fn items_13_14_59_and_75_macros_stand_for_what_is_offered() {
         &CallConfig::default(),
     );
     assert_eq!(off.text, "ABC");
+    // A configuration that says nothing: the defaults, which allow nothing.
+    let nothing: CallConfig = serde_json::from_str("{}").expect("a configuration");
+    assert_eq!(expand("A{{tools}}B{{tool_usage}}C", &nothing).text, "ABC");
     let on = expand("{{tools}}", &CallConfig::enabled());
     assert!(
         on.text.contains("fs:read") && on.text.contains("weather") && !on.text.contains("fs:wipe")
@@ -304,8 +415,6 @@ fn items_13_14_59_and_75_macros_stand_for_what_is_offered() {
         assert_eq!(expand(text, &granted).text, text);
     }
     assert!(expand("{{{tools}}}", &granted).text.starts_with("{["));
-    // Callers that are no agents list everything.
-    assert_eq!(registry().inventory().tools().len(), 4);
 }
 
 #[test]
@@ -373,6 +482,12 @@ fn item_76_tokens_are_estimated() {
     assert_eq!(tokens(""), 0);
     assert_eq!(tokens("abcd"), 1);
     assert_eq!(tokens("abcde天气预报"), 4);
+    // A host that knows the model counts better.
+    let prompts = Prompts::new(layout("tam", &[]), registry()).counting(str::len);
+    let config = CallConfig::enabled();
+    let expand = |text| prompts.expand(text, "a", &config, &PromptOptions::default());
+    let out = expand("x{{tools}}y{{tools}}").expect("a prompt");
+    assert_eq!(out.tokens, out.text.len() - 2);
 }
 
 #[test]
@@ -409,6 +524,29 @@ stop = ["HALT"]
         "Write <do n=\"f\">\n<p name=\"a\">b</p>\n</do>.".replace("name=", "n=")
     );
     assert_eq!(layout.stops(), ["HALT"]);
+    // Its id, its calls and its results.
+    let turn = parse(
+        &set,
+        Options::default(),
+        b"<do n=\"f\"><p n=\"a\">b</p></do>",
+        Finish::Stop,
+    );
+    let call = &turn.calls[0];
+    assert_eq!(
+        [&call.dialect, &call.name, &call.arguments],
+        ["mine", "f", r#"{"a":"b"}"#]
+    );
+    let results = [
+        ToolResult::text("1", "f", Status::Success, "good"),
+        ToolResult::text("2", "f", Status::Error, "bad"),
+    ];
+    let renderer = Renderer::new(&set, layout.clone()).expect("a renderer");
+    assert_eq!(
+        renderer
+            .render(&results, &RenderOptions::default())
+            .expect("results"),
+        "[f: good][f: bad]"
+    );
     let layout = layout.with(Part::Tools, "general-tools").expect("a layout");
     assert!(
         layout

@@ -46,7 +46,10 @@ impl Plan {
     /// Linear in the schema.
     pub fn new(parameters: &Value) -> Result<Self, SchemaError> {
         let draft = draft(parameters)?;
-        let mut size = Size::default();
+        let mut size = Size {
+            draft4: draft == Draft::Draft4,
+            ..Size::default()
+        };
         measure(parameters, Place::Schema, &mut String::new(), 0, &mut size)?;
         let mut schema = parameters.clone();
         translate_all(&mut schema, Place::Schema, &size.anchors);
@@ -153,6 +156,8 @@ struct Size {
     /// Schemas, objects and lists, long lists for more than one.
     nodes: usize,
     refs: usize,
+    /// Whether `id` is what later drafts call `$id`.
+    draft4: bool,
     /// JSON pointers of anchors.
     anchors: HashMap<String, String>,
 }
@@ -234,14 +239,15 @@ fn references(
     size: &mut Size,
 ) -> Result<(), SchemaError> {
     let text = |word: &str| map.get(word).and_then(Value::as_str);
-    let id = text("$id").or_else(|| text("id"));
-    if let Some(name) = text("$anchor").or_else(|| id?.strip_prefix('#')) {
+    let id = text("$id").or_else(|| text("id").filter(|_| size.draft4));
+    let named = |id: &str| id.strip_prefix('#').map(str::to_owned);
+    if let Some(name) = text("$anchor").map(str::to_owned).or_else(|| named(id?)) {
         size.anchors.insert(format!("#{name}"), format!("#{path}"));
-    } else if depth > 0 && text("$id").is_some() {
-        return Err(wrong(
-            path,
-            "a document inside the document ($id) is not read",
-        ));
+    }
+    // References below it would lead elsewhere than they look.
+    if depth > 0 && id.is_some_and(|id| !id.starts_with('#')) {
+        let why = "a document inside the document ($id) is not read";
+        return Err(wrong(path, why));
     }
     if let Some(Value::String(target)) = map.get("$ref") {
         size.refs += 1;

@@ -31,7 +31,8 @@ fn definitions_become_one_manifest() {
 #[test]
 fn what_cannot_be_used_is_told() {
     let (mcp, again) = (file("a.json", MCP), file("b.json", MCP));
-    run(&["tools", "import", &mcp, &again], b"").refused(&["there is a tool read already"]);
+    run(&["tools", "import", &mcp, &again], b"")
+        .refused(&["b.json: there is a tool read already, in ", "a.json"]);
     run(&["tools", "import", "-"], b"{}").refused(&["it is no list of tools"]);
     run(&["tools", "import", "nowhere"], b"").refused(&["nowhere"]);
     let odd = r#"[{"name": "f", "parameters": {"properties": {"p": {"pattern": "("}}}}]"#;
@@ -43,4 +44,95 @@ fn what_cannot_be_used_is_told() {
         "{}",
         ran.err
     );
+}
+
+/// Whatever is wrong with a file of definitions is told with its name and the place, by every command that reads one.
+#[test]
+fn every_command_says_what_is_wrong_with_definitions() {
+    let tabs = file("tabs.yaml", "tools:\n\t- id: a\n");
+    let fetched = file(
+        "net.json",
+        r#"[{"name": "a", "parameters": {"properties": {"p": {"$ref": "http://x/y"}}}}]"#,
+    );
+    let broken = file("broken.json", "{\"a\": ");
+    let binary = file("binary.json", "\u{0}");
+    for (path, words) in [
+        ("nowhere.json", ["cannot read nowhere.json", "No such file"]),
+        (&broken, ["broken.json: no JSON: ", "line 1 column"]),
+        (&tabs, ["tabs.yaml: no YAML: tabs", "line 2 column"]),
+        (
+            &fetched,
+            [
+                "net.json: [0].parameters.properties.p.$ref: ",
+                "http://x/y is not fetched",
+            ],
+        ),
+        (&binary, ["binary.json: ", ""]),
+    ] {
+        run(&["tools", "import", path], b"").refused(&words);
+        run(&["prompt", "--dialect", "vcp", "--tools", path], b"").refused(&words);
+        run(&["validate", "--tools", path], b"[]").refused(&words);
+        run(&["parse", "--validate", "--tools", path], b"").refused(&words);
+    }
+}
+
+#[test]
+fn that_there_are_no_tools_is_told() {
+    let none = file("none.json", "[]");
+    for args in [
+        &["tools", "import", &none][..],
+        &["prompt", "--dialect", "vcp", "--tools", &none],
+        &["validate", "--tools", &none],
+        &["parse", "--validate", "--tools", &none],
+    ] {
+        let ran = run(args, b"[]");
+        assert_eq!(ran.code, 0, "{args:?}");
+        let told = ran.err.lines().next().expect("a line");
+        assert!(
+            told.starts_with("toolglot: ") && told.ends_with("none.json: it lists no tools"),
+            "{told}"
+        );
+    }
+    run(
+        &[
+            "prompt",
+            "--dialect",
+            "vcp",
+            "--tools",
+            &none,
+            "--part",
+            "gbnf",
+        ],
+        b"",
+    )
+    .refused(&["there are no tools to call"]);
+}
+
+#[test]
+fn what_cannot_be_a_dialect_or_a_language_is_told() {
+    let tools = file("mcp.json", MCP);
+    let prompt = |more: &[&str]| {
+        let mut args = vec!["prompt", "--tools", &tools];
+        args.extend(more);
+        run(&args, b"")
+    };
+    prompt(&["--dialect", "nope"]).refused(&["there is no dialect nope"]);
+    prompt(&["--dialect", "vpc"]).refused(&["no dialect vpc (did you mean vcp?)"]);
+    prompt(&["--dialect", "reasoning-think"]).refused(&["reasoning-think", "with calls"]);
+    prompt(&["--dialect", "bolt-action", "--part", "gbnf"])
+        .refused(&["read cannot be called in this dialect"]);
+    prompt(&["--dialect", "vcp", "--lang", "fr"]).refused(&["'fr'", "--lang", "zh, en"]);
+    prompt(&[]).refused(&["--dialect"]);
+    let result = |text: &[u8]| run(&["result", "--dialect", "vcp"], text);
+    result(b"{").refused(&[
+        "standard input: the results cannot be read: ",
+        "line 1 column",
+    ]);
+    result(b"[{\"name\": \"x\", \"status\": \"odd\"}]")
+        .refused(&["result 0: `odd` is no status", "timeout"]);
+    run(&["result", "--dialect", "vcp", "--select", "a"], b"[]").refused(&["--select", "`/a`"]);
+    run(&["result", "--dialect", "vcp", "--lang", "fr"], b"[]").refused(&["'fr'", "zh, en"]);
+    run(&["validate", "--tools", &tools], b"{")
+        .refused(&["standard input: the turn cannot be read: ", "line 1 column"]);
+    run(&["validate", "--tools", &tools], b"[{}]").refused(&["call 0 has no `name`"]);
 }

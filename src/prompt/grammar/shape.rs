@@ -100,6 +100,8 @@ struct Called<'t> {
 struct Writer<'l> {
     encoder: &'l Encoder,
     options: EncodeOptions,
+    /// The tool that a refusal speaks of where one of [`OTHERS`] was tried.
+    first: &'l str,
     /// What ends a value of text; nothing where arguments are one JSON text.
     closer: Option<String>,
 }
@@ -120,10 +122,15 @@ impl Writer<'_> {
         };
         let list: Vec<EncodeCall> = calls.iter().map(call).collect();
         self.encoder.encode(&list, &self.options).map_err(|error| {
-            let tool = calls.first().map_or("", |(name, _)| name).to_owned();
+            let named = calls.first().map_or("", |(name, _)| name);
+            let tool = if OTHERS.contains(&named) {
+                self.first
+            } else {
+                named
+            };
             GrammarError::Call {
-                tool,
-                why: error.to_string(),
+                tool: tool.to_owned(),
+                why: error.reason.to_string(),
             }
         })
     }
@@ -197,6 +204,7 @@ impl Shapes {
         let mut writer = Writer {
             encoder: &layout.encoder,
             options,
+            first: called.first().map_or("", |one| one.name),
             closer: None,
         };
         if writer.json(OTHERS[0])?.is_none() {

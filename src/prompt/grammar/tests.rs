@@ -1,6 +1,6 @@
 use serde_json::json;
 
-use super::super::tests::{golden_tools, layout};
+use super::super::tests::{golden_tools, ids, layout};
 use super::{CallGrammar, GrammarError};
 use crate::tools::{Inventory, Tool};
 
@@ -24,6 +24,46 @@ fn parameters_one_by_one_are_rules() {
     let gbnf = grammar.gbnf();
     assert!(gbnf.starts_with("root ::= "), "{gbnf}");
     assert!(gbnf.contains("\"celsius\" | \"fahrenheit\""), "{gbnf}");
+}
+
+/// The refusals that `docs/PROMPTS.md` lists, and no others.
+#[test]
+fn every_dialect_has_a_grammar_or_a_reason() {
+    let refused = |tools: &Inventory| -> Vec<(&str, &str)> {
+        let why = |id| match CallGrammar::new(&layout(id, &[]), tools).err()? {
+            GrammarError::Empty => Some((id, "empty")),
+            GrammarError::Call { tool, .. } if tools.get(&tool).is_some() => Some((id, "call")),
+            GrammarError::Call { .. } => Some((id, "call of another tool")),
+            GrammarError::Value { param, .. } if param == "tags" => Some((id, "value")),
+            GrammarError::Value { .. } => Some((id, "another value")),
+            GrammarError::Form { .. } => Some((id, "form")),
+        };
+        ids().filter_map(why).collect()
+    };
+    assert_eq!(
+        refused(&golden_tools()),
+        [
+            ("action", "value"),
+            ("tool-action", "value"),
+            ("gemma4", "value"),
+            ("bolt-action", "call"),
+            ("minimax-m3", "value"),
+            ("morph-xml", "value"),
+            ("cline-xml", "form"),
+        ]
+    );
+    // Without lists.
+    let tool = Tool::new("t").parameters(json!({"properties": {"p": {"type": "string"}}}));
+    assert_eq!(
+        refused(&Inventory::of([tool]).expect("an inventory")),
+        [
+            ("action", "form"),
+            ("bolt-action", "call"),
+            ("minimax-m3", "form"),
+            ("morph-xml", "form"),
+            ("cline-xml", "form"),
+        ]
+    );
 }
 
 #[test]

@@ -210,8 +210,8 @@ fn unknown_parameters_are_refused_unless_the_schema_or_the_host_says_otherwise()
     ));
 }
 
-/// Items 9, 50 and 109 of the checklist: the tool is looked up in what the agent is offered, by the names that the dialect
-/// has for it.
+/// Items 9, 50, 69 and 109 of the checklist: the tool is looked up in what the agent is offered, by the names that the
+/// dialect has for it; one that no agent may call is unknown when a call is checked, too.
 #[test]
 fn a_tool_is_found_by_what_the_dialect_calls_it() {
     let action = set("action");

@@ -1,19 +1,13 @@
-//! Definitions and arguments of people who mean no good are answered soon, and clearly.
-
-use std::time::{Duration, Instant};
+//! Definitions and arguments of people who mean no good are answered soon, and clearly. What is not bounded here would not
+//! end while anybody waits.
 
 use serde_json::{Map, Value, json};
 
-use crate::tools::{CheckOptions, Inventory, Tool};
-
-/// Far more than anything here takes, and far less than what is not bounded would.
-const SOON: Duration = Duration::from_secs(20);
+use crate::tools::{CheckOptions, Inventory, Registry, Tool, read};
 
 fn check(schema: Value, arguments: &str) -> Vec<String> {
-    let began = Instant::now();
     let inventory = Inventory::of([Tool::new("t").parameters(schema)]).expect("an inventory");
     let checked = inventory.checked("t", arguments, &CheckOptions::default());
-    assert!(began.elapsed() < SOON, "{:?}", began.elapsed());
     let violations = checked.violations.iter();
     violations
         .map(|v| format!("{} {}", v.kind, v.message))
@@ -151,9 +145,18 @@ fn references_are_followed_in_the_document() {
         let schema = json!({"$ref": target, "$defs": defs});
         assert_eq!(check(schema, r#"{"n": "1"}"#), [""; 0], "{target}");
     }
-    let schema =
-        json!({"properties": {"p": {"$id": "http://example.org/x", "$ref": "#/a", "a": true}}});
-    says(&check(schema, "{}"), "is not read");
+    let id = "http://example.org/x";
+    for (draft, inner) in [
+        ("2020-12", json!({"$id": id, "$ref": "#/a", "a": true})),
+        ("2020-12", json!({"$id": id, "$anchor": "here"})),
+        ("draft-04", json!({"id": id, "$ref": "#/a", "a": {}})),
+    ] {
+        let draft = format!("http://json-schema.org/{draft}/schema#");
+        let schema = json!({"$schema": draft, "properties": {"p": inner}});
+        says(&check(schema, "{}"), "is not read");
+    }
+    let schema = json!({"properties": {"p": {"id": id, "$ref": "#/$defs/a"}}, "$defs": {"a": {}}});
+    assert_eq!(check(schema, r#"{"p": 1}"#), [""; 0]);
 }
 
 #[test]
@@ -225,7 +228,6 @@ fn coercing_is_bounded() {
 
 #[test]
 fn ten_thousand_tools_are_checked() {
-    let began = Instant::now();
     let tool = |n| {
         Tool::new(&format!("server:tool{n}"))
             .parameters(json!({"properties": {"p": {"type": "integer"}}}))
@@ -242,5 +244,27 @@ fn ten_thousand_tools_are_checked() {
     let unknown = inventory.checked("server_tool10000", "{}", &CheckOptions::default());
     assert!(unknown.violations[0].suggestion.is_some());
     assert_eq!(inventory.faults().count(), 0);
-    assert!(began.elapsed() < 3 * SOON, "{:?}", began.elapsed());
+}
+
+#[test]
+fn duplicate_ids_are_refused() {
+    let one = json!({"name": "same", "parameters": {"type": "object"}});
+    let list = Value::Array(vec![one; 10_000]).to_string();
+    let error = read::any("tools.json", &list).expect_err("refused");
+    assert_eq!(
+        error.to_string(),
+        "tools.json: [1]: same is the id of [0] too"
+    );
+    let last = (0..10_000).map(|n| Tool::new(&format!("t{}", n % 9_999)));
+    let error = Inventory::of(last).expect_err("refused");
+    assert_eq!(error.to_string(), "there is a tool t0 already");
+    let registry = Registry::new();
+    registry.register([Tool::new("t0")]).expect("a new id");
+    let again = (0..10_000).rev().map(|n| Tool::new(&format!("t{n}")));
+    assert!(registry.register(again).is_err());
+    assert_eq!(registry.inventory().tools().len(), 1);
+    // A key that stands twice, with another schema.
+    let twice = r#"{"tools": [{"name": "a", "inputSchema": {"type": "object"}, "inputSchema": {"type": "string"}}]}"#;
+    let read = read::any("tools.json", twice);
+    assert!(read.is_err(), "{read:?}");
 }

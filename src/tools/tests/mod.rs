@@ -3,6 +3,7 @@
 mod check;
 mod coerce;
 mod hostile;
+mod suite;
 
 use serde_json::json;
 
@@ -140,20 +141,52 @@ fn yaml_values_are_those_of_the_core_schema() {
 
 #[test]
 fn names_are_spelled_by_rule_and_stay_apart() {
-    let ids = ["a:b", "a.b", "a_b", "1x", "名", "<>"];
+    let ids = [
+        "a:b",
+        "a.b",
+        "a_b",
+        "1x",
+        "名",
+        "<>",
+        "workflows/skills/x.json",
+    ];
     let spelled = |rule: NameRule| rule.unique(ids.iter().copied());
     assert_eq!(spelled(NameRule::Id), ids);
     assert_eq!(
         spelled(NameRule::Flat),
-        ["a_b", "a_b_2", "a_b_3", "1x", "名", "<>"]
+        [
+            "a_b",
+            "a_b_2",
+            "a_b_3",
+            "1x",
+            "名",
+            "<>",
+            "workflows_skills_x_json"
+        ]
     );
     assert_eq!(
         spelled(NameRule::Xml),
-        ["a_b", "a.b", "a_b_2", "_1x", "名", "__"]
+        [
+            "a_b",
+            "a.b",
+            "a_b_2",
+            "_1x",
+            "名",
+            "__",
+            "workflows_skills_x.json"
+        ]
     );
     assert_eq!(
         spelled(NameRule::Api),
-        ["a_b", "a_b_2", "a_b_3", "1x", "_", "__"]
+        [
+            "a_b",
+            "a_b_2",
+            "a_b_3",
+            "1x",
+            "_",
+            "__",
+            "workflows_skills_x_json"
+        ]
     );
     let long = "x".repeat(80);
     let two = NameRule::Api.unique([long.as_str(), &long].into_iter());
@@ -161,7 +194,8 @@ fn names_are_spelled_by_rule_and_stay_apart() {
     assert_ne!(two[0], two[1]);
 }
 
-/// Items 9 and 60 of the checklist: look-up, and names that are safe in XML.
+/// Items 9, 60 and 78 of the checklist: look-up by id, alias, mapped command and flat name `toolId_methodName`; names that
+/// are safe in XML (`names_are_spelled_by_rule_and_stay_apart`).
 #[test]
 fn a_tool_is_found_by_any_of_its_names() {
     let mut tool = Tool::new("fs:read");
@@ -228,6 +262,44 @@ fn an_agent_is_offered_what_it_may_call() {
         "fs.write"
     );
     assert!(serde_json::from_str::<CallConfig>(r#"{"enable": true}"#).is_err());
+}
+
+/// Items 14 and 29 of the checklist: callers that are no agents ask for all tools, with the definitions of their parameters;
+/// a request lists those on offer, with name, description and schema.
+#[test]
+fn everything_can_be_listed_with_its_parameters() {
+    let registry = Registry::new();
+    let tools = read::any("plugin.yaml", MANIFEST).expect("tools");
+    registry.register(tools).expect("new ids");
+    let all = registry.inventory();
+    let listed = read::to_manifest(all.tools().iter().map(AsRef::as_ref));
+    let list = listed["tools"].as_array().expect("a list");
+    let ids: Vec<_> = list.iter().map(|tool| &tool["id"]).collect();
+    assert_eq!(
+        ids,
+        [
+            "my-awesome-plugin:magic_node_tool",
+            "my-awesome-plugin:complex_workflow_tool"
+        ]
+    );
+    assert_eq!(
+        listed["tools"][0]["parameters"]["properties"]["strength"],
+        json!({"type": "number", "description": "魔法强度", "default": 0.7})
+    );
+    let offered = all.discover(&CallConfig::enabled());
+    let names = offered.names("none", NameRule::Api);
+    let request = offered.tools().iter().zip(&names);
+    let request: Vec<_> = request
+        .map(|(tool, name)| read::to_openai(tool, name))
+        .collect();
+    assert_eq!(
+        request,
+        [json!({"type": "function", "function": {
+            "name": "my-awesome-plugin_complex_workflow_tool",
+            "description": "一个封装了复杂工作流的工具。",
+            "parameters": {"type": "object", "properties": {}},
+        }})]
+    );
 }
 
 /// Item 68 of the checklist: the defaults of the configuration.
