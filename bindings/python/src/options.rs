@@ -109,7 +109,11 @@ impl Config {
             ("both", Prefer::Both),
         ];
         options.prefer = word("prefer", &self.prefer, &prefer)?;
-        let reasoning = [("split", ReasoningMode::Split), ("off", ReasoningMode::Off), ("text", ReasoningMode::Text)];
+        let reasoning = [
+            ("split", ReasoningMode::Split),
+            ("off", ReasoningMode::Off),
+            ("text", ReasoningMode::Text),
+        ];
         options.reasoning = word("reasoning", &self.reasoning, &reasoning)?;
         options.calls_in_reasoning = self.calls_in_reasoning;
         options.trusted_only = self.trusted_only;
