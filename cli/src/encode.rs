@@ -3,12 +3,11 @@
 use std::io::{self, Write};
 use std::path::Path;
 
-use serde::Deserialize;
-use serde_json::value::RawValue;
 use toolglot::{DialectSet, EncodeCall, EncodeOptions, Encoder, Transcoder};
 use toolglot_cli::sets::{Choice, Sets};
 
 use crate::args::{EncodeArgs, TranscodeArgs};
+use crate::calls::{Given, Turn};
 use crate::input::{self, Input};
 use crate::stop::{Stop, Verdict};
 
@@ -17,7 +16,7 @@ pub fn encode(args: &EncodeArgs) -> Result<Verdict, Stop> {
     let sets = Sets::load(&args.files).map_err(Stop::because)?;
     let encoder = encoder(&sets, &args.dialect, args.switches.clone())?;
     let options = options(args.tools.as_deref())?;
-    let calls = calls(&bytes(&args.file)?)?;
+    let calls = calls(&args.file)?;
     let text = encoder.encode(&calls, &options).map_err(Stop::because)?;
     print(text.as_bytes())
 }
@@ -73,61 +72,21 @@ fn print(bytes: &[u8]) -> Result<Verdict, Stop> {
     Ok(Verdict::Clean)
 }
 
-/// One call, in our form or in OpenAI's.
-#[derive(Deserialize)]
-struct Given<'j> {
-    id: Option<String>,
-    name: Option<String>,
-    #[serde(borrow)]
-    arguments: Option<&'j RawValue>,
-    #[serde(borrow)]
-    function: Option<Function<'j>>,
-}
-
-#[derive(Deserialize)]
-struct Function<'j> {
-    name: String,
-    #[serde(borrow)]
-    arguments: Option<&'j RawValue>,
-}
-
-/// A turn, ours or OpenAI's.
-#[derive(Deserialize)]
-struct Turn<'j> {
-    #[serde(borrow, alias = "tool_calls")]
-    calls: Vec<Given<'j>>,
-}
-
-/// The calls that a JSON text says.
-fn calls(json: &[u8]) -> Result<Vec<EncodeCall>, Stop> {
-    let wrong = |why: String| Stop::because(format!("the calls cannot be read: {why}"));
-    let text = std::str::from_utf8(json).map_err(|error| wrong(error.to_string()))?;
-    let list = text.trim_start().starts_with('[');
-    let given: Vec<Given<'_>> = if list {
-        serde_json::from_str(text).map_err(|error| wrong(error.to_string()))?
-    } else if let Ok(turn) = serde_json::from_str::<Turn<'_>>(text) {
-        turn.calls
-    } else {
-        vec![serde_json::from_str(text).map_err(|error| wrong(error.to_string()))?]
-    };
-    let call = |(index, given): (usize, Given<'_>)| {
-        let (name, arguments) = match given.function {
-            Some(function) => (Some(function.name), function.arguments),
-            None => (given.name, given.arguments),
-        };
-        let arguments = match arguments.map(RawValue::get) {
-            None | Some("null") => "{}".to_owned(),
-            // JSON in a string.
-            Some(text) if text.starts_with('"') => {
-                serde_json::from_str(text).map_err(|error| wrong(error.to_string()))?
-            }
-            Some(text) => text.to_owned(),
-        };
+/// The calls that a file says.
+fn calls(file: &Path) -> Result<Vec<EncodeCall>, Stop> {
+    let mut bytes = vec![];
+    let mut input = Input::open(file)?;
+    input.exactly(usize::MAX, &mut bytes)?;
+    let call = |(index, given): (usize, &Given<'_>)| {
+        let (name, arguments) = given.said(index)?;
+        let id = given.id.clone();
         Ok(EncodeCall {
-            name: name.ok_or_else(|| wrong(format!("call {index} has no `name`")))?,
+            name,
             arguments,
-            id: given.id,
+            id,
         })
     };
-    given.into_iter().enumerate().map(call).collect()
+    let read = |turn: Turn<'_>| turn.calls.iter().enumerate().map(call).collect();
+    let calls = Turn::read(&bytes).and_then(read);
+    calls.map_err(|why: String| input.wrong(format!("the calls cannot be read: {why}")))
 }

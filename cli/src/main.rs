@@ -8,6 +8,7 @@
 mod api;
 mod args;
 mod batch;
+mod calls;
 mod check;
 mod detect;
 mod dialects;

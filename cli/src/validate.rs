@@ -2,8 +2,6 @@
 
 use std::io::{self, Write};
 
-use serde::Deserialize;
-use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 use toolglot::tools::{CheckOptions, Checked, Inventory, Places, Unknown};
 use toolglot::{
@@ -12,45 +10,9 @@ use toolglot::{
 use toolglot_cli::sets::{Choice, Sets};
 
 use crate::args::ValidateArgs;
+use crate::calls::{Given, Told, Turn};
 use crate::input::{self, Input};
 use crate::stop::{Stop, Verdict};
-
-/// A call as `parse` prints it, or as `encode` takes it.
-#[derive(Deserialize)]
-struct Given<'j> {
-    name: Option<String>,
-    #[serde(borrow)]
-    arguments: Option<&'j RawValue>,
-    #[serde(borrow)]
-    function: Option<Function<'j>>,
-    dialect: Option<String>,
-    index: Option<u32>,
-    span: Option<(u64, u64)>,
-    recovered: Option<Vec<String>>,
-}
-
-#[derive(Deserialize)]
-struct Function<'j> {
-    name: String,
-    #[serde(borrow)]
-    arguments: Option<&'j RawValue>,
-}
-
-#[derive(Deserialize)]
-struct Turn<'j> {
-    #[serde(borrow, alias = "tool_calls")]
-    calls: Vec<Given<'j>>,
-    #[serde(default)]
-    errors: Vec<Told>,
-}
-
-/// What the parser found wrong.
-#[derive(Deserialize)]
-struct Told {
-    kind: String,
-    severity: String,
-    observation: String,
-}
 
 pub fn run(args: &ValidateArgs) -> Result<Verdict, Stop> {
     let inventory = crate::tools::inventory(&args.tools)?;
@@ -59,7 +21,7 @@ pub fn run(args: &ValidateArgs) -> Result<Verdict, Stop> {
     let mut input = Input::open(&args.file)?;
     input.exactly(usize::MAX, &mut bytes)?;
     let wrong = |why: String| input.wrong(format!("the turn cannot be read: {why}"));
-    let turn = turn(&bytes).map_err(wrong)?;
+    let turn = Turn::read(&bytes).map_err(wrong)?;
     let calls = calls(&turn, args.dialect.as_deref()).map_err(wrong)?;
     let set = dialects(args, &calls)?;
 
@@ -100,47 +62,16 @@ pub fn run(args: &ValidateArgs) -> Result<Verdict, Stop> {
     Ok(Verdict::of(!valid, true))
 }
 
-fn told(error: impl std::fmt::Display) -> String {
-    error.to_string()
-}
-
-fn turn(json: &[u8]) -> Result<Turn<'_>, String> {
-    let text = std::str::from_utf8(json).map_err(told)?;
-    let list = |calls| Turn {
-        calls,
-        errors: vec![],
-    };
-    if text.trim_start().starts_with('[') {
-        return serde_json::from_str(text).map(list).map_err(told);
-    }
-    let one = |text| serde_json::from_str(text).map(|call| list(vec![call]));
-    let named: Map<String, Value> = serde_json::from_str(text).map_err(told)?;
-    match named.contains_key("calls") || named.contains_key("tool_calls") {
-        true => serde_json::from_str(text).map_err(told),
-        false => one(text).map_err(told),
-    }
-}
-
 fn calls(turn: &Turn<'_>, dialect: Option<&str>) -> Result<Vec<Call>, String> {
     let given = turn.calls.iter().enumerate();
     let call = |(index, given): (usize, &Given<'_>)| {
-        let (name, arguments) = match &given.function {
-            Some(function) => (Some(&function.name), function.arguments),
-            None => (given.name.as_ref(), given.arguments),
-        };
-        let arguments = match arguments.map(RawValue::get) {
-            None | Some("null") => "{}".to_owned(),
-            // JSON in a string.
-            Some(text) if text.starts_with('"') => serde_json::from_str(text).map_err(told)?,
-            Some(text) => text.to_owned(),
-        };
-        let name = name.ok_or_else(|| format!("call {index} has no `name`"))?;
+        let (name, arguments) = given.said(index)?;
         let own = given.dialect.as_deref().or(dialect);
         Ok(Call {
             index: given
                 .index
                 .unwrap_or_else(|| u32::try_from(index).unwrap_or(u32::MAX)),
-            name: name.clone(),
+            name,
             arguments,
             recovered: given.recovered.as_deref().map(kinds),
             dialect: own.unwrap_or_default().to_owned(),
