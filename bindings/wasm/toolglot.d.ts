@@ -1,4 +1,5 @@
 // Types of toolglot for Node and browsers. The manual is docs/WASM.md of the repository.
+/// <reference lib="esnext.disposable" />
 
 /** Text, or bytes in any of their shapes. Bytes may be cut anywhere, strings between any two code units. */
 export type Chunk = string | ArrayBuffer | ArrayBufferView | SharedArrayBuffer;
@@ -337,6 +338,7 @@ export class Engine {
   describe(): Dialect[];
   /** Frees it; a second time does nothing. Streams made of it stay. */
   free(): void;
+  [Symbol.dispose](): void;
 }
 
 /** What `encode` takes: a `Call`, a name with arguments (an object or JSON text), or a call as OpenAI has it. */
@@ -368,6 +370,7 @@ export class Stream {
   readonly finished: boolean;
   /** Frees it; a second time does nothing. */
   free(): void;
+  [Symbol.dispose](): void;
 }
 
 /** An instance of the WebAssembly file. */

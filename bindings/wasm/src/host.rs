@@ -123,7 +123,11 @@ pub unsafe extern "C" fn toolglot_wasm_about(
     let make = || {
         // SAFETY: the contract of the header.
         let options = unsafe { options::settings(options) }?.options;
-        let tools: Vec<&str> = options.tools.iter().flat_map(|tools| tools.names()).collect();
+        let tools: Vec<&str> = options
+            .tools
+            .iter()
+            .flat_map(|tools| tools.names())
+            .collect();
         let about = |engine: &engine::Engine| {
             Ok(json!({
                 "dialects": engine.set.dialects().map(dialect).collect::<Vec<_>>(),
@@ -151,7 +155,12 @@ pub unsafe extern "C" fn toolglot_wasm_dialect_toml(
             // SAFETY: the contract of the header.
             let id = unsafe { raw::text(id, len) }?;
             let found = builtin_files().iter().find(|(have, _)| *have == id);
-            let none = || Fault::new(TOOLGLOT_E_DIALECT, format!("there is no built-in dialect {id}"));
+            let none = || {
+                Fault::new(
+                    TOOLGLOT_E_DIALECT,
+                    format!("there is no built-in dialect {id}"),
+                )
+            };
             *buffer = found.ok_or_else(none)?.1.as_bytes().to_vec();
             Ok(())
         };
@@ -170,7 +179,8 @@ pub unsafe extern "C" fn toolglot_wasm_detect(
 ) -> toolglot_status {
     let make = || {
         // SAFETY: the contract of the header.
-        let (input, options) = unsafe { (raw::bytes(data, len)?, options::settings(options)?.options) };
+        let (input, options) =
+            unsafe { (raw::bytes(data, len)?, options::settings(options)?.options) };
         let found = Detector::builtin().detect(input, &options);
         Ok(found.iter().map(evidence).collect())
     };
@@ -228,7 +238,11 @@ fn gathered(json: &str, state: CallState) -> String {
         origin: Origin::Text,
         span,
     });
-    gather.event(&Event::ArgDelta { call: 0, json, span });
+    gather.event(&Event::ArgDelta {
+        call: 0,
+        json,
+        span,
+    });
     let closed = gather.event(&Event::CallClose {
         call: 0,
         state,
