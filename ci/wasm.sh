@@ -27,7 +27,7 @@ install() {
   apt-get update -q > /dev/null 2>&1 && apt-get install -y -q --no-install-recommends "$@" > "$out/apt.log" 2>&1
 }
 
-if ! node -e 'process.exit(parseInt(process.versions.node) < 18)' 2> /dev/null; then
+if ! node -e 'process.exit(parseInt(process.versions.node) < 18 ? 1 : 0)' 2> /dev/null; then
   echo "SKIPPED: no Node.js 18 or later, so the WebAssembly package was not built"
   exit 77
 fi

@@ -1,7 +1,7 @@
 // An instance of the WebAssembly file, and what belongs to an object of it.
 //
-// The only file that calls into the instance or looks at its memory. A panic or any other trap cannot be survived there:
-// the instance is lost then, and every later call says so.
+// Every call into the instance goes through one door. A panic or any other trap cannot be survived behind it: the instance
+// is lost then, and every later call says so.
 
 import { LIMITS, ToolglotError, WORDS, jsonList, known, word, wrong } from "./words.js";
 
@@ -76,8 +76,11 @@ export class Core {
   /** The instance trapped. */
   lose(error) {
     this.lost = error.message;
-    const said = this.panic();
-    if (said !== "") this.lost = said;
+    try {
+      this.lost = this.panic() || this.lost;
+    } catch {
+      // It was no panic, and broke more than one call: a stack that overflowed, for example.
+    }
     const message = `toolglot broke off (${this.lost}); this instance is lost, load() another one`;
     return new ToolglotError("internal", message, { cause: error });
   }
