@@ -8,7 +8,8 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-# Left out, for they take minutes: check-vectors (the tests run the same vectors under the same cuts) and bindings.
+# Left out, for they take minutes: check-vectors (the tests run the same vectors under the same cuts), bindings, and wasm,
+# which installs a compiler and a browser.
 stages=(format licences msrv lint test c cpp clients python docs memory instructions fuzz)
 if (($# > 0)); then stages=("$@"); fi
 

@@ -2,4 +2,5 @@
 # Only permissive licences, only packages of the one public registry, nothing from a version control system.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-python3 ci/licences.py Cargo.toml fuzz/Cargo.toml bindings/c/header/Cargo.toml bindings/python/Cargo.toml
+python3 ci/licences.py Cargo.toml fuzz/Cargo.toml bindings/c/header/Cargo.toml bindings/python/Cargo.toml \
+  bindings/wasm/Cargo.toml

@@ -11,3 +11,4 @@ cargo clippy -p toolglot --lib --tests --features tiktoken --locked -- -D warnin
 cargo clippy --manifest-path fuzz/Cargo.toml --no-default-features --bin replay --locked -- -D warnings
 # The stable ABI of an extension module needs no interpreter to be built against.
 PYO3_BUILD_EXTENSION_MODULE=1 PYO3_NO_PYTHON=1 cargo clippy --manifest-path bindings/python/Cargo.toml --locked -- -D warnings
+cargo clippy --manifest-path bindings/wasm/Cargo.toml --locked -- -D warnings

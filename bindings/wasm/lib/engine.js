@@ -1,0 +1,218 @@
+// Engines: dialects compiled together, and what is done with whole texts.
+
+import { ABI, Core, Owned } from "./core.js";
+import { FLAG, withArguments } from "./events.js";
+import { unpack } from "./snapshot.js";
+import { PRIVATE, Stream } from "./stream.js";
+import {
+  ENGINE_OPTIONS, FINISH, LIMITS, STREAM_OPTIONS, ToolglotError, bytesOf, jsonList, known, string, strings, textOrBytes,
+  toolCall, word, wrong,
+} from "./words.js";
+
+/** Bytes of `toolglot_call`. */
+const CALL = 64;
+
+/** The dialects of a config. */
+function configure(core, config, given) {
+  const x = core.x;
+  const check = (status) => core.check(status, "toolglot_config_error", config);
+  const toml = given.toml ?? [];
+  const files = typeof toml === "string" || Array.isArray(toml)
+    ? strings("toml", toml).map((text, at) => [`toml[${at}]`, text])
+    : Object.entries(known("toml", toml, Object.keys(toml)));
+  for (const [name, text] of files) {
+    core.lend(name, (at, len) => core.lend(string(`toml['${name}']`, text), (text, textLen) => {
+      check(x.toolglot_config_add_toml(config, at, len, text, textLen));
+    }));
+  }
+  const dialects = strings("dialects", given.dialects ?? []);
+  for (const id of dialects.filter((id) => id !== "default")) {
+    core.lend(id, (at, len) => check(x.toolglot_config_add_builtin(config, at, len)));
+  }
+  if (dialects.includes("default")) check(x.toolglot_config_add_defaults(config));
+  for (const one of strings("switches", given.switches ?? [])) {
+    // The id of a dialect may hold dots, the name of a switch does not; its value may.
+    const dot = one.split("=", 1)[0].lastIndexOf(".");
+    if (dot < 1 || dot + 1 === one.length) {
+      throw wrong(`switches: '${one}' is no switch; write 'DIALECT.NAME', for example 'vcp.fuzzy'`);
+    }
+    core.lend(one.slice(0, dot), (at, len) => core.lend(one.slice(dot + 1), (name, nameLen) => {
+      check(x.toolglot_config_switch(config, at, len, name, nameLen));
+    }));
+  }
+}
+
+/** Dialects compiled together, and the options of streams that read them. Immutable. `load()` gives the class to make one. */
+export class Engine {
+  #own;
+  #engine;
+  #options;
+  #given;
+  #about = null;
+
+  constructor(core, options) {
+    if (!(core instanceof Core)) throw wrong("Engine: use the class that load() gives");
+    const given = { ...known("options", options, ENGINE_OPTIONS) };
+    if ((given.tools ?? null) !== null) given.tools = jsonList("tools", given.tools);
+    if ((given.limits ?? null) !== null) given.limits = { ...known("limits", given.limits, Object.keys(LIMITS)) };
+    const x = core.x;
+    this.#options = core.options(given);
+    let config = 0;
+    try {
+      config = core.made(x.toolglot_config_new(ABI, core.out));
+      configure(core, config, given);
+      this.#engine = core.made(x.toolglot_engine_new(config, core.out), "toolglot_config_error", config);
+    } catch (error) {
+      core.drop("toolglot_options_free", this.#options);
+      throw error;
+    } finally {
+      core.drop("toolglot_config_free", config);
+    }
+    this.#given = given;
+    const handles = [["toolglot_engine_free", this.#engine], ["toolglot_options_free", this.#options]];
+    this.#own = new Owned(this, core, "engine", handles);
+  }
+
+  stream(options) {
+    return this.#with(options, STREAM_OPTIONS, (core, handle) => new Stream(PRIVATE, core, this.#raw(core, handle), this.#keeps()));
+  }
+
+  restore(snapshot, options) {
+    const bytes = bytesOf("snapshot", snapshot, "");
+    return this.#with(options, STREAM_OPTIONS, (core, handle) => {
+      const [head, parser] = unpack(bytes);
+      const raw = this.#raw(core, handle);
+      try {
+        core.lend(parser, (at, len) => core.check(core.x.toolglot_stream_restore(raw, at, len), "toolglot_stream_error", raw));
+      } catch (error) {
+        core.drop("toolglot_stream_free", raw);
+        throw error;
+      }
+      return new Stream(PRIVATE, core, raw, this.#keeps(), head);
+    });
+  }
+
+  parse(text, options) {
+    const data = textOrBytes("text", text);
+    const finish = options?.finish ?? "stop";
+    const native = options?.nativeCalls;
+    word("finish", finish, FINISH);
+    return this.#with(options, ["finish", "nativeCalls", ...STREAM_OPTIONS], (core, handle) => {
+      const turn = core.made(core.x.toolglot_turn_new(core.out));
+      let stream = null;
+      try {
+        stream = new Stream(PRIVATE, core, this.#raw(core, handle), this.#keeps(), undefined, turn);
+        const errors = stream.feed(data);
+        if (native !== undefined && native !== null) errors.push(...stream.nativeCalls(native));
+        errors.push(...stream.finish(finish));
+        return turnOf(core, turn, errors);
+      } finally {
+        stream?.free();
+        core.drop("toolglot_turn_free", turn);
+      }
+    });
+  }
+
+  encode(calls, dialect) {
+    const core = this.#own.get();
+    const list = (Array.isArray(calls) ? calls : [calls]).map((call, at) => toolCall(`calls[${at}]`, call));
+    const id = string("dialect", dialect ?? this.dialects[0]);
+    return core.written((buffer) => core.lend(id, (at, len) => core.lend(JSON.stringify(list), (calls, callsLen) => (
+      core.x.toolglot_encode(this.#engine, this.#options, at, len, calls, callsLen, buffer)
+    ))));
+  }
+
+  escape(text) {
+    return this.#convert("toolglot_escape", text);
+  }
+
+  unescape(text) {
+    return this.#convert("toolglot_unescape", text);
+  }
+
+  get dialects() {
+    return this.describe().map((dialect) => dialect.id);
+  }
+
+  get tools() {
+    return [...this.#told().tools];
+  }
+
+  get lints() {
+    return [...this.#told().lints];
+  }
+
+  get bound() {
+    return this.#told().bound;
+  }
+
+  describe() {
+    return structuredClone(this.#told().dialects);
+  }
+
+  free() {
+    this.#own.free();
+  }
+
+  #keeps() {
+    return this.#given.retain !== "none";
+  }
+
+  #told() {
+    const core = this.#own.get();
+    const ask = (buffer) => core.x.toolglot_wasm_about(this.#engine, this.#options, buffer);
+    return (this.#about ??= JSON.parse(core.written(ask)));
+  }
+
+  #raw(core, options) {
+    return core.made(core.x.toolglot_stream_new(this.#engine, options, core.out));
+  }
+
+  #convert(way, text) {
+    const core = this.#own.get();
+    const data = textOrBytes("text", text);
+    const of = typeof data === "string" ? undefined : (at, len) => core.bytes(at, len);
+    return core.written((buffer) => core.lend(data, (at, len) => core.x[way](this.#engine, at, len, buffer)), of);
+  }
+
+  /** Runs with the engine's options, or with those where a stream's own stand in for them. */
+  #with(options, names, step) {
+    const core = this.#own.get();
+    const given = known("options", options, names);
+    if ((given.start ?? given.tools ?? null) === null) return step(core, this.#options);
+    const handle = core.options({ start: given.start, tools: given.tools }, this.#given);
+    try {
+      return step(core, handle);
+    } finally {
+      core.drop("toolglot_options_free", handle);
+    }
+  }
+}
+
+/** A turn of a handle of one. */
+function turnOf(core, turn, errors) {
+  const { x, out } = core;
+  const text = (get) => {
+    x[get](out, turn);
+    return core.view(out);
+  };
+  const made = { text: text("toolglot_turn_text"), reasoning: text("toolglot_turn_reasoning"), calls: [], errors };
+  core.check(x.toolglot_turn_calls(turn, out, out + 4), "toolglot_turn_error", turn);
+  const [first, count] = [core.u32[out >>> 2], core.u32[(out >>> 2) + 1]];
+  for (let at = first; at < first + count * CALL; at += CALL) {
+    const field = (place) => core.u32[(at + place) >>> 2];
+    const flags = field(56);
+    const meta = [];
+    for (let i = 0; i < field(36); i++) meta.push([core.view(field(32) + 16 * i), core.view(field(32) + 16 * i + 8)]);
+    const json = core.view(at + 8);
+    const recovered = flags & FLAG.recovered ? core.issues(field(24), field(28)) : null;
+    made.calls.push(withArguments({
+      name: core.view(at), argumentsJson: json, index: field(60), recovered, complete: recovered === null,
+      dialect: core.view(at + 16), meta: Object.fromEntries(meta), native: (flags & FLAG.native) !== 0,
+      start: core.offset(at + 40), end: core.offset(at + 48),
+    }, json));
+  }
+  return made;
+}
+
+if (Symbol.dispose) Object.defineProperty(Engine.prototype, Symbol.dispose, { value: Engine.prototype.free });

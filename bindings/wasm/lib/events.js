@@ -1,0 +1,123 @@
+// Event structs into objects. Nothing of the memory is handed out: strings and bytes are copies.
+
+/** Bytes of `toolglot_event`. */
+const EVENT = 48;
+const NO_CALL = 0xffffffff;
+export const FLAG = {
+  recoveredText: 1, framing: 2, native: 4, complete: 8, recovered: 16, paramsOnly: 32, asText: 64, error: 128,
+};
+/** The kind of event that an issue is. */
+export const ISSUE = 16;
+
+/** The arguments of a call, parsed when they are asked for. */
+export function withArguments(object, json) {
+  let value;
+  const get = () => (json === null ? null : (value ??= JSON.parse(json)));
+  return Object.defineProperty(object, "arguments", { get, enumerable: true });
+}
+
+/** Makes events, and remembers of the open call what its end will say. */
+export class Maker {
+  constructor(keep, open = null) {
+    /** Arguments are kept until their call closes. */
+    this.keep = keep;
+    this.open = open;
+  }
+
+  /** Makes the events of a batch; `only` leaves out other kinds. */
+  read(core, first, count, events, only) {
+    const field = (at, place) => core.u32[at + place];
+    for (let i = 0; i < count; i++) {
+      const at = first + (i * EVENT) / 4;
+      const kind = field(at, 0);
+      if (only !== undefined && kind !== only) continue;
+      let details = 0;
+      while (i + details + 1 < count && field(at + ((details + 1) * EVENT) / 4, 0) === 7) details++;
+      const pairs = [];
+      for (let d = 1; d <= details; d++) {
+        const place = (at + (d * EVENT) / 4) * 4;
+        pairs.push([core.view(place + 24), core.view(place + 16)]);
+      }
+      i += details;
+      const event = this.event(core, at, kind, pairs);
+      if (event !== null) events.push(event);
+    }
+  }
+
+  /** Makes the event at a place in words of 4 bytes; `pairs` are its details. */
+  event(core, at, kind, pairs) {
+    const u32 = core.u32;
+    const flags = u32[at + 1];
+    const call = u32[at + 2];
+    const [data, len] = [u32[at + 4], u32[at + 5]];
+    const start = core.offset((at + 8) * 4);
+    const end = core.offset((at + 10) * 4);
+    const text = () => core.text(data, len);
+    const aux = () => core.view((at + 6) * 4);
+    switch (kind) {
+      case 1: return { type: "text", text: text(), start, end, recovered: (flags & FLAG.recoveredText) !== 0 };
+      case 2: return { type: "reasoning", text: text(), start, end, framing: (flags & FLAG.framing) !== 0 };
+      case 3: return { type: "protected", text: text(), kind: aux(), start, end };
+      case 4: return { type: "raw", data: core.bytes(data, len), start, end };
+      case 5: return { type: "block_open", dialect: aux(), start, end };
+      case 6: {
+        const name = text();
+        this.open = { name, json: "" };
+        const native = (flags & FLAG.native) !== 0;
+        return { type: "call_open", call, name, dialect: aux(), meta: Object.fromEntries(pairs), native, start, end };
+      }
+      case 8: {
+        const json = text();
+        if (this.keep && this.open) this.open.json += json;
+        return { type: "arg_delta", call, json, start, end };
+      }
+      case 9: return { type: "param_open", name: text(), depth: u32[at + 3], start, end };
+      case 10: return { type: "param_delta", data: core.bytes(data, len), start, end };
+      case 11: return { type: "param_close", start, end };
+      case 12: {
+        this.open = null;
+        return { type: "call_abandoned", call, start, end };
+      }
+      case 13: return this.close(core, call, flags, core.issues(data, len), start, end);
+      case 14: return { type: "block_close", start, end, raw: core.bytes(data, len) };
+      case 15: {
+        this.open = null;
+        const becomes = flags & FLAG.asText ? "text" : "drop";
+        return { type: "block_abandoned", becomes, start, end, raw: core.bytes(data, len) };
+      }
+      case 16: {
+        const severity = flags & FLAG.error ? "error" : "warning";
+        const told = { dialect: "", tool: "", subject: "", suggestion: "", ...Object.fromEntries(pairs) };
+        const issue = core.issue(u32[at + 3]);
+        const concerned = call === NO_CALL ? null : call;
+        return { type: "issue", kind: issue, severity, message: text(), start, end, call: concerned, ...told, observation: aux() };
+      }
+      // A kind of event that a newer engine may have.
+      default: return null;
+    }
+  }
+
+  close(core, call, flags, kinds, start, end) {
+    const { name, json: deltas } = this.open ?? { name: "", json: "" };
+    this.open = null;
+    const paramsOnly = (flags & FLAG.paramsOnly) !== 0;
+    const recovered = flags & FLAG.recovered || paramsOnly ? kinds : null;
+    let json = this.keep && !paramsOnly ? deltas : null;
+    if (json !== null && kinds.includes("duplicate_param")) json = lastWins(core, json);
+    return withArguments({
+      type: "call_close", call, name, argumentsJson: json, recovered, complete: recovered === null, start, end,
+    }, json);
+  }
+}
+
+/** The canonical text of arguments that repeat a key. */
+function lastWins(core, json) {
+  // The batch that is being read must stay where it is: neither it nor `out` is touched here.
+  const { x } = core;
+  const buffer = core.buffer;
+  return core.lend(json, (at, len) => {
+    core.check(x.toolglot_wasm_last_wins(at, len, buffer), "toolglot_buffer_error", buffer);
+    x.toolglot_buffer_view(core.out + 32, buffer);
+    return core.view(core.out + 32);
+  });
+}

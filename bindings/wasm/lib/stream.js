@@ -1,0 +1,196 @@
+// Streams: chunks in, events out. Text is in whole characters, however chunks are cut: the engine holds back unfinished
+// UTF-8, and this file the first half of a surrogate pair.
+
+import { Owned, PIECE, SHORT, encoder } from "./core.js";
+import { ISSUE, Maker } from "./events.js";
+import { pack } from "./snapshot.js";
+import { FINISH, ToolglotError, bytesOf, jsonList, textOrBytes, word, wrong } from "./words.js";
+
+/** Streams are made by engines. */
+export const PRIVATE = Symbol("private");
+
+/** One model output, from its first byte to its end. */
+export class Stream {
+  #own;
+  #core;
+  #stream;
+  /** What a string chunk ended with: half a character. */
+  #half = "";
+  #maker;
+  #finished = false;
+  /** Where whole calls are put together, and only issues are told. */
+  #turn;
+
+  constructor(key, core, stream, keep, head, turn) {
+    if (key !== PRIVATE) throw wrong("Stream: use engine.stream()");
+    this.#core = core;
+    this.#stream = stream;
+    this.#maker = new Maker(keep, head?.open);
+    this.#turn = turn;
+    if (head) ({ half: this.#half, finished: this.#finished } = head);
+    this.#own = new Owned(this, core, "stream", [["toolglot_stream_free", stream]]);
+  }
+
+  feed(chunk) {
+    const core = this.#opened();
+    return typeof chunk === "string" ? this.#feedText(core, chunk) : this.#feedBytes(core, bytesOf("chunk", chunk));
+  }
+
+  feedSpecial(marker) {
+    return this.#lent("toolglot_stream_feed_special", textOrBytes("marker", marker));
+  }
+
+  prefill(text) {
+    return this.#lent("toolglot_stream_prefill", textOrBytes("text", text));
+  }
+
+  nativeCalls(calls) {
+    // They are no bytes of the text, so half a character goes on waiting.
+    return this.#lent("toolglot_stream_native_calls", jsonList("nativeCalls", calls), []);
+  }
+
+  finish(reason = "stop") {
+    const core = this.#own.get();
+    const number = word("reason", reason, FINISH);
+    if (this.#finished) return [];
+    const events = this.#whole(core);
+    this.#done(core.x.toolglot_stream_finish(this.#stream, number, core.out), events);
+    this.#finished = true;
+    return events;
+  }
+
+  reset() {
+    const core = this.#own.get();
+    core.check(core.x.toolglot_stream_reset(this.#stream), "toolglot_stream_error", this.#stream);
+    this.#half = "";
+    this.#maker.open = null;
+    this.#finished = false;
+  }
+
+  snapshot() {
+    const core = this.#own.get();
+    const ask = (buffer) => core.x.toolglot_stream_snapshot(this.#stream, buffer);
+    const parser = core.written(ask, (at, len) => core.bytes(at, len));
+    return pack({ half: this.#half, open: this.#maker.open, finished: this.#finished }, parser);
+  }
+
+  copy() {
+    const core = this.#own.get();
+    const head = { half: this.#half, open: this.#maker.open && { ...this.#maker.open }, finished: this.#finished };
+    const clone = core.made(core.x.toolglot_stream_clone(this.#stream, core.out), "toolglot_stream_error", this.#stream);
+    return new Stream(PRIVATE, core, clone, this.#maker.keep, head);
+  }
+
+  get held() {
+    return this.#rest((core) => core.u32[(core.out >>> 2) + 2]);
+  }
+
+  get position() {
+    return this.#rest((core) => core.offset(core.out + 16));
+  }
+
+  get finished() {
+    this.#own.get();
+    return this.#finished;
+  }
+
+  free() {
+    this.#own.free();
+  }
+
+  #rest(read) {
+    const core = this.#own.get();
+    core.check(core.x.toolglot_stream_rest(this.#stream, core.out), "toolglot_stream_error", this.#stream);
+    return read(core);
+  }
+
+  #opened() {
+    const core = this.#own.get();
+    if (this.#finished) throw new ToolglotError("state", "the stream is finished; reset() starts it over");
+    return core;
+  }
+
+  #feedText(core, chunk) {
+    let text = this.#half + chunk;
+    const last = text.charCodeAt(text.length - 1);
+    const cut = last >= 0xd800 && last < 0xdc00;
+    this.#half = cut ? text.slice(-1) : "";
+    if (cut) text = text.slice(0, -1);
+    if (text.length <= SHORT) {
+      const { u8, piece } = core;
+      let i = 0;
+      for (; i < text.length; i++) {
+        const code = text.charCodeAt(i);
+        if (code >= 0x80) break;
+        u8[piece + i] = code;
+      }
+      if (i === text.length) return this.#step(core, i, [], text);
+    }
+    const events = [];
+    // Half a character at the end of a slice finds no room behind all the others, so it is not taken.
+    for (let at = 0; at < text.length;) {
+      const { read, written } = encoder.encodeInto(text.slice(at, at + PIECE), core.room);
+      at += read;
+      this.#step(core, written, events);
+    }
+    return events;
+  }
+
+  #feedBytes(core, chunk) {
+    const events = chunk.length > 0 ? this.#whole(core) : [];
+    if (chunk.length <= SHORT) {
+      const { u8, piece } = core;
+      for (let i = 0; i < chunk.length; i++) u8[piece + i] = chunk[i];
+      return this.#step(core, chunk.length, events);
+    }
+    for (let at = 0; at < chunk.length; at += PIECE) {
+      const part = chunk.subarray(at, at + PIECE);
+      core.room.set(part);
+      this.#step(core, part.length, events);
+    }
+    return events;
+  }
+
+  /** What half a character becomes if something else follows it. */
+  #whole(core) {
+    if (this.#half === "") return [];
+    this.#half = "";
+    core.room.set([0xef, 0xbf, 0xbd]);
+    return this.#step(core, 3, []);
+  }
+
+  #lent(way, data, before) {
+    const core = this.#opened();
+    const events = before ?? this.#whole(core);
+    core.lend(data, (at, len) => this.#done(core.x[way](this.#stream, at, len, core.out), events));
+    return events;
+  }
+
+  /** Feeds what was written into the piece. `text` is what stands there, if it is ASCII. */
+  #step(core, len, events, text) {
+    return this.#done(core.x.toolglot_stream_feed(this.#stream, core.piece, len, core.out), events, len, text);
+  }
+
+  /** Reads the batch of a call. */
+  #done(status, events, len, text) {
+    const core = this.#core;
+    core.check(status, "toolglot_stream_error", this.#stream);
+    const at = core.u32[core.out >>> 2] >>> 2;
+    const count = core.u32[(core.out >>> 2) + 1];
+    // Most chunks are nothing but text.
+    if (count === 1 && text !== undefined && this.#turn === undefined) {
+      const u32 = core.u32;
+      if (u32[at] === 1 && u32[at + 5] === len && u32[at + 4] === core.piece) {
+        events.push({ type: "text", text, start: core.offset((at + 8) * 4), end: core.offset((at + 10) * 4), recovered: false });
+        return events;
+      }
+    }
+    if (count > 0 && this.#turn !== undefined) {
+      core.check(core.x.toolglot_turn_add(this.#turn, core.out), "toolglot_turn_error", this.#turn);
+    }
+    this.#maker.read(core, at, count, events, this.#turn === undefined ? undefined : ISSUE);
+    return events;
+  }
+}
+
+if (Symbol.dispose) Object.defineProperty(Stream.prototype, Symbol.dispose, { value: Stream.prototype.free });

@@ -1,0 +1,110 @@
+// Words of the options, what is wrong with them, and data in its many shapes.
+
+export const FINISH = ["stop", "length", "tool_calls", "error", "cancelled"];
+
+/** Options with words: their number, and the words from 0; `null` where 0 is no word but the absence of one. */
+export const WORDS = {
+  retain: [2, ["block", "none"]],
+  prefer: [3, ["text", "native", "both"]],
+  reasoning: [4, ["split", "off", "text"]],
+  callsInReasoning: [5, [false, true]],
+  fence: [6, [null, "skip", "allow"]],
+  unclosed: [7, [null, "drop", "text", "salvage"]],
+  trustedOnly: [8, [false, true]],
+  start: [9, ["dialect", "text", "reasoning"]],
+};
+export const LIMITS = {
+  maxValue: 32, maxBlock: 33, maxCalls: 34, maxChain: 35, maxDepth: 36, maxParams: 37, maxName: 38, maxHeader: 39,
+  maxLookahead: 40, maxIssues: 41, maxNative: 42,
+};
+export const ENGINE_OPTIONS = ["dialects", "toml", "switches", "tools", "limits", ...Object.keys(WORDS)];
+export const STREAM_OPTIONS = ["start", "tools"];
+
+/** What every error of this package is. `code` says of what kind. */
+export class ToolglotError extends Error {
+  constructor(code, message, options) {
+    super(message, options);
+    this.name = "ToolglotError";
+    this.code = code;
+  }
+}
+
+export function wrong(message) {
+  return new ToolglotError("argument", message);
+}
+
+/** What a value is, for messages. */
+export function kind(value) {
+  if (value === null) return "null";
+  if (typeof value !== "object") return typeof value;
+  return value.constructor?.name ?? "object";
+}
+
+/** Refuses names that are no options. */
+export function known(what, given, names) {
+  if (given === undefined || given === null) return {};
+  if (typeof given !== "object" || Array.isArray(given)) throw wrong(`${what}: an object is needed, not ${kind(given)}`);
+  for (const name of Object.keys(given)) {
+    if (!names.includes(name)) throw wrong(`${what}: there is no '${name}'; there are ${names.join(", ")}`);
+  }
+  return given;
+}
+
+export function word(what, given, words) {
+  const at = words.indexOf(given);
+  if (at < 0 || given === null) {
+    const shown = words.filter((one) => one !== null).map((one) => (typeof one === "string" ? `'${one}'` : String(one)));
+    const value = typeof given === "string" ? `'${given}'` : kind(given);
+    throw wrong(`${what}: ${value} is none of ${shown.join(", ")}`);
+  }
+  return at;
+}
+
+/** Bytes in any of their shapes. */
+export function bytesOf(what, given, also = "a string, ") {
+  if (given instanceof Uint8Array) return given;
+  if (ArrayBuffer.isView(given)) return new Uint8Array(given.buffer, given.byteOffset, given.byteLength);
+  if (given instanceof ArrayBuffer) return new Uint8Array(given);
+  if (typeof SharedArrayBuffer === "function" && given instanceof SharedArrayBuffer) return new Uint8Array(given);
+  throw wrong(`${what}: ${also}Uint8Array or ArrayBuffer is needed, not ${kind(given)}`);
+}
+
+export function textOrBytes(what, given) {
+  return typeof given === "string" ? given : bytesOf(what, given);
+}
+
+export function string(what, given) {
+  if (typeof given !== "string") throw wrong(`${what}: a string is needed, not ${kind(given)}`);
+  return given;
+}
+
+/** One string or several. */
+export function strings(what, given) {
+  const list = typeof given === "string" ? [given] : given;
+  if (!Array.isArray(list)) throw wrong(`${what}: a string or several are needed, not ${kind(given)}`);
+  return list.map((one, at) => string(`${what}[${at}]`, one));
+}
+
+/** A list as JSON text; text stays. */
+export function jsonList(what, given) {
+  if (typeof given === "string") return given;
+  if (!Array.isArray(given)) throw wrong(`${what}: an array or its JSON text is needed, not ${kind(given)}`);
+  try {
+    return JSON.stringify(given);
+  } catch (error) {
+    throw wrong(`${what}: ${error.message}`);
+  }
+}
+
+/** A call as OpenAI has it, arguments as text. */
+export function toolCall(what, given) {
+  const inner = given?.function ?? given;
+  if (typeof inner?.name !== "string") throw wrong(`${what}: it has no name`);
+  let json = inner.argumentsJson ?? inner.arguments ?? "{}";
+  try {
+    if (typeof json !== "string") json = JSON.stringify(json);
+  } catch (error) {
+    throw wrong(`${what}.arguments: ${error.message}`);
+  }
+  return { id: given.id ?? given.meta?.id, function: { name: inner.name, arguments: json } };
+}

@@ -1,0 +1,58 @@
+//! toolglot as one WebAssembly file. What it exports is the C interface, made of the very files of `bindings/c`, and a few
+//! functions more that JavaScript needs and C does not ([`host`]). `toolglot.js` is its only user.
+//!
+//! Why the C interface: it is complete and tested, its events are plain structs in linear memory that JavaScript reads
+//! without a call, and it needs no generator of glue. It is taken as source, not as a dependency, because the C crate is no
+//! Rust library (that would cost it its optimization at link time).
+//!
+//! What differs from C: a panic cannot be caught here. It traps, and the instance is lost; [`host`] keeps the message, and
+//! `toolglot.js` refuses further calls.
+
+#![allow(
+    non_camel_case_types,
+    reason = "the names of types are those of the header"
+)]
+#![allow(
+    clippy::missing_safety_doc,
+    reason = "the contract is one for all functions; the header states it"
+)]
+#![deny(missing_docs, unsafe_op_in_unsafe_fn)]
+
+#[path = "../../c/src/batch.rs"]
+mod batch;
+#[path = "../../c/src/guard.rs"]
+mod guard;
+#[path = "../../c/src/handle.rs"]
+mod handle;
+#[path = "../../c/src/replay.rs"]
+mod replay;
+
+#[path = "../../c/src/buffer.rs"]
+pub mod buffer;
+#[path = "../../c/src/config.rs"]
+pub mod config;
+#[path = "../../c/src/engine.rs"]
+pub mod engine;
+#[path = "../../c/src/event.rs"]
+pub mod event;
+#[path = "../../c/src/issues.rs"]
+pub mod issues;
+#[path = "../../c/src/library.rs"]
+pub mod library;
+#[path = "../../c/src/options.rs"]
+pub mod options;
+#[path = "../../c/src/raw.rs"]
+pub mod raw;
+#[path = "../../c/src/status.rs"]
+pub mod status;
+#[path = "../../c/src/stream.rs"]
+pub mod stream;
+#[path = "../../c/src/text.rs"]
+pub mod text;
+#[path = "../../c/src/turn.rs"]
+pub mod turn;
+
+pub mod host;
+
+// The C files call the engine so.
+use ::engine as tg;

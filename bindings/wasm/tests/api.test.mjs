@@ -1,0 +1,529 @@
+// What is promised of the API: `node --test --expose-gc tests/api.test.mjs`.
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { test } from "node:test";
+import { Engine, Stream, ToolglotError, load } from "../toolglot.js";
+import { joined, lines } from "./log.mjs";
+import { REPLY, cuts } from "./replay.mjs";
+
+const tg = await load();
+const wasm = await readFile(new URL("../toolglot.wasm", import.meta.url));
+const { version } = JSON.parse(await readFile(new URL("../package.json", import.meta.url), "utf8"));
+const engine = new tg.Engine({ dialects: ["tool-call-xml", "reasoning-think"] });
+const TOOLS = [{ name: "f", parameters: { type: "object", properties: { n: { type: "integer" } } } }];
+const CALL = '<tool_call name="f"><param name="n">7</param></tool_call>';
+const utf8 = new TextEncoder();
+
+/** Runs a stream and frees it. */
+function run(chunks, one = engine, options = undefined) {
+  const stream = one.stream(options);
+  const events = chunks.flatMap((chunk) => stream.feed(chunk));
+  events.push(...stream.finish());
+  stream.free();
+  return events;
+}
+const textOf = (events) => events.filter(({ type }) => type === "text").map(({ text }) => text).join("");
+const closes = (events) => events.filter(({ type }) => type === "call_close");
+/** Throws an error of the package with this code and message. */
+const throws = (step, code, message) => assert.throws(step, (error) => {
+  assert(error instanceof ToolglotError && error instanceof Error && error.name === "ToolglotError", String(error));
+  assert.equal(error.code, code, error.message);
+  assert.match(error.message, message);
+  return true;
+});
+
+test("ways to load", async () => {
+  const module = await WebAssembly.compile(wasm);
+  const url = new URL("../toolglot.wasm", import.meta.url);
+  for (const source of [undefined, null, wasm, wasm.buffer.slice(wasm.byteOffset, wasm.byteOffset + wasm.length), module, url, url.href,
+    new Response(wasm), Promise.resolve(new Response(wasm))]) {
+    const one = await load(source);
+    assert.equal(one.version, version);
+    assert.equal(new one.Engine({ dialects: "vcp" }).parse("x").text, "x");
+  }
+  const rejects = (source, code, message) => assert.rejects(load(source), (error) => {
+    assert(error instanceof ToolglotError && error.code === code, String(error.stack));
+    assert.match(error.message, message);
+    return true;
+  });
+  await rejects(new Uint8Array(8), "load", /^load: WebAssembly.compile/);
+  await rejects(new URL("none.wasm", url), "load", /ENOENT/);
+  await rejects(new Response("", { status: 404 }), "load", /404/);
+  await rejects("toolglot.wasm", "argument", /'toolglot.wasm' is no URL/);
+  await rejects(7, "argument", /Response, Uint8Array or ArrayBuffer is needed, not number/);
+  const empty = Uint8Array.of(0, 0x61, 0x73, 0x6d, 1, 0, 0, 0);
+  await rejects(empty, "load", /not the toolglot.wasm/);
+});
+
+test("instances are apart", async () => {
+  const other = await load();
+  assert.notEqual(other.Engine, tg.Engine);
+  const stream = new other.Engine({ dialects: "vcp" }).stream();
+  assert.equal(other.liveStreams, 1);
+  assert.equal(tg.liveStreams, 0);
+  stream.free();
+});
+
+test("any cut gives the same", () => {
+  const whole = lines(joined(run([REPLY])));
+  assert.equal(textOf(run([REPLY])), "Grüße 🌊!   und  Ende 中");
+  let count = 0;
+  for (const chunks of cuts(REPLY)) {
+    const events = run(chunks);
+    assert.deepEqual(lines(joined(events)), whole);
+    assert(events.every(({ text = "" }) => !text.includes("\ufffd")));
+    count++;
+  }
+  assert(count > 2 * REPLY.length);
+});
+
+test("an unfinished character waits", () => {
+  const stream = engine.stream();
+  const wave = utf8.encode("🌊");
+  assert.deepEqual(stream.feed(wave.subarray(0, 3)), []);
+  assert.equal(stream.held, 3);
+  assert.deepEqual(stream.feed(wave.subarray(3)), [{ type: "text", text: "🌊", start: 0, end: 4, recovered: false }]);
+  stream.feed(wave.subarray(0, 2));
+  assert.deepEqual(stream.finish(), [{ type: "text", text: "\ufffd", start: 4, end: 6, recovered: false }]);
+  stream.free();
+});
+
+test("half a surrogate pair waits, and is U+FFFD if it stays alone", () => {
+  const [high, low] = ["\ud83c", "\udf0a"];
+  const said = (...chunks) => textOf(run(chunks));
+  assert.equal(said(high, low), "🌊");
+  assert.equal(said("a" + high, "", low + "b"), "a🌊b");
+  assert.equal(said(high, new Uint8Array(0), low), "🌊");
+  assert.equal(said(high), "\ufffd");
+  assert.equal(said(high, "b"), "\ufffdb");
+  assert.equal(said(high, high, low), "\ufffd🌊");
+  assert.equal(said(low, "b"), "\ufffdb");
+  assert.equal(said(high, utf8.encode("b")), "\ufffdb");
+  assert.equal(said("x".repeat(100) + high + "y" + low), `${"x".repeat(100)}\ufffdy\ufffd`);
+  const stream = engine.stream();
+  assert.deepEqual(stream.feed(high), []);
+  assert.equal(stream.position, 0);
+  const copy = stream.copy();
+  const restored = engine.restore(stream.snapshot());
+  for (const one of [stream, copy, restored]) assert.equal(textOf(one.feed(low)), "🌊");
+  stream.feed(high);
+  const native = [{ function: { name: "f" } }];
+  throws(() => stream.nativeCalls("["), "argument", /no JSON/);
+  stream.nativeCalls(native);
+  assert.equal(textOf(stream.feed(low)), "🌊");
+  stream.feed(high);
+  stream.reset();
+  assert.equal(textOf(stream.feed(low)), "\ufffd");
+  stream.feed(high);
+  assert.equal(textOf(stream.prefill("x")), "\ufffd");
+  stream.feed(high);
+  assert.equal(textOf(stream.feedSpecial("x")), "\ufffdx");
+  for (const one of [stream, copy, restored]) one.free();
+});
+
+test("kinds of chunks", () => {
+  const bytes = utf8.encode("abc");
+  const shared = new SharedArrayBuffer(3);
+  new Uint8Array(shared).set(bytes);
+  const wide = new Uint16Array([0x6261, 0x0063]);
+  for (const chunk of ["abc", bytes, bytes.buffer, Buffer.from(bytes), new DataView(bytes.buffer), shared, new Uint8Array(shared), new Uint8Array([0, ...bytes]).subarray(1)]) {
+    assert.equal(textOf(run([chunk])), "abc");
+  }
+  assert.equal(textOf(run([wide])), "abc\0");
+  assert.equal(textOf(run(["", "a\0b", ""])), "a\0b");
+  assert.equal(textOf(run(["\ufeffa", utf8.encode("\ufeff")])), "\ufeffa\ufeff");
+  const stream = engine.stream();
+  for (const chunk of [undefined, null, 3, ["a"], {}, Symbol("a")]) {
+    throws(() => stream.feed(chunk), "argument", /^chunk: a string, Uint8Array or ArrayBuffer is needed, not /);
+  }
+  assert.deepEqual(stream.feed(""), []);
+  assert.equal(stream.feed("still there").length, 1);
+  stream.free();
+});
+
+test("long chunks", () => {
+  for (const unit of ["a", "é", "中", "🌊", "a🌊é中"]) {
+    const text = unit.repeat(Math.ceil(200000 / unit.length));
+    assert.equal(textOf(run([text])), text);
+    assert.equal(textOf(run([`x${text}`])), `x${text}`);
+    assert.equal(textOf(run([utf8.encode(text)])), text);
+  }
+  const value = "🌊né".repeat(300000);
+  const events = run([`<tool_call name="f"><param name="a">${value}</param></tool_call>`]);
+  assert.equal(closes(events)[0].arguments.a, value);
+});
+
+test("events", () => {
+  const events = run(['<tool_call name="f"><param name="a">1</param></tool_call>']);
+  const types = ["block_open", "call_open", "param_open", "arg_delta", "param_delta", "param_close", "call_close", "block_close"];
+  assert.deepEqual(new Set(events.map(({ type }) => type)), new Set(types));
+  const [close] = closes(events);
+  assert.deepEqual({ ...close }, {
+    type: "call_close", call: 0, name: "f", argumentsJson: '{"a":"1"}', arguments: { a: "1" }, recovered: null, complete: true, start: 0, end: 57,
+  });
+  assert.equal(close.arguments, close.arguments);
+  assert.equal(new TextDecoder().decode(events.at(-1).raw), '<tool_call name="f"><param name="a">1</param></tool_call>');
+  const [again] = closes(run(['<tool_call name="f"><param name="a">1</param><param name="a">2</param></tool_call>']));
+  assert.equal(again.argumentsJson, '{"a":"2"}');
+  assert.deepEqual([again.complete, again.recovered], [false, ["duplicate_param"]]);
+  const hermes = new tg.Engine({ dialects: "hermes" });
+  const number = "1".repeat(40);
+  const [exact] = closes(run([`<tool_call>{"name":"f","arguments":{"__proto__":${number}}}</tool_call>`], hermes));
+  assert.equal(exact.argumentsJson, `{"__proto__":${number}}`);
+  assert.deepEqual(Object.keys(exact.arguments), ["__proto__"]);
+  assert.equal(Object.getPrototypeOf(exact.arguments), Object.prototype);
+  hermes.free();
+});
+
+test("a chunk's memory may be used again", () => {
+  const stream = engine.stream();
+  const chunk = utf8.encode("abc <tool_call name=\"f\"><param name=\"a\">xyz");
+  const events = stream.feed(chunk);
+  const before = JSON.stringify(events);
+  chunk.fill(0x21);
+  stream.feed("!!!!!!!!!!!!");
+  assert.equal(JSON.stringify(events), before);
+  stream.free();
+});
+
+test("the end", () => {
+  const stream = engine.stream();
+  stream.feed("a <tool_c");
+  assert.deepEqual([stream.held, stream.position, stream.finished], [7, 9, false]);
+  throws(() => stream.finish("done"), "argument", /^reason: 'done' is none of 'stop', 'length'/);
+  throws(() => stream.finish(null), "argument", /^reason: null is none of/);
+  assert.deepEqual(stream.finish(), [{ type: "text", text: "<tool_c", start: 2, end: 9, recovered: false }]);
+  assert.equal(stream.finished, true);
+  assert.deepEqual([stream.finish(), stream.finish("error")], [[], []]);
+  for (const step of ["feed", "feedSpecial", "prefill", "nativeCalls"]) {
+    throws(() => stream[step](step === "nativeCalls" ? [] : "\ud83c"), "state", /the stream is finished; reset\(\) starts it over/);
+  }
+  const again = engine.restore(stream.snapshot());
+  assert.equal(again.finished, true);
+  again.free();
+  stream.reset();
+  assert.deepEqual([stream.held, stream.position, stream.finished], [0, 0, false]);
+  assert.equal(textOf(stream.feed("x")), "x");
+  stream.free();
+});
+
+test("cut output is no call", () => {
+  const stream = engine.stream();
+  const events = [...stream.feed(REPLY.slice(0, 70)), ...stream.finish("length")];
+  assert.deepEqual(closes(events), []);
+  const issue = events.filter(({ type }) => type === "issue").at(-1);
+  assert.deepEqual([issue.kind, issue.severity], ["unclosed_block", "error"]);
+  assert(issue.message && issue.observation);
+  stream.free();
+});
+
+test("start, prefill, trusted markers, native calls", () => {
+  assert.equal(textOf(run(["a</think>b"], engine, { start: "reasoning" })), "b");
+  let stream = engine.stream();
+  assert.equal(textOf(stream.prefill('x<tool_call name="f">')), "");
+  assert.equal(closes(stream.feed('<param name="a">1</param></tool_call>'))[0].argumentsJson, '{"a":"1"}');
+  stream.free();
+  const trusted = new tg.Engine({ dialects: "tool-call-xml", trustedOnly: true });
+  stream = trusted.stream();
+  assert.deepEqual(closes(stream.feed(CALL)), []);
+  stream.feedSpecial('<tool_call name="f">');
+  assert.equal(closes(stream.feed('<param name="n">7</param></tool_call>')).length, 1);
+  stream.free();
+  const native = [{ id: "call_7", type: "function", function: { name: "f", arguments: '{"a":1}' } }];
+  const turn = engine.parse("hi", { nativeCalls: native, finish: "tool_calls" });
+  assert.deepEqual([turn.calls[0].native, turn.calls[0].meta, turn.calls[0].arguments], [true, { id: "call_7" }, { a: 1 }]);
+  assert.equal(engine.parse("hi", { nativeCalls: JSON.stringify(native) }).calls.length, 1);
+  throws(() => engine.parse("hi", { nativeCalls: [{}] }), "argument", /native_tool_calls\[0\]: it has no `function`/);
+  throws(() => engine.parse("hi", { nativeCalls: 3 }), "argument", /^nativeCalls: an array or its JSON text is needed, not number/);
+  trusted.free();
+  assert.equal(tg.liveStreams, 0);
+});
+
+test("turns", () => {
+  const turn = engine.parse(REPLY);
+  assert.equal(turn.text, "Grüße 🌊!   und  Ende 中");
+  assert.equal(turn.reasoning, "hm 中");
+  assert.deepEqual(turn.errors, []);
+  assert.deepEqual(turn.calls.map(({ name, arguments: a, index, dialect }) => [name, a, index, dialect]), [
+    ["f", { a: "né 🌊" }, 0, "tool-call-xml"], ["g", { b: "2" }, 1, "tool-call-xml"],
+  ]);
+  assert.equal(REPLY.slice(0, 0) + new TextDecoder().decode(utf8.encode(REPLY).subarray(turn.calls[0].start, turn.calls[0].end)).slice(0, 10), "<tool_call");
+  const twice = engine.parse('<tool_call name="f"><param name="a">1</param><param name="a">2</param></tool_call>');
+  assert.deepEqual([twice.calls[0].argumentsJson, twice.calls[0].recovered, twice.calls[0].complete], ['{"a":"2"}', ["duplicate_param"], false]);
+  assert.equal(twice.errors[0].kind, "duplicate_param");
+  assert.deepEqual(engine.parse(utf8.encode(REPLY)), turn);
+  assert.equal(engine.parse("").text, "");
+  throws(() => engine.parse("x", { finish: "no" }), "argument", /^finish: 'no' is none of/);
+  throws(() => engine.parse("x", { other: 1 }), "argument", /^options: there is no 'other'; there are finish/);
+  throws(() => engine.parse(3), "argument", /^text: a string/);
+  assert.equal(tg.liveStreams, 0);
+});
+
+test("tools type values", () => {
+  for (const tools of [TOOLS, JSON.stringify(TOOLS), [{ type: "function", function: TOOLS[0] }]]) {
+    const typed = new tg.Engine({ dialects: "tool-call-xml", tools });
+    assert.deepEqual(typed.tools, ["f"]);
+    assert.deepEqual(typed.parse(CALL).calls[0].arguments, { n: 7 });
+    typed.free();
+  }
+  assert.deepEqual(engine.parse(CALL).calls[0].arguments, { n: "7" });
+  assert.deepEqual(engine.parse(CALL, { tools: TOOLS }).calls[0].arguments, { n: 7 });
+  assert.deepEqual(closes(run([CALL], engine, { tools: TOOLS }))[0].arguments, { n: 7 });
+});
+
+test("nothing retained", () => {
+  const bare = new tg.Engine({ dialects: "tool-call-xml", retain: "none" });
+  const [close] = closes(run([CALL], bare));
+  assert.deepEqual([close.name, close.arguments, close.argumentsJson], ["f", null, null]);
+  bare.free();
+});
+
+test("own dialects and switches", () => {
+  const file = tg.dialectToml("vcp").replace('id = "vcp"', 'id = "mine"');
+  for (const toml of [file, [file], { "mine.toml": file }]) assert.deepEqual(new tg.Engine({ toml }).dialects, ["mine"]);
+  assert.deepEqual(new tg.Engine({ toml: file, dialects: "hermes" }).dialects.sort(), ["hermes", "mine"]);
+  assert.equal(new tg.Engine({ dialects: ["hermes", "default"] }).dialects[0], "hermes");
+  assert.deepEqual(new tg.Engine({ dialects: "hy-v4", switches: "hy-v4.suffix=:7b2e" }).dialects, ["hy-v4"]);
+  const all = new tg.Engine();
+  assert.deepEqual(all.dialects, new tg.Engine({ dialects: "default" }).dialects);
+  assert(all.bound > 0 && Array.isArray(all.lints));
+  assert(all.dialects.includes("tool-call-xml") && !all.dialects.includes("json-bare"));
+  assert.equal(all.describe()[0].id, all.dialects[0]);
+  all.describe()[0].id = "changed";
+  assert.notEqual(all.dialects[0], "changed");
+});
+
+test("bad options", () => {
+  const bad = [
+    [{ dialects: "vpc" }, "dialect", /there is no dialect vpc \(did you mean vcp\?\)/],
+    [{ dialects: 3 }, "argument", /^dialects: a string or several are needed, not number/],
+    [{ dialects: ["vcp", 3] }, "argument", /^dialects\[1\]: a string is needed, not number/],
+    [{ dialects: ["tam", "tam2"] }, "dialect", /dialects tam/],
+    [{ toml: "id = 3" }, "dialect", /toml\[0\]: .*line 1/],
+    [{ toml: "" }, "dialect", /toml\[0\]/],
+    [{ toml: { "mine.toml": "x" } }, "dialect", /mine.toml/],
+    [{ toml: { "mine.toml": 3 } }, "argument", /^toml\['mine.toml'\]: a string is needed, not number/],
+    [{ toml: 3 }, "argument", /^toml: an object is needed, not number/],
+    [{ switches: ["fuzzy"] }, "argument", /^switches: 'fuzzy' is no switch; write 'DIALECT.NAME'/],
+    [{ dialects: "vcp", switches: ["vcp.no"] }, "dialect", /there is no such switch/],
+    [{ switches: ["json-bare.x"] }, "dialect", /not in the set/],
+    [{ tools: 3 }, "argument", /^tools: an array or its JSON text is needed, not number/],
+    [{ tools: { name: "f" } }, "argument", /not Object/],
+    [{ tools: "[" }, "tools", /the tools are not JSON/],
+    [{ tools: [{ nam: "f" }] }, "tools", /tools\[0\]: it has no `name`/],
+    [{ tools: [{ name: "f", x: 1n }] }, "argument", /^tools: .*BigInt/],
+    [{ limits: { maxX: 1 } }, "argument", /^limits: there is no 'maxX'; there are maxValue/],
+    [{ limits: { maxCalls: -1 } }, "argument", /^limits.maxCalls: -1 is no whole number/],
+    [{ limits: { maxCalls: 1.5 } }, "argument", /^limits.maxCalls: 1.5 is no whole number/],
+    [{ limits: { maxCalls: 2 ** 32 } }, "argument", /^limits.maxCalls: 4294967296 is more than 4294967295/],
+    [{ limits: { maxCalls: "1" } }, "argument", /^limits.maxCalls: 1 is no whole number/],
+    [{ limits: 3 }, "argument", /^limits: an object is needed, not number/],
+    [{ retain: "all" }, "argument", /^retain: 'all' is none of 'block', 'none'$/],
+    [{ prefer: "x" }, "argument", /^prefer: 'x' is none of 'text', 'native', 'both'$/],
+    [{ reasoning: 3 }, "argument", /^reasoning: number is none of/],
+    [{ fence: "x" }, "argument", /^fence: 'x' is none of 'skip', 'allow'$/],
+    [{ unclosed: "x" }, "argument", /^unclosed: 'x' is none of 'drop', 'text', 'salvage'$/],
+    [{ start: "x" }, "argument", /^start: 'x' is none of 'dialect', 'text', 'reasoning'$/],
+    [{ trustedOnly: 1 }, "argument", /^trustedOnly: number is none of false, true$/],
+    [{ constructor: 3 }, "argument", /there is no 'constructor'/],
+    [{ nothing: 3 }, "argument", /^options: there is no 'nothing'; there are dialects/],
+    ["vcp", "argument", /^options: an object is needed, not string/],
+    [[], "argument", /^options: an object is needed, not Array/],
+  ];
+  for (const [options, code, message] of bad) throws(() => new tg.Engine(options), code, message);
+  throws(() => new Engine({}), "argument", /use the class that load\(\) gives/);
+  throws(() => new Stream(), "argument", /use engine.stream\(\)/);
+  throws(() => engine.stream({ start: "x" }), "argument", /^start: 'x'/);
+  throws(() => engine.stream({ tools: "{" }), "tools", /not JSON/);
+  throws(() => engine.stream({ limits: {} }), "argument", /^options: there is no 'limits'; there are start, tools$/);
+  throws(() => tg.dialectToml("none"), "dialect", /there is no built-in dialect none/);
+  throws(() => tg.dialectToml(3), "argument", /^id: a string is needed/);
+  const none = { dialects: null, toml: undefined, tools: null, limits: null, start: null, fence: undefined, retain: null };
+  assert.equal(new tg.Engine(none).parse("x").text, "x");
+});
+
+test("limits", () => {
+  const two = new tg.Engine({ dialects: "tool-call-xml", limits: { maxCalls: 2 } });
+  const turn = two.parse(CALL.repeat(3));
+  assert.deepEqual([turn.calls.length, turn.errors.map(({ kind }) => kind)], [2, ["limit_calls"]]);
+  two.free();
+});
+
+test("snapshots at every byte", () => {
+  const bytes = utf8.encode(REPLY);
+  const whole = lines(joined(run([bytes])));
+  const walker = engine.stream();
+  const before = [];
+  for (let at = 0; at <= bytes.length; at++) {
+    for (const other of [engine.restore(walker.snapshot()), walker.copy()]) {
+      assert.deepEqual([other.position, other.held], [at, walker.held]);
+      assert.deepEqual(lines(joined([...before, ...other.feed(bytes.subarray(at)), ...other.finish()])), whole);
+      other.free();
+    }
+    before.push(...walker.feed(bytes.subarray(at, at + 1)));
+  }
+  walker.free();
+});
+
+test("bad snapshots", () => {
+  const stream = engine.stream();
+  stream.feed('<tool_call name="f"><param name="a">12');
+  const good = stream.snapshot();
+  for (const bad of [new Uint8Array(0), utf8.encode("x"), good.slice(0, -1), good.slice(0, 9), good.slice(0, 20), new Uint8Array([...good, 1])]) {
+    throws(() => engine.restore(bad), "snapshot", /./);
+  }
+  for (let at = 0; at < good.length; at++) {
+    const bad = good.slice();
+    bad[at] ^= 1;
+    throws(() => engine.restore(bad), "snapshot", /./);
+  }
+  throws(() => new tg.Engine({ dialects: "vcp" }).restore(good), "snapshot", /other dialects or options/);
+  throws(() => engine.restore(good, { start: "reasoning" }), "snapshot", /other dialects or options/);
+  throws(() => engine.restore("text"), "argument", /^snapshot: Uint8Array or ArrayBuffer is needed, not string/);
+  stream.free();
+  assert.equal(tg.liveStreams, 0);
+});
+
+test("encode, escape, detect", () => {
+  const hermes = new tg.Engine({ dialects: ["hermes", "tool-call-xml"] });
+  const want = '<tool_call>{"name":"f","arguments":{"a":"né"}}</tool_call>';
+  const call = { name: "f", arguments: { a: "né" } };
+  for (const calls of [call, [call], { name: "f", arguments: '{"a":"né"}' }, { type: "function", function: call }, hermes.parse(want).calls]) {
+    assert.equal(hermes.encode(calls), want);
+  }
+  assert.equal(hermes.encode({ id: "1", function: call }), want.replace("{", '{"id":"1",'));
+  assert.match(hermes.encode(call, "tool-call-xml"), /^<tool_call name="f">/);
+  assert.equal(hermes.encode({ name: "f" }), '<tool_call>{"name":"f","arguments":{}}</tool_call>');
+  throws(() => hermes.encode(call, "vcp"), "dialect", /vcp/);
+  throws(() => hermes.encode({}), "argument", /^calls\[0\]: it has no name/);
+  throws(() => hermes.encode([call, null]), "argument", /^calls\[1\]: it has no name/);
+  throws(() => hermes.encode({ name: "f", arguments: { a: 1n } }), "argument", /^calls\[0\].arguments: .*BigInt/);
+  throws(() => hermes.encode({ name: "f", arguments: "[" }), "encode", /./);
+  const text = '(see <tool_call name="f">) 中';
+  assert.equal(engine.escape(text), '(see <\\tool_call name="f">) 中');
+  assert.equal(engine.unescape(engine.escape(text)), text);
+  assert.deepEqual(engine.unescape(engine.escape(utf8.encode(text))), utf8.encode(text));
+  assert.deepEqual(engine.escape(Uint8Array.of(0xff, 0)), Uint8Array.of(0xff, 0));
+  throws(() => engine.escape(null), "argument", /^text: .* not null/);
+  const [found] = tg.detect(want);
+  assert.deepEqual([found.dialect, found.confidence, found.spans], ["hermes", "strong", [{ start: 0, end: utf8.encode(want).length }]]);
+  assert.deepEqual(tg.detect("nothing"), []);
+  throws(() => tg.detect("", { tools: 3 }), "argument", /^tools/);
+  const every = tg.dialects();
+  assert(every.length > 90 && every.find(({ id }) => id === "vcp").family === "key-quote");
+  hermes.free();
+});
+
+test("what was freed", () => {
+  const own = new tg.Engine({ dialects: "vcp" });
+  const stream = own.stream();
+  own.free();
+  own.free();
+  assert.equal(textOf(stream.feed("streams stay")), "streams stay");
+  for (const step of [() => own.stream(), () => own.parse(""), () => own.dialects, () => own.escape(""), () => own.restore(new Uint8Array(0))]) {
+    throws(step, "freed", /the engine was freed/);
+  }
+  stream.free();
+  stream.free();
+  for (const step of [() => stream.feed("x"), () => stream.finish(), () => stream.reset(), () => stream.snapshot(), () => stream.copy(), () => stream.held, () => stream.finished]) {
+    throws(step, "freed", /the stream was freed/);
+  }
+  if (Symbol.dispose) {
+    const other = engine.stream();
+    other[Symbol.dispose]();
+    throws(() => other.held, "freed", /./);
+  }
+  assert.equal(tg.liveStreams, 0);
+});
+
+test("memory does not grow with streams that were freed", () => {
+  const round = () => {
+    for (let i = 0; i < 300; i++) {
+      const stream = engine.stream({ tools: TOOLS });
+      stream.feed(REPLY);
+      stream.copy().free();
+      engine.restore(stream.snapshot(), { tools: TOOLS }).free();
+      stream.finish();
+      stream.free();
+      engine.parse(REPLY);
+      throws(() => engine.stream({ tools: "[" }), "tools", /./);
+    }
+    for (let i = 0; i < 5; i++) {
+      new tg.Engine({ dialects: ["vcp", "hermes"], tools: TOOLS }).free();
+      throws(() => new tg.Engine({ toml: "x" }), "dialect", /./);
+    }
+  };
+  round();
+  const before = tg.memoryBytes;
+  for (let i = 0; i < 10; i++) round();
+  assert.equal(tg.memoryBytes, before);
+  assert.equal(tg.liveStreams, 0);
+});
+
+test("memory grows under the hand", async () => {
+  const one = await load(wasm);
+  const own = new one.Engine({ dialects: "tool-call-xml" });
+  const before = one.memoryBytes;
+  const stream = own.stream();
+  const events = [];
+  const value = "né🌊".repeat(5000);
+  events.push(...stream.feed('<tool_call name="f"><param name="a">'));
+  for (let i = 0; i < 50; i++) events.push(...stream.feed(value));
+  events.push(...stream.feed('</param><param name="a">x</param></tool_call>'), ...stream.finish());
+  assert(one.memoryBytes > before);
+  assert.equal(closes(events)[0].argumentsJson, '{"a":"x"}');
+  assert.equal(events.filter(({ type }) => type === "arg_delta").map(({ json }) => json).join(""), `{"a":"${value.repeat(50)}","a":"x"}`);
+});
+
+test("what is forgotten is collected", { skip: globalThis.gc === undefined }, async () => {
+  const one = await load(wasm);
+  (() => {
+    const own = new one.Engine({ dialects: "vcp" });
+    for (let i = 0; i < 100; i++) own.stream().feed("x");
+  })();
+  for (let i = 0; i < 100 && one.liveStreams > 0; i++) {
+    globalThis.gc();
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  assert.equal(one.liveStreams, 0);
+});
+
+/** An instance with its own exports at hand, to trap it. */
+async function trapped(step) {
+  const original = WebAssembly.instantiate;
+  let exports;
+  WebAssembly.instantiate = async (...args) => {
+    const instance = await original.apply(WebAssembly, args);
+    const real = instance.exports;
+    exports = { ...real, toolglot_stream_reset: () => step(real) };
+    return { exports };
+  };
+  try {
+    return await load(wasm);
+  } finally {
+    WebAssembly.instantiate = original;
+  }
+}
+
+test("after a trap the instance is lost", async () => {
+  const traps = [
+    // A panic: its message comes along.
+    [(x) => x.toolglot_wasm_free(8, 0x90000000), /panicked at .*a length that memory can have/s],
+    // Another trap: memory that is not there.
+    [(x) => x.toolglot_buffer_view(0x7ffffff0, 0), /memory access out of bounds/],
+  ];
+  for (const [step, message] of traps) {
+    const one = await trapped(step);
+    const own = new one.Engine({ dialects: "vcp" });
+    const stream = own.stream();
+    const other = own.stream();
+    stream.feed("x");
+    throws(() => stream.reset(), "internal", message);
+    for (const next of [() => stream.feed("x"), () => other.feed("x"), () => own.stream(), () => new one.Engine(), () => one.version, () => one.detect("x")]) {
+      throws(next, "lost", /this instance of toolglot is lost \(.*load\(\) another one/s);
+    }
+    stream.free();
+    own.free();
+    assert.equal(engine.parse("others go on").text, "others go on");
+  }
+});

@@ -1,0 +1,93 @@
+// Checked by `tsc --strict --noEmit`, never run: what programs rely on, and mistakes that must not pass.
+import { Engine, Stream, ToolglotError, load } from "toolglot";
+import type { Call, Dialect, Event, Evidence, JsonValue, Toolglot, Turn } from "toolglot";
+
+export function show(event: Event): string {
+  switch (event.type) {
+    case "text":
+    case "reasoning":
+    case "protected":
+      return event.text;
+    case "raw":
+    case "param_delta":
+      return String(event.data.length);
+    case "block_open":
+      return event.dialect;
+    case "call_open":
+      return event.name + (event.meta["id"] ?? "") + String(event.native);
+    case "arg_delta":
+      return event.json;
+    case "param_open":
+      return event.name + event.depth.toFixed();
+    case "param_close":
+    case "call_abandoned":
+      return `${event.start}..${event.end}`;
+    case "call_close": {
+      const city: JsonValue | undefined = event.arguments?.["city"];
+      return `${event.name} ${String(city)} ${event.argumentsJson ?? ""} ${event.recovered?.join() ?? ""}`;
+    }
+    case "block_close":
+      return String(event.raw.length);
+    case "block_abandoned":
+      return event.becomes === "text" ? "text" : "drop";
+    case "issue":
+      return event.kind + event.severity + event.message + String(event.call) + event.observation;
+    default: {
+      // Every kind was dealt with.
+      const never: never = event;
+      return never;
+    }
+  }
+}
+
+export async function use(chunks: AsyncIterable<Uint8Array | string>): Promise<Turn> {
+  const toolglot: Toolglot = await load(fetch("toolglot.wasm"));
+  await load(new Uint8Array(8));
+  await load(new URL("toolglot.wasm", "http://localhost/"));
+  const tools = [{ name: "weather", parameters: { type: "object", properties: { city: { type: "string" } } } }];
+  const engine: Engine = new toolglot.Engine({ dialects: ["hermes", "default"], tools, limits: { maxCalls: 3 }, fence: "skip" });
+  using stream: Stream = engine.stream({ start: "text", tools: "[]" });
+  for await (const chunk of chunks) stream.feed(chunk).map(show);
+  stream.finish("length").map(show);
+  const again = engine.restore(stream.snapshot());
+  again.free();
+  const bytes: Uint8Array = engine.escape(new Uint8Array(3));
+  const text: string = engine.unescape("x") + engine.encode({ name: "f", arguments: { a: [1, null] } }, "hermes");
+  const found: Evidence[] = toolglot.detect(text, { tools });
+  const dialects: Dialect[] = toolglot.dialects();
+  try {
+    engine.parse(bytes);
+  } catch (error) {
+    if (error instanceof ToolglotError && error.code === "internal") throw error;
+  }
+  const turn = engine.parse(text, { finish: "stop", nativeCalls: [{ function: { name: "f", arguments: "{}" } }] });
+  const first: Call | undefined = turn.calls[0];
+  if (first) engine.encode(first);
+  console.log(found.length, dialects.length, toolglot.version, toolglot.liveStreams);
+  return turn;
+}
+
+export function mistakes(toolglot: Toolglot, engine: Engine, stream: Stream, event: Event, error: ToolglotError): void {
+  // @ts-expect-error: engines are made by the class of an instance.
+  new Engine({});
+  // @ts-expect-error: streams are made by engines.
+  new Stream();
+  // @ts-expect-error: no such option.
+  new toolglot.Engine({ dialect: "vcp" });
+  // @ts-expect-error: no such word.
+  new toolglot.Engine({ retain: "all" });
+  // @ts-expect-error: no such limit.
+  new toolglot.Engine({ limits: { maxX: 1 } });
+  // @ts-expect-error: a number is no chunk.
+  stream.feed(3);
+  // @ts-expect-error: no such reason.
+  stream.finish("done");
+  // @ts-expect-error: snapshots are bytes.
+  engine.restore("text");
+  // @ts-expect-error: not every event has text.
+  event.text;
+  // @ts-expect-error: no such code.
+  if (error.code === "none") return;
+  // @ts-expect-error: turns are read only.
+  engine.parse("").text = "";
+}

@@ -1,0 +1,400 @@
+// Types of toolglot for Node and browsers. The manual is docs/WASM.md of the repository.
+/// <reference lib="esnext.disposable" />
+
+/** Text, or bytes in any of their shapes. Bytes may be cut anywhere, strings between any two code units. */
+export type Chunk = string | ArrayBuffer | ArrayBufferView | SharedArrayBuffer;
+export type Bytes = ArrayBuffer | ArrayBufferView | SharedArrayBuffer;
+
+export type FinishReason = "stop" | "length" | "tool_calls" | "error" | "cancelled";
+export type Start = "dialect" | "text" | "reasoning";
+export type JsonValue = null | boolean | number | string | JsonValue[] | { [key: string]: JsonValue };
+
+/** A tool on offer: flat, or as OpenAI has it. `parameters` is a JSON Schema. */
+export type Tool =
+  | { name: string; description?: string; parameters?: object; [more: string]: unknown }
+  | { type: "function"; function: { name: string; description?: string; parameters?: object; [more: string]: unknown } };
+
+/** A call as OpenAI has it. */
+export interface ToolCall {
+  id?: string;
+  type?: "function";
+  function: { name: string; arguments?: string | object | null };
+}
+
+/** Where an event stands: absolute offsets of the bytes fed, exact up to 2^53. */
+export interface Span {
+  /** Offset of the first byte. */
+  readonly start: number;
+  /** Offset behind the last byte. */
+  readonly end: number;
+}
+
+/** Plain text of the reply, in whole characters. What is no UTF-8 is U+FFFD. */
+export interface TextEvent extends Span {
+  readonly type: "text";
+  readonly text: string;
+  /** It was taken for a block first; a `block_abandoned` came before. */
+  readonly recovered: boolean;
+}
+/** Reasoning of the model, in whole characters. */
+export interface ReasoningEvent extends Span {
+  readonly type: "reasoning";
+  readonly text: string;
+  /** The text is the marker (`<think>`), not the reasoning itself. */
+  readonly framing: boolean;
+}
+/** Part of a region that a dialect protects: no calls are looked for inside. */
+export interface ProtectedEvent extends Span {
+  readonly type: "protected";
+  /** The text, markers included. */
+  readonly text: string;
+  /** The kind of region, as its dialect names it. */
+  readonly kind: string;
+}
+/** Bytes of a block that broke a limit; they go on until the block's own closer. */
+export interface RawEvent extends Span {
+  readonly type: "raw";
+  readonly data: Uint8Array;
+}
+/** A block begins. */
+export interface BlockOpenEvent extends Span {
+  readonly type: "block_open";
+  /** The id of its dialect. */
+  readonly dialect: string;
+}
+/** A call begins; its name is final. */
+export interface CallOpenEvent extends Span {
+  readonly type: "call_open";
+  /** Number of the call in this stream, from 0. */
+  readonly call: number;
+  readonly name: string;
+  /** The id of its dialect; empty for a native call. */
+  readonly dialect: string;
+  /** What the format says of the call beside name and arguments (an `id`, for example). */
+  readonly meta: Readonly<Record<string, string>>;
+  /** The host gave it beside the text. */
+  readonly native: boolean;
+}
+/** The next piece of a call's arguments: final JSON text. */
+export interface ArgDeltaEvent extends Span {
+  readonly type: "arg_delta";
+  readonly call: number;
+  readonly json: string;
+}
+/** A parameter begins. Provisional: what counts are the arguments of the call. */
+export interface ParamOpenEvent extends Span {
+  readonly type: "param_open";
+  /** Its name as written. */
+  readonly name: string;
+  /** Nesting depth; 0 is a parameter of the call. */
+  readonly depth: number;
+}
+/** Raw bytes of the open parameter's value, at once; they may end inside a character. */
+export interface ParamDeltaEvent extends Span {
+  readonly type: "param_delta";
+  readonly data: Uint8Array;
+}
+/** The open parameter ends. */
+export interface ParamCloseEvent extends Span {
+  readonly type: "param_close";
+}
+/** The open call is none: it broke its grammar or a limit, or was cut. It never closes, and its deltas are void. */
+export interface CallAbandonedEvent extends Span {
+  readonly type: "call_abandoned";
+  readonly call: number;
+}
+/** A call ends. It is final unless its block is abandoned. */
+export interface CallCloseEvent extends Span {
+  readonly type: "call_close";
+  readonly call: number;
+  readonly name: string;
+  /**
+   * The arguments, parsed when they are asked for, the same object each time. Numbers are those of JavaScript:
+   * `argumentsJson` has them as the model spelled them. `null` if they were not kept (`retain: "none"`).
+   */
+  readonly arguments: { [key: string]: JsonValue } | null;
+  /** The arguments as JSON text. `null` if they were not kept. */
+  readonly argumentsJson: string | null;
+  /**
+   * `null` for a call that is well formed and closed. Else it was put together by documented rules, whose kinds stand
+   * here, and should not be executed without asking.
+   */
+  readonly recovered: readonly string[] | null;
+  /** Whether it is well formed and closed. */
+  readonly complete: boolean;
+}
+/** The block ends. Its calls stand. */
+export interface BlockCloseEvent extends Span {
+  readonly type: "block_close";
+  /** Its bytes if they were retained, else empty. */
+  readonly raw: Uint8Array;
+}
+/** The block was none after all. All calls since its `block_open` are void. */
+export interface BlockAbandonedEvent extends Span {
+  readonly type: "block_abandoned";
+  /** What becomes of its bytes: they follow as one text event, or are dropped. */
+  readonly becomes: "text" | "drop";
+  /** Its bytes if they were retained, else empty. */
+  readonly raw: Uint8Array;
+}
+/** Something is wrong with what the model wrote. Parsing goes on. */
+export interface IssueEvent extends Span {
+  readonly type: "issue";
+  /** What, for example `unclosed_block`. */
+  readonly kind: string;
+  readonly severity: "error" | "warning";
+  /** One sentence for people. */
+  readonly message: string;
+  /** Number of the call concerned. */
+  readonly call: number | null;
+  /** Id of the dialect that speaks, or empty. */
+  readonly dialect: string;
+  /** The tool concerned, or empty. */
+  readonly tool: string;
+  /** The parameter, entity or tag concerned, or empty. */
+  readonly subject: string;
+  /** A name that was probably meant, or empty. */
+  readonly suggestion: string;
+  /** What to tell the model. */
+  readonly observation: string;
+}
+
+export type Event =
+  | TextEvent | ReasoningEvent | ProtectedEvent | RawEvent | BlockOpenEvent | CallOpenEvent | ArgDeltaEvent
+  | ParamOpenEvent | ParamDeltaEvent | ParamCloseEvent | CallAbandonedEvent | CallCloseEvent | BlockCloseEvent
+  | BlockAbandonedEvent | IssueEvent;
+
+/** One tool invocation. */
+export interface Call extends Span {
+  readonly name: string;
+  /** The arguments, parsed when they are asked for, the same object each time. */
+  readonly arguments: { [key: string]: JsonValue };
+  /** The arguments as JSON text; numbers are spelled as the model spelled them. */
+  readonly argumentsJson: string;
+  /** Its number in the turn, from 0. */
+  readonly index: number;
+  /** As in `CallCloseEvent`. */
+  readonly recovered: readonly string[] | null;
+  readonly complete: boolean;
+  /** Id of its dialect; empty for a native call. */
+  readonly dialect: string;
+  readonly meta: Readonly<Record<string, string>>;
+  readonly native: boolean;
+}
+
+/** Everything that one model output says. */
+export interface Turn {
+  /** The text outside calls and reasoning, joined. */
+  readonly text: string;
+  /** The reasoning, joined, without its markers. */
+  readonly reasoning: string;
+  readonly calls: readonly Call[];
+  /** What is wrong with the output, errors and warnings, in order of detection. */
+  readonly errors: readonly IssueEvent[];
+}
+
+/** Upper bounds of what one stream may hold or deliver; the README of the repository has the defaults. */
+export interface Limits {
+  maxValue?: number;
+  maxBlock?: number;
+  maxCalls?: number;
+  maxChain?: number;
+  maxDepth?: number;
+  maxParams?: number;
+  maxName?: number;
+  maxHeader?: number;
+  maxLookahead?: number;
+  maxIssues?: number;
+  maxNative?: number;
+}
+
+/** What may be other for one stream than for its engine. */
+export interface StreamOptions {
+  start?: Start | null;
+  /** Tools on offer, or their JSON text: they give untyped text its type, and warn of tools nobody offers. */
+  tools?: readonly Tool[] | string | null;
+}
+
+export interface EngineOptions extends StreamOptions {
+  /** Ids of built-in dialects; `"default"` for all that cannot fire on ordinary prose or code. */
+  dialects?: string | readonly string[] | null;
+  /** Dialect files of your own: one text, several, or names with texts. */
+  toml?: string | readonly string[] | Readonly<Record<string, string>> | null;
+  /** `"DIALECT.NAME"`, or `"DIALECT.NAME=VALUE"`. */
+  switches?: string | readonly string[] | null;
+  limits?: Limits | null;
+  retain?: "block" | "none" | null;
+  prefer?: "text" | "native" | "both" | null;
+  reasoning?: "split" | "off" | "text" | null;
+  callsInReasoning?: boolean | null;
+  trustedOnly?: boolean | null;
+  fence?: "skip" | "allow" | null;
+  unclosed?: "drop" | "text" | "salvage" | null;
+}
+
+export interface ParseOptions extends StreamOptions {
+  finish?: FinishReason;
+  /** Calls that the API delivered beside the text: an OpenAI `tool_calls` array, or its JSON text. */
+  nativeCalls?: readonly ToolCall[] | string | null;
+}
+
+/** What a dialect is. */
+export interface Dialect {
+  id: string;
+  title: string;
+  /** The family of its body. */
+  family: string;
+  aliases: string[];
+  /** Who writes it. */
+  models: string[];
+  /** Where its rules come from. */
+  sources: string[];
+  inDefaultSet: boolean;
+  /** The group of dialects with the same markup, of which an engine can hold one. */
+  group: string | null;
+  switches: { name: string; valued: boolean }[];
+  openers: string[];
+  closers: string[];
+  reasoningOpeners: string[];
+  reasoningClosers: string[];
+}
+
+/** What speaks for one dialect. */
+export interface Evidence {
+  dialect: string;
+  title: string;
+  confidence: "strong" | "fair" | "weak" | "faint";
+  /** One sentence. */
+  reason: string;
+  /** Calls that are well formed and closed. */
+  complete: number;
+  /** Calls that were put together. */
+  recovered: number;
+  /** Blocks that broke or were cut. */
+  broken: number;
+  /** Where it shows. */
+  spans: { start: number; end: number }[];
+  /** The default set reads calls of the input as this dialect. */
+  chosen: boolean;
+  inDefaultSet: boolean;
+  group: string | null;
+  /** The dialect whose blocks hold all of this one's. */
+  inside: string | null;
+}
+
+/**
+ * | code | |
+ * |---|---|
+ * | `argument` | An argument cannot be used; the message names it. |
+ * | `dialect`, `tools`, `encode`, `snapshot` | A dialect or set, a list of tools, a call to write, a snapshot cannot be used. |
+ * | `state` | The stream is finished. |
+ * | `freed` | The object was freed. |
+ * | `load` | The WebAssembly file cannot be had, or is another one. |
+ * | `memory`, `limit` | More than memory or the interface can hold. |
+ * | `internal` | A mistake of this package, or no memory in the middle of work: the instance is lost. |
+ * | `lost` | The instance was lost before. |
+ */
+export type ErrorCode =
+  | "argument" | "dialect" | "tools" | "encode" | "snapshot" | "state" | "freed" | "load" | "memory" | "limit"
+  | "internal" | "lost";
+
+/** What every error of this package is. Mistakes of a model are no errors but events (`issue`). */
+export class ToolglotError extends Error {
+  constructor(code: ErrorCode, message: string, options?: { cause?: unknown });
+  readonly name: "ToolglotError";
+  readonly code: ErrorCode;
+  readonly cause?: unknown;
+}
+
+/** Dialects compiled together, and the options of streams that read them. Immutable. Made by `new toolglot.Engine()`. */
+export class Engine {
+  private constructor();
+  /** One stream: the output of one model turn. */
+  stream(options?: StreamOptions): Stream;
+  /** The stream that a snapshot was made of. `start` and `tools` must be those it was made with. */
+  restore(snapshot: Bytes, options?: StreamOptions): Stream;
+  /** Parses a whole output. */
+  parse(text: Chunk, options?: ParseOptions): Turn;
+  /**
+   * Writes calls in a dialect of the engine (default: its first): the inverse of parsing. Throws `encode` for a call
+   * that the dialect cannot say.
+   */
+  encode(calls: EncodeCall | readonly EncodeCall[], dialect?: string): string;
+  /** Makes untrusted text safe for a prompt or a tool result: no dialect of the engine sees a marker in it. */
+  escape(text: string): string;
+  escape(text: Bytes): Uint8Array;
+  /** The text that `escape` made this of. */
+  unescape(text: string): string;
+  unescape(text: Bytes): Uint8Array;
+  /** Ids of its dialects, in order. */
+  readonly dialects: string[];
+  /** Names of its tools, in order. */
+  readonly tools: string[];
+  /** What works and may still surprise, one sentence each. */
+  readonly lints: string[];
+  /** The most bytes of text that a stream ever withholds. */
+  readonly bound: number;
+  /** What its dialects are. */
+  describe(): Dialect[];
+  /** Frees it; a second time does nothing. Streams made of it stay. */
+  free(): void;
+  [Symbol.dispose](): void;
+}
+
+/** What `encode` takes: a `Call`, a name with arguments (an object or JSON text), or a call as OpenAI has it. */
+export type EncodeCall = Call | ToolCall | { id?: string; name: string; arguments?: string | object };
+
+/** One model output, from its first byte to its end. Made by `engine.stream()`. */
+export class Stream {
+  private constructor();
+  /** Takes the next chunk and gives the events that it brings. Nothing waits that could be said. */
+  feed(chunk: Chunk): Event[];
+  /** Takes one special token that the host knows by its id, so that markers in it are vouched for. */
+  feedSpecial(marker: Chunk): Event[];
+  /** Takes what the prompt has already put at the beginning of the reply. Its text and reasoning are not delivered. */
+  prefill(text: Chunk): Event[];
+  /** Takes calls that the API delivered beside the text; the option `prefer` says when they come out. */
+  nativeCalls(calls: readonly ToolCall[] | string): Event[];
+  /** Ends the stream: what is withheld comes out, what is open is reported. A second time it gives nothing. */
+  finish(reason?: FinishReason): Event[];
+  /** Starts over with the same options. */
+  reset(): void;
+  /** Its state as bytes, for `engine.restore`. It does not grow with the stream but for the bytes of an open block. */
+  snapshot(): Uint8Array;
+  /** A second stream in the same state; the two go their own ways. */
+  copy(): Stream;
+  /** Bytes that were fed and are in no event yet. (Half a surrogate pair has no bytes yet.) */
+  readonly held: number;
+  /** Bytes fed so far. */
+  readonly position: number;
+  readonly finished: boolean;
+  /** Frees it; a second time does nothing. */
+  free(): void;
+  [Symbol.dispose](): void;
+}
+
+/** An instance of the WebAssembly file. */
+export interface Toolglot {
+  /** Makes an engine. Throws `dialect` for a dialect or switch that cannot be used, `tools`, `argument`. */
+  readonly Engine: { new (options?: EngineOptions): Engine };
+  /** The version of the engine. */
+  readonly version: string;
+  /** What the built-in dialects are. */
+  dialects(): Dialect[];
+  /** The text of a built-in dialect's file, to start one of your own from. */
+  dialectToml(id: string): string;
+  /** The built-in dialects that a text shows, strongest evidence first. Give `tools` where you can. */
+  detect(text: Chunk, options?: { tools?: readonly Tool[] | string | null }): Evidence[];
+  /** Streams that were made and not freed: for leak checks. */
+  readonly liveStreams: number;
+  /** Size of its linear memory, which never shrinks. */
+  readonly memoryBytes: number;
+}
+
+/**
+ * Loads an instance: of the file beside the module, or of a URL, bytes, a compiled module or a response (or a promise of
+ * one). The file beside the module is compiled once, however often it is loaded. Throws `load`.
+ */
+export function load(
+  source?: string | URL | Bytes | WebAssembly.Module | Response | PromiseLike<Response> | null,
+): Promise<Toolglot>;

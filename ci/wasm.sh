@@ -1,0 +1,122 @@
+#!/usr/bin/env bash
+# The WebAssembly package: the one file is built, and tested in Node (the API, and every conformance vector), by TypeScript,
+# and in headless Chromium. Not part of ci/all.sh: where they are missing it installs a compiler for wasm32, a linker and a
+# browser, some 500 MB from Debian.
+#
+#   ci/wasm.sh                build and test
+#   ci/wasm.sh --build        build only: bindings/wasm/toolglot.wasm
+#   ci/wasm.sh --bench        build, and measure sizes and what a chunk costs
+set -euo pipefail
+cd "$(dirname "$0")/.."
+# shellcheck source=ci/lib.sh
+. ci/lib.sh
+share_target
+here=$PWD/bindings/wasm
+out=$CARGO_TARGET_DIR/wasm
+tools=$CARGO_TARGET_DIR/wasm-tools
+target=wasm32-unknown-unknown
+typescript=7.0.2
+mkdir -p "$out" "$tools"
+
+say() { printf -- '-- %s\n' "$*"; }
+
+# Installs packages of Debian where that can be done.
+install() {
+  if [[ $(id -u) != 0 ]] || ! command -v apt-get > /dev/null; then return 1; fi
+  echo "installing $*"
+  apt-get update -q > /dev/null 2>&1 && apt-get install -y -q --no-install-recommends "$@" > "$out/apt.log" 2>&1
+}
+
+if ! node -e 'process.exit(parseInt(process.versions.node) < 18 ? 1 : 0)' 2> /dev/null; then
+  echo "SKIPPED: no Node.js 18 or later, so the WebAssembly package was not built"
+  exit 77
+fi
+
+say "build"
+wanted=$(sed -n 's/^rust-version = "1\.\(.*\)"/\1/p' "$here/Cargo.toml")
+# Debian's compiler for web browsers brings the sources of the standard library, which rustup's own may lack.
+debian() {
+  local minor
+  minor=$(/usr/bin/rustc --version 2> /dev/null | sed -n 's/^rustc 1\.\([0-9]*\).*/\1/p')
+  [[ -n $minor && $minor -ge $wanted && -x /usr/bin/cargo ]] &&
+    [[ -d $(/usr/bin/rustc --print sysroot)/lib/rustlib/src/rust/library ]]
+}
+linker() {
+  command -v wasm-ld-22 || command -v wasm-ld || command -v rust-lld ||
+    find "$(rustc --print sysroot 2> /dev/null)/lib/rustlib" -name rust-lld -type f 2> /dev/null | grep -m 1 .
+}
+build=(--manifest-path "$here/Cargo.toml" --release --locked --target "$target" --target-dir "$out/build")
+if [[ -d $(rustc --print target-libdir --target "$target" 2> /dev/null) ]]; then
+  cargo build -q "${build[@]}"
+else
+  debian || install rustc-web cargo-web rust-web-src || true
+  linker > /dev/null || install lld-22 || true
+  if ! debian || ! linker > /dev/null; then
+    echo "SKIPPED: there is no compiler for $target, no standard library or no linker for it, and none could be installed"
+    exit 77
+  fi
+  RUSTC=/usr/bin/rustc RUSTC_BOOTSTRAP=1 CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER=$(linker) \
+    /usr/bin/cargo build -q "${build[@]}" -Zbuild-std=std,panic_abort
+fi
+cp "$out/build/$target/release/toolglot.wasm" "$here/toolglot.wasm"
+chmod 644 "$here/toolglot.wasm"
+echo "toolglot.wasm: $(wc -c < "$here/toolglot.wasm") bytes, $(gzip -9 -c "$here/toolglot.wasm" | wc -c) compressed by gzip"
+if [[ ${1:-} == --build ]]; then exit; fi
+if [[ ${1:-} == --bench ]]; then
+  node "$here/bench.mjs"
+  exit
+fi
+
+say "the API in Node"
+(cd "$here" && node --test --expose-gc tests/api.test.mjs > "$out/api.log" 2>&1) || { grep -A 30 '^not ok' "$out/api.log" || cat "$out/api.log"; exit 1; }
+sed -n 's/^# pass /passed: /p' "$out/api.log"
+
+say "every conformance vector in Node"
+if [[ ! -f $CARGO_TARGET_DIR/c/vectors.flat || -n $(find tests/vectors src -newer "$CARGO_TARGET_DIR/c/vectors.flat") ]]; then
+  mkdir -p "$CARGO_TARGET_DIR/c"
+  TOOLGLOT_FLAT=$CARGO_TARGET_DIR/c cargo test -q -p toolglot-c --locked --test vectors > /dev/null
+fi
+node "$here/tests/vectors.mjs" "$CARGO_TARGET_DIR/c/vectors.flat"
+
+say "the package, in a fresh folder"
+fresh=$out/fresh
+rm -rf "$fresh"
+mkdir -p "$fresh/node_modules/toolglot"
+(cd "$here" && npm pack --silent --pack-destination "$fresh" > /dev/null)
+tar xzf "$fresh"/toolglot-*.tgz -C "$fresh/node_modules/toolglot" --strip-components 1
+echo '{"type": "module"}' > "$fresh/package.json"
+
+say "the programs of the README and of docs/WASM.md"
+sed -n '/^```js$/,/^```$/{/^```/!p}' README.md > "$fresh/readme.js"
+(cd "$fresh" && node readme.js) | diff - <(printf 'text Looking. \ncall weather { city: '"'Leith'"' }\n')
+# Each program of the manual says in comments what it prints.
+csplit -s -z -f "$fresh/manual-" -b '%02d.js' <(sed -n '/^```js$/,/^```$/p' docs/WASM.md) '/^```js$/' '{*}'
+programs=0
+for file in "$fresh"/manual-*.js; do
+  sed -i '/^```/d' "$file"
+  (cd "$fresh" && node "$file") | diff - <(sed -n 's|.*// prints: ||p' "$file")
+  programs=$((programs + 1))
+done
+((programs > 3))
+echo "$programs programs of the manual"
+
+say "types"
+if [[ ! -x $tools/node_modules/.bin/tsc ]] || [[ $("$tools/node_modules/.bin/tsc" --version) != "Version $typescript" ]]; then
+  npm install --silent --no-audit --no-fund --prefix "$tools" "typescript@$typescript" > "$out/npm.log" 2>&1 || true
+fi
+if [[ -x $tools/node_modules/.bin/tsc ]]; then
+  cp "$here/tests/types.ts" "$here/tests/tsconfig.json" "$fresh/"
+  (cd "$fresh" && "$tools/node_modules/.bin/tsc" -p tsconfig.json)
+  echo "typescript $typescript"
+else
+  echo "TypeScript is missing and could not be installed: types were not checked"
+fi
+
+say "headless Chromium"
+browser() { command -v chromium || command -v chromium-browser || command -v google-chrome; }
+browser > /dev/null || install chromium || true
+if browser > /dev/null; then
+  node "$here/tests/page.mjs" "$(browser)"
+else
+  echo "Chromium is missing and could not be installed: the page was not tried"
+fi
