@@ -227,7 +227,7 @@ static void configs(void) {
 }
 
 static void options(void) {
-  static const uint64_t last[] = {0, 1, 1, 2, 1, 1, 2, 3, 1, 2};
+  static const uint64_t last[] = {0, 1, 1, 2, 2, 1, 2, 3, 1, 2};
   toolglot_options *options;
   OK(toolglot_options_new(&options));
   for (uint32_t option = 0; option < 100; option++) {
