@@ -668,6 +668,7 @@ fn escape(rest: &str, at: usize) -> Read<(Option<char>, &str)> {
         Some('x') => 2,
         Some('u') => 4,
         Some('U') => 8,
+        Some('\r') if chars.as_str().starts_with('\n') => return escape(chars.as_str(), at),
         Some('\n') => return Ok((None, chars.as_str().trim_start_matches([' ', '\t']))),
         Some(c) => {
             let known = match c {

@@ -474,10 +474,14 @@ impl SetInner {
         for spec in specs {
             check::dialect(&spec)?;
             let family = Family::new(&spec)?;
-            let closers = family
-                .closers()
+            let messages = spec.channels.as_ref();
+            let messages = messages.map_or(&[][..], |channels| channels.close.as_slice());
+            let mut closers = family.closers();
+            closers.retain(|close| !messages.contains(close));
+            let blocks_close = closers.len();
+            let closers = closers
                 .iter()
-                .chain(spec.channels.iter().flat_map(|channels| &channels.close))
+                .chain(messages)
                 .map(|close| Pattern::new(close, family.case()))
                 .collect();
             let closer = Dfa::new(closers).map_err(|why| check::key(&spec, "close", &why))?;
@@ -485,6 +489,7 @@ impl SetInner {
                 channels: None,
                 family,
                 closer,
+                blocks_close,
                 spec,
             });
         }

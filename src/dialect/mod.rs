@@ -49,6 +49,8 @@ pub struct Dialect {
     pub(crate) channels: Option<channels::Channels>,
     /// What ends a block that is skipped.
     pub(crate) closer: crate::scan::Dfa,
+    /// So many of its markers close blocks alone; the others close messages.
+    pub blocks_close: usize,
 }
 
 impl Dialect {

@@ -547,8 +547,9 @@ impl Machine<'_> {
                 }
                 // What is nested is part of what is looked at.
                 Some(Role::Open { refs }) if self.in_bare(refs) => {}
-                // Markers inside a header are part of it.
-                Some(Role::Open { .. }) if self.in_message() => {}
+                // Markers inside a header are part of it, also where it breaks with one.
+                Some(Role::Open { .. })
+                    if self.in_message() || opening.kind == Some(Kind::MalformedHeader) => {}
                 Some(Role::Open { .. } | Role::Reasoning { .. } | Role::Span { .. }) => {
                     inside = Some(start);
                 }
@@ -906,6 +907,9 @@ impl Machine<'_> {
                 Verdict::More
             }
             At::Message { have } => {
+                if end - opening.start > MAX_HEADER {
+                    return Verdict::Text(Some(Kind::MalformedHeader));
+                }
                 let mut complete = false;
                 for (have, marker) in have.iter_mut().zip(&channels.end) {
                     let marker = marker.as_bytes();
@@ -920,7 +924,7 @@ impl Machine<'_> {
                 if complete {
                     return self.routed(chunk, opening, candidate, end);
                 }
-                if !in_header(byte) || end - opening.start > MAX_HEADER {
+                if !in_header(byte) {
                     return Verdict::Text(Some(Kind::MalformedHeader));
                 }
                 Verdict::More
@@ -1064,9 +1068,10 @@ impl Machine<'_> {
         let reads = self.opts.reasoning.reads();
         self.st.mode = Mode::Flow;
         self.st.message = match kind {
-            RouteKind::Text | RouteKind::Calls => true,
+            RouteKind::Text => true,
             RouteKind::Reasoning => !reads,
-            // Its closer is that of the block.
+            // Its closer may be that of the block.
+            RouteKind::Calls => compiled.blocks_close > 0,
             RouteKind::Call => false,
         };
         match kind {

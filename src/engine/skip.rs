@@ -83,6 +83,10 @@ impl Machine<'_> {
         }
         self.st.io.from = span.end;
         if found {
+            // A message that the closer ends is over.
+            let own = self.dialect(skip.dialect).blocks_close;
+            let mut hits = dfa.hits(skip.node).iter();
+            self.st.message &= !hits.any(|pattern| usize::from(*pattern) >= own);
             self.flow_again(span.end);
         } else {
             self.st.mode = Mode::Skip(skip);

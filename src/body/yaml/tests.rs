@@ -50,6 +50,7 @@ fn what_is_read() {
             "a: 'x\n  y\n\n  z'\nb: \"p \\\n  q\"",
             json!({"a": "x y\nz", "b": "p q"}),
         ),
+        ("a: \"p \\\r\n  q\"\r\n", json!({"a": "p q"})),
         (
             "a: [1, 'b', [c], {d: e, f}, ]\nb: {}\nc: {g: [], \"h\":1}",
             json!({"a": [1, "b", ["c"], {"d": "e", "f": null}], "b": {}, "c": {"g": [], "h": 1}}),

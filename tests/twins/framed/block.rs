@@ -15,10 +15,15 @@ pub(super) fn spaced(pattern: &Pattern) -> Pattern {
 impl<'a> Twin<'a> {
     /// Reads the block that opens at `at`, and says where text goes on.
     pub(super) fn block(&mut self, at: usize) -> usize {
+        self.opened(at, at, None)
+    }
+
+    /// The same for the body at `body` of a message that began at `at`; its recipient may be the tool.
+    pub(super) fn opened(&mut self, at: usize, body: usize, tool: Option<&str>) -> usize {
         (self.inside, self.unit, self.fix) = (false, 0, None);
         self.shared = None;
         let before = self.out.calls.len();
-        let stop = match self.enter(at) {
+        let stop = match self.enter(at, body, tool) {
             Ok(end) => Stop::Ends(end),
             Err(stop) => stop,
         };
@@ -37,6 +42,8 @@ impl<'a> Twin<'a> {
             }
             Stop::Malformed(broken) => self.skip(broken),
             Stop::Cut => {
+                // What a tag confirms that the end cuts is left open in messages.
+                self.out.open |= body > at && self.spec.param.is_some();
                 if self.spec.unclosed_is_text && !stands {
                     self.out.text.push_str(&self.input[at..]);
                 }
@@ -48,7 +55,8 @@ impl<'a> Twin<'a> {
     /// Nothing counts up to a closer of the block.
     pub(super) fn skip(&mut self, from: usize) -> usize {
         let section = self.spec.section.as_ref();
-        let of_call = &self.spec.units[self.unit].close;
+        let unit = self.spec.units.get(self.unit);
+        let of_call: &[Pattern] = unit.map_or(&[], |unit| &unit.close);
         // Where the opener breaks, nothing tells how its closer ends.
         let section_close = section.iter().flat_map(|section| &section.close);
         let mut fixed = section_close.chain(of_call).flatten();
@@ -75,6 +83,9 @@ impl<'a> Twin<'a> {
             .into_iter()
             .map(|close| last_literal(&pattern::fixed(close, own)))
             .collect();
+        if let Some(channels) = &self.spec.channels {
+            closers.extend(channels.close.iter().cloned());
+        }
         if closers.is_empty() {
             closers.push("\n".to_owned());
         }
@@ -87,14 +98,24 @@ impl<'a> Twin<'a> {
         ends.min().unwrap_or(self.input.len())
     }
 
-    pub(super) fn enter(&mut self, at: usize) -> Result<usize, Stop> {
+    fn enter(&mut self, at: usize, body: usize, tool: Option<&str>) -> Result<usize, Stop> {
+        if tool.is_some_and(|tool| crate::naive::name_of(tool).is_err()) {
+            return Err(Stop::Malformed(body));
+        }
         let spec = self.spec;
         let section = spec.section.iter().flat_map(|section| &section.open);
         let mut places: Vec<(&Pattern, Place)> = section.map(|p| (p, Place::Section)).collect();
         if spec.stands_alone() {
             places.extend(self.units());
         }
-        let fit = self.walk(at, &places)?;
+        // White space may stand behind a header.
+        let mut fit = match body > at {
+            true => self.walk_on(body, &places)?,
+            false => self.walk(at, &places)?,
+        };
+        if let Some(tool) = tool {
+            fit.holes.insert("name", tool.to_owned());
+        }
         self.fix = Some(fit.holes.get("x").cloned().unwrap_or_default());
         match fit.action {
             Place::Unit(unit) => {
@@ -203,6 +224,7 @@ impl<'a> Twin<'a> {
             places.extend(list(&section.close, Place::End));
             places.extend(list(&section.open, Place::Reopen));
         }
+        places.extend(list(&self.spec.headers, Place::Reopen));
         for (open, place) in self.units() {
             // A tag named after a tool looks like one named after a parameter.
             let Place::Unit(of) = place else { continue };

@@ -11,6 +11,7 @@ pub mod line;
 mod block;
 mod braces;
 mod calls;
+mod channels;
 mod content;
 mod json;
 mod params;
@@ -100,6 +101,9 @@ pub fn read(spec: &Spec, input: &str, tools: Option<&Value>) -> Outcome {
         fix: None,
         shared: None,
     };
-    twin.text();
+    match &spec.channels {
+        Some(channels) => twin.messages(channels),
+        None => twin.text(),
+    }
     twin.out
 }

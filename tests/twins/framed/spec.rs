@@ -17,8 +17,32 @@ pub struct Spec {
     pub ids: Vec<(String, String)>,
     pub reasoning: Vec<Reasoning>,
     pub framing: Vec<String>,
+    pub channels: Option<Channels>,
+    /// What begins a header.
+    pub headers: Vec<Pattern>,
     pub malformed_is_text: bool,
     pub unclosed_is_text: bool,
+}
+
+/// Messages with headers.
+pub struct Channels {
+    pub start: Vec<String>,
+    pub first: String,
+    pub end: Vec<String>,
+    pub close: Vec<String>,
+    pub recipient: String,
+    pub channel: String,
+    pub content: String,
+    pub routes: Vec<Route>,
+}
+
+/// What messages of a kind have in their headers; nothing where anything will do.
+pub struct Route {
+    pub kind: String,
+    pub recipient: Option<Vec<String>>,
+    pub channel: Option<Vec<String>>,
+    pub content: Option<Vec<String>>,
+    pub end: Option<Vec<String>>,
 }
 
 pub struct Section {
@@ -169,6 +193,32 @@ fn content(value: &Value) -> Content {
     }
 }
 
+fn channels(value: &Value) -> Channels {
+    let table = value.as_table().expect("a table");
+    let route = |value: &Value| {
+        let route = value.as_table().expect("a table");
+        let part = |key| route.contains_key(key).then(|| strings(route, key, &[]));
+        Route {
+            kind: word(route, "kind", ""),
+            recipient: part("recipient"),
+            channel: part("channel"),
+            content: part("content"),
+            end: part("end"),
+        }
+    };
+    let routes = table["route"].as_array().expect("routes").iter();
+    Channels {
+        start: strings(table, "start", &[]),
+        first: word(table, "first", ""),
+        end: strings(table, "end", &[]),
+        close: strings(table, "close", &[]),
+        recipient: word(table, "recipient", ""),
+        channel: word(table, "channel", ""),
+        content: word(table, "content", ""),
+        routes: routes.map(route).collect(),
+    }
+}
+
 fn is(table: &Table, key: &str) -> bool {
     table.get(key).and_then(Value::as_bool).unwrap_or(false)
 }
@@ -180,13 +230,15 @@ fn number(table: &Table, key: &str, default: usize) -> usize {
 
 /// What the twin does not do; a dialect with one of these has no twin.
 fn is_beyond(file: &Table, framed: &Table) -> bool {
-    let units = framed["unit"].as_array().expect("units").iter();
+    let units = framed.get("unit").and_then(Value::as_array);
+    let units = units.into_iter().flatten();
     let units = units.map(|unit| unit.as_table().expect("a unit"));
     let json = framed.get("json").and_then(Value::as_table);
     let python = framed.get("python").and_then(Value::as_table);
     let has = |table: Option<&Table>, key: &str| table.is_some_and(|t| t.contains_key(key));
-    // Headers of messages are a grammar of their own, and suffixes of markers, code fences and repairs machinery.
+    // Suffixes of markers, code fences and repairs are machinery of their own.
     file.contains_key("channels")
+        && (file.contains_key("reasoning") || file.contains_key("framing"))
         || file.contains_key("line_start")
         || framed.contains_key("fixed")
         || has(json, "python")
@@ -210,14 +262,19 @@ fn is_beyond(file: &Table, framed: &Table) -> bool {
 }
 
 impl Spec {
-    /// Reads a dialect's file; nothing if the dialect is no framed one, or has what the twin does not do.
+    /// Reads a dialect's file; nothing if the dialect is no framed one and has no messages, or has what the twin does not do.
     pub fn new(text: &str) -> Option<Self> {
         let file: Table = text.parse().expect("a built-in file is TOML");
-        let framed = file.get("framed")?.as_table().expect("a table");
+        let empty = Table::new();
+        let framed = match file.get("framed") {
+            Some(framed) => framed.as_table().expect("a table"),
+            None if file.contains_key("channels") => &empty,
+            None => return None,
+        };
         if is_beyond(&file, framed) {
             return None;
         }
-        let empty = Table::new();
+        let units = framed.get("unit").and_then(Value::as_array);
         let table = |key: &str| framed.get(key).and_then(Value::as_table);
         let section = table("section").map(|section| Section {
             open: patterns(section, "open"),
@@ -283,14 +340,12 @@ impl Spec {
                 ended_by: strings(table, "ended_by", &[]),
             }
         });
+        let channels = file.get("channels").map(channels);
+        let starts = channels.iter().flat_map(|channels| &channels.start);
         Some(Self {
+            headers: starts.map(|start| pattern(start)).collect(),
             section,
-            units: framed["unit"]
-                .as_array()
-                .expect("units")
-                .iter()
-                .map(unit)
-                .collect(),
+            units: units.into_iter().flatten().map(unit).collect(),
             param: table("param").map(param),
             tree: table("tree").map(param),
             json: Json {
@@ -311,6 +366,7 @@ impl Spec {
             ids: pairs(framed.get("ids")),
             reasoning: reasoning.collect(),
             framing: strings(&file, "framing", &[]),
+            channels,
             malformed_is_text: word(&file, "malformed", "drop") == "text",
             unclosed_is_text: word(&file, "unclosed", "drop") == "text",
         })

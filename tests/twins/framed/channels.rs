@@ -1,0 +1,192 @@
+//! Messages with headers: what a header says decides what the bytes behind it are.
+
+use super::Twin;
+use super::spec::{Channels, Route};
+
+/// What a header says.
+#[derive(Debug, Default)]
+struct Header {
+    recipient: String,
+    channel: String,
+    content: String,
+    end: String,
+}
+
+/// How the bytes behind the beginning of a header go on.
+enum Ends {
+    /// It is one, up to there.
+    At(usize, Header),
+    /// The byte there cannot stand in it.
+    Broken(usize),
+    Long,
+    Cut,
+}
+
+const MAX_HEADER: usize = 512;
+
+impl<'a> Twin<'a> {
+    pub(super) fn messages(&mut self, channels: &'a Channels) {
+        let input = self.input;
+        // Where no message is a call, nothing is hidden.
+        let hides = !self.spec.units.is_empty();
+        let mut open = false;
+        let mut at = 0;
+        while at < input.len() {
+            let here = |list: &[String]| {
+                let fits = list.iter().filter(|m| input[at..].starts_with(m.as_str()));
+                fits.map(String::len).max()
+            };
+            let first = (at == 0 && !channels.first.is_empty())
+                .then(|| here(std::slice::from_ref(&channels.first)))
+                .flatten();
+            if let Some(start) = here(&channels.start).or(first) {
+                let broken = match read(channels, input, at, start) {
+                    Ends::At(end, header) => match route(channels, &header) {
+                        Some(route) => {
+                            (at, open) = self.message(channels, route, at, end, &header);
+                            continue;
+                        }
+                        None => end,
+                    },
+                    Ends::Broken(broken) => broken,
+                    Ends::Long if hides && first.is_none() => at + start,
+                    // Where text begins in what was a header is left open.
+                    Ends::Long => {
+                        self.out.open = true;
+                        return;
+                    }
+                    Ends::Cut => return,
+                };
+                if first.is_some() || !hides {
+                    self.out.text.push_str(&input[at..broken]);
+                    at = broken;
+                    continue;
+                }
+                (self.inside, self.unit, self.fix) = (false, 0, Some(String::new()));
+                at = self.skip(at + start);
+                open &= !closed(channels, &input[..at]);
+                continue;
+            }
+            if let Some(len) = here(&channels.close).filter(|_| open) {
+                at += len;
+                open = false;
+                continue;
+            }
+            let c = input[at..].chars().next().expect("not at the end");
+            self.out.text.push(c);
+            at += c.len_utf8();
+        }
+    }
+
+    /// Reads the message behind a header. Says where it goes on, and whether a message is open there.
+    fn message(
+        &mut self,
+        channels: &Channels,
+        route: &Route,
+        at: usize,
+        end: usize,
+        header: &Header,
+    ) -> (usize, bool) {
+        let input = self.input;
+        match route.kind.as_str() {
+            "text" => (end, true),
+            "reasoning" => {
+                let find = |list: &[String], taken: bool| {
+                    let ends = list.iter().filter_map(|marker| {
+                        let len = input[end..].find(marker.as_str())?;
+                        Some((end + len, if taken { marker.len() } else { 0 }))
+                    });
+                    ends.min()
+                };
+                let ends = [find(&channels.close, true), find(&channels.start, false)];
+                let ends = ends.into_iter().flatten().min();
+                let (to, len) = ends.unwrap_or((input.len(), 0));
+                self.out.reasoning.push_str(&input[end..to]);
+                (to + len, false)
+            }
+            "call" => {
+                let tool = self.tool_of(&header.recipient);
+                (self.opened(at, end, Some(&tool)), false)
+            }
+            _ => {
+                let end = self.opened(at, end, None);
+                (end, !closed(channels, &input[..end]))
+            }
+        }
+    }
+}
+
+/// Whether a message has just been closed.
+fn closed(channels: &Channels, text: &str) -> bool {
+    let mut close = channels.close.iter();
+    close.any(|close| text.ends_with(close.as_str()))
+}
+
+/// The header that begins at `at` with a marker of `start` bytes.
+fn read(channels: &Channels, input: &str, at: usize, start: usize) -> Ends {
+    let bytes = input.as_bytes();
+    if channels.end.iter().any(|end| *end == input[at..at + start]) {
+        let end = at + start;
+        return Ends::At(end, parts(channels, &input[at..end]));
+    }
+    let may = |b: u8| b.is_ascii_alphanumeric() || b >= 0x80 || b" <>|_.:=-/+,[]".contains(&b);
+    let from = at + start;
+    for (index, byte) in bytes.iter().enumerate().skip(from) {
+        if index >= at + MAX_HEADER {
+            return Ends::Long;
+        }
+        if !may(*byte) {
+            return Ends::Broken(index);
+        }
+        let end = index + 1;
+        let mut ends = channels.end.iter();
+        if ends.any(|marker| bytes[from..end].ends_with(marker.as_bytes())) {
+            return Ends::At(end, parts(channels, &input[at..end]));
+        }
+    }
+    Ends::Cut
+}
+
+fn parts(channels: &Channels, header: &str) -> Header {
+    let mut ends = channels.end.iter();
+    let end = ends.find(|end| header.ends_with(end.as_str()));
+    let end = end.expect("that is how it ended").clone();
+    let text = header.strip_suffix(&end).expect("it ends so");
+    let word = |text: &str| text.split([' ', '<']).next().unwrap_or_default().to_owned();
+    let behind = |before: &str| match before {
+        "" => None,
+        _ => text.split_once(before).map(|(_, behind)| behind),
+    };
+    let [recipient, channel, content] =
+        [&channels.recipient, &channels.channel, &channels.content].map(|before| behind(before));
+    let mut content = content.map(word).unwrap_or_default();
+    if content.is_empty() {
+        let part = recipient.or(channel).unwrap_or_default();
+        content = word(part[word(part).len()..].trim_start());
+    }
+    Header {
+        recipient: recipient.map(word).unwrap_or_default(),
+        channel: channel.map(word).unwrap_or_default(),
+        content,
+        end,
+    }
+}
+
+fn route<'c>(channels: &'c Channels, header: &Header) -> Option<&'c Route> {
+    let fits = |wanted: &Option<Vec<String>>, have: &String| {
+        let one = |word: &String| {
+            if word == "*" {
+                !have.is_empty()
+            } else {
+                word == have
+            }
+        };
+        wanted.as_ref().is_none_or(|wanted| wanted.iter().any(one))
+    };
+    channels.routes.iter().find(|route| {
+        fits(&route.recipient, &header.recipient)
+            && fits(&route.channel, &header.channel)
+            && fits(&route.content, &header.content)
+            && fits(&route.end, &header.end)
+    })
+}
