@@ -127,7 +127,7 @@ impl Renderer {
         ]))
     }
 
-    /// What a result says, condensed and safe to stand anywhere.
+    /// What a result says, condensed and safe to stand behind anything that does not end inside a marker.
     ///
     /// # Errors
     /// The markers of the set cannot be escaped.
@@ -185,16 +185,16 @@ impl Renderer {
         text[..at].to_owned() + prompt.mark.as_deref().unwrap_or("\n[...]")
     }
 
-    /// Without markers. A plain name stays: no layout puts a marker's other half beside one.
+    /// Without markers. No layout puts half of a marker beside a result: a plain name stays, and so does the start of any
+    /// text. Its end does not, for another result may follow.
     fn safe(&self, text: &str) -> Result<String, PromptError> {
-        if !text.is_empty()
-            && text
-                .bytes()
-                .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.'))
-        {
+        let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.');
+        if !text.is_empty() && text.bytes().all(plain) {
             return Ok(text.to_owned());
         }
-        self.escaped(text)
+        let whole = self.escaped(&format!("\n{text}"))?;
+        let own = whole.strip_prefix('\n');
+        own.map_or_else(|| self.escaped(text), |own| Ok(own.to_owned()))
     }
 
     /// Without markers between two quotation marks.
