@@ -305,10 +305,8 @@ impl<'p> Frame<'p> {
         let opener = self.param.open.first();
         let literal = opener.and_then(|open| path::literal(open).ok());
         if let (true, Some(literal)) = (self.param.line, literal) {
-            // The newline that frames a value is no line of it.
-            let from = usize::from(self.framing == Framing::Newline && text.starts_with('\n'));
             let line = format!("\n{literal}");
-            if whole[from..].contains(&line) {
+            if whole.contains(&line) {
                 return marker(line.trim_start());
             }
         }

@@ -372,6 +372,8 @@ fn parameters_between_tags() {
         "x <parameter=b>",
         "x\n<parameter=b>",
     );
+    // The newline before a value begins its first line.
+    value("qwen3-coder", "Marker", "x<parameter=b>", "<parameter=b>");
     value("qwen3-coder", "Blanks", "\nx", "\nx\r");
     value("qwen3-coder", "Blanks", "x\r", "\nx\r");
     // CDATA holds a closer, up to its own end.

@@ -171,6 +171,10 @@ fn follows(
         (Reason::Key { why }, _) if why.starts_with("its tag is") || why.contains("no such") => {
             tool.is_some_and(|tool| tool.param(&own).is_none())
         }
+        (Reason::Key { why }, _) if why.starts_with("the attribute") => match family {
+            Family::Framed(table) => table.spec.unit.iter().any(|unit| unit.name == own),
+            _ => false,
+        },
         // Text between tags without attributes is all that such a call has.
         (Reason::Key { why }, _) if why.contains("no place") => case.id == "made-content",
         (Reason::Missing { key }, None) | (Reason::Missing { key }, Some((_, 0))) => {
