@@ -16,6 +16,9 @@ use crate::error::Kind;
 use crate::hints::{Coerced, Schema, Tool, Types, coerce};
 use crate::limits::Limits;
 
+/// White space in a line. Any other kind is text.
+const BLANKS: [char; 3] = [' ', '\t', '\r'];
+
 /// Why a text was not read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fault {
@@ -126,7 +129,7 @@ impl<'t> Reader<'t> {
                 self.next_line();
                 continue;
             }
-            if line.trim_end() == "---" && first {
+            if line.trim_end_matches(BLANKS) == "---" && first {
                 first = false;
                 self.next_line();
                 continue;
@@ -136,7 +139,7 @@ impl<'t> Reader<'t> {
             if line[indent..].starts_with('\t') {
                 return fault(self.at + indent, "a tab indents");
             }
-            if indent == 0 && matches!(line.trim_end(), "---" | "...") {
+            if indent == 0 && matches!(line.trim_end_matches(BLANKS), "---" | "...") {
                 return fault(self.at, "there is more than one document");
             }
             let dash = is_dash(&line[indent..]);
@@ -285,7 +288,7 @@ impl<'t> Reader<'t> {
             let Ok((key, end)) = quoted(line, 0) else {
                 return Ok(None);
             };
-            let rest = line[end..].trim_start();
+            let rest = line[end..].trim_start_matches(BLANKS);
             let colon = line.len() - rest.len();
             let is_key = rest
                 .strip_prefix(':')
@@ -304,7 +307,10 @@ impl<'t> Reader<'t> {
             }
             let rest = &line[at + 1..];
             if !comment && (rest.is_empty() || rest.starts_with([' ', '\t', '\r'])) {
-                return Ok(Some((line[..at].trim_end().to_owned(), at + 1)));
+                return Ok(Some((
+                    line[..at].trim_end_matches(BLANKS).to_owned(),
+                    at + 1,
+                )));
             }
             from = at + 1;
         }
@@ -348,22 +354,22 @@ impl<'t> Reader<'t> {
         let mut empty = 0;
         while self.at < self.text.len() {
             let line = self.line();
-            if line.trim().is_empty() {
+            if line.trim_matches(BLANKS).is_empty() {
                 empty += 1;
                 self.next_line();
                 continue;
             }
             let indent = line.len() - line.trim_start_matches(' ').len();
             let deeper = parent.is_none_or(|parent| indent > parent);
-            if !deeper || line.trim_start().starts_with('#') {
+            if !deeper || line.trim_start_matches(BLANKS).starts_with('#') {
                 break;
             }
-            if ended || self.key(line.trim_start())?.is_some() {
+            if ended || self.key(line.trim_start_matches(BLANKS))?.is_some() {
                 return fault(self.at + indent, "a line is indented further than its key");
             }
             fold(&mut text, empty);
             empty = 0;
-            text.push_str(bare(line.trim_start()));
+            text.push_str(bare(line.trim_start_matches(BLANKS)));
             ended = is_commented(line);
             self.next_line();
         }
@@ -426,7 +432,7 @@ impl<'t> Reader<'t> {
     fn flow_blanks(&mut self) {
         loop {
             let rest = self.rest();
-            let text = rest.trim_start();
+            let text = rest.trim_start_matches([' ', '\t', '\r', '\n']);
             self.at += rest.len() - text.len();
             if !text.starts_with('#') {
                 return;
@@ -544,13 +550,13 @@ impl<'t> Reader<'t> {
         };
         let len = (0..bytes.len()).find(|at| ends(*at)).unwrap_or(bytes.len());
         self.at += len;
-        Ok((rest[..len].trim().to_owned(), true))
+        Ok((rest[..len].trim_matches(BLANKS).to_owned(), true))
     }
 }
 
 /// Whether nothing but blanks and a comment is left of a line.
 fn is_over(line: &str) -> bool {
-    let text = line.trim_start();
+    let text = line.trim_start_matches(BLANKS);
     text.is_empty() || text.starts_with('#')
 }
 
@@ -571,7 +577,7 @@ fn is_commented(line: &str) -> bool {
 
 /// A line of a plain scalar without comment and blanks.
 fn bare(line: &str) -> &str {
-    line[..comment(line).unwrap_or(line.len())].trim()
+    line[..comment(line).unwrap_or(line.len())].trim_matches(BLANKS)
 }
 
 /// A line end in a scalar that spans lines, with so many empty lines behind it.
@@ -637,12 +643,12 @@ fn quoted(text: &str, at: usize) -> Read<(String, usize)> {
                 rest = tail;
             }
             Some('\n') => {
-                let end = out.trim_end_matches([' ', '\t', '\r']).len().max(kept);
+                let end = out.trim_end_matches(BLANKS).len().max(kept);
                 out.truncate(end);
                 let mut empty = 0;
                 rest = chars.as_str();
                 loop {
-                    let tail = rest.trim_start_matches([' ', '\t', '\r']);
+                    let tail = rest.trim_start_matches(BLANKS);
                     let Some(next) = tail.strip_prefix('\n') else {
                         rest = tail;
                         break;
