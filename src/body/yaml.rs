@@ -639,23 +639,19 @@ fn quoted(text: &str, at: usize) -> Read<(String, usize)> {
             Some('\\') if double => {
                 let (c, tail) = escape(chars.as_str(), here)?;
                 out.extend(c);
-                kept = out.len();
                 rest = tail;
+                if c.is_none() {
+                    let (empty, next) = empty_lines(tail);
+                    out.extend(std::iter::repeat_n('\n', empty));
+                    rest = next;
+                }
+                kept = out.len();
             }
             Some('\n') => {
                 let end = out.trim_end_matches(BLANKS).len().max(kept);
                 out.truncate(end);
-                let mut empty = 0;
-                rest = chars.as_str();
-                loop {
-                    let tail = rest.trim_start_matches(BLANKS);
-                    let Some(next) = tail.strip_prefix('\n') else {
-                        rest = tail;
-                        break;
-                    };
-                    empty += 1;
-                    rest = next;
-                }
+                let (empty, next) = empty_lines(chars.as_str());
+                rest = next;
                 fold(&mut out, empty);
                 kept = out.len();
             }
@@ -667,7 +663,17 @@ fn quoted(text: &str, at: usize) -> Read<(String, usize)> {
     }
 }
 
-/// What an escape stands for, and what follows it.
+/// How many empty lines a text in a scalar begins with, and the rest without the blanks before it.
+fn empty_lines(text: &str) -> (usize, &str) {
+    let (mut empty, mut rest) = (0, text.trim_start_matches(BLANKS));
+    while let Some(next) = rest.strip_prefix('\n') {
+        empty += 1;
+        rest = next.trim_start_matches(BLANKS);
+    }
+    (empty, rest)
+}
+
+/// What an escape stands for, and what follows it; nothing for a line end.
 fn escape(rest: &str, at: usize) -> Read<(Option<char>, &str)> {
     let mut chars = rest.chars();
     let digits = match chars.next() {
@@ -675,7 +681,7 @@ fn escape(rest: &str, at: usize) -> Read<(Option<char>, &str)> {
         Some('u') => 4,
         Some('U') => 8,
         Some('\r') if chars.as_str().starts_with('\n') => return escape(chars.as_str(), at),
-        Some('\n') => return Ok((None, chars.as_str().trim_start_matches([' ', '\t']))),
+        Some('\n') => return Ok((None, chars.as_str())),
         Some(c) => {
             let known = match c {
                 '0' => '\0',

@@ -51,6 +51,7 @@ fn what_is_read() {
             json!({"a": "x y\nz", "b": "p q"}),
         ),
         ("a: \"p \\\r\n  q\"\r\n", json!({"a": "p q"})),
+        ("a: \"p \\\n\n  \n  q\"", json!({"a": "p \n\nq"})),
         (
             "a: \u{3000}好\u{3000} # c\nb: [\u{a0}x ]\nc: '\u{3000}\n  y'",
             json!({"a": "\u{3000}好\u{3000}", "b": ["\u{a0}x"], "c": "\u{3000} y"}),

@@ -270,6 +270,7 @@ impl<'a> Twin<'a> {
         match unit.payload.as_str() {
             "params" | "tree" => return self.params(index, fit, inside),
             "content" => return Ok((self.content(index, fit)?, None)),
+            "yaml" => return Ok((self.yaml(index, fit)?, None)),
             _ => {}
         }
         let mut at = self.payload(index, fit)?;

@@ -20,6 +20,7 @@ mod python;
 mod spec;
 mod text;
 mod tree;
+mod yaml;
 
 use serde_json::Value;
 
@@ -105,5 +106,20 @@ pub fn read(spec: &Spec, input: &str, tools: Option<&Value>) -> Outcome {
         Some(channels) => twin.messages(channels),
         None => twin.text(),
     }
+    // Without tools on offer none of them opens anything.
+    let yaml = tools.is_some() && spec.units.iter().any(|unit| unit.payload == "yaml");
+    twin.out.open |= yaml && has_tags_in_a_row(input);
     twin.out
+}
+
+/// Whether a tag stands right behind one: the first may be a mention before a call, which is a known gap of the engine.
+fn has_tags_in_a_row(input: &str) -> bool {
+    let pieces: Vec<&str> = input.split('<').skip(1).collect();
+    let opens = |piece: &str| {
+        let ended = piece.split_once('>');
+        !piece.starts_with('/') && ended.is_some_and(|(_, rest)| rest.trim().is_empty())
+    };
+    pieces
+        .windows(2)
+        .any(|two| opens(two[0]) && !two[1].starts_with('/'))
 }

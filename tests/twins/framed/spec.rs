@@ -255,6 +255,7 @@ fn is_beyond(file: &Table, framed: &Table) -> bool {
                 "braces",
                 "content",
                 "tree",
+                "yaml",
             ];
             !known.contains(&word(unit, "payload", "").as_str())
                 || texts.iter().flatten().any(|p| p.contains("$ticks"))
