@@ -8,12 +8,9 @@ share_target
 
 venv=$CARGO_TARGET_DIR/clients-venv
 wanted=tests/clients/requirements.txt
-if ! cmp -s "$wanted" "$venv/installed.txt"; then
-  if ! python3 -m venv "$venv" 2> /dev/null || ! "$venv/bin/python" -m pip install -q --disable-pip-version-check -r "$wanted"; then
-    echo "SKIPPED: the official client cannot be installed (no venv, or no registry), so nothing was read with it"
-    exit 77
-  fi
-  cp "$wanted" "$venv/installed.txt"
+if ! install_packages "$venv" "$wanted"; then
+  echo "SKIPPED: the official client cannot be installed (no venv, or no registry), so nothing was read with it"
+  exit 77
 fi
 
 # The program that the tests of the command use.

@@ -9,13 +9,10 @@ share_target
 
 venv=$CARGO_TARGET_DIR/grammar-venv
 wanted=tests/grammar/requirements.txt
-if ! cmp -s "$wanted" "$venv/installed.txt"; then
-  # Without their dependencies: tensors and tokenizers are not needed here, and are huge.
-  if ! python3 -m venv "$venv" 2> /dev/null || ! "$venv/bin/python" -m pip install -q --disable-pip-version-check --no-deps -r "$wanted"; then
-    echo "SKIPPED: xgrammar and llguidance cannot be installed (no venv, or no registry), so no grammar was read with them"
-    exit 77
-  fi
-  cp "$wanted" "$venv/installed.txt"
+# Without their dependencies: tensors and tokenizers are not needed here, and are huge.
+if ! install_packages "$venv" "$wanted" --no-deps; then
+  echo "SKIPPED: xgrammar and llguidance cannot be installed (no venv, or no registry), so no grammar was read with them"
+  exit 77
 fi
 
 cargo build -q -p toolglot-cli --locked

@@ -18,6 +18,17 @@ need_valgrind() {
   return 1
 }
 
+# install_packages VENV REQUIREMENTS [OPTION OF PIP]...: a virtual environment with these packages, made anew when the file has
+# changed. False if there is no venv or no registry.
+install_packages() {
+  local venv=$1 wanted=$2
+  shift 2
+  if cmp -s "$wanted" "$venv/installed.txt"; then return 0; fi
+  python3 -m venv --clear "$venv" 2> /dev/null &&
+    "$venv/bin/python" -m pip install -q --disable-pip-version-check "$@" -r "$wanted" &&
+    cp "$wanted" "$venv/installed.txt"
+}
+
 fuzz_host() {
   rustc -vV | sed -n 's/^host: //p'
 }

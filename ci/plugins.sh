@@ -17,13 +17,9 @@ if [[ ! -x $tools/bin/maturin ]]; then
   echo "run ci/python.sh first: its tools build the wheel"
   exit 1
 fi
-if ! cmp -s "$here/requirements.txt" "$work/installed.txt"; then
-  if ! python3 -m venv --clear "$venv" 2> /dev/null ||
-    ! "$venv/bin/python" -m pip install -q --disable-pip-version-check -r "$here/requirements.txt"; then
-    echo "SKIPPED: what the servers' parsers import cannot be installed (no venv, or no registry)"
-    exit 77
-  fi
-  cp "$here/requirements.txt" "$work/installed.txt"
+if ! install_packages "$venv" "$here/requirements.txt"; then
+  echo "SKIPPED: what the servers' parsers import cannot be installed (no venv, or no registry)"
+  exit 77
 fi
 
 # name version

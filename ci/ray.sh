@@ -32,14 +32,10 @@ rm -rf "$work/own"
 
 export PYTHONDONTWRITEBYTECODE=1
 for engine in "${engines[@]}"; do
-  venv=$work/$engine wanted=$here/$engine.txt
-  if ! cmp -s "$wanted" "$venv/installed.txt"; then
-    if ! python3 -m venv --clear "$venv" 2> /dev/null ||
-      ! "$venv/bin/python" -m pip install -q --disable-pip-version-check -r "$wanted"; then
-      echo "SKIPPED: $engine cannot be installed (no venv, or no registry)"
-      exit 77
-    fi
-    cp "$wanted" "$venv/installed.txt"
+  venv=$work/$engine
+  if ! install_packages "$venv" "$here/$engine.txt"; then
+    echo "SKIPPED: $engine cannot be installed (no venv, or no registry)"
+    exit 77
   fi
   "$venv/bin/python" -m pip install -q --disable-pip-version-check --no-index --no-deps --force-reinstall "$work"/own/*.whl
   "$venv/bin/python" $here/run.py "$work/data" "$engine" 2> "$work/$engine.log" || { tail -n 40 "$work/$engine.log"; exit 1; }

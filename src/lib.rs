@@ -40,6 +40,7 @@ mod hints;
 mod limits;
 #[cfg(feature = "tools")]
 pub mod outcome;
+mod pointer;
 #[cfg(feature = "tools")]
 pub mod prompt;
 mod scan;

@@ -1,5 +1,7 @@
 //! Why a call cannot be written in a dialect.
 
+pub(super) use crate::pointer::member as pointer;
+
 /// A call that a dialect cannot say: no text of the dialect reads back as it.
 ///
 /// `docs/ENCODE.md` lists, family by family, exactly when which reason is given.
@@ -130,9 +132,4 @@ impl From<Reason> for Fault {
             reason,
         }
     }
-}
-
-/// The pointer to a member.
-pub(super) fn pointer(parent: &str, key: &str) -> String {
-    format!("{parent}/{}", key.replace('~', "~0").replace('/', "~1"))
 }

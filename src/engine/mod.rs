@@ -164,13 +164,6 @@ impl State {
 /// Tells reasoning as text.
 struct AsText<'s>(&'s mut dyn Sink);
 
-impl AsText<'_> {
-    /// What takes the events: this, or the sink below.
-    fn sink(&mut self, text: bool) -> &mut dyn Sink {
-        if text { self } else { &mut *self.0 }
-    }
-}
-
 impl Sink for AsText<'_> {
     fn event(&mut self, event: Event<'_>) {
         self.0.event(match event {
@@ -235,8 +228,7 @@ impl Parser {
             Pace::Flow | Pace::Thought | Pace::Plain => self.passes(chunk, sink),
         };
         if !done {
-            let (mut as_text, text) = (AsText(sink), self.opts.reasoning == ReasoningMode::Text);
-            self.machine(as_text.sink(text)).run(chunk);
+            self.drive(sink, |machine| machine.run(chunk));
             self.pace = Pace::of(&self.state, &self.set.inner, &self.opts);
         }
     }
@@ -265,16 +257,14 @@ impl Parser {
     /// Takes a call that the host got beside the text. See [`Prefer`](crate::Prefer) for when it comes out.
     pub fn native_call(&mut self, call: &NativeCall, sink: &mut dyn Sink) {
         if !self.state.finished {
-            let (mut as_text, text) = (AsText(sink), self.opts.reasoning == ReasoningMode::Text);
-            self.machine(as_text.sink(text)).native(call);
+            self.drive(sink, |machine| machine.native(call));
         }
     }
 
     /// Ends the stream: what is withheld comes out, what is open is reported. A second call does nothing.
     pub fn finish(&mut self, reason: Finish, sink: &mut dyn Sink) {
         if !self.state.finished {
-            let (mut as_text, text) = (AsText(sink), self.opts.reasoning == ReasoningMode::Text);
-            self.machine(as_text.sink(text)).finish(reason);
+            self.drive(sink, |machine| machine.finish(reason));
             self.state.finished = true;
         }
     }
@@ -314,14 +304,20 @@ impl Parser {
         &self.set
     }
 
-    fn machine<'p>(&'p mut self, sink: &'p mut dyn Sink) -> Machine<'p> {
+    /// Lets the engine do what no short way is for.
+    fn drive(&mut self, sink: &mut dyn Sink, run: impl FnOnce(&mut Machine<'_>)) {
         self.pace = Pace::Careful;
-        Machine {
+        let mut as_text = AsText(sink);
+        let sink: &mut dyn Sink = match self.opts.reasoning {
+            ReasoningMode::Text => &mut as_text,
+            ReasoningMode::Split | ReasoningMode::Off => &mut *as_text.0,
+        };
+        run(&mut Machine {
             set: &self.set.inner,
             opts: &self.opts,
             st: &mut self.state,
             sink,
             held: &[],
-        }
+        });
     }
 }

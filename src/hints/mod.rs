@@ -9,6 +9,8 @@ use std::collections::HashMap;
 
 use serde_json::{Map, Value};
 
+use crate::pointer;
+
 pub(crate) use coerce::{Coerced, coerce, is_json};
 
 /// How deep a schema is followed.
@@ -351,9 +353,8 @@ fn compile(schema: &Value, root: &Map<String, Value>, depth: usize, left: &mut u
 
 fn reference<'a>(reference: &str, root: &'a Map<String, Value>) -> Option<&'a Value> {
     let mut parts = reference.strip_prefix("#/")?.split('/');
-    let unescape = |part: &str| part.replace("~1", "/").replace("~0", "~");
-    let first = root.get(&unescape(parts.next()?))?;
-    parts.try_fold(first, |value, part| value.get(unescape(part)))
+    let first = root.get(&pointer::key(parts.next()?))?;
+    parts.try_fold(first, |value, part| value.get(pointer::key(part)))
 }
 
 /// Names longer than this, and names behind so many others, are not compared: suggestions must cost little.

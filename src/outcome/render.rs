@@ -192,18 +192,22 @@ impl Renderer {
         if !text.is_empty() && text.bytes().all(plain) {
             return Ok(text.to_owned());
         }
-        let whole = self.escaped(&format!("\n{text}"))?;
-        let own = whole.strip_prefix('\n');
-        own.map_or_else(|| self.escaped(text), |own| Ok(own.to_owned()))
+        self.between("\n", text, "")
     }
 
     /// Without markers between two quotation marks.
     fn quoted(&self, text: &str) -> Result<String, PromptError> {
-        let whole = self.escaped(&format!("\"{text}\""))?;
-        let inner = whole
-            .strip_prefix('"')
-            .and_then(|rest| rest.strip_suffix('"'));
-        inner.map_or_else(|| self.escaped(text), |inner| Ok(inner.to_owned()))
+        self.between("\"", text, "\"")
+    }
+
+    /// Without markers where these stand beside it; anywhere, if one of them is part of a marker.
+    fn between(&self, before: &str, text: &str, behind: &str) -> Result<String, PromptError> {
+        let whole = self.escaped(&format!("{before}{text}{behind}"))?;
+        let rest = whole.strip_prefix(before);
+        match rest.and_then(|rest| rest.strip_suffix(behind)) {
+            Some(own) => Ok(own.to_owned()),
+            None => self.escaped(text),
+        }
     }
 
     fn escaped(&self, text: &str) -> Result<String, PromptError> {

@@ -7,6 +7,7 @@
 use serde_json::{Map, Number, Value};
 
 use crate::body::json::{is_number, plain};
+use crate::pointer::step;
 
 /// How deep arguments may be nested.
 pub(super) const MAX_DEPTH: usize = 96;
@@ -50,18 +51,6 @@ pub(super) fn read(text: &str, depth: usize) -> Result<Read, String> {
 pub(super) fn number(text: &str) -> Option<Number> {
     let usable = text.len() <= MAX_NUMBER && is_number(text);
     usable.then(|| serde_json::from_str(text).ok()).flatten()
-}
-
-/// Adds a step to a JSON pointer.
-pub(super) fn step(path: &mut String, key: &str) {
-    path.push('/');
-    for c in key.chars() {
-        match c {
-            '~' => path.push_str("~0"),
-            '/' => path.push_str("~1"),
-            _ => path.push(c),
-        }
-    }
 }
 
 struct Reader<'t> {

@@ -8,12 +8,11 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use super::arguments::{read, step};
+use super::arguments::read;
 use super::coerce::{Change, ChangeKind, WORK, coerce};
 use super::facts::Doc;
 use super::places::Places;
-use super::schema::Plan;
-use super::schema::SchemaError;
+use super::schema::{Plan, SchemaError};
 use super::validate::{Violation, validate};
 use super::{Inventory, Tool};
 use crate::body::fold;
@@ -21,6 +20,7 @@ use crate::call::{Call, Turn};
 use crate::dialect::{Dialect, DialectSet, Family};
 use crate::error::{Kind, KindSet};
 use crate::hints::closest;
+use crate::pointer::{self, member};
 
 /// How a call is checked.
 #[derive(Clone, Copy, Debug, Default)]
@@ -118,7 +118,7 @@ impl Inventory {
                     change.kind == ChangeKind::Key && change.path.strip_prefix('/') == Some(top)
                 });
                 let written = renamed.and_then(|change| change.before.as_ref()?.as_str());
-                let plain = || top.replace("~1", "/").replace("~0", "~");
+                let plain = || pointer::key(top);
                 places.find(whole?, &written.map_or_else(plain, str::to_owned))
             });
             violation.span = place.or(whole);
@@ -242,8 +242,7 @@ impl Checked {
         self.arguments = map;
         if options.unknown == Unknown::Refuse && known.closed {
             for name in self.arguments.keys().filter(|name| !known.has(name)) {
-                let mut path = String::new();
-                step(&mut path, name);
+                let path = member("", name);
                 let message = format!("there is no parameter {}", super::schema::short(name));
                 found.push(Violation::new(Kind::UnknownParam, path, message));
             }
@@ -280,8 +279,7 @@ impl Checked {
                 false => folded.get(&fold(&key, folds)).copied().flatten(),
             };
             let name = meant.map_or_else(|| key.clone(), str::to_owned);
-            let mut path = String::new();
-            step(&mut path, &name);
+            let path = member("", &name);
             if meant.is_some() {
                 self.changes.push(Change {
                     path: path.clone(),
@@ -314,8 +312,7 @@ impl Checked {
             if self.arguments.contains_key(&name) {
                 continue;
             }
-            let mut path = String::new();
-            step(&mut path, &name);
+            let path = member("", &name);
             self.changes.push(Change {
                 path,
                 kind,

@@ -17,9 +17,10 @@
 
 use serde_json::{Map, Value};
 
-use super::arguments::{number, read, step};
+use super::arguments::{number, read};
 use super::facts::{Doc, Types, listed, unions};
 use crate::body::json::{is_integer, is_number};
+use crate::pointer::step;
 
 /// What was done to a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -195,20 +196,17 @@ impl<'s> Work<'_, 's> {
     ) -> Option<(ChangeKind, Value)> {
         match value {
             Value::String(text) => {
-                if let Some(new) = parsed(text.trim(), types, depth) {
+                let bare = text.trim();
+                if let Some(new) = parsed(bare, types, depth) {
                     return Some(new);
                 }
-                let bare = text.trim();
-                let begins = |types: Types, byte| types.has(Types::ARRAY) && bare.starts_with(byte);
-                if begins(types, '[') {
-                    return None;
-                }
                 if types.has(Types::ARRAY) {
+                    let broken = types.has(Types::OBJECT) && bare.starts_with('{');
+                    if broken || bare.starts_with('[') {
+                        return None;
+                    }
                     if let Some(items) = items(bare) {
                         return Some((ChangeKind::Array, Value::Array(items)));
-                    }
-                    if types.has(Types::OBJECT) && bare.starts_with('{') {
-                        return None;
                     }
                 }
             }

@@ -9,10 +9,10 @@ use std::collections::HashMap;
 use jsonschema::{Draft, PatternOptions, Validator};
 use serde_json::{Map, Value};
 
-use super::arguments::step;
 use super::coerce::weight;
 use super::facts::Doc;
 use super::price::price;
+use crate::pointer::step;
 
 /// How deep a schema may be nested.
 const MAX_DEPTH: usize = 64;

@@ -6,11 +6,11 @@ use jsonschema::error::ValidationErrorKind as Rule;
 use jsonschema::{ValidationError, Validator};
 use serde_json::Value;
 
-use super::arguments::step;
 use super::schema::short;
 use crate::error::Kind;
 use crate::event::Span;
 use crate::hints::closest;
+use crate::pointer::{self, step};
 
 /// A rule that a call breaks.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,8 +60,7 @@ impl Violation {
 /// A pointer as people write a place: `options.depth`.
 fn subject(path: &str) -> String {
     let steps = path.split('/').skip(1);
-    let plain = |step: &str| step.replace("~1", "/").replace("~0", "~");
-    steps.map(plain).collect::<Vec<_>>().join(".")
+    steps.map(pointer::key).collect::<Vec<_>>().join(".")
 }
 
 /// The most violations that one call is told of.

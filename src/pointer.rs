@@ -1,0 +1,25 @@
+//! JSON pointers (RFC 6901).
+
+/// Adds a step to a pointer.
+pub(crate) fn step(path: &mut String, key: &str) {
+    path.push('/');
+    for c in key.chars() {
+        match c {
+            '~' => path.push_str("~0"),
+            '/' => path.push_str("~1"),
+            _ => path.push(c),
+        }
+    }
+}
+
+/// The pointer to a member.
+pub(crate) fn member(parent: &str, key: &str) -> String {
+    let mut path = parent.to_owned();
+    step(&mut path, key);
+    path
+}
+
+/// The key that a step of a pointer is.
+pub(crate) fn key(step: &str) -> String {
+    step.replace("~1", "/").replace("~0", "~")
+}
