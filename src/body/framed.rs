@@ -16,7 +16,7 @@ use super::plain::{Came, Clean, Plain};
 use super::tree_payload::{Elements, tag_name};
 use super::{Args, Finished, Flow, Opened, Out, Short, pieces, tool_name, xml};
 use crate::dialect::spec::{self, Framing};
-use crate::dialect::{Framed, action};
+use crate::dialect::{Action, Framed};
 use crate::error::{Kind, Severity};
 use crate::event::Span;
 use crate::limits::Limits;
@@ -147,7 +147,7 @@ impl Body {
         }
         match table.enter.seek(&mut walk, &literal, header.at) {
             Go::Found {
-                action: action::SECTION,
+                action: Action::Section,
                 ..
             } => body.section = true,
             _ => body.at = At::Enter(walk),
@@ -284,7 +284,7 @@ impl Body {
     ) -> (bool, Option<Flow>) {
         let unit = &table.units[usize::from(self.unit)];
         let ahead = self.looks_ahead(table);
-        let (paths, walk): (&Paths, &mut Walk) = match &mut self.at {
+        let (paths, walk): (&Paths<Action>, &mut Walk) = match &mut self.at {
             At::Enter(walk) => (&table.enter, walk),
             At::Gap(walk) => (&table.gap, walk),
             At::Tail(walk) => (&unit.tail, walk),
@@ -352,13 +352,13 @@ impl Body {
         &mut self,
         out: &mut Out<'_>,
         table: &Framed,
-        action: u16,
+        action: Action,
         walk: &Walk,
         end: u64,
     ) -> Option<Flow> {
         let start = walk.start().unwrap_or(end);
         match action {
-            action::SECTION => {
+            Action::Section => {
                 self.section = true;
                 self.fix_from(out, walk);
                 if let Some(key) = table.spec.section.as_ref().and_then(|s| s.argument.clone()) {
@@ -370,24 +370,24 @@ impl Body {
                 self.at = At::Gap(table.gap.begin());
                 None
             }
-            action::END => self.section_ends(out, end),
-            action::CLOSE => self.call_closes(out, table, end),
-            action::WRONG_END | action::WRONG_CLOSE => {
+            Action::End => self.section_ends(out, end),
+            Action::Close => self.call_closes(out, table, end),
+            Action::WrongEnd | Action::WrongClose => {
                 self.misspelt(out, Span::new(start, end));
-                if action == action::WRONG_END {
+                if action == Action::WrongEnd {
                     self.section_ends(out, end)
                 } else {
                     self.call_closes(out, table, end)
                 }
             }
-            action::SEPARATOR => {
+            Action::Separator => {
                 if !self.looks_ahead(table) {
                     out.skip(end);
                 }
                 self.at = At::Gap(table.gap.begin());
                 None
             }
-            action::STRAY => {
+            Action::Stray => {
                 let tool = self.args.as_ref().map(|args| args.tool().to_owned());
                 out.tell(
                     Kind::OrphanClose,
@@ -402,8 +402,8 @@ impl Body {
                 self.inner(table);
                 None
             }
-            action::PARAM => self.param(out, table, walk, end),
-            action::REOPEN => {
+            Action::Param => self.param(out, table, walk, end),
+            Action::Reopen => {
                 // Behind a payload only a closer was forgotten.
                 let severity = match self.at {
                     At::Tail(_) => Severity::Warning,
@@ -416,7 +416,7 @@ impl Body {
                     severity,
                 })
             }
-            unit => {
+            Action::Unit(unit) => {
                 let severity = match self.at {
                     At::Tail(_) => Some(Severity::Warning),
                     At::Inner(_) | At::Confirm { .. } => Some(Severity::Error),
@@ -966,7 +966,7 @@ impl Body {
                 (true, None)
             }
             Go::Found {
-                action: action::PARAM,
+                action: Action::Param,
                 ..
             } if named && foreign(out, self.args.as_ref(), walk.span(Hole::Key)) => {
                 // Some tag follows and none that could: content goes on.
@@ -987,8 +987,8 @@ impl Body {
                 if let Err(kind) = args.param_close(out, ends) {
                     // What follows may have ended the block.
                     let ended = match action {
-                        action::END | action::WRONG_END => true,
-                        action::CLOSE | action::WRONG_CLOSE => !self.section,
+                        Action::End | Action::WrongEnd => true,
+                        Action::Close | Action::WrongClose => !self.section,
                         _ => false,
                     };
                     let end = pos + u64::from(taken);

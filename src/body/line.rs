@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::live::Step;
 use super::{Finished, Flow, Opened, Out, Short, json_calls};
-use crate::dialect::{Line, head};
+use crate::dialect::{Head, Line};
 use crate::error::Kind;
 use crate::event::Span;
 use crate::limits::Limits;
@@ -191,22 +191,22 @@ impl Body {
         &mut self,
         out: &mut Out<'_>,
         table: &Line,
-        action: u16,
+        head: Head,
         walk: &Walk,
         end: u64,
     ) -> Option<Flow> {
         let start = walk.start().unwrap_or(end);
-        if let At::Tail { .. } = self.at {
-            out.skip(end);
-            self.last = end;
-            self.at = At::After(table.all.begin());
-            return None;
-        }
-        match (action, &self.at) {
-            (head::OBJECT | head::FENCED, _) => {
-                return self.begin(out, table, action == head::FENCED, end);
+        match (head, &self.at) {
+            (Head::Tail, _) => {
+                out.skip(end);
+                self.last = end;
+                self.at = At::After(table.all.begin());
+                return None;
             }
-            (head::INPUT, At::Next(_)) => {
+            (Head::Object | Head::Fenced, _) => {
+                return self.begin(out, table, head == Head::Fenced, end);
+            }
+            (Head::Input, At::Next(_)) => {
                 out.skip(end);
                 self.last = end;
                 self.at = At::Input(table.input.begin());
@@ -220,12 +220,12 @@ impl Body {
             _ => {}
         }
         let span = Span::new(start, end);
-        match action {
-            head::OBSERVATION => out.tell(Kind::HallucinatedResult, span, &self.name, ""),
-            head::ANSWER if out.io.stood > 0 => {
+        match head {
+            Head::Observation => out.tell(Kind::HallucinatedResult, span, &self.name, ""),
+            Head::Answer if out.io.stood > 0 => {
                 out.tell(Kind::FinalAnswerWithAction, span, &self.name, "");
             }
-            head::INPUT => {}
+            Head::Input => {}
             _ => return Some(Flow::Closed { end: start }),
         }
         out.skip(end);

@@ -5,25 +5,29 @@ use crate::body::{Syntax, brace_calls, json_calls, python_calls};
 use crate::error::{Kind, KindSet};
 use crate::scan::path::{self, Paths};
 
-/// What a pattern does. Forms of calls come first, by their number.
-pub(crate) mod action {
+/// What a pattern does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Action {
+    /// A call of this form opens.
+    Unit(u16),
     /// The section opens.
-    pub const SECTION: u16 = 100;
+    Section,
     /// The section closes.
-    pub const END: u16 = 101;
+    End,
     /// The call closes.
-    pub const CLOSE: u16 = 102;
+    Close,
     /// Something between calls.
-    pub const SEPARATOR: u16 = 103;
+    Separator,
     /// A parameter opens.
-    pub const PARAM: u16 = 104;
+    Param,
     /// A parameter's closer that closes nothing.
-    pub const STRAY: u16 = 105;
+    Stray,
     /// The next block, or call, begins inside.
-    pub const REOPEN: u16 = 106;
-    /// The section, or the call, closes by a misspelt closer.
-    pub const WRONG_END: u16 = 107;
-    pub const WRONG_CLOSE: u16 = 108;
+    Reopen,
+    /// The section closes by a misspelt closer.
+    WrongEnd,
+    /// The call closes by a misspelt closer.
+    WrongClose,
 }
 
 /// Tables of the framed family. Immutable.
@@ -31,9 +35,9 @@ pub(crate) mod action {
 pub(crate) struct Framed {
     pub spec: spec::Framed,
     /// What opens a block.
-    pub enter: Paths,
+    pub enter: Paths<Action>,
     /// Between calls of a section.
-    pub gap: Paths,
+    pub gap: Paths<Action>,
     pub units: Vec<UnitTable>,
     pub openers: Vec<Opener>,
     pub json: json_calls::Table,
@@ -47,11 +51,11 @@ pub(crate) struct Framed {
 #[derive(Debug)]
 pub(crate) struct UnitTable {
     /// Behind the payload.
-    pub tail: Paths,
+    pub tail: Paths<Action>,
     /// Between parameters.
-    pub inner: Paths,
+    pub inner: Paths<Action>,
     /// Before a further call without an opener.
-    pub more: Option<Paths>,
+    pub more: Option<Paths<Action>>,
 }
 
 /// One way to open a block in text.
@@ -62,7 +66,7 @@ pub(crate) struct Opener {
     /// It is part of what it opens, and of its probe.
     pub peek: bool,
     /// What must follow; none: nothing.
-    pub probe: Option<Paths>,
+    pub probe: Option<Paths<()>>,
     /// The JSON behind the probe, or the opener with what follows it, must show a call.
     pub json: Option<spec::Bare>,
     /// The name that a probe found must be on offer.
@@ -157,18 +161,18 @@ impl Framed {
             spec.unit.iter().enumerate().flat_map(|(index, unit)| {
                 unit.open
                     .iter()
-                    .map(move |open| (open.as_str(), index as u16))
+                    .map(move |open| (open.as_str(), Action::Unit(index as u16)))
             })
         };
-        let list = |patterns: &'_ [String], action: u16| -> Vec<(String, u16)> {
+        let list = |patterns: &'_ [String], action: Action| -> Vec<(String, Action)> {
             let of = |pattern: &String| match action {
-                action::END if spec.misspelt.contains(pattern) => action::WRONG_END,
-                action::CLOSE if spec.misspelt.contains(pattern) => action::WRONG_CLOSE,
+                Action::End if spec.misspelt.contains(pattern) => Action::WrongEnd,
+                Action::Close if spec.misspelt.contains(pattern) => Action::WrongClose,
                 _ => action,
             };
             patterns.iter().map(|p| (p.clone(), of(p))).collect()
         };
-        let build = |groups: Vec<Vec<(String, u16)>>| {
+        let build = |groups: Vec<Vec<(String, Action)>>| {
             Paths::new(groups.iter().flatten().map(|(p, a)| (p.as_str(), *a)))
                 .map(Paths::with_blanks)
         };
@@ -185,50 +189,51 @@ impl Framed {
             all.dedup_by(|a, b| a.0 == b.0);
             all
         };
-        let mut enter: Vec<(String, u16)> = section_open
+        let mut enter: Vec<(String, Action)> = section_open
             .iter()
             .flat_map(|open| spelt(open))
-            .map(|(open, _)| (open, action::SECTION))
+            .map(|(open, _)| (open, Action::Section))
             .collect();
         if bare {
             for (index, unit) in spec.unit.iter().enumerate() {
                 let all = unit.open.iter().flat_map(|open| spelt(open));
-                enter.extend(all.map(|(open, _)| (open, index as u16)));
+                enter.extend(all.map(|(open, _)| (open, Action::Unit(index as u16))));
             }
         }
         let enter = Paths::opening(enter.iter().map(|(p, a)| (p.as_str(), *a)))?.with_blanks();
-        let units: Vec<(String, u16)> = all_units().map(|(p, a)| (p.to_owned(), a)).collect();
-        let marked = |patterns: &[(String, u16)]| -> Vec<(String, u16)> {
-            let has = |(p, unit): &&(String, u16)| {
+        let units: Vec<(String, Action)> = all_units().map(|(p, a)| (p.to_owned(), a)).collect();
+        let marked = |patterns: &[(String, Action)]| -> Vec<(String, Action)> {
+            let has = |(p, action): &&(String, Action)| {
                 // A tag named after a tool looks like one named after a parameter.
-                let own = spec.unit[usize::from(*unit)].fix_name;
+                let own =
+                    matches!(action, Action::Unit(unit) if spec.unit[usize::from(*unit)].fix_name);
                 !own && path::literal(p).is_ok_and(|literal| !literal.is_empty())
             };
             patterns.iter().filter(has).cloned().collect()
         };
-        let reopen = |patterns: &[(String, u16)]| -> Vec<(String, u16)> {
-            let again = |(p, _)| (p, action::REOPEN);
+        let reopen = |patterns: &[(String, Action)]| -> Vec<(String, Action)> {
+            let again = |(p, _)| (p, Action::Reopen);
             marked(patterns).into_iter().map(again).collect()
         };
         let separators = section.map_or(none, |section| &section.separators);
         let gap = build(vec![
             units.clone(),
-            list(section_close, action::END),
-            list(separators, action::SEPARATOR),
-            list(section_open, action::REOPEN),
+            list(section_close, Action::End),
+            list(separators, Action::Separator),
+            list(section_open, Action::Reopen),
         ])?;
         let tables = spec
             .unit
             .iter()
             .map(|unit| {
                 let closers = [
-                    list(&unit.close, action::CLOSE),
-                    list(section_close, action::END),
+                    list(&unit.close, Action::Close),
+                    list(section_close, Action::End),
                 ];
                 let (open, stray) = match spec.params(unit) {
                     Some(param) => (
-                        list(&param.open, action::PARAM),
-                        list(&param.close, action::STRAY),
+                        list(&param.open, Action::Param),
+                        list(&param.close, Action::Stray),
                     ),
                     None => (vec![], vec![]),
                 };
@@ -237,11 +242,15 @@ impl Framed {
                     Some(_) => marked(&units),
                     None => reopen(&units),
                 };
-                let blocks = [section_open, starts].map(|open| list(open, action::REOPEN));
+                let blocks = [section_open, starts].map(|open| list(open, Action::Reopen));
                 let tail = closers.into_iter().chain([next]).chain(blocks);
-                let tail: Vec<Vec<(String, u16)>> = tail.collect();
+                let tail: Vec<Vec<(String, Action)>> = tail.collect();
                 let inner = [open, stray].into_iter().chain(tail.clone());
-                let more = unit.more.iter().map(|p| (p.clone(), 0)).collect::<Vec<_>>();
+                let more = unit
+                    .more
+                    .iter()
+                    .map(|p| (p.clone(), Action::Unit(0)))
+                    .collect::<Vec<_>>();
                 Ok(UnitTable {
                     tail: build(tail)?,
                     inner: build(inner.collect())?,
@@ -272,7 +281,7 @@ impl Framed {
         }
         let opener = |found: Found| {
             let probe = match found.probe {
-                Some(patterns) => Some(Paths::new(patterns.iter().map(|p| (p.as_str(), 0)))?),
+                Some(patterns) => Some(Paths::new(patterns.iter().map(|p| (p.as_str(), ())))?),
                 None => None,
             };
             Ok(Opener {

@@ -5,16 +5,19 @@ use crate::body::{Syntax, json_calls};
 use crate::scan::path::{self, Paths};
 
 /// What a header begins.
-pub(crate) mod head {
-    pub const THOUGHT: u16 = 0;
-    pub const ACTION: u16 = 1;
-    pub const INPUT: u16 = 2;
-    pub const OBSERVATION: u16 = 3;
-    pub const ANSWER: u16 = 4;
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Head {
+    Thought,
+    Action,
+    Input,
+    Observation,
+    Answer,
     /// The arguments begin.
-    pub const OBJECT: u16 = 5;
+    Object,
     /// The arguments begin in a code fence.
-    pub const FENCED: u16 = 6;
+    Fenced,
+    /// The line of an input ends.
+    Tail,
 }
 
 /// Tables of the line family. Immutable.
@@ -24,13 +27,13 @@ pub(crate) struct Line {
     /// What is looked for in text, and whether it is a whole header.
     pub openers: Vec<(String, bool)>,
     /// Headers in text: an action with its name up to the end of the line.
-    pub heads: Paths,
+    pub heads: Paths<Head>,
     /// Headers behind an action.
-    pub all: Paths,
+    pub all: Paths<Head>,
     /// What may follow the header of an input.
-    pub input: Paths,
+    pub input: Paths<Head>,
     /// What ends an input's line, without and with a fence.
-    pub tails: [Paths; 2],
+    pub tails: [Paths<Head>; 2],
     pub json: json_calls::Table,
     /// The reasoning that thoughts are.
     pub thoughts: u16,
@@ -40,26 +43,26 @@ impl Line {
     /// Tables of a description, or what is wrong with it.
     pub fn new(spec: spec::Line) -> Result<Self, String> {
         let kinds = [
-            (&spec.thought, head::THOUGHT),
-            (&spec.action, head::ACTION),
-            (&spec.input, head::INPUT),
-            (&spec.observation, head::OBSERVATION),
-            (&spec.answer, head::ANSWER),
+            (&spec.thought, Head::Thought),
+            (&spec.action, Head::Action),
+            (&spec.input, Head::Input),
+            (&spec.observation, Head::Observation),
+            (&spec.answer, Head::Answer),
         ];
         if spec.action.is_empty() || spec.input.is_empty() {
             return Err("action and input need at least one header each".to_owned());
         }
         let mut openers: Vec<(String, bool)> = vec![];
-        let mut heads: Vec<(String, u16)> = vec![];
-        let mut all: Vec<(String, u16)> = vec![];
+        let mut heads: Vec<(String, Head)> = vec![];
+        let mut all: Vec<(String, Head)> = vec![];
         for (patterns, kind) in kinds {
             for pattern in patterns {
                 // The blank behind it belongs to it.
                 let both = [pattern.clone(), format!("{pattern} ")];
                 all.extend(both.clone().map(|pattern| (pattern, kind)));
                 match kind {
-                    head::INPUT => continue,
-                    head::ACTION => heads.push((format!("{pattern}$_$name$_\n"), kind)),
+                    Head::Input => continue,
+                    Head::Action => heads.push((format!("{pattern}$_$name$_\n"), kind)),
                     _ => heads.extend(both.map(|pattern| (pattern, kind))),
                 }
                 let literal = path::literal(pattern)?;
@@ -73,11 +76,11 @@ impl Line {
             }
         }
         let mut input = all.clone();
-        input.push(("$^{".to_owned(), head::OBJECT));
+        input.push(("$^{".to_owned(), Head::Object));
         for info in ["", "json", "JSON"] {
-            input.push((format!("```{info}$_$^{{"), head::FENCED));
+            input.push((format!("```{info}$_$^{{"), Head::Fenced));
         }
-        let build = |patterns: &[(String, u16)]| {
+        let build = |patterns: &[(String, Head)]| {
             Paths::new(patterns.iter().map(|(p, kind)| (p.as_str(), *kind)))
         };
         Ok(Self {
@@ -85,8 +88,8 @@ impl Line {
             all: build(&all)?.with_blanks(),
             input: build(&input)?.with_blanks(),
             tails: [
-                Paths::new([("\n", 0)])?.with_blanks(),
-                Paths::new([("```$_\n", 0)])?.with_blanks(),
+                Paths::new([("\n", Head::Tail)])?.with_blanks(),
+                Paths::new([("```$_\n", Head::Tail)])?.with_blanks(),
             ],
             openers,
             json: json_calls::Table {

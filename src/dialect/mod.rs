@@ -22,8 +22,8 @@ pub(crate) use compile::{
     SetInner,
 };
 
-pub(crate) use framed::{Framed, Opener, action};
-pub(crate) use line::{Line, head};
+pub(crate) use framed::{Action, Framed, Opener};
+pub(crate) use line::{Head, Line};
 
 use crate::error::Kind;
 use crate::limits::Limits;

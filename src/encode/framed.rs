@@ -11,7 +11,7 @@ use super::text::entities;
 use super::{Ctx, Item, Written, content, literals, params, yaml};
 use crate::body::{PROBE_BLANKS, name_in_id};
 use crate::dialect::spec::{self, Brackets, Payload};
-use crate::dialect::{Framed, action};
+use crate::dialect::{Action, Framed};
 use crate::engine::opens;
 use crate::scan::path::{self, Go, Hole, Part, Paths};
 
@@ -57,7 +57,7 @@ struct Piece {
     at: usize,
     end: usize,
     place: Place,
-    action: u16,
+    action: Action,
     /// The suffix of its markers.
     fix: String,
     holes: Vec<(Hole, Range<usize>)>,
@@ -222,7 +222,7 @@ fn block(
             )?),
             ..Holes::default()
         };
-        block.pattern(open, Place::Enter, action::SECTION, &holes)?;
+        block.pattern(open, Place::Enter, Action::Section, &holes)?;
     }
     for (index, (form, items)) in parts.iter().enumerate() {
         if section.is_some() {
@@ -232,13 +232,13 @@ fn block(
             .and_then(|s| s.separators.first())
             .filter(|_| index > 0)
         {
-            block.pattern(separator, Place::Gap, action::SEPARATOR, &Holes::default())?;
+            block.pattern(separator, Place::Gap, Action::Separator, &Holes::default())?;
         }
         block.unit(*form, items, section.is_some())?;
     }
     if let Some(close) = section.and_then(|section| section.close.first()) {
         block.text.push('\n');
-        block.pattern(close, Place::Gap, action::END, &Holes::default())?;
+        block.pattern(close, Place::Gap, Action::End, &Holes::default())?;
     }
     if let (Some(channels), Some(_)) = (&ctx.dialect.channels, section) {
         // The unit's closer ends a message without a section; one with a section ends by itself.
@@ -261,7 +261,7 @@ impl<'a> Block<'a> {
         // The header of a message names the tool: its payload follows at once.
         let named = self.from > 0 && !inside && literals::names(self.ctx);
         let place = if named { Place::Gap } else { place };
-        self.pattern(form.open, place, form.unit as u16, &holes)?;
+        self.pattern(form.open, place, Action::Unit(form.unit as u16), &holes)?;
         if spec.fix_name {
             self.fix = first.name.to_owned();
         }
@@ -288,7 +288,7 @@ impl<'a> Block<'a> {
             }
         };
         if let Some(close) = spec.close.first() {
-            self.pattern(close, place, action::CLOSE, &Holes::default())?;
+            self.pattern(close, place, Action::Close, &Holes::default())?;
         }
         Ok(())
     }
@@ -338,7 +338,7 @@ impl<'a> Block<'a> {
         &mut self,
         pattern: &str,
         place: Place,
-        action: u16,
+        action: Action,
         holes: &Holes<'_>,
     ) -> Result<(), Reason> {
         let parts = path::parts(pattern).unwrap_or_default();
@@ -476,7 +476,7 @@ impl<'a> Block<'a> {
     }
 
     fn walk(&self, piece: &Piece) -> Result<(), Fault> {
-        let paths: &Paths = match piece.place {
+        let paths: &Paths<Action> = match piece.place {
             Place::Enter => &self.table.enter,
             Place::Gap => &self.table.gap,
             Place::Inner(unit) => &self.table.units[unit].inner,

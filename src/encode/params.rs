@@ -11,7 +11,7 @@ use super::framed::{Block, Holes, Place};
 use super::text::{entities, find_all, spellings, texts};
 use super::{Ctx, Item, fits};
 use crate::body::Elements;
-use crate::dialect::action;
+use crate::dialect::Action;
 use crate::dialect::spec::{Deltas, Framing, Hint, Param, Payload};
 use crate::hints::Types;
 use crate::scan::path::{self, Hole, Part};
@@ -130,7 +130,7 @@ fn one(
     let open = open.map_or("", String::as_str);
     let from = block.text.len();
     block
-        .pattern(open, Place::Inner(unit), action::PARAM, &holes)
+        .pattern(open, Place::Inner(unit), Action::Param, &holes)
         .map_err(fault)?;
     let opener = &block.text[from..];
     if frame.closers.iter().any(|close| opener.contains(close)) {

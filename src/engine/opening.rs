@@ -16,7 +16,7 @@ use crate::body::xml::{self, Header, HeaderStep};
 use crate::body::{Opened, PROBE_BLANKS, name_in_id, pieces, tool_name};
 use crate::dialect::channels::{MAX_HEADER, in_header};
 use crate::dialect::spec::{Channels, ReasoningAt, RouteKind};
-use crate::dialect::{Dialect, Family, Framed, OpenRef, Opener, Role, head};
+use crate::dialect::{Dialect, Family, Framed, Head, OpenRef, Opener, Role};
 use crate::error::{Kind, Severity};
 use crate::event::{Event, Span};
 use crate::scan::path::{Go, Hole, Walk};
@@ -1152,7 +1152,7 @@ impl Machine<'_> {
         let name = self.named_in(chunk, walk);
         let kind = match (table.heads.complete(walk, span.end, b""), name.is_empty()) {
             (Some(kind), true) => kind,
-            _ => head::ACTION,
+            _ => Head::Action,
         };
         self.flow_end(chunk);
         if let Region::Reasoning { .. } = self.st.region {
@@ -1167,7 +1167,7 @@ impl Machine<'_> {
             at: span.end,
         };
         match kind {
-            head::THOUGHT if self.opts.reasoning.reads() => {
+            Head::Thought if self.opts.reasoning.reads() => {
                 self.out(chunk).event(Event::Reasoning {
                     data: &bytes,
                     span,
@@ -1183,15 +1183,15 @@ impl Machine<'_> {
                 self.enter(region, span.end);
                 self.st.line = Line::Other;
             }
-            head::THOUGHT => {
+            Head::Thought => {
                 self.deliver(chunk, span.end);
                 self.st.node = crate::scan::ROOT;
             }
-            head::ANSWER if self.st.io.stood == 0 => {
+            Head::Answer if self.st.io.stood == 0 => {
                 self.framing(chunk, span.end);
                 self.st.line = Line::Other;
             }
-            head::ACTION => {
+            Head::Action => {
                 self.open(chunk, dialect, opened);
                 if table.is_null(&name) {
                     self.out(chunk).issue(Kind::NullAction, span, &name);
@@ -1200,7 +1200,7 @@ impl Machine<'_> {
             _ => {
                 self.open(chunk, dialect, opened);
                 let issue = match kind {
-                    head::ANSWER => Kind::FinalAnswerWithAction,
+                    Head::Answer => Kind::FinalAnswerWithAction,
                     _ => Kind::HallucinatedResult,
                 };
                 self.out(chunk).issue(issue, span, "");

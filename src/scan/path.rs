@@ -100,8 +100,8 @@ impl Hole {
 }
 
 /// One node of the tree.
-#[derive(Clone, Debug, Default)]
-struct Node {
+#[derive(Clone, Debug)]
+struct Node<A> {
     /// Literal bytes and where they lead.
     bytes: Vec<(u8, u16)>,
     /// White space may stand here.
@@ -117,17 +117,33 @@ struct Node {
     /// The checkpoint's suffix must stand here.
     fix: Option<u16>,
     /// Bytes that complete a pattern without being taken.
-    peeks: Vec<(u8, u16)>,
+    peeks: Vec<(u8, A)>,
     /// A pattern ends here.
-    accept: Option<u16>,
+    accept: Option<A>,
 }
 
-impl Node {
+impl<A> Default for Node<A> {
+    fn default() -> Self {
+        Self {
+            bytes: vec![],
+            blanks: false,
+            lines: false,
+            hole: None,
+            inside: None,
+            after: None,
+            fix: None,
+            peeks: vec![],
+            accept: None,
+        }
+    }
+}
+
+impl<A: Copy> Node<A> {
     fn byte(&self, byte: u8) -> Option<u16> {
         self.bytes.iter().find(|(b, _)| *b == byte).map(|(_, n)| *n)
     }
 
-    fn peek(&self, byte: u8) -> Option<u16> {
+    fn peek(&self, byte: u8) -> Option<A> {
         self.peeks.iter().find(|(b, _)| *b == byte).map(|(_, n)| *n)
     }
 
@@ -145,10 +161,10 @@ impl Node {
     }
 }
 
-/// Patterns that may stand at one place. Immutable.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Paths {
-    nodes: Vec<Node>,
+/// Patterns that may stand at one place, each with what it leads to. Immutable.
+#[derive(Clone, Debug)]
+pub(crate) struct Paths<A> {
+    nodes: Vec<Node<A>>,
     /// Blocks open here: `$x` takes what it finds.
     opens: bool,
 }
@@ -172,11 +188,11 @@ pub(crate) struct Walk {
 
 /// What one byte did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Go {
+pub(crate) enum Go<A> {
     More,
     /// A pattern is complete; `taken` if the byte belongs to it.
     Found {
-        action: u16,
+        action: A,
         taken: bool,
     },
     /// None of the patterns stands here.
@@ -250,19 +266,19 @@ pub(crate) fn literal(pattern: &str) -> Result<String, String> {
     Ok(out)
 }
 
-impl Paths {
+impl<A: Copy> Paths<A> {
     /// A tree of patterns inside a block; each leads to an action.
-    pub fn new<'a>(patterns: impl IntoIterator<Item = (&'a str, u16)>) -> Result<Self, String> {
+    pub fn new<'a>(patterns: impl IntoIterator<Item = (&'a str, A)>) -> Result<Self, String> {
         Self::build(patterns, false)
     }
 
     /// A tree of patterns that open a block.
-    pub fn opening<'a>(patterns: impl IntoIterator<Item = (&'a str, u16)>) -> Result<Self, String> {
+    pub fn opening<'a>(patterns: impl IntoIterator<Item = (&'a str, A)>) -> Result<Self, String> {
         Self::build(patterns, true)
     }
 
     fn build<'a>(
-        patterns: impl IntoIterator<Item = (&'a str, u16)>,
+        patterns: impl IntoIterator<Item = (&'a str, A)>,
         opens: bool,
     ) -> Result<Self, String> {
         let mut tree = Self {
@@ -284,16 +300,16 @@ impl Paths {
         self
     }
 
-    fn fresh(&mut self, node: Node) -> u16 {
+    fn fresh(&mut self, node: Node<A>) -> u16 {
         self.nodes.push(node);
         (self.nodes.len() - 1) as u16
     }
 
-    fn node(&mut self, at: u16) -> &mut Node {
+    fn node(&mut self, at: u16) -> &mut Node<A> {
         &mut self.nodes[usize::from(at)]
     }
 
-    fn add(&mut self, pattern: &str, action: u16) -> Result<(), String> {
+    fn add(&mut self, pattern: &str, action: A) -> Result<(), String> {
         if self.nodes.len() > 32_000 {
             return Err("the patterns are too many or too long".to_owned());
         }
@@ -410,11 +426,11 @@ impl Paths {
     }
 
     /// Takes bytes that are known to stand here, ending before `end`: a literal beginning of one of the patterns.
-    pub fn seek(&self, walk: &mut Walk, bytes: &[u8], end: u64) -> Go {
+    pub fn seek(&self, walk: &mut Walk, bytes: &[u8], end: u64) -> Go<A> {
         let mut go = Go::More;
         for (index, byte) in bytes.iter().enumerate() {
             go = self.step(walk, *byte, end - (bytes.len() - index) as u64, b"");
-            if go != Go::More {
+            if !matches!(go, Go::More) {
                 break;
             }
         }
@@ -422,7 +438,7 @@ impl Paths {
     }
 
     /// If the stream, or what is looked at, ended at `end`: the pattern that is complete.
-    pub fn complete(&self, walk: &Walk, end: u64, fix: &[u8]) -> Option<u16> {
+    pub fn complete(&self, walk: &Walk, end: u64, fix: &[u8]) -> Option<A> {
         let node = self.nodes.get(usize::from(walk.node))?;
         let hole = node.inside.or(node.hole.map(|(hole, _)| hole));
         if hole.is_some_and(|hole| self.too_few(walk, hole, b'\n', end, fix)) {
@@ -432,7 +448,7 @@ impl Paths {
     }
 
     /// Takes the byte at `pos`; `fix` is the suffix of the open block's markers.
-    pub fn step(&self, walk: &mut Walk, byte: u8, pos: u64, fix: &[u8]) -> Go {
+    pub fn step(&self, walk: &mut Walk, byte: u8, pos: u64, fix: &[u8]) -> Go<A> {
         let go = self.advance(walk, byte, pos, fix);
         match (go, walk.word) {
             (Go::None, Some(inside)) => {
@@ -460,7 +476,7 @@ impl Paths {
     }
 
     /// A literal byte at `node` was taken, which may be part of a word as well.
-    fn rival(&self, walk: &mut Walk, node: &Node, byte: u8, pos: u64) {
+    fn rival(&self, walk: &mut Walk, node: &Node<A>, byte: u8, pos: u64) {
         match (walk.word, node.hole) {
             (Some(inside), _) => match self.nodes[usize::from(inside)].inside {
                 Some(hole) if hole.takes(byte) => walk.spans[hole as usize].end = pos + 1,
@@ -474,7 +490,7 @@ impl Paths {
         }
     }
 
-    fn advance(&self, walk: &mut Walk, byte: u8, pos: u64, fix: &[u8]) -> Go {
+    fn advance(&self, walk: &mut Walk, byte: u8, pos: u64, fix: &[u8]) -> Go<A> {
         let mut node = &self.nodes[usize::from(walk.node)];
         if let Some(there) = node.fix {
             match fix.get(usize::from(walk.fixed)) {
@@ -578,7 +594,7 @@ impl Paths {
         hole == Hole::Ticks && !self.opens && byte != b'`' && have < fix.len() as u64
     }
 
-    fn inside(&self, walk: &mut Walk, node: &Node, hole: Hole, byte: u8, pos: u64) -> Go {
+    fn inside(&self, walk: &mut Walk, node: &Node<A>, hole: Hole, byte: u8, pos: u64) -> Go<A> {
         let end = |walk: &mut Walk| walk.spans[hole as usize].end = pos;
         if hole == Hole::Tag && matches!(walk.tag, b'"' | b'\'') {
             if byte == b'\n' {
@@ -632,7 +648,7 @@ impl Paths {
         }
     }
 
-    fn arrive(&self, walk: &mut Walk, there: u16) -> Go {
+    fn arrive(&self, walk: &mut Walk, there: u16) -> Go<A> {
         walk.node = there;
         let node = &self.nodes[usize::from(there)];
         match node.accept {
@@ -671,7 +687,7 @@ impl Walk {
 mod tests {
     use super::*;
 
-    fn run(patterns: &[&str], text: &str) -> (Go, Walk, usize) {
+    fn run(patterns: &[&str], text: &str) -> (Go<u16>, Walk, usize) {
         let paths = Paths::new(patterns.iter().enumerate().map(|(i, p)| (*p, i as u16)))
             .expect("patterns")
             .with_blanks();
