@@ -2,6 +2,8 @@
 
 use std::sync::{Arc, OnceLock};
 
+use serde::{Deserialize, Serialize};
+
 use crate::body::{LINE_BLANKS, MAX_TAIL, PROBE_BLANKS};
 use crate::error::BuildError;
 use crate::escape::{EscapeError, Table};
@@ -328,15 +330,26 @@ impl QuoteTable {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct OpenRef {
     pub dialect: u16,
-    /// Its number among the dialect's openers, or, from `MESSAGE` on, among what begins a message's header.
-    pub opener: u16,
+    pub begins: Begins,
 }
 
-impl OpenRef {
-    /// Beginnings of headers count from here.
-    pub const MESSAGE: u16 = 1 << 15;
-    /// A header at the beginning of a stream.
-    pub const FIRST: u16 = u16::MAX;
+/// What a marker begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Begins {
+    /// A block, by the opener of that number among those of the dialect.
+    Block(u16),
+    /// The header of a message.
+    Message,
+}
+
+impl Begins {
+    /// Its opener among those of a framed dialect.
+    pub fn of(self, table: &Framed) -> Option<&framed::Opener> {
+        match self {
+            Self::Block(number) => table.openers.get(usize::from(number)),
+            Self::Message => None,
+        }
+    }
 }
 
 /// What a marker in plain text means.
@@ -506,14 +519,18 @@ impl SetInner {
         for (index, dialect) in dialects.iter().enumerate() {
             let case = dialect.family.case();
             // Where messages have headers, calls open in no other place.
-            let (markers, number) = match &dialect.spec.channels {
-                Some(channels) => (channels.start.clone(), OpenRef::MESSAGE),
-                None => (dialect.family.openers(), 0),
+            let messages = dialect.spec.channels.as_ref();
+            let markers = match messages {
+                Some(channels) => channels.start.clone(),
+                None => dialect.family.openers(),
             };
-            for (opener, open) in markers.into_iter().enumerate() {
+            for (number, open) in markers.into_iter().enumerate() {
                 let entry = OpenRef {
                     dialect: index as u16,
-                    opener: opener as u16 + number,
+                    begins: match messages {
+                        Some(_) => Begins::Message,
+                        None => Begins::Block(number as u16),
+                    },
                 };
                 let pattern = Pattern::new(open, case);
                 match calls.iter().position(|(have, _)| *have == pattern) {

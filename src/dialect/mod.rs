@@ -18,8 +18,8 @@ pub(crate) use set::Fnv;
 pub use set::{DialectSet, Lint, SetBuilder};
 
 pub(crate) use compile::{
-    AttributeParams, ElementTree, Family, Inside, KeyQuote, NamedParams, OpenRef, QuoteEnd, Role,
-    SetInner,
+    AttributeParams, Begins, ElementTree, Family, Inside, KeyQuote, NamedParams, OpenRef, QuoteEnd,
+    Role, SetInner,
 };
 
 pub(crate) use framed::{Action, Framed, Opener};

@@ -5,7 +5,7 @@ use super::skip::Skipping;
 use super::{Mode, Region, State};
 use crate::body::{Block, Body, Flow, Gate, Opened, Out, pieces};
 use crate::dialect::spec::Malformed;
-use crate::dialect::{Dialect, Inside, OpenRef, Role, SetInner};
+use crate::dialect::{Begins, Dialect, Inside, OpenRef, Role, SetInner};
 use crate::error::{Kind, KindSet, Severity};
 use crate::event::{Abandoned, Event, Sink, Span};
 use crate::limits::{Options, Retain, TextMode, Unclosed};
@@ -379,7 +379,10 @@ impl<'p> Machine<'p> {
                 .fold(node, |node, byte| self.scanner().dfa.next(node, *byte));
         }
         self.st.node = node;
-        let opener = OpenRef { dialect, opener: 0 };
+        let opener = OpenRef {
+            dialect,
+            begins: Begins::Block(0),
+        };
         if !self.candidates(chunk, &[opener], start, end, start) {
             // The marker ends the block and opens none: it is text.
             self.deliver(chunk, end - self.scanner().dfa.hold(node) as u64);

@@ -16,7 +16,7 @@ use crate::body::xml::{self, Header, HeaderStep};
 use crate::body::{Opened, PROBE_BLANKS, name_in_id, pieces, tool_name};
 use crate::dialect::channels::{MAX_HEADER, in_header};
 use crate::dialect::spec::{Channels, ReasoningAt, RouteKind};
-use crate::dialect::{Dialect, Family, Framed, Head, OpenRef, Opener, Role};
+use crate::dialect::{Begins, Dialect, Family, Framed, Head, OpenRef, Opener, Role};
 use crate::error::{Kind, Severity};
 use crate::event::{Event, Span};
 use crate::scan::path::{Go, Hole, Walk};
@@ -47,8 +47,7 @@ pub(super) struct Opening {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Candidate {
     pub dialect: u16,
-    /// Number of its opener.
-    opener: u16,
+    begins: Begins,
     /// Offset behind the marker.
     end: u64,
     at: At,
@@ -108,22 +107,22 @@ impl Candidate {
         let message = At::Message {
             have: [0; MAX_ENDS],
         };
-        let at = match &dialect.family {
-            _ if opener.opener >= OpenRef::MESSAGE => message,
-            Family::KeyQuote(_) | Family::Plain => return None,
-            Family::Line(table) => {
-                let (literal, _) = table.openers.get(usize::from(opener.opener))?;
+        let at = match (&dialect.family, opener.begins) {
+            (_, Begins::Message) => message,
+            (Family::KeyQuote(_) | Family::Plain, _) => return None,
+            (Family::Line(table), Begins::Block(number)) => {
+                let (literal, _) = table.openers.get(usize::from(number))?;
                 let mut walk = table.heads.begin();
                 table.heads.seek(&mut walk, literal.as_bytes(), end);
                 At::Head(walk)
             }
-            Family::ElementTree(_) => At::Tag { blanks: 0 },
-            Family::NamedParams(_) | Family::AttributeParams(_) => At::Header {
+            (Family::ElementTree(_), _) => At::Tag { blanks: 0 },
+            (Family::NamedParams(_) | Family::AttributeParams(_), _) => At::Header {
                 header: Header::Edge,
                 complete: false,
             },
-            Family::Framed(table) => {
-                let opener = table.openers.get(usize::from(opener.opener))?;
+            (Family::Framed(table), begins) => {
+                let opener = begins.of(table)?;
                 match (&opener.probe, opener.json) {
                     (Some(probe), _) => {
                         let mut walk = probe.begin();
@@ -146,7 +145,7 @@ impl Candidate {
         };
         Some(Self {
             dialect: opener.dialect,
-            opener: opener.opener,
+            begins: opener.begins,
             end,
             at,
         })
@@ -154,9 +153,9 @@ impl Candidate {
 
     /// Whether it is in a header at the start of a line that is not complete.
     fn cut_head(&self, dialect: &Dialect) -> bool {
-        match (self.at, &dialect.family) {
-            (At::Head(walk), Family::Line(table)) => {
-                let opener = table.openers.get(usize::from(self.opener));
+        match (self.at, &dialect.family, self.begins) {
+            (At::Head(walk), Family::Line(table), Begins::Block(number)) => {
+                let opener = table.openers.get(usize::from(number));
                 walk.span(Hole::Name).is_empty() && opener.is_some_and(|(_, whole)| !whole)
             }
             _ => false,
@@ -167,7 +166,7 @@ impl Candidate {
     fn bare(&self, dialect: &Dialect) -> bool {
         let opener = OpenRef {
             dialect: self.dialect,
-            opener: self.opener,
+            begins: self.begins,
         };
         bare(dialect, opener).is_some()
     }
@@ -176,7 +175,7 @@ impl Candidate {
     pub fn first(dialect: u16) -> Self {
         Self {
             dialect,
-            opener: OpenRef::FIRST,
+            begins: Begins::Message,
             end: 0,
             at: At::First { have: 0 },
         }
@@ -195,13 +194,10 @@ impl Candidate {
                 _,
             ) => true,
             // A tag named after a tool, and a word, are no markers before their probes say so.
-            (At::Probe(_), Family::Framed(table)) => table
-                .openers
-                .get(usize::from(self.opener))
-                .is_some_and(|opener| {
-                    let literal = opener.literal.as_bytes();
-                    literal.len() == 1 || literal.iter().all(u8::is_ascii_alphanumeric)
-                }),
+            (At::Probe(_), Family::Framed(table)) => self.begins.of(table).is_some_and(|opener| {
+                let literal = opener.literal.as_bytes();
+                literal.len() == 1 || literal.iter().all(u8::is_ascii_alphanumeric)
+            }),
             (
                 At::Header { .. }
                 | At::Tag { .. }
@@ -225,9 +221,9 @@ impl Candidate {
             ) => true,
             (At::Json(_), Family::Framed(_)) => self.bare(dialect),
             (At::Head(walk), Family::Line(table)) => table.heads.fits(&walk),
-            (At::Probe(walk), Family::Framed(table)) => table
-                .openers
-                .get(usize::from(self.opener))
+            (At::Probe(walk), Family::Framed(table)) => self
+                .begins
+                .of(table)
                 .and_then(|opener| opener.probe.as_ref())
                 .is_some_and(|probe| probe.fits(&walk)),
             _ => false,
@@ -278,7 +274,7 @@ fn name_attribute(family: &Family) -> &str {
 /// What an opener's JSON must show, if it must.
 fn bare(dialect: &Dialect, opener: OpenRef) -> Option<crate::dialect::spec::Bare> {
     match &dialect.family {
-        Family::Framed(table) => table.openers.get(usize::from(opener.opener))?.json,
+        Family::Framed(table) => opener.begins.of(table)?.json,
         Family::KeyQuote(_)
         | Family::ElementTree(_)
         | Family::NamedParams(_)
@@ -365,9 +361,10 @@ impl Machine<'_> {
             }
             let is_special = match &compiled.family {
                 Family::Plain => false,
-                _ if opener.opener >= OpenRef::MESSAGE => true,
+                _ if opener.begins == Begins::Message => true,
                 Family::Framed(table) => {
-                    special(&table.openers[usize::from(opener.opener)].literal)
+                    let opener = opener.begins.of(table);
+                    opener.is_some_and(|opener| special(&opener.literal))
                 }
                 _ => false,
             };
@@ -568,7 +565,8 @@ impl Machine<'_> {
             let Family::Framed(table) = &self.dialect(candidate.dialect).family else {
                 return false;
             };
-            let probe = table.openers[usize::from(candidate.opener)].probe.as_ref();
+            let opener = candidate.begins.of(table);
+            let probe = opener.and_then(|opener| opener.probe.as_ref());
             matches!((candidate.at, probe), (At::Probe(walk), Some(probe))
                 if walk.start().is_some_and(|start| start <= inside) && probe.literal(&walk))
         });
@@ -676,7 +674,9 @@ impl Machine<'_> {
                 let Family::Framed(table) = family else {
                     return Verdict::Text(None);
                 };
-                let opener = &table.openers[usize::from(candidate.opener)];
+                let Some(opener) = candidate.begins.of(table) else {
+                    return Verdict::Text(None);
+                };
                 let Some(probe) = &opener.probe else {
                     return Verdict::Text(None);
                 };
@@ -735,7 +735,7 @@ impl Machine<'_> {
                 let Family::Framed(table) = family else {
                     return Verdict::Text(None);
                 };
-                let within = table.openers[usize::from(candidate.opener)].json;
+                let within = candidate.begins.of(table).and_then(|opener| opener.json);
                 let within = within.map_or(0, |bare| u64::from(bare.within));
                 let shown = match json.step(byte, end - 1) {
                     _ if end - json.start > within => Shown::None,

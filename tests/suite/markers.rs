@@ -1,0 +1,119 @@
+//! Every marker of every built-in dialect, as its file has it, and the sets in which they are tried.
+
+use std::sync::LazyLock;
+
+use toolglot::{DialectSet, builtin_files};
+use toolglot_cli::sets::Choice;
+
+use crate::support::SETS;
+
+/// What a marker does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Does {
+    /// Opens a block, a section or a call, or begins the header of a message.
+    Open,
+    /// Closes one of these.
+    Close,
+    /// Opens or closes reasoning or a span.
+    Region,
+    /// Is framing.
+    Frame,
+    /// Stands inside of blocks or headers.
+    Inner,
+}
+
+/// One marker. Holes in it are filled with a sample.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Marker {
+    pub dialect: &'static str,
+    pub does: Does,
+    pub text: String,
+}
+
+/// All of them, each once for each dialect that has it.
+pub static MARKERS: LazyLock<Vec<Marker>> = LazyLock::new(|| {
+    let mut out = vec![];
+    for (id, text) in builtin_files() {
+        let table: toml::Table = toml::from_str(text).expect("a built-in file");
+        let mut add = |does: Does, text: &str| {
+            let text = filled(text);
+            if !text.is_empty() {
+                out.push(Marker {
+                    dialect: id,
+                    does,
+                    text,
+                });
+            }
+        };
+        walk(&table, "", &mut add);
+        for family in ["named_params", "attribute_params"] {
+            let call = table.get(family).and_then(|family| family.get("call"));
+            if let Some(call) = call.and_then(toml::Value::as_str) {
+                add(Does::Open, &format!("<{call}>"));
+                add(Does::Open, &format!("<{call} name=\"f\">"));
+                add(Does::Close, &format!("</{call}>"));
+            }
+        }
+    }
+    out.sort();
+    out.dedup();
+    out
+});
+
+fn walk(table: &toml::Table, place: &str, add: &mut impl FnMut(Does, &str)) {
+    for (key, value) in table {
+        let does = match (place, key.as_str()) {
+            ("prompt" | "observe" | "switch", _) => continue,
+            ("", "framing") => Does::Frame,
+            ("reasoning" | "span", "open" | "close") => Does::Region,
+            ("param" | "tree" | "quotes", "open" | "close") => Does::Inner,
+            ("channels", "start") | (_, "open" | "action" | "thought" | "answer") => Does::Open,
+            (_, "close") => Does::Close,
+            (_, "end" | "first" | "separators" | "misspelt" | "input" | "observation") => {
+                Does::Inner
+            }
+            _ => {
+                let tables: Vec<&toml::Table> = match value {
+                    toml::Value::Table(one) => vec![one],
+                    toml::Value::Array(all) => {
+                        all.iter().filter_map(toml::Value::as_table).collect()
+                    }
+                    _ => vec![],
+                };
+                tables.into_iter().for_each(|one| walk(one, key, add));
+                continue;
+            }
+        };
+        let one = value.as_str().into_iter();
+        let many = value.as_array().into_iter().flatten();
+        one.chain(many.filter_map(toml::Value::as_str))
+            .for_each(|text| add(does, text));
+    }
+}
+
+/// A pattern with its holes filled.
+fn filled(pattern: &str) -> String {
+    let holes = [
+        ("$_", ""),
+        ("$/", ""),
+        ("$^", ""),
+        ("$id", "functions.f:0"),
+        ("$name", "f"),
+        ("$key", "a"),
+        ("$type", "string"),
+        ("$tag", " name=\"f\""),
+        ("$ticks", ""),
+        ("$digits", "1"),
+        ("$x", ""),
+    ];
+    holes
+        .iter()
+        .fold(pattern.to_owned(), |text, (hole, sample)| {
+            text.replace(hole, sample)
+        })
+}
+
+/// A set by the name that the command gives it.
+pub fn set(name: &str) -> DialectSet {
+    SETS.get(&Choice::of(&[name])).expect("a built-in set")
+}
