@@ -1,0 +1,62 @@
+"""Reads replies with the command `toolglot batch`, each under four cuts."""
+
+import json
+import subprocess
+from decimal import Decimal
+
+CUTS = ("whole", "1", "7", "random:11")
+
+
+def read(command, cells, cuts=CUTS):
+    """For each cell, in order, a list of what came out under each cut."""
+    lines = "".join(json.dumps(record(cell), ensure_ascii=False) + "\n" for cell in cells)
+    runs = [_run(command, cut, lines) for cut in cuts]
+    return [list(turns) for turns in zip(*runs, strict=True)]
+
+
+def record(cell):
+    out = {"input": cell["reply"], "dialects": cell["dialects"], "finish": "stop", "options": options(cell)}
+    if cell["tools"]:
+        out["tools"] = cell["tools"]
+    return out
+
+
+def options(cell):
+    return {"start": "reasoning"} if cell["tail"].rstrip().endswith(("think>", "think:opensource>", "THINKING|>")) else {}
+
+
+def _run(command, cut, lines):
+    done = subprocess.run([command, "batch", "--chunk", cut], input=lines, capture_output=True, text=True, check=True)
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def turn_of(out):
+    """What a turn says, in the form of `shapes`; numbers by their value, without floats."""
+    if "error" in out:
+        return {"text": out["error"], "reasoning": "", "calls": [], "states": [], "issues": []}
+    calls = [{"name": call["name"], "arguments": arguments(call)} for call in out["calls"]]
+    return {
+        "text": out["text"],
+        "reasoning": out["reasoning"],
+        "calls": calls,
+        "states": [call.get("state", "complete") for call in out["calls"]],
+        "issues": [issue["kind"] for issue in out.get("errors", out.get("issues", []))],
+    }
+
+
+def arguments(call):
+    value = call["arguments"]
+    return json.loads(value, parse_float=Decimal) if isinstance(value, str) else value
+
+
+def same(a, b):
+    """JSON equality: `true` is not 1, and 3 is 3.0."""
+    if isinstance(a, bool) or isinstance(b, bool):
+        return a is b
+    if isinstance(a, (int, float, Decimal)) and isinstance(b, (int, float, Decimal)):
+        return Decimal(repr(a) if isinstance(a, float) else a) == Decimal(repr(b) if isinstance(b, float) else b)
+    if isinstance(a, dict) and isinstance(b, dict):
+        return a.keys() == b.keys() and all(same(a[key], b[key]) for key in a)
+    if isinstance(a, list) and isinstance(b, list):
+        return len(a) == len(b) and all(map(same, a, b))
+    return type(a) is type(b) and a == b
