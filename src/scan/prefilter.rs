@@ -99,7 +99,7 @@ impl Scanner {
         Ok(Self {
             kinds,
             prints: prints(dfa.patterns()),
-            searches: searches(dfa.patterns()),
+            searches: searches(&dfa),
             teddy,
             prefix,
             dfa,
@@ -219,20 +219,20 @@ impl Scanner {
         (first < end).then_some(first)
     }
 
-    /// Up to what begins like a marker; if there is nothing, up to where a marker that the chunk cuts may begin.
+    /// Up to what begins like a marker, one that the chunk cuts included: it may begin before a whole one that it holds
+    /// (`Action:` in `**Action:**`).
     fn dense(&self, teddy: &packed::Searcher, hay: &[u8], at: usize) -> usize {
         let tail = hay.len().saturating_sub(self.prefix - 1).max(at);
         if at < tail {
-            match teddy.find_in(
-                hay,
-                aho_corasick::Span {
-                    start: at,
-                    end: hay.len(),
-                },
-            ) {
-                Some(found) => return found.start(),
-                None => return self.table(hay, tail),
-            }
+            let all = aho_corasick::Span {
+                start: at,
+                end: hay.len(),
+            };
+            return match teddy.find_in(hay, all).map(|found| found.start()) {
+                Some(found) if found <= tail => found,
+                Some(found) => self.table(hay, tail).min(found),
+                None => self.table(hay, tail),
+            };
         }
         self.table(hay, at)
     }
@@ -261,7 +261,8 @@ fn teddy(dfa: &Dfa) -> (Option<packed::Searcher>, usize) {
         return (None, 1);
     }
     for most in [dfa.max_len(), 8, 4, 3] {
-        let begins = markers.iter().map(|p| &p.bytes[..p.bytes.len().min(most)]);
+        let begins = markers.iter().map(|p| beginning(dfa, p));
+        let begins = begins.map(|begin| &begin[..begin.len().min(most)]);
         let begins: BTreeSet<&[u8]> = begins.collect();
         if begins.len() <= TEDDY {
             let searcher = packed::Config::new().builder().extend(begins).build();
@@ -269,6 +270,19 @@ fn teddy(dfa: &Dfa) -> (Option<packed::Searcher>, usize) {
         }
     }
     (None, 1)
+}
+
+/// As much of a marker as is looked for: up to the end of the first other marker inside it. Where that one ends, this one
+/// may be under way, and what it withholds must be known.
+fn beginning<'p>(dfa: &Dfa, marker: &'p Pattern) -> &'p [u8] {
+    let mut node = super::ROOT;
+    for (at, byte) in marker.bytes.iter().enumerate().skip(1) {
+        node = dfa.next(node, *byte);
+        if dfa.is_hit(node) {
+            return &marker.bytes[..=at];
+        }
+    }
+    &marker.bytes
 }
 
 /// Where a marker begins that the end of `hay` cuts, from `at` on.
@@ -282,15 +296,15 @@ fn frequent(byte: u8) -> bool {
 }
 
 /// What finds the beginnings of all markers; nothing if only the table does.
-fn searches(patterns: &[Pattern]) -> Vec<Search> {
+fn searches(dfa: &Dfa) -> Vec<Search> {
     let mut bytes: Vec<u8> = vec![];
     let mut markers: Vec<&[u8]> = vec![];
-    for pattern in patterns {
+    for pattern in dfa.patterns() {
         let first = pattern.bytes[0];
         if !frequent(first) {
             bytes.push(first);
         } else if pattern.exact() && pattern.bytes.len() > 2 {
-            markers.push(&pattern.bytes);
+            markers.push(beginning(dfa, pattern));
         } else {
             // Both cases of a letter.
             let both = (0..=255).filter(|byte| pattern.accepts(0, *byte));
@@ -340,8 +354,8 @@ mod tests {
     use super::*;
     use crate::dialect::spec::Case;
 
-    /// Ends of markers, by skipping and by stepping every byte.
-    fn ends(scanner: &Scanner, hay: &[u8], skipping: bool) -> (Vec<usize>, u16) {
+    /// Ends of markers and the nodes there, by skipping and by stepping every byte.
+    fn ends(scanner: &Scanner, hay: &[u8], skipping: bool) -> (Vec<(usize, u16)>, u16) {
         let (mut node, mut at, mut state, mut out) = (ROOT, 0, Skip::default(), vec![]);
         while at < hay.len() {
             if skipping && node == ROOT {
@@ -353,7 +367,7 @@ mod tests {
             node = scanner.dfa.next(node, hay[at]);
             at += 1;
             if scanner.dfa.is_hit(node) {
-                out.push(at);
+                out.push((at, node));
             }
         }
         (out, node)
@@ -370,6 +384,9 @@ mod tests {
             "Action:",
             "]<]m",
             "「末」",
+            // Markers around others of this list.
+            "**Action:**",
+            "]<]<tool_call>",
         ];
         for count in 1..=markers.len() {
             let patterns = markers[..count]
@@ -398,6 +415,10 @@ mod tests {
                 "「末",
                 "「末」",
                 "fun",
+                "**",
+                "**Action:",
+                "**Action:**",
+                "]<]<tool_call",
             ];
             for round in 0..800 {
                 let mut hay = String::new();

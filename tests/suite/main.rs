@@ -8,6 +8,7 @@ mod encode;
 mod formats;
 mod fragments;
 mod hosts;
+mod lines;
 mod markers;
 mod mentions;
 mod pairs;

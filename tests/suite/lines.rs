@@ -1,0 +1,173 @@
+//! Headers of lines: however they are decorated, and whatever stands before them, no event depends on the cuts.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use serde_json::json;
+use toolglot::{
+    DialectSet, Fence, Finish, Options, Parser, ReasoningMode, TextMode, Tools, builtin_files,
+};
+use toolglot_cli::vectors::{Cut, Log, each_cut};
+
+/// What people and models put around a header.
+const DECORATIONS: [(&str, &str); 8] = [
+    ("", ""),
+    ("**", "**"),
+    ("*", "*"),
+    ("__", "__"),
+    ("### ", ""),
+    ("> ", ""),
+    ("- ", ""),
+    ("【", "】"),
+];
+
+/// What stands before the header that is looked at.
+const BEFORE: [&str; 8] = [
+    "",
+    "abcdef\n",
+    "Some **bold** text, then a line.\n",
+    "一段中文。\n",
+    "**",
+    "* ",
+    "Thought: I look.\n",
+    "**Thought:** I look **twice**.\n",
+];
+
+/// The headers of a dialect with lines, by key.
+fn headers(line: &toml::Table, key: &str) -> Vec<String> {
+    let all = line.get(key).and_then(toml::Value::as_array);
+    let all = all.into_iter().flatten().filter_map(toml::Value::as_str);
+    all.map(|header| header.replace("$digits", "1")).collect()
+}
+
+/// A dialect that knows every decoration.
+fn decorated() -> String {
+    let list = |word: &str| {
+        let all = DECORATIONS.map(|(left, right)| format!("\"{left}{word}:{right}\""));
+        all.join(", ")
+    };
+    let keys = [
+        ("thought", "Thought"),
+        ("action", "Action"),
+        ("input", "Action Input"),
+        ("observation", "Observation"),
+        ("answer", "Final Answer"),
+    ];
+    let keys = keys.map(|(key, word)| format!("{key} = [{}]", list(word)));
+    format!(
+        "id = \"decorated\"\ntitle = \"t\"\nsources = [\"s\"]\ndeltas = \"live\"\n\n[line]\n{}\n",
+        keys.join("\n")
+    )
+}
+
+/// Every built-in dialect with lines, and the made-up one: its set and its table.
+fn dialects() -> Vec<(DialectSet, toml::Table)> {
+    let made = decorated();
+    let mut all = vec![];
+    for (id, text) in builtin_files()
+        .iter()
+        .copied()
+        .chain([("decorated", made.as_str())])
+    {
+        let file: toml::Table = toml::from_str(text).expect("a dialect file");
+        if let Some(line) = file.get("line").and_then(toml::Value::as_table) {
+            let set = DialectSet::builder().toml(id, text).build();
+            all.push((set.expect("a dialect with lines"), line.clone()));
+        }
+    }
+    assert!(all.len() > 1);
+    all
+}
+
+fn options() -> Vec<Options> {
+    let tools = json!([{"name": "f", "parameters": {"type": "object", "properties": {"a": {"type": "integer"}}}}]);
+    let with = |change: fn(&mut Options)| {
+        let mut options = Options::default();
+        change(&mut options);
+        options
+    };
+    let mut all = vec![
+        Options::default(),
+        with(|options| options.trusted_only = true),
+        with(|options| options.reasoning = ReasoningMode::Off),
+        with(|options| options.reasoning = ReasoningMode::Text),
+        with(|options| options.text = TextMode::Chars),
+        with(|options| options.fence = Some(Fence::Allow)),
+    ];
+    let mut offered = Options::default();
+    offered.tools = Some(Arc::new(Tools::from_value(&tools).expect("tools")));
+    all.push(offered);
+    all
+}
+
+fn log(set: &DialectSet, options: &Options, input: &str, cut: Option<Cut>) -> Log {
+    let mut parser = Parser::new(set, options.clone());
+    let mut log = Log::new();
+    match cut {
+        Some(cut) => cut.feed(input.as_bytes(), &mut |piece| parser.feed(piece, &mut log)),
+        None => parser.feed(input.as_bytes(), &mut log),
+    }
+    parser.finish(Finish::Stop, &mut log);
+    log
+}
+
+/// Two-way cuts and sizes; three-way cuts of a few.
+fn holds(set: &DialectSet, options: &Options, input: &str, all: bool) {
+    let whole = log(set, options, input, None);
+    let broken = each_cut(input.len(), 7, |cut| {
+        if matches!(cut, Cut::Three(..)) && !all {
+            return ControlFlow::Break(None);
+        }
+        match log(set, options, input, Some(cut)).difference(&whole) {
+            Some(difference) => ControlFlow::Break(Some(format!(
+                "{input:?} {}: {difference:?}",
+                cut.describe(input.as_bytes())
+            ))),
+            None => ControlFlow::Continue(()),
+        }
+    });
+    if let ControlFlow::Break(Some(why)) = broken {
+        panic!("{why}");
+    }
+}
+
+#[test]
+fn decorated_lines_do_not_depend_on_the_cuts() {
+    let options = options();
+    for (set, line) in dialects() {
+        let inputs = headers(&line, "input");
+        let others: Vec<String> = ["thought", "observation", "answer"]
+            .iter()
+            .flat_map(|key| headers(&line, key))
+            .collect();
+        for (n, action) in headers(&line, "action").iter().enumerate() {
+            let input = &inputs[n % inputs.len()];
+            for (m, before) in BEFORE.iter().enumerate() {
+                let other = &others[(n + m) % others.len()];
+                let text = format!("{before}{action} f\n{input} {{\"a\": 1}}\n{other} x\n");
+                for (k, options) in options.iter().enumerate() {
+                    holds(&set, options, &text, (n + m + k) % 16 == 0);
+                }
+            }
+        }
+        for other in &others {
+            for options in &options {
+                holds(&set, options, &format!("abcdef\n{other} x\nmore\n"), false);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_decorated_action_is_one() {
+    for (set, line) in dialects() {
+        for action in headers(&line, "action") {
+            for input in headers(&line, "input") {
+                let text = format!("abcdef\n{action} f\n{input} {{\"a\": 1}}\n");
+                let turn = toolglot::parse(&set, Options::default(), text.as_bytes(), Finish::Stop);
+                assert_eq!(turn.calls.len(), 1, "{text:?}");
+                assert_eq!(turn.text, "abcdef\n", "{text:?}");
+            }
+        }
+    }
+}
