@@ -2,11 +2,9 @@
 
 use crate::error::{BuildError, Kind};
 
+use super::sizes::MARKER;
 use super::spec::{Case, Deltas, KeyQuote, Payload, Reasoning, Spec};
 use super::{Dialect, Lint};
-
-/// Longest marker.
-const MAX_MARKER: usize = 256;
 
 /// Longest beginning that tells a call without a name from a mention.
 pub(super) const MAX_NAMELESS: usize = 64;
@@ -176,6 +174,7 @@ pub(super) fn dialect(spec: &Spec) -> Result<(), BuildError> {
         let payloads = body.unit.iter().map(|unit| unit.payload);
         let (allowed, why) = framed_deltas(payloads);
         deltas(spec, &allowed, why)?;
+        delimiters(spec, &body.braces.delimiters)?;
     }
     if spec.line.is_some() {
         deltas(spec, &[Deltas::Live], "the arguments are JSON")?;
@@ -282,12 +281,10 @@ fn marker(spec: &Spec, name: &str, marker: &str) -> Result<(), BuildError> {
     if marker.is_empty() {
         return Err(key(spec, name, "an empty marker would match everywhere"));
     }
-    if marker.len() > MAX_MARKER {
-        return Err(key(
-            spec,
-            name,
-            &format!("a marker may have at most {MAX_MARKER} bytes"),
-        ));
+    // A switch may have put the host's value into it.
+    if marker.len() > MARKER {
+        let why = format!("a marker may have at most {MARKER} bytes");
+        return Err(key(spec, name, &why));
     }
     Ok(())
 }
@@ -308,10 +305,7 @@ fn pair(spec: &Spec, name: &str, open: &str, close: &str) -> Result<(), BuildErr
 /// Whether a string can be the name in a tag.
 fn tag(name: &str) -> bool {
     let bad = |c: char| c.is_whitespace() || c.is_control() || "<>/=\"'&".contains(c);
-    !name.is_empty()
-        && !name.contains(bad)
-        && name.len() <= MAX_MARKER
-        && !name.starts_with(['!', '?'])
+    !name.is_empty() && !name.contains(bad) && name.len() <= MARKER && !name.starts_with(['!', '?'])
 }
 
 fn tags(spec: &Spec, table: &str, names: &[(&str, &String)]) -> Result<(), BuildError> {
@@ -323,6 +317,28 @@ fn tags(spec: &Spec, table: &str, names: &[(&str, &String)]) -> Result<(), Build
         )),
         None => Ok(()),
     }
+}
+
+/// A value's first byte tells what encloses it.
+fn delimiters(spec: &Spec, list: &[String]) -> Result<(), BuildError> {
+    let name = "framed.braces.delimiters";
+    let first = |text: &String| text.bytes().next();
+    for (index, delimiter) in list.iter().enumerate() {
+        marker(spec, name, delimiter)?;
+        if let Some(other) = list[..index]
+            .iter()
+            .find(|other| first(other) == first(delimiter))
+        {
+            let why = format!("`{other}` and `{delimiter}` begin with the same byte");
+            return Err(key(spec, name, &why));
+        }
+        let taken = |byte: u8| byte.is_ascii_alphanumeric() || b"\"'{}[],:+-._".contains(&byte);
+        if first(delimiter).is_some_and(taken) {
+            let why = format!("`{delimiter}` begins as another value or a bracket does");
+            return Err(key(spec, name, &why));
+        }
+    }
+    Ok(())
 }
 
 fn nameless(spec: &Spec, name: &str, starts: &[String]) -> Result<(), BuildError> {

@@ -11,6 +11,7 @@ mod decisions;
 mod framed;
 mod line;
 mod set;
+mod sizes;
 pub(crate) mod spec;
 
 pub use decisions::{Branch, DecidedBy, Decision};

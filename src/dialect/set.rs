@@ -8,7 +8,7 @@ use serde::Deserialize;
 use super::compile::SetInner;
 use super::decisions::{self, Decision};
 use super::spec::Spec;
-use super::{Dialect, builtin, check};
+use super::{Dialect, builtin, check, sizes};
 use crate::error::BuildError;
 use crate::escape::{EscapeError, Table};
 use crate::limits::Limits;
@@ -264,8 +264,10 @@ fn read(origin: &str, text: &str, switches: &[(String, String)]) -> Result<Spec,
             message,
         }
     };
+    sizes::file(origin, text)?;
     let spec: Spec = toml::from_str(text).map_err(fail)?;
     let table: toml::Table = toml::from_str(text).map_err(fail)?;
+    sizes::values(&spec, &table)?;
     // Every switch must work, also while nobody turns it on.
     for (name, layer) in &spec.switch {
         let layer = filled(layer, SAMPLE);

@@ -228,6 +228,91 @@ fn wrong_files_are_refused_with_key_and_reason() {
     );
 }
 
+/// A framed dialect: its units, and what else its file says.
+fn framed(units: &str, rest: &str) -> String {
+    format!("id = \"mine\"\ntitle = \"Mine\"\ndeltas = \"live\"\n{rest}\n[framed]\n{units}",)
+}
+
+#[test]
+fn files_of_any_size_are_refused_at_once() {
+    let unit = |open: &str, close: &str| {
+        format!(
+            "[[framed.unit]]\nopen = [{open}]\nclose = [{close}]\npayload = \"json\"\nprobe = ['$_{{$_\"']\n"
+        )
+    };
+    let good = unit("'<call>'", "'</call>'");
+    assert!(build(&framed(&good, "")).is_ok());
+    let many: String = (0..65)
+        .map(|n| unit(&format!("'<c{n}>'"), "'</c>'"))
+        .collect();
+    let most: String = (0..64)
+        .map(|n| unit(&format!("'<c{n}>'"), "'</c>'"))
+        .collect();
+    assert!(build(&framed(&most, "")).is_ok());
+    let long = "x".repeat(257);
+    let list: String = (0..257).map(|n| format!("'<x{n}>',")).collect();
+    let braces = |list: &str| {
+        let unit = "[[framed.unit]]\nopen = ['<call>']\nclose = ['</call>']\npayload = \"braces\"\nprobe = ['$_call:']\n";
+        framed(&format!("{unit}[framed.braces]\ndelimiters = {list}\n"), "")
+    };
+    assert!(build(&braces("['<a>', '«']")).is_ok());
+    let cases = [
+        (framed(&many, ""), "`framed.unit`", "at most 64"),
+        (
+            framed(&unit(&format!("'<{long}>'"), "'</c>'"), ""),
+            "`framed.unit[0].open[0]`",
+            "at most 256",
+        ),
+        (
+            framed(&unit("'<c>'", &list), ""),
+            "`framed.unit[0].close`",
+            "at most 256",
+        ),
+        (
+            framed(&unit("'<c>'", "''"), ""),
+            "`framed.unit[0].close[0]`",
+            "blank",
+        ),
+        (
+            framed(&unit("'<c>'", "' '"), ""),
+            "`framed.unit[0].close[0]`",
+            "blank",
+        ),
+        (
+            framed(&unit("\"<c\\u0000>\"", "'</c>'"), ""),
+            "`framed.unit[0].open[0]`",
+            "control",
+        ),
+        (
+            framed(&good, "framing = [\"\\u3000\"]"),
+            "`framing[0]`",
+            "blank",
+        ),
+        (
+            framed(&good, &format!("#{}", "x".repeat(256 * 1024))),
+            "mine.toml",
+            "bytes",
+        ),
+        (
+            braces("['<a>', '<b>']"),
+            "`framed.braces.delimiters`",
+            "same byte",
+        ),
+        (
+            braces("['xa']"),
+            "`framed.braces.delimiters`",
+            "another value",
+        ),
+    ];
+    for (text, place, reason) in cases {
+        let message = build(&text).expect_err(place).to_string();
+        assert!(
+            message.contains(place) && message.contains(reason),
+            "{place}: {message}"
+        );
+    }
+}
+
 #[test]
 fn dialects_that_cannot_be_told_apart_are_refused() {
     let message = |builder: toolglot::SetBuilder| builder.build().expect_err("a clash").to_string();
