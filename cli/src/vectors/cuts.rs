@@ -2,16 +2,22 @@
 //!
 //! Hand-picked splits are not enough: a parser can fail under exactly one 3-way split. Inputs up to [`ALL_SPLITS`] bytes
 //! run under all 2-way and 3-way splits, empty chunks included, and all chunk sizes; up to [`ALL_PAIRS`] bytes under all
-//! 2-way splits and a sample of the others; longer ones under a sample. Samples depend on nothing but the seed.
+//! 2-way splits and a sample of the others; longer ones under a sample. Samples depend on nothing but the seed. The
+//! environment variable `TOOLGLOT_SPLITS` sets another length than [`ALL_SPLITS`], for a quick look while one works.
 
 use std::fmt;
 use std::ops::ControlFlow;
+use std::sync::LazyLock;
 
 use super::log::readable;
 use crate::chunks::Rng;
 
-/// Longest input, in bytes, that is split in every way.
+/// Longest input, in bytes, that is split in every way, unless `TOOLGLOT_SPLITS` says otherwise.
 const ALL_SPLITS: usize = 256;
+static SPLITS: LazyLock<usize> = LazyLock::new(|| {
+    let set = std::env::var("TOOLGLOT_SPLITS").ok();
+    set.and_then(|text| text.parse().ok()).unwrap_or(ALL_SPLITS)
+});
 /// Longest input, in bytes, that is split in two in every way.
 const ALL_PAIRS: usize = 4096;
 /// Chunk sizes for longer inputs.
@@ -83,7 +89,7 @@ pub fn each_cut<B>(
     seed: u64,
     mut check: impl FnMut(Cut) -> ControlFlow<B>,
 ) -> ControlFlow<B> {
-    match len <= ALL_SPLITS {
+    match len <= *SPLITS {
         true => every(len, &mut check),
         false => sample(len, seed, &mut check),
     }
