@@ -149,8 +149,8 @@
 // The open call is none: it broke its grammar, broke a limit or was cut. It never closes, its pieces are void. `call`.
 #define TOOLGLOT_EVENT_CALL_ABANDONED 12
 
-// A call ends. It is final unless its block is abandoned. `call`. Flags: complete, or recovered, then `data` holds the
-// kinds of issues that were mended, one byte each (`TOOLGLOT_ISSUE_...`), ascending; params only.
+// A call ends. It is final unless its block is abandoned. `call`. Flags: complete, repaired or recovered, where `data` holds
+// the kinds of issues that say why, one byte each (`TOOLGLOT_ISSUE_...`), ascending; params only.
 #define TOOLGLOT_EVENT_CALL_CLOSE 13
 
 // The block ends. `data`: its bytes, markers included, if they were retained.
@@ -176,7 +176,7 @@
 // Call close: well formed and closed.
 #define TOOLGLOT_FLAG_COMPLETE 8
 
-// Call close: put together from something that was not quite well formed. Do not run it without asking.
+// Call close: something may be cut, mixed or guessed. Do not run it without asking.
 #define TOOLGLOT_FLAG_RECOVERED 16
 
 // Call close: the arguments went by as parameters only (`TOOLGLOT_RETAIN_NONE`), there were no pieces of JSON.
@@ -187,6 +187,9 @@
 
 // Issue: an error. Else it is a warning: worth knowing, nothing was lost.
 #define TOOLGLOT_FLAG_ERROR 128
+
+// Call close: the text broke a rule, but not in a way that leaves a doubt about the call.
+#define TOOLGLOT_FLAG_REPAIRED 256
 
 // It opens blocks of calls.
 #define TOOLGLOT_MARKER_OPEN 1
@@ -548,6 +551,39 @@
 // A control character in a JSON string that was not escaped. (warning)
 #define TOOLGLOT_ISSUE_REPAIRED_NEWLINE 55
 
+// Another key than the dialect's holds the arguments. (warning)
+#define TOOLGLOT_ISSUE_REPAIRED_ARGUMENTS 56
+
+// A key beside name and arguments that no rule reads. (warning)
+#define TOOLGLOT_ISSUE_EXTRA_KEY 57
+
+// The arguments are attributes of the call's tag. (warning)
+#define TOOLGLOT_ISSUE_ATTRIBUTE_ARGUMENTS 58
+
+// The closer is missing after a payload that ended by itself. (warning)
+#define TOOLGLOT_ISSUE_REPAIRED_CLOSER 59
+
+// An opener or closer stands twice. (warning)
+#define TOOLGLOT_ISSUE_REPEATED_MARKER 60
+
+// A parameter stands more than once, and the dialect's document says that the last one wins. (warning)
+#define TOOLGLOT_ISSUE_REPEATED_PARAM 61
+
+// The call ended at a provisional closer, or follows one. (warning)
+#define TOOLGLOT_ISSUE_PROVISIONAL_CLOSE 62
+
+// The call follows a block that broke inside a string. (warning)
+#define TOOLGLOT_ISSUE_OPEN_STRING 63
+
+// A later step of a chain whose earlier step broke. (error)
+#define TOOLGLOT_ISSUE_NOT_RUN 64
+
+// An escape of half a surrogate pair. (warning)
+#define TOOLGLOT_ISSUE_LONE_SURROGATE 65
+
+// The text holds a bare call of a declared tool; a hint. (warning)
+#define TOOLGLOT_ISSUE_BARE_CALL 66
+
 // A growing buffer that functions write their answer into: encoded calls, escaped text, snapshots, JSON. Make one and use it
 // often: it keeps its memory. One thread at a time.
 typedef struct toolglot_buffer toolglot_buffer;
@@ -672,7 +708,7 @@ typedef struct toolglot_call {
   struct toolglot_view arguments;
   // Id of its dialect; empty for a native call.
   struct toolglot_view dialect;
-  // Of a recovered call: the kinds of issues that were mended, one byte each, ascending.
+  // Why it is not complete: kinds of issues, one byte each, ascending.
   struct toolglot_view kinds;
   // The first of its details.
   const struct toolglot_detail *details;
@@ -682,7 +718,7 @@ typedef struct toolglot_call {
   uint64_t start;
   // Offset behind its last byte.
   uint64_t end;
-  // Complete, or recovered (do not run it without asking); native.
+  // Complete, repaired or recovered (do not run it without asking); native.
   uint32_t flags;
   // Its number in the turn, from 0.
   uint32_t index;

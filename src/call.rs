@@ -1,6 +1,6 @@
 //! A whole turn, for people who do not need it piece by piece.
 
-use crate::error::{Issue, Kind, KindSet, Severity};
+use crate::error::{Grade, Issue, Kind, KindSet, Severity};
 use crate::event::{Origin, Span};
 
 /// Everything that one model output says.
@@ -25,8 +25,10 @@ pub struct Call {
     pub name: String,
     /// JSON text of an object; numbers are spelled as the model spelled them.
     pub arguments: String,
-    /// Complete, or recovered and why. A recovered call should not be executed without asking.
-    pub recovered: Option<KindSet>,
+    /// How sure it is. A recovered call should not be executed without asking.
+    pub grade: Grade,
+    /// Why it is not complete. A recovered call without kinds is one whose arguments were not retained.
+    pub kinds: KindSet,
     /// Id of its dialect; empty for a native call.
     pub dialect: String,
     /// Text or native.
@@ -35,18 +37,6 @@ pub struct Call {
     pub meta: Vec<(String, String)>,
     /// Its bytes.
     pub span: Span,
-}
-
-impl Call {
-    /// `"complete"` or `"recovered"`.
-    #[must_use]
-    pub fn state(&self) -> &'static str {
-        if self.recovered.is_some() {
-            "recovered"
-        } else {
-            "complete"
-        }
-    }
 }
 
 /// An [`Issue`] that was kept.

@@ -346,7 +346,7 @@ impl Sink for Traces {
             }
             Event::CallClose { state, .. } => match state {
                 CallState::Complete => self.block.complete += 1,
-                CallState::Recovered(_) => self.block.recovered += 1,
+                CallState::Repaired(_) | CallState::Recovered(_) => self.block.recovered += 1,
             },
             Event::Issue(issue) => {
                 self.block.errors += usize::from(issue.severity == Severity::Error);

@@ -29,8 +29,40 @@ impl Severity {
     }
 }
 
+/// How sure a call is. Ordered: the worst of its kinds decides.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Grade {
+    /// Well formed and closed.
+    #[default]
+    Complete,
+    /// The text broke a rule, but not in a way that leaves a doubt about the call.
+    Repaired,
+    /// Something may be cut, mixed or guessed. A host should not execute such a call without asking.
+    Recovered,
+}
+
+impl Grade {
+    /// `"complete"`, `"repaired"` or `"recovered"`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Complete => "complete",
+            Self::Repaired => "repaired",
+            Self::Recovered => "recovered",
+        }
+    }
+
+    /// The grade with that name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        [Self::Complete, Self::Repaired, Self::Recovered]
+            .into_iter()
+            .find(|grade| grade.name() == name)
+    }
+}
+
 macro_rules! kinds {
-    ($($variant:ident = $code:literal $name:literal $severity:ident $doc:literal $sentence:literal;)*) => {
+    ($($variant:ident = $code:literal $name:literal $severity:ident $grade:ident $doc:literal $sentence:literal;)*) => {
         /// What is wrong. `code` is pinned.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
         #[non_exhaustive]
@@ -38,6 +70,9 @@ macro_rules! kinds {
         pub enum Kind {
             $(#[doc = $doc] $variant = $code,)*
         }
+
+        // A set of kinds has a bit for each code.
+        $(const _: () = assert!($code < KindSet::CAPACITY);)*
 
         impl Kind {
             /// Every kind, in order of codes.
@@ -55,6 +90,12 @@ macro_rules! kinds {
                 match self { $(Self::$variant => Severity::$severity,)* }
             }
 
+            /// The best grade of a call that it is a kind of. `docs/POLICIES.md` says why.
+            #[must_use]
+            pub const fn grade(self) -> Grade {
+                match self { $(Self::$variant => Grade::$grade,)* }
+            }
+
             /// What it means, in half a sentence.
             #[must_use]
             pub const fn sentence(self) -> &'static str {
@@ -65,61 +106,72 @@ macro_rules! kinds {
 }
 
 kinds! {
-    UnclosedBlock = 1 "unclosed_block" Error "A block has no closer, or the next block began inside it." "the block is not closed";
-    UnclosedValue = 2 "unclosed_value" Error "A value has no closer." "the value is not closed";
-    UnclosedReasoning = 3 "unclosed_reasoning" Error "The stream ended inside reasoning." "the reasoning is not closed";
-    MissingName = 4 "missing_name" Error "A block names no tool." "the call names no tool";
-    EmptyBlock = 5 "empty_block" Error "A block holds nothing." "the block is empty";
-    MalformedXml = 6 "malformed_xml" Error "Tags do not fit; a warning where the call was recovered." "the tags do not fit";
-    MalformedJson = 7 "malformed_json" Error "Native arguments are not a JSON object." "the arguments are not a JSON object";
-    MalformedBody = 8 "malformed_body" Error "The body breaks its grammar, or the name is none." "the body breaks the rules of its format";
-    MalformedValue = 9 "malformed_value" Error "A value begins as the JSON its type demands and does not parse." "the value is not the JSON that its type demands";
-    MalformedHeader = 10 "malformed_header" Error "A channel header cannot be read." "the header cannot be read";
-    MissingInput = 11 "missing_input" Error "An action has no input." "the action has no input";
-    NestedOpen = 12 "nested_open" Error "A block was opened inside another." "a block was opened inside another";
-    DtdForbidden = 13 "dtd_forbidden" Error "A document type declaration; it is never processed." "a document type declaration is not allowed";
-    UnknownEntity = 14 "unknown_entity" Warning "An entity or character reference that is not known; kept as written." "the entity is not known and was kept as written";
-    JunkInBlock = 15 "junk_in_block" Error "Bytes in a block that belong to nothing." "text inside the block belongs to no parameter";
-    UnsupportedExpression = 16 "unsupported_expression" Error "Known and not supported." "the expression is not supported";
-    DuplicateParam = 17 "duplicate_param" Warning "A parameter stands more than once; the last one wins." "the parameter stands more than once; the last one wins";
-    OrphanParam = 18 "orphan_param" Warning "A parameter outside any call." "the parameter belongs to no call";
-    BareMarkup = 19 "bare_markup" Warning "`<` or `&` that was not escaped; kept as written." "unescaped markup was kept as written";
-    AmbiguousClose = 20 "ambiguous_close" Warning "A closer inside a value that no parameter or end follows; it is content." "a closing marker inside the value was taken as content";
-    BareQuote = 21 "bare_quote" Warning "A quote inside a quoted value; it is content." "a quote inside the value was taken as content";
-    MissingParamName = 22 "missing_param_name" Warning "A parameter without a name; it is left out." "a parameter without a name was left out";
-    MissingValueAttr = 23 "missing_value_attr" Warning "The value is the content of the element, not its attribute." "the value was taken from the element's content";
-    MultipleBlocks = 24 "multiple_blocks" Warning "More blocks than the format allows in one reply." "the reply holds more than one block";
-    OrphanClose = 25 "orphan_close" Warning "A closer that closes nothing; it is text." "a closing marker closes nothing";
-    HiddenByCode = 26 "hidden_by_code" Warning "A marker in a code sample; it is text." "a marker in code was taken as text";
-    UnclosedFence = 27 "unclosed_fence" Warning "The stream ended inside a code fence." "the code fence is not closed";
-    LookalikeMarker = 28 "lookalike_marker" Warning "A marker that opens nothing; it is text." "a marker that opens nothing was taken as text";
-    HallucinatedResult = 29 "hallucinated_result" Warning "The model wrote a tool's result itself." "the model wrote the result itself";
-    FinalAnswerWithAction = 30 "final_answer_with_action" Warning "A final answer beside an action." "a final answer stands beside an action";
-    NullAction = 31 "null_action" Warning "An action that names no tool on purpose." "the action is empty on purpose";
-    MixedDelimiters = 32 "mixed_delimiters" Warning "A value that opens with one spelling of its delimiter and closes with another." "the value's delimiters are mixed";
-    UnknownTool = 33 "unknown_tool" Warning "The tool is not on offer." "the tool is not on offer";
-    UnknownParam = 34 "unknown_param" Warning "The tool has no such parameter." "the tool has no such parameter";
-    MissingRequired = 35 "missing_required" Warning "A required parameter is missing." "a required parameter is missing";
-    TypeMismatch = 36 "type_mismatch" Warning "A value does not fit its type and stays a string." "the value does not fit its type";
-    LimitValue = 37 "limit_value" Error "Limits::max_value." "the value is longer than allowed";
-    LimitBlock = 38 "limit_block" Error "Limits::max_block." "the block is longer than allowed";
-    LimitCalls = 39 "limit_calls" Error "Limits::max_calls." "there are more calls than allowed";
-    LimitChain = 40 "limit_chain" Error "Limits::max_chain." "the chain has more calls than allowed";
-    LimitDepth = 41 "limit_depth" Error "Limits::max_depth." "the elements nest deeper than allowed";
-    LimitParams = 42 "limit_params" Error "Limits::max_params." "the call has more parameters than allowed";
-    LimitName = 43 "limit_name" Error "Limits::max_name." "the name is longer than allowed";
-    LimitHeader = 44 "limit_header" Error "Limits::max_header." "the opening tag is longer than allowed";
-    LimitIssues = 45 "limit_issues" Error "Limits::max_issues; the rest was counted." "there were more issues than are reported";
-    LimitNative = 46 "limit_native" Error "Limits::max_native." "the native calls are longer than allowed";
-    UnclosedSpan = 47 "unclosed_span" Warning "The stream ended inside a protected region." "the protected region is not closed";
-    RepairedOpener = 48 "repaired_opener" Warning "The wrapper's opening marker is missing." "the opening marker of the wrapper is missing";
-    RepairedCloseTag = 49 "repaired_close_tag" Warning "A closing tag is misspelt (`<\\/x>`)." "a misspelt closing tag was taken as one";
-    RepairedMarker = 50 "repaired_marker" Warning "A marker in a spelling that its models are known to slip into." "a misspelt marker was taken as one";
-    RepairedComma = 51 "repaired_comma" Warning "A comma before a closing bracket." "a trailing comma was left out";
-    RepairedQuotes = 52 "repaired_quotes" Warning "Single quotes in JSON." "a string in single quotes was taken as one";
-    RepairedLiteral = 53 "repaired_literal" Warning "`True`, `False` or `None` in JSON." "a Python literal was taken as its JSON counterpart";
-    RepairedKey = 54 "repaired_key" Warning "A key without quotes in JSON." "a key without quotes was taken as one";
-    RepairedNewline = 55 "repaired_newline" Warning "A control character in a JSON string that was not escaped." "an unescaped control character was escaped";
+    UnclosedBlock = 1 "unclosed_block" Error Recovered "A block has no closer, or the next block began inside it." "the block is not closed";
+    UnclosedValue = 2 "unclosed_value" Error Recovered "A value has no closer." "the value is not closed";
+    UnclosedReasoning = 3 "unclosed_reasoning" Error Recovered "The stream ended inside reasoning." "the reasoning is not closed";
+    MissingName = 4 "missing_name" Error Recovered "A block names no tool." "the call names no tool";
+    EmptyBlock = 5 "empty_block" Error Recovered "A block holds nothing." "the block is empty";
+    MalformedXml = 6 "malformed_xml" Error Recovered "Tags do not fit; a warning where the call was recovered." "the tags do not fit";
+    MalformedJson = 7 "malformed_json" Error Recovered "Native arguments are not a JSON object." "the arguments are not a JSON object";
+    MalformedBody = 8 "malformed_body" Error Recovered "The body breaks its grammar, or the name is none." "the body breaks the rules of its format";
+    MalformedValue = 9 "malformed_value" Error Recovered "A value begins as the JSON its type demands and does not parse." "the value is not the JSON that its type demands";
+    MalformedHeader = 10 "malformed_header" Error Recovered "A channel header cannot be read." "the header cannot be read";
+    MissingInput = 11 "missing_input" Error Recovered "An action has no input." "the action has no input";
+    NestedOpen = 12 "nested_open" Error Recovered "A block was opened inside another." "a block was opened inside another";
+    DtdForbidden = 13 "dtd_forbidden" Error Recovered "A document type declaration; it is never processed." "a document type declaration is not allowed";
+    UnknownEntity = 14 "unknown_entity" Warning Recovered "An entity or character reference that is not known; kept as written." "the entity is not known and was kept as written";
+    JunkInBlock = 15 "junk_in_block" Error Recovered "Bytes in a block that belong to nothing." "text inside the block belongs to no parameter";
+    UnsupportedExpression = 16 "unsupported_expression" Error Recovered "Known and not supported." "the expression is not supported";
+    DuplicateParam = 17 "duplicate_param" Warning Recovered "A parameter stands more than once; the last one wins." "the parameter stands more than once; the last one wins";
+    OrphanParam = 18 "orphan_param" Warning Recovered "A parameter outside any call." "the parameter belongs to no call";
+    BareMarkup = 19 "bare_markup" Warning Recovered "`<` or `&` that was not escaped; kept as written." "unescaped markup was kept as written";
+    AmbiguousClose = 20 "ambiguous_close" Warning Recovered "A closer inside a value that no parameter or end follows; it is content." "a closing marker inside the value was taken as content";
+    BareQuote = 21 "bare_quote" Warning Recovered "A quote inside a quoted value; it is content." "a quote inside the value was taken as content";
+    MissingParamName = 22 "missing_param_name" Warning Recovered "A parameter without a name; it is left out." "a parameter without a name was left out";
+    MissingValueAttr = 23 "missing_value_attr" Warning Repaired "The value is the content of the element, not its attribute." "the value was taken from the element's content";
+    MultipleBlocks = 24 "multiple_blocks" Warning Recovered "More blocks than the format allows in one reply." "the reply holds more than one block";
+    OrphanClose = 25 "orphan_close" Warning Recovered "A closer that closes nothing; it is text." "a closing marker closes nothing";
+    HiddenByCode = 26 "hidden_by_code" Warning Recovered "A marker in a code sample; it is text." "a marker in code was taken as text";
+    UnclosedFence = 27 "unclosed_fence" Warning Recovered "The stream ended inside a code fence." "the code fence is not closed";
+    LookalikeMarker = 28 "lookalike_marker" Warning Recovered "A marker that opens nothing; it is text." "a marker that opens nothing was taken as text";
+    HallucinatedResult = 29 "hallucinated_result" Warning Recovered "The model wrote a tool's result itself." "the model wrote the result itself";
+    FinalAnswerWithAction = 30 "final_answer_with_action" Warning Recovered "A final answer beside an action." "a final answer stands beside an action";
+    NullAction = 31 "null_action" Warning Recovered "An action that names no tool on purpose." "the action is empty on purpose";
+    MixedDelimiters = 32 "mixed_delimiters" Warning Recovered "A value that opens with one spelling of its delimiter and closes with another." "the value's delimiters are mixed";
+    UnknownTool = 33 "unknown_tool" Warning Recovered "The tool is not on offer." "the tool is not on offer";
+    UnknownParam = 34 "unknown_param" Warning Recovered "The tool has no such parameter." "the tool has no such parameter";
+    MissingRequired = 35 "missing_required" Warning Recovered "A required parameter is missing." "a required parameter is missing";
+    TypeMismatch = 36 "type_mismatch" Warning Recovered "A value does not fit its type and stays a string." "the value does not fit its type";
+    LimitValue = 37 "limit_value" Error Recovered "Limits::max_value." "the value is longer than allowed";
+    LimitBlock = 38 "limit_block" Error Recovered "Limits::max_block." "the block is longer than allowed";
+    LimitCalls = 39 "limit_calls" Error Recovered "Limits::max_calls." "there are more calls than allowed";
+    LimitChain = 40 "limit_chain" Error Recovered "Limits::max_chain." "the chain has more calls than allowed";
+    LimitDepth = 41 "limit_depth" Error Recovered "Limits::max_depth." "the elements nest deeper than allowed";
+    LimitParams = 42 "limit_params" Error Recovered "Limits::max_params." "the call has more parameters than allowed";
+    LimitName = 43 "limit_name" Error Recovered "Limits::max_name." "the name is longer than allowed";
+    LimitHeader = 44 "limit_header" Error Recovered "Limits::max_header." "the opening tag is longer than allowed";
+    LimitIssues = 45 "limit_issues" Error Recovered "Limits::max_issues; the rest was counted." "there were more issues than are reported";
+    LimitNative = 46 "limit_native" Error Recovered "Limits::max_native." "the native calls are longer than allowed";
+    UnclosedSpan = 47 "unclosed_span" Warning Recovered "The stream ended inside a protected region." "the protected region is not closed";
+    RepairedOpener = 48 "repaired_opener" Warning Repaired "The wrapper's opening marker is missing." "the opening marker of the wrapper is missing";
+    RepairedCloseTag = 49 "repaired_close_tag" Warning Repaired "A closing tag is misspelt (`<\\/x>`)." "a misspelt closing tag was taken as one";
+    RepairedMarker = 50 "repaired_marker" Warning Repaired "A marker in a spelling that its models are known to slip into." "a misspelt marker was taken as one";
+    RepairedComma = 51 "repaired_comma" Warning Repaired "A comma before a closing bracket." "a trailing comma was left out";
+    RepairedQuotes = 52 "repaired_quotes" Warning Repaired "Single quotes in JSON." "a string in single quotes was taken as one";
+    RepairedLiteral = 53 "repaired_literal" Warning Repaired "`True`, `False` or `None` in JSON." "a Python literal was taken as its JSON counterpart";
+    RepairedKey = 54 "repaired_key" Warning Repaired "A key without quotes in JSON." "a key without quotes was taken as one";
+    RepairedNewline = 55 "repaired_newline" Warning Repaired "A control character in a JSON string that was not escaped." "an unescaped control character was escaped";
+    RepairedArguments = 56 "repaired_arguments" Warning Repaired "Another key than the dialect's holds the arguments." "the arguments stand under another key";
+    ExtraKey = 57 "extra_key" Warning Recovered "A key beside name and arguments that no rule reads." "a key beside name and arguments was not read";
+    AttributeArguments = 58 "attribute_arguments" Warning Repaired "The arguments are attributes of the call's tag." "the arguments were taken from the tag's attributes";
+    RepairedCloser = 59 "repaired_closer" Warning Repaired "The closer is missing after a payload that ended by itself." "the closing marker is missing after a whole payload";
+    RepeatedMarker = 60 "repeated_marker" Warning Repaired "An opener or closer stands twice." "a marker stands twice";
+    RepeatedParam = 61 "repeated_param" Warning Repaired "A parameter stands more than once, and the dialect's document says that the last one wins." "the parameter stands more than once; the last one wins";
+    ProvisionalClose = 62 "provisional_close" Warning Recovered "The call ended at a provisional closer, or follows one." "where the call ends was decided provisionally";
+    OpenString = 63 "open_string" Warning Recovered "The call follows a block that broke inside a string." "a string was left open before the call";
+    NotRun = 64 "not_run" Error Recovered "A later step of a chain whose earlier step broke." "an earlier step of the chain broke, so this one is not run";
+    LoneSurrogate = 65 "lone_surrogate" Warning Recovered "An escape of half a surrogate pair." "an escape names half a character";
+    BareCall = 66 "bare_call" Warning Recovered "The text holds a bare call of a declared tool; a hint." "the text holds a call of a declared tool that no dialect of the set reads";
 }
 
 impl Kind {
@@ -147,9 +199,38 @@ impl fmt::Display for Kind {
 pub struct KindSet(u128);
 
 impl KindSet {
+    /// Codes are below this.
+    pub(crate) const CAPACITY: u16 = 128;
+
+    /// The kinds of repairs that leave no doubt.
+    const REPAIRED: Self = {
+        let mut bits = 0;
+        let mut index = 0;
+        while index < Kind::ALL.len() {
+            let kind = Kind::ALL[index];
+            if matches!(kind.grade(), Grade::Repaired) {
+                bits |= 1 << kind.code();
+            }
+            index += 1;
+        }
+        Self(bits)
+    };
+
+    /// The grade of a call of these kinds: the worst of theirs; complete if there is none.
+    #[must_use]
+    pub const fn grade(self) -> Grade {
+        if self.0 == 0 {
+            Grade::Complete
+        } else if self.0 & !Self::REPAIRED.0 == 0 {
+            Grade::Repaired
+        } else {
+            Grade::Recovered
+        }
+    }
+
     /// Adds one.
     pub fn insert(&mut self, kind: Kind) {
-        self.0 |= 1 << (kind.code() as u128 % 128);
+        self.0 |= 1 << kind.code();
     }
 
     /// Adds those of another set.
@@ -160,7 +241,7 @@ impl KindSet {
     /// Whether it is in the set.
     #[must_use]
     pub fn contains(self, kind: Kind) -> bool {
-        self.0 & (1 << (kind.code() as u128 % 128)) != 0
+        self.0 & (1 << kind.code()) != 0
     }
 
     /// Whether there is none.

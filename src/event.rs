@@ -9,7 +9,7 @@
 //! next call on that parser. Neighbouring events of one kind may be cut anywhere; joined they are the same for every way
 //! to cut the input.
 
-use crate::error::{Issue, KindSet};
+use crate::error::{Grade, Issue, KindSet};
 
 /// A half-open range of stream bytes. Offsets count from the first byte that was fed.
 #[derive(
@@ -75,9 +75,43 @@ pub enum Abandoned {
 pub enum CallState {
     /// Well formed and closed.
     Complete,
-    /// Put together by a documented rule from something that was not quite well formed; the kinds say how. A host
+    /// The text broke a rule, but not in a way that leaves a doubt about the call; the kinds say how.
+    Repaired(KindSet),
+    /// Put together by a documented rule from something that may be cut, mixed or guessed; the kinds say how. A host
     /// should not execute such a call without asking.
     Recovered(KindSet),
+}
+
+impl CallState {
+    /// The grade.
+    #[must_use]
+    pub const fn grade(self) -> Grade {
+        match self {
+            Self::Complete => Grade::Complete,
+            Self::Repaired(_) => Grade::Repaired,
+            Self::Recovered(_) => Grade::Recovered,
+        }
+    }
+
+    /// The kinds; none if it is complete.
+    #[must_use]
+    pub fn kinds(self) -> KindSet {
+        match self {
+            Self::Complete => KindSet::default(),
+            Self::Repaired(kinds) | Self::Recovered(kinds) => kinds,
+        }
+    }
+}
+
+/// The state of a call that has these kinds.
+impl From<KindSet> for CallState {
+    fn from(kinds: KindSet) -> Self {
+        match kinds.grade() {
+            Grade::Complete => Self::Complete,
+            Grade::Repaired => Self::Repaired(kinds),
+            Grade::Recovered => Self::Recovered(kinds),
+        }
+    }
 }
 
 /// Where the arguments of a call were delivered.
@@ -197,7 +231,7 @@ pub enum Event<'a> {
     CallClose {
         /// Number of the call.
         call: u32,
-        /// Complete, or recovered and why.
+        /// Complete, or repaired or recovered and why.
         state: CallState,
         /// Where its arguments were delivered.
         arguments: Arguments,

@@ -59,7 +59,7 @@ pub use encode::{
     encode, transcode,
 };
 pub use engine::{Finish, NativeCall, Parser};
-pub use error::{BuildError, Issue, Kind, KindSet, Severity, SnapshotError};
+pub use error::{BuildError, Grade, Issue, Kind, KindSet, Severity, SnapshotError};
 pub use escape::{EscapeError, Escaper, Unescaper, escape, unescape};
 pub use event::{Abandoned, Arguments, CallState, Event, Origin, Sink, Span};
 pub use hints::{Tools, ToolsError};

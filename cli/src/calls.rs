@@ -25,7 +25,9 @@ pub struct Given<'j> {
     pub dialect: Option<String>,
     pub index: Option<u32>,
     pub span: Option<(u64, u64)>,
-    pub recovered: Option<Vec<String>>,
+    pub state: Option<String>,
+    #[serde(default)]
+    pub kinds: Vec<String>,
 }
 
 #[derive(Deserialize)]

@@ -190,12 +190,10 @@ impl<W: Write> Pretty<W> {
         }
         match state {
             CallState::Complete => self.framed(GOOD, format!("✓ #{number} {name} {shown}")),
-            CallState::Recovered(kinds) => {
-                let kinds = json::kinds(kinds).join(", ");
-                self.framed(
-                    WARN,
-                    format!("~ #{number} {name} {shown}  recovered: {kinds}"),
-                );
+            CallState::Repaired(kinds) | CallState::Recovered(kinds) => {
+                let (grade, kinds) = (state.grade().name(), json::kinds(kinds).join(", "));
+                let line = format!("~ #{number} {name} {shown}  {grade}: {kinds}");
+                self.framed(WARN, line);
             }
         }
     }

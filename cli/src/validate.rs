@@ -5,7 +5,8 @@ use std::io::{self, Write};
 use serde_json::{Map, Value, json};
 use toolglot::tools::{CheckOptions, Checked, Inventory, Places, Unknown};
 use toolglot::{
-    Call, Collect, Dialect, DialectSet, Event, Issue, Kind, KindSet, Origin, Severity, Sink, Span,
+    Call, Collect, Dialect, DialectSet, Event, Grade, Issue, Kind, KindSet, Origin, Severity, Sink,
+    Span,
 };
 use toolglot_cli::sets::{Choice, Sets};
 
@@ -40,7 +41,7 @@ pub fn run(args: &ValidateArgs) -> Result<Verdict, Stop> {
         .collect();
     // What a call was put together from counts too: nobody should carry it out without asking.
     let counts = |told: &&Told| {
-        let by = |call: &Call| Some(call.recovered?.contains(Kind::from_name(&told.kind)?));
+        let by = |call: &Call| Some(call.kinds.contains(Kind::from_name(&told.kind)?));
         told.severity == "error" || calls.iter().any(|call| by(call) == Some(true))
     };
     let failed = turn.errors.iter().filter(counts);
@@ -50,7 +51,7 @@ pub fn run(args: &ValidateArgs) -> Result<Verdict, Stop> {
             .iter()
             .filter_map(|checked| checked.observation.as_deref()),
     );
-    let valid = observations.is_empty() && calls.iter().all(|call| call.recovered.is_none());
+    let valid = observations.is_empty() && calls.iter().all(|call| call.grade != Grade::Recovered);
     let answer = json!({
         "valid": valid,
         "calls": checked.iter().map(Checked::to_json).collect::<Vec<_>>(),
@@ -67,13 +68,16 @@ fn calls(turn: &Turn<'_>, dialect: Option<&str>) -> Result<Vec<Call>, String> {
     let call = |(index, given): (usize, &Given<'_>)| {
         let (name, arguments) = given.said(index)?;
         let own = given.dialect.as_deref().or(dialect);
+        let kinds = kinds(&given.kinds);
+        let grade = given.state.as_deref().and_then(Grade::from_name);
         Ok(Call {
             index: given
                 .index
                 .unwrap_or_else(|| u32::try_from(index).unwrap_or(u32::MAX)),
             name,
             arguments,
-            recovered: given.recovered.as_deref().map(kinds),
+            grade: grade.unwrap_or_default().max(kinds.grade()),
+            kinds,
             dialect: own.unwrap_or_default().to_owned(),
             origin: match given.span {
                 Some(_) => Origin::Text,

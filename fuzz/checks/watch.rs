@@ -190,7 +190,8 @@ impl<'i> Watch<'i> {
             }
             Arguments::Deltas => {
                 let object = json::object(&open.arguments);
-                let flagged = matches!(state, CallState::Recovered(kinds) if kinds.contains(Kind::DuplicateParam));
+                let flagged = state.kinds().contains(Kind::DuplicateParam)
+                    || state.kinds().contains(Kind::RepeatedParam);
                 let native = self.block.is_none();
                 assert!(
                     !object.repeats || flagged || native,
@@ -201,8 +202,12 @@ impl<'i> Watch<'i> {
         }
         match (&mut self.block, state) {
             (Some(block), CallState::Complete) => block.complete = Some(call),
-            (_, CallState::Recovered(kinds)) => {
-                assert!(!kinds.is_empty(), "a recovered call without a reason")
+            (_, CallState::Repaired(kinds) | CallState::Recovered(kinds)) => {
+                assert_eq!(
+                    kinds.grade(),
+                    state.grade(),
+                    "the kinds do not give the grade"
+                )
             }
             (None, CallState::Complete) => {}
         }

@@ -458,14 +458,9 @@ impl<'p> Out<'p> {
         }
         self.io.stood += 1;
         self.io.open = None;
-        let state = if kinds.is_empty() {
-            CallState::Complete
-        } else {
-            CallState::Recovered(kinds)
-        };
         self.sink.event(Event::CallClose {
             call,
-            state,
+            state: CallState::from(kinds),
             arguments,
             span,
         });

@@ -31,7 +31,7 @@ use std::sync::Arc;
 use crate::body::tool_name;
 use crate::dialect::{Dialect, DialectSet, Family, SetInner};
 use crate::engine::{Finish, Parser};
-use crate::error::{Kind, Severity};
+use crate::error::{Grade, Kind, Severity};
 use crate::hints::{Schema, Tool, Tools};
 use crate::limits::{Limits, Options};
 use crate::sink::Collect;
@@ -242,8 +242,9 @@ impl Encoder {
             return wrong(0, format!("there are {} calls", turn.calls.len()));
         }
         for (index, (have, want)) in turn.calls.iter().zip(calls).enumerate() {
-            if let Some(kinds) = have.recovered {
-                return wrong(index, format!("it is recovered: {kinds:?}"));
+            if have.grade != Grade::Complete {
+                let (grade, kinds) = (have.grade.name(), have.kinds);
+                return wrong(index, format!("it is {grade}: {kinds:?}"));
             }
             if have.name != want.name {
                 return wrong(index, format!("its name is {}", have.name));

@@ -10,7 +10,7 @@ use crate::call::Turn;
 use crate::dialect::DialectSet;
 use crate::dialect::spec::{self, ReasoningAt};
 use crate::engine::{Finish, Parser};
-use crate::error::KindSet;
+use crate::error::{Grade, KindSet};
 use crate::event::{Abandoned, CallState, Event, Sink, Span};
 use crate::sink::Collect;
 
@@ -148,7 +148,7 @@ impl Transcoder {
                 (Ok(have), Ok(want)) => have.same(&want),
                 _ => false,
             };
-            if have.recovered.is_some() || have.name != want.name || !same {
+            if have.grade != Grade::Complete || have.name != want.name || !same {
                 return differs(format!(
                     "the call of {} at byte {}",
                     have.name, have.span.start
@@ -174,7 +174,7 @@ impl Transcoder {
 /// A call that was read.
 struct Read {
     call: EncodeCall,
-    recovered: Option<KindSet>,
+    state: CallState,
 }
 
 /// Where the reasoning stands.
@@ -242,12 +242,8 @@ impl Sink for Writer<'_> {
                 }
             }
             Event::CallClose { state, .. } => {
-                let recovered = match state {
-                    CallState::Complete => None,
-                    CallState::Recovered(kinds) => Some(kinds),
-                };
                 let call = self.open.take();
-                self.calls.extend(call.map(|call| Read { call, recovered }));
+                self.calls.extend(call.map(|call| Read { call, state }));
             }
             Event::CallAbandoned { .. } => self.open = None,
             Event::BlockClose { span, .. } => self.block(span),
@@ -297,9 +293,10 @@ impl Writer<'_> {
         if read.is_empty() {
             return self.refuse(span, TranscodeError::Broken { span });
         }
-        let guess = read
-            .iter()
-            .find_map(|read| Some((read.recovered?, &read.call.name)));
+        let guess = read.iter().find_map(|read| match read.state {
+            CallState::Complete | CallState::Repaired(_) => None,
+            CallState::Recovered(kinds) => Some((kinds, &read.call.name)),
+        });
         if let Some((kinds, name)) = guess {
             let name = name.clone();
             return self.refuse(span, TranscodeError::Recovered { span, name, kinds });

@@ -5,7 +5,7 @@ use serde::de::{MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 use crate::call::Call;
-use crate::error::{Kind, KindSet};
+use crate::error::{Grade, Kind, KindSet};
 use crate::event::{Arguments, CallState, Event, Span};
 
 /// Puts calls together: each event goes in, and [`Event::CallClose`] gives the whole call. It holds the call that is open;
@@ -58,7 +58,8 @@ impl Gather {
                     index: call,
                     name: name.to_owned(),
                     arguments: String::new(),
-                    recovered: None,
+                    grade: Grade::Complete,
+                    kinds: KindSet::default(),
                     dialect: dialect.to_owned(),
                     origin,
                     meta: meta.to_vec(),
@@ -98,19 +99,15 @@ impl Gather {
     fn close(&mut self, state: CallState, arguments: Arguments, span: Span) -> Option<Call> {
         let mut call = self.open.take()?;
         call.span = span;
-        call.recovered = match state {
-            CallState::Complete => None,
-            CallState::Recovered(kinds) => Some(kinds),
-        };
+        call.grade = state.grade();
+        call.kinds = state.kinds();
         if arguments == Arguments::Params {
             // The arguments went by as parameters, so this is not the whole call, whatever else was mended in it.
             call.arguments = "{}".to_owned();
-            call.recovered.get_or_insert_default();
+            call.grade = Grade::Recovered;
+            call.kinds = KindSet::default();
         }
-        if call
-            .recovered
-            .is_some_and(|kinds: KindSet| kinds.contains(Kind::DuplicateParam))
-        {
+        if call.kinds.contains(Kind::DuplicateParam) || call.kinds.contains(Kind::RepeatedParam) {
             call.arguments = last_wins(&call.arguments).unwrap_or(call.arguments);
         }
         Some(call)

@@ -22,6 +22,7 @@
 
 use super::gather::Gather;
 use crate::call::Call;
+use crate::error::Grade;
 use crate::event::{Event, Sink};
 
 /// What a [`Ready`] sink says of calls. Indices are those of the events: numbers of calls in the stream.
@@ -62,7 +63,7 @@ impl<F: FnMut(Signal<'_>)> Ready<F> {
         }
     }
 
-    /// Whether recovered calls are handed over too; [`Call::recovered`] tells them. Calls whose arguments were not
+    /// Whether recovered calls are handed over too; [`Call::grade`] tells them. Calls whose arguments were not
     /// retained ([`Arguments::Params`](crate::Arguments::Params)) never are.
     #[must_use]
     pub fn recovered(mut self, wanted: bool) -> Self {
@@ -71,9 +72,7 @@ impl<F: FnMut(Signal<'_>)> Ready<F> {
     }
 
     fn close(&mut self, call: &Call) {
-        let wanted = call
-            .recovered
-            .is_none_or(|kinds| self.recovered && !kinds.is_empty());
+        let wanted = call.grade != Grade::Recovered || self.recovered && !call.kinds.is_empty();
         if !wanted {
             return;
         }

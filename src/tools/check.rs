@@ -18,7 +18,7 @@ use super::{Inventory, Tool};
 use crate::body::fold;
 use crate::call::{Call, Turn};
 use crate::dialect::{Dialect, DialectSet, Family};
-use crate::error::{Kind, KindSet};
+use crate::error::{Grade, Kind, KindSet};
 use crate::hints::closest;
 use crate::pointer::{self, member};
 
@@ -68,9 +68,11 @@ pub struct Checked {
     pub name: String,
     /// The arguments to hand over, if the call is valid. Each key stands once.
     pub arguments: Map<String, Value>,
-    /// Why the parser had to put the call together, if it had to; see [`Call::recovered`]. A valid call that is recovered
-    /// should not be carried out without asking.
-    pub recovered: Option<KindSet>,
+    /// How sure the parser is of the call; see [`Call::grade`]. A valid call that is recovered should not be carried out
+    /// without asking.
+    pub grade: Grade,
+    /// Why it is not complete.
+    pub kinds: KindSet,
     /// How they differ from what the call says.
     pub changes: Vec<Change>,
     /// What is wrong with them.
@@ -101,7 +103,8 @@ impl Inventory {
     #[must_use]
     pub fn check(&self, call: &Call, options: &CheckOptions<'_>) -> Checked {
         let mut checked = self.checked(&call.name, &call.arguments, options);
-        checked.recovered = call.recovered;
+        checked.grade = call.grade;
+        checked.kinds = call.kinds;
         let whole = match call.origin {
             crate::Origin::Text => Some(call.span),
             crate::Origin::Native => None,
@@ -133,7 +136,8 @@ impl Inventory {
             tool: None,
             name: name.to_owned(),
             arguments: Map::new(),
-            recovered: None,
+            grade: Grade::Complete,
+            kinds: KindSet::default(),
             changes: vec![],
             violations: vec![],
             observation: None,

@@ -44,8 +44,8 @@ impl Violation {
 }
 
 impl Checked {
-    /// The check as JSON: `{"tool", "name", "valid", "arguments", "recovered", "changes", "violations", "observation"}`. The tool
-    /// is null if there is none, the observation if there is nothing wrong, `recovered` if the call was well formed.
+    /// The check as JSON: `{"tool", "name", "valid", "arguments", "state", "kinds", "changes", "violations", "observation"}`. The
+    /// tool is null if there is none, the observation if there is nothing wrong.
     #[must_use]
     pub fn to_json(&self) -> Value {
         let changes = self.changes.iter().map(|change| {
@@ -61,7 +61,8 @@ impl Checked {
             "name": self.name,
             "valid": self.valid(),
             "arguments": self.arguments,
-            "recovered": self.recovered.map(|kinds| kinds.iter().map(|kind| kind.name()).collect::<Vec<_>>()),
+            "state": self.grade.name(),
+            "kinds": self.kinds.iter().map(|kind| kind.name()).collect::<Vec<_>>(),
             "changes": changes.collect::<Vec<_>>(),
             "violations": self.violations.iter().map(Violation::to_json).collect::<Vec<_>>(),
             "observation": self.observation,

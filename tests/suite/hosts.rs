@@ -93,9 +93,7 @@ fn arguments_are_final_json_whatever_the_bytes() {
                     } else {
                         kept.push(serde_json::json!({}));
                     }
-                    if let CallState::Recovered(kinds) = state {
-                        assert!(!kinds.is_empty());
-                    }
+                    assert_eq!(state, CallState::from(state.kinds()));
                 }
                 Event::BlockOpen { .. } => assert_eq!(open, None),
                 Event::BlockAbandoned { .. } | Event::CallAbandoned { .. } => open = None,
@@ -612,7 +610,7 @@ fn a_call_that_was_not_retained_is_never_complete() {
     let input = "<|[REQUEST_TOOL]|>command:「始」f「末」k:「始」v「末」<|[END_TOOL]|>";
     let turn = turn(options(|o| o.retain = Retain::None), input);
     assert_eq!(
-        (names(&turn), turn.calls[0].state()),
+        (names(&turn), turn.calls[0].grade.name()),
         (vec!["f"], "recovered")
     );
 }

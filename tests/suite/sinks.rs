@@ -4,7 +4,7 @@ use toolglot::sink::mask::{Mask, Show};
 use toolglot::sink::openai::{Calls, Delta, Deltas, Reason, Recovered, Settings};
 use toolglot::sink::ready::{Ready, Signal};
 use toolglot::source::{Feeder, OpenAi};
-use toolglot::{Collect, Finish, Retain, Sink, TextMode, Turn};
+use toolglot::{Collect, Finish, Grade, Retain, Sink, TextMode, Turn};
 use toolglot_cli::vectors;
 
 use crate::support::{CASES, Case, places};
@@ -65,9 +65,9 @@ fn client(case: &Case, cut: usize, settings: &Settings) -> Client {
 fn wanted(turn: &Turn, recovered: Recovered) -> Vec<(String, serde_json::Value)> {
     turn.calls
         .iter()
-        .filter(|call| match call.recovered {
-            None => true,
-            Some(kinds) => recovered == Recovered::Deliver && !kinds.is_empty(),
+        .filter(|call| {
+            let asked = recovered == Recovered::Deliver && !call.kinds.is_empty();
+            call.grade != Grade::Recovered || asked
         })
         .map(|call| (call.name.clone(), value(&call.arguments)))
         .collect()

@@ -7,7 +7,7 @@
 
 use crate::event::*;
 use crate::raw::toolglot_view;
-use crate::tg::{Abandoned, Arguments, CallState, Event, Issue, Origin, Severity, Sink, Span};
+use crate::tg::{Abandoned, Arguments, Event, Grade, Issue, Origin, Severity, Sink, Span};
 
 /// Capacities above these are given back when the next call begins.
 const KEEP_EVENTS: usize = 1024;
@@ -228,6 +228,15 @@ fn when(condition: bool, flag: u32) -> u32 {
     if condition { flag } else { 0 }
 }
 
+/// The flag of a grade.
+pub(crate) fn graded(grade: Grade) -> u32 {
+    match grade {
+        Grade::Complete => TOOLGLOT_FLAG_COMPLETE,
+        Grade::Repaired => TOOLGLOT_FLAG_REPAIRED,
+        Grade::Recovered => TOOLGLOT_FLAG_RECOVERED,
+    }
+}
+
 impl Sink for Batch {
     /// What streams are made of for the most part stands here; the rest is left to another function.
     #[inline]
@@ -309,14 +318,9 @@ impl Batch {
             } => {
                 let mut flags = when(arguments == Arguments::Params, TOOLGLOT_FLAG_PARAMS_ONLY);
                 let mut codes = vec![];
-                match state {
-                    CallState::Complete => flags |= TOOLGLOT_FLAG_COMPLETE,
-                    CallState::Recovered(kinds) => {
-                        flags |= TOOLGLOT_FLAG_RECOVERED;
-                        // A set of kinds has room for 128 of them, so every code in it is a byte.
-                        codes.extend(kinds.iter().map(|kind| kind.code() as u8));
-                    }
-                }
+                flags |= graded(state.grade());
+                // A set of kinds has room for 128 of them, so every code in it is a byte.
+                codes.extend(state.kinds().iter().map(|kind| kind.code() as u8));
                 self.push(
                     of_call(TOOLGLOT_EVENT_CALL_CLOSE, call, flags),
                     span,

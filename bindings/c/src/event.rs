@@ -66,8 +66,8 @@ pub const TOOLGLOT_EVENT_PARAM_DELTA: u32 = 10;
 pub const TOOLGLOT_EVENT_PARAM_CLOSE: u32 = 11;
 /// The open call is none: it broke its grammar, broke a limit or was cut. It never closes, its pieces are void. `call`.
 pub const TOOLGLOT_EVENT_CALL_ABANDONED: u32 = 12;
-/// A call ends. It is final unless its block is abandoned. `call`. Flags: complete, or recovered, then `data` holds the
-/// kinds of issues that were mended, one byte each (`TOOLGLOT_ISSUE_...`), ascending; params only.
+/// A call ends. It is final unless its block is abandoned. `call`. Flags: complete, repaired or recovered, where `data` holds
+/// the kinds of issues that say why, one byte each (`TOOLGLOT_ISSUE_...`), ascending; params only.
 pub const TOOLGLOT_EVENT_CALL_CLOSE: u32 = 13;
 /// The block ends. `data`: its bytes, markers included, if they were retained.
 pub const TOOLGLOT_EVENT_BLOCK_CLOSE: u32 = 14;
@@ -86,7 +86,7 @@ pub const TOOLGLOT_FLAG_FRAMING: u32 = 2;
 pub const TOOLGLOT_FLAG_NATIVE: u32 = 4;
 /// Call close: well formed and closed.
 pub const TOOLGLOT_FLAG_COMPLETE: u32 = 8;
-/// Call close: put together from something that was not quite well formed. Do not run it without asking.
+/// Call close: something may be cut, mixed or guessed. Do not run it without asking.
 pub const TOOLGLOT_FLAG_RECOVERED: u32 = 16;
 /// Call close: the arguments went by as parameters only (`TOOLGLOT_RETAIN_NONE`), there were no pieces of JSON.
 pub const TOOLGLOT_FLAG_PARAMS_ONLY: u32 = 32;
@@ -94,6 +94,8 @@ pub const TOOLGLOT_FLAG_PARAMS_ONLY: u32 = 32;
 pub const TOOLGLOT_FLAG_AS_TEXT: u32 = 64;
 /// Issue: an error. Else it is a warning: worth knowing, nothing was lost.
 pub const TOOLGLOT_FLAG_ERROR: u32 = 128;
+/// Call close: the text broke a rule, but not in a way that leaves a doubt about the call.
+pub const TOOLGLOT_FLAG_REPAIRED: u32 = 256;
 
 /// Every kind of event with its name. NUL-terminated.
 pub(crate) const NAMES: &[(u32, &str)] = &[

@@ -114,6 +114,28 @@ pub const TOOLGLOT_ISSUE_REPAIRED_LITERAL: u32 = 53;
 pub const TOOLGLOT_ISSUE_REPAIRED_KEY: u32 = 54;
 /// A control character in a JSON string that was not escaped. (warning)
 pub const TOOLGLOT_ISSUE_REPAIRED_NEWLINE: u32 = 55;
+/// Another key than the dialect's holds the arguments. (warning)
+pub const TOOLGLOT_ISSUE_REPAIRED_ARGUMENTS: u32 = 56;
+/// A key beside name and arguments that no rule reads. (warning)
+pub const TOOLGLOT_ISSUE_EXTRA_KEY: u32 = 57;
+/// The arguments are attributes of the call's tag. (warning)
+pub const TOOLGLOT_ISSUE_ATTRIBUTE_ARGUMENTS: u32 = 58;
+/// The closer is missing after a payload that ended by itself. (warning)
+pub const TOOLGLOT_ISSUE_REPAIRED_CLOSER: u32 = 59;
+/// An opener or closer stands twice. (warning)
+pub const TOOLGLOT_ISSUE_REPEATED_MARKER: u32 = 60;
+/// A parameter stands more than once, and the dialect's document says that the last one wins. (warning)
+pub const TOOLGLOT_ISSUE_REPEATED_PARAM: u32 = 61;
+/// The call ended at a provisional closer, or follows one. (warning)
+pub const TOOLGLOT_ISSUE_PROVISIONAL_CLOSE: u32 = 62;
+/// The call follows a block that broke inside a string. (warning)
+pub const TOOLGLOT_ISSUE_OPEN_STRING: u32 = 63;
+/// A later step of a chain whose earlier step broke. (error)
+pub const TOOLGLOT_ISSUE_NOT_RUN: u32 = 64;
+/// An escape of half a surrogate pair. (warning)
+pub const TOOLGLOT_ISSUE_LONE_SURROGATE: u32 = 65;
+/// The text holds a bare call of a declared tool; a hint. (warning)
+pub const TOOLGLOT_ISSUE_BARE_CALL: u32 = 66;
 
 /// Every kind with its name. NUL-terminated.
 const NAMES: &[(u32, &str)] = &[
@@ -178,6 +200,17 @@ const NAMES: &[(u32, &str)] = &[
     (TOOLGLOT_ISSUE_REPAIRED_LITERAL, "repaired_literal\0"),
     (TOOLGLOT_ISSUE_REPAIRED_KEY, "repaired_key\0"),
     (TOOLGLOT_ISSUE_REPAIRED_NEWLINE, "repaired_newline\0"),
+    (TOOLGLOT_ISSUE_REPAIRED_ARGUMENTS, "repaired_arguments\0"),
+    (TOOLGLOT_ISSUE_EXTRA_KEY, "extra_key\0"),
+    (TOOLGLOT_ISSUE_ATTRIBUTE_ARGUMENTS, "attribute_arguments\0"),
+    (TOOLGLOT_ISSUE_REPAIRED_CLOSER, "repaired_closer\0"),
+    (TOOLGLOT_ISSUE_REPEATED_MARKER, "repeated_marker\0"),
+    (TOOLGLOT_ISSUE_REPEATED_PARAM, "repeated_param\0"),
+    (TOOLGLOT_ISSUE_PROVISIONAL_CLOSE, "provisional_close\0"),
+    (TOOLGLOT_ISSUE_OPEN_STRING, "open_string\0"),
+    (TOOLGLOT_ISSUE_NOT_RUN, "not_run\0"),
+    (TOOLGLOT_ISSUE_LONE_SURROGATE, "lone_surrogate\0"),
+    (TOOLGLOT_ISSUE_BARE_CALL, "bare_call\0"),
 ];
 
 /// The name of a kind, NUL-terminated.

@@ -109,9 +109,12 @@ unsafe fn one(event: &toolglot_event, details: &[toolglot_event], sink: &mut imp
         TOOLGLOT_EVENT_CALL_ABANDONED => Event::CallAbandoned { call, span },
         TOOLGLOT_EVENT_CALL_CLOSE => Event::CallClose {
             call,
-            state: match has(TOOLGLOT_FLAG_RECOVERED) {
-                true => CallState::Recovered(kinds(data)),
-                false => CallState::Complete,
+            state: if has(TOOLGLOT_FLAG_RECOVERED) {
+                CallState::Recovered(kinds(data))
+            } else if has(TOOLGLOT_FLAG_REPAIRED) {
+                CallState::Repaired(kinds(data))
+            } else {
+                CallState::Complete
             },
             arguments: match has(TOOLGLOT_FLAG_PARAMS_ONLY) {
                 true => Arguments::Params,

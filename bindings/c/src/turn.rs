@@ -2,11 +2,9 @@
 
 use std::ffi::c_void;
 
+use crate::batch::graded;
 use crate::engine::{self, toolglot_engine};
-use crate::event::{
-    TOOLGLOT_FLAG_COMPLETE, TOOLGLOT_FLAG_ERROR, TOOLGLOT_FLAG_NATIVE, TOOLGLOT_FLAG_RECOVERED,
-    toolglot_batch,
-};
+use crate::event::{TOOLGLOT_FLAG_ERROR, TOOLGLOT_FLAG_NATIVE, toolglot_batch};
 use crate::guard;
 use crate::handle::{self, Handle, Kind};
 use crate::options::{self, Settings, toolglot_options};
@@ -77,7 +75,7 @@ pub struct toolglot_call {
     pub arguments: toolglot_view,
     /// Id of its dialect; empty for a native call.
     pub dialect: toolglot_view,
-    /// Of a recovered call: the kinds of issues that were mended, one byte each, ascending.
+    /// Why it is not complete: kinds of issues, one byte each, ascending.
     pub kinds: toolglot_view,
     /// The first of its details.
     pub details: *const toolglot_detail,
@@ -87,7 +85,7 @@ pub struct toolglot_call {
     pub start: u64,
     /// Offset behind its last byte.
     pub end: u64,
-    /// Complete, or recovered (do not run it without asking); native.
+    /// Complete, repaired or recovered (do not run it without asking); native.
     pub flags: u32,
     /// Its number in the turn, from 0.
     pub index: u32,
@@ -131,35 +129,30 @@ impl Turn {
                 value: of(value),
             };
             self.details.extend(call.meta.iter().map(pair));
-            let kinds = call.recovered.iter().flat_map(|kinds| kinds.iter());
-            self.kinds.extend(kinds.map(|kind| kind.code() as u8));
+            self.kinds
+                .extend(call.kinds.iter().map(|kind| kind.code() as u8));
         }
         // Both lists stand still from here on.
         let (mut details, mut kinds) = (&self.details[..], &self.kinds[..]);
         let mut show = |(index, call): (u32, &Call)| {
             let (own, rest) = details.split_at(call.meta.len());
             details = rest;
-            let (mended, rest) =
-                kinds.split_at(call.recovered.map_or(0, |kinds| kinds.iter().count()));
+            let (why, rest) = kinds.split_at(call.kinds.iter().count());
             kinds = rest;
             let native = match call.origin {
                 Origin::Native => TOOLGLOT_FLAG_NATIVE,
                 Origin::Text => 0,
             };
-            let state = match call.recovered {
-                Some(_) => TOOLGLOT_FLAG_RECOVERED,
-                None => TOOLGLOT_FLAG_COMPLETE,
-            };
             toolglot_call {
                 name: of(&call.name),
                 arguments: of(&call.arguments),
                 dialect: of(&call.dialect),
-                kinds: toolglot_view::of(mended),
+                kinds: toolglot_view::of(why),
                 details: own.as_ptr(),
                 details_len: own.len(),
                 start: call.span.start,
                 end: call.span.end,
-                flags: state | native,
+                flags: graded(call.grade) | native,
                 index,
             }
         };

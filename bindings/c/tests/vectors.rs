@@ -272,12 +272,11 @@ fn entry(entry: &Entry, set: &DialectSet) -> Vec<Flat> {
             state,
             arguments,
         } => {
+            data = state.kinds().iter().map(|kind| kind.code() as u8).collect();
             let state = match state {
                 CallState::Complete => 8,
-                CallState::Recovered(kinds) => {
-                    data = kinds.iter().map(|kind| kind.code() as u8).collect();
-                    16
-                }
+                CallState::Repaired(_) => 256,
+                CallState::Recovered(_) => 16,
             };
             (
                 13,

@@ -1,7 +1,7 @@
 //! Events as JSON: the fields of [`toolglot::Event`], each with `type` in front.
 
 use serde::{Serialize, Serializer};
-use toolglot::{Abandoned, Arguments, CallState, Event, Issue};
+use toolglot::{Abandoned, Arguments, Event, Issue};
 
 use super::{Meta, Pair, kinds, line, origin};
 
@@ -79,7 +79,7 @@ enum EventLine<'a> {
         span: Pair,
         call: u32,
         state: &'static str,
-        recovered: Vec<&'static str>,
+        kinds: Vec<&'static str>,
         arguments: &'static str,
     },
     BlockClose {
@@ -175,7 +175,6 @@ impl<'a> From<&Event<'a>> for EventLine<'a> {
                 arguments,
                 span,
             } => {
-                let (state, recovered) = call_state(state);
                 let arguments = match arguments {
                     Arguments::Deltas => "deltas",
                     Arguments::Params => "params",
@@ -183,8 +182,8 @@ impl<'a> From<&Event<'a>> for EventLine<'a> {
                 Self::CallClose {
                     span: span.into(),
                     call,
-                    state,
-                    recovered,
+                    state: state.grade().name(),
+                    kinds: kinds(state.kinds()),
                     arguments,
                 }
             }
@@ -235,13 +234,6 @@ impl<'a> From<&Issue<'a>> for IssueLine<'a> {
             subject: issue.subject,
             suggestion: issue.suggestion,
         }
-    }
-}
-
-fn call_state(state: CallState) -> (&'static str, Vec<&'static str>) {
-    match state {
-        CallState::Complete => ("complete", vec![]),
-        CallState::Recovered(set) => ("recovered", kinds(set)),
     }
 }
 

@@ -53,8 +53,8 @@ struct CallLine<'a> {
     name: &'a str,
     arguments: ArgumentsText<'a>,
     state: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    recovered: Option<Vec<&'static str>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    kinds: Vec<&'static str>,
     index: u32,
     dialect: &'a str,
     origin: &'static str,
@@ -68,8 +68,8 @@ impl<'a> From<&'a Call> for CallLine<'a> {
         Self {
             name: &call.name,
             arguments: ArgumentsText(&call.arguments),
-            state: call.state(),
-            recovered: call.recovered.map(kinds),
+            state: call.grade.name(),
+            kinds: kinds(call.kinds),
             index: call.index,
             dialect: &call.dialect,
             origin: origin(call.origin),
@@ -157,14 +157,15 @@ pub(crate) fn origin(origin: Origin) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use toolglot::Event;
+    use toolglot::{Event, Grade};
 
     fn one_call(arguments: &str) -> Turn {
         let call = Call {
             index: 0,
             name: "f".to_owned(),
             arguments: arguments.to_owned(),
-            recovered: None,
+            grade: Grade::Complete,
+            kinds: KindSet::default(),
             dialect: "d".to_owned(),
             origin: Origin::Text,
             meta: vec![("id".to_owned(), "7".to_owned())],

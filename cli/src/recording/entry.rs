@@ -4,7 +4,7 @@
 //! where they are not UTF-8. The wording of messages is left out: it may change without a change of meaning.
 
 use serde_json::{Map, Value, json};
-use toolglot::{Abandoned, Arguments, CallState};
+use toolglot::{Abandoned, Arguments};
 
 use crate::base64;
 use crate::json::{kinds, origin};
@@ -98,17 +98,13 @@ fn what(what: &What) -> (&'static str, Value) {
             state,
             arguments,
         } => {
-            let recovered = match state {
-                CallState::Complete => vec![],
-                CallState::Recovered(set) => kinds(*set),
-            };
             let arguments = match arguments {
                 Arguments::Deltas => "deltas",
                 Arguments::Params => "params",
             };
             (
                 "call_close",
-                json!({"call": call, "recovered": recovered, "arguments": arguments}),
+                json!({"call": call, "state": state.grade().name(), "kinds": kinds(state.kinds()), "arguments": arguments}),
             )
         }
         What::BlockClose => ("block_close", json!({})),

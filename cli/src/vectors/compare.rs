@@ -55,7 +55,7 @@ fn calls(expect: &Expect, turn: &Turn, out: &mut Vec<String>) {
                     out,
                 );
                 if let Some(state) = expect.state.as_ref().and_then(|states| states.get(index)) {
-                    text(&format!("{place}.state"), state, got.state(), out);
+                    text(&format!("{place}.state"), state, got.grade.name(), out);
                 }
             }
             (None, None) => {}
@@ -136,7 +136,7 @@ fn issues(expect: &Expect, turn: &Turn, out: &mut Vec<String>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use toolglot::{Call, Origin, Report, Span};
+    use toolglot::{Call, Grade, KindSet, Origin, Report, Span};
 
     fn turn() -> Turn {
         let report = |kind: Kind, severity| Report {
@@ -152,7 +152,8 @@ mod tests {
             name: "f".to_owned(),
             arguments: r#"{"n": 1.0, "s": "x", "l": [1, {"k": 12345678901234567890123}]}"#
                 .to_owned(),
-            recovered: None,
+            grade: Grade::Complete,
+            kinds: KindSet::default(),
             dialect: "d".to_owned(),
             origin: Origin::Text,
             meta: vec![],

@@ -57,7 +57,7 @@ pub struct Expect {
     pub calls: Vec<ExpectCall>,
     /// Kinds that must be reported.
     pub errors: Vec<String>,
-    /// `complete` or `recovered`, one for each call.
+    /// `complete`, `repaired` or `recovered`, one for each call.
     #[serde(default)]
     pub state: Option<Vec<String>>,
 }
@@ -222,10 +222,10 @@ fn vector(origin: &str, number: usize, text: &str) -> Result<Vector, String> {
 fn states_fit(states: &[String], calls: usize) -> Result<(), String> {
     if let Some(wrong) = states
         .iter()
-        .find(|state| !["complete", "recovered"].contains(&state.as_str()))
+        .find(|state| !["complete", "repaired", "recovered"].contains(&state.as_str()))
     {
         return Err(format!(
-            "expect.state: `{wrong}` is neither `complete` nor `recovered`"
+            "expect.state: `{wrong}` is none of `complete`, `repaired` and `recovered`"
         ));
     }
     match states.len() == calls {

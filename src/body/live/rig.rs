@@ -77,7 +77,9 @@ pub(crate) fn run<P: Payload>(
                 Event::CallClose { state, .. } => {
                     let kinds = match state {
                         CallState::Complete => String::new(),
-                        CallState::Recovered(kinds) => format!(" {kinds:?}"),
+                        CallState::Repaired(kinds) | CallState::Recovered(kinds) => {
+                            format!(" {kinds:?}")
+                        }
                     };
                     calls.push(format!("{} {}{kinds}", json.0, json.1));
                     let value = serde_json::from_str::<serde_json::Value>(&json.1);

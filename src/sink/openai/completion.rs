@@ -29,7 +29,7 @@ pub fn completion(turn: &Turn, head: &Head, settings: &Settings, finish: Finish)
     let calls: Vec<ToolCall> = turn
         .calls
         .iter()
-        .filter(|call| settings.recovered.delivers(call.recovered))
+        .filter(|call| settings.recovered.delivers(call.grade, call.kinds))
         .zip(0..)
         .map(|(call, index)| ToolCall {
             id: ids.of(index, &call.name, &call.meta),

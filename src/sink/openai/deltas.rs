@@ -5,8 +5,8 @@ use super::{Calls, Delta, Reason, Settings};
 use crate::body::Gate;
 use crate::call::Call;
 use crate::engine::Finish;
-use crate::error::KindSet;
-use crate::event::{Arguments, CallState, Event, Sink};
+use crate::error::{Grade, KindSet};
+use crate::event::{Arguments, Event, Sink};
 use crate::sink::gather::Gather;
 
 /// A sink that hands over [`Delta`]s. See the [module](super) for what it promises.
@@ -223,11 +223,11 @@ impl<F: FnMut(Delta<'_>)> Deltas<F> {
         call.held.push_str(keep);
     }
 
-    fn live_close(&mut self, recovered: Option<KindSet>) {
+    fn live_close(&mut self, grade: Grade, kinds: KindSet) {
         let Some(mut call) = self.live.open.take() else {
             return;
         };
-        if !self.settings.recovered.delivers(recovered) {
+        if !self.settings.recovered.delivers(grade, kinds) {
             return self.drop_call(&call);
         }
         if !call.some {
@@ -303,7 +303,7 @@ impl<F: FnMut(Delta<'_>)> Deltas<F> {
         let closed = self.close.open.event(event);
         self.close
             .block
-            .extend(closed.filter(|call| rule.delivers(call.recovered)));
+            .extend(closed.filter(|call| rule.delivers(call.grade, call.kinds)));
         if !self.block {
             self.block_close();
         }
@@ -356,11 +356,10 @@ impl<F: FnMut(Delta<'_>)> Sink for Deltas<F> {
             Event::CallClose {
                 state, arguments, ..
             } => match self.settings.calls {
-                Calls::Live => self.live_close(match (state, arguments) {
-                    (_, Arguments::Params) => Some(KindSet::default()),
-                    (CallState::Complete, Arguments::Deltas) => None,
-                    (CallState::Recovered(kinds), Arguments::Deltas) => Some(kinds),
-                }),
+                Calls::Live => match arguments {
+                    Arguments::Params => self.live_close(Grade::Recovered, KindSet::default()),
+                    Arguments::Deltas => self.live_close(state.grade(), state.kinds()),
+                },
                 Calls::AtClose => self.at_close(&event),
             },
             Event::CallAbandoned { .. } => match self.settings.calls {

@@ -79,7 +79,7 @@ pub use completion::completion;
 pub use deltas::Deltas;
 
 use crate::engine::Finish;
-use crate::error::KindSet;
+use crate::error::{Grade, KindSet};
 
 /// When calls are sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -103,8 +103,8 @@ pub enum Recovered {
 
 impl Recovered {
     /// Whether a call counts. No kinds at all means that its arguments are not known.
-    fn delivers(self, recovered: Option<KindSet>) -> bool {
-        recovered.is_none_or(|kinds| self == Self::Deliver && !kinds.is_empty())
+    fn delivers(self, grade: Grade, kinds: KindSet) -> bool {
+        grade != Grade::Recovered || self == Self::Deliver && !kinds.is_empty()
     }
 }
 

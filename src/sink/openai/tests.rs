@@ -608,8 +608,10 @@ fn a_turn_is_one_completion() {
 #[test]
 fn recovered_needs_a_kind() {
     let mut kinds = KindSet::default();
-    assert!(!Recovered::Deliver.delivers(Some(kinds)));
+    assert!(!Recovered::Deliver.delivers(Grade::Recovered, kinds));
     kinds.insert(Kind::DuplicateParam);
-    assert!(Recovered::Deliver.delivers(Some(kinds)) && !Recovered::Withhold.delivers(Some(kinds)));
-    assert!(Recovered::Withhold.delivers(None));
+    assert!(Recovered::Deliver.delivers(Grade::Recovered, kinds));
+    assert!(!Recovered::Withhold.delivers(Grade::Recovered, kinds));
+    assert!(Recovered::Withhold.delivers(Grade::Repaired, kinds));
+    assert!(Recovered::Withhold.delivers(Grade::Complete, KindSet::default()));
 }
