@@ -168,8 +168,27 @@ pub struct Options {
     pub trusted_only: bool,
     /// Where the stream starts.
     pub start: Start,
+    /// The prompt's own last bytes: what they have opened, the reply goes on with (see [`Options::set_prompt_tail`]).
+    pub prompt_tail: Option<Arc<str>>,
     /// Upper bounds.
     pub limits: Limits,
     /// The tools on offer: names, and types of their parameters.
     pub tools: Option<Arc<Tools>>,
+}
+
+/// So much of a prompt is looked at.
+pub(crate) const MAX_TAIL: usize = 4096;
+
+impl Options {
+    /// Gives the prompt, or the end of it: at most the last 4 KiB are kept, in whole characters. What stands in it behind
+    /// the last turn token of a dialect says what is open where the reply begins: a thought, a message, a header, a call.
+    /// An explicit [`start`](Self::start) and [`Parser::prefill`](crate::Parser::prefill) win over it.
+    pub fn set_prompt_tail(&mut self, prompt: &[u8]) {
+        let mut from = prompt.len().saturating_sub(MAX_TAIL);
+        while from > 0 && prompt.get(from).is_some_and(|byte| byte & 0xC0 == 0x80) {
+            from += 1;
+        }
+        let tail = String::from_utf8_lossy(prompt.get(from..).unwrap_or_default());
+        self.prompt_tail = (!tail.is_empty()).then(|| tail.into());
+    }
 }

@@ -49,7 +49,8 @@ told on standard error with its line, and the rest is read.";
 
 const BATCH_EXAMPLES: &str = "\
 Records, one JSON object a line:
-  {\"id\"?, \"input\" | \"input_b64\", \"dialect\"? | \"dialects\"?, \"tools\"?, \"finish\"?, \"options\"?, \"native_tool_calls\"?}
+  {\"id\"?, \"input\" | \"input_b64\", \"dialect\"? | \"dialects\"?, \"tools\"?, \"finish\"?, \"options\"?, \"native_tool_calls\"?,
+   \"prompt_tail\"?, \"start\"?, \"prefill\"?}
 gives, in the same order,
   {\"id\"?, \"text\", \"reasoning\", \"calls\": [...], \"errors\": [...]}
 and for a line that is no record
@@ -304,6 +305,15 @@ pub struct ParseArgs {
     /// Which calls count where a response has native ones
     #[arg(long, value_enum, default_value_t = Prefer::Text)]
     pub prefer: Prefer,
+    /// The prompt, or the end of it: what its last bytes have opened (a thought, a header, a call), the output goes on with
+    #[arg(long, value_name = "FILE")]
+    pub prompt_tail: Option<PathBuf>,
+    /// Where the output begins [default: as the prompt's tail or the dialects say]
+    #[arg(long, value_enum, value_name = "WHERE")]
+    pub start: Option<Start>,
+    /// What the prompt has put at the beginning of the output, for example a forced call's opener: read, not shown
+    #[arg(long, value_name = "TEXT")]
+    pub prefill: Option<String>,
     /// Write the stream, its chunks and its log into a file for `toolglot replay`
     #[arg(long, value_name = "FILE")]
     pub record: Option<PathBuf>,
@@ -317,6 +327,33 @@ pub struct ParseArgs {
     pub openai: OpenAiArgs,
     #[command(flatten)]
     pub mask: MaskArgs,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Start {
+    /// In plain text: no thought is open
+    Text,
+    /// Inside a thought that the prompt opened
+    Reasoning,
+}
+
+impl Start {
+    /// Its word.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Text => "text",
+            Self::Reasoning => "reasoning",
+        }
+    }
+}
+
+impl From<Start> for toolglot::Start {
+    fn from(start: Start) -> Self {
+        match start {
+            Start::Text => Self::Text,
+            Start::Reasoning => Self::Reasoning,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -74,6 +74,12 @@ impl Read for Input {
     }
 }
 
+/// Reads a whole file, of whatever bytes.
+pub fn whole(path: &Path) -> Result<Vec<u8>, Stop> {
+    let name = path.display();
+    fs::read(path).map_err(|e| Stop::because(format!("cannot read {name}: {e}")))
+}
+
 /// Reads a file of text.
 pub fn text(path: &Path) -> Result<String, Stop> {
     let name = path.display();

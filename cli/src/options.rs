@@ -9,7 +9,8 @@
 //! | `calls_in_reasoning`, `trusted_only` | `true`, `false` |
 //! | `fence` | `skip`, `allow` |
 //! | `unclosed` | `drop`, `text` |
-//! | `start` | `text`, `reasoning` |
+//! | `start` | `dialect`, `text`, `reasoning` |
+//! | `prompt_tail` | the end of the prompt |
 //! | `retain` | `block`, `none` |
 //! | `text` | `bytes`, `chars` |
 //!
@@ -142,6 +143,10 @@ fn option(out: &mut ReadOptions, key: &str, value: &Value) -> Result<(), Options
                 ],
             )?
         }
+        "prompt_tail" => match value.as_str() {
+            Some(tail) => options.set_prompt_tail(tail.as_bytes()),
+            None => return wrong(key, "a string is needed"),
+        },
         "retain" => {
             options.retain = word(
                 key,

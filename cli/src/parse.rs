@@ -41,6 +41,10 @@ pub fn run(args: &ParseArgs, color: ColorChoice) -> Result<Verdict, Stop> {
     // Every output of this command is text, so no character may be cut.
     options.text = TextMode::Chars;
     options.prefer = args.prefer.into();
+    options.start = args.start.map(Into::into).unwrap_or_default();
+    if let Some(path) = &args.prompt_tail {
+        options.set_prompt_tail(&input::whole(path)?);
+    }
     let check = match args.tools.as_deref().filter(|_| args.validate) {
         Some(path) => {
             let inventory = tools::inventory(path)?;
@@ -63,7 +67,11 @@ pub fn run(args: &ParseArgs, color: ColorChoice) -> Result<Verdict, Stop> {
         check,
     };
     let mut record = Record::new(args)?;
-    let mut stream = Stream::new(args, Parser::new(&set, options));
+    let mut parser = Parser::new(&set, options);
+    if let Some(prefill) = &args.prefill {
+        parser.prefill(prefill.as_bytes(), &mut sink);
+    }
+    let mut stream = Stream::new(args, parser);
     chunks(args, &mut input, &mut |chunk| {
         if let Some(record) = &mut record {
             record.chunk(chunk);
@@ -90,6 +98,8 @@ fn check(args: &ParseArgs) -> Result<(), Stop> {
         Some((flag, "--output mask"))
     } else if args.choice.is_some() && args.input != Format::OpenaiSse {
         Some(("--choice", "--input openai-sse"))
+    } else if args.record.is_some() && args.prefill.is_some() {
+        Some(("--record", "--prompt-tail, not --prefill"))
     } else if args.record.is_some() && args.input != Format::Text {
         Some(("--record", "--input text"))
     } else {

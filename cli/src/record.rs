@@ -53,7 +53,7 @@ impl<'a> Record<'a> {
     pub fn write(mut self, log: &Log) -> Result<(), Stop> {
         let recording = Recording {
             dialects: self.dialects()?,
-            options: self.options(),
+            options: self.options()?,
             tools: self.tools()?,
             finish: finish(self.args.finish.unwrap_or_default()).to_owned(),
             expect: Some(entries(log)),
@@ -91,7 +91,7 @@ impl<'a> Record<'a> {
         Ok(out)
     }
 
-    fn options(&self) -> Map<String, Value> {
+    fn options(&self) -> Result<Map<String, Value>, Stop> {
         let mut options = Map::new();
         options.insert("text".to_owned(), "chars".into());
         let switches = self.args.set.choice().switches;
@@ -101,7 +101,16 @@ impl<'a> Record<'a> {
                 .map(|(dialect, name)| format!("{dialect}.{name}"));
             options.insert("switches".to_owned(), names.collect());
         }
-        options
+        if let Some(path) = &self.args.prompt_tail {
+            let mut read = toolglot::Options::default();
+            read.set_prompt_tail(&input::whole(path)?);
+            let tail = read.prompt_tail.unwrap_or_default();
+            options.insert("prompt_tail".to_owned(), (*tail).into());
+        }
+        if let Some(start) = self.args.start {
+            options.insert("start".to_owned(), start.name().into());
+        }
+        Ok(options)
     }
 
     fn tools(&self) -> Result<Option<Value>, Stop> {

@@ -9,6 +9,8 @@ pub struct Stream<'a> {
     pub set: &'a DialectSet,
     /// How to parse.
     pub options: &'a Options,
+    /// What the prompt has put at the beginning of the output.
+    pub prefill: &'a str,
     /// What the API delivered beside the text.
     pub native: &'a [NativeCall],
     /// Why the output ended.
@@ -26,6 +28,9 @@ impl Stream<'_> {
             Prefer::Native => true,
             Prefer::Text | Prefer::Both => false,
         };
+        if !self.prefill.is_empty() {
+            parser.prefill(self.prefill.as_bytes(), sink);
+        }
         if first {
             self.give_native(&mut parser, sink);
         }

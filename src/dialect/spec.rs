@@ -44,6 +44,9 @@ pub(crate) struct Spec {
     /// Markers count only where the host vouches for them.
     #[serde(default)]
     pub trusted_only: bool,
+    /// What the prompt opens the model's turn with, behind which the reply or what is left of its header stands.
+    #[serde(default)]
+    pub turn: Vec<String>,
     pub deltas: Deltas,
     pub key_quote: Option<KeyQuote>,
     pub element_tree: Option<ElementTree>,

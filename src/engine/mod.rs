@@ -16,6 +16,7 @@ mod opening;
 mod plain;
 mod skip;
 mod snapshot;
+mod tail;
 
 pub(crate) use opening::opens;
 
@@ -34,6 +35,7 @@ pub(crate) use opening::MAX_ENDS;
 use opening::{Candidate, Opening};
 use plain::{Pace, SHORT};
 use skip::Skipping;
+use tail::Shift;
 
 pub use finish::Finish;
 pub use native::NativeCall;
@@ -60,8 +62,12 @@ pub struct Parser {
 /// Everything that a stream remembers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct State {
-    /// Bytes read.
+    /// Bytes read, those of the prompt that the reply goes on behind included.
     pos: u64,
+    /// The reply's first byte.
+    origin: u64,
+    /// The prompt's tail was read, or there is none that counts.
+    begun: bool,
     mode: Mode,
     /// Dialects that may own the marker that is being decided.
     candidates: Vec<Candidate>,
@@ -134,6 +140,32 @@ impl State {
             },
             None => Region::Text,
         };
+        Self {
+            begun: !tail::counts(opts),
+            ..Self::at(set, region)
+        }
+    }
+
+    /// In text, where nothing is open.
+    fn outside(set: &SetInner) -> Self {
+        Self {
+            mode: Mode::Flow,
+            candidates: vec![],
+            ..Self::at(set, Region::Text)
+        }
+    }
+
+    /// Whether it is in text, has seen no thought and waits for no header.
+    fn plain(&self) -> bool {
+        self.region == Region::Text
+            && matches!(self.mode, Mode::Flow)
+            && self.node == ROOT
+            && !self.reasoned
+            && !self.message
+            && self.io.blocks.iter().all(|blocks| *blocks == 0)
+    }
+
+    fn at(set: &SetInner, region: Region) -> Self {
         let candidates: Vec<Candidate> = match region {
             Region::Text => set.first.iter().map(|id| Candidate::first(*id)).collect(),
             Region::Reasoning { .. } | Region::Span { .. } => vec![],
@@ -144,6 +176,8 @@ impl State {
         };
         Self {
             pos: 0,
+            origin: 0,
+            begun: true,
             mode,
             candidates,
             region,
@@ -244,6 +278,8 @@ impl Parser {
     /// Takes what the prompt has already put at the beginning of the reply (a forced call's opener, for example). It is
     /// read like any bytes and counts in offsets, but text and reasoning in it are not delivered.
     pub fn prefill(&mut self, bytes: &[u8], sink: &mut dyn Sink) {
+        // It says more than the prompt's tail does.
+        self.state.begun = true;
         let mut filter = |event: Event<'_>| match event {
             Event::Text { .. }
             | Event::Reasoning { .. }
@@ -283,13 +319,14 @@ impl Parser {
     /// Bytes that were fed and are in no event yet.
     #[must_use]
     pub fn held(&self) -> usize {
-        (self.state.pos - self.state.io.from) as usize + self.state.io.gate.len()
+        let from = self.state.io.from.max(self.state.origin);
+        (self.state.pos - from) as usize + self.state.io.gate.len()
     }
 
     /// Bytes fed so far.
     #[must_use]
     pub fn position(&self) -> u64 {
-        self.state.pos
+        self.state.pos - self.state.origin
     }
 
     /// Whether it was [finished](Self::finish): what is fed then is ignored.
@@ -307,6 +344,14 @@ impl Parser {
     /// Lets the engine do what no short way is for.
     fn drive(&mut self, sink: &mut dyn Sink, run: impl FnOnce(&mut Machine<'_>)) {
         self.pace = Pace::Careful;
+        if !self.state.begun {
+            self.begin(sink);
+        }
+        let mut shift = Shift::new(self.state.origin, sink);
+        let sink: &mut dyn Sink = match self.state.origin {
+            0 => &mut *shift.sink,
+            _ => &mut shift,
+        };
         let mut as_text = AsText(sink);
         let sink: &mut dyn Sink = match self.opts.reasoning {
             ReasoningMode::Text => &mut as_text,

@@ -54,6 +54,7 @@ impl Pace {
             && told
             && !state.region.labelled()
             && state.io.carry.is_empty()
+            && state.io.from >= state.origin
             && opts.text == TextMode::Bytes;
         let settled = state.node == ROOT
             && state.io.from == state.pos
@@ -91,7 +92,7 @@ impl State {
         let end = start.wrapping_add(len as u64);
         self.pos = end;
         self.io.from = end;
-        Span::new(start, end)
+        Span::new(start - self.origin, end - self.origin)
     }
 }
 
@@ -160,6 +161,7 @@ impl Parser {
                 }
                 state.line = state.line.after(data);
                 state.blank = state.blank && data.trim_ascii().is_empty();
+                let start = start - state.origin;
                 sink.event(stuff.event(data, Span::new(start, start + data.len() as u64)));
             }
             state.io.from = to;

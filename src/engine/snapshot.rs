@@ -79,6 +79,9 @@ impl Parser {
 impl State {
     /// Whether every index points at something; false only for a snapshot that was made up.
     fn fits(&self, set: &SetInner, options: &Options) -> bool {
+        if self.origin > self.pos {
+            return false;
+        }
         if self.finished {
             // Nothing of it is looked at any more.
             return self.io.from <= self.pos;

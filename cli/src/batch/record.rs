@@ -46,6 +46,11 @@ struct Record {
     #[serde(default)]
     options: Map<String, Value>,
     native_tool_calls: Option<Value>,
+    /// The same as in `options`.
+    prompt_tail: Option<Value>,
+    start: Option<Value>,
+    /// What the prompt has put at the beginning of the output.
+    prefill: Option<String>,
 }
 
 /// Of a record that cannot be read, at least the id.
@@ -94,7 +99,16 @@ impl<'a> Answers<'a> {
     }
 
     fn turn(&mut self, text: &[u8]) -> Result<Answer, String> {
-        let record: Record = serde_json::from_slice(text).map_err(|e| json_error(&e))?;
+        let mut record: Record = serde_json::from_slice(text).map_err(|e| json_error(&e))?;
+        let begins = [
+            ("prompt_tail", record.prompt_tail.take()),
+            ("start", record.start.take()),
+        ];
+        for (key, value) in begins {
+            if let Some(value) = value {
+                record.options.insert(key.to_owned(), value);
+            }
+        }
         let ReadOptions {
             mut options,
             switches,
@@ -123,6 +137,7 @@ impl<'a> Answers<'a> {
         let stream = Stream {
             set: &set,
             options: &options,
+            prefill: record.prefill.as_deref().unwrap_or_default(),
             native: &native,
             finish,
         };

@@ -70,6 +70,7 @@ impl Ready {
         let stream = Stream {
             set: &self.set,
             options: &self.options,
+            prefill: "",
             native: &self.native,
             finish: self.finish,
         };

@@ -227,6 +227,7 @@ impl<'v> Ready<'v> {
         let stream = Stream {
             set,
             options: &self.options,
+            prefill: "",
             native: &self.native,
             finish: self.finish,
         };

@@ -1,0 +1,337 @@
+//! Where a reply begins: what the prompt's own last bytes have opened.
+//!
+//! The prompt ends with the opening of the model's turn: a turn token, as a rule, then perhaps the opener of a thought, the
+//! beginning of a message's header or of a call. The reply goes on there. What stands behind the last turn token is read
+//! as if it were the reply's beginning, so that a dialect's own markers say what is open; nothing of it is delivered but the
+//! block and the call that it leaves open. Offsets count from the reply's first byte all the same ([`Shift`]).
+//!
+//! Without a turn token only an exact suffix counts: a marker with which the prompt ends, white space behind it left out.
+
+use super::machine::Machine;
+use super::{Mode, Parser, Region, State};
+use crate::dialect::{Role, SetInner};
+use crate::event::{Event, Sink, Span};
+use crate::limits::{Options, Start};
+
+/// What a prompt's tail says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Says<'t> {
+    /// Nothing: the dialects decide.
+    Nothing,
+    /// No thought is open: the last thing in it closes one.
+    Closed,
+    /// The reply goes on behind this.
+    Opened(&'t str),
+}
+
+/// Whether the options have a tail that counts: an explicit start wins.
+pub(super) fn counts(opts: &Options) -> bool {
+    opts.start == Start::Dialect
+        && opts
+            .prompt_tail
+            .as_deref()
+            .is_some_and(|tail| !tail.is_empty())
+}
+
+impl Parser {
+    /// Reads what the prompt has opened, before the first byte of the reply.
+    pub(super) fn begin(&mut self, sink: &mut dyn Sink) {
+        self.state.begun = true;
+        let opts = self.opts.clone();
+        let (set, tail) = (self.set.inner.clone(), opts.prompt_tail.as_deref());
+        match says(&set, tail.unwrap_or_default()) {
+            Says::Nothing => {}
+            Says::Closed => {
+                self.state = State::outside(&set);
+                self.state.reasoned = true;
+            }
+            Says::Opened(tail) => {
+                let mut whole = State::outside(&set);
+                read(&set, &opts, &mut whole, tail, &mut |_: Event<'_>| ());
+                if whole.plain() && !self.state.plain() {
+                    // Words alone open no thought, and close none that the dialect's prompts open.
+                    return;
+                }
+                let (from, mut state) = open_from(&set, whole);
+                read(&set, &opts, &mut state, &tail[from..], &mut Opened(sink));
+                state.origin = (tail.len() - from) as u64;
+                state.begun = true;
+                self.state = state;
+            }
+        }
+        self.state.begun = true;
+    }
+}
+
+/// Lets a state take the prompt's bytes.
+fn read(set: &SetInner, opts: &Options, state: &mut State, tail: &str, sink: &mut dyn Sink) {
+    Machine {
+        set,
+        opts,
+        st: state,
+        sink,
+        held: &[],
+    }
+    .run(tail.as_bytes());
+}
+
+/// Where what is open began, and a state to read from there on.
+fn open_from(set: &SetInner, whole: State) -> (usize, State) {
+    let mut state = State::outside(set);
+    let open = match (&whole.mode, &whole.io.block, whole.region) {
+        (Mode::Body(_), Some(block), _) => Some(block.start),
+        (Mode::Flow | Mode::Skip(_), _, Region::Reasoning { start, .. }) => Some(start),
+        (Mode::Flow | Mode::Skip(_) | Mode::Opening(_) | Mode::Body(_), _, _) => None,
+    };
+    let from = open.unwrap_or_else(|| {
+        // In text, or before a marker that is not decided: what came before it is remembered.
+        state.line = whole.line;
+        state.code = whole.code;
+        state.blank = whole.blank;
+        state.message = whole.message;
+        state.reasoned = whole.reasoned;
+        whole.io.from
+    });
+    (usize::try_from(from).unwrap_or(0), state)
+}
+
+/// What a prompt's tail says in a set.
+fn says<'t>(set: &SetInner, tail: &'t str) -> Says<'t> {
+    let mut from = tail.len().saturating_sub(crate::limits::MAX_TAIL);
+    while !tail.is_char_boundary(from) {
+        from += 1;
+    }
+    let tail = &tail[from..];
+    let turns = set.dialects.iter().flat_map(|dialect| {
+        let heads = dialect.spec.channels.iter().flat_map(|c| &c.start);
+        let heads: Vec<&String> = heads.collect();
+        let turns = dialect.spec.turn.iter();
+        turns.map(move |turn| (turn.as_str(), heads.contains(&turn)))
+    });
+    let last = turns
+        .filter_map(|(turn, head)| {
+            let at = tail.rfind(turn)?;
+            Some((
+                at + turn.len(),
+                turn,
+                if head { at } else { at + turn.len() },
+            ))
+        })
+        .max_by_key(|(end, turn, _)| (*end, turn.len()));
+    let Some((end, turn, from)) = last else {
+        return suffix(set, tail);
+    };
+    // Behind the model's turn another one has begun: nothing is open.
+    let token = turn.find("|>").map_or(turn, |at| &turn[..at + 2]);
+    let token = turn.split_once(' ').map_or(token, |(token, _)| token);
+    let rest = &tail[from..];
+    let over = token.len() < turn.len() && tail[end..].contains(token);
+    if over || rest.trim().is_empty() {
+        return Says::Nothing;
+    }
+    match ends_thought(set, rest) {
+        true => Says::Closed,
+        false => Says::Opened(rest),
+    }
+}
+
+/// Whether a text ends with what closes a thought.
+fn ends_thought(set: &SetInner, text: &str) -> bool {
+    let text = text.trim_end();
+    let closers = set.reasoning.iter().flat_map(|r| &r.spec.close);
+    closers
+        .into_iter()
+        .any(|close| text.ends_with(close.trim_end()))
+}
+
+/// A tail without a turn token: the marker that it ends with.
+fn suffix<'t>(set: &SetInner, tail: &'t str) -> Says<'t> {
+    if ends_thought(set, tail) {
+        return Says::Closed;
+    }
+    let trimmed = tail.trim_end();
+    let patterns = set.text.dfa.patterns().iter().zip(&set.roles);
+    let openers = patterns.filter_map(|(pattern, role)| {
+        let marker = std::str::from_utf8(&pattern.bytes).ok()?;
+        let label = match role {
+            Role::Reasoning { id } => set.reasoning[usize::from(*id)].spec.label.as_str(),
+            Role::Open { .. } => "",
+            Role::Framing { .. } | Role::Span { .. } | Role::MessageEnd | Role::Close { .. } => {
+                return None;
+            }
+        };
+        // A bracket alone says nothing.
+        (marker.len() > 2).then_some((marker, label.trim_end()))
+    });
+    let found = openers.filter_map(|(marker, label)| {
+        let bare = trimmed.strip_suffix(label).unwrap_or(trimmed);
+        let ends = |text: &str| text.strip_suffix(marker.trim_end()).map(str::len);
+        ends(bare).or_else(|| ends(trimmed))
+    });
+    match found.min() {
+        Some(at) => Says::Opened(&tail[at..]),
+        None => Says::Nothing,
+    }
+}
+
+/// What the prompt has opened is told, nothing else of it.
+struct Opened<'s>(&'s mut dyn Sink);
+
+impl Sink for Opened<'_> {
+    fn event(&mut self, event: Event<'_>) {
+        match event {
+            Event::Text { .. }
+            | Event::Reasoning { .. }
+            | Event::Protected { .. }
+            | Event::Raw { .. }
+            | Event::Issue(_) => {}
+            Event::BlockOpen { .. }
+            | Event::CallOpen { .. }
+            | Event::ArgDelta { .. }
+            | Event::ParamOpen { .. }
+            | Event::ParamDelta { .. }
+            | Event::ParamClose { .. }
+            | Event::CallAbandoned { .. }
+            | Event::CallClose { .. }
+            | Event::BlockClose { .. }
+            | Event::BlockAbandoned { .. } => Shift::new(u64::MAX, self.0).event(event),
+        }
+    }
+}
+
+/// Counts offsets from the reply's first byte, where what the prompt has opened was read before it.
+pub(super) struct Shift<'s> {
+    origin: u64,
+    pub sink: &'s mut dyn Sink,
+}
+
+impl<'s> Shift<'s> {
+    pub fn new(origin: u64, sink: &'s mut dyn Sink) -> Self {
+        Self { origin, sink }
+    }
+
+    fn span(&self, span: Span) -> Span {
+        Span::new(
+            span.start.saturating_sub(self.origin),
+            span.end.saturating_sub(self.origin),
+        )
+    }
+
+    /// The bytes of a span that are the reply's.
+    fn own<'d>(&self, data: &'d [u8], span: Span) -> &'d [u8] {
+        let before = self.origin.saturating_sub(span.start);
+        let before = usize::try_from(before).unwrap_or(usize::MAX);
+        data.get(before..).unwrap_or_default()
+    }
+}
+
+impl Sink for Shift<'_> {
+    fn event(&mut self, event: Event<'_>) {
+        let mut event = event;
+        let (range, flows) = parts(&mut event);
+        let whole = *range;
+        if flows && whole.end <= self.origin && !whole.is_empty() {
+            // It was the prompt's.
+            return;
+        }
+        let span = self.span(whole);
+        *range = span;
+        let event = match event {
+            Event::Text {
+                data, recovered, ..
+            } => Event::Text {
+                data: self.own(data, whole),
+                span,
+                recovered,
+            },
+            Event::Reasoning { data, framing, .. } => Event::Reasoning {
+                data: self.own(data, whole),
+                span,
+                framing,
+            },
+            Event::Protected { kind, data, .. } => Event::Protected {
+                kind,
+                data: self.own(data, whole),
+                span,
+            },
+            Event::Raw { data, .. } => Event::Raw {
+                data: self.own(data, whole),
+                span,
+            },
+            Event::BlockClose { raw, .. } => Event::BlockClose {
+                span,
+                raw: self.own(raw, whole),
+            },
+            Event::BlockAbandoned { becomes, raw, .. } => Event::BlockAbandoned {
+                span,
+                becomes,
+                raw: self.own(raw, whole),
+            },
+            other => other,
+        };
+        self.sink.event(event);
+    }
+}
+
+/// An event's range, and whether it is a leaf that is no block.
+fn parts<'e>(event: &'e mut Event<'_>) -> (&'e mut Span, bool) {
+    match event {
+        Event::Text { span, .. }
+        | Event::Reasoning { span, .. }
+        | Event::Protected { span, .. }
+        | Event::Raw { span, .. } => (span, true),
+        Event::BlockOpen { span, .. }
+        | Event::CallOpen { span, .. }
+        | Event::ArgDelta { span, .. }
+        | Event::ParamOpen { span, .. }
+        | Event::ParamDelta { span, .. }
+        | Event::ParamClose { span }
+        | Event::CallAbandoned { span, .. }
+        | Event::CallClose { span, .. }
+        | Event::BlockClose { span, .. }
+        | Event::BlockAbandoned { span, .. } => (span, false),
+        Event::Issue(issue) => (&mut issue.span, false),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dialect::DialectSet;
+
+    fn said(dialect: &str, tail: &str) -> Option<String> {
+        let set = DialectSet::builtin(dialect).expect("it is built in");
+        match says(&set.inner, tail) {
+            Says::Nothing => None,
+            Says::Closed => Some("closed".to_owned()),
+            Says::Opened(text) => Some(text.to_owned()),
+        }
+    }
+
+    #[test]
+    fn only_what_follows_the_last_turn_counts() {
+        for (tail, says) in [
+            ("", None),
+            ("Write <think> please", None),
+            ("<|assistant|>", None),
+            ("<|assistant|>\n", None),
+            ("<|user|>Say <think><|assistant|>\n", None),
+            ("<|assistant|><think>", Some("<think>")),
+            ("<|assistant|>\n<think>\n", Some("\n<think>\n")),
+            ("<|assistant|><think>\nOkay, so", Some("<think>\nOkay, so")),
+            ("<|assistant|></think>", Some("closed")),
+            ("<|assistant|>\n<think></think>\n\n", Some("closed")),
+            ("any words <think>\n", Some("<think>\n")),
+            ("any words <tool_call>", Some("<tool_call>")),
+            ("any words <think></think>", Some("closed")),
+        ] {
+            assert_eq!(said("glm47", tail).as_deref(), says, "{tail:?}");
+        }
+    }
+
+    #[test]
+    fn a_tail_is_cut_at_a_character() {
+        let far = format!("<think>{}", "思".repeat(1400));
+        assert_eq!(said("glm47", &far), None);
+    }
+}
