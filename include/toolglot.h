@@ -862,6 +862,14 @@ toolglot_status toolglot_options_set_tools(struct toolglot_options *options,
                                            const void *json,
                                            size_t len);
 
+// Gives the prompt, or the end of it: at most its last 4 KiB are kept. What they have opened (a thought, a message, its
+// header, a call), the reply goes on with. `TOOLGLOT_OPTION_START` other than `..._DIALECT` and `toolglot_stream_prefill` win
+// over it. An empty text takes it back.
+TOOLGLOT_API
+toolglot_status toolglot_options_set_prompt_tail(struct toolglot_options *options,
+                                                 const void *prompt,
+                                                 size_t len);
+
 // One sentence about the last failure on these options; empty if there was none. Lives until the next call with them.
 TOOLGLOT_API struct toolglot_view toolglot_options_error(const struct toolglot_options *options);
 

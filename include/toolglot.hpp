@@ -435,6 +435,10 @@ class options : public detail::handle<toolglot_options, toolglot_options_free, t
     check(toolglot_options_set_tools(get(), json.data(), json.size()));
     return *this;
   }
+  options &set_prompt_tail(std::string_view prompt) {
+    check(toolglot_options_set_prompt_tail(get(), prompt.data(), prompt.size()));
+    return *this;
+  }
 };
 
 /* A growing buffer that functions write their answer into; it keeps its memory. */

@@ -251,6 +251,24 @@ pub unsafe extern "C" fn toolglot_options_set_tools(
     })
 }
 
+/// Gives the prompt, or the end of it: at most its last 4 KiB are kept. What they have opened (a thought, a message, its
+/// header, a call), the reply goes on with. `TOOLGLOT_OPTION_START` other than `..._DIALECT` and `toolglot_stream_prefill` win
+/// over it. An empty text takes it back.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn toolglot_options_set_prompt_tail(
+    options: *mut toolglot_options,
+    prompt: *const c_void,
+    len: usize,
+) -> toolglot_status {
+    // SAFETY: the contract of the header, see the essay in lib.rs.
+    guard::status(|| unsafe {
+        handle::write(handle(options), |settings| {
+            settings.options.set_prompt_tail(raw::bytes(prompt, len)?);
+            Ok(())
+        })
+    })
+}
+
 /// One sentence about the last failure on these options; empty if there was none. Lives until the next call with them.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn toolglot_options_error(options: *const toolglot_options) -> toolglot_view {

@@ -92,6 +92,10 @@ fn write(vector: &Vector, defaults: bool, last: &mut Last, flat: &mut Flat) -> b
         return false;
     };
     let mut options = read.options;
+    if options.prompt_tail.is_some() {
+        // The layout of the file has no place for it.
+        return false;
+    }
     let tools = vector
         .tools
         .as_ref()
@@ -115,6 +119,7 @@ fn write(vector: &Vector, defaults: bool, last: &mut Last, flat: &mut Flat) -> b
     let stream = Stream {
         set,
         options: &options,
+        prefill: "",
         native: &calls,
         finish,
     };

@@ -196,7 +196,8 @@ impl Engine {
         Ok(slf.get_type().call((), Some(&all))?.unbind())
     }
 
-    /// One stream: the output of one model turn. `start` and `tools` stand in for the engine's own.
+    /// One stream: the output of one model turn. `start` and `tools` stand in for the engine's own. `prompt_tail` is the prompt,
+    /// or the end of it: what its last 4 KiB have opened (a thought, a header, a call), the output goes on with.
     ///
     /// ```
     /// >>> import toolglot
@@ -209,33 +210,37 @@ impl Engine {
     #[pyo3(signature = (
         *,
         start: "Literal['dialect', 'text', 'reasoning'] | None" = None,
+        prompt_tail: "str | None" = None,
         tools: "str | Iterable[Any] | None" = None,
     ))]
     fn stream(
         slf: &Bound<'_, Self>,
         start: Option<&str>,
+        prompt_tail: Option<&str>,
         tools: Option<Bound<'_, PyAny>>,
     ) -> PyResult<Stream> {
-        let core = slf.get().core_with(slf.py(), start, tools)?;
+        let core = slf.get().core_with(slf.py(), start, prompt_tail, tools)?;
         entry(|| Ok(Stream::new(slf.clone().unbind(), core)))
     }
 
-    /// The stream that a snapshot was made of. `start` and `tools` must be those it was made with.
+    /// The stream that a snapshot was made of. `start`, `prompt_tail` and `tools` must be those it was made with.
     ///
     /// Raises `SnapshotError` if the snapshot is damaged, or of another engine, options or version.
     #[pyo3(signature = (
         snapshot: "bytes",
         *,
         start: "Literal['dialect', 'text', 'reasoning'] | None" = None,
+        prompt_tail: "str | None" = None,
         tools: "str | Iterable[Any] | None" = None,
     ))]
     fn restore(
         slf: &Bound<'_, Self>,
         snapshot: &[u8],
         start: Option<&str>,
+        prompt_tail: Option<&str>,
         tools: Option<Bound<'_, PyAny>>,
     ) -> PyResult<Stream> {
-        let core = slf.get().core_with(slf.py(), start, tools)?;
+        let core = slf.get().core_with(slf.py(), start, prompt_tail, tools)?;
         entry(|| Ok(Stream::restore(slf.clone().unbind(), core, snapshot)?))
     }
 
@@ -248,6 +253,7 @@ impl Engine {
         finish: "Literal['stop', 'length', 'tool_calls', 'error', 'cancelled']" = "stop",
         native_calls: "str | Iterable[Any] | None" = None,
         start: "Literal['dialect', 'text', 'reasoning'] | None" = None,
+        prompt_tail: "str | None" = None,
         tools: "str | Iterable[Any] | None" = None,
     ))]
     fn parse(
@@ -257,9 +263,10 @@ impl Engine {
         finish: &str,
         native_calls: Option<Bound<'_, PyAny>>,
         start: Option<&str>,
+        prompt_tail: Option<&str>,
         tools: Option<Bound<'_, PyAny>>,
     ) -> PyResult<Turn> {
-        let core = self.core_with(py, start, tools)?;
+        let core = self.core_with(py, start, prompt_tail, tools)?;
         let finish = options::finish(finish)?;
         let native = native_calls
             .as_ref()
@@ -289,6 +296,7 @@ impl Engine {
         *,
         choice=0,
         start: "Literal['dialect', 'text', 'reasoning'] | None" = None,
+        prompt_tail: "str | None" = None,
         tools: "str | Iterable[Any] | None" = None,
     ))]
     fn reader(
@@ -297,9 +305,10 @@ impl Engine {
         source: &str,
         choice: u64,
         start: Option<&str>,
+        prompt_tail: Option<&str>,
         tools: Option<Bound<'_, PyAny>>,
     ) -> PyResult<Reader> {
-        let core = self.core_with(py, start, tools)?;
+        let core = self.core_with(py, start, prompt_tail, tools)?;
         entry(|| Reader::new(&core, source, choice))
     }
 
@@ -323,6 +332,7 @@ impl Engine {
         id_prefix="call_",
         id_seed=0,
         start: "Literal['dialect', 'text', 'reasoning'] | None" = None,
+        prompt_tail: "str | None" = None,
         tools: "str | Iterable[Any] | None" = None,
     ))]
     #[allow(clippy::too_many_arguments)]
@@ -342,10 +352,11 @@ impl Engine {
         id_prefix: &str,
         id_seed: u64,
         start: Option<&str>,
+        prompt_tail: Option<&str>,
         tools: Option<Bound<'_, PyAny>>,
     ) -> PyResult<Rewriter> {
         use toolglot::sink::openai::{Calls, Head, Recovered, Settings};
-        let core = self.core_with(py, start, tools)?;
+        let core = self.core_with(py, start, prompt_tail, tools)?;
         let head = Head {
             id: id.to_owned(),
             created,
@@ -492,11 +503,15 @@ impl Engine {
         &self,
         py: Python<'_>,
         start: Option<&str>,
+        prompt_tail: Option<&str>,
         tools: Option<Bound<'_, PyAny>>,
     ) -> PyResult<Core> {
         let mut core = self.core.clone();
         if let Some(start) = start {
             core.options.start = options::start(start)?;
+        }
+        if let Some(prompt) = prompt_tail {
+            core.options.set_prompt_tail(prompt.as_bytes());
         }
         if let Some(tools) = tools {
             core.options.tools = Some(options::tools(&tools_json(py, &tools)?)?);

@@ -191,6 +191,11 @@ export class Core {
         const status = x.toolglot_options_set(options, LIMITS[name], BigInt(value));
         if (status !== 0) throw wrong(`limits.${name}: ${value} is more than 4294967295`);
       }
+      if (all.promptTail !== undefined) {
+        this.lend(textOrBytes("promptTail", all.promptTail), (at, len) => {
+          this.check(x.toolglot_options_set_prompt_tail(options, at, len), "toolglot_options_error", options, "promptTail");
+        });
+      }
       if (all.tools !== undefined) {
         const json = jsonList("tools", all.tools);
         this.lend(json, (at, len) => {
