@@ -94,6 +94,8 @@ if command -v pkg-config > /dev/null; then
   read -ra flags <<< "$(pkg-config --cflags --libs --static toolglot)"
   cc $tests/minimal.c "${flags[@]/-ltoolglot/-l:libtoolglot.a}" -o "$out/by-pkg-static"
   "$out/by-pkg-static" > /dev/null
+  # A program that links nothing at run time.
+  cc -static $tests/minimal.c "${flags[@]}" -o "$out/by-pkg-whole" && "$out/by-pkg-whole" > /dev/null
   unset PKG_CONFIG_PATH
 else
   echo "pkg-config is missing: not tried"
@@ -104,6 +106,15 @@ if command -v cmake > /dev/null; then
   cmake --build "$out/cmake" > "$out/cmake.log"
   "$out/cmake/host_shared" > /dev/null
   "$out/cmake/host_static" > /dev/null
+  # Which versions a project may ask for.
+  own=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
+  for wanted in "$own yes" "${own%%.*} yes" "${own%.*} yes" "${own%%.*}.99 no" "99 no"; do
+    printf 'cmake_minimum_required(VERSION 3.13)\nproject(v C)\nfind_package(toolglot %s REQUIRED)\n' "${wanted% *}" > "$out/CMakeLists.txt"
+    rm -rf "$out/cmake-version"
+    found=no
+    if cmake -S "$out" -B "$out/cmake-version" -DCMAKE_PREFIX_PATH="$out/moved" > "$out/cmake.log" 2>&1; then found=yes; fi
+    [[ $found == "${wanted#* }" ]] || { echo "CMake finds version ${wanted% *}: $found"; exit 1; }
+  done
 else
   echo "cmake is missing: not tried"
 fi

@@ -35,9 +35,9 @@ cp "$from/libtoolglot.so" "$prefix/lib/libtoolglot.so.$version"
 ln -sf "libtoolglot.so.$version" "$prefix/lib/libtoolglot.so.0"
 ln -sf libtoolglot.so.0 "$prefix/lib/libtoolglot.so"
 
+# What unwinds the stack and the C library come from the compiler driver, which knows whether the program is static.
 fill() {
-  sed -e "s/@VERSION@/$version/" -e "s/@MAJOR@/${version%%.*}/" -e "s/@STATIC_LIBS@/-lgcc_s -lutil -lrt -lpthread -lm -ldl -lc/" \
-    "$here/package/$1.in" > "$2/$1"
+  sed -e "s/@VERSION@/$version/" -e "s/@STATIC_LIBS@/-lutil -lrt -lpthread -lm -ldl/" "$here/package/$1.in" > "$2/$1"
 }
 fill toolglot.pc "$prefix/lib/pkgconfig"
 fill toolglot-config-version.cmake "$prefix/lib/cmake/toolglot"
