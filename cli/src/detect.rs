@@ -6,10 +6,10 @@ use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, Style};
 use toolglot::{Confidence, Detector, Evidence, Options, Sighting, Span};
 use toolglot_cli::json;
+use toolglot_cli::terminal::one_line;
 
 use crate::args::{DetectArgs, Report};
 use crate::input::{self, Input};
-use crate::pretty::shown_text;
 use crate::stop::{Stop, Verdict};
 
 const BOLD: Style = Style::new().bold();
@@ -76,7 +76,7 @@ fn pretty(
             "{style}{confidence:6}{style:#}  {BOLD}{id}{BOLD:#}  {}",
             one.reason
         )?;
-        write!(out, "        {}", shown_text(&one.title))?;
+        write!(out, "        {}", one_line(&one.title))?;
         if let Some(group) = &one.group {
             write!(out, "; group {group}, of which a set holds one")?;
         }
@@ -101,7 +101,7 @@ fn pretty(
         }
     }
     for one in sightings {
-        let (opener, at) = (shown_text(&one.opener), one.span.start);
+        let (opener, at) = (one_line(&one.opener), one.span.start);
         let ids = one.dialects.join(", ");
         writeln!(
             out,
@@ -140,6 +140,6 @@ fn place(input: &[u8], span: Span) -> String {
     let bytes = &input[index(span.start)..index(span.end)];
     let excerpt = String::from_utf8_lossy(&bytes[..bytes.len().min(EXCERPT)]);
     let dots = if bytes.len() > EXCERPT { "..." } else { "" };
-    let excerpt = shown_text(excerpt.trim_end_matches('\u{fffd}'));
+    let excerpt = one_line(excerpt.trim_end_matches('\u{fffd}'));
     format!("bytes {}..{}: {excerpt}{dots}", span.start, span.end)
 }

@@ -14,4 +14,5 @@ pub mod options;
 pub mod recording;
 pub mod run;
 pub mod sets;
+pub mod terminal;
 pub mod vectors;

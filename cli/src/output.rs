@@ -10,6 +10,7 @@ use toolglot::sink::mask::{Mask, Show};
 use toolglot::sink::openai::{Delta, Deltas, Head, Settings, completion};
 use toolglot::{Collect, DialectSet, Event, Finish, Severity, Sink};
 use toolglot_cli::json;
+use toolglot_cli::terminal;
 use toolglot_cli::vectors::Log;
 
 use crate::validate::Check;
@@ -181,6 +182,7 @@ impl<W: Write> Output for Completion<W> {
     fn end(&mut self, reason: Finish) -> io::Result<()> {
         let turn = std::mem::take(&mut self.collect).turn();
         let line = completion(&turn, &self.head, &self.settings, reason);
+        let line = terminal::json(line);
         writeln!(self.out, "{line}")?;
         self.out.flush()
     }

@@ -10,6 +10,7 @@ use toolglot::source::{Feeder, Source, SourceError};
 use toolglot::tools::NameRule;
 use toolglot::{Finish, Options, Parser, Sink, TextMode};
 use toolglot_cli::chunks::{Chunking, Cutter};
+use toolglot_cli::terminal::one_line;
 use toolglot_cli::vectors::Log;
 
 use crate::api::Format;
@@ -166,7 +167,7 @@ impl Stream {
             self.faults += 1;
             if self.faults <= FAULTS {
                 // If standard error is closed, the status has to do.
-                let _ = writeln!(io::stderr(), "toolglot: {error}");
+                let _ = writeln!(io::stderr(), "toolglot: {}", one_line(&error.to_string()));
             }
         }
     }

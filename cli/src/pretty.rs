@@ -10,6 +10,7 @@ use std::mem;
 use anstyle::{AnsiColor, Style};
 use toolglot::{Abandoned, Arguments, CallState, Event, Finish, Issue, Origin, Severity, Sink};
 use toolglot_cli::json;
+use toolglot_cli::terminal::{one_line, shown};
 
 use crate::output::Output;
 
@@ -155,10 +156,10 @@ impl<W: Write> Pretty<W> {
     }
 
     fn call_open(&mut self, name: &str, meta: &[(String, String)], origin: Origin) {
-        self.call = (shown_text(name), String::new());
+        self.call = (one_line(name), String::new());
         let mut line = format!("call {}", self.call.0);
         for (key, value) in meta {
-            line.push_str(&format!("  {}={}", shown_text(key), shown_text(value)));
+            line.push_str(&format!("  {}={}", one_line(key), one_line(value)));
         }
         if origin == Origin::Native {
             line.push_str("  (native)");
@@ -172,7 +173,7 @@ impl<W: Write> Pretty<W> {
             have.extend(
                 json.chars()
                     .take(ARGUMENTS + 1)
-                    .map(|c| if c.is_control() { ' ' } else { c }),
+                    .map(|c| if c.is_control() { ' ' } else { shown(c) }),
             );
         }
     }
@@ -216,7 +217,7 @@ impl<W: Write> Pretty<W> {
             "{} {}: {}",
             issue.severity.name(),
             issue.kind,
-            shown_text(&issue.to_string())
+            one_line(&issue.to_string())
         );
         match self.place {
             Place::Text => self.later.push((style, line)),
@@ -257,7 +258,7 @@ impl<W: Write> Pretty<W> {
         // Depth is bounded by a limit that a host may raise; the picture is not.
         let depth = depth.min(32) as usize;
         self.put(DIM, "│ ");
-        self.put(KEY, format!("{}{}: ", "  ".repeat(depth), shown_text(name)));
+        self.put(KEY, format!("{}{}: ", "  ".repeat(depth), one_line(name)));
         self.place = Place::Value;
     }
 }
@@ -329,23 +330,4 @@ impl<W: Write> Output for Pretty<W> {
 /// Whether bytes are the beginning of a character.
 fn is_cut(bytes: &[u8]) -> bool {
     std::str::from_utf8(bytes).is_err_and(|error| error.error_len().is_none())
-}
-
-pub fn shown_text(text: &str) -> String {
-    text.chars()
-        .map(|c| if c == '\n' { '␊' } else { shown(c) })
-        .collect()
-}
-
-/// A character as it can be shown without doing anything to the terminal.
-fn shown(c: char) -> char {
-    match c {
-        '\n' | '\t' => c,
-        '\u{0}'..='\u{1f}' => {
-            char::from_u32(0x2400 + c as u32).unwrap_or(char::REPLACEMENT_CHARACTER)
-        }
-        '\u{7f}' => '␡',
-        '\u{80}'..='\u{9f}' => char::REPLACEMENT_CHARACTER,
-        _ => c,
-    }
 }

@@ -3,6 +3,8 @@
 use std::fmt::Display;
 use std::io::{self, ErrorKind, Write};
 
+use toolglot_cli::terminal;
+
 /// A command ran to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
@@ -52,7 +54,11 @@ impl Stop {
             Self::Closed => 0,
             Self::Message(text) => {
                 // If standard error is closed too, the status has to do.
-                let _ = writeln!(io::stderr(), "toolglot: {}", text.trim_end());
+                let _ = writeln!(
+                    io::stderr(),
+                    "toolglot: {}",
+                    terminal::lines(text.trim_end())
+                );
                 2
             }
         }

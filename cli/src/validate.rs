@@ -9,6 +9,7 @@ use toolglot::{
     Span,
 };
 use toolglot_cli::sets::{Choice, Sets};
+use toolglot_cli::terminal;
 
 use crate::args::ValidateArgs;
 use crate::calls::{Given, Told, Turn};
@@ -58,7 +59,7 @@ pub fn run(args: &ValidateArgs) -> Result<Verdict, Stop> {
         "observations": observations,
     });
     let mut out = io::stdout().lock();
-    writeln!(out, "{answer}").map_err(Stop::output)?;
+    writeln!(out, "{}", terminal::json(answer.to_string())).map_err(Stop::output)?;
     out.flush().map_err(Stop::output)?;
     Ok(Verdict::of(!valid, true))
 }

@@ -11,6 +11,8 @@ use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 use toolglot::{Call, KindSet, Origin, Report, Span, Turn};
 
+use crate::terminal;
+
 pub use detect::detection;
 pub use event::event;
 
@@ -34,8 +36,9 @@ pub fn kinds(set: KindSet) -> Vec<&'static str> {
 
 fn line(value: &impl Serialize) -> String {
     // Structs with string keys whose parts all serialize: nothing here can fail.
-    serde_json::to_string(value)
-        .unwrap_or_else(|e| format!(r#"{{"error":"cannot be written as JSON: {e}"}}"#))
+    let text = serde_json::to_string(value)
+        .unwrap_or_else(|e| format!(r#"{{"error":"cannot be written as JSON: {e}"}}"#));
+    terminal::json(text)
 }
 
 #[derive(Serialize)]
