@@ -113,7 +113,7 @@ impl<W: Write> Chunks<W> {
         let written = Written::default();
         let lines = Rc::clone(&written);
         let write: TakeDelta = Box::new(move |delta| {
-            let line = format!("data: {}\n\n", delta.to_json(&head));
+            let line = format!("data: {}\n\n", terminal::json(delta.to_json(&head)));
             lines.borrow_mut().extend_from_slice(line.as_bytes());
         });
         Self {
