@@ -249,6 +249,7 @@ class event {
 
   /* Call close: well formed, or mended (do not run it without asking). */
   bool complete() const noexcept { return has(event_kind::call_close, TOOLGLOT_FLAG_COMPLETE); }
+  bool repaired() const noexcept { return has(event_kind::call_close, TOOLGLOT_FLAG_REPAIRED); }
   bool recovered() const noexcept { return has(event_kind::call_close, TOOLGLOT_FLAG_RECOVERED); }
   /* Call close: there were no pieces of JSON, only parameters. */
   bool params_only() const noexcept { return has(event_kind::call_close, TOOLGLOT_FLAG_PARAMS_ONLY); }
@@ -335,7 +336,9 @@ class call {
   std::string_view dialect() const noexcept { return detail::view(call_->dialect); }
   std::uint32_t index() const noexcept { return call_->index; }
   bool complete() const noexcept { return (call_->flags & TOOLGLOT_FLAG_COMPLETE) != 0; }
-  /* Mended: do not run it without asking. */
+  /* A rule was broken, but the call is not in doubt. */
+  bool repaired() const noexcept { return (call_->flags & TOOLGLOT_FLAG_REPAIRED) != 0; }
+  /* Something may be cut, mixed or guessed: do not run it without asking. */
   bool recovered() const noexcept { return (call_->flags & TOOLGLOT_FLAG_RECOVERED) != 0; }
   bool native() const noexcept { return (call_->flags & TOOLGLOT_FLAG_NATIVE) != 0; }
   std::string_view mended() const noexcept { return detail::view(call_->kinds); }
@@ -636,6 +639,13 @@ class turn : public detail::handle<toolglot_turn, toolglot_turn_free, toolglot_t
     return {first, size};
   }
   list<issue, toolglot_issue> issues() const && = delete;
+  /* What a host does not get, or should not act on without asking: JSON text, empty where there is nothing to say. */
+  std::string_view not_delivered() const & {
+    toolglot_view json = {};
+    check(toolglot_turn_not_delivered(get(), &json));
+    return detail::view(json);
+  }
+  std::string_view not_delivered() const && = delete;
   void reset() { check(toolglot_turn_reset(get())); }
 
  private:

@@ -1,5 +1,7 @@
 //! A whole turn, for people who do not need it piece by piece.
 
+use serde::{Serialize, Serializer};
+
 use crate::error::{Grade, Issue, Kind, KindSet, Severity};
 use crate::event::{Origin, Span};
 
@@ -14,6 +16,75 @@ pub struct Turn {
     pub calls: Vec<Call>,
     /// What is wrong, errors and warnings, in order of detection.
     pub errors: Vec<Report>,
+    /// What a host does not get, or should not act on without asking.
+    pub not_delivered: NotDelivered,
+}
+
+/// What a reply holds and a host does not get. It has one shape in every output: a member `toolglot` that is absent when
+/// there is nothing to say, `{"withheld": [{"name", "kinds", "span"}], "dropped": [{"span", "kinds"}]}`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct NotDelivered {
+    /// Calls that need the host's word: in a [`Turn`] those that are recovered, in an output those that it left out.
+    pub withheld: Vec<Withheld>,
+    /// Bytes of calls and blocks that are neither text nor a call.
+    pub dropped: Vec<Dropped>,
+}
+
+impl NotDelivered {
+    /// Whether all was delivered.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.withheld.is_empty() && self.dropped.is_empty()
+    }
+
+    /// As JSON text.
+    #[must_use]
+    pub fn to_json(&self) -> String {
+        // Structs of lists of text and numbers always have a JSON text.
+        serde_json::to_string(self).unwrap_or_default()
+    }
+}
+
+/// A call that is withheld.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Withheld {
+    /// Name of the tool.
+    pub name: String,
+    /// Why. None for a call whose arguments were not retained.
+    #[serde(serialize_with = "names")]
+    pub kinds: KindSet,
+    /// Its bytes.
+    #[serde(serialize_with = "pair")]
+    pub span: Span,
+}
+
+impl From<&Call> for Withheld {
+    fn from(call: &Call) -> Self {
+        Self {
+            name: call.name.clone(),
+            kinds: call.kinds,
+            span: call.span,
+        }
+    }
+}
+
+/// Bytes that were dropped.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Dropped {
+    /// Which.
+    #[serde(serialize_with = "pair")]
+    pub span: Span,
+    /// The errors in them.
+    #[serde(serialize_with = "names")]
+    pub kinds: KindSet,
+}
+
+fn names<S: Serializer>(kinds: &KindSet, out: S) -> Result<S::Ok, S::Error> {
+    out.collect_seq(kinds.iter().map(Kind::name))
+}
+
+fn pair<S: Serializer>(span: &Span, out: S) -> Result<S::Ok, S::Error> {
+    [span.start, span.end].serialize(out)
 }
 
 /// One tool invocation.

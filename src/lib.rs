@@ -49,7 +49,7 @@ pub mod source;
 #[cfg(feature = "tools")]
 pub mod tools;
 
-pub use call::{Call, Report, Turn};
+pub use call::{Call, Dropped, NotDelivered, Report, Turn, Withheld};
 pub use detect::{Confidence, Detector, Evidence, Sighting};
 pub use dialect::{
     Branch, DecidedBy, Decision, Dialect, DialectSet, Lint, SetBuilder, builtin_files,

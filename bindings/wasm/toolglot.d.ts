@@ -6,6 +6,8 @@ export type Chunk = string | ArrayBuffer | ArrayBufferView | SharedArrayBuffer;
 export type Bytes = ArrayBuffer | ArrayBufferView | SharedArrayBuffer;
 
 export type FinishReason = "stop" | "length" | "tool_calls" | "error" | "cancelled";
+/** `repaired`: a rule was broken, but the call is not in doubt; `recovered`: something may be cut, mixed or guessed. */
+export type Grade = "complete" | "repaired" | "recovered";
 export type Start = "dialect" | "text" | "reasoning";
 export type JsonValue = null | boolean | number | string | JsonValue[] | { [key: string]: JsonValue };
 
@@ -116,12 +118,16 @@ export interface CallCloseEvent extends Span {
   /** The arguments as JSON text. `null` if they were not kept. */
   readonly argumentsJson: string | null;
   /**
-   * `null` for a call that is well formed and closed. Else it was put together by documented rules, whose kinds stand
-   * here, and should not be executed without asking.
+   * The kinds of a recovered call: something in it may be cut, mixed or guessed, so it should not be executed without
+   * asking. `null` for any other.
    */
   readonly recovered: readonly string[] | null;
   /** Whether it is well formed and closed. */
   readonly complete: boolean;
+  /** How sure the call is. A recovered one should not be executed without asking. */
+  readonly grade: Grade;
+  /** Why it is not complete. */
+  readonly kinds: readonly string[];
 }
 /** The block ends. Its calls stand. */
 export interface BlockCloseEvent extends Span {
@@ -176,6 +182,8 @@ export interface Call extends Span {
   /** As in `CallCloseEvent`. */
   readonly recovered: readonly string[] | null;
   readonly complete: boolean;
+  readonly grade: Grade;
+  readonly kinds: readonly string[];
   /** Id of its dialect; empty for a native call. */
   readonly dialect: string;
   readonly meta: Readonly<Record<string, string>>;
@@ -183,6 +191,13 @@ export interface Call extends Span {
 }
 
 /** Everything that one model output says. */
+/** What a host does not get, or should not act on without asking. */
+export interface NotDelivered {
+  /** Calls that are recovered. */
+  readonly withheld: readonly { name: string; kinds: string[]; span: [number, number] }[];
+  /** Bytes of calls and blocks that are neither text nor a call. */
+  readonly dropped: readonly { span: [number, number]; kinds: string[] }[];
+}
 export interface Turn {
   /** The text outside calls and reasoning, joined. */
   readonly text: string;
@@ -191,6 +206,8 @@ export interface Turn {
   readonly calls: readonly Call[];
   /** What is wrong with the output, errors and warnings, in order of detection. */
   readonly errors: readonly IssueEvent[];
+  /** Absent where there is nothing to say. */
+  readonly toolglot?: NotDelivered;
 }
 
 /** Upper bounds of what one stream may hold or deliver; the README of the repository has the defaults. */

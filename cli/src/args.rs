@@ -152,7 +152,7 @@ Examples:
 
 const VALIDATE_EXAMPLES: &str = "\
 Reads a turn as `toolglot parse --output turn` prints it, or calls as `toolglot encode` takes them. Prints
-  {\"valid\", \"calls\": [{\"tool\", \"name\", \"valid\", \"arguments\", \"recovered\", \"changes\", \"violations\",
+  {\"valid\", \"calls\": [{\"tool\", \"name\", \"valid\", \"arguments\", \"state\", \"kinds\", \"changes\", \"violations\",
     \"observation\"}...], \"observations\"}
 Arguments are coerced to the types of the tool's schema and have its defaults; each change is told. Observations are what to
 tell the model, in the words of the dialect of each call. Exit status 1 if anything is wrong or recovered.

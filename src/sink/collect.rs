@@ -1,7 +1,9 @@
 //! Collects events into a [`Turn`].
 
 use super::gather::Gather;
-use crate::call::{Call, Report, Turn};
+use super::ledger::Ledger;
+use crate::call::{Call, NotDelivered, Report, Turn, Withheld};
+use crate::error::Grade;
 use crate::event::{Event, Sink};
 
 /// A sink that builds a [`Turn`]. Memory grows with the turn.
@@ -16,6 +18,7 @@ pub struct Collect {
     /// Calls before the open block. (What `Retain::None` leaves of arguments as provisional parameters is not collected.)
     block_calls: usize,
     errors: Vec<Report>,
+    ledger: Ledger,
 }
 
 impl Collect {
@@ -49,6 +52,21 @@ impl Collect {
         &self.errors
     }
 
+    /// What a host does not get so far, or should not act on without asking.
+    #[must_use]
+    pub fn not_delivered(&self) -> NotDelivered {
+        let recovered = |call: &&Call| call.grade == Grade::Recovered;
+        NotDelivered {
+            withheld: self
+                .calls
+                .iter()
+                .filter(recovered)
+                .map(Withheld::from)
+                .collect(),
+            dropped: self.ledger.dropped().to_vec(),
+        }
+    }
+
     /// Takes an issue that was kept elsewhere.
     pub fn report(&mut self, report: Report) {
         self.errors.push(report);
@@ -60,11 +78,13 @@ impl Collect {
         for (index, call) in self.calls.iter_mut().enumerate() {
             call.index = index as u32;
         }
+        let not_delivered = self.not_delivered();
         Turn {
             text: String::from_utf8_lossy(&self.text).into_owned(),
             reasoning: String::from_utf8_lossy(&self.reasoning).into_owned(),
             calls: self.calls,
             errors: self.errors,
+            not_delivered,
         }
     }
 }
@@ -72,6 +92,7 @@ impl Collect {
 impl Sink for Collect {
     fn event(&mut self, event: Event<'_>) {
         self.calls.extend(self.open.event(&event));
+        self.ledger.event(&event);
         match event {
             Event::Text { data, .. } => self.text.extend_from_slice(data),
             Event::Reasoning {

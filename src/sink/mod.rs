@@ -12,6 +12,7 @@
 
 mod collect;
 mod gather;
+mod ledger;
 pub mod mask;
 pub mod openai;
 pub mod ready;

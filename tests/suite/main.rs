@@ -7,6 +7,7 @@ mod earliest;
 mod encode;
 mod formats;
 mod fragments;
+mod grades;
 mod hosts;
 mod lines;
 mod markers;

@@ -50,7 +50,7 @@ fn client(case: &Case, cut: usize, settings: &Settings) -> Client {
             assert_eq!(index as usize + 1, client.calls.len());
             client.calls[index as usize].1.push_str(json);
         }
-        Delta::Finish { reason, void } => {
+        Delta::Finish { reason, void, .. } => {
             client.reason = Some(reason);
             client.void = void.to_vec();
         }

@@ -28,6 +28,8 @@ pub(crate) struct Turn {
     details: Vec<toolglot_detail>,
     kinds: Vec<u8>,
     issues: Vec<toolglot_issue>,
+    /// What was left out, as JSON; empty where there is nothing to say.
+    left: String,
     /// The arrays do not show what was collected.
     stale: bool,
 }
@@ -173,6 +175,11 @@ impl Turn {
         };
         self.issues.clear();
         self.issues.extend(self.collect.errors().iter().map(issue));
+        let left = self.collect.not_delivered();
+        self.left = match left.is_empty() {
+            true => String::new(),
+            false => left.to_json(),
+        };
     }
 }
 
@@ -287,6 +294,25 @@ pub unsafe extern "C" fn toolglot_turn_issues(
         handle::write(handle(turn), |turn| {
             turn.show();
             raw::list(&turn.issues, issues, len)
+        })
+    })
+}
+
+/// What a host does not get, or should not act on without asking, as JSON text: recovered calls, and bytes of blocks that
+/// were dropped. `{"withheld": [{"name", "kinds", "span"}], "dropped": [{"span", "kinds"}]}`; kinds by their names, spans as
+/// `[start, end]`. Empty where there is nothing to say.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn toolglot_turn_not_delivered(
+    turn: *const toolglot_turn,
+    json: *mut toolglot_view,
+) -> toolglot_status {
+    // SAFETY: the contract of the header, see the essay in lib.rs.
+    guard::status(|| unsafe {
+        let json = raw::out(json)?;
+        handle::write(handle(turn), |turn| {
+            turn.show();
+            json.write(of(&turn.left));
+            Ok(())
         })
     })
 }

@@ -299,10 +299,13 @@ pub struct CallClose {
     #[pyo3(get)]
     name: String,
     json: Option<Json>,
-    /// `None` for a call that is well formed and closed. Else it was put together by documented rules, whose kinds stand
-    /// here, and should not be executed without asking.
+    /// `"complete"`; `"repaired"`: a rule was broken, but the call is not in doubt; `"recovered"`: something may be cut,
+    /// mixed or guessed, so it should not be executed without asking.
     #[pyo3(get)]
-    recovered: Option<Vec<String>>,
+    grade: String,
+    /// Why it is not complete.
+    #[pyo3(get)]
+    kinds: Vec<String>,
     /// Offset of the call.
     #[pyo3(get)]
     start: u64,
@@ -314,12 +317,13 @@ pub struct CallClose {
 #[pymethods]
 impl CallClose {
     #[new]
-    #[pyo3(signature = (call, name, arguments_json=None, recovered: "list[str] | None" = None, start=0, end=0))]
+    #[pyo3(signature = (call, name, arguments_json=None, grade="complete", kinds: "list[str] | None" = None, start=0, end=0))]
     fn new(
         call: u32,
         name: String,
         arguments_json: Option<String>,
-        recovered: Option<Vec<String>>,
+        grade: &str,
+        kinds: Option<Vec<String>>,
         start: u64,
         end: u64,
     ) -> Self {
@@ -327,7 +331,8 @@ impl CallClose {
             call,
             name,
             json: arguments_json.map(Json::new),
-            recovered,
+            grade: grade.to_owned(),
+            kinds: kinds.unwrap_or_default(),
             start,
             end,
         }
@@ -335,7 +340,7 @@ impl CallClose {
 
     #[classattr]
     fn __match_args__(py: Python<'_>) -> PyResult<Py<PyTuple>> {
-        let names = ["call", "name", "arguments", "recovered", "start", "end"];
+        let names = ["call", "name", "arguments", "grade", "start", "end"];
         Ok(PyTuple::new(py, names)?.unbind())
     }
 
@@ -357,7 +362,13 @@ impl CallClose {
     /// Whether it is well formed and closed.
     #[getter]
     fn complete(&self) -> bool {
-        self.recovered.is_none()
+        self.grade == "complete"
+    }
+
+    /// The kinds of a recovered call; `None` for any other.
+    #[getter]
+    fn recovered(&self) -> Option<Vec<String>> {
+        (self.grade == "recovered").then(|| self.kinds.clone())
     }
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
@@ -365,7 +376,8 @@ impl CallClose {
             ("call", self.call.into_py_any(py)?),
             ("name", self.name.as_str().into_py_any(py)?),
             ("arguments_json", self.arguments_json().into_py_any(py)?),
-            ("recovered", self.recovered.clone().into_py_any(py)?),
+            ("grade", self.grade.as_str().into_py_any(py)?),
+            ("kinds", self.kinds.clone().into_py_any(py)?),
             ("start", self.start.into_py_any(py)?),
             ("end", self.end.into_py_any(py)?),
         ];
@@ -378,7 +390,8 @@ impl CallClose {
             self.call,
             self.name.as_str(),
             self.arguments_json(),
-            self.recovered.clone(),
+            self.grade.as_str(),
+            self.kinds.clone(),
             self.start,
             self.end,
         );
@@ -567,7 +580,8 @@ impl Maker {
                 let Call {
                     name,
                     arguments: json,
-                    recovered,
+                    grade,
+                    kinds: set,
                     ..
                 } = whole?;
                 let known = self.keep && arguments == Arguments::Deltas;
@@ -575,7 +589,8 @@ impl Maker {
                     call,
                     name,
                     json: known.then(|| Json::new(json)),
-                    recovered: recovered.map(kinds),
+                    grade: grade.name().to_owned(),
+                    kinds: kinds(set),
                     start,
                     end,
                 })

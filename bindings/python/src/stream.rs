@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use pyo3::prelude::*;
 use serde::{Deserialize, Serialize};
-use toolglot::{Call, Event, Kind, KindSet, NativeCall, Origin, Parser, Retain, Span};
+use toolglot::{Call, Event, Grade, Kind, KindSet, NativeCall, Origin, Parser, Retain, Span};
 
 use crate::chunk::{self, Chunk};
 use crate::engine::{Core, Engine};
@@ -389,7 +389,8 @@ struct OpenCall {
     index: u32,
     name: String,
     arguments: String,
-    recovered: Option<Vec<String>>,
+    grade: String,
+    kinds: Vec<String>,
     dialect: String,
     native: bool,
     meta: Vec<(String, String)>,
@@ -402,7 +403,8 @@ impl From<&Call> for OpenCall {
             index: call.index,
             name: call.name.clone(),
             arguments: call.arguments.clone(),
-            recovered: call.recovered.map(crate::events::kinds),
+            grade: call.grade.name().to_owned(),
+            kinds: crate::events::kinds(call.kinds),
             dialect: call.dialect.clone(),
             native: call.origin == Origin::Native,
             meta: call.meta.clone(),
@@ -425,7 +427,8 @@ impl From<OpenCall> for Call {
             index: open.index,
             name: open.name,
             arguments: open.arguments,
-            recovered: open.recovered.map(kinds),
+            grade: Grade::from_name(&open.grade).unwrap_or(Grade::Recovered),
+            kinds: kinds(open.kinds),
             dialect: open.dialect,
             origin: if open.native {
                 Origin::Native
@@ -438,7 +441,7 @@ impl From<OpenCall> for Call {
     }
 }
 
-const MAGIC: &[u8; 5] = b"TGpy\x01";
+const MAGIC: &[u8; 5] = b"TGpy\x02";
 
 /// The length of the head, its checksum, the head, and the parser's own snapshot, which has a checksum too.
 fn pack(head: &[u8], parser: &[u8]) -> Vec<u8> {

@@ -21,6 +21,8 @@ pub struct Turn {
     reasoning: String,
     calls: Vec<Py<Call>>,
     errors: Vec<Py<Issue>>,
+    /// What was not delivered, as JSON.
+    left: Option<Json>,
 }
 
 impl PartialEq for Turn {
@@ -31,6 +33,7 @@ impl PartialEq for Turn {
             && self.reasoning == other.reasoning
             && self.calls.len() == other.calls.len()
             && self.errors.len() == other.errors.len()
+            && self.left == other.left
             && calls.into_iter().all(|(a, b)| a.get() == b.get())
             && errors.into_iter().all(|(a, b)| a.get() == b.get())
     }
@@ -39,18 +42,20 @@ impl PartialEq for Turn {
 #[pymethods]
 impl Turn {
     #[new]
-    #[pyo3(signature = (text="", reasoning="", calls: "list[Call] | None" = None, errors: "list[Issue] | None" = None))]
+    #[pyo3(signature = (text="", reasoning="", calls: "list[Call] | None" = None, errors: "list[Issue] | None" = None, toolglot_json: "str | None" = None))]
     fn make(
         text: &str,
         reasoning: &str,
         calls: Option<Vec<Py<Call>>>,
         errors: Option<Vec<Py<Issue>>>,
+        toolglot_json: Option<String>,
     ) -> Self {
         Self {
             text: text.to_owned(),
             reasoning: reasoning.to_owned(),
             calls: calls.unwrap_or_default(),
             errors: errors.unwrap_or_default(),
+            left: toolglot_json.map(Json::new),
         }
     }
 
@@ -74,6 +79,14 @@ impl Turn {
             .collect()
     }
 
+    /// What a host does not get, or should not act on without asking: `{"withheld": [{"name", "kinds", "span"}],
+    /// "dropped": [{"span", "kinds"}]}`, recovered calls and bytes of blocks that were dropped. `None` where there is nothing
+    /// to say.
+    #[getter]
+    fn toolglot(&self, py: Python<'_>) -> PyResult<Option<Py<PyDict>>> {
+        self.left.as_ref().map(|json| json.value(py)).transpose()
+    }
+
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
         let fields = [
             ("text", self.text.as_str().into_py_any(py)?),
@@ -91,6 +104,7 @@ impl Turn {
             self.reasoning.as_str(),
             self.calls(py),
             self.errors(py),
+            self.left.as_ref().map(Json::text),
         );
         Ok((py.get_type::<Self>(), fields).into_pyobject(py)?.unbind())
     }
@@ -103,7 +117,10 @@ impl Turn {
             .into_iter()
             .map(|call| Py::new(py, Call::from(call)));
         let errors = issues.into_iter().map(|issue| Py::new(py, issue));
+        let left = &turn.not_delivered;
+        let left = (!left.is_empty()).then(|| Json::new(left.to_json()));
         Ok(Self {
+            left,
             text: turn.text,
             reasoning: turn.reasoning,
             calls: calls.collect::<PyResult<_>>()?,
@@ -123,10 +140,13 @@ pub struct Call {
     /// Its number in the turn, from 0.
     #[pyo3(get)]
     index: u32,
-    /// `None` for a call that is well formed and closed. Else it was put together by documented rules, whose kinds stand
-    /// here, and should not be executed without asking.
+    /// `"complete"`; `"repaired"`: a rule was broken, but the call is not in doubt; `"recovered"`: something may be cut,
+    /// mixed or guessed, so it should not be executed without asking.
     #[pyo3(get)]
-    recovered: Option<Vec<String>>,
+    grade: String,
+    /// Why it is not complete.
+    #[pyo3(get)]
+    kinds: Vec<String>,
     /// Id of its dialect; empty for a native call.
     #[pyo3(get)]
     dialect: String,
@@ -151,7 +171,8 @@ impl Call {
         name,
         arguments_json="{}",
         index=0,
-        recovered: "list[str] | None" = None,
+        grade="complete",
+        kinds: "list[str] | None" = None,
         dialect="",
         meta: "dict[str, str] | None" = None,
         native=false,
@@ -163,7 +184,8 @@ impl Call {
         name: String,
         arguments_json: &str,
         index: u32,
-        recovered: Option<Vec<String>>,
+        grade: &str,
+        kinds: Option<Vec<String>>,
         dialect: &str,
         meta: Option<BTreeMap<String, String>>,
         native: bool,
@@ -174,7 +196,8 @@ impl Call {
             name,
             json: Json::new(arguments_json.to_owned()),
             index,
-            recovered,
+            grade: grade.to_owned(),
+            kinds: kinds.unwrap_or_default(),
             dialect: dialect.to_owned(),
             meta: meta.unwrap_or_default(),
             native,
@@ -185,7 +208,7 @@ impl Call {
 
     #[classattr]
     fn __match_args__(py: Python<'_>) -> PyResult<Py<PyTuple>> {
-        Ok(PyTuple::new(py, ["name", "arguments", "index", "recovered"])?.unbind())
+        Ok(PyTuple::new(py, ["name", "arguments", "index", "grade"])?.unbind())
     }
 
     /// The arguments as a `dict`, the same one at each access; `LimitError` as in `CallClose.arguments`.
@@ -203,7 +226,13 @@ impl Call {
     /// Whether it is well formed and closed.
     #[getter]
     fn complete(&self) -> bool {
-        self.recovered.is_none()
+        self.grade == "complete"
+    }
+
+    /// The kinds of a recovered call; `None` for any other.
+    #[getter]
+    fn recovered(&self) -> Option<Vec<String>> {
+        (self.grade == "recovered").then(|| self.kinds.clone())
     }
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
@@ -211,7 +240,8 @@ impl Call {
             ("name", self.name.as_str().into_py_any(py)?),
             ("arguments_json", self.json.text().into_py_any(py)?),
             ("index", self.index.into_py_any(py)?),
-            ("recovered", self.recovered.clone().into_py_any(py)?),
+            ("grade", self.grade.as_str().into_py_any(py)?),
+            ("kinds", self.kinds.clone().into_py_any(py)?),
             ("dialect", self.dialect.as_str().into_py_any(py)?),
             ("meta", self.meta.clone().into_py_any(py)?),
             ("native", self.native.into_py_any(py)?),
@@ -227,7 +257,8 @@ impl Call {
             self.name.as_str(),
             self.json.text(),
             self.index,
-            self.recovered.clone(),
+            self.grade.as_str(),
+            self.kinds.clone(),
             self.dialect.as_str(),
             self.meta.clone(),
             self.native,
@@ -248,7 +279,8 @@ impl From<toolglot::Call> for Call {
             name: call.name,
             json: Json::new(call.arguments),
             index: call.index,
-            recovered: call.recovered.map(kinds),
+            grade: call.grade.name().to_owned(),
+            kinds: kinds(call.kinds),
             dialect: call.dialect,
             meta: call.meta.into_iter().collect(),
             native: call.origin == toolglot::Origin::Native,

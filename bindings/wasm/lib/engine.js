@@ -1,7 +1,7 @@
 // Engines: dialects compiled together, and what is done with whole texts.
 
 import { ABI, Core, Owned } from "./core.js";
-import { FLAG, withArguments } from "./events.js";
+import { FLAG, graded, withArguments } from "./events.js";
 import { unpack } from "./snapshot.js";
 import { PRIVATE, Stream } from "./stream.js";
 import {
@@ -205,13 +205,15 @@ function turnOf(core, turn, errors) {
     const meta = [];
     for (let i = 0; i < field(36); i++) meta.push([core.view(field(32) + 16 * i), core.view(field(32) + 16 * i + 8)]);
     const json = core.view(at + 8);
-    const recovered = flags & FLAG.recovered ? core.issues(field(24), field(28)) : null;
     made.calls.push(withArguments({
-      name: core.view(at), argumentsJson: json, index: field(60), recovered, complete: recovered === null,
+      name: core.view(at), argumentsJson: json, index: field(60), ...graded(flags, core.issues(field(24), field(28))),
       dialect: core.view(at + 16), meta: Object.fromEntries(meta), native: (flags & FLAG.native) !== 0,
       start: core.offset(at + 40), end: core.offset(at + 48),
     }, json));
   }
+  core.check(x.toolglot_turn_not_delivered(turn, out), "toolglot_turn_error", turn);
+  const left = core.view(out);
+  if (left !== "") made.toolglot = JSON.parse(left);
   return made;
 }
 

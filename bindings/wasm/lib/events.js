@@ -4,10 +4,16 @@
 const EVENT = 48;
 const NO_CALL = 0xffffffff;
 export const FLAG = {
-  recoveredText: 1, framing: 2, native: 4, complete: 8, recovered: 16, paramsOnly: 32, asText: 64, error: 128,
+  recoveredText: 1, framing: 2, native: 4, complete: 8, recovered: 16, paramsOnly: 32, asText: 64, error: 128, repaired: 256,
 };
 /** The kind of event that an issue is. */
 export const ISSUE = 16;
+
+/** What the flags and kinds of a call say of it. */
+export function graded(flags, kinds) {
+  const grade = flags & FLAG.recovered ? "recovered" : flags & FLAG.repaired ? "repaired" : "complete";
+  return { grade, kinds, recovered: grade === "recovered" ? kinds : null, complete: grade === "complete" };
+}
 
 /** The arguments of a call, parsed when they are asked for. */
 export function withArguments(object, json) {
@@ -101,11 +107,12 @@ export class Maker {
     const { name, json: deltas } = this.open ?? { name: "", json: "" };
     this.open = null;
     const paramsOnly = (flags & FLAG.paramsOnly) !== 0;
-    const recovered = flags & FLAG.recovered || paramsOnly ? kinds : null;
+    // A call whose arguments were not kept is never whole.
+    const told = graded(paramsOnly ? FLAG.recovered : flags, kinds);
     let json = this.keep && !paramsOnly ? deltas : null;
-    if (json !== null && kinds.includes("duplicate_param")) json = lastWins(core, json);
+    if (json !== null && (kinds.includes("duplicate_param") || kinds.includes("repeated_param"))) json = lastWins(core, json);
     return withArguments({
-      type: "call_close", call, name, argumentsJson: json, recovered, complete: recovered === null, start, end,
+      type: "call_close", call, name, argumentsJson: json, ...told, start, end,
     }, json);
   }
 }

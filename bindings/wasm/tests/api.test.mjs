@@ -159,7 +159,8 @@ test("events", () => {
   assert.deepEqual(new Set(events.map(({ type }) => type)), new Set(types));
   const [close] = closes(events);
   assert.deepEqual({ ...close }, {
-    type: "call_close", call: 0, name: "f", argumentsJson: '{"a":"1"}', arguments: { a: "1" }, recovered: null, complete: true, start: 0, end: 57,
+    type: "call_close", call: 0, name: "f", argumentsJson: '{"a":"1"}', arguments: { a: "1" }, grade: "complete", kinds: [],
+    recovered: null, complete: true, start: 0, end: 57,
   });
   assert.equal(close.arguments, close.arguments);
   assert.equal(new TextDecoder().decode(events.at(-1).raw), '<tool_call name="f"><param name="a">1</param></tool_call>');

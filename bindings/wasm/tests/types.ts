@@ -24,7 +24,7 @@ export function show(event: Event): string {
       return `${event.start}..${event.end}`;
     case "call_close": {
       const city: JsonValue | undefined = event.arguments?.["city"];
-      return `${event.name} ${String(city)} ${event.argumentsJson ?? ""} ${event.recovered?.join() ?? ""}`;
+      return `${event.name} ${String(city)} ${event.argumentsJson ?? ""} ${event.kinds.join() ?? ""}`;
     }
     case "block_close":
       return String(event.raw.length);

@@ -74,8 +74,9 @@ function wanted(entries) {
       param_close: () => span,
       call_abandoned: () => ({ call, ...span }),
       call_close: () => {
-        const recovered = has(16) || has(32) ? [...data].map((code) => ISSUES[code]) : null;
-        return { call, recovered, complete: recovered === null, ...span };
+        const kinds = [...data].map((code) => ISSUES[code]);
+        const grade = has(16) || has(32) ? "recovered" : has(256) ? "repaired" : "complete";
+        return { call, grade, kinds, recovered: grade === "recovered" ? kinds : null, complete: grade === "complete", ...span };
       },
       block_close: () => ({ ...span, raw: latin1(data) }),
       block_abandoned: () => ({ becomes: has(64) ? "text" : "drop", ...span, raw: latin1(data) }),
@@ -100,7 +101,7 @@ function told(log, retained) {
     if (event.type !== "call_close") return event;
     const { name, arguments: value, argumentsJson: json, ...rest } = event;
     if (name !== names.get(event.call)) throw new Error(`another name: ${name}`);
-    if (retained && json !== null && !rest.recovered?.includes("duplicate_param") && json !== deltas.get(event.call)) {
+    if (retained && json !== null && !rest.kinds.includes("duplicate_param") && json !== deltas.get(event.call)) {
       throw new Error(`other arguments: ${json}`);
     }
     if (json !== null && JSON.stringify(value) !== JSON.stringify(JSON.parse(json))) throw new Error(`other values: ${json}`);

@@ -9,7 +9,7 @@ use std::borrow::Cow;
 
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
-use toolglot::{Call, KindSet, Origin, Report, Span, Turn};
+use toolglot::{Call, KindSet, NotDelivered, Origin, Report, Span, Turn};
 
 use crate::terminal;
 
@@ -25,6 +25,7 @@ pub fn turn(turn: &Turn, id: Option<&RawValue>) -> String {
         reasoning: &turn.reasoning,
         calls: turn.calls.iter().map(CallLine::from).collect(),
         errors: turn.errors.iter().map(ReportLine::from).collect(),
+        toolglot: (!turn.not_delivered.is_empty()).then_some(&turn.not_delivered),
     })
 }
 
@@ -49,6 +50,8 @@ struct TurnLine<'a> {
     reasoning: &'a str,
     calls: Vec<CallLine<'a>>,
     errors: Vec<ReportLine<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    toolglot: Option<&'a NotDelivered>,
 }
 
 #[derive(Serialize)]

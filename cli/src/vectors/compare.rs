@@ -2,10 +2,10 @@
 //! kinds of issues.
 
 use serde_json::Value;
-use toolglot::{Kind, Severity, Turn};
+use toolglot::{Call, Grade, Kind, KindSet, Severity, Turn};
 
 use super::halves;
-use super::load::Expect;
+use super::load::{Expect, ExpectCall};
 use super::number::same_number;
 
 /// Everything that is not as expected, one sentence each.
@@ -24,6 +24,7 @@ pub(super) fn differences(expect: &Expect, turn: &Turn) -> Vec<String> {
         &mut out,
     );
     calls(expect, turn, &mut out);
+    withheld(expect, turn, &mut out);
     issues(expect, turn, &mut out);
     out
 }
@@ -54,11 +55,62 @@ fn calls(expect: &Expect, turn: &Turn, out: &mut Vec<String>) {
                     &got.arguments,
                     out,
                 );
-                if let Some(state) = expect.state.as_ref().and_then(|states| states.get(index)) {
-                    text(&format!("{place}.state"), state, got.grade.name(), out);
-                }
+                grade(&place, wanted, got, out);
             }
             (None, None) => {}
+        }
+    }
+}
+
+/// Without a grade a call may be complete or repaired.
+fn grade(place: &str, wanted: &ExpectCall, got: &Call, out: &mut Vec<String>) {
+    match &wanted.grade {
+        Some(grade) => text(&format!("{place}.grade"), grade, got.grade.name(), out),
+        None if got.grade == Grade::Recovered => {
+            let kinds = names(got.kinds).join(", ");
+            out.push(format!(
+                "{place}.grade: expected none, got recovered ({kinds})"
+            ));
+        }
+        None => {}
+    }
+    if let Some(kinds) = &wanted.kinds {
+        text(
+            &format!("{place}.kinds"),
+            &kinds.join(", "),
+            &names(got.kinds).join(", "),
+            out,
+        );
+    }
+}
+
+fn names(kinds: KindSet) -> Vec<&'static str> {
+    kinds.iter().map(Kind::name).collect()
+}
+
+/// Calls that are withheld, by their names, and with kinds where the vector says them.
+fn withheld(expect: &Expect, turn: &Turn, out: &mut Vec<String>) {
+    let Some(wanted) = &expect.withheld else {
+        return;
+    };
+    let got = &turn.not_delivered.withheld;
+    let listed = |list: Vec<&str>| list.join(", ");
+    let wanted_names = wanted.iter().map(|one| one.name.as_str()).collect();
+    let got_names = got.iter().map(|one| one.name.as_str()).collect();
+    text("withheld", &listed(wanted_names), &listed(got_names), out);
+    for (index, (wanted, got)) in wanted.iter().zip(got).enumerate() {
+        if let Some(kinds) = &wanted.kinds {
+            let place = format!("withheld[{index}].kinds");
+            text(&place, &kinds.join(", "), &names(got.kinds).join(", "), out);
+        }
+        if let Some(span) = wanted
+            .span
+            .filter(|span| *span != [got.span.start, got.span.end])
+        {
+            let (from, to) = (got.span.start, got.span.end);
+            out.push(format!(
+                "withheld[{index}].span: expected {span:?}, got [{from}, {to}]"
+            ));
         }
     }
 }
@@ -136,7 +188,7 @@ fn issues(expect: &Expect, turn: &Turn, out: &mut Vec<String>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use toolglot::{Call, Grade, KindSet, Origin, Report, Span};
+    use toolglot::{NotDelivered, Origin, Report, Span};
 
     fn turn() -> Turn {
         let report = |kind: Kind, severity| Report {
@@ -164,11 +216,12 @@ mod tests {
             reasoning: "r\n".to_owned(),
             calls: vec![call],
             errors: vec![report(Kind::BareMarkup, Severity::Warning)],
+            not_delivered: NotDelivered::default(),
         }
     }
 
-    const EXPECT: &str = r#"{"text": "t", "trim": true, "reasoning": "r", "errors": ["bare_markup"], "state": ["complete"],
-        "calls": [{"name": "f", "arguments": {"l": [1e0, {"k": 12345678901234567890123}], "s": "x", "n": 1}}]}"#;
+    const EXPECT: &str = r#"{"text": "t", "trim": true, "reasoning": "r", "errors": ["bare_markup"], "withheld": [],
+        "calls": [{"name": "f", "grade": "complete", "kinds": [], "arguments": {"l": [1e0, {"k": 12345678901234567890123}], "s": "x", "n": 1}}]}"#;
 
     fn differ(expect: &str) -> Vec<String> {
         differences(
@@ -211,7 +264,7 @@ mod tests {
             (
                 "complete",
                 "recovered",
-                r#"calls[0].state: expected "recovered", got "complete""#,
+                r#"calls[0].grade: expected "recovered", got "complete""#,
             ),
             (
                 "bare_markup",

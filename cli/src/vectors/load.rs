@@ -11,6 +11,8 @@ use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
+use toolglot::{Grade, Kind};
+
 use super::halves;
 use crate::base64;
 
@@ -57,9 +59,9 @@ pub struct Expect {
     pub calls: Vec<ExpectCall>,
     /// Kinds that must be reported.
     pub errors: Vec<String>,
-    /// `complete`, `repaired` or `recovered`, one for each call.
+    /// Calls that are withheld, in order.
     #[serde(default)]
-    pub state: Option<Vec<String>>,
+    pub withheld: Option<Vec<ExpectWithheld>>,
 }
 
 /// An expected call.
@@ -71,6 +73,26 @@ pub struct ExpectCall {
     /// Its arguments; numbers compare by value, the order of keys does not matter.
     #[serde(deserialize_with = "arguments")]
     pub arguments: Value,
+    /// `complete`, `repaired` or `recovered`; without it the call is not recovered.
+    #[serde(default)]
+    pub grade: Option<String>,
+    /// Its kinds, in order of their codes.
+    #[serde(default)]
+    pub kinds: Option<Vec<String>>,
+}
+
+/// An expected call that is withheld.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ExpectWithheld {
+    /// Name of the tool.
+    pub name: String,
+    /// Its kinds, in order of their codes.
+    #[serde(default)]
+    pub kinds: Option<Vec<String>>,
+    /// Its bytes.
+    #[serde(default)]
+    pub span: Option<[u64; 2]>,
 }
 
 /// What is expected may hold halves of surrogate pairs, as what comes out may.
@@ -201,8 +223,8 @@ fn vector(origin: &str, number: usize, text: &str) -> Result<Vector, String> {
         (None, None) => return Err("`input` or `input_b64` is missing".to_owned()),
         (Some(_), Some(_)) => return Err("`input` and `input_b64` stand together".to_owned()),
     };
-    if let Some(states) = &line.expect.state {
-        states_fit(states, line.expect.calls.len())?;
+    for (index, call) in line.expect.calls.iter().enumerate() {
+        grade_fits(index, call)?;
     }
     Ok(Vector {
         origin: origin.to_owned(),
@@ -219,21 +241,19 @@ fn vector(origin: &str, number: usize, text: &str) -> Result<Vector, String> {
     })
 }
 
-fn states_fit(states: &[String], calls: usize) -> Result<(), String> {
-    if let Some(wrong) = states
-        .iter()
-        .find(|state| !["complete", "repaired", "recovered"].contains(&state.as_str()))
-    {
+fn grade_fits(index: usize, call: &ExpectCall) -> Result<(), String> {
+    let unknown = |grade: &&String| Grade::from_name(grade).is_none();
+    if let Some(grade) = call.grade.as_ref().filter(unknown) {
         return Err(format!(
-            "expect.state: `{wrong}` is none of `complete`, `repaired` and `recovered`"
+            "expect.calls[{index}].grade: `{grade}` is none of `complete`, `repaired` and `recovered`"
         ));
     }
-    match states.len() == calls {
-        true => Ok(()),
-        false => Err(format!(
-            "expect.state has {} entries for {calls} calls",
-            states.len()
+    let strange = |kind: &&String| Kind::from_name(kind).is_none();
+    match call.kinds.iter().flatten().find(strange) {
+        Some(kind) => Err(format!(
+            "expect.calls[{index}].kinds: there is no kind `{kind}`"
         )),
+        None => Ok(()),
     }
 }
 

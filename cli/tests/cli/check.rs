@@ -188,20 +188,20 @@ fn every_changed_expectation_fails() {
 }
 
 #[test]
-fn changed_states_fail_too() {
+fn changed_grades_fail_too() {
     let mut vector = vectors().remove(0);
-    vector["expect"]["state"] = json!(["complete"]);
+    vector["expect"]["calls"][0]["grade"] = json!("complete");
     assert_eq!(
         run(
-            &["check", &file("state.jsonl", lines(&[vector.clone()]))],
+            &["check", &file("grade.jsonl", lines(&[vector.clone()]))],
             b""
         )
         .code,
         0
     );
-    vector["expect"]["state"] = json!(["recovered"]);
+    vector["expect"]["calls"][0]["grade"] = json!("recovered");
     assert_eq!(
-        run(&["check", &file("state.jsonl", lines(&[vector]))], b"").code,
+        run(&["check", &file("grade.jsonl", lines(&[vector]))], b"").code,
         1
     );
 }

@@ -4,8 +4,8 @@ use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
 use super::ids::Ids;
-use super::{Function, Head, Reason, Settings, line};
-use crate::call::Turn;
+use super::{Beside, Function, Head, Reason, Settings, line};
+use crate::call::{Call, NotDelivered, Turn, Withheld};
 use crate::engine::Finish;
 
 /// A turn as one `chat.completion` object, a line of JSON.
@@ -26,10 +26,20 @@ use crate::engine::Finish;
 #[must_use]
 pub fn completion(turn: &Turn, head: &Head, settings: &Settings, finish: Finish) -> String {
     let mut ids = Ids::new(settings);
+    let delivered = |call: &&Call| settings.recovered.delivers(call.grade, call.kinds);
+    let left = NotDelivered {
+        withheld: turn
+            .calls
+            .iter()
+            .filter(|call| !delivered(call))
+            .map(Withheld::from)
+            .collect(),
+        dropped: turn.not_delivered.dropped.clone(),
+    };
     let calls: Vec<ToolCall> = turn
         .calls
         .iter()
-        .filter(|call| settings.recovered.delivers(call.grade, call.kinds))
+        .filter(delivered)
         .zip(0..)
         .map(|(call, index)| ToolCall {
             id: ids.of(index, &call.name, &call.meta),
@@ -58,6 +68,7 @@ pub fn completion(turn: &Turn, head: &Head, settings: &Settings, finish: Finish)
                 calls,
             },
         }],
+        toolglot: Beside::of(&[], &left),
     })
 }
 
@@ -75,6 +86,8 @@ struct Completion<'a> {
     created: u64,
     model: &'a str,
     choices: [Choice<'a>; 1],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    toolglot: Option<Beside<'a>>,
 }
 
 #[derive(Serialize)]

@@ -3,11 +3,12 @@
 use super::ids::Ids;
 use super::{Calls, Delta, Reason, Settings};
 use crate::body::Gate;
-use crate::call::Call;
+use crate::call::{Call, NotDelivered, Withheld};
 use crate::engine::Finish;
 use crate::error::{Grade, KindSet};
-use crate::event::{Arguments, Event, Sink};
+use crate::event::{Arguments, Event, Sink, Span};
 use crate::sink::gather::Gather;
+use crate::sink::ledger::Ledger;
 
 /// A sink that hands over [`Delta`]s. See the [module](super) for what it promises.
 ///
@@ -26,6 +27,11 @@ pub struct Deltas<F> {
     stand: usize,
     /// Calls that were sent in part and do not stand.
     void: Vec<u32>,
+    /// Calls that stand and are not delivered; those of the open block last.
+    withheld: Vec<Withheld>,
+    /// How many of them stood before the open block.
+    settled: usize,
+    ledger: Ledger,
     block: bool,
     live: Live,
     close: AtClose,
@@ -74,6 +80,7 @@ struct Live {
 #[derive(Debug)]
 struct Tail {
     index: u32,
+    name: String,
     /// A `}` and blanks behind it, or nothing.
     held: String,
     /// Arguments have come.
@@ -109,6 +116,9 @@ impl<F: FnMut(Delta<'_>)> Deltas<F> {
             next: 0,
             stand: 0,
             void: vec![],
+            withheld: vec![],
+            settled: 0,
+            ledger: Ledger::default(),
             block: false,
             live: Live::default(),
             close: AtClose::default(),
@@ -137,8 +147,12 @@ impl<F: FnMut(Delta<'_>)> Deltas<F> {
             return self.door.send(Delta::Error { message });
         }
         let void = &self.void;
+        let left = &NotDelivered {
+            withheld: std::mem::take(&mut self.withheld),
+            dropped: self.ledger.dropped().to_vec(),
+        };
         if let Some(reason) = Reason::of(reason, self.stand, void.len(), self.settings.forced) {
-            self.door.send(Delta::Finish { reason, void });
+            self.door.send(Delta::Finish { reason, void, left });
         }
     }
 
@@ -192,6 +206,7 @@ impl<F: FnMut(Delta<'_>)> Deltas<F> {
         let index = self.announce(name, meta);
         self.live.open = Some(Tail {
             index,
+            name: name.to_owned(),
             held: String::new(),
             some: false,
             sent: false,
@@ -223,12 +238,14 @@ impl<F: FnMut(Delta<'_>)> Deltas<F> {
         call.held.push_str(keep);
     }
 
-    fn live_close(&mut self, grade: Grade, kinds: KindSet) {
+    fn live_close(&mut self, grade: Grade, kinds: KindSet, span: Span) {
         let Some(mut call) = self.live.open.take() else {
             return;
         };
         if !self.settings.recovered.delivers(grade, kinds) {
-            return self.drop_call(&call);
+            self.drop_call(&call);
+            let name = call.name;
+            return self.withhold(Withheld { name, kinds, span });
         }
         if !call.some {
             call.held.push_str("{}");
@@ -250,9 +267,18 @@ impl<F: FnMut(Delta<'_>)> Deltas<F> {
         }
     }
 
+    /// A call is not delivered; that it stands is known when its block closes.
+    fn withhold(&mut self, call: Withheld) {
+        self.withheld.push(call);
+        if !self.block {
+            self.settled = self.withheld.len();
+        }
+    }
+
     /// Calls of the block stand.
     fn block_close(&mut self) {
         self.block = false;
+        self.settled = self.withheld.len();
         self.release();
         self.stand += self.live.block.len();
         self.live.block.clear();
@@ -285,6 +311,7 @@ impl<F: FnMut(Delta<'_>)> Deltas<F> {
     /// Calls of the block are void.
     fn drop_block(&mut self) {
         self.block = false;
+        self.withheld.truncate(self.settled);
         self.close.block.clear();
         let last = self.live.closed.take();
         for index in std::mem::take(&mut self.live.block) {
@@ -300,10 +327,11 @@ impl<F: FnMut(Delta<'_>)> Deltas<F> {
     /// An event of a call that is sent at close.
     fn at_close(&mut self, event: &Event<'_>) {
         let rule = self.settings.recovered;
-        let closed = self.close.open.event(event);
-        self.close
-            .block
-            .extend(closed.filter(|call| rule.delivers(call.grade, call.kinds)));
+        match self.close.open.event(event) {
+            Some(call) if rule.delivers(call.grade, call.kinds) => self.close.block.push(call),
+            Some(call) => self.withhold(Withheld::from(&call)),
+            None => {}
+        }
         if !self.block {
             self.block_close();
         }
@@ -324,6 +352,7 @@ impl<F: FnMut(Delta<'_>)> Sink for Deltas<F> {
         if self.finished {
             return;
         }
+        self.ledger.event(&event);
         match event {
             Event::Text {
                 data, recovered, ..
@@ -354,11 +383,16 @@ impl<F: FnMut(Delta<'_>)> Sink for Deltas<F> {
                 Calls::AtClose => self.at_close(&event),
             },
             Event::CallClose {
-                state, arguments, ..
+                state,
+                arguments,
+                span,
+                ..
             } => match self.settings.calls {
                 Calls::Live => match arguments {
-                    Arguments::Params => self.live_close(Grade::Recovered, KindSet::default()),
-                    Arguments::Deltas => self.live_close(state.grade(), state.kinds()),
+                    Arguments::Params => {
+                        self.live_close(Grade::Recovered, KindSet::default(), span)
+                    }
+                    Arguments::Deltas => self.live_close(state.grade(), state.kinds(), span),
                 },
                 Calls::AtClose => self.at_close(&event),
             },

@@ -45,7 +45,8 @@
 //! the reason (and `void`) says so. Clients that run calls without looking at the reason should be served at close.
 //!
 //! The last chunk of a live stream with void calls says which they are, beside the protocol, in a member of its own that
-//! clients ignore: `"toolglot":{"void":[0]}`.
+//! clients ignore: `"toolglot":{"void":[0]}`. The same member of the last chunk, and of a completion, lists what was left
+//! out: see [`NotDelivered`].
 //!
 //! [`Recovered`] says what becomes of recovered calls ([`CallState::Recovered`](crate::CallState::Recovered)). A call whose
 //! arguments went by as parameters only ([`Arguments::Params`](crate::Arguments::Params)) is never delivered.
@@ -78,6 +79,7 @@ use serde::{Serialize, Serializer};
 pub use completion::completion;
 pub use deltas::Deltas;
 
+use crate::call::NotDelivered;
 use crate::engine::Finish;
 use crate::error::{Grade, KindSet};
 
@@ -218,6 +220,8 @@ pub enum Delta<'a> {
         reason: Reason,
         /// Calls that were sent in part and do not stand, ascending.
         void: &'a [u32],
+        /// What was left out.
+        left: &'a NotDelivered,
     },
     /// The response broke off. Its chunk is an error object.
     Error {
@@ -319,9 +323,25 @@ struct Choice<'a> {
     finish_reason: Option<Reason>,
 }
 
+/// What stands beside the protocol.
 #[derive(Serialize)]
 struct Beside<'a> {
+    #[serde(skip_serializing_if = "no_calls")]
     void: &'a [u32],
+    #[serde(flatten)]
+    left: Option<&'a NotDelivered>,
+}
+
+impl<'a> Beside<'a> {
+    /// None if there is nothing to say.
+    fn of(void: &'a [u32], left: &'a NotDelivered) -> Option<Self> {
+        let left = (!left.is_empty()).then_some(left);
+        (!void.is_empty() || left.is_some()).then_some(Self { void, left })
+    }
+}
+
+fn no_calls(void: &&[u32]) -> bool {
+    void.is_empty()
 }
 
 impl Delta<'_> {
@@ -330,9 +350,7 @@ impl Delta<'_> {
     pub fn to_json(&self, head: &Head) -> String {
         let (reason, beside) = match *self {
             Self::Error { .. } => return line(self),
-            Self::Finish { reason, void } => {
-                (Some(reason), (!void.is_empty()).then_some(Beside { void }))
-            }
+            Self::Finish { reason, void, left } => (Some(reason), Beside::of(void, left)),
             Self::Role
             | Self::Content(_)
             | Self::Reasoning { .. }

@@ -61,7 +61,7 @@ impl Client {
                 );
                 self.calls[index as usize].2.push_str(json);
             }
-            Delta::Finish { reason, void } => {
+            Delta::Finish { reason, void, .. } => {
                 self.reason = Some(reason);
                 self.void = void.to_vec();
             }
@@ -557,7 +557,8 @@ fn chunks_are_as_the_protocol_has_them() {
         chunk(next),
         whole(json!({"tool_calls": [call]}), Value::Null)
     );
-    let end = |reason, void| chunk(Delta::Finish { reason, void });
+    let left = &NotDelivered::default();
+    let end = |reason, void| chunk(Delta::Finish { reason, void, left });
     assert_eq!(
         end(Reason::ToolCalls, &[]),
         whole(json!({}), json!("tool_calls"))

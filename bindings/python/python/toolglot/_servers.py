@@ -95,4 +95,4 @@ def _delta(lines: list[str]) -> Delta:
 def whole(engine: Engine, text: str, tools: Any, recovered: bool) -> tuple[str, list[Call]]:
     """Text and calls of a whole output."""
     turn = engine.parse(text, tools=tools_of(tools))
-    return turn.text, [call for call in turn.calls if recovered or call.complete]
+    return turn.text, [call for call in turn.calls if recovered or call.grade != "recovered"]

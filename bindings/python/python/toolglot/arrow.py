@@ -6,7 +6,7 @@ came in, with these fields (version 1 of the schema, which stands in the metadat
 | field | type |
 |---|---|
 | `text`, `reasoning` | utf8 |
-| `calls` | list of `name`, `arguments` (JSON), `state` (`complete` or `recovered`), `id`, `dialect`: utf8; `start`, `end`: int64 |
+| `calls` | list of `name`, `arguments` (JSON), `state` (`complete`, `repaired` or `recovered`), `id`, `dialect`: utf8; `start`, `end`: int64 |
 | `errors` | list of `kind`, `severity`, `message`: utf8; `start`, `end`: int64 |
 
 A null stays a null.

@@ -93,7 +93,7 @@ impl CallColumns {
             self.count += 1;
             self.name.push(Some(&call.name))?;
             self.arguments.push(Some(&call.arguments))?;
-            self.state.push(Some(call.state()))?;
+            self.state.push(Some(call.grade.name()))?;
             let id = call.meta.iter().find(|(key, _)| key == "id");
             self.id.push(id.map(|(_, id)| id.as_str()))?;
             self.dialect.push(Some(&call.dialect))?;

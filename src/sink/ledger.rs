@@ -1,0 +1,157 @@
+//! What a stream does not deliver: the bytes of blocks and calls that were dropped. Calls that are withheld are the business
+//! of the sink that withholds them.
+//!
+//! Dropped are a block that was abandoned and did not become text, the raw bytes that go on from it, a call that was
+//! abandoned in a block that stands, and a block that closes with an error and without a call.
+
+use crate::call::Dropped;
+use crate::error::{Issue, Kind, KindSet, Severity};
+use crate::event::{Abandoned, Event, Span};
+
+/// Takes events. Memory grows with the number of things that were dropped.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Ledger {
+    block: Option<Block>,
+    /// The last error outside blocks: it may speak of what is dropped next.
+    outside: Option<(Span, Kind)>,
+    dropped: Vec<Dropped>,
+}
+
+/// The open block.
+#[derive(Clone, Debug, Default)]
+struct Block {
+    /// Errors in it.
+    kinds: KindSet,
+    /// Calls that closed.
+    calls: usize,
+    /// Calls that were abandoned.
+    lost: Vec<Span>,
+}
+
+impl Ledger {
+    /// What was dropped so far, in order.
+    pub fn dropped(&self) -> &[Dropped] {
+        &self.dropped
+    }
+
+    /// Takes an event.
+    pub fn event(&mut self, event: &Event<'_>) {
+        match *event {
+            Event::BlockOpen { .. } => self.block = Some(Block::default()),
+            Event::CallClose { .. } => {
+                if let Some(block) = &mut self.block {
+                    block.calls += 1;
+                }
+            }
+            Event::CallAbandoned { span, .. } => {
+                if let Some(block) = &mut self.block {
+                    block.lost.push(span);
+                }
+            }
+            Event::BlockClose { span, .. } => self.close(span),
+            Event::BlockAbandoned { span, becomes, .. } => {
+                let block = self.block.take().unwrap_or_default();
+                if becomes == Abandoned::Drop {
+                    self.drop(span, block.kinds);
+                }
+            }
+            Event::Raw { span, .. } => self.raw(span),
+            Event::Issue(ref issue) => self.issue(issue),
+            Event::Text { .. }
+            | Event::Reasoning { .. }
+            | Event::Protected { .. }
+            | Event::CallOpen { .. }
+            | Event::ArgDelta { .. }
+            | Event::ParamOpen { .. }
+            | Event::ParamDelta { .. }
+            | Event::ParamClose { .. } => {}
+        }
+    }
+
+    fn drop(&mut self, span: Span, mut kinds: KindSet) {
+        if let Some((at, kind)) = self.outside.take()
+            && span.start <= at.start
+            && at.end <= span.end
+        {
+            kinds.insert(kind);
+        }
+        self.dropped.push(Dropped { span, kinds });
+    }
+
+    fn close(&mut self, span: Span) {
+        let block = self.block.take().unwrap_or_default();
+        if block.calls > 0 {
+            for lost in block.lost {
+                self.drop(lost, block.kinds);
+            }
+        } else if !block.kinds.is_empty() || !block.lost.is_empty() {
+            self.drop(span, block.kinds);
+        }
+    }
+
+    /// Raw bytes go on from what was dropped before them.
+    fn raw(&mut self, span: Span) {
+        match self.dropped.last_mut() {
+            Some(last) if last.span.end == span.start => last.span.end = span.end,
+            Some(_) | None => self.drop(span, KindSet::default()),
+        }
+    }
+
+    /// An issue of the open block, or of what was dropped last.
+    fn issue(&mut self, issue: &Issue<'_>) {
+        if issue.severity != Severity::Error {
+            return;
+        }
+        if let Some(block) = &mut self.block {
+            block.kinds.insert(issue.kind);
+        } else if let Some(last) = self.dropped.last_mut()
+            && last.span.start <= issue.span.start
+            && issue.span.end <= last.span.end
+        {
+            last.kinds.insert(issue.kind);
+        } else {
+            self.outside = Some((issue.span, issue.kind));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{DialectSet, Finish, Options, parse};
+
+    fn left(dialect: &str, input: &str, finish: Finish) -> String {
+        let set = DialectSet::builtin(dialect).expect("a dialect");
+        let turn = parse(&set, Options::default(), input.as_bytes(), finish);
+        turn.not_delivered.to_json()
+    }
+
+    #[test]
+    fn a_truncated_block_is_dropped_and_listed() {
+        let input = r#"Go. <tool_call>{"name": "f", "arguments": {"a": "#;
+        let found = left("hermes", input, Finish::Length);
+        let end = input.len();
+        assert_eq!(
+            found,
+            format!(
+                r#"{{"withheld":[],"dropped":[{{"span":[4,{end}],"kinds":["unclosed_block"]}}]}}"#
+            )
+        );
+    }
+
+    #[test]
+    fn nothing_is_listed_for_a_reply_that_is_delivered() {
+        let input = r#"<tool_call>{"name": "f", "arguments": {}}</tool_call>"#;
+        let found = left("hermes", input, Finish::Stop);
+        assert_eq!(found, r#"{"withheld":[],"dropped":[]}"#);
+    }
+
+    #[test]
+    fn a_recovered_call_is_listed_with_its_kinds() {
+        let input = "<tool_call>\n<function=f>\n<parameter=k>\n<parameter=m>\nv\n</parameter>\n</function>\n</tool_call>";
+        let found = left("qwen3-coder", input, Finish::Stop);
+        assert!(
+            found.starts_with(r#"{"withheld":[{"name":"f","kinds":["unclosed_value"],"span":["#),
+            "{found}"
+        );
+    }
+}
