@@ -1031,6 +1031,13 @@ toolglot_status toolglot_turn_issues(const struct toolglot_turn *turn,
                                      const struct toolglot_issue **issues,
                                      size_t *len);
 
+// What a host does not get, or should not act on without asking, as JSON text: recovered calls, and bytes of blocks that
+// were dropped. `{"withheld": [{"name", "kinds", "span"}], "dropped": [{"span", "kinds"}]}`; kinds by their names, spans as
+// `[start, end]`. Empty where there is nothing to say.
+TOOLGLOT_API
+toolglot_status toolglot_turn_not_delivered(const struct toolglot_turn *turn,
+                                            struct toolglot_view *json);
+
 // Empties the turn for another output.
 TOOLGLOT_API toolglot_status toolglot_turn_reset(struct toolglot_turn *turn);
 
