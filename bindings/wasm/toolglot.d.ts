@@ -228,6 +228,8 @@ export interface Limits {
 /** What may be other for one stream than for its engine. */
 export interface StreamOptions {
   start?: Start | null;
+  /** The prompt, or the end of it: what its last 4 KiB have opened (a thought, a header, a call), the output goes on with. */
+  promptTail?: Chunk | null;
   /** Tools on offer, or their JSON text: they give untyped text its type, and warn of tools nobody offers. */
   tools?: readonly Tool[] | string | null;
 }
@@ -328,7 +330,7 @@ export class Engine {
   private constructor();
   /** One stream: the output of one model turn. */
   stream(options?: StreamOptions): Stream;
-  /** The stream that a snapshot was made of. `start` and `tools` must be those it was made with. */
+  /** The stream that a snapshot was made of. `start`, `promptTail` and `tools` must be those it was made with. */
   restore(snapshot: Bytes, options?: StreamOptions): Stream;
   /** Parses a whole output. */
   parse(text: Chunk, options?: ParseOptions): Turn;

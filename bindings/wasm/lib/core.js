@@ -3,7 +3,7 @@
 // Every call into the instance goes through one door. A panic or any other trap cannot be survived behind it: the instance
 // is lost then, and every later call says so.
 
-import { LIMITS, ToolglotError, WORDS, jsonList, known, word, wrong } from "./words.js";
+import { LIMITS, ToolglotError, WORDS, jsonList, known, textOrBytes, word, wrong } from "./words.js";
 
 /** The version of the interface. */
 export const ABI = 1;

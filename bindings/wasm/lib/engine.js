@@ -179,8 +179,9 @@ export class Engine {
   #with(options, names, step) {
     const core = this.#own.get();
     const given = known("options", options, names);
-    if ((given.start ?? given.tools ?? null) === null) return step(core, this.#options);
-    const handle = core.options({ start: given.start, tools: given.tools }, this.#given);
+    const { start, promptTail, tools } = given;
+    if ((start ?? promptTail ?? tools ?? null) === null) return step(core, this.#options);
+    const handle = core.options({ start, promptTail, tools }, this.#given);
     try {
       return step(core, handle);
     } finally {

@@ -18,7 +18,7 @@ export const LIMITS = {
   maxLookahead: 40, maxIssues: 41, maxNative: 42,
 };
 export const ENGINE_OPTIONS = ["dialects", "toml", "switches", "tools", "limits", ...Object.keys(WORDS)];
-export const STREAM_OPTIONS = ["start", "tools"];
+export const STREAM_OPTIONS = ["start", "promptTail", "tools"];
 
 /** What every error of this package is. `code` says of what kind. */
 export class ToolglotError extends Error {

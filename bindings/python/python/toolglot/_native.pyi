@@ -469,13 +469,13 @@ class Engine:
         """
         What works and may still surprise, one sentence each.
         """
-    def parse(self, /, text: str | bytes | bytearray | memoryview, *, finish: Literal['stop', 'length', 'tool_calls', 'error', 'cancelled'] = "stop", native_calls: str | Iterable[Any] | None = None, start: Literal['dialect', 'text', 'reasoning'] | None = None, tools: str | Iterable[Any] | None = None) -> Turn:
+    def parse(self, /, text: str | bytes | bytearray | memoryview, *, finish: Literal['stop', 'length', 'tool_calls', 'error', 'cancelled'] = "stop", native_calls: str | Iterable[Any] | None = None, start: Literal['dialect', 'text', 'reasoning'] | None = None, prompt_tail: str | None = None, tools: str | Iterable[Any] | None = None) -> Turn:
         """
         Parses a whole output.
 
         `native_calls` are calls that the API delivered beside the text: an OpenAI `tool_calls` array, or its JSON text.
         """
-    def reader(self, /, source: Literal['openai', 'anthropic', 'ollama'], *, choice: SupportsIndex = 0, start: Literal['dialect', 'text', 'reasoning'] | None = None, tools: str | Iterable[Any] | None = None) -> Reader:
+    def reader(self, /, source: Literal['openai', 'anthropic', 'ollama'], *, choice: SupportsIndex = 0, start: Literal['dialect', 'text', 'reasoning'] | None = None, prompt_tail: str | None = None, tools: str | Iterable[Any] | None = None) -> Reader:
         """
         Reads responses of model servers, as bytes. `source` is `"openai"`, `"anthropic"` or `"ollama"`; `choice` is the
         one that is read of an OpenAI response.
@@ -492,13 +492,13 @@ class Engine:
 
         ```
         """
-    def restore(self, /, snapshot: bytes, *, start: Literal['dialect', 'text', 'reasoning'] | None = None, tools: str | Iterable[Any] | None = None) -> Stream:
+    def restore(self, /, snapshot: bytes, *, start: Literal['dialect', 'text', 'reasoning'] | None = None, prompt_tail: str | None = None, tools: str | Iterable[Any] | None = None) -> Stream:
         """
-        The stream that a snapshot was made of. `start` and `tools` must be those it was made with.
+        The stream that a snapshot was made of. `start`, `prompt_tail` and `tools` must be those it was made with.
 
         Raises `SnapshotError` if the snapshot is damaged, or of another engine, options or version.
         """
-    def rewriter(self, /, source: Literal['text', 'openai', 'anthropic', 'ollama'] = "text", *, model: str = "", id: str = "chatcmpl-0", created: SupportsIndex = 0, choice: SupportsIndex = 0, calls: Literal['live', 'close'] = "live", recovered: bool = False, reasoning: str | None = "reasoning_content", protected: bool = False, forced: bool = False, id_prefix: str = "call_", id_seed: SupportsIndex = 0, start: Literal['dialect', 'text', 'reasoning'] | None = None, tools: str | Iterable[Any] | None = None) -> Rewriter:
+    def rewriter(self, /, source: Literal['text', 'openai', 'anthropic', 'ollama'] = "text", *, model: str = "", id: str = "chatcmpl-0", created: SupportsIndex = 0, choice: SupportsIndex = 0, calls: Literal['live', 'close'] = "live", recovered: bool = False, reasoning: str | None = "reasoning_content", protected: bool = False, forced: bool = False, id_prefix: str = "call_", id_seed: SupportsIndex = 0, start: Literal['dialect', 'text', 'reasoning'] | None = None, prompt_tail: str | None = None, tools: str | Iterable[Any] | None = None) -> Rewriter:
         """
         Writes OpenAI chat completion chunks of what is fed: text (`source="text"`) or responses of model servers.
 
@@ -506,9 +506,10 @@ class Engine:
         `"close"` when their block has closed. `recovered` calls are withheld unless `True`. `reasoning` is the member that
         holds reasoning; `None` leaves it out. `forced`: the host forced a tool by name, so the reason stays `stop`.
         """
-    def stream(self, /, *, start: Literal['dialect', 'text', 'reasoning'] | None = None, tools: str | Iterable[Any] | None = None) -> Stream:
+    def stream(self, /, *, start: Literal['dialect', 'text', 'reasoning'] | None = None, prompt_tail: str | None = None, tools: str | Iterable[Any] | None = None) -> Stream:
         """
-        One stream: the output of one model turn. `start` and `tools` stand in for the engine's own.
+        One stream: the output of one model turn. `start` and `tools` stand in for the engine's own. `prompt_tail` is the prompt,
+        or the end of it: what its last 4 KiB have opened (a thought, a header, a call), the output goes on with.
 
         ```
         >>> import toolglot

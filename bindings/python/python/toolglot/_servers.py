@@ -57,10 +57,11 @@ def tools_of(tools: Any) -> list[Any] | None:
 class Live:
     """One model output, as deltas. Nothing is kept of it but what waits to be decided."""
 
-    def __init__(self, engine: Engine, tools: Any, recovered: bool) -> None:
-        """`recovered`: mended calls are delivered too."""
+    def __init__(self, engine: Engine, tools: Any, recovered: bool, prompt: str | None = None) -> None:
+        """`recovered`: mended calls are delivered too. `prompt`: its end, where the server shows it."""
         seed = uuid.uuid4().int >> 64
-        self._rewriter = engine.rewriter(reasoning=None, recovered=recovered, id_seed=seed, tools=tools_of(tools))
+        given = {"recovered": recovered, "tools": tools_of(tools), "prompt_tail": prompt}
+        self._rewriter = engine.rewriter(reasoning=None, id_seed=seed, **given)
         self._finished = False
 
     def feed(self, text: str) -> Delta:
@@ -92,7 +93,7 @@ def _delta(lines: list[str]) -> Delta:
     return Delta("".join(content), list(calls.values()))
 
 
-def whole(engine: Engine, text: str, tools: Any, recovered: bool) -> tuple[str, list[Call]]:
+def whole(engine: Engine, text: str, tools: Any, recovered: bool, prompt: str | None = None) -> tuple[str, list[Call]]:
     """Text and calls of a whole output."""
-    turn = engine.parse(text, tools=tools_of(tools))
+    turn = engine.parse(text, tools=tools_of(tools), prompt_tail=prompt)
     return turn.text, [call for call in turn.calls if recovered or call.grade != "recovered"]

@@ -42,6 +42,13 @@ class ToolglotToolParser(ToolParser):  # type: ignore[misc]
         super().__init__(tokenizer, tools)
         self._engine = _servers.engine_of(self.options)
         self._live: _servers.Live | None = None
+        self._prompt: str | None = None
+
+    def set_prompt_token_ids(self, prompt_token_ids: Sequence[int]) -> None:
+        """What the end of the prompt has opened, the output goes on with."""
+        self._prompt = _tail(self.model_tokenizer, prompt_token_ids)
+
+    adjust_initial_state_from_prompt = set_prompt_token_ids
 
     def adjust_request(self, request: Any) -> Any:
         """Markers must come as text."""
@@ -52,7 +59,7 @@ class ToolglotToolParser(ToolParser):  # type: ignore[misc]
 
     def extract_tool_calls(self, model_output: str, request: Any) -> Any:
         """Reads a whole output."""
-        content, calls = _servers.whole(self._engine, model_output, request.tools or self.tools, self.recovered)
+        content, calls = _servers.whole(self._engine, model_output, request.tools or self.tools, self.recovered, self._prompt)
         made = []
         for call in calls:
             identity = call.meta.get("id")
@@ -72,7 +79,7 @@ class ToolglotToolParser(ToolParser):  # type: ignore[misc]
     ) -> Any:
         """Reads the next delta; the other arguments are not looked at."""
         if self._live is None:
-            self._live = _servers.Live(self._engine, request.tools or self.tools, self.recovered)
+            self._live = _servers.Live(self._engine, request.tools or self.tools, self.recovered, self._prompt)
         return _message(self._live.feed(delta_text))
 
     def finish_streaming(self) -> Any:
@@ -105,6 +112,7 @@ class ToolglotReasoningParser(ReasoningParser):  # type: ignore[misc]
         super().__init__(tokenizer, *args, **kwargs)
         self._engine = Engine(self.dialect.id)
         self._start: Any = None
+        self._prompt: str | None = None
         self._stream: Stream | None = None
         self._ended = False
         self._open = [ids for ids in map(self._ids, self.dialect.reasoning_openers) if ids]
@@ -130,6 +138,7 @@ class ToolglotReasoningParser(ReasoningParser):  # type: ignore[misc]
         opened, closed = _last(prompt_token_ids, self._open), _last(prompt_token_ids, self._close)
         if opened > closed:
             self._start = "reasoning"
+        self._prompt = _tail(self.model_tokenizer, prompt_token_ids)
 
     adjust_initial_state_from_prompt = set_prompt_token_ids
 
@@ -164,7 +173,7 @@ class ToolglotReasoningParser(ReasoningParser):  # type: ignore[misc]
 
     def extract_reasoning(self, model_output: str, request: Any) -> tuple[str | None, str | None]:
         """Reasoning and the rest of a whole output."""
-        turn = self._engine.parse(model_output, start=self._start)
+        turn = self._engine.parse(model_output, start=self._start, prompt_tail=self._prompt)
         return turn.reasoning or None, turn.text or None
 
     def extract_reasoning_streaming(
@@ -178,7 +187,7 @@ class ToolglotReasoningParser(ReasoningParser):  # type: ignore[misc]
     ) -> Any:
         """Reads the next delta; the other arguments are not looked at."""
         if self._stream is None:
-            self._stream = self._engine.stream(start=self._start)
+            self._stream = self._engine.stream(start=self._start, prompt_tail=self._prompt)
         if self._stream.finished:
             return DeltaMessage(content=delta_text or None)
         return self._message(self._stream.feed(delta_text))
@@ -199,6 +208,12 @@ class ToolglotReasoningParser(ReasoningParser):  # type: ignore[misc]
                     content += text
                     self._ended = self._ended or not text.isspace()
         return DeltaMessage(reasoning=reasoning or None, content=content or None) if reasoning or content else None
+
+
+def _tail(tokenizer: Any, ids: Sequence[int]) -> str | None:
+    """The end of the prompt, special tokens included; more than its last 4 KiB is not looked at."""
+    decode = getattr(tokenizer, "decode", None)
+    return None if decode is None else str(decode(list(ids[-1024:]), skip_special_tokens=False))
 
 
 def _last(ids: Sequence[int], markers: list[list[int]]) -> int:
