@@ -79,6 +79,7 @@ impl spec::Channels {
             first: false,
             label: String::new(),
             ended_by: self.start.clone(),
+            after_call: spec::AfterCall::Text,
         }
     }
 }

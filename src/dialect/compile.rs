@@ -371,6 +371,10 @@ pub(crate) enum Role {
     },
     /// The end of a message; part of no text where one is open.
     MessageEnd,
+    /// What closes a thought; part of no text where a call has ended that thought.
+    ThoughtEnd {
+        id: u16,
+    },
     /// A closer without its block. Never held back.
     Close {
         dialect: u16,
@@ -382,10 +386,12 @@ pub(crate) enum Role {
 pub(crate) struct Reasoning {
     pub dialect: u16,
     pub spec: spec::Reasoning,
-    /// Closers, openers that count inside, and what ends it without a closer.
+    /// Closers, openers, what ends it without a closer, and calls that do.
     pub inside: Scanner,
-    /// Of how many patterns of each kind `inside` consists.
+    /// Of how many patterns of each kind but calls `inside` consists.
     pub kinds: [usize; 3],
+    /// What the calls are that end it.
+    pub ends: Vec<Role>,
     /// What ends it are headers at the start of a line: what each opens.
     pub headers: Vec<u16>,
     /// The same, then all call openers; made when a stream first asks for it.
@@ -398,27 +404,39 @@ pub(crate) enum Inside {
     Close,
     Open,
     EndedBy,
+    /// A call that ends it, if it is one.
+    Ends(Role),
     Call(Role),
 }
 
 impl Reasoning {
-    fn new(dialect: u16, spec: &spec::Reasoning) -> Result<Self, String> {
-        let openers: &[String] = if spec.nested || spec.repeats {
-            &spec.open
-        } else {
-            &[]
-        };
-        let lists = [spec.close.as_slice(), openers, &spec.ended_by];
+    fn new(
+        dialect: u16,
+        spec: &spec::Reasoning,
+        calls: &[(Pattern, Role)],
+    ) -> Result<Self, String> {
+        let lists = [spec.close.as_slice(), &spec.open, &spec.ended_by];
         let patterns = lists.iter().flat_map(|list| list.iter());
-        let patterns = patterns.map(|marker| Pattern::new(marker, Case::Exact));
+        let mut patterns: Vec<Pattern> = patterns
+            .map(|marker| Pattern::new(marker, Case::Exact))
+            .collect();
+        let own = |pattern: &Pattern| patterns.iter().any(|have| have.bytes == pattern.bytes);
+        let calls: Vec<_> = calls.iter().filter(|(call, _)| !own(call)).collect();
+        patterns.extend(calls.iter().map(|(pattern, _)| pattern.clone()));
         Ok(Self {
             dialect,
             spec: spec.clone(),
-            inside: Scanner::new(patterns.collect())?,
+            inside: Scanner::new(patterns)?,
             kinds: lists.map(<[String]>::len),
+            ends: calls.iter().map(|(_, role)| *role).collect(),
             headers: vec![],
             with_calls: OnceLock::new(),
         })
+    }
+
+    /// How much of its label has come, where it may come.
+    pub fn label(&self) -> Option<u8> {
+        (!self.spec.label.is_empty()).then_some(0)
     }
 
     /// The scanner of the inside, with the openers of calls if they count there.
@@ -447,7 +465,11 @@ impl Reasoning {
             }
             at -= count;
         }
-        calls.get(at).map(|(_, role)| Inside::Call(*role))
+        if let Some(role) = self.ends.get(at) {
+            return Some(Inside::Ends(*role));
+        }
+        let call = calls.get(at - self.ends.len());
+        call.map(|(_, role)| Inside::Call(*role))
     }
 }
 
@@ -476,6 +498,8 @@ pub(crate) struct SetInner {
     pub first: Vec<u16>,
     /// Some dialect does not look into code.
     pub code: bool,
+    /// Some dialect's calls end thoughts: there code matters.
+    pub thinks: bool,
     pub fingerprint: u64,
     /// What escaping needs, compiled when it is first asked for.
     pub escapes: OnceLock<Result<Arc<Table>, EscapeError>>,
@@ -513,6 +537,8 @@ impl SetInner {
         let mut calls: Vec<(Pattern, Role)> = vec![];
         let mut opens: Vec<Vec<OpenRef>> = vec![];
         let mut merged: Vec<(u16, spec::Reasoning)> = vec![];
+        // Of messages and of lines: they end with the next header.
+        let mut headed: Vec<u16> = vec![];
         let mut messages: Vec<(u16, u16)> = vec![];
         let mut thoughts: Vec<(u16, u16)> = vec![];
         let mut spans = vec![];
@@ -570,10 +596,12 @@ impl SetInner {
             }
             if let Some(channels) = &dialect.spec.channels {
                 messages.push((index, merged.len() as u16));
+                headed.push(merged.len() as u16);
                 merged.push((index, channels.reasoning()));
             }
             if let Family::Line(line) = &dialect.family {
                 thoughts.push((index, merged.len() as u16));
+                headed.push(merged.len() as u16);
                 merged.push((index, line.reasoning()));
             }
             let channels = dialect.spec.channels.iter();
@@ -645,9 +673,37 @@ impl SetInner {
             .filter(|n| first(&dialects[*n]))
             .map(|n| n as u16)
             .collect();
+        let ends = |open: &OpenRef| dialects[usize::from(open.dialect)].spec.ends_thought;
+        let enders: Vec<(Pattern, Role)> = calls
+            .iter()
+            .filter(|(_, role)| {
+                matches!(role, Role::Open { refs } if opens[usize::from(*refs)].iter().any(ends))
+            })
+            .cloned()
+            .collect();
+        if !enders.is_empty() {
+            let thoughts = merged.iter().enumerate();
+            for (id, (_, spec)) in thoughts.filter(|(id, _)| !headed.contains(&(*id as u16))) {
+                for close in &spec.close {
+                    let pattern = Pattern::new(close, Case::Exact);
+                    if !patterns.iter().any(|have| have.bytes == pattern.bytes) {
+                        roles.push(Role::ThoughtEnd { id: id as u16 });
+                        patterns.push(pattern);
+                    }
+                }
+            }
+        }
+        let thinks = !enders.is_empty();
         let mut reasoning = merged
             .iter()
-            .map(|(index, spec)| Reasoning::new(*index, spec).map_err(too_big))
+            .enumerate()
+            .map(|(id, (index, spec))| {
+                let own = match headed.contains(&(id as u16)) {
+                    true => &[],
+                    false => enders.as_slice(),
+                };
+                Reasoning::new(*index, spec, own).map_err(too_big)
+            })
             .collect::<Result<Vec<_>, _>>()?;
         for (_, id) in thoughts {
             let entry = &mut reasoning[usize::from(id)];
@@ -674,6 +730,7 @@ impl SetInner {
             reasoning,
             spans,
             code,
+            thinks,
             fingerprint,
             escapes: OnceLock::new(),
             dialects,

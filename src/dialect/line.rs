@@ -113,6 +113,7 @@ impl Line {
             first: false,
             label: String::new(),
             ended_by: self.openers.iter().map(|(open, _)| open.clone()).collect(),
+            after_call: super::spec::AfterCall::Text,
         }
     }
 

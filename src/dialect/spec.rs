@@ -47,6 +47,9 @@ pub(crate) struct Spec {
     /// What the prompt opens the model's turn with, behind which the reply or what is left of its header stands.
     #[serde(default)]
     pub turn: Vec<String>,
+    /// Its calls end an open thought.
+    #[serde(default)]
+    pub ends_thought: bool,
     pub deltas: Deltas,
     pub key_quote: Option<KeyQuote>,
     pub element_tree: Option<ElementTree>,
@@ -734,6 +737,20 @@ pub(crate) struct Reasoning {
     /// Markers before which it ends without a closer.
     #[serde(default)]
     pub ended_by: Vec<String>,
+    /// What follows a call that ended it.
+    #[serde(default)]
+    pub after_call: AfterCall,
+}
+
+/// What follows a call that ended a thought.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum AfterCall {
+    /// The answer; the thought's closer is framing if it comes.
+    #[default]
+    Text,
+    /// The thought again, up to its closer.
+    Resume,
 }
 
 /// A string, or a list of strings.

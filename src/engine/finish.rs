@@ -119,7 +119,7 @@ impl Machine<'_> {
             }
         }
         self.st.code.settle();
-        if self.st.code.in_fence() {
+        if self.st.code.in_fence() && self.st.region == Region::Text {
             self.tell_all(
                 chunk,
                 Kind::UnclosedFence,

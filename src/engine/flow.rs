@@ -1,12 +1,12 @@
 //! Text, reasoning and protected regions: looks for markers and delivers everything that cannot begin one.
 
-use super::code::Line;
+use super::code::{Code, Line};
 use super::machine::{Chunk, Machine};
 use super::plain::looks_at_code;
 use super::{Mode, Region};
 use crate::body::{Out, Stuff, pieces};
-use crate::dialect::spec::ReasoningAt;
-use crate::dialect::{Dialect, Inside, Role, SetInner};
+use crate::dialect::spec::{AfterCall, ReasoningAt};
+use crate::dialect::{Dialect, Inside, OpenRef, Role, SetInner};
 use crate::error::{Kind, Severity};
 use crate::event::{Event, Span};
 use crate::limits::{Fence, Prefer};
@@ -146,7 +146,11 @@ impl Machine<'_> {
             }
             Role::Open { refs } => self.call(chunk, refs, start, end, safe),
             Role::MessageEnd if !self.st.message => false,
-            Role::Framing { .. } | Role::MessageEnd => {
+            Role::ThoughtEnd { id } if self.st.owed != Some(id) => false,
+            Role::Framing { .. } | Role::MessageEnd | Role::ThoughtEnd { .. } => {
+                if let Role::ThoughtEnd { .. } = role {
+                    self.st.owed = None;
+                }
                 if role == Role::MessageEnd {
                     self.st.message = false;
                 }
@@ -190,7 +194,7 @@ impl Machine<'_> {
                         id,
                         depth: 1,
                         start,
-                        label: (!reasoning.spec.label.is_empty()).then_some(0),
+                        label: reasoning.label(),
                     },
                     end,
                 );
@@ -243,10 +247,8 @@ impl Machine<'_> {
             return false;
         };
         let reasoning = &self.set.reasoning[usize::from(id)];
-        let data = || {
-            let dfa = &self.scanner().dfa;
-            dfa.patterns()[usize::from(pattern)].bytes.as_slice()
-        };
+        let dfa = &self.scanner().dfa;
+        let data = || dfa.patterns()[usize::from(pattern)].bytes.as_slice();
         let level = |depth| Region::Reasoning {
             id,
             depth,
@@ -273,7 +275,8 @@ impl Machine<'_> {
                 self.leave(chunk, end);
                 true
             }
-            Some(Inside::Open) if reasoning.spec.repeats => {
+            // The prompt gave the opener, and the model writes it again.
+            Some(Inside::Open) if reasoning.spec.repeats || self.echoes(chunk, start, safe) => {
                 let data = data();
                 self.deliver(chunk, start);
                 self.flow_end(chunk);
@@ -289,12 +292,13 @@ impl Machine<'_> {
                         id,
                         depth,
                         start: opened,
-                        label: (!reasoning.spec.label.is_empty()).then_some(0),
+                        label: reasoning.label(),
                     },
                     end,
                 );
                 true
             }
+            Some(Inside::Open) if !reasoning.spec.nested => false,
             Some(Inside::Open) => {
                 self.deliver(chunk, start.min(safe));
                 if reasoning.spec.at == ReasoningAt::LineStart && !self.st.line.begins() {
@@ -314,6 +318,11 @@ impl Machine<'_> {
                 let own: Vec<_> = own.copied().collect();
                 self.candidates(chunk, &own, start, end, safe)
             }
+            Some(Inside::EndedBy) if let Some(own) = self.enders(pattern) => {
+                self.deliver(chunk, start.min(safe));
+                self.st.code.settle();
+                !self.st.code.hides() && self.candidates(chunk, &own, start, end, safe)
+            }
             Some(Inside::EndedBy) => {
                 let marker = data();
                 self.deliver(chunk, start);
@@ -329,8 +338,69 @@ impl Machine<'_> {
                 }
                 true
             }
+            Some(Inside::Ends(_)) if self.opts.calls_in_reasoning => false,
+            Some(Inside::Ends(Role::Open { refs })) => {
+                self.deliver(chunk, start.min(safe));
+                self.st.code.settle();
+                if !self.st.line.begins() || self.st.code.hides() {
+                    return false;
+                }
+                let own = self.own_enders(refs);
+                self.candidates(chunk, &own, start, end, safe)
+            }
             Some(Inside::Call(Role::Open { refs })) => self.call(chunk, refs, start, end, safe),
-            Some(Inside::Call(_)) | None => false,
+            Some(Inside::Call(_) | Inside::Ends(_)) | None => false,
+        }
+    }
+
+    /// Whether an opener at `start` is the one that the prompt gave, written once more: nothing but blanks before it.
+    fn echoes(&mut self, chunk: Chunk<'_>, start: u64, safe: u64) -> bool {
+        self.deliver(chunk, start.min(safe));
+        self.st.blank && safe >= start
+    }
+
+    /// Of those who open calls with a marker, the ones whose calls end a thought.
+    fn own_enders(&self, refs: u16) -> Vec<OpenRef> {
+        let refs = self.set.opens[usize::from(refs)].iter();
+        refs.filter(|open| self.dialect(open.dialect).spec.ends_thought)
+            .copied()
+            .collect()
+    }
+
+    /// Who opens calls with what ends the open thought: then it ends only if a call follows.
+    fn enders(&self, pattern: u16) -> Option<Vec<OpenRef>> {
+        let marker = &self.scanner().dfa.patterns()[usize::from(pattern)].bytes;
+        let (_, role) = self.set.calls.iter().find(|(p, _)| p.bytes == *marker)?;
+        let Role::Open { refs } = role else {
+            return None;
+        };
+        let own = self.own_enders(*refs);
+        (!own.is_empty() && !self.opts.calls_in_reasoning).then_some(own)
+    }
+
+    /// Whether a pattern of the open thought's ends it, whatever else is being looked at.
+    pub fn ends_here(&self, pattern: u16) -> bool {
+        let Region::Reasoning { id, .. } = self.st.region else {
+            return false;
+        };
+        let reasoning = &self.set.reasoning[usize::from(id)];
+        match reasoning.meaning(pattern, &self.set.calls) {
+            Some(Inside::Close | Inside::EndedBy) => reasoning.headers.is_empty(),
+            Some(Inside::Open | Inside::Ends(_) | Inside::Call(_)) | None => false,
+        }
+    }
+
+    /// A block opens: a thought that it stands in is over, where calls in thoughts are not asked for.
+    pub fn end_thought(&mut self) {
+        let Region::Reasoning { id, .. } = self.st.region else {
+            return;
+        };
+        let resumes = self.set.reasoning[usize::from(id)].spec.after_call == AfterCall::Resume;
+        if !self.opts.calls_in_reasoning && !resumes {
+            self.st.region = Region::Text;
+            self.st.code = Code::default();
+            self.st.reasoned = true;
+            self.st.owed = Some(id);
         }
     }
 
@@ -433,6 +503,11 @@ impl Machine<'_> {
 
     /// Begins a region at `from`, right behind a marker.
     pub fn enter(&mut self, region: Region, from: u64) {
+        let thought = |region| matches!(region, Region::Reasoning { .. });
+        if thought(region) || thought(self.st.region) {
+            // Code that begins in a thought ends with it.
+            self.st.code = Code::default();
+        }
         self.st.line = Line::Behind(0);
         self.st.blank = false;
         self.st.region = region;
@@ -454,7 +529,7 @@ impl Machine<'_> {
         // The held bytes are the carry's or the marker table's; the carry is lent out for the time being.
         let carry = std::mem::take(&mut self.st.io.carry);
         let held = if carry.is_empty() { self.held } else { &carry };
-        let code = self.st.region == Region::Text && looks_at_code(self.opts, self.set.code);
+        let code = looks_at_code(self.opts, self.set, self.st.region);
         for (piece, _) in pieces(held, chunk.seg, chunk.base, self.st.io.from, to) {
             if code {
                 self.st.code.after(piece, self.st.line);

@@ -135,7 +135,7 @@ impl<'p> Machine<'p> {
             Region::Reasoning { id, .. } => {
                 let reasoning = &self.set.reasoning[usize::from(id)];
                 match reasoning.meaning(pattern, &self.set.calls)? {
-                    Inside::Call(role) => Some(role),
+                    Inside::Call(role) | Inside::Ends(role) => Some(role),
                     Inside::Close | Inside::Open | Inside::EndedBy => None,
                 }
             }
@@ -184,6 +184,7 @@ impl<'p> Machine<'p> {
     /// A block opens behind `header`.
     pub fn open(&mut self, chunk: Chunk<'_>, dialect: u16, header: Opened<'_>) {
         self.flow_end(chunk);
+        self.end_thought();
         self.st.blank = false;
         let compiled = self.dialect(dialect);
         let io = &mut self.st.io;

@@ -83,6 +83,8 @@ struct State {
     message: bool,
     /// Reasoning has ended once.
     reasoned: bool,
+    /// The thought that a call ended, whose closer may still come.
+    owed: Option<u16>,
     io: Io,
     /// Native calls that wait.
     natives: Vec<NativeCall>,
@@ -136,7 +138,7 @@ impl State {
                 id: id as u16,
                 depth: 1,
                 start: 0,
-                label: None,
+                label: set.reasoning[id].label(),
             },
             None => Region::Text,
         };
@@ -187,6 +189,7 @@ impl State {
             blank: true,
             message: false,
             reasoned: false,
+            owed: None,
             io: Io::new(set.dialects.len(), set.marker()),
             natives: vec![],
             native: false,

@@ -557,7 +557,14 @@ impl Machine<'_> {
                     self.markers(chunk, end);
                     return true;
                 }
-                Some(Role::Close { .. } | Role::Framing { .. } | Role::MessageEnd) | None => {}
+                None if self.ends_here(*pattern) => inside = Some(start),
+                Some(
+                    Role::Close { .. }
+                    | Role::Framing { .. }
+                    | Role::MessageEnd
+                    | Role::ThoughtEnd { .. },
+                )
+                | None => {}
             }
         }
         let Some(inside) = inside else { return false };
@@ -592,7 +599,8 @@ impl Machine<'_> {
             return None;
         };
         self.st.mode = Mode::Flow;
-        if let Some((dialect, marker_end)) = opening.special {
+        let special = opening.special.filter(|_| self.st.region == Region::Text);
+        if let Some((dialect, marker_end)) = special {
             let looked = self.bytes(chunk, marker_end, end);
             let opened = Opened {
                 name: "",

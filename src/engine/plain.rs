@@ -150,7 +150,7 @@ impl Parser {
         state.pos = base + chunk.len() as u64;
         let to = state.pos - dfa.hold(node) as u64;
         if to > state.io.from {
-            let code = state.region == Region::Text && looks_at_code(&self.opts, set.code);
+            let code = looks_at_code(&self.opts, set, state.region);
             let stuff = stuff(set, state.region);
             for (data, start) in pieces(dfa.held(state.node), chunk, base, state.io.from, to) {
                 if data.is_empty() {
@@ -172,10 +172,13 @@ impl Parser {
     }
 }
 
-/// Whether lines and code matter in a stream.
-pub(super) fn looks_at_code(opts: &Options, dialects: bool) -> bool {
-    match opts.fence {
-        Some(fence) => fence == Fence::Skip,
-        None => dialects,
+/// Whether lines and code matter in a region.
+pub(super) fn looks_at_code(opts: &Options, set: &SetInner, region: Region) -> bool {
+    match (region, opts.fence) {
+        (Region::Text, Some(fence)) => fence == Fence::Skip,
+        (Region::Text, None) => set.code,
+        // A call that is shown in code ends no thought.
+        (Region::Reasoning { .. }, _) => set.thinks,
+        (Region::Span { .. }, _) => false,
     }
 }

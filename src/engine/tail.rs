@@ -55,6 +55,11 @@ impl Parser {
                 let (from, mut state) = open_from(&set, whole);
                 read(&set, &opts, &mut state, &tail[from..], &mut Opened(sink));
                 state.origin = (tail.len() - from) as u64;
+                let inside = matches!(state.region, Region::Reasoning { .. });
+                if inside && suffix(&set, tail) != Says::Nothing {
+                    // Nothing but the opener: the model may write it again.
+                    state.blank = true;
+                }
                 state.begun = true;
                 self.state = state;
             }
@@ -156,7 +161,11 @@ fn suffix<'t>(set: &SetInner, tail: &'t str) -> Says<'t> {
         let label = match role {
             Role::Reasoning { id } => set.reasoning[usize::from(*id)].spec.label.as_str(),
             Role::Open { .. } => "",
-            Role::Framing { .. } | Role::Span { .. } | Role::MessageEnd | Role::Close { .. } => {
+            Role::Framing { .. }
+            | Role::Span { .. }
+            | Role::MessageEnd
+            | Role::ThoughtEnd { .. }
+            | Role::Close { .. } => {
                 return None;
             }
         };

@@ -79,6 +79,8 @@ pub struct Twin<'a> {
     out: Outcome,
     /// A block or reasoning has been there.
     begun: bool,
+    /// Closers of a thought that a call has ended.
+    owed: Vec<String>,
     /// In the section of a block.
     inside: bool,
     /// What the last call of a block is written as.
@@ -97,6 +99,7 @@ pub fn read(spec: &Spec, input: &str, tools: Option<&Value>) -> Outcome {
         tools,
         out: Outcome::default(),
         begun: false,
+        owed: vec![],
         inside: false,
         unit: 0,
         fix: None,

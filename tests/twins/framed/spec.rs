@@ -16,6 +16,8 @@ pub struct Spec {
     pub braces: Braces,
     pub ids: Vec<(String, String)>,
     pub reasoning: Vec<Reasoning>,
+    /// Its calls end an open thought.
+    pub ends_thought: bool,
     pub framing: Vec<String>,
     pub channels: Option<Channels>,
     /// What begins a header.
@@ -366,6 +368,7 @@ impl Spec {
             },
             ids: pairs(framed.get("ids")),
             reasoning: reasoning.collect(),
+            ends_thought: is(&file, "ends_thought"),
             framing: strings(&file, "framing", &[]),
             channels,
             malformed_is_text: word(&file, "malformed", "drop") == "text",

@@ -106,7 +106,16 @@ impl<'a> Twin<'a> {
                     Opens::Text | Opens::Spoilt(_) => {}
                 }
             }
-            if let Some(end) = self.reason(at, line) {
+            let owed = self
+                .owed
+                .iter()
+                .find(|c| input[at..].starts_with(c.as_str()));
+            if let Some(len) = owed.map(String::len) {
+                self.owed.clear();
+                at += len;
+                continue;
+            }
+            if let Some(end) = self.reason(at, line, &openers) {
                 at = end;
                 line = at;
                 continue;
@@ -143,7 +152,7 @@ impl<'a> Twin<'a> {
     }
 
     /// Reasoning that opens here, up to where text goes on.
-    fn reason(&mut self, at: usize, line: usize) -> Option<usize> {
+    fn reason(&mut self, at: usize, line: usize, openers: &[Opener<'_>]) -> Option<usize> {
         let input = self.input;
         let blank = |c: char| matches!(c, ' ' | '\t');
         let before = &input[line..at];
@@ -171,12 +180,21 @@ impl<'a> Twin<'a> {
             found.min()
         };
         let close = find(&entry.close, true);
-        let ended = find(&entry.ended_by, false);
-        let (end, len) = close
+        let calls = |mark: &&String| openers.iter().any(|o| o.literal == **mark);
+        let mut ended_by = entry.ended_by.clone();
+        ended_by.retain(|mark| !calls(&mark));
+        let ended = find(&ended_by, false);
+        let (mut end, mut len) = close
             .into_iter()
             .chain(ended)
             .min()
             .unwrap_or((input.len(), 0));
+        if let Some(call) = self.ends_thought(from..end, openers, &entry.ended_by) {
+            (end, len) = (call, 0);
+            self.owed.clone_from(&entry.close);
+        }
+        // Code in thoughts is not followed here.
+        self.out.open |= input[from..end].contains('`');
         self.begun = true;
         let mut text = input[from..end].to_owned();
         for open in entry.open.iter().filter(|_| entry.repeats) {
@@ -184,6 +202,35 @@ impl<'a> Twin<'a> {
         }
         self.out.reasoning.push_str(&text);
         Some(end + len)
+    }
+
+    /// Where a call begins that ends a thought: at the start of a line or of the thought, or, where the file names its opener,
+    /// anywhere.
+    fn ends_thought(
+        &self,
+        thought: std::ops::Range<usize>,
+        openers: &[Opener<'_>],
+        anywhere: &[String],
+    ) -> Option<usize> {
+        let mut line = thought.start;
+        for (n, c) in self.input[thought.clone()].char_indices() {
+            let at = thought.start + n;
+            let before = &self.input[line..at];
+            let starts = before.len() <= 3 && before.trim_matches([' ', '\t']).is_empty();
+            let opener = openers
+                .iter()
+                .filter(|o| starts || anywhere.contains(&o.literal))
+                .find(|o| self.input[at..].starts_with(&o.literal));
+            if let Some(opener) = opener.filter(|_| self.spec.ends_thought)
+                && matches!(self.opens(opener, at, line), Opens::Yes)
+            {
+                return Some(at);
+            }
+            if c == '\n' {
+                line = at + 1;
+            }
+        }
+        None
     }
 
     /// Whether the opener that stands there opens a block.
