@@ -145,6 +145,17 @@ impl Machine<'_> {
         }
     }
 
+    /// In a thought that a call would end: a marker that the end has cut is part of it.
+    fn thinks(&self) -> bool {
+        match self.st.region {
+            Region::Reasoning { id, .. } => {
+                self.set.reasoning[usize::from(id)].headers.is_empty()
+                    && !self.opts.calls_in_reasoning
+            }
+            Region::Text | Region::Span { .. } => false,
+        }
+    }
+
     /// No bytes, at the end.
     pub fn nothing<'c>(&self) -> Chunk<'c> {
         Chunk {
@@ -173,7 +184,7 @@ impl Machine<'_> {
                 self.st.candidates.clear();
                 self.accept(chunk, *opening, head, end, false);
             }
-            Mode::Opening(_) if self.unborn() => self.st.candidates.clear(),
+            Mode::Opening(_) if self.unborn() || self.thinks() => self.st.candidates.clear(),
             Mode::Opening(opening) => {
                 self.st.candidates.clear();
                 let compiled = self.dialect(opening.first);
