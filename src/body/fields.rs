@@ -15,6 +15,9 @@ use crate::error::{Kind, KindSet};
 use crate::event::{Arguments, Origin, Span};
 use crate::hints::{Coerced, Schema, Tool, Types, coerce, is_json};
 
+/// The fact of a call that tells its number in a chain.
+const INDEX: &str = "index";
+
 /// One field; offsets are those of the stream.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Field {
@@ -27,12 +30,15 @@ pub(super) struct Field {
     pub kept: Option<Vec<u8>>,
 }
 
-/// Whether a field of this key may name the tool.
+/// Whether a field of this key may name the tool, or say what becomes of a chain.
 pub(super) fn may_name(table: &KeyQuote, key: &str) -> bool {
     let spec = &table.spec;
-    let name = fold(&spec.name, &spec.fold);
-    fold(key, &spec.fold) == name
-        || split(key, spec).any(|(base, _)| fold(base, &spec.fold) == name)
+    let words = [Some(&spec.name), spec.go_on.as_ref().map(|go_on| &go_on.key)];
+    words.into_iter().flatten().any(|word| {
+        let word = fold(word, &spec.fold);
+        fold(key, &spec.fold) == word
+            || split(key, spec).any(|(base, _)| fold(base, &spec.fold) == word)
+    })
 }
 
 /// A field as a chain sees it.
@@ -90,6 +96,7 @@ pub(super) fn assemble(
     if calls.is_empty() || (named_by_chain && first) {
         calls.insert(0, None);
     }
+    let mut broken = false;
     for number in calls {
         let wanted = if named_by_chain { number } else { None };
         let is_name = |r: &&Read| r.folded == name && r.number == wanted;
@@ -103,7 +110,12 @@ pub(super) fn assemble(
             kinds,
             span,
         };
-        plan.call(out, &naming)?;
+        if broken {
+            plan.not_run(out, &naming);
+        } else {
+            // The steps of a chain build on each other: none runs after one that broke.
+            broken = !plan.call(out, &naming)? && !plan.goes_on(out);
+        }
     }
     Ok(())
 }
@@ -179,12 +191,13 @@ struct Plan<'a> {
 }
 
 impl<'a> Plan<'a> {
-    fn call(&self, out: &mut Out<'_>, naming: &[&Read<'_>]) -> Result<(), Kind> {
+    /// Delivers the call; false if it is none.
+    fn call(&self, out: &mut Out<'_>, naming: &[&Read<'_>]) -> Result<bool, Kind> {
         let mut kinds = self.kinds;
         let retained = out.retains();
         let Some(last) = naming.last() else {
             out.issue(Kind::MissingName, self.span, "");
-            return Ok(());
+            return Ok(false);
         };
         let raw = self.text(out, last.field);
         let name = match tool_name(&raw, out.limits().max_name) {
@@ -192,7 +205,7 @@ impl<'a> Plan<'a> {
             Err(Kind::LimitName) => return Err(Kind::LimitName),
             Err(kind) => {
                 out.issue(kind, last.field.span, raw.trim());
-                return Ok(());
+                return Ok(false);
             }
         };
         let mut twice = vec![];
@@ -200,7 +213,10 @@ impl<'a> Plan<'a> {
             twice.push((last.field.span, last.field.key.clone()));
         }
         let tool = out.tool(name);
-        let (arguments, meta) = self.arguments(out, tool, &mut twice);
+        let (arguments, mut meta) = self.arguments(out, tool, &mut twice);
+        if let Some(number) = self.number {
+            meta.push((INDEX.to_owned(), number.to_string()));
+        }
         let mut json = String::from("{");
         let mut remarks = vec![];
         let hints = self.types(out);
@@ -216,7 +232,7 @@ impl<'a> Plan<'a> {
             .find(|(result, _)| *result == Coerced::Malformed)
         {
             out.tell(Kind::MalformedValue, bad.field.span, name, &bad.key);
-            return Ok(());
+            return Ok(false);
         }
         let call = out.call_open(name, &meta, last.field.span, Origin::Text)?;
         for (span, key) in twice {
@@ -246,7 +262,29 @@ impl<'a> Plan<'a> {
             Arguments::Params
         };
         out.call_close(call, kinds, form, self.span);
-        Ok(())
+        Ok(true)
+    }
+
+    /// A step that broke lets the next ones run: the dialect has a field for that, and the block's says so.
+    fn goes_on(&self, out: &Out<'_>) -> bool {
+        let spec = &self.table.spec;
+        let Some(go_on) = &spec.go_on else {
+            return false;
+        };
+        let key = fold(&go_on.key, &spec.fold);
+        let mine = |r: &&Read| r.folded == key && (r.number.is_none() || r.number == self.number);
+        // The step's own field comes before a shared one.
+        let said = self.read.iter().filter(mine).max_by_key(|r| r.number.is_some());
+        said.is_some_and(|r| self.text(out, r.field).trim().eq_ignore_ascii_case(&go_on.value))
+    }
+
+    /// A step behind one that broke.
+    fn not_run(&self, out: &mut Out<'_>, naming: &[&Read<'_>]) {
+        let named = naming.last().map(|read| read.field);
+        let tool = named.map_or(String::new(), |field| self.text(out, field));
+        let span = named.map_or(self.span, |field| field.span);
+        let step = self.number.map_or(String::new(), |number| number.to_string());
+        out.tell(Kind::NotRun, span, tool.trim(), &step);
     }
 
     /// The fields that are arguments of this call, each key once, and those that are facts of it.

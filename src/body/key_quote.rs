@@ -86,7 +86,7 @@ impl Body {
             return None;
         };
         if let Some(ahead) = value.ahead {
-            return match self.ended(out, table, ahead, out.base) {
+            return match self.ended(out, table, ahead, out.base, false) {
                 Flow::Closed { end } => Some(end),
                 _ => None,
             };
@@ -346,11 +346,20 @@ impl Body {
         }
     }
 
-    /// The block's closer ended the value and the block; everything before `pos` was looked at.
-    fn ended(&mut self, out: &mut Out<'_>, table: &KeyQuote, ahead: Ahead, pos: u64) -> Flow {
+    /// The block's closer ended the value and the block; everything before `pos` was looked at. Unless the next
+    /// block was `shown` to have begun, all that follows may be content of the value.
+    fn ended(
+        &mut self,
+        out: &mut Out<'_>,
+        table: &KeyQuote,
+        ahead: Ahead,
+        pos: u64,
+        shown: bool,
+    ) -> Flow {
         let At::Value(value) = &self.at else {
             return Flow::Malformed { ended: false };
         };
+        out.io.doubted = out.io.doubted.max(if shown { pos } else { u64::MAX });
         let start = value.start;
         self.close(
             out,
@@ -447,8 +456,8 @@ impl Body {
                         .map(|()| i)
                         .map_err(|kind| (i, limit(kind)));
                 }
-                ValueStep::Ended(ahead) => {
-                    let flow = self.ended(out, table, ahead, pos);
+                ValueStep::Ended { ahead, shown } => {
+                    let flow = self.ended(out, table, ahead, pos, shown);
                     return Err((i, flow));
                 }
             }

@@ -302,8 +302,14 @@ impl Body {
         }
     }
 
-    /// The stream ended at `end`.
-    pub fn finish(&mut self, out: &mut Out<'_>, table: &Line, end: u64) -> Finished {
+    /// The stream ended at `end`. An action without input ends there, if the model `stopped`: else its input may be cut.
+    pub fn finish(
+        &mut self,
+        out: &mut Out<'_>,
+        table: &Line,
+        end: u64,
+        stopped: bool,
+    ) -> Finished {
         let header = match &self.at {
             At::Next(walk) | At::After(walk) => table.all.complete(walk, end, b""),
             _ => None,
@@ -318,10 +324,12 @@ impl Body {
                 match self.found(out, table, action, &walk, end) {
                     Some(Flow::Closed { end }) => Finished::Closed(end),
                     Some(_) => Finished::Open,
-                    None => self.finish(out, table, end),
+                    None => self.finish(out, table, end, stopped),
                 }
             }
-            (At::Next(walk) | At::Input(walk), None) if walk.blank() => {
+            (At::Next(walk) | At::Input(walk), None)
+                if walk.blank() && (stopped || table.is_null(&self.name)) =>
+            {
                 self.no_input(out, table, end);
                 Finished::Closed(end)
             }

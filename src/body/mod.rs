@@ -162,15 +162,21 @@ impl Body {
         }
     }
 
-    /// The stream ended at `end`.
-    pub fn finish(&mut self, out: &mut Out<'_>, family: &Family, end: u64) -> Finished {
+    /// The stream ended at `end`; `stopped` if the model ended it, so that nothing is cut.
+    pub fn finish(
+        &mut self,
+        out: &mut Out<'_>,
+        family: &Family,
+        end: u64,
+        stopped: bool,
+    ) -> Finished {
         match (self, family) {
             (Self::KeyQuote(body), Family::KeyQuote(table)) => body.finish(out, table).into(),
             (Self::ElementTree(body), _) => body.finish(out).into(),
             (Self::NamedParams(body), _) => body.finish(out).into(),
             (Self::AttributeParams(body), _) => body.finish(out).into(),
             (Self::Framed(body), Family::Framed(table)) => body.finish(out, table, end),
-            (Self::Line(body), Family::Line(table)) => body.finish(out, table, end),
+            (Self::Line(body), Family::Line(table)) => body.finish(out, table, end, stopped),
             (Self::KeyQuote(_) | Self::Framed(_) | Self::Line(_), _) => Finished::Open,
         }
     }

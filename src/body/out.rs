@@ -30,6 +30,8 @@ pub(crate) struct Io {
     pub stood: u32,
     /// Issues so far.
     pub issues: u32,
+    /// Blocks that open before this offset stand behind a provisional closer, and may be content of what it closed.
+    pub doubted: u64,
     /// The open block.
     pub block: Option<Block>,
     /// Blocks so far, by dialect.
@@ -108,6 +110,7 @@ impl Io {
             open: None,
             stood: 0,
             issues: 0,
+            doubted: 0,
             block: None,
             blocks: vec![0; dialects],
             trusted_from: None,

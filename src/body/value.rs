@@ -178,8 +178,11 @@ pub(super) enum ValueStep {
     },
     /// A line that begins like a field ended it.
     Field(u64),
-    /// The block's closer ended it, and the block.
-    Ended(Ahead),
+    /// The block's closer ended it, and the block; `shown` by a field of the next block.
+    Ended {
+        ahead: Ahead,
+        shown: bool,
+    },
 }
 
 impl Value {
@@ -294,7 +297,8 @@ impl Value {
             return field.map_or(ValueStep::More, ValueStep::Field);
         };
         if field.is_some() || pos - ahead.end >= bounds.lookahead {
-            return ValueStep::Ended(ahead);
+            let shown = field.is_some() && ahead.opened;
+            return ValueStep::Ended { ahead, shown };
         }
         if byte == b'\n' && !ahead.opened && !self.line.waits() {
             self.line.begin(pos);

@@ -186,6 +186,9 @@ pub(crate) struct KeyQuote {
     /// Keys that are left out.
     #[serde(default)]
     pub ignore: Vec<String>,
+    /// The key and the value by which a step of a chain lets the next ones run though it broke.
+    #[serde(default)]
+    pub go_on: Option<GoOn>,
     /// Keys that start with this name the type of another parameter: `text` or `json`.
     #[serde(default)]
     pub type_prefix: String,
@@ -208,6 +211,14 @@ pub(crate) struct KeyQuote {
 
 fn lookahead() -> u32 {
     1024
+}
+
+/// How a step of a chain says that the next ones run whatever becomes of it.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct GoOn {
+    pub key: String,
+    pub value: String,
 }
 
 /// What encloses a value.

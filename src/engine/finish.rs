@@ -54,6 +54,15 @@ impl Finish {
             .find(|reason| reason.name() == name)
     }
 
+    /// Whether the model ended the stream itself: what stands at its end is whole.
+    #[must_use]
+    pub const fn stopped(self) -> bool {
+        match self {
+            Self::Stop | Self::ToolCalls => true,
+            Self::Length | Self::Error | Self::Cancelled => false,
+        }
+    }
+
     /// How an issue tells it.
     const fn why(self) -> &'static str {
         match self {
@@ -221,7 +230,7 @@ impl Machine<'_> {
                     return;
                 };
                 let (start, compiled) = (block.start, self.dialect(block.dialect));
-                let finished = body.finish(&mut self.out(chunk), &compiled.family, end);
+                let finished = body.finish(&mut self.out(chunk), &compiled.family, end, reason.stopped());
                 if let Some(block) = &mut self.st.io.block {
                     block.kept |= body.stands();
                 }

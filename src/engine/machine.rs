@@ -211,7 +211,11 @@ impl<'p> Machine<'p> {
             kept: false,
             kinds: KindSet::default(),
         });
+        let doubted = header.span.start < io.doubted;
         let mut out = self.out(chunk);
+        if doubted {
+            out.repaired(Kind::ProvisionalClose, header.span);
+        }
         if compiled.spec.max_blocks.is_some_and(|max| blocks > max) {
             out.issue(Kind::MultipleBlocks, header.span, "");
         }
