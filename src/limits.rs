@@ -81,12 +81,14 @@ pub enum Retain {
 /// Which calls count when the host gives native ones beside the text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Prefer {
-    /// Calls in the text; native ones only if the text had none.
+    /// Calls in the text; native ones only if the text had none, or none but withheld ones. Where it had both, a native
+    /// call counts in place of each withheld one of its name.
     #[default]
     Text,
     /// Native calls; from the first one on, markers in the text are text.
     Native,
-    /// Both, without native calls that repeat one of the text (same name, equal arguments). For that, names and up to
+    /// Both, without native calls that repeat one of the text that is not withheld (same name, arguments that mean the
+    /// same: `5` and `"5"` do). For that, names and up to
     /// [`Limits::max_native`] bytes of arguments of the calls in the text are remembered.
     Both,
 }

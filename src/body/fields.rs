@@ -33,7 +33,10 @@ pub(super) struct Field {
 /// Whether a field of this key may name the tool, or say what becomes of a chain.
 pub(super) fn may_name(table: &KeyQuote, key: &str) -> bool {
     let spec = &table.spec;
-    let words = [Some(&spec.name), spec.go_on.as_ref().map(|go_on| &go_on.key)];
+    let words = [
+        Some(&spec.name),
+        spec.go_on.as_ref().map(|go_on| &go_on.key),
+    ];
     words.into_iter().flatten().any(|word| {
         let word = fold(word, &spec.fold);
         fold(key, &spec.fold) == word
@@ -274,8 +277,16 @@ impl<'a> Plan<'a> {
         let key = fold(&go_on.key, &spec.fold);
         let mine = |r: &&Read| r.folded == key && (r.number.is_none() || r.number == self.number);
         // The step's own field comes before a shared one.
-        let said = self.read.iter().filter(mine).max_by_key(|r| r.number.is_some());
-        said.is_some_and(|r| self.text(out, r.field).trim().eq_ignore_ascii_case(&go_on.value))
+        let said = self
+            .read
+            .iter()
+            .filter(mine)
+            .max_by_key(|r| r.number.is_some());
+        said.is_some_and(|r| {
+            self.text(out, r.field)
+                .trim()
+                .eq_ignore_ascii_case(&go_on.value)
+        })
     }
 
     /// A step behind one that broke.
@@ -283,7 +294,9 @@ impl<'a> Plan<'a> {
         let named = naming.last().map(|read| read.field);
         let tool = named.map_or(String::new(), |field| self.text(out, field));
         let span = named.map_or(self.span, |field| field.span);
-        let step = self.number.map_or(String::new(), |number| number.to_string());
+        let step = self
+            .number
+            .map_or(String::new(), |number| number.to_string());
         out.tell(Kind::NotRun, span, tool.trim(), &step);
     }
 

@@ -303,13 +303,7 @@ impl Body {
     }
 
     /// The stream ended at `end`. An action without input ends there, if the model `stopped`: else its input may be cut.
-    pub fn finish(
-        &mut self,
-        out: &mut Out<'_>,
-        table: &Line,
-        end: u64,
-        stopped: bool,
-    ) -> Finished {
+    pub fn finish(&mut self, out: &mut Out<'_>, table: &Line, end: u64, stopped: bool) -> Finished {
         let header = match &self.at {
             At::Next(walk) | At::After(walk) => table.all.complete(walk, end, b""),
             _ => None,

@@ -28,6 +28,8 @@ pub(crate) struct Io {
     pub open: Option<u32>,
     /// Calls in the text that stand so far.
     pub stood: u32,
+    /// How many of them are not withheld.
+    pub good: u32,
     /// Issues so far.
     pub issues: u32,
     /// Blocks that open before this offset stand behind a provisional closer, and may be content of what it closed.
@@ -48,14 +50,32 @@ pub(crate) struct Io {
 /// Calls in the text, as far as native merging has to remember them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Heard {
-    /// Name and arguments; none of what was too long to remember.
+    /// Name and arguments; none of what need not be compared or was too long to remember.
     pub calls: Vec<(String, Option<String>)>,
     bytes: u64,
 }
 
 impl Heard {
-    fn open(&mut self, name: &str) {
-        self.calls.push((name.to_owned(), Some(String::new())));
+    fn open(&mut self, name: &str, prefer: Prefer) {
+        match prefer {
+            Prefer::Text => self.calls.push((name.to_owned(), None)),
+            Prefer::Both => self.calls.push((name.to_owned(), Some(String::new()))),
+            Prefer::Native => {}
+        }
+    }
+
+    /// The last call closed. Where native ones come only if the text has none, those that are withheld are remembered;
+    /// where both count, those that are not.
+    fn close(&mut self, withheld: bool, prefer: Prefer) {
+        match prefer {
+            Prefer::Text if !withheld => drop(self.calls.pop()),
+            Prefer::Both if withheld => {
+                if let Some((_, arguments)) = self.calls.last_mut() {
+                    *arguments = None;
+                }
+            }
+            Prefer::Text | Prefer::Both | Prefer::Native => {}
+        }
     }
 
     /// Adds to the arguments of the last call. Past `max` bytes in all nothing is remembered.
@@ -78,8 +98,8 @@ pub(crate) struct Block {
     pub start: u64,
     /// Its bytes from `start` on, if they are retained.
     pub raw: Vec<u8>,
-    /// Calls that stood, and calls remembered for native merging, before it.
-    pub before: (u32, usize),
+    /// Calls that stood, how many of them are not withheld, and calls remembered for native merging, before it.
+    pub before: (u32, u32, usize),
     /// Calls of it stand, whatever comes.
     pub kept: bool,
     /// What was repaired about the block itself: all its calls are recovered.
@@ -109,6 +129,7 @@ impl Io {
             calls: 0,
             open: None,
             stood: 0,
+            good: 0,
             issues: 0,
             doubted: 0,
             block: None,
@@ -419,9 +440,7 @@ impl<'p> Out<'p> {
         let call = self.io.calls;
         self.io.calls += 1;
         self.io.open = Some(call);
-        if self.opts.prefer == Prefer::Both {
-            self.io.heard.open(name);
-        }
+        self.io.heard.open(name, self.opts.prefer);
         let dialect = self.dialect().map_or("", Dialect::id);
         self.sink.event(Event::CallOpen {
             call,
@@ -459,11 +478,15 @@ impl<'p> Out<'p> {
         if let Some(block) = &self.io.block {
             kinds.extend(block.kinds);
         }
+        let state = CallState::from(kinds);
+        let withheld = matches!(state, CallState::Recovered(_));
         self.io.stood += 1;
+        self.io.good += u32::from(!withheld);
+        self.io.heard.close(withheld, self.opts.prefer);
         self.io.open = None;
         self.sink.event(Event::CallClose {
             call,
-            state: CallState::from(kinds),
+            state,
             arguments,
             span,
         });
@@ -474,7 +497,7 @@ impl<'p> Out<'p> {
         let Some(call) = self.io.open.take() else {
             return;
         };
-        if self.opts.prefer == Prefer::Both {
+        if self.opts.prefer != Prefer::Native {
             self.io.heard.calls.pop();
         }
         self.sink.event(Event::CallAbandoned { call, span });

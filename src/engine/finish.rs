@@ -230,7 +230,12 @@ impl Machine<'_> {
                     return;
                 };
                 let (start, compiled) = (block.start, self.dialect(block.dialect));
-                let finished = body.finish(&mut self.out(chunk), &compiled.family, end, reason.stopped());
+                let finished = body.finish(
+                    &mut self.out(chunk),
+                    &compiled.family,
+                    end,
+                    reason.stopped(),
+                );
                 if let Some(block) = &mut self.st.io.block {
                     block.kept |= body.stands();
                 }

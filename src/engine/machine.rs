@@ -207,7 +207,7 @@ impl<'p> Machine<'p> {
             dialect,
             start: header.span.start,
             raw,
-            before: (io.stood, io.heard.calls.len()),
+            before: (io.stood, io.good, io.heard.calls.len()),
             kept: false,
             kinds: KindSet::default(),
         });
@@ -432,8 +432,8 @@ impl<'p> Machine<'p> {
             return;
         }
         self.st.io.open = None;
-        (self.st.io.stood, _) = block.before;
-        self.st.io.heard.calls.truncate(block.before.1);
+        (self.st.io.stood, self.st.io.good, _) = block.before;
+        self.st.io.heard.calls.truncate(block.before.2);
         let becomes = if text && retained {
             Abandoned::Text
         } else {

@@ -88,6 +88,8 @@ struct State {
     io: Io,
     /// Native calls that wait.
     natives: Vec<NativeCall>,
+    /// Bytes of them.
+    native_bytes: u64,
     /// A native call was given.
     native: bool,
     finished: bool,
@@ -192,6 +194,7 @@ impl State {
             owed: None,
             io: Io::new(set.dialects.len(), set.marker()),
             natives: vec![],
+            native_bytes: 0,
             native: false,
             finished: false,
         }

@@ -1,10 +1,12 @@
 //! Calls that the host got beside the text, in the same event stream.
 
+use std::collections::{BTreeMap, HashMap, HashSet};
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::machine::Machine;
-use crate::body::tool_name;
+use crate::body::{json, tool_name};
 use crate::error::{Kind, KindSet, Severity};
 use crate::event::{Arguments, Origin, Span};
 use crate::limits::Prefer;
@@ -67,23 +69,117 @@ impl NativeCall {
     }
 }
 
-/// Whether two JSON texts mean the same.
-fn same(a: &str, b: &str) -> bool {
-    let read = |text: &str| {
-        serde_json::from_str::<Value>(if text.trim().is_empty() { "{}" } else { text }).ok()
+/// What arguments mean, however they are written: equal texts for equal meanings. The order of keys is none, nor is the
+/// spelling of numbers; and a string that holds a number, a literal, a list or an object counts as that, since untyped
+/// text cannot say which it is. None if the arguments are no JSON.
+fn meaning(arguments: &str) -> Option<String> {
+    let text = if arguments.trim().is_empty() {
+        "{}"
+    } else {
+        arguments
     };
-    read(a).is_some() && read(a) == read(b)
+    let value: Value = serde_json::from_str(text).ok()?;
+    let mut out = String::with_capacity(text.len());
+    write_meaning(&value, true, &mut out);
+    Some(out)
+}
+
+/// As deep as the reader of JSON lets values nest; `inside` if strings are looked into.
+fn write_meaning(value: &Value, inside: bool, out: &mut String) {
+    match value {
+        Value::Null => out.push_str("null"),
+        Value::Bool(value) => out.push_str(if *value { "true" } else { "false" }),
+        Value::Number(number) => out.push_str(&number_meaning(&number.to_string())),
+        Value::String(text) => {
+            let bare = text.trim();
+            let held = match bare.to_ascii_lowercase().as_str() {
+                "true" => Some(Value::Bool(true)),
+                "false" => Some(Value::Bool(false)),
+                _ => serde_json::from_str(bare).ok(),
+            };
+            match held.filter(|held| inside && !held.is_string()) {
+                Some(held) => write_meaning(&held, false, out),
+                None => json::string(text, out),
+            }
+        }
+        Value::Array(items) => {
+            out.push('[');
+            for item in items {
+                write_meaning(item, inside, out);
+                out.push(',');
+            }
+            out.push(']');
+        }
+        Value::Object(members) => {
+            out.push('{');
+            let sorted: BTreeMap<&String, &Value> = members.iter().collect();
+            for (key, value) in sorted {
+                json::string(key, out);
+                out.push(':');
+                write_meaning(value, inside, out);
+                out.push(',');
+            }
+            out.push('}');
+        }
+    }
+}
+
+/// A number without what does not change it: `1.0` and `1e0` are `1`. Integers that no float holds stay as they are.
+fn number_meaning(text: &str) -> String {
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    let integer = text
+        .bytes()
+        .all(|byte| byte.is_ascii_digit() || byte == b'-');
+    match text.parse::<f64>() {
+        Ok(value) if !integer && value.abs() < EXACT && value.fract() == 0.0 => {
+            format!("{}", value as i64)
+        }
+        Ok(value) if !integer => format!("{value:?}"),
+        _ => text.to_owned(),
+    }
+}
+
+/// The native calls that stand for calls of the text that are withheld: one for each, by name.
+fn instead(heard: &[(String, Option<String>)], natives: &[NativeCall]) -> Vec<bool> {
+    let mut withheld: HashMap<&str, usize> = HashMap::new();
+    for (name, _) in heard {
+        *withheld.entry(name).or_default() += 1;
+    }
+    let counts = natives
+        .iter()
+        .map(|call| match withheld.get_mut(call.name.as_str()) {
+            Some(left) if *left > 0 => {
+                *left -= 1;
+                true
+            }
+            Some(_) | None => false,
+        });
+    counts.collect()
+}
+
+/// The native calls that repeat none of the text.
+fn beside(heard: &[(String, Option<String>)], natives: &[NativeCall]) -> Vec<bool> {
+    let meant = |(name, arguments): &'_ (String, Option<String>)| {
+        Some((name.clone(), meaning(arguments.as_ref()?)?))
+    };
+    let all: HashSet<(String, String)> = heard.iter().filter_map(meant).collect();
+    let counts = natives.iter().map(|call| {
+        let meant = meaning(&call.arguments).map(|meant| (call.name.clone(), meant));
+        meant.is_none_or(|meant| !all.contains(&meant))
+    });
+    counts.collect()
 }
 
 impl Machine<'_> {
     /// Takes a native call.
     pub fn native(&mut self, call: &NativeCall) {
-        let waiting: u64 = self.st.natives.iter().map(NativeCall::len).sum();
-        if waiting + call.len() > self.opts.limits.max_native {
+        let waiting = self.st.native_bytes.saturating_add(call.len());
+        if waiting > self.opts.limits.max_native {
             let chunk = self.nothing();
             let span = Span::new(self.st.pos, self.st.pos);
             return self.tell_all(chunk, Kind::LimitNative, Severity::Error, span, &call.name);
         }
+        self.st.native_bytes = waiting;
         self.st.native = true;
         self.st.natives.push(call.clone());
         if self.flows() {
@@ -94,30 +190,28 @@ impl Machine<'_> {
     /// Brings out native calls that need not wait: no block is open any more, text goes on at `at`.
     pub fn natives_now(&mut self, at: u64) {
         if self.opts.prefer == Prefer::Native && !self.st.natives.is_empty() {
+            self.st.native_bytes = 0;
             for call in std::mem::take(&mut self.st.natives) {
                 self.bring(&call, at);
             }
         }
     }
 
-    /// The text is finished: brings out the native calls that count.
+    /// The text is finished: brings out the native calls that count. Linear in the calls of both kinds.
     pub fn natives_last(&mut self) {
-        let stood = self.st.io.stood;
-        for call in std::mem::take(&mut self.st.natives) {
-            let counts = match self.opts.prefer {
-                Prefer::Text => stood == 0,
-                Prefer::Native => true,
-                Prefer::Both => {
-                    let mut heard = self.st.io.heard.calls.iter();
-                    !heard.any(|(name, arguments)| {
-                        let equal = |text: &String| same(text, &call.arguments);
-                        *name == call.name && arguments.as_ref().is_some_and(equal)
-                    })
-                }
-            };
-            if counts {
-                self.bring(&call, self.st.pos);
-            }
+        let natives = std::mem::take(&mut self.st.natives);
+        if natives.is_empty() {
+            return;
+        }
+        let heard = std::mem::take(&mut self.st.io.heard.calls);
+        let counts: Vec<bool> = match self.opts.prefer {
+            Prefer::Native => vec![true; natives.len()],
+            Prefer::Text if self.st.io.good == 0 => vec![true; natives.len()],
+            Prefer::Text => instead(&heard, &natives),
+            Prefer::Both => beside(&heard, &natives),
+        };
+        for (call, _) in natives.iter().zip(counts).filter(|(_, counts)| *counts) {
+            self.bring(call, self.st.pos);
         }
     }
 
@@ -166,5 +260,39 @@ impl Machine<'_> {
             }
             Err(kind) => out.report_for(None, kind, Severity::Error, span, "", name, ""),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_means_the_same_is_the_same() {
+        for (a, b) in [
+            ("", "{}"),
+            ("{\"a\":1,\"b\":2}", " {\"b\":2, \"a\":1.0}"),
+            ("{\"n\":\"5\"}", "{\"n\":5}"),
+            ("{\"n\":\"1e2\"}", "{\"n\":100}"),
+            ("{\"n\":\"True\"}", "{\"n\":true}"),
+            ("{\"n\":\"null\"}", "{\"n\":null}"),
+            ("{\"n\":\"[1, 2]\"}", "{\"n\":[1,2.0]}"),
+            ("{\"n\":{\"深\":\"-3\"}}", "{\"n\":{\"深\":-3}}"),
+        ] {
+            assert_eq!(meaning(a), meaning(b), "{a} {b}");
+        }
+        for (a, b) in [
+            ("{\"n\":\"5 \"}", "{\"n\":6}"),
+            ("{\"n\":\"a\"}", "{\"n\":\"A\"}"),
+            (
+                "{\"n\":10000000000000000001}",
+                "{\"n\":10000000000000000002}",
+            ),
+            ("{\"n\":[1]}", "{\"n\":[1,1]}"),
+            ("{}", "{\"n\":null}"),
+        ] {
+            assert_ne!(meaning(a), meaning(b), "{a} {b}");
+        }
+        assert_eq!(meaning("{"), None);
     }
 }
