@@ -102,8 +102,20 @@ impl KeyQuote {
             turns.insert(0, None);
         }
         let mut calls = vec![];
+        let mut broken = false;
         for turn in turns {
+            if broken {
+                run.error("not_run");
+                continue;
+            }
             let mine = self.of_turn(&entries, turn);
+            let goes_on = self.kind == Kind::Tam2
+                && mine
+                    .iter()
+                    .rfind(|e| e.key == "on_error" && !e.common)
+                    .is_some_and(|e| e.value.trim().eq_ignore_ascii_case("continue"));
+            // Until its call is made.
+            broken = !goes_on;
             let (names, args): (Vec<&Entry>, Vec<&Entry>) = mine
                 .into_iter()
                 .partition(|e| self.fold(&e.key) == name_key);
@@ -142,6 +154,7 @@ impl KeyQuote {
             }
             if let Some(arguments) = arguments(run, &name, &args, &|key| self.fold(key)) {
                 calls.push((name, arguments));
+                broken = false;
             }
         }
         Block::calls(end, calls)

@@ -7,7 +7,11 @@ use super::{Block, Family, Outcome, Run, char_at, stands};
 
 const REASONING: [(&str, &str); 2] = [("<think>", "</think>"), ("<thinking>", "</thinking>")];
 
-const SPANS: [(&str, &str); 8] = [
+/// The one that counts at the start of a line only.
+const DEFINITION: (&str, &str) = ("<<<[TOOL_DEFINITION]>>>", "<<<[END_TOOL_DEFINITION]>>>");
+
+const SPANS: [(&str, &str); 9] = [
+    DEFINITION,
     ("[[VCP调用结果信息汇总:", "VCP调用结果结束]]"),
     ("[[AIO工具调用结果信息汇总:", "AIO工具调用结果结束]]"),
     ("[本轮工具调用摘要:]", "[本轮工具调用摘要结束]"),
@@ -50,9 +54,10 @@ pub(super) fn read(mut run: Run<'_>, family: &dyn Family, vcp: bool) -> Outcome 
         {
             Some(Marker::Reasoning(*pair))
         } else {
+            let counts = |pair: &(&str, &str)| *pair != DEFINITION || line.is_start();
             let span = SPANS
                 .iter()
-                .find(|(open, _)| vcp && stands(input, at, open));
+                .find(|pair| vcp && stands(input, at, pair.0) && counts(pair));
             span.map(|pair| Marker::Span(*pair))
         };
         match marker {
