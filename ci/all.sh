@@ -10,7 +10,7 @@ cd "$(dirname "$0")/.."
 
 # Left out, for they take minutes or install much: check-vectors (the tests run the same vectors under the same cuts), bindings,
 # grammar, json-schema, plugins, ray, templates, tokens and wasm. CONTRIBUTING.md says what each does.
-stages=(format licences msrv lint test c cpp clients python docs memory instructions fuzz)
+stages=(format licences msrv lint test host c cpp clients python docs memory instructions fuzz)
 if (($# > 0)); then stages=("$@"); fi
 
 run() {

@@ -37,6 +37,7 @@ mod error;
 mod escape;
 mod event;
 mod hints;
+pub mod json;
 mod limits;
 #[cfg(feature = "tools")]
 pub mod outcome;
@@ -44,6 +45,7 @@ mod pointer;
 #[cfg(feature = "tools")]
 pub mod prompt;
 mod scan;
+mod schema;
 pub mod sink;
 pub mod source;
 #[cfg(feature = "tools")]

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
-use serde_json::{Map, Value};
+use toolglot::json::Map;
 
 /// A turn.
 #[derive(Deserialize)]
@@ -59,7 +59,7 @@ impl<'j> Turn<'j> {
         if text.trim_start().starts_with('[') {
             return serde_json::from_str(text).map(list).map_err(told);
         }
-        let named: Map<String, Value> = serde_json::from_str(text).map_err(told)?;
+        let named: Map = serde_json::from_str(text).map_err(told)?;
         if named.contains_key("calls") || named.contains_key("tool_calls") {
             return serde_json::from_str(text).map_err(told);
         }

@@ -16,7 +16,7 @@
 //!
 //! A key or word that is not in the table is an error: a typing mistake must not pass as "the default is fine".
 
-use serde_json::{Map, Value};
+use toolglot::json::{Map, Value};
 use toolglot::{Fence, Limits, Options, Prefer, ReasoningMode, Retain, Start, TextMode, Unclosed};
 
 /// What the JSON says: options of a stream, and switches, which belong to the set.
@@ -49,7 +49,7 @@ fn wrong<T>(key: &str, why: impl Into<String>) -> Result<T, OptionsError> {
 ///
 /// # Errors
 /// A key is unknown or its value cannot be used.
-pub fn read(map: &Map<String, Value>) -> Result<ReadOptions, OptionsError> {
+pub fn read(map: &Map) -> Result<ReadOptions, OptionsError> {
     let mut out = ReadOptions::default();
     for (key, value) in map {
         option(&mut out, key, value)?;
@@ -241,7 +241,7 @@ mod tests {
     use super::*;
 
     fn parse(text: &str) -> Result<ReadOptions, String> {
-        let map: Map<String, Value> = serde_json::from_str(text).expect("a JSON object");
+        let map: Map = serde_json::from_str(text).expect("a JSON object");
         read(&map).map_err(|e| e.to_string())
     }
 

@@ -43,7 +43,7 @@ pub fn run(args: &PromptArgs) -> Result<Verdict, Stop> {
 /// One stop sequence a line, as JSON: `turn` and `block`.
 fn stops(set: &DialectSet, layout: &Layout) -> String {
     let stops = Stops::of(set, layout.dialect()).unwrap_or_default();
-    serde_json::json!({"turn": stops.turn, "block": stops.block}).to_string()
+    toolglot::json::json!({"turn": stops.turn, "block": stops.block}).to_string()
 }
 
 /// The dialect that arguments name, alone in its set, and its layout.

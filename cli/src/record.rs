@@ -4,8 +4,8 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
 
-use serde_json::{Map, Value};
 use toolglot::Finish;
+use toolglot::json::{Map, Value};
 use toolglot_cli::recording::{Dialect, Recording, entries};
 use toolglot_cli::vectors::Log;
 
@@ -91,7 +91,7 @@ impl<'a> Record<'a> {
         Ok(out)
     }
 
-    fn options(&self) -> Result<Map<String, Value>, Stop> {
+    fn options(&self) -> Result<Map, Stop> {
         let mut options = Map::new();
         options.insert("text".to_owned(), "chars".into());
         let switches = self.args.set.choice().switches;

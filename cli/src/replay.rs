@@ -7,7 +7,7 @@ use std::path::Path;
 
 use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, Style};
-use serde_json::Value;
+use toolglot::json::Value;
 use toolglot_cli::recording::{Outcome, Ready, Recording, difference, minimise};
 
 use crate::args::ReplayArgs;

@@ -4,7 +4,7 @@ use std::io::{self, Read, Write};
 use std::time::Duration;
 
 use serde::Deserialize;
-use serde_json::Value;
+use toolglot::json::Value;
 use toolglot::outcome::{Content, RenderOptions, Renderer, Status, ToolResult};
 use toolglot_cli::sets::{Choice, Sets};
 

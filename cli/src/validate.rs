@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use serde_json::{Map, Value, json};
+use toolglot::json::{Map, json};
 use toolglot::tools::{CheckOptions, Checked, Inventory, Places, Unknown};
 use toolglot::{
     Call, Collect, Dialect, DialectSet, Event, Grade, Issue, Kind, KindSet, Origin, Severity, Sink,
@@ -120,7 +120,7 @@ fn dialect<'s>(set: &'s DialectSet, id: &str) -> Option<&'s Dialect> {
     set.dialects().find(known)
 }
 
-fn preset(path: &std::path::Path) -> Result<Map<String, Value>, Stop> {
+fn preset(path: &std::path::Path) -> Result<Map, Stop> {
     let read = serde_json::from_str(&input::text(path)?);
     read.map_err(|error| Stop::because(format!("{}: {error}", path.display())))
 }

@@ -12,7 +12,7 @@
 
 use std::sync::{Arc, LazyLock};
 
-use serde_json::{Map, Value};
+use toolglot::json::{Map, Value};
 use toolglot::{DialectSet, EncodeCall, EncodeOptions, Encoder, Finish, Options, parse};
 
 use super::case::{Case, HEADER, TOOLS};

@@ -523,9 +523,11 @@ impl<'p> Out<'p> {
         }
     }
 
-    /// Warns of a parameter that the tool does not have.
+    /// Warns of a parameter that the tool does not have, unless its schema allows others.
     pub fn unknown_param(&mut self, tool: &str, name: &str, span: Span) {
-        let Some(known) = self.tool(tool) else { return };
+        let Some(known) = self.tool(tool).filter(|tool| !tool.open) else {
+            return;
+        };
         let close = self.suggest(name, known.params.iter().map(|p| p.name.as_str()));
         self.report(
             Kind::UnknownParam,

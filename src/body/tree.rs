@@ -266,7 +266,14 @@ impl<'a> Writer<'a> {
             forward.push(Task::Key(group[0]));
             match group.as_slice() {
                 [one] => forward.push(Task::Value(*one, schema)),
-                many => list(many, schema.items.as_deref().unwrap_or(&ANY), &mut forward),
+                // Where no list is asked for, each of them is a value that is.
+                many => {
+                    let one = match schema.types.has(Types::ARRAY) {
+                        true => &ANY,
+                        false => schema,
+                    };
+                    list(many, schema.items.as_deref().unwrap_or(one), &mut forward);
+                }
             }
         }
         forward.push(Task::Text("}"));
@@ -308,7 +315,9 @@ impl<'a> Writer<'a> {
         }
         let item = |child: &u32| self.tree.elements[*child as usize].name == self.tree.item;
         let array = schema.types.has(Types::ARRAY) && !schema.types.has(Types::OBJECT);
-        if (array || (untyped && !xml)) && children.iter().all(item) {
+        // A list or an object: items make it a list, unless the object has a member of that name.
+        let either = schema.types.has(Types::ARRAY) && schema.prop(self.tree.item).is_none();
+        if (array || either || (untyped && !xml)) && children.iter().all(item) {
             let mut forward = vec![];
             list(
                 children,

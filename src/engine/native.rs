@@ -3,12 +3,12 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
 
 use super::machine::Machine;
 use crate::body::{json, tool_name};
 use crate::error::{Kind, KindSet, Severity};
 use crate::event::{Arguments, Origin, Span};
+use crate::json::{Map, Value};
 use crate::limits::Prefer;
 
 /// A call from the `tool_calls` of an API response.
@@ -229,7 +229,7 @@ impl Machine<'_> {
         };
         let text = native.arguments.trim();
         let text = if text.is_empty() { "{}" } else { text };
-        let Ok(members) = serde_json::from_str::<Map<String, Value>>(text) else {
+        let Ok(members) = serde_json::from_str::<Map>(text) else {
             return out.report_for(
                 None,
                 Kind::MalformedJson,

@@ -3,21 +3,15 @@
 //! The engine uses them to give untyped text its type, to spell keys as the schema does, and to warn of tools and
 //! parameters that nobody offers. Validation against the whole schema is not done here.
 
-mod coerce;
-
 use std::collections::HashMap;
 
-use serde_json::{Map, Value};
+use crate::json::{Map, Value};
+use crate::schema::{Doc, open, params, ready, ref_alone};
 
-use crate::pointer;
+pub(crate) use crate::schema::{Coerced, Param, Schema, Types, coerce, is_json};
 
-pub(crate) use coerce::{Coerced, coerce, is_json};
-
-/// How deep a schema is followed.
-const MAX_DEPTH: usize = 32;
-
-/// How many schemas are looked at for one tool: references can make many of few. Of the rest nothing is known.
-const MAX_SCHEMAS: u32 = 10_000;
+/// How much may be looked at to read the schema of one tool; of the rest nothing is known.
+const WORK: u64 = 200_000;
 
 /// A list of tools. Immutable; share it with an `Arc`.
 #[derive(Clone, Debug, Default)]
@@ -25,6 +19,7 @@ pub struct Tools {
     tools: Vec<Tool>,
     by_name: HashMap<String, usize>,
     fingerprint: u64,
+    issues: Vec<ToolsError>,
 }
 
 /// One tool: its name and its parameters.
@@ -32,95 +27,9 @@ pub struct Tools {
 pub(crate) struct Tool {
     pub name: String,
     pub params: Vec<Param>,
+    /// Whether its schema allows other parameters.
+    pub open: bool,
     by_name: HashMap<String, usize>,
-}
-
-/// One parameter of a tool.
-#[derive(Clone, Debug)]
-pub(crate) struct Param {
-    pub name: String,
-    pub schema: Schema,
-    pub required: bool,
-}
-
-/// What a JSON Schema says of types.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Schema {
-    pub types: Types,
-    pub items: Option<Box<Schema>>,
-    pub props: Vec<(String, Schema)>,
-}
-
-impl Schema {
-    /// Nothing is known.
-    pub const UNKNOWN: Self = Self {
-        types: Types::none(),
-        items: None,
-        props: vec![],
-    };
-
-    pub fn prop(&self, name: &str) -> Option<&Schema> {
-        self.props
-            .iter()
-            .find(|(have, _)| have == name)
-            .map(|(_, schema)| schema)
-    }
-}
-
-/// A set of JSON types.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Types(u8);
-
-impl Types {
-    pub const STRING: Self = Self(1);
-    pub const INTEGER: Self = Self(2);
-    pub const NUMBER: Self = Self(4);
-    pub const BOOLEAN: Self = Self(8);
-    pub const NULL: Self = Self(16);
-    pub const OBJECT: Self = Self(32);
-    pub const ARRAY: Self = Self(64);
-
-    pub fn has(self, other: Self) -> bool {
-        self.0 & other.0 != 0
-    }
-
-    fn add(&mut self, other: Self) {
-        self.0 |= other.0;
-    }
-
-    pub const fn none() -> Self {
-        Self(0)
-    }
-
-    /// Whether text of this type is the value as it stands: a string, or nothing known.
-    pub fn plain(self) -> bool {
-        self == Self::default() || self == Self::STRING
-    }
-
-    fn named(name: &str) -> Self {
-        match name {
-            "string" => Self::STRING,
-            "integer" => Self::INTEGER,
-            "number" => Self::NUMBER,
-            "boolean" => Self::BOOLEAN,
-            "null" => Self::NULL,
-            "object" => Self::OBJECT,
-            "array" => Self::ARRAY,
-            _ => Self::default(),
-        }
-    }
-
-    fn of(value: &Value) -> Self {
-        match value {
-            Value::Null => Self::NULL,
-            Value::Bool(_) => Self::BOOLEAN,
-            Value::Number(n) if n.is_i64() || n.is_u64() => Self::INTEGER,
-            Value::Number(_) => Self::NUMBER,
-            Value::String(_) => Self::STRING,
-            Value::Array(_) => Self::ARRAY,
-            Value::Object(_) => Self::OBJECT,
-        }
-    }
 }
 
 /// Why a list of tools cannot be read.
@@ -144,8 +53,11 @@ impl Tools {
     /// Reads a JSON array of `{"name", "description"?, "parameters": JSON Schema}` or of OpenAI's
     /// `{"type": "function", "function": {...}}`.
     ///
+    /// A definition that is odd, or whose name another has, is left out, and what is odd in a schema is passed over; the
+    /// others count. [`issues`](Self::issues) says which.
+    ///
     /// # Errors
-    /// The text is not JSON, or not such an array; the message says where.
+    /// The text is not JSON, or not an array.
     pub fn from_json(text: &str) -> Result<Self, ToolsError> {
         let value: Value =
             serde_json::from_str(text).map_err(|e| ToolsError::Json(e.to_string()))?;
@@ -155,72 +67,104 @@ impl Tools {
     /// The same from a JSON value.
     ///
     /// # Errors
-    /// It is not such an array; the message says where.
+    /// It is not an array.
     pub fn from_value(value: &Value) -> Result<Self, ToolsError> {
-        let shape = |path: String, why: &str| ToolsError::Shape {
-            path,
-            why: why.to_owned(),
-        };
-        let list = value
-            .as_array()
-            .ok_or_else(|| shape(String::new(), "an array of tools is needed"))?;
+        let list = value.as_array().ok_or_else(|| ToolsError::Shape {
+            path: String::new(),
+            why: "an array of tools is needed".to_owned(),
+        })?;
         let mut out = Self::default();
         for (index, item) in list.iter().enumerate() {
-            let mut path = format!("[{index}]");
-            let item = item
-                .as_object()
-                .ok_or_else(|| shape(path.clone(), "a tool must be an object"))?;
-            let item = match item.get("function") {
-                Some(function) if !item.contains_key("name") => {
-                    path.push_str(".function");
-                    function
-                        .as_object()
-                        .ok_or_else(|| shape(path.clone(), "it must be an object"))?
-                }
-                _ => item,
-            };
-            let name = match item.get("name") {
-                Some(Value::String(name)) if !name.is_empty() => name.clone(),
-                Some(_) => {
-                    return Err(shape(
-                        format!("{path}.name"),
-                        "it must be a string that is not empty",
-                    ));
-                }
-                None => return Err(shape(path, "it has no `name`")),
-            };
-            let params = match item.get("parameters") {
-                None | Some(Value::Null) => vec![],
-                Some(Value::Object(schema)) => params(schema)
-                    .map_err(|(key, why)| shape(format!("{path}.parameters{key}"), why))?,
-                Some(_) => {
-                    return Err(shape(
-                        format!("{path}.parameters"),
-                        "it must be a JSON Schema object",
-                    ));
-                }
-            };
-            if out.by_name.insert(name.clone(), index).is_some() {
-                return Err(shape(
-                    format!("{path}.name"),
-                    &format!("there are two tools called `{name}`"),
-                ));
-            }
-            let by_name = params
-                .iter()
-                .enumerate()
-                .map(|(n, p)| (p.name.clone(), n))
-                .collect();
-            out.tools.push(Tool {
-                name,
-                params,
-                by_name,
-            });
+            out.add(format!("[{index}]"), item);
         }
         let mut fnv = crate::dialect::Fnv::default();
         fnv.add(value.to_string().as_bytes());
         out.fingerprint = fnv.0;
         Ok(out)
+    }
+
+    /// What was left out of the list, or passed over, and where.
+    #[must_use]
+    pub fn issues(&self) -> &[ToolsError] {
+        &self.issues
+    }
+
+    fn odd(&mut self, path: String, why: impl Into<String>) {
+        let why = why.into();
+        self.issues.push(ToolsError::Shape { path, why });
+    }
+
+    fn add(&mut self, mut path: String, item: &Value) {
+        let Some(mut item) = item.as_object() else {
+            return self.odd(path, "a tool must be an object");
+        };
+        if let Some(function) = item.get("function").filter(|_| !item.contains_key("name")) {
+            path.push_str(".function");
+            match function.as_object() {
+                Some(function) => item = function,
+                None => return self.odd(path, "it must be an object"),
+            }
+        }
+        let name = match item.get("name") {
+            Some(Value::String(name)) if !name.is_empty() => name.clone(),
+            Some(_) => {
+                return self.odd(
+                    format!("{path}.name"),
+                    "it must be a string that is not empty",
+                );
+            }
+            None => return self.odd(path, "it has no `name`"),
+        };
+        if self.by_name.contains_key(&name) {
+            return self.odd(
+                format!("{path}.name"),
+                format!("there are two tools called `{name}`; the first counts"),
+            );
+        }
+        let key = SCHEMAS
+            .into_iter()
+            .find(|key| item.get(key).is_some_and(|schema| !schema.is_null()));
+        let (params, open) = match key.map(|key| (key, &item[key])) {
+            None => (vec![], false),
+            Some((key, Value::Object(schema))) => self.parameters(&format!("{path}.{key}"), schema),
+            Some((key, _)) => {
+                self.odd(format!("{path}.{key}"), "it must be a JSON Schema object");
+                (vec![], true)
+            }
+        };
+        let by_name = params
+            .iter()
+            .enumerate()
+            .map(|(n, p)| (p.name.clone(), n))
+            .collect();
+        self.by_name.insert(name.clone(), self.tools.len());
+        self.tools.push(Tool {
+            name,
+            params,
+            open,
+            by_name,
+        });
+    }
+
+    fn parameters(&mut self, path: &str, schema: &Map) -> (Vec<Param>, bool) {
+        for (key, wanted, fits) in [
+            (
+                "properties",
+                "it must be an object",
+                Value::is_object as fn(&Value) -> bool,
+            ),
+            ("required", "it must be an array of names", Value::is_array),
+        ] {
+            if schema
+                .get(key)
+                .is_some_and(|value| !value.is_null() && !fits(value))
+            {
+                self.odd(format!("{path}.{key}"), wanted);
+            }
+        }
+        let root = ready(&Value::Object(schema.clone()));
+        let doc = Doc::new(&root, ref_alone(&root), WORK);
+        (params(&doc), open(&doc))
     }
 
     /// How many there are.
@@ -264,98 +208,8 @@ impl Tool {
     }
 }
 
-type Found<'a> = Result<Vec<Param>, (String, &'a str)>;
-
-fn params(schema: &Map<String, Value>) -> Found<'static> {
-    let root = schema;
-    let required: Vec<&str> = match schema.get("required") {
-        None | Some(Value::Null) => vec![],
-        Some(Value::Array(list)) => list.iter().filter_map(Value::as_str).collect(),
-        Some(_) => return Err((".required".to_owned(), "it must be an array of names")),
-    };
-    let props = match schema.get("properties") {
-        None | Some(Value::Null) => return Ok(vec![]),
-        Some(Value::Object(props)) => props,
-        Some(_) => return Err((".properties".to_owned(), "it must be an object")),
-    };
-    let mut left = MAX_SCHEMAS;
-    let param = |(name, schema): (&String, &Value)| Param {
-        name: name.clone(),
-        schema: compile(schema, root, 0, &mut left),
-        required: required.contains(&name.as_str()),
-    };
-    Ok(props.iter().map(param).collect())
-}
-
-/// Gathers types over `type`, `enum`, `const`, `anyOf`, `oneOf`, `allOf` and references inside the document. Recursion is
-/// over the host's schema, bounded by [`MAX_DEPTH`] and by what is `left` of [`MAX_SCHEMAS`].
-fn compile(schema: &Value, root: &Map<String, Value>, depth: usize, left: &mut u32) -> Schema {
-    let mut out = Schema::default();
-    let Some(map) = schema.as_object() else {
-        return out;
-    };
-    if depth >= MAX_DEPTH || *left == 0 {
-        return out;
-    }
-    *left -= 1;
-    if let Some(target) = map
-        .get("$ref")
-        .and_then(Value::as_str)
-        .and_then(|r| reference(r, root))
-    {
-        out = compile(target, root, depth + 1, left);
-    }
-    match map.get("type") {
-        Some(Value::String(name)) => out.types.add(Types::named(name)),
-        Some(Value::Array(names)) => names
-            .iter()
-            .filter_map(Value::as_str)
-            .for_each(|n| out.types.add(Types::named(n))),
-        _ => {
-            let values = map
-                .get("enum")
-                .and_then(Value::as_array)
-                .into_iter()
-                .flatten();
-            values
-                .chain(map.get("const"))
-                .for_each(|value| out.types.add(Types::of(value)));
-        }
-    }
-    if map.get("nullable") == Some(&Value::Bool(true)) {
-        out.types.add(Types::NULL);
-    }
-    for word in ["anyOf", "oneOf", "allOf"] {
-        for part in map
-            .get(word)
-            .and_then(Value::as_array)
-            .into_iter()
-            .flatten()
-        {
-            let part = compile(part, root, depth + 1, left);
-            out.types.add(part.types);
-            out.items = out.items.take().or(part.items);
-            out.props.extend(part.props);
-        }
-    }
-    if let Some(items) = map.get("items") {
-        out.items = Some(Box::new(compile(items, root, depth + 1, left)));
-    }
-    if let Some(props) = map.get("properties").and_then(Value::as_object) {
-        out.props.extend(
-            props
-                .iter()
-                .map(|(name, schema)| (name.clone(), compile(schema, root, depth + 1, left))),
-        );
-    }
-    out
-}
-
-fn reference<'a>(reference: &str, root: &'a Map<String, Value>) -> Option<&'a Value> {
-    let mut parts = reference.strip_prefix("#/")?.split('/');
-    let first = root.get(&pointer::key(parts.next()?))?;
-    parts.try_fold(first, |value, part| value.get(pointer::key(part)))
-}
+/// Where definitions have their schema: OpenAI's, Anthropic's and MCP's name for it.
+const SCHEMAS: [&str; 3] = ["parameters", "input_schema", "inputSchema"];
 
 /// Names longer than this, and names behind so many others, are not compared: suggestions must cost little.
 const SUGGEST_LEN: usize = 64;
@@ -429,8 +283,13 @@ mod tests {
 
     #[test]
     fn errors_say_where() {
-        let message = |text: &str| Tools::from_json(text).expect_err("wrong tools").to_string();
-        assert_eq!(message("{}"), "tools: an array of tools is needed");
+        let wrong = |text: &str| Tools::from_json(text).expect_err("wrong tools").to_string();
+        assert_eq!(wrong("{}"), "tools: an array of tools is needed");
+        let message = |text: &str| {
+            let tools = Tools::from_json(text).expect("a list");
+            assert!(tools.is_empty());
+            tools.issues()[0].to_string()
+        };
         assert_eq!(
             message(r#"[{"name": 1}]"#),
             "tools[0].name: it must be a string that is not empty"
@@ -439,7 +298,97 @@ mod tests {
             message(r#"[{"function": {}}]"#),
             "tools[0].function: it has no `name`"
         );
-        assert!(message("[").starts_with("the tools are not JSON"));
+        assert!(wrong("[").starts_with("the tools are not JSON"));
+    }
+
+    /// What is odd is passed over, and the others count.
+    #[test]
+    fn odd_definitions_cost_only_themselves() {
+        let text = r#"[{"name": "a", "parameters": {"properties": {"n": {"type": "int"}}}}, 5, {"name": "a"}, {"name": ""},
+            {"type": "function", "function": null}, {"name": "b", "parameters": []},
+            {"name": "c", "parameters": {"properties": [], "required": "x"}},
+            {"name": "d", "input_schema": {"properties": {"n": {"type": "bool"}}, "required": ["n"]}}]"#;
+        let tools = Tools::from_json(text).expect("a list");
+        assert_eq!(tools.names().collect::<Vec<_>>(), ["a", "b", "c", "d"]);
+        let d = tools
+            .get("d")
+            .and_then(|tool| tool.param("n"))
+            .expect("the parameter");
+        assert!(d.required && d.schema.types == Types::BOOLEAN);
+        let issues: Vec<String> = tools.issues().iter().map(ToString::to_string).collect();
+        assert_eq!(
+            issues,
+            [
+                "tools[1]: a tool must be an object",
+                "tools[2].name: there are two tools called `a`; the first counts",
+                "tools[3].name: it must be a string that is not empty",
+                "tools[4].function: it must be an object",
+                "tools[5].parameters: it must be a JSON Schema object",
+                "tools[6].parameters.properties: it must be an object",
+                "tools[6].parameters.required: it must be an array of names",
+            ]
+        );
+    }
+
+    /// As zod and pydantic write them.
+    #[test]
+    fn roots_are_followed() {
+        for (schema, want) in [
+            (
+                r##"{"$ref": "#/$defs/P", "$defs": {"P": {"properties": {"n": {"type": "integer"}}}}}"##,
+                Types::INTEGER,
+            ),
+            (
+                r##"{"$ref": "#/definitions/P", "$schema": "http://json-schema.org/draft-07/schema#",
+                "definitions": {"P": {"properties": {"n": {"type": "integer"}}}}}"##,
+                Types::INTEGER,
+            ),
+            (
+                r##"{"allOf": [{"properties": {"n": {"type": ["integer", "string"]}}}, {"properties": {"n": {"type": "integer"}}}]}"##,
+                Types::INTEGER,
+            ),
+            (
+                r##"{"anyOf": [{"properties": {"n": {"type": "integer"}}}, {"properties": {"n": {"type": "null"}, "o": {}}}]}"##,
+                Types::INTEGER.or(Types::NULL),
+            ),
+            (
+                r##"{"oneOf": [{"$ref": "#/$defs/A"}, {"properties": {"k": {"const": "b"}}}],
+                "$defs": {"A": {"properties": {"k": {"const": "a"}, "n": {"type": "boolean"}}}}}"##,
+                Types::BOOLEAN,
+            ),
+            (
+                r##"{"properties": {"n": {"$ref": "#/$defs/E"}}, "$defs": {"E": {"enum": [1, 2]}}}"##,
+                Types::INTEGER,
+            ),
+            (
+                r##"{"properties": {"n": {"allOf": [{"$ref": "#/$defs/E"}], "default": 1}}, "$defs": {"E": {"type": "int"}}}"##,
+                Types::INTEGER,
+            ),
+            (
+                r##"{"properties": {"n": {"anyOf": [{"type": "number"}, {"type": "null"}], "default": null}}}"##,
+                Types::NUMBER.or(Types::NULL),
+            ),
+            (
+                r##"{"properties": {"n": {"type": "string", "anyOf": [{"type": "string"}, {"type": "null"}]}}}"##,
+                Types::STRING,
+            ),
+            (
+                r##"{"properties": {"n": {"type": "INTEGER", "nullable": true}}}"##,
+                Types::INTEGER.or(Types::NULL),
+            ),
+            (
+                r##"{"properties": {"n": {"$ref": "#n"}}, "$defs": {"x": {"$anchor": "n", "type": "boolean"}}}"##,
+                Types::BOOLEAN,
+            ),
+        ] {
+            let text = format!("[{{\"name\": \"f\", \"parameters\": {schema}}}]");
+            let tools = Tools::from_json(&text).expect("a list");
+            let param = tools
+                .get("f")
+                .and_then(|tool| tool.param("n"))
+                .expect(schema);
+            assert_eq!(param.schema.types, want, "{schema}");
+        }
     }
 
     #[test]
@@ -464,13 +413,13 @@ mod tests {
     /// References that double at every step are followed within a budget.
     #[test]
     fn a_schema_that_grows_is_bounded() {
-        let defs: Map<String, Value> = (0..30)
+        let defs: Map = (0..30)
             .map(|n| {
-                let next = serde_json::json!({"$ref": format!("#/$defs/d{}", n + 1)});
-                (format!("d{n}"), serde_json::json!({"anyOf": [next, next]}))
+                let next = crate::json::json!({"$ref": format!("#/$defs/d{}", n + 1)});
+                (format!("d{n}"), crate::json::json!({"anyOf": [next, next]}))
             })
             .collect();
-        let tools = serde_json::json!([{"name": "t", "parameters": {
+        let tools = crate::json::json!([{"name": "t", "parameters": {
             "properties": {"n": {"type": "integer"}, "p": {"$ref": "#/$defs/d0"}}, "$defs": defs}}]);
         let tools = Tools::from_value(&tools).expect("valid tools");
         let tool = tools.get("t").expect("the tool");

@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 
-use serde_json::Value as Json;
+use crate::json::Value as Json;
 
 use crate::prompt::Lang;
 

@@ -6,7 +6,7 @@
 
 use std::collections::HashSet;
 
-use serde_json::{Value as Json, json};
+use crate::json::{Value as Json, json};
 
 use super::{Content, RenderOptions, Renderer, Status, ToolResult};
 use crate::call::{Call, Turn};

@@ -12,7 +12,7 @@ mod tests;
 
 use std::time::Duration;
 
-use serde_json::Value as Json;
+use crate::json::Value as Json;
 
 use crate::prompt::Lang;
 

@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use crate::json::{Value as Json, json};
 use minijinja::Value;
-use serde_json::{Value as Json, json};
 
 use super::{Condense, Content, Status, ToolResult};
 use crate::dialect::spec::Spec;
@@ -294,7 +294,7 @@ fn guarded(active: &DialectSet, spec: &Spec) -> DialectSet {
         let file = json!({
             "id": format!("guard-{index}"), "title": "Marks of a layout", "plain": true, "deltas": "live", "framing": [mark],
         });
-        more.extend(serde_json::from_value::<Spec>(file).ok());
+        more.extend(crate::json::from_value::<Spec>(&file).ok());
     }
     if more.is_empty() {
         return active.clone();

@@ -1,7 +1,7 @@
 use std::time::Duration;
 
+use crate::json::{Value, json};
 use proptest::prelude::*;
-use serde_json::{Value, json};
 
 use super::{
     Assistant, Condense, Condenser, Content, MessageError, MessageOptions, RenderOptions, Renderer,
@@ -342,7 +342,7 @@ fn no_result_is_a_call_in_any_dialect() {
         for text in &hostile {
             let parts = vec![
                 Content::Text(text.clone()),
-                Content::Json(json!({"k": text, text.as_str(): [text]})),
+                Content::Json(json!({"k": text, (text.as_str()): [text]})),
             ];
             let whole = serde_json::from_str::<Value>(text).unwrap_or_else(|_| json!(text));
             let results = [

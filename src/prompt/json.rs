@@ -6,11 +6,11 @@
 use std::io;
 use std::sync::Arc;
 
+use crate::json::{Map, Value as Json};
 use minijinja::value::{Enumerator, Kwargs, Object, ObjectRepr, ValueKind};
 use minijinja::{Error, Value};
 use serde::Serialize;
 use serde_json::ser::{Formatter, PrettyFormatter, Serializer};
-use serde_json::{Map, Value as Json};
 
 /// A list, an object, or a number that fits no type of the templates.
 #[derive(Debug)]

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
+use crate::json::{Map, Value as Json, json};
 use minijinja::syntax::SyntaxConfig;
 use minijinja::{AutoEscape, Environment, Error, ErrorKind, UndefinedBehavior, Value};
-use serde_json::{Map, Value as Json, json};
 
 use super::json;
 use super::tool::{Facts, facts};
@@ -276,7 +276,7 @@ fn entities(text: &str) -> String {
 fn written(encoder: &Encoder, calls: &[(String, Json)]) -> Result<String, Error> {
     let mut schemas = Map::new();
     for (name, arguments) in calls {
-        let list = schemas.entry(name.clone()).or_insert_with(|| json!({}));
+        let list = schemas.or_insert(name, || json!({}));
         let parts = arguments.as_object().into_iter().flatten();
         for (key, value) in parts {
             list[key.as_str()] = typed(value);
@@ -316,7 +316,7 @@ fn typed(value: &Json) -> Json {
             None => json!({"type": "array"}),
         },
         Json::Object(map) => {
-            let parts: Map<String, Json> = map
+            let parts: Map = map
                 .iter()
                 .map(|(key, part)| (key.clone(), typed(part)))
                 .collect();

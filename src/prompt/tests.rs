@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
+use crate::json::json;
 use proptest::prelude::*;
-use serde_json::json;
 
 use super::{Lang, Layout, Part, PromptError, PromptOptions, Prompts, Stops, tokens};
 use crate::outcome::{RenderOptions, Renderer, Status, ToolResult};
@@ -671,7 +671,7 @@ proptest! {
     /// A prompt never fails, whatever a definition says.
     #[test]
     fn no_definition_breaks_a_layout(description in any::<String>(), key in "[a-z<>{}\"'「」%]{1,6}", value in any::<String>()) {
-        let schema = json!({"type": "object", "properties": {key.clone(): {"type": ["string", "null"], "description": value, "default": value, "enum": [value, 1, null]}}, "required": [key]});
+        let schema = json!({"type": "object", "properties": {(key.clone()): {"type": ["string", "null"], "description": value, "default": value, "enum": [value, 1, null]}}, "required": [key]});
         let tools = Inventory::of([Tool::new("t").description(&description).parameters(schema)]).expect("an inventory");
         for id in ["tam", "vcp", "action", "tool-action", "hermes", "qwen3-coder", "harmony", "seed-oss", "jamba"] {
             let text = layout(id, &[]).system(&tools, &PromptOptions::default());

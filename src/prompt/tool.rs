@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use crate::json::{Map, Value as Json, json};
 use minijinja::Value;
-use serde_json::{Map, Value as Json, json};
 
 use super::json::value;
 use crate::encode::{EncodeCall, EncodeOptions, Encoder};
@@ -24,7 +24,7 @@ pub(super) fn facts(
     let schema = tool.parameters.clone().unwrap_or_else(empty);
     let function = json!({"name": name, "description": tool.description, "parameters": schema});
     // An id is shown only where no call can do without one.
-    let say = |arguments: &Map<String, Json>| {
+    let say = |arguments: &Map| {
         let call = |id: Option<&str>| EncodeCall {
             name: name.to_owned(),
             arguments: Json::Object(arguments.clone()).to_string(),
@@ -179,7 +179,7 @@ fn type_of(value: &Json) -> &'static str {
 }
 
 /// Arguments that show the form of a call: the required parameters, or else the first one.
-fn sample(tool: &Tool) -> Map<String, Json> {
+fn sample(tool: &Tool) -> Map {
     let all = || tool.properties();
     let required = all().any(|(key, _)| tool.requires(key));
     let shown = all().enumerate().filter(|(index, (key, _))| {

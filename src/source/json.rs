@@ -4,9 +4,9 @@
 
 use std::borrow::Cow;
 
+use crate::json::Value;
 use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor};
-use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::SourceError;

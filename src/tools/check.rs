@@ -6,11 +6,10 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use serde_json::{Map, Value};
+use crate::json::{Map, Value, read};
+use crate::schema::Doc;
 
-use super::arguments::read;
-use super::coerce::{Change, ChangeKind, WORK, coerce};
-use super::facts::Doc;
+use super::coerce::{ARGUMENTS, Change, ChangeKind, WORK, coerce};
 use super::places::Places;
 use super::schema::{Plan, SchemaError};
 use super::validate::{Violation, validate};
@@ -30,7 +29,7 @@ pub struct CheckOptions<'a> {
     /// native calls.
     pub dialect: Option<&'a Dialect>,
     /// Arguments that the agent has set; the call's own win over them, and they win over the schema's defaults.
-    pub preset: Option<&'a Map<String, Value>>,
+    pub preset: Option<&'a Map>,
     /// What becomes of parameters that a tool does not have.
     pub unknown: Unknown,
     /// Where the parameters stand in the stream.
@@ -67,7 +66,7 @@ pub struct Checked {
     /// The name as the call has it.
     pub name: String,
     /// The arguments to hand over, if the call is valid. Each key stands once.
-    pub arguments: Map<String, Value>,
+    pub arguments: Map,
     /// How sure the parser is of the call; see [`Call::grade`]. A valid call that is recovered should not be carried out
     /// without asking.
     pub grade: Grade,
@@ -146,7 +145,7 @@ impl Inventory {
             "" => "{}",
             text => text,
         };
-        match read(text, 0) {
+        match read(text, ARGUMENTS) {
             Ok(read) => {
                 for path in read.twice {
                     let message = "the parameter stands more than once";
@@ -233,7 +232,7 @@ impl Checked {
         let mut value = Value::Object(std::mem::take(&mut self.arguments));
         self.changes.extend(coerce(&mut value, &doc));
         let mut found = match plan.validator(&value) {
-            Ok(validator) => validate(validator, &value),
+            Ok(judge) => validate(plan, judge, &value),
             Err(error) => vec![Violation::new(
                 Kind::MalformedValue,
                 String::new(),
@@ -301,7 +300,7 @@ impl Checked {
     }
 
     /// Gives missing parameters the preset or, behind it, the default.
-    fn fill(&mut self, known: &Known<'_>, doc: &Doc<'_>, preset: Option<&Map<String, Value>>) {
+    fn fill(&mut self, known: &Known<'_>, doc: &Doc<'_>, preset: Option<&Map>) {
         let default = |schema: &&Value| {
             let parts = doc.parts(&[*schema]);
             parts.iter().find_map(|part| part.get("default")).cloned()
@@ -353,9 +352,8 @@ const OPEN: &[&str] = &[
 impl<'s> Known<'s> {
     fn new(doc: &Doc<'s>) -> Self {
         let parts = doc.parts(&[doc.root]);
-        let named =
-            |part: &&'s Map<String, Value>| part.get("properties").and_then(Value::as_object);
-        let open = |part: &&Map<String, Value>| OPEN.iter().any(|word| part.contains_key(*word));
+        let named = |part: &&'s Map| part.get("properties").and_then(Value::as_object);
+        let open = |part: &&Map| OPEN.iter().any(|word| part.contains_key(*word));
         let mut known = Known {
             list: vec![],
             names: HashSet::new(),

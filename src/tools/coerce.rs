@@ -15,12 +15,10 @@
 //! What fits no better stays as it was, for the validator to refuse. Of alternatives the first that can be met counts.
 //! Doing it twice is doing it once.
 
-use serde_json::{Map, Value};
+use crate::json::{Bounds, Map, Number, Value, read};
 
-use super::arguments::{number, read};
-use super::facts::{Doc, Types, listed, unions};
-use crate::body::json::{is_integer, is_number};
 use crate::pointer::step;
+use crate::schema::{Doc, Typed, Types, listed, spelled as meant, typed, unions};
 
 /// What was done to a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -81,6 +79,20 @@ pub struct Change {
     pub before: Option<Value>,
     /// The value after; of a parameter that was renamed, its new name.
     pub after: Value,
+}
+
+/// What arguments may be: deeper ones are refused, and longer numbers are nothing that anybody counts with.
+pub(super) const ARGUMENTS: Bounds = Bounds {
+    depth: 96,
+    number: 1024,
+};
+
+/// The same for text that stands so deep in arguments.
+fn inside(depth: usize) -> Bounds {
+    Bounds {
+        depth: ARGUMENTS.depth.saturating_sub(depth),
+        ..ARGUMENTS
+    }
 }
 
 /// How much may be looked at, in schemas and values; then the rest stays as it is.
@@ -191,7 +203,7 @@ impl<'s> Work<'_, 's> {
         &self,
         value: &Value,
         types: Types,
-        parts: &[&'s Map<String, Value>],
+        parts: &[&'s Map],
         depth: usize,
     ) -> Option<(ChangeKind, Value)> {
         match value {
@@ -230,7 +242,7 @@ impl<'s> Work<'_, 's> {
     }
 
     /// Whether a value can be an item of the list that is asked for. A list of lists is not guessed.
-    fn is_item(&self, value: &Value, parts: &[&'s Map<String, Value>], depth: usize) -> bool {
+    fn is_item(&self, value: &Value, parts: &[&'s Map], depth: usize) -> bool {
         let items = self.doc.item(parts, 0);
         if items.is_empty() && parts.iter().any(|part| unions(part).next().is_some()) {
             // What an item is, the branches say; each of them is tried.
@@ -249,55 +261,46 @@ impl<'s> Work<'_, 's> {
 
 /// Text at some depth as one of the types, by the order in which they are tried.
 fn parsed(text: &str, types: Types, depth: usize) -> Option<(ChangeKind, Value)> {
-    if types.has(Types::NULL) && text == "null" {
-        return Some((ChangeKind::Null, Value::Null));
-    }
-    if types.has(Types::NUMBER) && is_number(text) {
-        return number(text).map(|number| (ChangeKind::Number, Value::Number(number)));
-    }
-    if types.has(Types::INTEGER) && is_integer(text) {
-        return number(text).map(|number| (ChangeKind::Integer, Value::Number(number)));
-    }
-    if types.has(Types::BOOLEAN) {
-        for (word, value) in [("true", true), ("false", false)] {
-            if text.eq_ignore_ascii_case(word) {
-                return Some((ChangeKind::Boolean, Value::Bool(value)));
-            }
-        }
-    }
-    let (kind, wanted) = match text.as_bytes().first() {
-        Some(b'{') => (ChangeKind::Object, Types::OBJECT),
-        Some(b'[') => (ChangeKind::Array, Types::ARRAY),
-        _ => return None,
+    let number = |kind| {
+        let short = text.len() <= ARGUMENTS.number;
+        let number = short.then(|| Number::read(text)).flatten()?;
+        Some((kind, Value::Number(number)))
     };
     // Of text with repeated keys nobody knows what it means.
-    let read = || read(text, depth).ok().filter(|read| read.twice.is_empty());
-    let value = types.has(wanted).then(read).flatten()?;
-    Some((kind, value.value))
+    let nested = |kind| {
+        let read = read(text, inside(depth)).ok()?;
+        read.twice.is_empty().then_some((kind, read.value))
+    };
+    match typed(text, types)? {
+        Typed::Null => Some((ChangeKind::Null, Value::Null)),
+        Typed::Integer => number(match types.has(Types::NUMBER) {
+            true => ChangeKind::Number,
+            false => ChangeKind::Integer,
+        }),
+        Typed::Number => number(ChangeKind::Number),
+        Typed::Boolean(value) => Some((ChangeKind::Boolean, Value::Bool(value))),
+        Typed::Object => nested(ChangeKind::Object),
+        Typed::Array => nested(ChangeKind::Array),
+    }
 }
 
 /// The listed value that a text spells, if it is none itself.
-fn spelled<'s>(value: &Value, parts: &[&'s Map<String, Value>]) -> Option<(ChangeKind, Value)> {
+fn spelled<'s>(value: &Value, parts: &[&'s Map]) -> Option<(ChangeKind, Value)> {
     let text = value.as_str()?;
     if listed(value, parts) {
         return None;
     }
-    let text = text.trim();
-    let values = |part: &&'s Map<String, Value>| {
+    let values = |part: &&'s Map| {
         let list = part.get("enum").and_then(Value::as_array);
         let list = list.map_or(&[][..], Vec::as_slice);
         list.iter().chain(part.get("const"))
     };
-    let means = |have: &&Value| match have {
-        Value::String(have) => have == text,
-        // Longer text would have to be written out to be compared.
-        Value::Array(_) | Value::Object(_) => false,
-        Value::Number(have) => have.as_str() == text,
-        Value::Bool(have) => text == if *have { "true" } else { "false" },
-        Value::Null => text == "null",
-    };
     // Every part has to have it on its list, or else it is not allowed.
-    let new = parts.iter().flat_map(values).find(means)?.clone();
+    let new = match meant(text, parts.iter().flat_map(values))? {
+        // A number keeps the spelling that it has here.
+        Value::Number(_) => Value::Number(Number::read(text.trim())?),
+        other => other.clone(),
+    };
     listed(&new, parts).then_some((ChangeKind::Enum, new))
 }
 

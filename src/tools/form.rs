@@ -1,6 +1,6 @@
 //! Tools as JSON, in the keys of a manifest: what the readers read, they write.
 
-use serde_json::{Map, Value, json};
+use crate::json::{Map, Value, json};
 
 use super::{ImplementationKind, Tool, ToolKind};
 
@@ -47,7 +47,7 @@ impl Tool {
         put("agentCallable", json!(self.agent_callable));
         put("aliases", json!(self.aliases));
         let commands = self.commands.iter();
-        let commands: Map<String, Value> = commands
+        let commands: Map = commands
             .map(|(dialect, name)| (dialect.clone(), json!(name)))
             .collect();
         put("commands", commands.into());

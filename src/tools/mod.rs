@@ -5,12 +5,11 @@
 //!
 //! [`Inventory::check`] makes of a call what a tool can take, or says what is wrong with it and what to tell the model.
 
-mod arguments;
 mod check;
 mod coerce;
 mod config;
-mod facts;
 mod form;
+mod judge;
 mod names;
 mod observe;
 mod places;
@@ -23,7 +22,7 @@ mod tests;
 mod validate;
 mod yaml;
 
-use serde_json::{Map, Value};
+use crate::json::{Map, Value};
 
 pub use check::{CheckOptions, Checked, Unknown};
 pub use coerce::{Change, ChangeKind};
@@ -72,7 +71,7 @@ pub struct Tool {
     /// Labels for permissions.
     pub tags: Vec<String>,
     /// What its source says beside this, as it stands there: MCP's `annotations`, `outputSchema` and the like.
-    pub extra: Map<String, Value>,
+    pub extra: Map,
 }
 
 /// What a tool is to the model.
@@ -111,7 +110,7 @@ pub struct Example {
     /// When one would make it.
     pub description: Option<String>,
     /// Its arguments.
-    pub arguments: Map<String, Value>,
+    pub arguments: Map,
 }
 
 impl Tool {
@@ -194,9 +193,9 @@ impl Tool {
     #[must_use]
     pub fn type_hint(&self, name: &str) -> Option<String> {
         let schema = self.parameters.as_ref()?;
-        let doc = facts::Doc::new(schema, false, coerce::WORK);
+        let doc = crate::schema::Doc::new(schema, false, coerce::WORK);
         let parts = doc.parts(&[schema]);
-        let named = |part: &&Map<String, Value>| {
+        let named = |part: &&Map| {
             let own = part.get("properties").and_then(|own| own.get(name));
             own.is_some()
         };

@@ -3,7 +3,7 @@
 //! The words are those of the dialect's table `observe`; a dialect that has none of its own for a kind is answered in plain
 //! words that name the kind.
 
-use serde_json::{Value, json};
+use crate::json::{Value, json};
 
 use super::{Checked, Tool, Violation};
 use crate::dialect::Dialect;

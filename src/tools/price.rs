@@ -5,9 +5,9 @@
 
 use std::collections::HashMap;
 
-use serde_json::Value;
+use crate::json::Value;
+use crate::schema::Doc;
 
-use super::facts::Doc;
 use super::schema::{LISTED, MAX_WORK};
 
 /// How deep a validation may follow references and values.

@@ -3,7 +3,7 @@
 //! Names, schemas and the order of their keys stay as they are written. Nothing is fetched: a `$ref` must stay inside its
 //! schema.
 
-use serde_json::{Map, Value, json};
+use crate::json::{Map, Value, json};
 
 use super::{Example, Implementation, ImplementationKind, Tool, ToolKind};
 
@@ -319,7 +319,7 @@ impl<'d> At<'d> {
         }
     }
 
-    fn object(&self) -> Result<&'d Map<String, Value>, ReadError> {
+    fn object(&self) -> Result<&'d Map, ReadError> {
         let map = self.value.as_object();
         map.ok_or_else(|| self.wrong("it must be an object"))
     }
@@ -374,7 +374,7 @@ impl<'d> At<'d> {
     }
 
     /// What stands beside these keys.
-    fn rest(&self, keys: &[&str]) -> Result<Map<String, Value>, ReadError> {
+    fn rest(&self, keys: &[&str]) -> Result<Map, ReadError> {
         let others = self
             .object()?
             .iter()

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
-use serde_json::{Value, json};
+use crate::json::{Value, json};
 
 use super::schema::{Plan, SchemaError};
 use super::{CallConfig, NameRule, Tool};

@@ -4,13 +4,12 @@
 //! references that lead back to themselves. How much work a validation would be is counted before it is done, since a few
 //! lines of references can ask for more of it than there is time.
 
-use std::collections::HashMap;
-
-use jsonschema::{Draft, PatternOptions, Validator};
-use serde_json::{Map, Value};
+use crate::json::{Map, Value};
+use crate::schema::{Doc, Place, ready, ref_alone};
+use jsonschema::Draft;
 
 use super::coerce::weight;
-use super::facts::Doc;
+use super::judge::{self, Judge};
 use super::price::price;
 use crate::pointer::step;
 
@@ -39,7 +38,7 @@ pub(super) struct Plan {
     pub schema: Value,
     pub ref_alone: bool,
     size: Size,
-    validator: Validator,
+    validator: Judge,
 }
 
 impl Plan {
@@ -51,12 +50,11 @@ impl Plan {
             ..Size::default()
         };
         measure(parameters, Place::Schema, &mut String::new(), 0, &mut size)?;
-        let mut schema = parameters.clone();
-        translate_all(&mut schema, Place::Schema, &size.anchors);
+        let mut schema = ready(parameters);
         let Some(map) = schema.as_object_mut() else {
             return Err(wrong("", "it must be an object"));
         };
-        map.shift_remove("$schema");
+        map.remove("$schema");
         // Arguments are an object; what else a schema says is no signature that a call can have.
         match map.get("type") {
             None => {
@@ -65,17 +63,8 @@ impl Plan {
             Some(Value::String(kind)) if kind == "object" => {}
             Some(_) => return Err(wrong("/type", FACADE)),
         }
-        let ref_alone = matches!(draft, Draft::Draft4 | Draft::Draft6 | Draft::Draft7);
-        let patterns = PatternOptions::fancy_regex()
-            .backtrack_limit(100_000)
-            .size_limit(1 << 20)
-            .dfa_size_limit(1 << 20);
-        let options = jsonschema::options()
-            .with_draft(draft)
-            .with_pattern_options(patterns)
-            .should_validate_formats(false)
-            .offline();
-        let validator = options.build(&schema).map_err(|error| {
+        let ref_alone = ref_alone(parameters);
+        let validator = judge::compile(&schema, draft).map_err(|error| {
             let why = error.masked_with("this").to_string();
             wrong(error.instance_path().as_str(), &short(&why))
         })?;
@@ -93,7 +82,7 @@ impl Plan {
     }
 
     /// The validator, if validating this value is work that can be done.
-    pub fn validator(&self, value: &Value) -> Result<&Validator, SchemaError> {
+    pub fn validator(&self, value: &Value) -> Result<&Judge, SchemaError> {
         // Without references each part of the schema looks at each part of the value once at most.
         let most = self.size.nodes as u64 * weight(value);
         if self.size.refs > 0 || most > MAX_WORK {
@@ -158,38 +147,10 @@ struct Size {
     refs: usize,
     /// Whether `id` is what later drafts call `$id`.
     draft4: bool,
-    /// JSON pointers of anchors.
-    anchors: HashMap<String, String>,
 }
 
 /// So many listed values are looked at as soon as one schema.
 pub(super) const LISTED: usize = 8;
-
-/// What a part of a document is.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Place {
-    /// A schema, or a list of them.
-    Schema,
-    /// Schemas by name.
-    Named,
-    /// A value of which the schema speaks.
-    Data,
-}
-
-impl Place {
-    fn inside(self, key: &str) -> Self {
-        match (self, key) {
-            (Self::Data, _)
-            | (Self::Schema, "enum" | "const" | "default" | "examples" | "example") => Self::Data,
-            (
-                Self::Schema,
-                "properties" | "patternProperties" | "$defs" | "definitions" | "dependentSchemas"
-                | "dependencies",
-            ) => Self::Named,
-            (Self::Schema | Self::Named, _) => Self::Schema,
-        }
-    }
-}
 
 /// Checks the size and the references. Recursion is bounded by [`MAX_DEPTH`].
 fn measure(
@@ -232,18 +193,9 @@ fn measure(
     Ok(())
 }
 
-fn references(
-    map: &Map<String, Value>,
-    path: &str,
-    depth: usize,
-    size: &mut Size,
-) -> Result<(), SchemaError> {
+fn references(map: &Map, path: &str, depth: usize, size: &mut Size) -> Result<(), SchemaError> {
     let text = |word: &str| map.get(word).and_then(Value::as_str);
     let id = text("$id").or_else(|| text("id").filter(|_| size.draft4));
-    let named = |id: &str| id.strip_prefix('#').map(str::to_owned);
-    if let Some(name) = text("$anchor").map(str::to_owned).or_else(|| named(id?)) {
-        size.anchors.insert(format!("#{name}"), format!("#{path}"));
-    }
     // References below it would lead elsewhere than they look.
     if depth > 0 && id.is_some_and(|id| !id.starts_with('#')) {
         let why = "a document inside the document ($id) is not read";
@@ -260,82 +212,4 @@ fn references(
     let moving = ["$dynamicRef", "$recursiveRef"];
     size.refs += usize::from(moving.iter().any(|word| map.contains_key(*word)));
     Ok(())
-}
-
-/// Puts every schema of a document into plain JSON Schema. Recursion is bounded by [`MAX_DEPTH`].
-fn translate_all(value: &mut Value, place: Place, anchors: &HashMap<String, String>) {
-    match value {
-        Value::Object(map) => {
-            if place == Place::Schema {
-                translate(map);
-                if let Some(Value::String(target)) = map.get_mut("$ref") {
-                    // Pointers are what can be followed without a search.
-                    if let Some(pointer) = anchors.get(target.as_str()) {
-                        target.clone_from(pointer);
-                    }
-                }
-            }
-            for (key, part) in map {
-                match place.inside(key) {
-                    Place::Data => {}
-                    place => translate_all(part, place, anchors),
-                }
-            }
-        }
-        Value::Array(list) => list
-            .iter_mut()
-            .for_each(|part| translate_all(part, place, anchors)),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
-    }
-}
-
-/// OpenAPI's `nullable: true` is the type null beside the others; `int`, `dict` and the like are what they are called there.
-fn translate(map: &mut Map<String, Value>) {
-    let nullable = map.get("nullable") == Some(&Value::Bool(true));
-    let Some(kind) = map.get_mut("type") else {
-        return;
-    };
-    let names = match &mut *kind {
-        Value::Array(list) => list.as_mut_slice(),
-        one => std::slice::from_mut(one),
-    };
-    for name in names {
-        if let Some(plain) = name.as_str().and_then(alias) {
-            *name = plain.into();
-        }
-    }
-    if kind == "any" {
-        map.shift_remove("type");
-        return;
-    }
-    if nullable {
-        match kind {
-            Value::String(one) if one != "null" => {
-                *kind = Value::Array(vec![std::mem::take(one).into(), "null".into()]);
-            }
-            Value::Array(list) if list.iter().all(|name| name != "null") => {
-                list.push("null".into());
-            }
-            _ => {}
-        }
-        match map.get_mut("enum") {
-            Some(Value::Array(values)) if !values.contains(&Value::Null) => {
-                values.push(Value::Null);
-            }
-            _ => {}
-        }
-    }
-}
-
-/// What JSON Schema calls a type.
-pub(super) fn alias(name: &str) -> Option<&'static str> {
-    Some(match name {
-        "int" | "int32" | "int64" | "long" | "short" => "integer",
-        "float" | "float32" | "float64" | "double" => "number",
-        "bool" => "boolean",
-        "str" | "text" | "varchar" => "string",
-        "dict" | "map" | "hash" => "object",
-        "list" | "tuple" => "array",
-        _ => return None,
-    })
 }

@@ -2,11 +2,12 @@
 
 use std::borrow::Cow;
 
+use crate::json::Value;
+use jsonschema::ValidationError;
 use jsonschema::error::ValidationErrorKind as Rule;
-use jsonschema::{ValidationError, Validator};
-use serde_json::Value;
 
-use super::schema::short;
+use super::judge::{self, Judge};
+use super::schema::{Plan, short};
 use crate::error::Kind;
 use crate::event::Span;
 use crate::hints::closest;
@@ -65,29 +66,54 @@ fn subject(path: &str) -> String {
 
 /// The most violations that one call is told of.
 const MAX: usize = 20;
+/// Among so many they are sought.
+const LOOKED_AT: usize = 200;
 
 /// The rules of the schema that arguments break, in the order of the schema; at most 20.
-pub(super) fn validate(validator: &Validator, arguments: &Value) -> Vec<Violation> {
+pub(super) fn validate(plan: &Plan, judge: &Judge, arguments: &Value) -> Vec<Violation> {
     let mut out = vec![];
-    for error in validator.iter_errors(arguments) {
-        told(&error, &mut out);
-        if out.len() >= MAX {
-            break;
-        }
+    for error in judge.iter_errors(arguments).take(LOOKED_AT) {
+        told(&error, plan, arguments, &mut out);
+    }
+    out.sort_by_cached_key(|violation| place(&plan.schema, &violation.schema_path));
+    out.truncate(MAX);
+    out
+}
+
+/// Where a keyword stands in the document: the place of each step on the way to it.
+fn place(schema: &Value, path: &str) -> Vec<usize> {
+    let mut out = vec![];
+    let mut at = Some(schema);
+    for step in path.split('/').skip(1) {
+        let key = pointer::key(step);
+        out.push(match at {
+            Some(Value::Object(map)) => map
+                .keys()
+                .position(|have| *have == key)
+                .unwrap_or(usize::MAX),
+            _ => key.parse().unwrap_or(usize::MAX),
+        });
+        at = at.and_then(|at| match at {
+            Value::Array(list) => list.get(key.parse::<usize>().ok()?),
+            other => other.get(&key),
+        });
     }
     out
 }
 
 /// Adds what an error says; one that speaks of several members is several violations.
-fn told(error: &ValidationError<'_>, out: &mut Vec<Violation>) {
+fn told(error: &ValidationError<'_>, plan: &Plan, arguments: &Value, out: &mut Vec<Violation>) {
     let path = error.instance_path().as_str();
+    // Where the value stands, its numbers are as they were written.
+    let have = arguments.pointer(path).unwrap_or(&Value::Null);
+    let schema_path = judge::named(error.schema_path().as_str());
     let at = |key: &str| {
         let mut path = path.to_owned();
         step(&mut path, key);
         path
     };
     let mut add = |mut violation: Violation| {
-        violation.schema_path = error.schema_path().as_str().to_owned();
+        violation.schema_path.clone_from(&schema_path);
         out.push(violation);
     };
     match error.kind() {
@@ -102,32 +128,33 @@ fn told(error: &ValidationError<'_>, out: &mut Vec<Violation>) {
                 add(Violation::new(Kind::UnknownParam, at(name), message));
             }
         }
-        Rule::Enum { options } => {
-            let listed = options.as_array().map_or(&[][..], Vec::as_slice);
+        Rule::Enum { .. } => {
+            let listed = plan.schema.pointer(&schema_path).and_then(Value::as_array);
+            let listed = listed.map_or(&[][..], Vec::as_slice);
             let texts = listed.iter().filter_map(Value::as_str);
-            let near = error
-                .instance()
-                .as_str()
-                .and_then(|have| closest(have, texts));
-            let shown: Vec<String> = listed.iter().take(10).map(Value::to_string).collect();
-            let more = listed.len().saturating_sub(shown.len());
-            let more = match more {
-                0 => String::new(),
-                more => format!(" or {more} more"),
-            };
-            let message = format!(
-                "{} is none of {}{more}",
-                value(error.instance()),
-                short(&shown.join(", "))
-            );
+            let near = have.as_str().and_then(|have| closest(have, texts));
+            let message = format!("{} is none of {}", value(have), short(&some(listed)));
             add(Violation::new(Kind::TypeMismatch, path.to_owned(), message).meant(near));
         }
+        Rule::Custom { message, .. } => {
+            let message = short(&format!("{} {message}", value(have)));
+            add(Violation::new(Kind::TypeMismatch, path.to_owned(), message));
+        }
         _ => {
-            let shown = value(error.instance());
-            let message = short(&error.masked_with(shown).to_string());
+            let message = short(&error.masked_with(value(have)).to_string());
             add(Violation::new(Kind::TypeMismatch, path.to_owned(), message));
         }
     }
+}
+
+/// Values of a list: the first ten, and how many there are besides.
+pub(super) fn some(list: &[Value]) -> String {
+    let shown: Vec<String> = list.iter().take(10).map(Value::to_string).collect();
+    let more = match list.len().saturating_sub(shown.len()) {
+        0 => String::new(),
+        more => format!(" or {more} more"),
+    };
+    format!("{}{more}", shown.join(", "))
 }
 
 /// A value as a message shows it: short ones as they are.

@@ -3,8 +3,8 @@
 //! One document of plain values, lists and mappings with string keys, by the core schema. Aliases are refused, for a few
 //! lines of them can mean gigabytes, and so are repeated keys. Numbers keep their digits.
 
+use crate::json::{Map, Value};
 use saphyr_parser::{Event, Parser, ScalarStyle};
-use serde_json::{Map, Value};
 
 /// How deep a document may be nested.
 const MAX_DEPTH: usize = 128;
@@ -13,7 +13,7 @@ const MAX_DEPTH: usize = 128;
 enum Open {
     List(Vec<Value>),
     /// With the key whose value is to come.
-    Map(Map<String, Value>, Option<String>),
+    Map(Map, Option<String>),
 }
 
 /// Reads one document. Linear in the text.

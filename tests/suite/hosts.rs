@@ -91,7 +91,7 @@ fn arguments_are_final_json_whatever_the_bytes() {
                         assert!(value.is_object());
                         kept.push(value);
                     } else {
-                        kept.push(serde_json::json!({}));
+                        kept.push(toolglot::json::json!({}));
                     }
                     assert_eq!(state, CallState::from(state.kinds()));
                 }

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use serde_json::json;
+use toolglot::json::json;
 use toolglot::{
     DialectSet, Fence, Finish, Options, Parser, ReasoningMode, TextMode, Tools, builtin_files,
 };

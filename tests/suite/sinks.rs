@@ -62,7 +62,7 @@ fn client(case: &Case, cut: usize, settings: &Settings) -> Client {
 }
 
 /// Names and arguments of the calls that a client may run.
-fn wanted(turn: &Turn, recovered: Recovered) -> Vec<(String, serde_json::Value)> {
+fn wanted(turn: &Turn, recovered: Recovered) -> Vec<(String, toolglot::json::Value)> {
     turn.calls
         .iter()
         .filter(|call| {
@@ -73,7 +73,7 @@ fn wanted(turn: &Turn, recovered: Recovered) -> Vec<(String, serde_json::Value)>
         .collect()
 }
 
-fn value(json: &str) -> serde_json::Value {
+fn value(json: &str) -> toolglot::json::Value {
     vectors::value(json).expect(json)
 }
 
@@ -99,7 +99,7 @@ fn openai_deltas_agree_with_the_turn_under_every_cut() {
     }
 }
 
-fn agree(case: &Case, client: &Client, wanted: &[(String, serde_json::Value)], calls: Calls) {
+fn agree(case: &Case, client: &Client, wanted: &[(String, toolglot::json::Value)], calls: Calls) {
     let mut stand = vec![];
     for ((name, json), index) in client.calls.iter().zip(0..) {
         if client.void.contains(&index) {
@@ -198,7 +198,8 @@ fn a_response_means_what_its_text_means() {
         let chars: Vec<char> = text.chars().collect();
         for piece in chars.chunks(5) {
             let piece: String = piece.iter().collect();
-            let delta = serde_json::json!({"choices": [{"index": 0, "delta": {"content": piece}}]});
+            let delta =
+                toolglot::json::json!({"choices": [{"index": 0, "delta": {"content": piece}}]});
             body.push_str(&format!("data: {delta}\r\n\r\n"));
         }
         body.push_str("data: [DONE]\n\n");

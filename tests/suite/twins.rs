@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
-use serde_json::Value;
+use toolglot::json::Value;
 use toolglot::{DialectSet, Finish, Options, Severity, Tools, Turn, parse};
 
 use crate::naive::{self, Outcome, framed, generate};

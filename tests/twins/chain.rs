@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::Value;
+use toolglot::json::Value;
 
 use super::fields::{Field, arguments};
 use super::key_quote::{KeyQuote, Kind};

@@ -1,6 +1,6 @@
 //! From written parameters to the arguments of a call: spelling, duplicates, lists, types, complaints.
 
-use serde_json::{Map, Value};
+use toolglot::json::{Map, Value};
 
 use super::schema::{self, Typed};
 use super::{Outcome, Run, Setup};
@@ -130,11 +130,7 @@ pub(super) fn known_tool<'a>(run: &mut Run<'a>, name: &str) -> Option<&'a Value>
 }
 
 /// Reports what a tool demands and `out` lacks.
-pub(super) fn complain_of_missing(
-    run: &mut Run<'_>,
-    tool: Option<&Value>,
-    out: &Map<String, Value>,
-) {
+pub(super) fn complain_of_missing(run: &mut Run<'_>, tool: Option<&Value>, out: &Map) {
     if tool.is_some_and(|tool| {
         schema::required(tool)
             .iter()

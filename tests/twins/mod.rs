@@ -12,7 +12,7 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::Value;
+use toolglot::json::Value;
 
 pub mod framed;
 pub mod generate;

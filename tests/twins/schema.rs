@@ -1,11 +1,11 @@
 //! Types by JSON Schema: what untyped text becomes.
 //!
 //! Types are tried in the order null, integer, number, boolean, object, array, string; text that fits none stays a
-//! string. References are not followed.
+//! string. References and lists of values are not followed.
 
 use std::collections::BTreeSet;
 
-use serde_json::Value;
+use toolglot::json::Value;
 
 /// How text fitted its type.
 pub(super) enum Typed {
@@ -54,11 +54,9 @@ pub(super) fn types(schema: &Value) -> BTreeSet<String> {
     let mut out = BTreeSet::new();
     match schema.get("type") {
         Some(Value::String(name)) => {
-            out.insert(name.clone());
+            out.insert(plain(name));
         }
-        Some(Value::Array(names)) => {
-            out.extend(names.iter().filter_map(Value::as_str).map(str::to_owned))
-        }
+        Some(Value::Array(names)) => out.extend(names.iter().filter_map(Value::as_str).map(plain)),
         _ => {
             let listed = schema
                 .get("enum")
@@ -76,23 +74,44 @@ pub(super) fn types(schema: &Value) -> BTreeSet<String> {
         out.insert("null".to_owned());
     }
     for word in ["anyOf", "oneOf", "allOf"] {
-        for part in schema
-            .get(word)
-            .and_then(Value::as_array)
-            .into_iter()
-            .flatten()
-        {
-            out.extend(types(part));
+        let parts = schema.get(word).and_then(Value::as_array);
+        let all: Vec<BTreeSet<String>> = parts.into_iter().flatten().map(types).collect();
+        let told: Vec<&BTreeSet<String>> = all.iter().filter(|types| !types.is_empty()).collect();
+        let mut any: BTreeSet<String> = told.iter().copied().flatten().cloned().collect();
+        match word {
+            "allOf" => any.retain(|name| told.iter().all(|types| types.contains(name))),
+            // One of them that says nothing allows all.
+            _ if told.len() < all.len() => any.clear(),
+            _ => {}
+        }
+        if out.is_empty() {
+            out = any;
+        } else if !any.is_empty() {
+            out.retain(|name| any.contains(name));
         }
     }
     out
+}
+
+/// A type by the name that JSON Schema has for it.
+fn plain(name: &str) -> String {
+    match name {
+        "int" => "integer",
+        "float" => "number",
+        "bool" => "boolean",
+        "str" => "string",
+        "dict" => "object",
+        "list" => "array",
+        other => other,
+    }
+    .to_owned()
 }
 
 fn type_of(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
         Value::Bool(_) => "boolean",
-        Value::Number(n) if n.is_i64() || n.is_u64() => "integer",
+        Value::Number(n) if is_whole(n.as_str()) => "integer",
         Value::Number(_) => "number",
         Value::String(_) => "string",
         Value::Array(_) => "array",
@@ -139,7 +158,7 @@ pub(super) fn typed(text: &str, schema: Option<&Value>) -> Typed {
     }
     let bare = text.trim();
     let json = toolglot_cli::vectors::value(bare).ok();
-    if has("null") && bare == "null" {
+    if has("null") && (bare == "null" || bare == "None" && !has("string")) {
         return Typed::Fits(Value::Null);
     }
     let fits = has("number") || (has("integer") && is_whole(bare));
@@ -177,19 +196,13 @@ pub(super) fn typed(text: &str, schema: Option<&Value>) -> Typed {
     Typed::Mismatch(string())
 }
 
-/// Whether a JSON number has no fraction in value: `14.0` and `1e2` have none.
+/// Whether a JSON number has no fraction in value: `14.0`, `1e2` and `120e-1` have none.
 fn is_whole(number: &str) -> bool {
     let number = number.to_ascii_lowercase();
     let (mantissa, exponent) = number.split_once('e').unwrap_or((&number, "0"));
-    let (_, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
-    let fraction = fraction.trim_end_matches('0');
-    if !exponent.starts_with('-') {
-        let shift = exponent
-            .trim_start_matches('+')
-            .parse::<usize>()
-            .unwrap_or(usize::MAX);
-        return fraction.len() <= shift;
-    }
-    // Chosen: a negative exponent makes a number, not an integer.
-    false
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let digits = format!("{}{fraction}", whole.trim_start_matches('-'));
+    let zeros = digits.len() - digits.trim_end_matches('0').len();
+    let exponent: i64 = exponent.parse().unwrap_or(i64::MAX / 2);
+    zeros == digits.len() || exponent + zeros as i64 >= fraction.len() as i64
 }

@@ -1,6 +1,6 @@
 //! Elements to calls: leaves, objects, lists, and the types that a schema asks for.
 
-use serde_json::{Map, Value};
+use toolglot::json::{Map, Value};
 
 use super::fields::{complain_of_missing, known_tool, settle};
 use super::xml::decode;
@@ -92,7 +92,10 @@ fn group_value(run: &mut Run<'_>, group: &[&Node], schema: Option<&Value>) -> Op
     if !list && schema.is_some_and(|schema| !schema::types(schema).is_empty()) {
         run.warn("type_mismatch");
     }
-    let inner = schema.filter(|_| list).and_then(schema::items);
+    let inner = match list {
+        true => schema.and_then(schema::items),
+        false => schema,
+    };
     let list: Option<Vec<Value>> = group.iter().map(|node| value(run, node, inner)).collect();
     list.map(Value::Array)
 }
@@ -115,7 +118,10 @@ fn value(run: &mut Run<'_>, node: &Node, schema: Option<&Value>) -> Option<Value
     }
     if types.contains("array") {
         let items = schema.and_then(schema::items);
-        if node.children.iter().all(|child| child.name == ITEM) {
+        let listed = node.children.iter().all(|child| child.name == ITEM);
+        let member =
+            types.contains("object") && schema.and_then(|s| schema::prop(s, ITEM)).is_some();
+        if listed && !member {
             let list: Option<Vec<Value>> = node
                 .children
                 .iter()
@@ -123,7 +129,9 @@ fn value(run: &mut Run<'_>, node: &Node, schema: Option<&Value>) -> Option<Value
                 .collect();
             return list.map(Value::Array);
         }
-        return Some(Value::Array(vec![object(run, node, items)?]));
+        if !types.contains("object") {
+            return Some(Value::Array(vec![object(run, node, items)?]));
+        }
     }
     object(run, node, schema)
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
-use serde_json::{Map, Value};
+use toolglot::json::{Map, Value};
 use toolglot::{Collect, Finish, NativeCall, Severity, Tools};
 use toolglot_cli::chunks::{Chunking, Cutter};
 use toolglot_cli::options::{self, ReadOptions};
@@ -44,7 +44,7 @@ struct Record {
     tools: Option<Box<RawValue>>,
     finish: Option<String>,
     #[serde(default)]
-    options: Map<String, Value>,
+    options: Map,
     native_tool_calls: Option<Value>,
     /// The same as in `options`.
     prompt_tail: Option<Value>,

@@ -18,7 +18,7 @@ mod pattern;
 mod template;
 mod write;
 
-use serde_json::Value;
+use toolglot::json::Value;
 
 /// Why a declaration cannot be taken over.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -1,6 +1,6 @@
 //! What a declaration says, as far as a dialect can say it.
 
-use serde_json::{Map, Value};
+use toolglot::json::{Map, Value};
 
 use super::pattern::{self, Order, Piece};
 use super::{ImportError, wrong};
@@ -108,7 +108,7 @@ pub fn read(json: &Value) -> Result<Draft, ImportError> {
 }
 
 impl Draft {
-    fn field(&mut self, name: &str, field: &Map<String, Value>) -> Result<(), ImportError> {
+    fn field(&mut self, name: &str, field: &Map) -> Result<(), ImportError> {
         let known = |list: &[&str]| list.contains(&name);
         if known(&CALLS) {
             let unit = self.unit(name, field)?;
@@ -135,7 +135,7 @@ impl Draft {
         self.notes.push(note);
     }
 
-    fn unit(&mut self, name: &str, field: &Map<String, Value>) -> Result<Unit, ImportError> {
+    fn unit(&mut self, name: &str, field: &Map) -> Result<Unit, ImportError> {
         let open = markers(name, "open", field, pattern::OPENER)?;
         let close = markers(name, "close", field, &[])?;
         if open.is_empty() {
@@ -180,7 +180,7 @@ impl Draft {
         })
     }
 
-    fn reasoning(&mut self, name: &str, field: &Map<String, Value>) -> Result<(), ImportError> {
+    fn reasoning(&mut self, name: &str, field: &Map) -> Result<(), ImportError> {
         for key in ["open_pattern", "close_pattern"] {
             if field.contains_key(key) {
                 let why = "reasoning has literal markers; write them as open and close";
@@ -217,7 +217,7 @@ impl Draft {
     }
 }
 
-fn content<'a>(name: &str, field: &'a Map<String, Value>) -> Result<&'a str, ImportError> {
+fn content<'a>(name: &str, field: &'a Map) -> Result<&'a str, ImportError> {
     match field.get("content") {
         None => Ok("text"),
         Some(Value::String(word)) => Ok(word),
@@ -225,7 +225,7 @@ fn content<'a>(name: &str, field: &'a Map<String, Value>) -> Result<&'a str, Imp
     }
 }
 
-fn json(name: &str, args: &Map<String, Value>) -> Result<Payload, ImportError> {
+fn json(name: &str, args: &Map) -> Result<Payload, ImportError> {
     let unquoted = args.get("unquoted_keys").and_then(Value::as_bool);
     let Some(given) = args.get("string_delims") else {
         return Ok(match unquoted {
@@ -250,7 +250,7 @@ fn json(name: &str, args: &Map<String, Value>) -> Result<Payload, ImportError> {
 }
 
 /// The tags of a parameter: what stands before its value, and what behind.
-fn params(name: &str, args: &Map<String, Value>) -> Result<Payload, ImportError> {
+fn params(name: &str, args: &Map) -> Result<Payload, ImportError> {
     let place = format!("{name}.content_args.tag_pattern");
     let Some(source) = args.get("tag_pattern").and_then(Value::as_str) else {
         let why = "tags that are named after their parameters cannot be said; a pattern is needed";
@@ -276,7 +276,7 @@ fn params(name: &str, args: &Map<String, Value>) -> Result<Payload, ImportError>
 fn markers(
     name: &str,
     key: &str,
-    field: &Map<String, Value>,
+    field: &Map,
     order: Order,
 ) -> Result<Vec<Vec<Piece>>, ImportError> {
     let literals = strings(name, key, field)?;
@@ -297,7 +297,7 @@ fn markers(
 }
 
 /// A string, or a list of strings.
-fn strings(name: &str, key: &str, field: &Map<String, Value>) -> Result<Vec<String>, ImportError> {
+fn strings(name: &str, key: &str, field: &Map) -> Result<Vec<String>, ImportError> {
     let one = |value: &Value| match value {
         Value::String(text) if !text.is_empty() => Ok(text.clone()),
         _ => wrong(

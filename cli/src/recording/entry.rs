@@ -3,7 +3,7 @@
 //! Every entry has `type` and `span`; the other fields are those of the event. Bytes stand in `data`, or in `data_b64`
 //! where they are not UTF-8. The wording of messages is left out: it may change without a change of meaning.
 
-use serde_json::{Map, Value, json};
+use toolglot::json::{Map, Value, json};
 use toolglot::{Abandoned, Arguments};
 
 use crate::base64;
@@ -42,7 +42,7 @@ fn entry(entry: &Entry) -> Value {
 }
 
 /// Puts bytes into an object, as text if they are text.
-pub(super) fn bytes(out: &mut Map<String, Value>, key: &str, data: &[u8]) {
+pub(super) fn bytes(out: &mut Map, key: &str, data: &[u8]) {
     let (key, text) = match std::str::from_utf8(data) {
         Ok(text) => (key.to_owned(), text.to_owned()),
         Err(_) => (format!("{key}_b64"), base64::encode(data)),

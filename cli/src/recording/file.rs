@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use toolglot::json::{Map, Value};
 
 use super::entry;
 use crate::base64;
@@ -20,7 +20,7 @@ pub struct Recording {
     /// The dialects; none: the default set.
     pub dialects: Vec<Dialect>,
     /// Parser options; [`crate::options`] reads them.
-    pub options: Map<String, Value>,
+    pub options: Map,
     /// The tools on offer.
     pub tools: Option<Value>,
     /// What the API delivered beside the text: OpenAI's `tool_calls`.
@@ -57,7 +57,7 @@ struct Raw {
     #[serde(default)]
     dialects: Vec<Dialect>,
     #[serde(default)]
-    options: Map<String, Value>,
+    options: Map,
     tools: Option<Value>,
     native_tool_calls: Option<Value>,
     #[serde(default = "stop")]
@@ -122,7 +122,7 @@ impl Recording {
         }
         let dialects = self.dialects.iter().map(|dialect| match dialect {
             Dialect::Name(name) => Value::from(name.as_str()),
-            Dialect::File { file, toml } => serde_json::json!({"file": file, "toml": toml}),
+            Dialect::File { file, toml } => toolglot::json::json!({"file": file, "toml": toml}),
         });
         head.insert("dialects".to_owned(), dialects.collect());
         head.insert("options".to_owned(), self.options.clone().into());
@@ -177,8 +177,8 @@ mod tests {
             native_tool_calls: None,
             finish: "length".to_owned(),
             expect: Some(vec![
-                serde_json::json!({"type": "text"}),
-                serde_json::json!({"type": "raw"}),
+                toolglot::json::json!({"type": "text"}),
+                toolglot::json::json!({"type": "raw"}),
             ]),
         };
         let text = recording.text();

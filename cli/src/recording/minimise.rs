@@ -8,7 +8,7 @@
 //! Both are delta debugging: runs of halving length are left out, as long as what is left fails. The number of tries is
 //! bounded.
 
-use serde_json::Value;
+use toolglot::json::Value;
 
 use super::entry::difference;
 use super::file::Recording;
@@ -142,7 +142,7 @@ fn shrink<T: Clone>(mut items: Vec<T>, mut fails: impl FnMut(&[T]) -> bool) -> V
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
+    use toolglot::json::json;
 
     fn recording(input: &[u8], cuts: &[usize]) -> Recording {
         Recording {

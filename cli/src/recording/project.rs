@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use serde_json::{Value, json};
+use toolglot::json::{Value, json};
 
 use super::entry;
 use crate::base64;

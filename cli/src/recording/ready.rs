@@ -3,7 +3,7 @@
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 
-use serde_json::{Value, json};
+use toolglot::json::{Value, json};
 use toolglot::{DialectSet, Finish, NativeCall, Options, Tools};
 
 use super::entry::entries;

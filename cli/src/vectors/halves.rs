@@ -1,7 +1,7 @@
 //! JSON that holds halves of surrogate pairs (`"\ud800"`). It is JSON by its grammar, and a model may write it, but no text
 //! has such a half, so `serde_json` reads no value from it.
 
-use serde_json::Value;
+use toolglot::json::Value;
 
 /// The first of the private characters that stand for halves in a value, in order: U+F0000 for `\ud800`.
 const FIRST: u32 = 0xF_0000;

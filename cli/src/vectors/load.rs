@@ -9,7 +9,7 @@ use std::path::Path;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
-use serde_json::{Map, Value};
+use toolglot::json::{Map, Value};
 
 use toolglot::{Grade, Kind};
 
@@ -36,7 +36,7 @@ pub struct Vector {
     /// Why the output ended.
     pub finish: String,
     /// Parser options; [`crate::options`] reads them.
-    pub options: Map<String, Value>,
+    pub options: Map,
     /// It cannot pass with all dialects active.
     pub alone_only: bool,
     /// What must come out.
@@ -111,7 +111,7 @@ struct Line {
     native_tool_calls: Option<Value>,
     finish: Option<String>,
     #[serde(default)]
-    options: Map<String, Value>,
+    options: Map,
     #[serde(default)]
     alone_only: bool,
     expect: Expect,

@@ -1,39 +1,15 @@
 //! JSON numbers compared by value, exactly: no number passes through a float.
 
+use toolglot::json::Decimal;
+
 /// Whether two JSON numbers have the same value: `1e2` is `100.0`, `14.0` is `14`, and long integers differ in their
 /// last digit. Texts that are no JSON numbers, or whose exponent is beyond 38 digits, are equal only if they are
 /// spelled alike.
 #[must_use]
 pub fn same_number(a: &str, b: &str) -> bool {
-    match (normal(a), normal(b)) {
+    match (Decimal::read(a), Decimal::read(b)) {
         (Some(a), Some(b)) => a == b,
         _ => a == b,
-    }
-}
-
-/// Sign, digits without zeros at either end, and the power of ten that the last digit counts.
-fn normal(text: &str) -> Option<(bool, String, i128)> {
-    let (negative, rest) = match text.strip_prefix('-') {
-        Some(rest) => (true, rest),
-        None => (false, text),
-    };
-    let (mantissa, exponent) = match rest.split_once(['e', 'E']) {
-        Some((mantissa, exponent)) => (mantissa, exponent.parse::<i128>().ok()?),
-        None => (rest, 0),
-    };
-    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
-    let mut digits = format!("{whole}{fraction}");
-    if digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit()) {
-        return None;
-    }
-    let mut power = exponent.checked_sub(fraction.len() as i128)?;
-    let trimmed = digits.trim_end_matches('0').len();
-    power = power.checked_add((digits.len() - trimmed) as i128)?;
-    digits.truncate(trimmed);
-    let digits = digits.trim_start_matches('0').to_owned();
-    match digits.is_empty() {
-        true => Some((false, digits, 0)),
-        false => Some((negative, digits, power)),
     }
 }
 

@@ -1,4 +1,4 @@
-use serde_json::{Value, json};
+use toolglot::json::{Value, json};
 
 use crate::{CALL, CUT, Ran, file, repository, run};
 

@@ -1,6 +1,6 @@
 use std::fs;
 
-use serde_json::{Value, json};
+use toolglot::json::{Value, json};
 
 use crate::{CALL, CUT, directory, file, run};
 

@@ -1,7 +1,7 @@
 use std::fs;
 use std::path::Path;
 
-use serde_json::{Value, json};
+use toolglot::json::{Value, json};
 
 use crate::pending::is_pending;
 use crate::{CALL, CUT, directory, file, repository, run};

@@ -24,7 +24,7 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::thread;
 
-use serde_json::Value;
+use toolglot::json::Value;
 
 const CALL: &str =
     "Looking. <tool_call name=\"weather\"><param name=\"city\">Leith</param></tool_call> Done.";

@@ -1,7 +1,7 @@
 use std::fs;
 use std::path::Path;
 
-use serde_json::{Value, json};
+use toolglot::json::{Value, json};
 
 use crate::{CALL, directory, file, repository, run};
 

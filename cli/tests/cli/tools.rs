@@ -1,4 +1,4 @@
-use serde_json::json;
+use toolglot::json::json;
 
 use crate::{file, run};
 
@@ -11,11 +11,11 @@ fn definitions_become_one_manifest() {
     let (mcp, plugin) = (file("mcp.json", MCP), file("plugin.yaml", PLUGIN));
     let ran = run(&["tools", "import", &mcp, &plugin], b"");
     assert_eq!((ran.code, ran.err.as_str()), (0, ""));
-    let manifest: serde_json::Value = serde_json::from_str(&ran.out).expect("JSON");
+    let manifest: toolglot::json::Value = serde_json::from_str(&ran.out).expect("JSON");
     assert_eq!(
         manifest["tools"][1],
         json!({"id": "p:t", "parameters": {"type": "object", "properties": {"n": {"type": "number",
-            "default": serde_json::from_str::<serde_json::Value>("0.70").expect("JSON")}}}, "agentCallable": true})
+            "default": serde_json::from_str::<toolglot::json::Value>("0.70").expect("JSON")}}}, "agentCallable": true})
     );
     assert_eq!(manifest["tools"][0]["agentCallable"], false);
     assert!(ran.out.find("\"z\"") < ran.out.find("\"a\""));

@@ -1,4 +1,4 @@
-use serde_json::json;
+use toolglot::json::json;
 
 use crate::{file, run};
 

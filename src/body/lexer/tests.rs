@@ -454,7 +454,7 @@ fn python_literals_become_json() {
             continue;
         }
         assert_eq!(result, Ok(format!("[{json}]")), "{input}");
-        let parsed = serde_json::from_str::<serde_json::Value>(json);
+        let parsed = serde_json::from_str::<crate::json::Value>(json);
         assert!(parsed.is_ok() || json.contains("\\ud83d\""), "{json}");
     }
     let unsupported = Err(Token::Malformed(Kind::UnsupportedExpression));
@@ -581,8 +581,8 @@ fn values_between_delimiters() {
     }
 }
 
-fn value() -> impl Strategy<Value = serde_json::Value> {
-    use serde_json::Value;
+fn value() -> impl Strategy<Value = crate::json::Value> {
+    use crate::json::Value;
     let leaf = prop_oneof![
         Just(Value::Null),
         any::<bool>().prop_map(Value::from),

@@ -82,7 +82,7 @@ pub(crate) fn run<P: Payload>(
                         }
                     };
                     calls.push(format!("{} {}{kinds}", json.0, json.1));
-                    let value = serde_json::from_str::<serde_json::Value>(&json.1);
+                    let value = serde_json::from_str::<crate::json::Value>(&json.1);
                     assert!(value.is_ok_and(|value| value.is_object()), "{}", json.1);
                 }
                 Event::Issue(issue) => issues.push(issue.kind.name()),

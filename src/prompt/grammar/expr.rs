@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use serde_json::Value as Json;
+use crate::json::Value as Json;
 
 /// What may stand somewhere.
 #[derive(Clone, Debug)]

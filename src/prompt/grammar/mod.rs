@@ -14,7 +14,7 @@ mod shape;
 #[cfg(test)]
 mod tests;
 
-use serde_json::{Value as Json, json};
+use crate::json::{Value as Json, json};
 
 use expr::{Expr, Grammar};
 use shape::{Core, Shapes};

@@ -1,7 +1,7 @@
 //! JSON values of a schema, for notations without schemas. Looser than the schema where it says more than types, choices,
 //! items and properties; never stricter in what is written without blanks.
 
-use serde_json::Value as Json;
+use crate::json::Value as Json;
 
 use super::expr::{Expr, Grammar};
 

@@ -9,7 +9,7 @@
 
 use std::sync::Arc;
 
-use serde_json::{Map, Value as Json, json};
+use crate::json::{Map, Value as Json, json};
 
 use super::expr::{Expr, Grammar};
 use super::{GrammarError, schema};
@@ -137,7 +137,7 @@ impl Writer<'_> {
 
     /// What stands around the JSON text of all arguments, if they are one.
     fn json(&self, tool: &str) -> Result<Option<Around>, GrammarError> {
-        let arguments = json!({KEYS[0]: WORDS[0]});
+        let arguments = json!({(KEYS[0]): WORDS[0]});
         let text = self.say(&[(tool, arguments.clone())])?;
         Ok(around(&text, &arguments.to_string()))
     }
@@ -160,7 +160,7 @@ impl Writer<'_> {
 }
 
 fn one(key: &str, value: &Json) -> Json {
-    let map: Map<String, Json> = [(key.to_owned(), value.clone())].into_iter().collect();
+    let map: Map = [(key.to_owned(), value.clone())].into_iter().collect();
     Json::Object(map)
 }
 
@@ -188,7 +188,7 @@ impl Shapes {
             list.push(json!({"name": name, "parameters": schema}));
             called.push(Called { name, schema });
         }
-        let text = json!({"type": "object", "properties": {KEYS[0]: {"type": "string"}, KEYS[1]: {"type": "string"}}});
+        let text = json!({"type": "object", "properties": {(KEYS[0]): {"type": "string"}, (KEYS[1]): {"type": "string"}}});
         for other in OTHERS {
             list.push(json!({"name": other, "parameters": text}));
         }
@@ -249,7 +249,7 @@ impl Shapes {
 fn closer(writer: &Writer<'_>) -> Result<String, GrammarError> {
     let tool = OTHERS[0];
     let single = writer.single(tool, KEYS[0], &json!(WORDS[0]), WORDS[0])?;
-    let both = writer.say(&[(tool, json!({KEYS[0]: WORDS[0], KEYS[1]: WORDS[1]}))])?;
+    let both = writer.say(&[(tool, json!({(KEYS[0]): WORDS[0], (KEYS[1]): WORDS[1]}))])?;
     let form = || GrammarError::Form {
         tool: tool.to_owned(),
     };
@@ -394,7 +394,7 @@ fn value(
             "number" => json!(9_081.75),
             "boolean" => json!(true),
             "array" => json!([WORDS[0]]),
-            "object" => json!({KEYS[0]: WORDS[0]}),
+            "object" => json!({(KEYS[0]): WORDS[0]}),
             _ => Json::Null,
         };
         let sample = if kinds[0] == "array" {
@@ -431,7 +431,7 @@ fn fitting(schema: &Json, list: Json) -> Json {
         Some("integer") => json!([9_081_726]),
         Some("number") => json!([9_081.75]),
         Some("boolean") => json!([true]),
-        Some("object") => json!([{KEYS[0]: WORDS[0]}]),
+        Some("object") => json!([{(KEYS[0]): WORDS[0]}]),
         Some("array") => json!([[]]),
         _ => list,
     }
@@ -520,7 +520,7 @@ fn frame(writer: &Writer<'_>, called: &[Called<'_>]) -> Result<(String, String),
 fn repeated(writer: &Writer<'_>, called: &[Called<'_>], open: &str, close: &str) -> Option<String> {
     let calls: Vec<(&str, Json)> = OTHERS
         .iter()
-        .map(|name| (*name, json!({KEYS[0]: WORDS[0]})))
+        .map(|name| (*name, json!({(KEYS[0]): WORDS[0]})))
         .chain(called.first().map(|one| (one.name, json!({}))))
         .collect();
     let two = writer.say(&calls[..2]).ok()?;

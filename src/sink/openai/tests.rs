@@ -1,4 +1,4 @@
-use serde_json::{Value, json};
+use crate::json::{Value, json};
 
 use super::*;
 use crate::event::{Abandoned, Arguments, CallState, Event, Origin, Sink, Span};
@@ -274,7 +274,7 @@ fn reasoning_has_its_own_field_or_none() {
         };
         let mut seen = vec![];
         let mut deltas = Deltas::new(settings, |delta| {
-            seen.push(serde_json::to_value(delta).expect("JSON"));
+            seen.push(crate::json::to_value(&delta).expect("JSON"));
         });
         let mut parser = Parser::new(&SET, Options::default());
         parser.feed(input.as_bytes(), &mut deltas);

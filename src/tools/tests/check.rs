@@ -1,6 +1,6 @@
 //! From a call as it was written to one that a tool can take, or to words for the model.
 
-use serde_json::{Map, Value, json};
+use crate::json::{Map, Value, json};
 
 use crate::tools::{
     CallConfig, CheckOptions, Checked, Inventory, Places, Tool, Unknown, executed, failed,
@@ -161,8 +161,7 @@ fn the_call_wins_over_the_preset_and_that_over_the_default() {
         "properties": {"a": {"default": "d"}, "b": {"default": "d"}, "c": {"default": "7", "type": "integer"}},
     });
     let inventory = Inventory::of([Tool::new("t").parameters(schema)]).expect("an inventory");
-    let preset: Map<String, Value> =
-        serde_json::from_str(r#"{"a": "p", "b": "p"}"#).expect("a map");
+    let preset: Map = serde_json::from_str(r#"{"a": "p", "b": "p"}"#).expect("a map");
     let options = CheckOptions {
         preset: Some(&preset),
         ..CheckOptions::default()

@@ -1,16 +1,18 @@
 //! Values get the types that schemas ask for: nothing that is valid changes, and twice is once.
 
+use crate::json::{Value, json};
 use proptest::prelude::*;
-use serde_json::{Value, json};
 
-use crate::tools::arguments::read;
+use crate::json::read;
 use crate::tools::coerce::{Change, WORK, coerce};
 use crate::tools::schema::Plan;
 
 /// The arguments as they come out, and the changes as `path kind`.
 fn coerced(schema: &Value, arguments: &str) -> (String, Vec<Change>) {
     let plan = Plan::new(schema).expect("a usable schema");
-    let mut value = read(arguments, 0).expect("JSON").value;
+    let mut value = read(arguments, crate::tools::coerce::ARGUMENTS)
+        .expect("JSON")
+        .value;
     let changes = coerce(&mut value, &plan.doc(WORK));
     (value.to_string(), changes)
 }

@@ -1,7 +1,7 @@
 //! Definitions and arguments of people who mean no good are answered soon, and clearly. What is not bounded here would not
 //! end while anybody waits.
 
-use serde_json::{Map, Value, json};
+use crate::json::{Map, Value, json};
 
 use crate::tools::{CheckOptions, Inventory, Registry, Tool, read};
 
@@ -22,9 +22,9 @@ fn says(violations: &[String], words: &str) {
 }
 
 /// Definitions `d0` to `dN`, each made of the next.
-fn chain(count: usize, link: impl Fn(Value) -> Value, last: Value) -> Map<String, Value> {
+fn chain(count: usize, link: impl Fn(Value) -> Value, last: Value) -> Map {
     let next = |n: usize| json!({"$ref": format!("#/$defs/d{}", n + 1)});
-    let mut all: Map<String, Value> = (0..count)
+    let mut all: Map = (0..count)
         .map(|n| (format!("d{n}"), link(next(n))))
         .collect();
     all.insert(format!("d{count}"), last);
@@ -94,7 +94,7 @@ fn large_schemas_are_answered() {
     let checked = inventory.checked("t", "{}", &CheckOptions::default());
     assert!(checked.violations[0].message.contains("nested 64 deep"));
 
-    let wide: Map<String, Value> = (0..60_000)
+    let wide: Map = (0..60_000)
         .map(|n| (format!("p{n}"), json!({"type": "integer"})))
         .collect();
     says(&check(json!({"properties": wide}), "{}"), "too large");

@@ -5,7 +5,7 @@ mod coerce;
 mod hostile;
 mod suite;
 
-use serde_json::json;
+use crate::json::json;
 
 use super::read;
 use super::*;
@@ -310,7 +310,7 @@ fn a_configuration_has_the_defaults_of_its_design() {
         "timeout": 30000, "requireConfirmation": false, "parallelExecution": false, "protocol": "vcp",
     });
     assert_eq!(
-        serde_json::to_value(CallConfig::default()).expect("JSON"),
+        crate::json::to_value(&CallConfig::default()).expect("JSON"),
         want
     );
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use serde_json::{Value, json};
+use crate::json::{Value, json};
 
 use crate::error::Kind;
 use crate::tools::{ChangeKind, CheckOptions, Inventory, Tool, Unknown};
@@ -142,7 +142,7 @@ fn around(schema: &Value, draft: &str) -> Value {
     let mut inner = schema.clone();
     let mut draft = json!(draft);
     if let Some(map) = inner.as_object_mut() {
-        draft = map.shift_remove("$schema").unwrap_or(draft);
+        draft = map.remove("$schema").unwrap_or(draft);
         // Whoever refers to it by this name is refused; by `#` it is the same document.
         let word = if draft.to_string().contains("draft-04") {
             "id"
@@ -151,7 +151,7 @@ fn around(schema: &Value, draft: &str) -> Value {
         };
         let id = map.get(word).and_then(Value::as_str);
         if id.is_some_and(|id| !id.starts_with('#')) {
-            map.shift_remove(word);
+            map.remove(word);
         }
     }
     moved(&mut inner, false);

@@ -1,6 +1,6 @@
 //! A block: sections, the calls in them, and how they end.
 
-use serde_json::Value;
+use toolglot::json::Value;
 
 use super::pattern::{self, Fit, Pattern, Walk, walk};
 use super::{Place, Stop, Twin};

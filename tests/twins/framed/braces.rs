@@ -1,6 +1,6 @@
 //! Calls with braces: `call:f{key:<|"|>text<|"|>,n:1,o:{..}}`.
 
-use serde_json::{Map, Value};
+use toolglot::json::{Map, Value};
 
 use crate::naive::schema::{self, Typed};
 

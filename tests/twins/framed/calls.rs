@@ -1,6 +1,6 @@
 //! What a call is: the tool that its opener names, and its payload.
 
-use serde_json::{Map, Value};
+use toolglot::json::{Map, Value};
 
 use super::json::{Fault, Reader};
 use super::pattern::{self, Fit};

@@ -1,6 +1,6 @@
 //! Text that is one argument.
 
-use serde_json::{Map, Value};
+use toolglot::json::{Map, Value};
 
 use super::pattern::{self, Fit};
 use super::spec::{Content, ContentRule};

@@ -1,6 +1,6 @@
 //! JSON with positions: where a value ends, or where the text stops being JSON.
 
-use serde_json::{Map, Value};
+use toolglot::json::{Map, Value};
 
 /// Why there is no value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,8 +5,8 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::{Map, Value};
 use toml::Table;
+use toolglot::json::{Map, Value};
 
 use crate::naive::generate::Gen;
 use crate::naive::pieces::SENTENCES;

@@ -22,7 +22,7 @@ mod text;
 mod tree;
 mod yaml;
 
-use serde_json::Value;
+use toolglot::json::Value;
 
 use json::Fault;
 pub use spec::Spec;

@@ -1,6 +1,6 @@
 //! Parameters between tags.
 
-use serde_json::{Map, Value};
+use toolglot::json::{Map, Value};
 
 use crate::naive::schema::{self, Typed};
 
@@ -12,7 +12,7 @@ use super::{Place, Stop, Twin};
 /// Arguments so far.
 #[derive(Default)]
 struct Arguments<'s> {
-    known: Map<String, Value>,
+    known: Map,
     /// Parameters that are lists by their schema, with every text that they had.
     lists: Vec<List<'s>>,
 }

@@ -1,6 +1,6 @@
 //! Calls as Python writes them, with positions. Literals only.
 
-use serde_json::{Map, Value};
+use toolglot::json::{Map, Value};
 
 use super::json::{Fault, Reader};
 use super::spec::Python;
@@ -9,7 +9,7 @@ use super::spec::Python;
 pub fn calls(
     reader: &mut Reader<'_>,
     rules: &Python,
-    mut call: impl FnMut(&str, Map<String, Value>),
+    mut call: impl FnMut(&str, Map),
 ) -> Result<(), Fault> {
     reader.blanks();
     let list = match rules.brackets.as_str() {
@@ -87,7 +87,7 @@ fn name(reader: &mut Reader<'_>) -> Result<String, Fault> {
     Ok(rest[..len].to_owned())
 }
 
-fn arguments(reader: &mut Reader<'_>) -> Result<Map<String, Value>, Fault> {
+fn arguments(reader: &mut Reader<'_>) -> Result<Map, Fault> {
     let mut out = Map::new();
     listed(reader, b'(', b')', |reader| {
         let from = reader.at;

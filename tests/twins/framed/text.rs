@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::Value;
+use toolglot::json::Value;
 
 use super::Twin;
 use super::json::Reader;

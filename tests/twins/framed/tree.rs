@@ -1,6 +1,6 @@
 //! Values that are made of elements.
 
-use serde_json::{Map, Value};
+use toolglot::json::{Map, Value};
 
 use crate::naive::schema::{self, Typed};
 use crate::naive::xml;
@@ -142,7 +142,8 @@ impl<'s> Tree<'s> {
         let items = schema.and_then(schema::items);
         let list = has("array") && !has("object");
         let all_items = node.children.iter().all(|child| child.name == self.item);
-        if (list || types.is_empty()) && all_items {
+        let either = has("array") && schema.and_then(|s| schema::prop(s, &self.item)).is_none();
+        if (list || either || types.is_empty()) && all_items {
             let all = node.children.iter();
             let all: Option<Vec<Value>> = all.map(|child| self.node(text, child, items)).collect();
             return all.map(Value::Array);
@@ -165,7 +166,8 @@ impl<'s> Tree<'s> {
             let value = match same.as_slice() {
                 [one] => self.node(text, one, prop)?,
                 many => {
-                    let items = prop.and_then(schema::items);
+                    let one = prop.filter(|prop| !schema::is_list(Some(prop)));
+                    let items = prop.and_then(schema::items).or(one);
                     let all = many.iter().map(|one| self.node(text, one, items));
                     Value::Array(all.collect::<Option<_>>()?)
                 }

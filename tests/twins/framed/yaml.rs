@@ -1,6 +1,6 @@
 //! YAML as far as the rules go: one mapping, read by recursive descent over the whole text.
 
-use serde_json::{Map, Value};
+use toolglot::json::{Map, Value};
 
 use crate::naive::schema::{self, Typed};
 

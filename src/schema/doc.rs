@@ -1,4 +1,4 @@
-//! What can be told from a schema without validating.
+//! A schema document: references and compositions resolved, wherever they stand.
 //!
 //! Everything here errs on one side: a value that a schema allows always [fits](Doc::fits), and its type is always among the
 //! [types](Doc::types). So what does not fit may be changed, and what is valid never is. The other way round, only the
@@ -6,103 +6,11 @@
 
 use std::cell::Cell;
 
-use serde_json::{Map, Value};
-
-use super::schema::alias;
-use crate::body::json::is_integer;
-
-/// A set of JSON types.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Types(u8);
-
-impl Types {
-    pub const NULL: Self = Self(1);
-    pub const BOOLEAN: Self = Self(2);
-    pub const INTEGER: Self = Self(4);
-    /// Numbers that are not integers, too.
-    pub const NUMBER: Self = Self(8 | 4);
-    pub const STRING: Self = Self(16);
-    pub const ARRAY: Self = Self(32);
-    pub const OBJECT: Self = Self(64);
-    pub const ANY: Self = Self(127);
-    pub const NONE: Self = Self(0);
-
-    pub fn named(name: &str) -> Option<Self> {
-        Some(match alias(name).unwrap_or(name) {
-            "null" => Self::NULL,
-            "boolean" => Self::BOOLEAN,
-            "integer" => Self::INTEGER,
-            "number" => Self::NUMBER,
-            "string" => Self::STRING,
-            "array" => Self::ARRAY,
-            "object" => Self::OBJECT,
-            _ => return None,
-        })
-    }
-
-    pub fn of(value: &Value) -> Self {
-        match value {
-            Value::Null => Self::NULL,
-            Value::Bool(_) => Self::BOOLEAN,
-            Value::Number(number) => match number.as_str() {
-                text if is_integer(text) => Self::INTEGER,
-                // `1e3` is an integer, `1e-3` is none: it may be either.
-                text if text.contains(['e', 'E']) => Self::NUMBER,
-                _ => Self(8),
-            },
-            Value::String(_) => Self::STRING,
-            Value::Array(_) => Self::ARRAY,
-            Value::Object(_) => Self::OBJECT,
-        }
-    }
-
-    pub fn meets(self, other: Self) -> bool {
-        self.0 & other.0 != 0
-    }
-
-    pub fn has(self, other: Self) -> bool {
-        self.0 & other.0 == other.0
-    }
-
-    pub fn without(self, other: Self) -> Self {
-        Self(self.0 & !other.0)
-    }
-
-    fn and(self, other: Self) -> Self {
-        Self(self.0 & other.0)
-    }
-
-    fn or(self, other: Self) -> Self {
-        Self(self.0 | other.0)
-    }
-}
-
-/// The types by name, in the order in which people read them.
-const NAMES: [(&str, Types); 6] = [
-    ("string", Types::STRING),
-    ("number", Types::NUMBER),
-    ("boolean", Types::BOOLEAN),
-    ("object", Types::OBJECT),
-    ("array", Types::ARRAY),
-    ("null", Types::NULL),
-];
-
-impl std::fmt::Display for Types {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        if *self == Self::ANY {
-            return f.write_str("any");
-        }
-        let name = |(name, types): &(&'static str, Types)| match *types {
-            Self::NUMBER if self.has(Self::INTEGER) && !self.has(Self::NUMBER) => Some("integer"),
-            types => self.meets(types).then_some(*name),
-        };
-        let names: Vec<&str> = NAMES.iter().filter_map(name).collect();
-        f.write_str(&names.join(" or "))
-    }
-}
+use super::Types;
+use crate::json::{Decimal, Map, Number, Value};
 
 /// A schema document, and how much may still be looked at.
-pub(super) struct Doc<'s> {
+pub(crate) struct Doc<'s> {
     pub root: &'s Value,
     /// Up to draft 7 nothing counts beside a `$ref`.
     pub ref_alone: bool,
@@ -110,7 +18,7 @@ pub(super) struct Doc<'s> {
 }
 
 /// Schemas that all hold at one place.
-pub(super) type Parts<'s> = Vec<&'s Map<String, Value>>;
+pub(crate) type Parts<'s> = Vec<&'s Map>;
 
 /// How many schemas may hold at one place.
 const MAX_PARTS: usize = 64;
@@ -169,11 +77,11 @@ impl<'s> Doc<'s> {
     }
 
     /// The types that a value may have there.
-    pub fn types(&self, parts: &[&'s Map<String, Value>]) -> Types {
+    pub fn types(&self, parts: &[&'s Map]) -> Types {
         self.types_at(parts, 0)
     }
 
-    fn types_at(&self, parts: &[&'s Map<String, Value>], depth: usize) -> Types {
+    fn types_at(&self, parts: &[&'s Map], depth: usize) -> Types {
         let mut types = Types::ANY;
         for part in parts {
             match part.get("type") {
@@ -228,7 +136,7 @@ impl<'s> Doc<'s> {
         }
         let inside = match value {
             Value::Object(map) => {
-                let has = |part: &&Map<String, Value>| {
+                let has = |part: &&Map| {
                     let names = part.get("required").and_then(Value::as_array);
                     let mut names = names.into_iter().flatten().filter_map(Value::as_str);
                     names.all(|name| map.contains_key(name))
@@ -258,8 +166,8 @@ impl<'s> Doc<'s> {
     }
 
     /// The schemas of a member of an object.
-    pub fn property(&self, parts: &[&'s Map<String, Value>], key: &str) -> Vec<&'s Value> {
-        let of = |part: &&'s Map<String, Value>| {
+    pub fn property(&self, parts: &[&'s Map], key: &str) -> Vec<&'s Value> {
+        let of = |part: &&'s Map| {
             let own = part.get("properties").and_then(|own| own.get(key));
             // Which patterns match is the validator's to know.
             own.or_else(|| match part.contains_key("patternProperties") {
@@ -271,8 +179,8 @@ impl<'s> Doc<'s> {
     }
 
     /// The schemas of an item of an array.
-    pub fn item(&self, parts: &[&'s Map<String, Value>], index: usize) -> Vec<&'s Value> {
-        let of = |part: &&'s Map<String, Value>| {
+    pub fn item(&self, parts: &[&'s Map], index: usize) -> Vec<&'s Value> {
+        let of = |part: &&'s Map| {
             let items = part.get("items");
             // Drafts that let nothing stand beside a reference do not know `prefixItems`.
             let prefix = part.get("prefixItems").filter(|_| !self.ref_alone);
@@ -299,7 +207,7 @@ fn decoded(text: &str) -> Option<String> {
 }
 
 /// The lists of which one schema must hold.
-pub(super) fn unions(part: &Map<String, Value>) -> impl Iterator<Item = &[Value]> {
+pub(crate) fn unions(part: &Map) -> impl Iterator<Item = &[Value]> {
     let lists = ["anyOf", "oneOf"].into_iter();
     lists
         .filter_map(|word| part.get(word).and_then(Value::as_array))
@@ -307,7 +215,7 @@ pub(super) fn unions(part: &Map<String, Value>) -> impl Iterator<Item = &[Value]
 }
 
 /// Whether a value is among the values that are listed there, if some are.
-pub(super) fn listed(value: &Value, parts: &[&Map<String, Value>]) -> bool {
+pub(crate) fn listed(value: &Value, parts: &[&Map]) -> bool {
     parts.iter().all(|part| {
         let list = part.get("enum").and_then(Value::as_array);
         list.is_none_or(|list| list.iter().any(|have| same(have, value)))
@@ -315,17 +223,18 @@ pub(super) fn listed(value: &Value, parts: &[&Map<String, Value>]) -> bool {
     })
 }
 
-/// Whether two values may be equal: `1`, `1.0` and `1e0` are. Values are no deeper than what reads them allows.
-fn same(a: &Value, b: &Value) -> bool {
+/// Whether two values are equal: `1`, `1.0` and `1e0` are. Values are no deeper than what reads them allows.
+pub(crate) fn same(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::Number(a), Value::Number(b)) => {
-            a == b || a.as_f64().is_none() || a.as_f64() == b.as_f64()
+            let exact = |number: &Number| Decimal::read(number.as_str());
+            a == b || exact(a).is_some() && exact(a) == exact(b)
         }
         (Value::Array(a), Value::Array(b)) => {
             a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b))
         }
         (Value::Object(a), Value::Object(b)) => {
-            let has = |(key, a)| b.get(key).is_some_and(|b| same(a, b));
+            let has = |(key, a): (&String, &Value)| b.get(key).is_some_and(|b| same(a, b));
             a.len() == b.len() && a.iter().all(has)
         }
         _ => a == b,

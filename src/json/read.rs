@@ -1,42 +1,44 @@
-//! Reads the JSON text of arguments, once and strictly.
+//! The reader of JSON text: once and strictly.
 //!
 //! What is validated must be what is delivered. A reader that takes the first of two equal keys and one that takes the last
-//! see different calls in one text, so repeated keys are noted with their place; the last one counts. Numbers keep their
-//! digits. Linear in the text; the depth is bounded.
+//! see different calls in one text, so repeated keys are noted with their place; the last one counts. Linear in the text;
+//! the depth is bounded.
 
-use serde_json::{Map, Number, Value};
-
-use crate::body::json::{is_number, plain};
+use super::{Map, Number, Value};
+use crate::body::json::plain;
 use crate::pointer::step;
-
-/// How deep arguments may be nested.
-pub(super) const MAX_DEPTH: usize = 96;
-/// Characters of a number: more are nothing that anybody counts with, and cost more than they are long.
-pub(super) const MAX_NUMBER: usize = 1024;
-/// `serde_json` takes an object with a key of this kind for something else than an object.
-const PRIVATE: &str = "$serde_json::private::";
 
 /// What a text says.
 #[derive(Debug)]
-pub(super) struct Read {
+pub(crate) struct Read {
     pub value: Value,
     /// JSON pointers of keys that stand more than once.
     pub twice: Vec<String>,
 }
 
-/// Reads one JSON value, which stands so deep in another.
+/// What a reader takes at most.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Bounds {
+    /// How deep values may be nested.
+    pub depth: usize,
+    /// Characters of a number.
+    pub number: usize,
+}
+
+/// Reads one JSON value.
 ///
 /// # Errors
 /// What is wrong, and at which byte.
-pub(super) fn read(text: &str, depth: usize) -> Result<Read, String> {
+pub(crate) fn read(text: &str, max: Bounds) -> Result<Read, String> {
     let mut reader = Reader {
         text,
         at: 0,
+        max,
         twice: vec![],
         path: String::new(),
     };
     reader.blanks();
-    let value = reader.value(depth)?;
+    let value = reader.value(0)?;
     reader.blanks();
     if reader.at < text.len() {
         return reader.wrong("nothing may follow");
@@ -47,15 +49,10 @@ pub(super) fn read(text: &str, depth: usize) -> Result<Read, String> {
     })
 }
 
-/// The number that a text is, if it is one and nothing else.
-pub(super) fn number(text: &str) -> Option<Number> {
-    let usable = text.len() <= MAX_NUMBER && is_number(text);
-    usable.then(|| serde_json::from_str(text).ok()).flatten()
-}
-
 struct Reader<'t> {
     text: &'t str,
     at: usize,
+    max: Bounds,
     twice: Vec<String>,
     path: String,
 }
@@ -81,11 +78,11 @@ impl Reader<'_> {
         found
     }
 
-    /// Recursion is bounded by [`MAX_DEPTH`].
+    /// Recursion is bounded by `max.depth`.
     fn value(&mut self, depth: usize) -> Result<Value, String> {
         match self.peek() {
             None => self.wrong("the text ends where a value is needed"),
-            Some(b'{' | b'[') if depth >= MAX_DEPTH => self.wrong("it is nested too deep"),
+            Some(b'{' | b'[') if depth >= self.max.depth => self.wrong("it is nested too deep"),
             Some(b'{') => self.object(depth),
             Some(b'[') => self.array(depth),
             Some(b'"') => self.string().map(Value::String),
@@ -105,9 +102,6 @@ impl Reader<'_> {
                 return self.wrong("a key is needed");
             }
             let key = self.string()?;
-            if key.starts_with(PRIVATE) {
-                return self.wrong("this key may not be used");
-            }
             self.blanks();
             if !self.take(b':') {
                 return self.wrong("a colon is needed");
@@ -189,8 +183,8 @@ impl Reader<'_> {
             "null" => Value::Null,
             "true" => Value::Bool(true),
             "false" => Value::Bool(false),
-            _ if word.len() > MAX_NUMBER => return self.wrong("a number is too long"),
-            _ => match number(word) {
+            _ if word.len() > self.max.number => return self.wrong("a number is too long"),
+            _ => match Number::read(word) {
                 Some(number) => Value::Number(number),
                 None => return self.wrong("no value begins so"),
             },
@@ -204,11 +198,16 @@ impl Reader<'_> {
 mod tests {
     use super::*;
 
+    const BOUNDS: Bounds = Bounds {
+        depth: 96,
+        number: 1024,
+    };
+
     #[test]
     fn values_are_read_as_they_stand() {
         let text = r#" {"a": [1, -2.50, 123456789012345678901234567890, true, null], "b\n\u00e9\"": {"c": "x"}, "d": {}, "e": []} "#;
-        let read = read(text, 0).expect("JSON");
-        let want: Value = serde_json::from_str(text).expect("JSON");
+        let read = read(text, BOUNDS).expect("JSON");
+        let want: Value = text.parse().expect("JSON");
         assert_eq!(read.value.to_string(), want.to_string());
         assert!(read.twice.is_empty());
     }
@@ -218,7 +217,7 @@ mod tests {
     fn repeated_keys_are_noted() {
         let read = read(
             r#"{"a": 1, "b": [{"x": 1, "\u0078": 2}], "a": 3, "/~": 0, "/~": 1}"#,
-            0,
+            BOUNDS,
         );
         let read = read.expect("JSON");
         assert_eq!(read.value.to_string(), r#"{"a":3,"b":[{"x":2}],"/~":1}"#);
@@ -228,7 +227,7 @@ mod tests {
     #[test]
     fn what_is_no_json_is_refused() {
         let deep = "[".repeat(100_000);
-        let long = "1".repeat(MAX_NUMBER + 1);
+        let long = "1".repeat(1025);
         for text in [
             "",
             "{",
@@ -252,10 +251,8 @@ mod tests {
             "\"\\ud800\"",
             &deep,
             &long,
-            r#"{"$serde_json::private::Number": "1"}"#,
-            r#"{"a": {"$serde_json::private::RawValue": "1"}}"#,
         ] {
-            assert!(read(text, 0).is_err(), "{text:.40}");
+            assert!(read(text, BOUNDS).is_err(), "{text:.40}");
         }
     }
 }

@@ -1,0 +1,221 @@
+//! What text becomes by the types that a schema allows.
+//!
+//! Types are tried in the order null, integer, number, boolean, object, array; text that is none of them is a string.
+//! Numbers keep their spelling and never pass through a float. The parser and the check of calls ask the same function.
+
+use super::{Schema, Types, whole};
+use crate::body::json;
+use crate::json::{Decimal, Value};
+
+/// What text is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Typed {
+    Null,
+    Integer,
+    Number,
+    Boolean(bool),
+    /// It begins as an object, and may be broken.
+    Object,
+    /// It begins as a list, and may be broken.
+    Array,
+}
+
+/// The first of the types that the text, without blanks around it, is written as. Linear.
+pub(crate) fn typed(text: &str, types: Types) -> Option<Typed> {
+    // Python's word for it may be a text, too.
+    let none = text == "None" && !types.has(Types::STRING);
+    if types.has(Types::NULL) && (text == "null" || none) {
+        return Some(Typed::Null);
+    }
+    if types.has(Types::INTEGER) && json::is_number(text) && whole(text) {
+        return Some(Typed::Integer);
+    }
+    if types.has(Types::NUMBER) && json::is_number(text) {
+        return Some(Typed::Number);
+    }
+    if types.has(Types::BOOLEAN) {
+        for (word, value) in [("true", true), ("false", false)] {
+            if text.eq_ignore_ascii_case(word) {
+                return Some(Typed::Boolean(value));
+            }
+        }
+    }
+    match text.as_bytes().first() {
+        Some(b'{') if types.has(Types::OBJECT) => Some(Typed::Object),
+        Some(b'[') if types.has(Types::ARRAY) => Some(Typed::Array),
+        _ => None,
+    }
+}
+
+/// The value of a list that a text spells: a string as it is, a number by its value.
+pub(crate) fn spelled<'v>(
+    text: &str,
+    listed: impl Iterator<Item = &'v Value> + Clone,
+) -> Option<&'v Value> {
+    let bare = text.trim();
+    let exact = |have: &&Value| have.as_str() == Some(text);
+    let means = |have: &&Value| match have {
+        Value::String(have) => have == bare,
+        // Longer text would have to be written out to be compared.
+        Value::Array(_) | Value::Object(_) => false,
+        Value::Number(have) => {
+            have.as_str() == bare
+                || json::is_number(bare) && {
+                    let value = Decimal::read(bare);
+                    value.is_some() && value == Decimal::read(have.as_str())
+                }
+        }
+        Value::Bool(have) => bare.eq_ignore_ascii_case(if *have { "true" } else { "false" }),
+        Value::Null => bare == "null",
+    };
+    listed
+        .clone()
+        .find(exact)
+        .or_else(|| listed.clone().find(means))
+}
+
+/// How it went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Coerced {
+    /// The value has a type that the schema allows.
+    Fits,
+    /// It fits no type and stays a string.
+    Mismatch,
+    /// It begins as the JSON that its type demands and does not parse.
+    Malformed,
+}
+
+/// Writes `text` as JSON of the type that `schema` asks for. Linear.
+pub(crate) fn coerce(text: &str, schema: &Schema, out: &mut String) -> Coerced {
+    let types = schema.types;
+    if types.plain() {
+        json::string(text, out);
+        return Coerced::Fits;
+    }
+    let bare = text.trim();
+    if let Some(value) = spelled(text, schema.listed.iter()) {
+        // A number keeps the spelling that it has here.
+        match value {
+            Value::Number(_) => out.push_str(bare),
+            other => out.push_str(&other.to_string()),
+        }
+        return Coerced::Fits;
+    }
+    match typed(bare, types) {
+        Some(Typed::Null) => out.push_str("null"),
+        Some(Typed::Boolean(value)) => out.push_str(if value { "true" } else { "false" }),
+        Some(Typed::Integer | Typed::Number) => out.push_str(bare),
+        Some(Typed::Object | Typed::Array) if is_json(bare) => out.push_str(bare),
+        Some(Typed::Object | Typed::Array) if !types.has(Types::STRING) => {
+            return Coerced::Malformed;
+        }
+        _ if types.has(Types::STRING) => json::string(text, out),
+        _ if types.has(Types::ARRAY) => return single(text, schema, out),
+        _ => {
+            json::string(text, out);
+            return Coerced::Mismatch;
+        }
+    }
+    Coerced::Fits
+}
+
+/// One value where a list is asked for.
+fn single(text: &str, schema: &Schema, out: &mut String) -> Coerced {
+    out.push('[');
+    // A list of lists is not guessed: the inner value would be wrapped without end.
+    let items = schema.items.as_deref();
+    let items = items.filter(|items| !items.types.has(Types::ARRAY));
+    let result = coerce(text, items.unwrap_or(&Schema::UNKNOWN), out);
+    out.push(']');
+    result
+}
+
+/// Whether it is one JSON value. Linear; nothing recurses.
+pub(crate) fn is_json(text: &str) -> bool {
+    serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Doc, params, ready};
+    use super::*;
+
+    fn try_one(schema: &str, text: &str) -> (Coerced, String) {
+        let root = format!("{{\"properties\": {{\"p\": {schema}}}}}")
+            .parse()
+            .expect("JSON");
+        let root = ready(&root);
+        let param = params(&Doc::new(&root, false, 1000)).remove(0);
+        let mut out = String::new();
+        let result = coerce(text, &param.schema, &mut out);
+        (result, out)
+    }
+
+    #[test]
+    fn spelling_is_kept_and_nothing_is_guessed() {
+        use Coerced::{Fits, Malformed, Mismatch};
+        let one = |name: &str| format!("{{\"type\": \"{name}\"}}");
+        let two = |a: &str, b: &str| format!("{{\"type\": [\"{a}\", \"{b}\"]}}");
+        for (schema, text, result, json) in [
+            ("{}".to_owned(), "007", Fits, "\"007\""),
+            (
+                one("integer"),
+                " 20000000000000000001 ",
+                Fits,
+                "20000000000000000001",
+            ),
+            (one("integer"), "14.0", Fits, "14.0"),
+            (one("int"), "1e3", Fits, "1e3"),
+            (one("integer"), "1e-3", Mismatch, "\"1e-3\""),
+            (one("integer"), "120e-1", Fits, "120e-1"),
+            (one("integer"), "14.5", Mismatch, "\"14.5\""),
+            (one("integer"), "007", Mismatch, "\"007\""),
+            (one("number"), "1.10", Fits, "1.10"),
+            (one("float"), "NaN", Mismatch, "\"NaN\""),
+            (one("boolean"), "True", Fits, "true"),
+            (one("bool"), "1", Mismatch, "\"1\""),
+            (two("null", "string"), "null", Fits, "null"),
+            (two("null", "string"), "nul", Fits, "\"nul\""),
+            (two("null", "string"), "None", Fits, "\"None\""),
+            (two("null", "integer"), "None", Fits, "null"),
+            (one("dict"), "{\"a\": 1.0}", Fits, "{\"a\": 1.0}"),
+            (one("object"), "{\"a\": ", Malformed, ""),
+            (
+                two("object", "string"),
+                "{\"a\": ",
+                Fits,
+                "\"{\\\"a\\\": \"",
+            ),
+            (one("object"), "a", Mismatch, "\"a\""),
+            (one("list"), "[1, 2]", Fits, "[1, 2]"),
+            (one("array"), "one", Fits, "[\"one\"]"),
+            (two("array", "object"), "[1]", Fits, "[1]"),
+            (two("array", "object"), "{}", Fits, "{}"),
+            (
+                "{\"enum\": [\"1\", 2, null]}".to_owned(),
+                "1",
+                Fits,
+                "\"1\"",
+            ),
+            (
+                "{\"enum\": [\"1\", 2, null]}".to_owned(),
+                "2.0",
+                Fits,
+                "2.0",
+            ),
+            (
+                "{\"enum\": [\"1\", 2, null]}".to_owned(),
+                "null",
+                Fits,
+                "null",
+            ),
+            ("{\"const\": true}".to_owned(), "TRUE", Fits, "true"),
+        ] {
+            assert_eq!(
+                try_one(&schema, text),
+                (result, json.to_owned()),
+                "{schema} {text}"
+            );
+        }
+    }
+}
