@@ -100,6 +100,18 @@ pub(crate) fn json(value: &Value) -> Result<Json, Error> {
     }
 }
 
+/// Arguments in a template: a value, or JSON text, whose keys have an order.
+pub(super) fn arguments(value: &Value) -> Result<Json, Error> {
+    let wrong = |error: serde_json::Error| {
+        let why = format!("the arguments are no JSON: {error}");
+        Error::new(minijinja::ErrorKind::InvalidOperation, why)
+    };
+    match value.as_str() {
+        Some(text) => text.parse().map_err(wrong),
+        None => json(value),
+    }
+}
+
 /// The filter `json`, with `indent` as an option.
 pub(super) fn filter(value: &Value, options: Kwargs) -> Result<String, Error> {
     let indent: Option<usize> = options.get("indent")?;

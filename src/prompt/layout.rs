@@ -81,14 +81,14 @@ impl Layout {
         env.add_filter("entities", entities);
         let writer = encoder.clone();
         env.add_function("call", move |name: &str, arguments: Value| {
-            written(&writer, &[(name.to_owned(), json::json(&arguments)?)])
+            written(&writer, &[(name.to_owned(), json::arguments(&arguments)?)])
         });
         let writer = encoder.clone();
         env.add_function("calls", move |list: Value| {
             let mut all = vec![];
             for pair in list.try_iter()? {
                 let name = pair.get_item_by_index(0)?.to_string();
-                all.push((name, json::json(&pair.get_item_by_index(1)?)?));
+                all.push((name, json::arguments(&pair.get_item_by_index(1)?)?));
             }
             written(&writer, &all)
         });

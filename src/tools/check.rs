@@ -250,6 +250,18 @@ impl Checked {
                 found.push(Violation::new(Kind::UnknownParam, path, message));
             }
         }
+        // Whoever misspelt a name did not forget it besides.
+        let meant: Vec<&str> = found
+            .iter()
+            .filter(|violation| violation.kind == Kind::UnknownParam)
+            .filter_map(|violation| closest(&violation.subject, known.names()))
+            .collect();
+        let misspelt = |violation: &Violation| {
+            violation.kind == Kind::MissingRequired && meant.contains(&violation.subject.as_str())
+        };
+        let forgotten: Vec<bool> = found.iter().map(|violation| !misspelt(violation)).collect();
+        let mut forgotten = forgotten.into_iter();
+        found.retain(|_| forgotten.next().unwrap_or(true));
         for violation in found {
             let top = violation.path.matches('/').count() == 1;
             let near = (violation.kind == Kind::UnknownParam && top)
