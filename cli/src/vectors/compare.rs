@@ -1,7 +1,7 @@
 //! What a vector expects against what came out. The rules are those of the vectors' own page: white space, numbers and
 //! kinds of issues.
 
-use serde_json::Value;
+use toolglot::json::Value;
 use toolglot::{Call, Grade, Kind, KindSet, Severity, Turn};
 
 use super::halves;
