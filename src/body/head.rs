@@ -6,8 +6,8 @@ use crate::dialect::KeyQuote;
 use crate::dialect::spec::Case;
 
 /// Puts characters together from bytes. What is no UTF-8 becomes U+FFFD.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Utf8 {
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Utf8 {
     bytes: [u8; 4],
     len: u8,
 }

@@ -45,7 +45,7 @@ pub(crate) use content::MAX_TAIL;
 pub(crate) use fields::{fold, split};
 pub(crate) use framed::name_in_id;
 pub(crate) use gate::Gate;
-pub(crate) use head::{LINE_BLANKS, is_key};
+pub(crate) use head::{LINE_BLANKS, Utf8, is_key};
 pub(crate) use lexer::Syntax;
 pub(crate) use needle::Needle;
 pub(crate) use out::{Block, Io, Out, Stuff, pieces};

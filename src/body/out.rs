@@ -102,6 +102,8 @@ pub(crate) struct Block {
     pub before: (u32, u32, usize),
     /// Calls of it stand, whatever comes.
     pub kept: bool,
+    /// No marker opened it: if it breaks, it was text.
+    pub unmarked: bool,
     /// What was repaired about the block itself: all its calls are recovered.
     pub kinds: KindSet,
 }

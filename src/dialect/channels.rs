@@ -27,6 +27,13 @@ impl spec::Channels {
     pub fn read<'h>(&self, header: &'h str) -> Header<'h> {
         let end = self.end.iter().find(|end| header.ends_with(end.as_str()));
         let (rest, end) = header.split_at(header.len() - end.map_or(0, String::len));
+        // Where a header is begun twice, the last one counts.
+        let twice = rest
+            .rfind(&self.channel)
+            .filter(|at| rest[..*at].contains(&self.channel));
+        let rest = twice
+            .filter(|_| !self.channel.is_empty())
+            .map_or(rest, |at| &rest[at..]);
         let part = |before: &str| {
             let at = rest.find(before).filter(|_| !before.is_empty())?;
             let word = &rest[at + before.len()..];
@@ -47,6 +54,23 @@ impl spec::Channels {
             content,
             end,
         }
+    }
+
+    /// Whether what has come looks like the beginning of a header and not like prose: words right behind the markers.
+    pub fn shaped(&self, header: &str) -> bool {
+        let marks = [&self.recipient, &self.channel, &self.content];
+        let marks = marks
+            .into_iter()
+            .chain(&self.start)
+            .filter(|mark| !mark.is_empty());
+        let mut rest = header.to_owned();
+        marks.for_each(|mark| rest = rest.replace(mark.as_str(), "\n"));
+        let word = |c: char| c.is_ascii_alphanumeric() || "_.:-/".contains(c);
+        let words = |part: &str| part.split(' ').filter(|word| !word.is_empty()).count();
+        rest.split('\n').all(|part| {
+            let part = part.strip_suffix(' ').unwrap_or(part);
+            part.chars().all(|c| word(c) || c == ' ') && !part.starts_with(' ') && words(part) < 3
+        })
     }
 
     /// What a message with that header is.

@@ -179,6 +179,7 @@ impl Family {
     /// Whether what follows an opener decides if it is one.
     pub fn probes(&self, opener: &str) -> bool {
         match self {
+            // Fields look alike in every such dialect: they show that there is a block and not whose it is.
             Self::KeyQuote(_) | Self::Plain => false,
             Self::ElementTree(_)
             | Self::NamedParams(_)

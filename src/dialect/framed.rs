@@ -1,5 +1,6 @@
 //! Tables of the framed family: which patterns may stand at which place.
 
+use super::evidence::{self, Evidence};
 use super::spec::{self, Brackets, Leniency, Payload};
 use crate::body::{Syntax, brace_calls, json_calls, python_calls};
 use crate::error::{Kind, KindSet};
@@ -43,6 +44,8 @@ pub(crate) struct Framed {
     pub json: json_calls::Table,
     pub python: python_calls::Table,
     pub braces: brace_calls::Table,
+    /// What a message that is a call must begin with, where its header is one marker alone.
+    pub message: Option<Paths<Evidence>>,
     /// Literals that end a block that is skipped.
     pub closers: Vec<String>,
 }
@@ -66,7 +69,7 @@ pub(crate) struct Opener {
     /// It is part of what it opens, and of its probe.
     pub peek: bool,
     /// What must follow; none: nothing.
-    pub probe: Option<Paths<()>>,
+    pub probe: Option<Paths<Evidence>>,
     /// The JSON behind the probe, or the opener with what follows it, must show a call.
     pub json: Option<spec::Bare>,
     /// The name that a probe found must be on offer.
@@ -79,6 +82,11 @@ impl Opener {
     /// Whether what follows decides if it opens a block.
     pub fn probes(&self) -> bool {
         self.probe.is_some() || self.json.is_some()
+    }
+
+    /// Whether it is no marker but the first byte of a payload, or of something that anybody writes.
+    pub fn unmarked(&self) -> bool {
+        self.peek || self.json.is_some()
     }
 }
 
@@ -266,13 +274,14 @@ impl Framed {
         let with = |probe: &[String], fix: &str| -> Vec<String> {
             probe.iter().map(|p| p.replace("$x", fix)).collect()
         };
+        let of_section = evidence::of_section(&spec);
         for (open, fix) in section_open.iter().flat_map(|open| spelt(open)) {
-            let probe = section.map_or(none, |section| &section.probe);
-            Found::new(&open, &with(probe, fix))?.join(&mut found)?;
+            Found::new(&open, &with(&of_section, fix))?.join(&mut found)?;
         }
         for unit in spec.unit.iter().filter(|_| bare) {
             for (open, fix) in unit.open.iter().flat_map(|open| spelt(open)) {
-                let mut one = Found::new(&open, &with(&unit.probe, fix))?;
+                let probe = evidence::of_unit(&spec, unit, &open);
+                let mut one = Found::new(&open, &with(&probe, fix))?;
                 one.json = unit.bare;
                 one.offered = unit.offered;
                 one.bare = section.is_some();
@@ -281,7 +290,9 @@ impl Framed {
         }
         let opener = |found: Found| {
             let probe = match found.probe {
-                Some(patterns) => Some(Paths::new(patterns.iter().map(|p| (p.as_str(), ())))?),
+                Some(patterns) => Some(Paths::new(
+                    patterns.iter().map(|p| (p.as_str(), Evidence::of(p))),
+                )?),
                 None => None,
             };
             Ok(Opener {
@@ -318,6 +329,13 @@ impl Framed {
             // What has no closer is skipped to the end of its line.
             closers.push("\n".to_owned());
         }
+        let message = evidence::of_message(&spec);
+        let message = if starts.is_empty() || message.is_empty() {
+            None
+        } else {
+            let patterns = message.iter().map(|p| (p.as_str(), Evidence::of(p)));
+            Some(Paths::new(patterns)?)
+        };
         let (json, python, braces) = payloads(&spec);
         Ok(Self {
             json,
@@ -327,6 +345,7 @@ impl Framed {
             gap,
             units: tables,
             openers,
+            message,
             closers,
             spec,
         })

@@ -8,6 +8,7 @@ pub(crate) mod channels;
 mod check;
 mod compile;
 mod decisions;
+mod evidence;
 mod framed;
 mod line;
 mod set;
@@ -23,6 +24,7 @@ pub(crate) use compile::{
     Role, SetInner,
 };
 
+pub(crate) use evidence::Evidence;
 pub(crate) use framed::{Action, Framed, Opener};
 pub(crate) use line::{Head, Line};
 

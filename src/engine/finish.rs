@@ -1,6 +1,7 @@
 //! The end of a stream.
 
 use super::machine::{Chunk, Concat, Machine};
+use super::opening::Opening;
 use super::{Mode, Region};
 use crate::body::{Finished, pieces};
 use crate::error::{Issue, Kind, Severity};
@@ -173,6 +174,14 @@ impl Machine<'_> {
         }
     }
 
+    /// The marker that is undecided is text; another one that began in what was looked at has its turn.
+    fn text_at_end(&mut self, chunk: Chunk<'_>, opening: &Opening) {
+        match self.read_again(chunk, opening, self.st.pos) {
+            Some(again) => self.again(again),
+            None => self.release(chunk, self.st.pos),
+        }
+    }
+
     /// Ends whatever is not plain flow.
     fn end_mode(&mut self, reason: Finish) {
         let chunk = self.nothing();
@@ -193,7 +202,19 @@ impl Machine<'_> {
                 self.st.candidates.clear();
                 self.accept(chunk, *opening, head, end, false);
             }
-            Mode::Opening(_) if self.unborn() || self.thinks() => self.st.candidates.clear(),
+            Mode::Opening(opening) if self.unborn() || self.thinks() => {
+                let opening = *opening;
+                self.st.candidates.clear();
+                self.text_at_end(chunk, &opening);
+            }
+            // What follows never came. Only a length limit cuts what was about to come.
+            Mode::Opening(opening) if reason != Finish::Length => {
+                let opening = *opening;
+                self.st.candidates.clear();
+                let span = Span::new(opening.start, end);
+                self.tell(chunk, opening.first, Kind::LookalikeMarker, span);
+                self.text_at_end(chunk, &opening);
+            }
             Mode::Opening(opening) => {
                 self.st.candidates.clear();
                 let compiled = self.dialect(opening.first);

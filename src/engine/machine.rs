@@ -209,6 +209,7 @@ impl<'p> Machine<'p> {
             raw,
             before: (io.stood, io.good, io.heard.calls.len()),
             kept: false,
+            unmarked: false,
             kinds: KindSet::default(),
         });
         let doubted = header.span.start < io.doubted;
@@ -228,21 +229,6 @@ impl<'p> Machine<'p> {
             Ok(body) => self.st.mode = Mode::Body(Box::new(body)),
             Err(kind) => self.limit(chunk, kind, header.at),
         }
-    }
-
-    /// A block opens behind `header` and fits no grammar, as the bytes of `shown` show: it is hidden.
-    pub fn open_hidden(
-        &mut self,
-        chunk: Chunk<'_>,
-        dialect: u16,
-        header: Opened<'_>,
-        kind: Kind,
-        shown: Span,
-    ) {
-        let at = header.at;
-        self.open(chunk, dialect, header);
-        self.out(chunk).issue(kind, shown, "");
-        self.malformed(chunk, at, false);
     }
 
     /// Takes bytes of a block from index `at` on.
@@ -478,7 +464,11 @@ impl<'p> Machine<'p> {
             return;
         };
         let dialect = block.dialect;
-        match self.dialect(dialect).spec.malformed {
+        let malformed = match block.unmarked && !block.kept {
+            true => Malformed::Text,
+            false => self.dialect(dialect).spec.malformed,
+        };
+        match malformed {
             Malformed::Text => {
                 self.drop_block(chunk, pos, true);
                 self.flow_again(pos);

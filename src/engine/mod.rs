@@ -8,6 +8,7 @@
 
 mod bare;
 mod code;
+mod evidence;
 mod finish;
 mod flow;
 mod machine;

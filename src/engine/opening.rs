@@ -2,21 +2,22 @@
 //!
 //! Several dialects may share a marker, or the beginning of one; each is a candidate with a probe of its own. A tag must
 //! have attributes that fit and a name; `<ACTION>` must be followed by a tag; a framed marker by one of the patterns that
-//! its dialect declares. All candidates look at the same bytes, which wait in the carry. The first that is satisfied
-//! opens its block; when none is left it is text, or, where the marker is spelled like a special token, a block that is
-//! hidden. The scan for markers runs on beside, so that text after all is scanned already.
+//! its dialect declares; see `evidence`. All candidates look at the same bytes, which wait in the carry. The first that is
+//! satisfied opens its block; when none is left the marker is text, however it is spelled. The scan for markers runs on
+//! beside, so that text after all is scanned already.
 
 use serde::{Deserialize, Serialize};
 
 use super::bare::{Bare, Member, Shown};
 use super::code::Line;
+use super::evidence::{Field, Shown as Shows, Tag};
 use super::machine::{Chunk, Concat, Machine, Taken};
 use super::{Mode, Region};
 use crate::body::xml::{self, Header, HeaderStep};
 use crate::body::{Opened, PROBE_BLANKS, name_in_id, pieces, tool_name};
 use crate::dialect::channels::{MAX_HEADER, in_header};
 use crate::dialect::spec::{Channels, ReasoningAt, RouteKind};
-use crate::dialect::{Begins, Dialect, Family, Framed, Head, OpenRef, Opener, Role};
+use crate::dialect::{Begins, Dialect, Evidence, Family, Framed, Head, OpenRef, Opener, Role};
 use crate::error::{Kind, Severity};
 use crate::event::{Event, Span};
 use crate::scan::path::{Go, Hole, Walk};
@@ -29,8 +30,8 @@ pub(super) struct Opening {
     count: u16,
     /// The first one.
     pub first: u16,
-    /// The first one whose marker no person types, and where that ends.
-    special: Option<(u16, u64)>,
+    /// Where another marker began that was part of what is looked at.
+    inner: Option<u64>,
     /// What the last one that gave up said.
     kind: Option<Kind>,
     /// A candidate without a name had a parameter.
@@ -64,7 +65,9 @@ enum At {
         alive: u32,
     },
     /// Behind a marker that a tag must follow.
-    Tag { blanks: u32 },
+    Tag(Tag),
+    /// Behind a marker that a field must follow.
+    Field(Field),
     /// Behind a marker that one of some patterns must follow.
     Probe(Walk),
     /// In JSON that must show a call.
@@ -73,6 +76,8 @@ enum At {
     Head(Walk),
     /// In the header of a message, with so many bytes of each marker that may end it.
     Message { have: [u8; MAX_ENDS] },
+    /// Behind a message's header that was one marker alone.
+    Payload(Walk),
     /// At the beginning of the stream, with so many bytes of what begins a header there.
     First { have: u8 },
 }
@@ -109,14 +114,15 @@ impl Candidate {
         };
         let at = match (&dialect.family, opener.begins) {
             (_, Begins::Message) => message,
-            (Family::KeyQuote(_) | Family::Plain, _) => return None,
+            (Family::Plain, _) => return None,
+            (Family::KeyQuote(_), _) => At::Field(Field::new()),
             (Family::Line(table), Begins::Block(number)) => {
                 let (literal, _) = table.openers.get(usize::from(number))?;
                 let mut walk = table.heads.begin();
                 table.heads.seek(&mut walk, literal.as_bytes(), end);
                 At::Head(walk)
             }
-            (Family::ElementTree(_), _) => At::Tag { blanks: 0 },
+            (Family::ElementTree(_), _) => At::Tag(Tag::new()),
             (Family::NamedParams(_) | Family::AttributeParams(_), _) => At::Header {
                 header: Header::Edge,
                 complete: false,
@@ -200,7 +206,9 @@ impl Candidate {
             }),
             (
                 At::Header { .. }
-                | At::Tag { .. }
+                | At::Tag(_)
+                | At::Field(_)
+                | At::Payload(_)
                 | At::Message { .. }
                 | At::Json(_)
                 | At::Head(_)
@@ -214,13 +222,18 @@ impl Candidate {
     pub fn fits(&self, dialect: &Dialect) -> bool {
         match (self.at, &dialect.family) {
             (At::Message { .. } | At::First { .. }, _) => dialect.channels.is_some(),
-            (At::Tag { .. }, Family::ElementTree(_))
+            (At::Tag(_), Family::ElementTree(_))
+            | (At::Field(_), Family::KeyQuote(_))
             | (
                 At::Header { .. } | At::Nameless { .. },
                 Family::NamedParams(_) | Family::AttributeParams(_),
             ) => true,
             (At::Json(_), Family::Framed(_)) => self.bare(dialect),
             (At::Head(walk), Family::Line(table)) => table.heads.fits(&walk),
+            (At::Payload(walk), Family::Framed(table)) => table
+                .message
+                .as_ref()
+                .is_some_and(|paths| paths.fits(&walk)),
             (At::Probe(walk), Family::Framed(table)) => self
                 .begins
                 .of(table)
@@ -237,7 +250,7 @@ impl Opening {
             start,
             count: 0,
             first,
-            special: None,
+            inner: None,
             kind: None,
             nameless: false,
             unquoted: false,
@@ -359,18 +372,6 @@ impl Machine<'_> {
                     return true;
                 }
             }
-            let is_special = match &compiled.family {
-                Family::Plain => false,
-                _ if opener.begins == Begins::Message => true,
-                Family::Framed(table) => {
-                    let opener = opener.begins.of(table);
-                    opener.is_some_and(|opener| special(&opener.literal))
-                }
-                _ => false,
-            };
-            if is_special {
-                opening.special.get_or_insert((opener.dialect, end));
-            }
         }
         let Some(opening) = opening else {
             return false;
@@ -394,23 +395,44 @@ impl Machine<'_> {
         here && self.opts.tools.is_some()
     }
 
-    /// Headers that are complete with their first marker.
+    /// Headers that are complete with their first marker. A call must show itself behind one; for other messages there is
+    /// no evidence, and the place decides.
     fn whole_headers(&mut self, chunk: Chunk<'_>, opening: Opening, end: u64) {
+        let marker = self.bytes(chunk, opening.start, end);
         let whole = self.st.candidates.iter().position(|candidate| {
             let channels = self.dialect(candidate.dialect).channels.as_ref();
+            let ends = |have: &Channels| have.end.iter().any(|end| end.as_bytes() == marker);
             matches!(candidate.at, At::Message { .. })
                 && candidate.end == end
-                && channels.is_some_and(|channels| {
-                    let marker = self.bytes(chunk, opening.start, end);
-                    channels.spec.end.iter().any(|end| end.as_bytes() == marker)
-                })
+                && channels.is_some_and(|channels| ends(&channels.spec))
         });
-        if let Some(index) = whole {
-            let candidate = self.st.candidates[index];
-            if let Verdict::Open { .. } = self.routed(chunk, &opening, &candidate, end) {
+        let Some(index) = whole else { return };
+        let candidate = self.st.candidates[index];
+        let kind = self.route(chunk, &opening, &candidate, end);
+        let shows = match &self.dialect(candidate.dialect).family {
+            Family::Framed(table) => table.message.as_ref(),
+            _ => None,
+        };
+        match (kind, shows) {
+            (Some(RouteKind::Call | RouteKind::Calls), Some(shows)) => {
+                self.st.candidates[index].at = At::Payload(shows.begin());
+            }
+            (Some(RouteKind::Text | RouteKind::Reasoning), _)
+                if !self.st.blank && !self.st.line.begins() =>
+            {
+                self.st.candidates.remove(index);
+                if self.st.candidates.is_empty() {
+                    self.st.mode = Mode::Flow;
+                    let span = Span::new(opening.start, end);
+                    self.tell(chunk, opening.first, Kind::LookalikeMarker, span);
+                    self.release(chunk, end);
+                }
+            }
+            (Some(_), _) => {
                 self.st.candidates.clear();
                 self.accept(chunk, opening, candidate, end, false);
             }
+            (None, _) => {}
         }
     }
 
@@ -468,11 +490,8 @@ impl Machine<'_> {
             self.st.mode = Mode::Opening(opening);
             if scanner.dfa.is_hit(node) {
                 self.st.node = node;
-                if self.inner_marker(chunk, &opening, end) {
-                    return Taken {
-                        to: at + 1,
-                        again: None,
-                    };
+                if let Some(again) = self.inner_marker(chunk, &opening, end) {
+                    return Taken { to: at + 1, again };
                 }
             }
             self.st.node = node;
@@ -488,13 +507,20 @@ impl Machine<'_> {
         }
     }
 
-    /// Whether the header of a message is being read.
-    fn in_message(&self) -> bool {
-        let message = |candidate: &Candidate| matches!(candidate.at, At::Message { .. });
-        self.st.candidates.iter().any(message)
+    /// The header of a message is complete before `end`: what is it?
+    fn route(
+        &self,
+        chunk: Chunk<'_>,
+        opening: &Opening,
+        candidate: &Candidate,
+        end: u64,
+    ) -> Option<RouteKind> {
+        let channels = self.dialect(candidate.dialect).channels.as_ref()?;
+        let header = self.bytes(chunk, opening.start, end);
+        let header = String::from_utf8_lossy(&header);
+        channels.spec.route(&channels.spec.read(&header))
     }
 
-    /// The header of a message is complete before `end`: what is it?
     fn routed(
         &self,
         chunk: Chunk<'_>,
@@ -502,19 +528,28 @@ impl Machine<'_> {
         candidate: &Candidate,
         end: u64,
     ) -> Verdict {
-        let refused = Verdict::Text(Some(Kind::MalformedHeader));
-        let Some(channels) = &self.dialect(candidate.dialect).channels else {
-            return refused;
-        };
-        let header = self.bytes(chunk, opening.start, end);
-        let header = String::from_utf8_lossy(&header);
-        match channels.spec.route(&channels.spec.read(&header)) {
+        match self.route(chunk, opening, candidate, end) {
             Some(_) => Verdict::Open {
                 taken: true,
                 closed: false,
             },
-            None => refused,
+            None => Verdict::Text(Some(Kind::MalformedHeader)),
         }
+    }
+
+    /// Whether a marker that begins at `inside` is part of a message's header: it is one of the dialect's own, and what
+    /// stands before it looks like a header.
+    fn in_header(&self, chunk: Chunk<'_>, opening: &Opening, refs: u16, inside: u64) -> bool {
+        let refs = &self.set.opens[usize::from(refs)];
+        let header = self.bytes(chunk, opening.start, inside);
+        let header = String::from_utf8_lossy(&header);
+        self.st.candidates.iter().any(|candidate| {
+            let own = refs.iter().any(|open| open.dialect == candidate.dialect);
+            let channels = self.dialect(candidate.dialect).channels.as_ref();
+            matches!(candidate.at, At::Message { .. })
+                && own
+                && channels.is_some_and(|channels| channels.spec.shaped(&header))
+        })
     }
 
     /// Whether JSON that must show a call is being read, and all that a marker opens is such JSON too.
@@ -525,8 +560,14 @@ impl Machine<'_> {
             && refs.all(|opener| bare(self.dialect(opener.dialect), *opener).is_some())
     }
 
-    /// Markers end before `end` while this one is undecided. True if one of them makes it text.
-    fn inner_marker(&mut self, chunk: Chunk<'_>, opening: &Opening, end: u64) -> bool {
+    /// Markers end before `end` while this one is undecided. None if that changes nothing; else bytes that are to be read
+    /// again, if there are any.
+    fn inner_marker(
+        &mut self,
+        chunk: Chunk<'_>,
+        opening: &Opening,
+        end: u64,
+    ) -> Option<Option<Vec<u8>>> {
         let dfa = &self.scanner().dfa;
         let hits = dfa.hits(self.st.node);
         let mut inside = None;
@@ -539,14 +580,12 @@ impl Machine<'_> {
                     let safe = self.st.io.from.min(start);
                     self.candidates(chunk, refs, start, end, safe);
                     if !matches!(self.st.mode, Mode::Opening(_)) {
-                        return true;
+                        return Some(None);
                     }
                 }
                 // What is nested is part of what is looked at.
                 Some(Role::Open { refs }) if self.in_bare(refs) => {}
-                // Markers inside a header are part of it, also where it breaks with one.
-                Some(Role::Open { .. })
-                    if self.in_message() || opening.kind == Some(Kind::MalformedHeader) => {}
+                Some(Role::Open { refs }) if self.in_header(chunk, opening, refs, start) => {}
                 Some(Role::Open { .. } | Role::Reasoning { .. } | Role::Span { .. }) => {
                     inside = Some(start);
                 }
@@ -555,7 +594,7 @@ impl Machine<'_> {
                     self.st.candidates.clear();
                     self.st.mode = Mode::Flow;
                     self.markers(chunk, end);
-                    return true;
+                    return Some(None);
                 }
                 None if self.ends_here(*pattern) => inside = Some(start),
                 Some(
@@ -567,7 +606,7 @@ impl Machine<'_> {
                 | None => {}
             }
         }
-        let Some(inside) = inside else { return false };
+        let inside = inside?;
         let expected = self.st.candidates.iter().any(|candidate| {
             let Family::Framed(table) = &self.dialect(candidate.dialect).family else {
                 return false;
@@ -578,7 +617,10 @@ impl Machine<'_> {
                 if walk.start().is_some_and(|start| start <= inside) && probe.literal(&walk))
         });
         if expected {
-            return false;
+            if let Mode::Opening(opening) = &mut self.st.mode {
+                opening.inner = opening.inner.or(Some(inside));
+            }
+            return None;
         }
         // The next marker begins in here: this one is text.
         self.st.candidates.clear();
@@ -588,9 +630,12 @@ impl Machine<'_> {
             let span = Span::new(opening.start, opening.start);
             self.tell(chunk, opening.first, Kind::LookalikeMarker, span);
         }
-        self.markers(chunk, end);
-        self.release(chunk, end);
-        true
+        let again = self.read_again(chunk, opening, end);
+        if again.is_none() {
+            self.markers(chunk, end);
+            self.release(chunk, end);
+        }
+        Some(again)
     }
 
     /// No candidate is left before `end`: it is text, or a hidden block whose bytes are to be read again.
@@ -599,22 +644,6 @@ impl Machine<'_> {
             return None;
         };
         self.st.mode = Mode::Flow;
-        let special = opening.special.filter(|_| self.st.region == Region::Text);
-        if let Some((dialect, marker_end)) = special {
-            let looked = self.bytes(chunk, marker_end, end);
-            let opened = Opened {
-                name: "",
-                meta: &[],
-                span: Span::new(opening.start, marker_end),
-                at: marker_end,
-            };
-            let kind = opening.kind.filter(|kind| *kind == Kind::MalformedHeader);
-            let kind = kind.unwrap_or(Kind::MalformedBody);
-            self.open_hidden(chunk, dialect, opened, kind, Span::new(end - 1, end));
-            self.st.pos = marker_end;
-            self.st.io.carry.clear();
-            return Some(looked);
-        }
         let span = Span::new(opening.start, end);
         let several = opening.count > 1;
         self.tell_unknown(chunk, &opening, end);
@@ -639,8 +668,23 @@ impl Machine<'_> {
             // The stream began with no header; its text comes out in one piece.
             return None;
         }
-        self.release(chunk, end);
-        None
+        let again = self.read_again(chunk, &opening, end);
+        if again.is_none() {
+            self.release(chunk, end);
+        }
+        again
+    }
+
+    /// If another marker began in what was looked at: delivers what stands before it, and gives the rest, which is to be
+    /// read again from there.
+    pub fn read_again(&mut self, chunk: Chunk<'_>, opening: &Opening, end: u64) -> Option<Vec<u8>> {
+        let inner = opening.inner?;
+        let looked = self.bytes(chunk, inner, end);
+        self.deliver(chunk, inner);
+        self.st.node = crate::scan::ROOT;
+        self.st.pos = inner;
+        self.st.io.carry.clear();
+        Some(looked)
     }
 
     /// Says which tool a call that was none would have called.
@@ -655,7 +699,7 @@ impl Machine<'_> {
     }
 
     /// Delivers what the marker that was none withheld, up to `end`.
-    fn release(&mut self, chunk: Chunk<'_>, end: u64) {
+    pub fn release(&mut self, chunk: Chunk<'_>, end: u64) {
         if self.flows() {
             let hold = self.scanner().dfa.hold(self.st.node) as u64;
             self.deliver(chunk, end - hold);
@@ -718,6 +762,10 @@ impl Machine<'_> {
                             Verdict::Text(None)
                         }
                     }
+                    Go::Found {
+                        action: Evidence::Attribute,
+                        ..
+                    } if !self.has_attribute(chunk, walk) => Verdict::Text(look),
                     Go::Found { .. } => {
                         let name = walk.span(Hole::Name);
                         // A probe without a name has no place where one stands.
@@ -796,22 +844,38 @@ impl Machine<'_> {
                 }
             }
             At::First { .. } | At::Message { .. } => Verdict::Text(None),
-            At::Tag { blanks } => {
-                if byte == b'<' {
-                    return Verdict::Open {
-                        taken: false,
-                        closed: false,
-                    };
+            At::Payload(walk) => {
+                let Family::Framed(table) = family else {
+                    return Verdict::Text(None);
+                };
+                let long = end - candidate.end > u64::from(PROBE_BLANKS);
+                match table
+                    .message
+                    .as_ref()
+                    .map(|paths| paths.step(walk, byte, end - 1, b""))
+                {
+                    Some(Go::More) if !long => Verdict::More,
+                    Some(Go::Found { .. }) => shown(Shows::Yes),
+                    Some(Go::More | Go::None) | None => shown(Shows::No),
                 }
-                if !xml::is_space(byte) {
-                    return Verdict::Text(Some(Kind::LookalikeMarker));
-                }
-                *blanks += 1;
-                if *blanks > PROBE_BLANKS {
-                    Verdict::Text(Some(Kind::LookalikeMarker))
+            }
+            At::Tag(tag) => {
+                let Family::ElementTree(table) = family else {
+                    return Verdict::Text(None);
+                };
+                let long = end - opening.start > u64::from(self.opts.limits.max_header);
+                shown(if long {
+                    Shows::No
                 } else {
-                    Verdict::More
-                }
+                    tag.step(byte, table)
+                })
+            }
+            At::Field(field) => {
+                let Family::KeyQuote(table) = family else {
+                    return Verdict::Text(None);
+                };
+                let came = end - 1 - candidate.end;
+                shown(field.step(byte, table, came, self.opts.limits.max_lookahead))
             }
             At::Nameless {
                 blanks,
@@ -860,6 +924,12 @@ impl Machine<'_> {
                 }
             }
         }
+    }
+
+    /// Whether the tag that a walk has been through has an attribute: without one it names no tool.
+    fn has_attribute(&self, chunk: Chunk<'_>, walk: &Walk) -> bool {
+        let tag = walk.span(Hole::Tag);
+        !tag.is_empty() && self.bytes(chunk, tag.start, tag.end).contains(&b'=')
     }
 
     /// Whether a name behind a marker that people type cannot become one: no letter of it is ASCII, or begins a tool on
@@ -1030,7 +1100,7 @@ impl Machine<'_> {
                     self.close_empty(chunk, end);
                 }
             }
-            At::Tag { .. } | At::Nameless { .. } => {
+            At::Nameless { .. } => {
                 self.open(
                     chunk,
                     dialect,
@@ -1042,7 +1112,15 @@ impl Machine<'_> {
                     },
                 );
             }
-            At::Probe(_) | At::Json(_) => {
+            At::Payload(_) => {
+                let looked = pieces(&self.st.io.carry, chunk.seg, chunk.base, candidate.end, end)
+                    .concat_bytes();
+                self.message_begins(chunk, dialect, Span::new(opening.start, candidate.end));
+                self.st.pos = candidate.end;
+                self.st.io.carry.clear();
+                again = Some(looked);
+            }
+            At::Tag(_) | At::Field(_) | At::Probe(_) | At::Json(_) => {
                 let looked = pieces(&self.st.io.carry, chunk.seg, chunk.base, candidate.end, end)
                     .concat_bytes();
                 self.open(
@@ -1055,6 +1133,15 @@ impl Machine<'_> {
                         at: candidate.end,
                     },
                 );
+                let bare = match family {
+                    Family::Framed(table) => {
+                        candidate.begins.of(table).is_some_and(Opener::unmarked)
+                    }
+                    _ => false,
+                };
+                if let Some(block) = self.st.io.block.as_mut().filter(|_| bare) {
+                    block.unmarked = true;
+                }
                 self.st.pos = candidate.end;
                 self.st.io.carry.clear();
                 again = Some(looked);
@@ -1251,6 +1338,17 @@ pub(crate) fn opens(opener: &Opener, name: &str, known: bool) -> bool {
 fn like_a_name(word: &str) -> bool {
     let inner = |c: char| c.is_ascii_alphanumeric() || "_-.:/".contains(c);
     word.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') && word.chars().all(inner)
+}
+
+fn shown(shown: Shows) -> Verdict {
+    match shown {
+        Shows::More => Verdict::More,
+        Shows::Yes => Verdict::Open {
+            taken: true,
+            closed: false,
+        },
+        Shows::No => Verdict::Text(Some(Kind::LookalikeMarker)),
+    }
 }
 
 fn broken(complete: bool) -> Kind {

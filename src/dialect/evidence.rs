@@ -1,0 +1,186 @@
+//! What must follow the marker of a framed block before it opens one.
+//!
+//! A marker alone is no evidence, however it is spelled: people name markers. Evidence is the next structural token,
+//! complete: of JSON a bracket and what may stand first in it; of a section a call's opener with its own evidence, or the
+//! section's closer; of a name what must follow it; of a tag the whole tag, with an attribute. A file says it itself (`probe`) where its
+//! models ask for more or for less. Text that may be anything has no evidence.
+
+use super::spec::{self, Brackets, Payload};
+use crate::scan::path::{self, Hole, Part};
+
+/// What a pattern of evidence asks besides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Evidence {
+    Whole,
+    /// The tag in it must have an attribute.
+    Attribute,
+}
+
+impl Evidence {
+    pub fn of(pattern: &str) -> Self {
+        if pattern.contains("$tag") {
+            Self::Attribute
+        } else {
+            Self::Whole
+        }
+    }
+}
+
+/// What may stand first in an object or a list of JSON.
+const OBJECT: [&str; 3] = ["{$_\"", "{$_'", "{$_}"];
+const LIST: [&str; 4] = ["[$_{", "[$_]", "[$_\"", "[$_'"];
+
+/// What must follow the opener of a section.
+pub(super) fn of_section(spec: &spec::Framed) -> Vec<String> {
+    let Some(section) = &spec.section else {
+        return vec![];
+    };
+    if !section.probe.is_empty() {
+        return deepened(&section.probe);
+    }
+    let mut out = vec![];
+    for unit in &spec.unit {
+        for open in &unit.open {
+            match open.find("$^") {
+                Some(0) => out.extend(payload(spec, unit)),
+                _ => out.extend(behind(spec, unit, open, open)),
+            }
+        }
+    }
+    out.extend(section.close.iter().cloned());
+    out.retain(|pattern| !pattern.is_empty());
+    out.iter().map(|pattern| format!("$_{pattern}")).collect()
+}
+
+/// What must follow a message's header that is one marker alone, where the message is a call.
+pub(super) fn of_message(spec: &spec::Framed) -> Vec<String> {
+    if let Some(section) = &spec.section {
+        return section
+            .open
+            .iter()
+            .map(|open| format!("$_{open}"))
+            .collect();
+    }
+    let mut out = vec![];
+    for unit in &spec.unit {
+        for open in &unit.open {
+            match path::literal(open).as_deref() {
+                Ok("") | Err(_) => out.extend(payload(spec, unit)),
+                Ok(_) => out.extend(behind(spec, unit, open, open)),
+            }
+        }
+    }
+    out.retain(|pattern| !pattern.is_empty());
+    out
+}
+
+/// What must follow the literal beginning of a call's opener.
+pub(super) fn of_unit(spec: &spec::Framed, unit: &spec::Unit, open: &str) -> Vec<String> {
+    if !unit.probe.is_empty() {
+        return deepened(&unit.probe);
+    }
+    if unit.bare.is_some() || open.starts_with("$^") {
+        return vec![];
+    }
+    let hole = open.match_indices('$').find(|(at, _)| {
+        let before = open[..*at].bytes().rev().take_while(|b| *b == b'$').count();
+        before % 2 == 0 && !open[at + 1..].starts_with('$')
+    });
+    let rest = hole.map_or("", |(at, _)| &open[at..]);
+    let mut out = behind(spec, unit, open, rest);
+    out.retain(|pattern| !pattern.is_empty());
+    out
+}
+
+/// The rest of an opener and, where no name in it says enough, what its payload begins with.
+fn behind(spec: &spec::Framed, unit: &spec::Unit, open: &str, rest: &str) -> Vec<String> {
+    let parts = path::parts(open).unwrap_or_default();
+    let named = |part: &Part| matches!(part, Part::Hole(Hole::Name | Hole::Id | Hole::Tag));
+    let token = |part: &Part| matches!(part, Part::Bytes(_));
+    let last = parts.iter().rposition(named);
+    if last.is_some_and(|at| parts[at..].iter().any(token)) {
+        return vec![rest.to_owned()];
+    }
+    let all = payload(spec, unit);
+    if all.is_empty() {
+        return vec![rest.to_owned()];
+    }
+    // What is only looked at is the first byte of the payload.
+    let rest = rest.find("$^").map_or(rest, |at| &rest[..at]);
+    let joined = |first: &String| format!("{rest}{first}");
+    all.iter().map(joined).collect()
+}
+
+/// What the payload of a call begins with; nothing if that may be anything.
+fn payload(spec: &spec::Framed, unit: &spec::Unit) -> Vec<String> {
+    let blank = |first: &str| format!("$_{first}");
+    let params = |param: &Option<spec::Param>| -> Vec<String> {
+        let open = param.iter().flat_map(|param| &param.open);
+        // The first token of a parameter's opener is enough.
+        let first = open.filter_map(|open| match path::literal(open) {
+            Ok(literal) if literal.len() > 1 => Some(literal),
+            _ => Some(open.clone()),
+        });
+        first
+            .chain(unit.close.iter().cloned())
+            .map(|first| blank(&first))
+            .collect()
+    };
+    match unit.payload {
+        Payload::Json => OBJECT
+            .iter()
+            .chain(&LIST)
+            .map(|first| blank(first))
+            .collect(),
+        Payload::Arguments => OBJECT.iter().map(|first| blank(first)).collect(),
+        Payload::Params => params(&spec.param),
+        Payload::Tree => params(&spec.tree),
+        Payload::Braces => vec![blank(&format!("{}$_$name$_{{", spec.braces.prefix))],
+        Payload::Python => python(spec)
+            .into_iter()
+            .map(|first| blank(&first))
+            .collect(),
+        Payload::Yaml | Payload::Content => vec![],
+    }
+}
+
+fn python(spec: &spec::Framed) -> Vec<String> {
+    let call = format!("$name{}$_(", spec.python.method);
+    let list = [format!("[$_{call}"), "[$_]".to_owned()];
+    let mut out = match spec.python.brackets {
+        Brackets::Required => list.to_vec(),
+        Brackets::Optional => list.into_iter().chain([call]).collect(),
+        Brackets::Forbidden | Brackets::One => vec![call],
+    };
+    if spec.python.json {
+        out.extend(LIST.iter().map(|first| (*first).to_owned()));
+        out.sort();
+        out.dedup();
+    }
+    out
+}
+
+/// Patterns of a file, in which a bracket alone shows no JSON.
+fn deepened(probe: &[String]) -> Vec<String> {
+    let named = |pattern: &str| {
+        ["$name", "$id", "$tag", "$^"]
+            .iter()
+            .any(|hole| pattern.contains(hole))
+    };
+    let mut out = vec![];
+    for pattern in probe {
+        let deeper: &[&str] = match pattern.as_bytes().last() {
+            _ if named(pattern) => &[],
+            Some(b'{') => &OBJECT,
+            Some(b'[') => &LIST,
+            _ => &[],
+        };
+        match pattern.get(..pattern.len().saturating_sub(1)) {
+            Some(head) if !deeper.is_empty() => {
+                out.extend(deeper.iter().map(|first| format!("{head}{first}")));
+            }
+            _ => out.push(pattern.clone()),
+        }
+    }
+    out
+}

@@ -1,0 +1,125 @@
+//! Every opener of every built-in dialect, spoken of in twenty ways: it is text, whoever else is in the set, and the real
+//! call behind it stands.
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use toolglot::{DialectSet, Finish, Options, Turn, builtin_files, parse};
+
+use crate::markers::{Does, MARKERS, set};
+use crate::support::VECTORS;
+
+/// Sentences about a marker, which stands for `@`.
+pub const SENTENCES: [&str; 20] = [
+    "Models write @ before a call.",
+    "A block opens with @. Then the fields follow.",
+    "The marker is `@`. A second paragraph follows.\n\nIt goes on for a while.",
+    "A \"@\" mark, and nothing behind it.",
+    "Some write '@' and others do not.",
+    "In a list:\n- @\n- another item\n",
+    "标记是 @。后面是正文，还有很多字。",
+    "模型用“@”开始调用，然后写参数。",
+    "「@」是一个标记。它不是调用。",
+    "用 `@` 开头，第二段在这里。",
+    "(@) stands in brackets [@] and once more: @, that is all.",
+    "@ begins this sentence, and it goes on.",
+    "# @\n\nA heading names it.\n",
+    "| marker | @ |\n|---|---|\n| closer | none |\n",
+    "> quoted: @ and so on\n",
+    "It ends with @",
+    "It ends with `@`",
+    "Two of them: @ @ and then text.",
+    "```text\n@ in a code block\n```\nand text behind it.",
+    "What does @ mean? It means that 3 < 4 and {x} is [a, b] or (c).",
+];
+
+/// For each dialect an input that is one call and nothing else.
+static CALLS: LazyLock<BTreeMap<&'static str, &'static str>> = LazyLock::new(|| {
+    let mut out = BTreeMap::new();
+    for vector in VECTORS.iter() {
+        let plain = vector.tools.is_none() && vector.native_tool_calls.is_none();
+        let Ok(input) = std::str::from_utf8(&vector.input) else {
+            continue;
+        };
+        if !plain || out.contains_key(vector.dialect.as_str()) {
+            continue;
+        }
+        let turn = read(&set(&vector.dialect), input);
+        // What goes on with the prompt's header does so at the start of a reply only.
+        let whole =
+            !input.starts_with(' ') && turn.text.trim().is_empty() && turn.errors.is_empty();
+        if whole && turn.calls.len() == 1 && turn.reasoning.is_empty() {
+            out.insert(vector.dialect.as_str(), input);
+        }
+    }
+    out
+});
+
+fn read(set: &DialectSet, input: &str) -> Turn {
+    parse(set, Options::default(), input.as_bytes(), Finish::Stop)
+}
+
+fn names(turn: &Turn) -> Vec<&str> {
+    turn.calls.iter().map(|call| call.name.as_str()).collect()
+}
+
+#[test]
+fn openers_that_are_spoken_of_are_text() {
+    let many = [set("default"), set("all")];
+    let mut failures = vec![];
+    let mut tried = 0;
+    for (id, _) in builtin_files() {
+        let own = set(id);
+        let ends = MARKERS.iter().filter(|marker| marker.dialect == *id);
+        let ends = ends.filter(|marker| marker.does == Does::Inner);
+        let header: Vec<String> = ends.map(|marker| marker.text.clone()).collect();
+        let openers = own.dialects().flat_map(|dialect| dialect.openers());
+        for opener in openers.collect::<Vec<_>>() {
+            for set in many.iter().chain([&own]) {
+                for sentence in SENTENCES {
+                    // Where a reply or a line begins, a header that is one marker alone is one.
+                    let line =
+                        header.contains(&opener) || own.dialects().any(|d| d.family() == "line");
+                    let begins = sentence.starts_with('@') || sentence.contains("\n@");
+                    if line && begins {
+                        continue;
+                    }
+                    tried += 1;
+                    let text = sentence.replace('@', &opener);
+                    let turn = read(set, &text);
+                    if turn.text != text || !turn.calls.is_empty() {
+                        let kinds: Vec<_> = turn.errors.iter().map(|e| e.kind).collect();
+                        failures.push(format!("{id}: {text:?} is {:?} {kinds:?}", turn.text));
+                    }
+                    let Some(call) = CALLS.get(id).filter(|_| !sentence.contains("```")) else {
+                        continue;
+                    };
+                    let whole = read(set, call);
+                    let both = format!("{text} Now:\n{call}");
+                    let turn = read(set, &both);
+                    let begins = turn.text.starts_with(&text);
+                    if !whole.calls.is_empty() && (names(&turn) != names(&whole) || !begins) {
+                        let kinds: Vec<_> = turn.errors.iter().map(|e| e.kind).collect();
+                        failures.push(format!(
+                            "{id}: the call in {both:?} is {:?} beside {:?} {kinds:?}",
+                            names(&turn),
+                            turn.text
+                        ));
+                    }
+                }
+            }
+        }
+    }
+    assert!(tried > 5000, "{tried}");
+    assert!(CALLS.len() > 50, "calls of {} dialects", CALLS.len());
+    let count = failures.len();
+    // A few of each dialect.
+    let mut seen: BTreeMap<String, usize> = BTreeMap::new();
+    failures.retain(|failure| {
+        let id = failure.split(':').next().unwrap_or_default();
+        let of = seen.entry(id.to_owned()).or_default();
+        *of += 1;
+        *of < 6
+    });
+    assert!(count == 0, "{count} of {tried}:\n{}", failures.join("\n"));
+}

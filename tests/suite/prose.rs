@@ -1,0 +1,105 @@
+//! What a machine has to read: documentation, sources, pages. There is no call in it, and nothing of it may be lost.
+//!
+//! Run by `ci/prose.sh`: `PROSE` names folders, `PROSE_BYTES` says how much of them is enough.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use toolglot::{DialectSet, Event, Finish, Options, Parser};
+
+use crate::markers::set;
+
+/// Folders that are read if none are named.
+const FOLDERS: &str = "/usr/share:/usr/lib:/usr/include:/usr/local:/opt";
+/// Bytes of one file that are read.
+const MOST: u64 = 4 << 20;
+
+/// Files in a folder, links left out.
+fn files(folder: &Path, out: &mut Vec<PathBuf>) {
+    let Ok(entries) = std::fs::read_dir(folder) else {
+        return;
+    };
+    let mut entries: Vec<_> = entries.flatten().collect();
+    entries.sort_by_key(std::fs::DirEntry::path);
+    for entry in entries {
+        match entry.file_type() {
+            Ok(kind) if kind.is_dir() => files(&entry.path(), out),
+            Ok(kind) if kind.is_file() => out.push(entry.path()),
+            Ok(_) | Err(_) => {}
+        }
+    }
+}
+
+/// What came of one text.
+#[derive(Default)]
+struct Found {
+    calls: usize,
+    hidden: u64,
+    framing: u64,
+    told: BTreeMap<&'static str, usize>,
+}
+
+fn read(set: &DialectSet, text: &str, found: &mut Found) {
+    let mut parser = Parser::new(set, Options::default());
+    let mut sink = |event: Event<'_>| match event {
+        Event::CallClose { .. } => found.calls += 1,
+        Event::BlockClose { span, .. } | Event::Raw { span, .. } => {
+            found.hidden += span.end - span.start;
+        }
+        Event::BlockAbandoned { span, becomes, .. } if becomes == toolglot::Abandoned::Drop => {
+            found.hidden += span.end - span.start;
+        }
+        Event::Protected { span, .. } => found.framing += span.end - span.start,
+        Event::Issue(issue) => *found.told.entry(issue.kind.name()).or_default() += 1,
+        _ => {}
+    };
+    for chunk in text.as_bytes().chunks(1 << 14) {
+        parser.feed(chunk, &mut sink);
+    }
+    parser.finish(Finish::Stop, &mut sink);
+}
+
+#[test]
+#[ignore = "reads what the machine has; run by ci/prose.sh"]
+fn of_this_machine_is_text() {
+    let folders = std::env::var("PROSE").unwrap_or_else(|_| FOLDERS.to_owned());
+    let enough = std::env::var("PROSE_BYTES").map_or(100 << 20, |n| n.parse().expect("a number"));
+    let mut paths = vec![];
+    for folder in folders.split(':') {
+        files(Path::new(folder), &mut paths);
+    }
+    let sets = ["default", "all"].map(|name| (name, set(name)));
+    let (mut bytes, mut wrong) = (0, vec![]);
+    let mut told: BTreeMap<&str, usize> = BTreeMap::new();
+    for path in paths {
+        let small = std::fs::metadata(&path).is_ok_and(|data| data.len() <= MOST);
+        let Some(text) = std::fs::read_to_string(&path).ok().filter(|_| small) else {
+            continue;
+        };
+        bytes += text.len();
+        for (name, set) in &sets {
+            let mut found = Found::default();
+            read(set, &text, &mut found);
+            if found.calls > 0 || found.hidden > 0 {
+                let (calls, hidden) = (found.calls, found.hidden);
+                let path = path.display();
+                wrong.push(format!(
+                    "{path} ({name}): {calls} calls, {hidden} bytes hidden"
+                ));
+            }
+            *told.entry("bytes of framing").or_default() += found.framing as usize;
+            for (kind, count) in found.told {
+                *told.entry(kind).or_default() += count;
+            }
+        }
+        if bytes >= enough {
+            break;
+        }
+    }
+    println!(
+        "{bytes} bytes of text, each read with {} sets: {told:?}",
+        sets.len()
+    );
+    assert!(bytes > 0, "nothing to read in {folders}");
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
