@@ -194,7 +194,7 @@ impl SetBuilder {
             fingerprint.add(&[u8::from(file.marked)]);
             let mut spec = read(&file.origin, &file.text, &self.switches)?;
             if let Some(framed) = spec.framed.as_mut().filter(|_| file.marked) {
-                framed.unit.retain(|unit| unit.bare.is_none());
+                framed.unit.retain(|unit| !unit.unmarked());
             }
             specs.push(spec);
         }

@@ -399,6 +399,13 @@ pub(crate) struct Unit {
     pub content: Option<Content>,
 }
 
+impl Unit {
+    /// Whether it opens without a marker, in text that anybody may write.
+    pub fn unmarked(&self) -> bool {
+        self.bare.is_some() || (self.offered && self.open.iter().all(|open| open.starts_with("$^")))
+    }
+}
+
 /// JSON that is a call only if it shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]

@@ -22,10 +22,13 @@ impl Machine<'_> {
         let mut skip = Skip::default();
         let mut node = self.st.node;
         while at < chunk.seg.len() {
-            if self.st.region.labelled() && self.label(chunk, chunk.seg[at], at) {
-                at += 1;
+            if self.st.region.labelled() {
+                let taken = self.label(chunk, chunk.seg[at], at);
                 node = self.st.node;
-                continue;
+                if taken {
+                    at += 1;
+                    continue;
+                }
             }
             if node == ROOT {
                 at = scanner.skip(chunk.seg, at, &mut skip);
@@ -63,7 +66,8 @@ impl Machine<'_> {
         else {
             return false;
         };
-        let label = self.set.reasoning[usize::from(id)].spec.label.as_bytes();
+        let spec = &self.set.reasoning[usize::from(id)].spec;
+        let label = spec.label.as_bytes();
         let now = |label| Region::Reasoning {
             id,
             depth,
@@ -71,6 +75,16 @@ impl Machine<'_> {
             label,
         };
         if label.get(usize::from(have)) != Some(&byte) {
+            // A thought without a word may leave the label's newline out too.
+            let closes = spec
+                .close
+                .iter()
+                .any(|close| close.as_bytes().first() == Some(&byte));
+            if closes && label[usize::from(have)..] == *b"\n" {
+                self.st.region = now(None);
+                self.framed_label(chunk, &label[..usize::from(have)], chunk.base + at as u64);
+                return false;
+            }
             // What came of it is reasoning, in which a marker may begin.
             let dfa = &self.scanner().dfa;
             let came = &label[..usize::from(have)];
@@ -83,18 +97,22 @@ impl Machine<'_> {
         }
         self.st.region = now(Some(have + 1));
         if usize::from(have) + 1 == label.len() {
-            let end = chunk.base + at as u64 + 1;
-            let span = Span::new(self.st.io.from, end);
-            self.out(chunk).event(Event::Reasoning {
-                data: label,
-                span,
-                framing: true,
-            });
-            self.st.io.carry.clear();
-            self.st.io.from = end;
             self.st.region = now(None);
+            self.framed_label(chunk, label, chunk.base + at as u64 + 1);
         }
         true
+    }
+
+    /// The label that has come, up to `end`, is framing.
+    fn framed_label(&mut self, chunk: Chunk<'_>, label: &[u8], end: u64) {
+        let span = Span::new(self.st.io.from, end);
+        self.out(chunk).event(Event::Reasoning {
+            data: label,
+            span,
+            framing: true,
+        });
+        self.st.io.carry.clear();
+        self.st.io.from = end;
     }
 
     /// Markers end at `end`; true if one of them changed the mode or the region.

@@ -133,7 +133,7 @@ fn transcripts_keep_their_text() {
         }
         for input in [line, &inside] {
             // A call begins a line.
-            let inside = ["functionary-v32", "react-text", "markdown-json"];
+            let inside = ["react-text", "markdown-json"];
             if input != line && inside.contains(id) {
                 let differs = matches!(moved(id, input), Err(TranscodeError::Differs { .. }));
                 assert!(differs, "{id}");

@@ -75,12 +75,12 @@ def judge(template, tools, said, got, reply):
     return [(*one, "template" if lost(template, tools, said, got, one, reply) else "us") for one in differences(said, got)]
 
 
-def less(before, after):
-    """Only what was left out can be lost: text that was read besides is markup that leaked."""
-    if isinstance(before, list):
-        rest = iter(before)
-        return all(name in rest for name in after)
-    return after.strip() in before
+def less(said, got, key):
+    """Only what was left out, or moved between text and thoughts, can be lost: text that was read besides is markup that leaked."""
+    if key == "calls":
+        rest = iter(call["name"] for call in said["calls"])
+        return all(call["name"] in rest for call in got["calls"])
+    return any(got[key].strip() in said[one] for one in TRIMMED)
 
 
 def fits(name, key, value):
@@ -94,11 +94,14 @@ def fits(name, key, value):
 
 def lost(template, tools, said, got, difference, reply):
     path, before, after = difference
-    if len(path) == 1 and not less(before, after):
+    if len(path) == 1 and not less(said, got, path[0]):
         return False
     if len(path) == 3 and not fits(said["calls"][path[1]]["name"], path[2], after):
         return False
-    for turn in (witness(said, got, path), {**got, "calls": plain(got["calls"])}):
+    turns = [witness(said, got, path)]
+    if all(less(said, got, key) for key in (*TRIMMED, "calls")):
+        turns.append({**got, "calls": plain(got["calls"])})
+    for turn in turns:
         try:
             if template.write(turn, tools)[1] == reply:
                 return True

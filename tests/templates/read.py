@@ -2,6 +2,7 @@
 
 import json
 import subprocess
+import sys
 from decimal import Decimal
 
 CUTS = ("whole", "1", "7", "random:11")
@@ -15,18 +16,16 @@ def read(command, cells, cuts=CUTS):
 
 
 def record(cell):
-    out = {"input": cell["reply"], "dialects": cell["dialects"], "finish": "stop", "options": options(cell)}
+    out = {"input": cell["reply"], "dialects": cell["dialects"], "finish": "stop", "options": {"prompt_tail": cell["tail"][-1000:]}}
     if cell["tools"]:
         out["tools"] = cell["tools"]
     return out
 
 
-def options(cell):
-    return {"start": "reasoning"} if cell["tail"].rstrip().endswith(("think>", "think:opensource>", "THINKING|>")) else {}
-
-
 def _run(command, cut, lines):
-    done = subprocess.run([command, "batch", "--chunk", cut], input=lines, capture_output=True, text=True, check=True)
+    done = subprocess.run([command, "batch", "--chunk", cut], input=lines, capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(done.stderr)
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 

@@ -47,7 +47,7 @@ def _environment(kind):
 ENVIRONMENTS = [_environment(ImmutableSandboxedEnvironment), _environment(SandboxedEnvironment)]
 QUESTION = "What is the weather like?"
 USER = {"role": "user", "content": QUESTION}
-NEEDLE = {"text": "", "reasoning": "", "calls": [{"name": "get_weather", "arguments": {"city": "needle in it"}}]}
+NEEDLE = {"text": "", "reasoning": "needle of thought", "calls": [{"name": "get_weather", "arguments": {"city": "needle in it"}}]}
 BROKEN = (jinja2.TemplateError, TypeError, ValueError, KeyError, AttributeError, IndexError, RecursionError)
 
 
@@ -75,11 +75,13 @@ class Template:
                 message["content"] = form["empty"]
         if turn["text"] and form["parts"]:
             message["content"] = [{"type": "text", "text": turn["text"]}]
-        if turn["reasoning"]:
+        if turn["reasoning"] and form["thought"]:
+            parts = [{"type": "thinking", "thinking": turn["reasoning"]}]
+            message["content"] = parts + ([{"type": "text", "text": turn["text"]}] if turn["text"] else [])
+        elif turn["reasoning"]:
             for key in ("reasoning_content", "reasoning", "thinking"):
                 if key in self.source:
                     message[key] = turn["reasoning"]
-                    break
         return message
 
     def _render(self, messages, tools, generate=False):
@@ -98,7 +100,7 @@ class Template:
             self.compiled = environment.from_string(self.source)
             found = [ranked for ranked in map(lambda form: self._rank(form, tools), FORMS) if ranked]
             if found:
-                self.form = min(found, key=lambda ranked: ranked[0])[1]
+                self.form = min(found, key=lambda ranked: ranked[:-1])[-1]
                 return True
         return False
 
@@ -111,8 +113,9 @@ class Template:
         out = out.removeprefix(bare)
         if "needle in it" not in out or "get_weather" not in out[out.rfind(QUESTION) + 1 :]:
             return None
-        # Arguments as text, escaped once more; arguments as Python.
-        return ('\\"city' in out) + 2 * ("{'city'" in out), form
+        # Arguments as text, escaped once more; arguments or parts as Python; a thought that is not written.
+        python = "{'city'" in out or "'needle of thought'" in out or '"needle of thought"' in out
+        return ('\\"city' in out) + 2 * python, "needle of thought" not in out, form
 
     def write(self, turn, tools):
         """What the prompt ends with, and what the assistant wrote after it, without the end of its turn."""
@@ -121,6 +124,13 @@ class Template:
         at = prompt.rfind(QUESTION) + len(QUESTION)
         begin = whole.rfind(QUESTION) + len(QUESTION)
         tail, reply = _after_header(prompt[at:], whole[begin:])
+        if turn["reasoning"] and reply.lstrip().startswith(turn["reasoning"].strip()):
+            # Later prompts leave out how the thought begins, this one wrote it.
+            tail = prompt[at:]
+        opener = prompt[at:].rstrip().rpartition("<")[2]
+        if reply.lstrip().startswith("</" + opener) and opener.endswith(">"):
+            # So does a thought without a word.
+            tail = prompt[at:]
         return prompt[:at] + tail, self._without_end(reply, tools)
 
     def _without_end(self, reply, tools):
@@ -157,5 +167,9 @@ def _after_header(header, after):
 
 
 FORMS = [
-    {"text": text, "empty": empty, "parts": parts} for text in (False, True) for empty in ("", None) for parts in (False, True)
+    {"text": text, "thought": thought, "empty": empty, "parts": parts}
+    for text in (False, True)
+    for thought in (False, True)
+    for empty in ("", None)
+    for parts in (False, True)
 ]

@@ -169,8 +169,20 @@ impl<'a> Twin<'a> {
             open.filter(|_| places(&entry.at)).map(|open| (entry, open))
         })?;
         let mut from = at + open.len();
+        let short = entry.label.strip_suffix('\n');
+        let shortly = |label: &&str| {
+            let rest = input[from..].strip_prefix(*label);
+            rest.is_some_and(|rest| {
+                entry
+                    .close
+                    .iter()
+                    .any(|close| rest.starts_with(&close[..1]))
+            })
+        };
         if input[from..].starts_with(&entry.label) {
             from += entry.label.len();
+        } else if let Some(label) = short.filter(shortly) {
+            from += label.len();
         }
         let find = |list: &[String], ends: bool| {
             let found = list.iter().filter_map(|close| {
