@@ -164,6 +164,11 @@
 // sentence for people; `aux`: what to tell the model so that it can do better. Flag: error. Details may follow.
 #define TOOLGLOT_EVENT_ISSUE 16
 
+// The name of a call is written; it comes before the call's open, as early as the name is known. For people who watch: only
+// a call open opens a call. `call`: number of the block in this stream, from 0; `code`: number of the name in its block,
+// from 0; `data`: the name. Flag: provisional.
+#define TOOLGLOT_EVENT_CALL_NAMED 17
+
 // Text: the bytes were taken for a block first; a block abandoned came before.
 #define TOOLGLOT_FLAG_RECOVERED_TEXT 1
 
@@ -190,6 +195,10 @@
 
 // Call close: the text broke a rule, but not in a way that leaves a doubt about the call.
 #define TOOLGLOT_FLAG_REPAIRED 256
+
+// Call named: what follows can still take the name back. A call open of the block replaces it, or it is void when the block
+// ends.
+#define TOOLGLOT_FLAG_PROVISIONAL 512
 
 // It opens blocks of calls.
 #define TOOLGLOT_MARKER_OPEN 1

@@ -173,6 +173,7 @@ enum class event_kind : std::uint32_t {
   raw = TOOLGLOT_EVENT_RAW,
   block_open = TOOLGLOT_EVENT_BLOCK_OPEN,
   call_open = TOOLGLOT_EVENT_CALL_OPEN,
+  call_named = TOOLGLOT_EVENT_CALL_NAMED,
   detail = TOOLGLOT_EVENT_DETAIL,
   arg_delta = TOOLGLOT_EVENT_ARG_DELTA,
   param_open = TOOLGLOT_EVENT_PARAM_OPEN,
@@ -236,7 +237,9 @@ class event {
   /* Block open, call open: id of the dialect. */
   std::string_view dialect() const noexcept { return kind() == event_kind::block_open ? aux() : aux_of(event_kind::call_open); }
   /* Call open: the tool. Parameter open: the parameter. */
-  std::string_view name() const noexcept { return kind() == event_kind::param_open ? data() : data_of(event_kind::call_open); }
+  std::string_view name() const noexcept { return kind() == event_kind::param_open || kind() == event_kind::call_named ? data() : data_of(event_kind::call_open); }
+  /* A name that may still be taken back. */
+  bool provisional() const noexcept { return has(event_kind::call_named, TOOLGLOT_FLAG_PROVISIONAL); }
   /* Call open: the host gave the call beside the text. */
   bool native() const noexcept { return has(event_kind::call_open, TOOLGLOT_FLAG_NATIVE); }
   /* Parameter open: how deep it is nested. */

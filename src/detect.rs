@@ -362,6 +362,7 @@ impl Sink for Traces {
             Event::Text { .. }
             | Event::Reasoning { framing: false, .. }
             | Event::Raw { .. }
+            | Event::CallNamed { .. }
             | Event::CallOpen { .. }
             | Event::ArgDelta { .. }
             | Event::ParamOpen { .. }

@@ -174,6 +174,22 @@ pub enum Event<'a> {
         /// The opening marker with its header.
         span: Span,
     },
+    /// The name of a call is written. It comes before the call's [`Event::CallOpen`], as early as the name is known: families
+    /// that put calls together at the end of their block say it long before. For people who watch; only `CallOpen` opens a
+    /// call. Native calls have none.
+    CallNamed {
+        /// Number of the block in this stream, from 0.
+        block: u32,
+        /// Number of the name in its block, from 0.
+        ordinal: u32,
+        /// Name of the tool.
+        name: &'a str,
+        /// What follows can still take the name back: a [`Event::CallOpen`] of the block replaces it, or it is void when the
+        /// block ends.
+        provisional: bool,
+        /// What names it.
+        span: Span,
+    },
     /// A call begins; its name is final.
     CallOpen {
         /// Number of the call in this stream, from 0.

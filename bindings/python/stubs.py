@@ -16,7 +16,7 @@ from pathlib import Path
 HERE = Path(__file__).parent
 STUB = HERE / "python" / "toolglot" / "_native.pyi"
 EVENTS = (
-    "Text Reasoning Protected Raw BlockOpen CallOpen ArgDelta ParamOpen ParamDelta ParamClose CallAbandoned CallClose"
+    "Text Reasoning Protected Raw BlockOpen CallNamed CallOpen ArgDelta ParamOpen ParamDelta ParamClose CallAbandoned CallClose"
     " BlockClose BlockAbandoned Issue"
 ).split()
 HEAD = f'''from collections.abc import Iterable, Mapping

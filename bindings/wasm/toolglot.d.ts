@@ -64,6 +64,17 @@ export interface BlockOpenEvent extends Span {
   /** The id of its dialect. */
   readonly dialect: string;
 }
+/** The name of a call is written. It comes before the `call_open`, as early as the name is known; only that opens a call. */
+export interface CallNamedEvent extends Span {
+  readonly type: "call_named";
+  /** Number of the block in this stream, from 0. */
+  readonly block: number;
+  /** Number of the name in its block, from 0. */
+  readonly ordinal: number;
+  readonly name: string;
+  /** What follows can still take the name back: a `call_open` of the block replaces it, or it is void when the block ends. */
+  readonly provisional: boolean;
+}
 /** A call begins; its name is final. */
 export interface CallOpenEvent extends Span {
   readonly type: "call_open";
@@ -166,7 +177,7 @@ export interface IssueEvent extends Span {
 }
 
 export type Event =
-  | TextEvent | ReasoningEvent | ProtectedEvent | RawEvent | BlockOpenEvent | CallOpenEvent | ArgDeltaEvent
+  | TextEvent | ReasoningEvent | ProtectedEvent | RawEvent | BlockOpenEvent | CallNamedEvent | CallOpenEvent | ArgDeltaEvent
   | ParamOpenEvent | ParamDeltaEvent | ParamCloseEvent | CallAbandonedEvent | CallCloseEvent | BlockCloseEvent
   | BlockAbandonedEvent | IssueEvent;
 

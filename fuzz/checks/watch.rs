@@ -271,6 +271,11 @@ impl Sink for Watch<'_> {
                     Abandoned::Drop => self.at = span.end,
                 }
             }
+            Event::CallNamed { name, span, .. } => {
+                self.inside(span);
+                assert!(self.block.is_some(), "a name outside a block");
+                assert!(!name.is_empty(), "a name of no bytes");
+            }
             Event::CallOpen {
                 call,
                 name,

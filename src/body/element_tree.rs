@@ -4,6 +4,7 @@
 //! becomes JSON when the block ends (`tree.rs`). What does not parse as a tag is text. The carry begins with the construct
 //! that is under way.
 
+use super::args::tool_name;
 use memchr::memchr;
 use serde::{Deserialize, Serialize};
 
@@ -359,6 +360,11 @@ impl Body {
                 depth,
                 span: Span::new(start, end),
             });
+        }
+        if parent.is_none()
+            && let Ok(tool) = tool_name(&name, out.limits().max_name)
+        {
+            out.call_named(tool, true, Span::new(start, end));
         }
         let index = self.elements.len() as u32;
         self.elements.push(Element {

@@ -44,6 +44,26 @@ pub(super) fn may_name(table: &KeyQuote, key: &str) -> bool {
     })
 }
 
+/// A value as text: restored where its quote says so, trimmed where the dialect does.
+pub(super) fn text(table: &KeyQuote, out: &Out<'_>, field: &Field) -> String {
+    let retained = || {
+        out.io.block.as_ref().map_or(&[][..], |block: &Block| {
+            block.slice(field.value.0, field.value.1)
+        })
+    };
+    let bytes = field.kept.as_deref().unwrap_or_else(retained);
+    let mut text = String::from_utf8_lossy(bytes).into_owned();
+    for [from, to] in &table.spec.quotes[usize::from(field.quote)].restore {
+        if text.contains(from) {
+            text = text.replace(from, to);
+        }
+    }
+    match table.spec.trim {
+        Trim::None => text,
+        Trim::Ends => text.trim().to_owned(),
+    }
+}
+
 /// A field as a chain sees it.
 struct Read<'a> {
     field: &'a Field,
@@ -202,7 +222,7 @@ impl<'a> Plan<'a> {
             out.issue(Kind::MissingName, self.span, "");
             return Ok(false);
         };
-        let raw = self.text(out, last.field);
+        let raw = text(self.table, out, last.field);
         let name = match tool_name(&raw, out.limits().max_name) {
             Ok(name) => name,
             Err(Kind::LimitName) => return Err(Kind::LimitName),
@@ -335,7 +355,7 @@ impl<'a> Plan<'a> {
                 continue;
             }
             if same(&spec.meta, folded) {
-                meta.push((folded.to_owned(), self.text(out, read.field)));
+                meta.push((folded.to_owned(), text(self.table, out, read.field)));
                 continue;
             }
             let mut key = base.to_owned();
@@ -395,7 +415,7 @@ impl<'a> Plan<'a> {
         mine.filter_map(|r| {
             Some((
                 r.folded.strip_prefix(prefix)?.to_owned(),
-                self.text(out, r.field),
+                text(self.table, out, r.field),
             ))
         })
         .collect()
@@ -415,7 +435,7 @@ impl<'a> Plan<'a> {
         }
         json::string(&argument.key, json);
         json.push(':');
-        let value = self.text(out, argument.field);
+        let value = text(self.table, out, argument.field);
         let folded = fold(&argument.key, &self.table.spec.fold);
         if hints.get(&folded).is_some_and(|hint| hint == "json") {
             let text = value.trim();
@@ -435,29 +455,9 @@ impl<'a> Plan<'a> {
         let mut items: Vec<String> = argument
             .before
             .iter()
-            .map(|field| self.text(out, field))
+            .map(|field| text(self.table, out, field))
             .collect();
         items.push(value);
         repeated(&items, schema.items.as_deref().unwrap_or(&plain), json)
-    }
-
-    /// A value as text: restored where its quote says so, trimmed where the dialect does.
-    fn text(&self, out: &Out<'_>, field: &Field) -> String {
-        let retained = || {
-            out.io.block.as_ref().map_or(&[][..], |block: &Block| {
-                block.slice(field.value.0, field.value.1)
-            })
-        };
-        let bytes = field.kept.as_deref().unwrap_or_else(retained);
-        let mut text = String::from_utf8_lossy(bytes).into_owned();
-        for [from, to] in &self.table.spec.quotes[usize::from(field.quote)].restore {
-            if text.contains(from) {
-                text = text.replace(from, to);
-            }
-        }
-        match self.table.spec.trim {
-            Trim::None => text,
-            Trim::Ends => text.trim().to_owned(),
-        }
     }
 }

@@ -4,6 +4,7 @@
 //! later field may name the tool, repeat a key or start a chain. Outside values the block's own markers always count;
 //! what ends a value is told in `value.rs`.
 
+use super::args::tool_name;
 use serde::{Deserialize, Serialize};
 
 use super::fields::{self, Field};
@@ -330,7 +331,14 @@ impl Body {
     }
 
     /// The open value ends at `value_end`.
-    fn close(&mut self, out: &mut Out<'_>, start: u64, value_end: u64, kind: Option<Kind>) {
+    fn close(
+        &mut self,
+        out: &mut Out<'_>,
+        table: &KeyQuote,
+        start: u64,
+        value_end: u64,
+        kind: Option<Kind>,
+    ) {
         deliver(out, &mut self.fields, value_end);
         let span = Span::new(start, value_end);
         out.event(Event::ParamClose { span });
@@ -343,6 +351,19 @@ impl Body {
                 self.kinds.insert(kind);
             }
             out.report(kind, Severity::Warning, span, "", &field.key, "");
+        }
+        self.named(out, table);
+    }
+
+    /// The last field, which has closed, may name a call: another of that name may still win, and a chain makes several.
+    fn named(&self, out: &mut Out<'_>, table: &KeyQuote) {
+        let naming = |field: &&Field| fields::may_name(table, &field.key);
+        let Some(field) = self.fields.last().filter(naming) else {
+            return;
+        };
+        let text = fields::text(table, out, field);
+        if let Ok(name) = tool_name(&text, out.limits().max_name) {
+            out.call_named(name, true, field.span);
         }
     }
 
@@ -363,6 +384,7 @@ impl Body {
         let start = value.start;
         self.close(
             out,
+            table,
             start,
             ahead.value_end.max(start),
             Some(Kind::UnclosedValue),
@@ -435,7 +457,13 @@ impl Body {
                 }
                 ValueStep::Closed { end, loose } => {
                     let start = value.start;
-                    self.close(out, start, end, loose.then_some(Kind::MixedDelimiters));
+                    self.close(
+                        out,
+                        table,
+                        start,
+                        end,
+                        loose.then_some(Kind::MixedDelimiters),
+                    );
                     out.skip(pos);
                     if loose {
                         // The closer ended at a newline, which is looked at again.
@@ -448,7 +476,13 @@ impl Body {
                 ValueStep::Field(line_start) => {
                     let start = value.start;
                     let head = std::mem::take(&mut value.line.head);
-                    self.close(out, start, line_start.max(start), Some(Kind::UnclosedValue));
+                    self.close(
+                        out,
+                        table,
+                        start,
+                        line_start.max(start),
+                        Some(Kind::UnclosedValue),
+                    );
                     self.between_fields();
                     let opened = head.opened(table);
                     return self

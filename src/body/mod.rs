@@ -48,7 +48,7 @@ pub(crate) use gate::Gate;
 pub(crate) use head::{LINE_BLANKS, Utf8, is_key};
 pub(crate) use lexer::Syntax;
 pub(crate) use needle::Needle;
-pub(crate) use out::{Block, Io, Out, Stuff, pieces};
+pub(crate) use out::{Block, Io, Names, Out, Stuff, pieces};
 pub(crate) use plain::Clean;
 pub(crate) use short::Short;
 pub(crate) use tree_payload::{Elements, tag_name};
@@ -115,7 +115,12 @@ impl Body {
                 Self::AttributeParams(attribute_params::Body::new(Args::open(out, header)?))
             }
             Family::Framed(table) => Self::Framed(Box::new(framed::Body::open(out, table, header))),
-            Family::Line(table) => Self::Line(Box::new(line::Body::open(table, header))),
+            Family::Line(table) => {
+                if !header.name.is_empty() && !table.is_null(header.name) {
+                    out.call_named(header.name, true, header.span);
+                }
+                Self::Line(Box::new(line::Body::open(table, header)))
+            }
             Family::Plain => return Err(Kind::MalformedBody),
         })
     }

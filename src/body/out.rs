@@ -36,6 +36,8 @@ pub(crate) struct Io {
     pub doubted: u64,
     /// The open block.
     pub block: Option<Block>,
+    /// Blocks so far.
+    pub opened: u32,
     /// Blocks so far, by dialect.
     pub blocks: Vec<u32>,
     /// Offsets from here on were vouched for by the host.
@@ -104,8 +106,32 @@ pub(crate) struct Block {
     pub kept: bool,
     /// No marker opened it: if it breaks, it was text.
     pub unmarked: bool,
-    /// What was repaired about the block itself: all its calls are recovered.
+    /// What was repaired about the block itself: kinds of all its calls.
     pub kinds: KindSet,
+    /// Number of the block in the stream.
+    pub number: u32,
+    pub names: Names,
+}
+
+/// Names of calls that were said before the call opens.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Names {
+    /// How many were said in this block.
+    said: u32,
+    /// The provisional ones, and how many of them were replaced or passed over.
+    early: Vec<String>,
+    taken: usize,
+}
+
+impl Names {
+    /// Whether a call of that name was announced. Calls open in the order of their names; those that opened none are passed
+    /// over, so that this is linear in all.
+    fn take(&mut self, name: &str) -> bool {
+        let waiting = &self.early[self.taken.min(self.early.len())..];
+        let found = waiting.iter().position(|early| early == name);
+        self.taken += found.map_or(waiting.len(), |at| at + 1);
+        found.is_some()
+    }
 }
 
 impl Block {
@@ -135,6 +161,7 @@ impl Io {
             issues: 0,
             doubted: 0,
             block: None,
+            opened: 0,
             blocks: vec![0; dialects],
             trusted_from: None,
             heard: Heard::default(),
@@ -443,6 +470,10 @@ impl<'p> Out<'p> {
         self.io.calls += 1;
         self.io.open = Some(call);
         self.io.heard.open(name, self.opts.prefer);
+        let known = self.io.block.as_mut().map(|block| block.names.take(name));
+        if known == Some(false) && origin == Origin::Text {
+            self.call_named(name, false, span);
+        }
         let dialect = self.dialect().map_or("", Dialect::id);
         self.sink.event(Event::CallOpen {
             call,
@@ -457,6 +488,25 @@ impl<'p> Out<'p> {
             self.report(Kind::UnknownTool, Severity::Warning, span, name, "", close);
         }
         Ok(call)
+    }
+
+    /// The name of a call of the open block is written. A provisional one may still be taken back.
+    pub fn call_named(&mut self, name: &str, provisional: bool, span: Span) {
+        let Some(block) = &mut self.io.block else {
+            return;
+        };
+        let (number, ordinal) = (block.number, block.names.said);
+        block.names.said += 1;
+        if provisional {
+            block.names.early.push(name.to_owned());
+        }
+        self.sink.event(Event::CallNamed {
+            block: number,
+            ordinal,
+            name,
+            provisional,
+            span,
+        });
     }
 
     /// A piece of a call's arguments.

@@ -254,7 +254,8 @@ impl Sink for Writer<'_> {
                     Abandoned::Drop => self.refuse(span, TranscodeError::Broken { span }),
                 }
             }
-            Event::ParamOpen { .. }
+            Event::CallNamed { .. }
+            | Event::ParamOpen { .. }
             | Event::ParamDelta { .. }
             | Event::ParamClose { .. }
             | Event::Issue(_) => {}

@@ -3,7 +3,7 @@
 use super::code::Line;
 use super::skip::Skipping;
 use super::{Mode, Region, State};
-use crate::body::{Block, Body, Flow, Gate, Opened, Out, pieces};
+use crate::body::{Block, Body, Flow, Gate, Names, Opened, Out, pieces};
 use crate::dialect::spec::Malformed;
 use crate::dialect::{Begins, Dialect, Inside, OpenRef, Role, SetInner};
 use crate::error::{Kind, KindSet, Severity};
@@ -211,8 +211,11 @@ impl<'p> Machine<'p> {
             kept: false,
             unmarked: false,
             kinds: KindSet::default(),
+            number: io.opened,
+            names: Names::default(),
         });
         let doubted = header.span.start < io.doubted;
+        io.opened = io.opened.saturating_add(1);
         let mut out = self.out(chunk);
         if doubted {
             out.repaired(Kind::ProvisionalClose, header.span);

@@ -195,6 +195,7 @@ impl Sink for Opened<'_> {
             | Event::Raw { .. }
             | Event::Issue(_) => {}
             Event::BlockOpen { .. }
+            | Event::CallNamed { .. }
             | Event::CallOpen { .. }
             | Event::ArgDelta { .. }
             | Event::ParamOpen { .. }
@@ -290,6 +291,7 @@ fn parts<'e>(event: &'e mut Event<'_>) -> (&'e mut Span, bool) {
         | Event::Protected { span, .. }
         | Event::Raw { span, .. } => (span, true),
         Event::BlockOpen { span, .. }
+        | Event::CallNamed { span, .. }
         | Event::CallOpen { span, .. }
         | Event::ArgDelta { span, .. }
         | Event::ParamOpen { span, .. }

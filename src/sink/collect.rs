@@ -106,6 +106,7 @@ impl Sink for Collect {
             Event::Reasoning { framing: true, .. }
             | Event::Protected { .. }
             | Event::Raw { .. }
+            | Event::CallNamed { .. }
             | Event::CallOpen { .. }
             | Event::ArgDelta { .. }
             | Event::ParamOpen { .. }

@@ -88,6 +88,7 @@ impl Gather {
             | Event::Protected { .. }
             | Event::Raw { .. }
             | Event::BlockOpen { .. }
+            | Event::CallNamed { .. }
             | Event::ParamOpen { .. }
             | Event::ParamDelta { .. }
             | Event::ParamClose { .. }

@@ -60,6 +60,7 @@ impl Ledger {
             Event::Text { .. }
             | Event::Reasoning { .. }
             | Event::Protected { .. }
+            | Event::CallNamed { .. }
             | Event::CallOpen { .. }
             | Event::ArgDelta { .. }
             | Event::ParamOpen { .. }

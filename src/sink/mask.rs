@@ -175,6 +175,7 @@ impl<F: FnMut(&[u8])> Sink for Mask<F> {
                 ..
             } => self.block_end(raw, false),
             Event::ArgDelta { .. }
+            | Event::CallNamed { .. }
             | Event::ParamOpen { .. }
             | Event::ParamDelta { .. }
             | Event::ParamClose { .. }

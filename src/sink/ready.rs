@@ -105,6 +105,7 @@ impl<F: FnMut(Signal<'_>)> Sink for Ready<F> {
             | Event::Reasoning { .. }
             | Event::Protected { .. }
             | Event::Raw { .. }
+            | Event::CallNamed { .. }
             | Event::CallOpen { .. }
             | Event::ArgDelta { .. }
             | Event::ParamOpen { .. }

@@ -12,6 +12,7 @@ mod hosts;
 mod lines;
 mod markers;
 mod mentions;
+mod names;
 mod openers;
 mod pairs;
 mod pending;

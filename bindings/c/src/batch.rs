@@ -281,6 +281,20 @@ impl Batch {
             Event::BlockOpen { dialect, span } => {
                 self.push(of(TOOLGLOT_EVENT_BLOCK_OPEN), span, &[], dialect.as_bytes());
             }
+            Event::CallNamed {
+                block,
+                ordinal,
+                name,
+                provisional,
+                span,
+            } => {
+                let flags = when(provisional, TOOLGLOT_FLAG_PROVISIONAL);
+                let event = toolglot_event {
+                    code: ordinal,
+                    ..of_call(TOOLGLOT_EVENT_CALL_NAMED, block, flags)
+                };
+                self.push(event, span, name.as_bytes(), &[]);
+            }
             Event::CallOpen {
                 call,
                 name,

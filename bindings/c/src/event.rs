@@ -78,6 +78,11 @@ pub const TOOLGLOT_EVENT_BLOCK_ABANDONED: u32 = 15;
 /// sentence for people; `aux`: what to tell the model so that it can do better. Flag: error. Details may follow.
 pub const TOOLGLOT_EVENT_ISSUE: u32 = 16;
 
+/// The name of a call is written; it comes before the call's open, as early as the name is known. For people who watch: only
+/// a call open opens a call. `call`: number of the block in this stream, from 0; `code`: number of the name in its block,
+/// from 0; `data`: the name. Flag: provisional.
+pub const TOOLGLOT_EVENT_CALL_NAMED: u32 = 17;
+
 /// Text: the bytes were taken for a block first; a block abandoned came before.
 pub const TOOLGLOT_FLAG_RECOVERED_TEXT: u32 = 1;
 /// Reasoning: the bytes are the marker (`<think>`), not the reasoning itself.
@@ -96,6 +101,9 @@ pub const TOOLGLOT_FLAG_AS_TEXT: u32 = 64;
 pub const TOOLGLOT_FLAG_ERROR: u32 = 128;
 /// Call close: the text broke a rule, but not in a way that leaves a doubt about the call.
 pub const TOOLGLOT_FLAG_REPAIRED: u32 = 256;
+/// Call named: what follows can still take the name back. A call open of the block replaces it, or it is void when the block
+/// ends.
+pub const TOOLGLOT_FLAG_PROVISIONAL: u32 = 512;
 
 /// Every kind of event with its name. NUL-terminated.
 pub(crate) const NAMES: &[(u32, &str)] = &[
@@ -115,6 +123,7 @@ pub(crate) const NAMES: &[(u32, &str)] = &[
     (TOOLGLOT_EVENT_BLOCK_CLOSE, "block_close\0"),
     (TOOLGLOT_EVENT_BLOCK_ABANDONED, "block_abandoned\0"),
     (TOOLGLOT_EVENT_ISSUE, "issue\0"),
+    (TOOLGLOT_EVENT_CALL_NAMED, "call_named\0"),
 ];
 
 /// The events of one call, in order. Lives, with all views in its events, until the next call on the stream it came from,

@@ -74,6 +74,14 @@ unsafe fn one(event: &toolglot_event, details: &[toolglot_event], sink: &mut imp
             dialect: unsafe { text(event.aux) }?,
             span,
         },
+        TOOLGLOT_EVENT_CALL_NAMED => Event::CallNamed {
+            block: call,
+            ordinal: event.code,
+            // SAFETY: promised.
+            name: unsafe { text(event.data) }?,
+            provisional: has(TOOLGLOT_FLAG_PROVISIONAL),
+            span,
+        },
         TOOLGLOT_EVENT_CALL_OPEN => {
             // SAFETY: promised.
             let meta = unsafe { pairs(details) }?;

@@ -247,6 +247,16 @@ fn entry(entry: &Entry, set: &DialectSet) -> Vec<Flat> {
         What::Protected { kind } => (3, 0, NO_CALL, 0, kind.clone()),
         What::Raw => (4, 0, NO_CALL, 0, String::new()),
         What::BlockOpen { dialect } => (5, 0, NO_CALL, 0, dialect.clone()),
+        What::CallNamed {
+            block,
+            ordinal,
+            name,
+            provisional,
+        } => {
+            data = name.clone().into_bytes();
+            let flags = 512 * u32::from(*provisional);
+            (17, flags, *block, *ordinal, String::new())
+        }
         What::CallOpen {
             call,
             name,

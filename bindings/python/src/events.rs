@@ -135,6 +135,24 @@ record! {
 }
 
 record! {
+    /// The name of a call is written. It comes before the `CallOpen`, as early as the name is known; only that opens a call.
+    CallNamed {
+        /// Number of the block in this stream, from 0.
+        block: u32,
+        /// Number of the name in its block, from 0.
+        ordinal: u32,
+        /// Name of the tool.
+        name: String,
+        /// What follows can still take the name back: a `CallOpen` of the block replaces it, or it is void when the block ends.
+        provisional: bool = false,
+        /// Offset of what names it.
+        start: u64 = 0,
+        /// Offset behind that.
+        end: u64 = 0,
+    }
+}
+
+record! {
     /// A call begins; its name is final.
     CallOpen {
         /// Number of the call in this stream, from 0.
@@ -416,6 +434,7 @@ pub enum Made {
     Protected(Protected),
     Raw(Raw),
     BlockOpen(BlockOpen),
+    CallNamed(CallNamed),
     CallOpen(CallOpen),
     ArgDelta(ArgDelta),
     ParamOpen(ParamOpen),
@@ -436,6 +455,7 @@ impl Made {
             Self::Protected(event) => Py::new(py, event)?.into_any(),
             Self::Raw(event) => Py::new(py, event)?.into_any(),
             Self::BlockOpen(event) => Py::new(py, event)?.into_any(),
+            Self::CallNamed(event) => Py::new(py, event)?.into_any(),
             Self::CallOpen(event) => Py::new(py, event)?.into_any(),
             Self::ArgDelta(event) => Py::new(py, event)?.into_any(),
             Self::ParamOpen(event) => Py::new(py, event)?.into_any(),
@@ -516,6 +536,20 @@ impl Maker {
                 span: Span { start, end },
             } => Made::BlockOpen(BlockOpen {
                 dialect: dialect.to_owned(),
+                start,
+                end,
+            }),
+            Event::CallNamed {
+                block,
+                ordinal,
+                name,
+                provisional,
+                span: Span { start, end },
+            } => Made::CallNamed(CallNamed {
+                block,
+                ordinal,
+                name: name.to_owned(),
+                provisional,
                 start,
                 end,
             }),

@@ -17,6 +17,7 @@ SAMPLES = [
     tg.Protected("a", "note", 0, 1),
     tg.Raw(b"a", 0, 1),
     tg.BlockOpen("vcp", 0, 1),
+    tg.CallNamed(0, 1, "f", True, 0, 1),
     tg.CallOpen(1, "f", "vcp", {"id": "x"}, False, 0, 1),
     tg.ArgDelta(1, '{"a"', 0, 1),
     tg.ParamOpen("a", 1, 0, 1),

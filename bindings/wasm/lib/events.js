@@ -4,7 +4,7 @@
 const EVENT = 48;
 const NO_CALL = 0xffffffff;
 export const FLAG = {
-  recoveredText: 1, framing: 2, native: 4, complete: 8, recovered: 16, paramsOnly: 32, asText: 64, error: 128, repaired: 256,
+  recoveredText: 1, framing: 2, native: 4, complete: 8, recovered: 16, paramsOnly: 32, asText: 64, error: 128, repaired: 256, provisional: 512,
 };
 /** The kind of event that an issue is. */
 export const ISSUE = 16;
@@ -97,6 +97,10 @@ export class Maker {
         const issue = core.issue(u32[at + 3]);
         const concerned = call === NO_CALL ? null : call;
         return { type: "issue", kind: issue, severity, message: text(), start, end, call: concerned, ...told, observation: aux() };
+      }
+      case 17: {
+        const provisional = (flags & FLAG.provisional) !== 0;
+        return { type: "call_named", block: call, ordinal: u32[at + 3], name: text(), provisional, start, end };
       }
       // A kind of event that a newer engine may have.
       default: return null;

@@ -155,7 +155,7 @@ test("long chunks", () => {
 
 test("events", () => {
   const events = run(['<tool_call name="f"><param name="a">1</param></tool_call>']);
-  const types = ["block_open", "call_open", "param_open", "arg_delta", "param_delta", "param_close", "call_close", "block_close"];
+  const types = ["block_open", "call_named", "call_open", "param_open", "arg_delta", "param_delta", "param_close", "call_close", "block_close"];
   assert.deepEqual(new Set(events.map(({ type }) => type)), new Set(types));
   const [close] = closes(events);
   assert.deepEqual({ ...close }, {

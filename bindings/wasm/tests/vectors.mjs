@@ -13,7 +13,7 @@ const [file, step = "1"] = process.argv.slice(2);
 const bytes = readFileSync(file);
 const header = readFileSync(new URL("../../../include/toolglot.h", import.meta.url), "utf8");
 const KINDS = ["", "text", "reasoning", "protected", "raw", "block_open", "call_open", "", "arg_delta", "param_open",
-  "param_delta", "param_close", "call_abandoned", "call_close", "block_close", "block_abandoned", "issue"];
+  "param_delta", "param_close", "call_abandoned", "call_close", "block_close", "block_abandoned", "issue", "call_named"];
 const ISSUES = Object.fromEntries(
   [...header.matchAll(/^#define TOOLGLOT_ISSUE_([A-Z0-9_]+) (\d+)$/gm)].map(([, name, code]) => [code, name.toLowerCase()]),
 );
@@ -67,6 +67,7 @@ function wanted(entries) {
       protected: () => ({ text: shown, kind: aux, ...span }),
       raw: () => ({ data: latin1(data), ...span }),
       block_open: () => ({ dialect: aux, ...span }),
+      call_named: () => ({ block: call, ordinal: code, name: shown, provisional: has(512), ...span }),
       call_open: () => ({ call, name: shown, dialect: aux, meta: {}, native: has(4), ...span }),
       arg_delta: () => ({ call, json: shown, ...span }),
       param_open: () => ({ name: shown, depth: code, ...span }),

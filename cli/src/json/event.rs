@@ -46,6 +46,13 @@ enum EventLine<'a> {
         span: Pair,
         dialect: &'a str,
     },
+    CallNamed {
+        span: Pair,
+        block: u32,
+        ordinal: u32,
+        name: &'a str,
+        provisional: bool,
+    },
     CallOpen {
         span: Pair,
         call: u32,
@@ -131,6 +138,19 @@ impl<'a> From<&Event<'a>> for EventLine<'a> {
             Event::BlockOpen { dialect, span } => Self::BlockOpen {
                 span: span.into(),
                 dialect,
+            },
+            Event::CallNamed {
+                block,
+                ordinal,
+                name,
+                provisional,
+                span,
+            } => Self::CallNamed {
+                span: span.into(),
+                block,
+                ordinal,
+                name,
+                provisional,
             },
             Event::CallOpen {
                 call,

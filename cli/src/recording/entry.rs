@@ -61,6 +61,7 @@ fn has_data(what: &What) -> bool {
         // The bytes of a block are those of its span; what is wrong with them is the business of `check`.
         What::BlockClose | What::BlockAbandoned { .. } => false,
         What::BlockOpen { .. }
+        | What::CallNamed { .. }
         | What::CallOpen { .. }
         | What::ParamOpen { .. }
         | What::ParamClose
@@ -80,6 +81,15 @@ fn what(what: &What) -> (&'static str, Value) {
         What::ParamDelta => ("param_delta", json!({})),
         What::ArgDelta { call } => ("arg_delta", json!({"call": call})),
         What::BlockOpen { dialect } => ("block_open", json!({"dialect": dialect})),
+        What::CallNamed {
+            block,
+            ordinal,
+            name,
+            provisional,
+        } => (
+            "call_named",
+            json!({"block": block, "ordinal": ordinal, "name": name, "provisional": provisional}),
+        ),
         What::CallOpen {
             call,
             name,

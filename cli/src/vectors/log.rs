@@ -39,6 +39,12 @@ pub enum What {
     BlockOpen {
         dialect: String,
     },
+    CallNamed {
+        block: u32,
+        ordinal: u32,
+        name: String,
+        provisional: bool,
+    },
     CallOpen {
         call: u32,
         name: String,
@@ -212,6 +218,22 @@ impl Sink for Log {
                 &[],
                 span,
             ),
+            Event::CallNamed {
+                block,
+                ordinal,
+                name,
+                provisional,
+                span,
+            } => {
+                let name = name.to_owned();
+                let what = What::CallNamed {
+                    block,
+                    ordinal,
+                    name,
+                    provisional,
+                };
+                self.other(what, &[], span);
+            }
             Event::CallOpen {
                 call,
                 name,

@@ -70,6 +70,7 @@ fn events_are_one_object_a_line() {
     );
     for kind in [
         "block_open",
+        "call_named",
         "call_open",
         "param_open",
         "param_delta",

@@ -406,6 +406,7 @@ impl<F: FnMut(Delta<'_>)> Sink for Deltas<F> {
                 self.drop_block();
             }
             Event::Raw { .. }
+            | Event::CallNamed { .. }
             | Event::ParamOpen { .. }
             | Event::ParamDelta { .. }
             | Event::ParamClose { .. }

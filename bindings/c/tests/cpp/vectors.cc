@@ -87,6 +87,10 @@ entry read(tg::event e) {
     case tg::event_kind::param_delta:
     case tg::event_kind::block_close: data = e.text(); break;
     case tg::event_kind::block_open: aux = e.dialect(); break;
+    case tg::event_kind::call_named:
+      data = e.name();
+      flag(e.provisional(), TOOLGLOT_FLAG_PROVISIONAL);
+      break;
     case tg::event_kind::call_open:
       data = e.name();
       aux = e.dialect();

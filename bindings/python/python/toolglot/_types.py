@@ -9,6 +9,7 @@ from ._native import (
     BlockOpen,
     CallAbandoned,
     CallClose,
+    CallNamed,
     CallOpen,
     Issue,
     ParamClose,
@@ -26,6 +27,7 @@ Event: TypeAlias = (
     | Protected
     | Raw
     | BlockOpen
+    | CallNamed
     | CallOpen
     | ArgDelta
     | ParamOpen
