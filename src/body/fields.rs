@@ -303,7 +303,7 @@ impl<'a> Plan<'a> {
             .filter(mine)
             .max_by_key(|r| r.number.is_some());
         said.is_some_and(|r| {
-            self.text(out, r.field)
+            text(self.table, out, r.field)
                 .trim()
                 .eq_ignore_ascii_case(&go_on.value)
         })
@@ -312,7 +312,7 @@ impl<'a> Plan<'a> {
     /// A step behind one that broke.
     fn not_run(&self, out: &mut Out<'_>, naming: &[&Read<'_>]) {
         let named = naming.last().map(|read| read.field);
-        let tool = named.map_or(String::new(), |field| self.text(out, field));
+        let tool = named.map_or(String::new(), |field| text(self.table, out, field));
         let span = named.map_or(self.span, |field| field.span);
         let step = self
             .number
