@@ -66,7 +66,7 @@ pub use escape::{EscapeError, Escaper, Unescaper, escape, unescape};
 pub use event::{Abandoned, Arguments, CallState, Event, Origin, Sink, Span};
 pub use hints::{Tools, ToolsError};
 pub use limits::{
-    Fence, Limits, Options, Prefer, ReasoningMode, Retain, Start, TextMode, Unclosed,
+    Broken, Fence, Limits, Options, Prefer, ReasoningMode, Retain, Start, TextMode, Unclosed,
 };
 pub use sink::Collect;
 

@@ -135,6 +135,16 @@ pub enum Unclosed {
     Salvage,
 }
 
+/// What becomes of a block that broke its grammar, where the stream ends before anything ended the block.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Broken {
+    /// What was hidden behind its last call comes back as text that is flagged `recovered`.
+    #[default]
+    Text,
+    /// It stays hidden.
+    Drop,
+}
+
 /// Where a stream starts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Start {
@@ -165,6 +175,8 @@ pub struct Options {
     pub fence: Option<Fence>,
     /// Overrides what becomes of an unclosed block in every dialect.
     pub unclosed: Option<Unclosed>,
+    /// What becomes of a block that broke and that nothing ended.
+    pub broken: Broken,
     /// Call markers count only where the host vouches for them with
     /// [`Parser::feed_special`](crate::Parser::feed_special), whatever the dialect says.
     pub trusted_only: bool,

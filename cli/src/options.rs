@@ -8,6 +8,7 @@
 //! | `reasoning` | `split`, `off` |
 //! | `calls_in_reasoning`, `trusted_only` | `true`, `false` |
 //! | `fence` | `skip`, `allow` |
+//! | `broken` | `text`, `drop` |
 //! | `unclosed` | `drop`, `text` |
 //! | `start` | `dialect`, `text`, `reasoning` |
 //! | `prompt_tail` | the end of the prompt |
@@ -17,7 +18,9 @@
 //! A key or word that is not in the table is an error: a typing mistake must not pass as "the default is fine".
 
 use toolglot::json::{Map, Value};
-use toolglot::{Fence, Limits, Options, Prefer, ReasoningMode, Retain, Start, TextMode, Unclosed};
+use toolglot::{
+    Broken, Fence, Limits, Options, Prefer, ReasoningMode, Retain, Start, TextMode, Unclosed,
+};
 
 /// What the JSON says: options of a stream, and switches, which belong to the set.
 #[derive(Clone, Debug, Default)]
@@ -120,6 +123,10 @@ fn option(out: &mut ReadOptions, key: &str, value: &Value) -> Result<(), Options
                 value,
                 &[("skip", Fence::Skip), ("allow", Fence::Allow)],
             )?)
+        }
+        "broken" => {
+            let ways = [("text", Broken::Text), ("drop", Broken::Drop)];
+            options.broken = word(key, value, &ways)?;
         }
         "unclosed" => {
             options.unclosed = Some(word(
@@ -249,7 +256,7 @@ mod tests {
     fn every_option_is_read() {
         let all = r#"{"switches": ["vcp.fuzzy"], "vcp.fuzzy": true, "tam.x": false, "limits": {"max_value": 9, "max_name": 3},
             "prefer": "both", "reasoning": "off", "calls_in_reasoning": true, "trusted_only": true, "fence": "skip",
-            "unclosed": "text", "start": "reasoning", "retain": "none", "text": "chars"}"#;
+            "unclosed": "text", "broken": "drop", "start": "reasoning", "retain": "none", "text": "chars"}"#;
         let read = parse(all).expect("valid options");
         assert_eq!(read.switches, [("vcp".to_owned(), "fuzzy".to_owned())]);
         let options = read.options;
@@ -262,6 +269,7 @@ mod tests {
             (options.fence, options.unclosed),
             (Some(Fence::Skip), Some(Unclosed::Text))
         );
+        assert_eq!(options.broken, Broken::Drop);
         assert_eq!(
             (options.start, options.retain, options.text),
             (Start::Reasoning, Retain::None, TextMode::Chars)

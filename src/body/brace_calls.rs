@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::lexer::{Rules, Syntax, is_blank};
 use super::live::{LiveCall, Source, Step, rules};
+use super::lost::Torn;
 use super::{Out, Short, tool_name};
 use crate::error::Kind;
 use crate::event::Span;
@@ -59,6 +60,15 @@ impl Body {
     pub fn short(&self, table: &Table, limits: &Limits) -> Option<Short> {
         let call = self.call.as_ref().filter(|_| self.at == At::Args)?;
         call.short(&table.syntax, limits)
+    }
+
+    /// What is open where it broke.
+    pub(super) fn torn(&self, table: &Table) -> Torn {
+        let mut torn = Torn::default();
+        if let Some(call) = self.call.as_ref().filter(|_| self.at == At::Args) {
+            call.torn(&table.syntax, &mut torn);
+        }
+        torn
     }
 
     /// Calls that were closed.

@@ -10,12 +10,13 @@ use serde::{Deserialize, Serialize};
 
 use super::args::As;
 use super::live::Step;
+use super::lost::{Hit as Found, Lost, Torn};
 use super::needle::Needle;
 use super::payload::Payload;
 use super::plain::{Came, Clean, Plain};
 use super::tree_payload::{Elements, tag_name};
 use super::{Args, Finished, Flow, Opened, Out, Short, pieces, tool_name, xml};
-use crate::dialect::spec::{self, Framing};
+use crate::dialect::spec::{self, Framing, Malformed};
 use crate::dialect::{Action, Framed};
 use crate::error::{Kind, Severity};
 use crate::event::Span;
@@ -45,6 +46,13 @@ pub(crate) struct Body {
     args: Option<Args>,
     /// Name, meta and place of a call that a header outside the block names.
     header: Option<Header>,
+    /// Where the last call that was closed in this block ended, with its closer.
+    good: u64,
+    /// A call of the section broke, and was hidden to its end.
+    broke: bool,
+    /// What is open where a call has just broken.
+    #[serde(skip)]
+    torn: Option<Torn>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -63,6 +71,8 @@ enum At {
     /// Between parameters.
     Inner(Walk),
     Value(Box<Value>),
+    /// Behind what broke a call: hidden up to where the block goes on.
+    Lost(Box<Lost>),
     /// Behind the closer of a value, which the carry begins with.
     Confirm {
         value: Box<Value>,
@@ -134,6 +144,9 @@ impl Body {
             shared: None,
             args: None,
             header: None,
+            good: header.span.start,
+            broke: false,
+            torn: None,
         };
         let text = String::from_utf8_lossy(&literal).into_owned();
         if let Some(fix) = table.spec.fixed.get(&text) {
@@ -173,6 +186,9 @@ impl Body {
             shared: None,
             args: None,
             header: named.then(|| (header.name.to_owned(), header.meta.to_vec(), header.span)),
+            good: header.span.start,
+            broke: false,
+            torn: None,
         }
     }
 
@@ -218,6 +234,7 @@ impl Body {
             At::Tail(walk) => unit.tail.fits(walk),
             At::More(walk) => unit.more.as_ref().is_some_and(|more| more.fits(walk)),
             At::Inner(walk) => unit.inner.fits(walk) && self.args.is_some(),
+            At::Lost(lost) => lost.fits(table),
             At::Value(value) => {
                 value.fits() && self.args.is_some() && table.params(self.unit).is_some()
             }
@@ -241,6 +258,11 @@ impl Body {
         while i < end {
             let pos = out.base + i as u64;
             let flow = match &mut self.at {
+                At::Lost(_) => {
+                    let (next, flow) = self.lost(out, table, i, end);
+                    i = next;
+                    flow
+                }
                 At::Payload(payload) => {
                     let (next, step) = payload.feed(out, table, i, end);
                     i = next;
@@ -267,11 +289,119 @@ impl Body {
                     flow
                 }
             };
-            if let Some(flow) = flow {
-                return (i, flow);
+            match flow {
+                None => {}
+                Some(Flow::Malformed { ended: false }) if hides(out) => {
+                    self.lose(out, table, out.base + i as u64);
+                }
+                Some(flow) => return (i, flow),
             }
         }
         (i, Flow::More)
+    }
+
+    /// A call, or what should be one, broke before `pos`: it is hidden from here on.
+    fn lose(&mut self, out: &mut Out<'_>, table: &Framed, pos: u64) {
+        let mut torn = self.torn.take().unwrap_or_default();
+        let fix = String::from_utf8_lossy(&self.fix);
+        let prefix = std::mem::take(&mut torn.prefix);
+        let dialect = out.dialect();
+        let turns = dialect.map_or(&[][..], |dialect| &dialect.spec.framing);
+        let channels = dialect.and_then(|dialect| dialect.channels.as_ref());
+        let headers =
+            channels.map(|channels| channels.spec.start.iter().chain(&channels.spec.close));
+        let turns = turns.iter().chain(headers.into_iter().flatten());
+        let turns = turns.map(String::as_str);
+        let mut lost = Lost::new(table, self.unit, &fix, torn, turns);
+        lost.prime(&prefix);
+        out.skip(pos);
+        self.at = At::Lost(Box::new(lost));
+    }
+
+    /// Takes bytes that are hidden.
+    fn lost(
+        &mut self,
+        out: &mut Out<'_>,
+        table: &Framed,
+        mut i: usize,
+        end: usize,
+    ) -> (usize, Option<Flow>) {
+        let At::Lost(lost) = &mut self.at else {
+            return (end, None);
+        };
+        let max = out.limits().max_header;
+        let mut hit = None;
+        while i < end && hit.is_none() {
+            let pos = out.base + i as u64;
+            hit = lost.step(table, out.seg[i], pos, &self.fix, max);
+            i += 1;
+        }
+        let pos = out.base + i as u64;
+        let Some(hit) = hit else {
+            let keeps = lost.keeps(pos);
+            out.skip(keeps);
+            return (i, None);
+        };
+        let (quoted, rows) = (lost.in_string(), lost.rows());
+        let taken = match hit {
+            Found::Opener { taken, .. } | Found::Payload { taken } => taken,
+            Found::Call | Found::Section | Found::Turn(_) | Found::Item => true,
+        };
+        let i = i - usize::from(!taken);
+        if hit == Found::Item {
+            let unit = &table.spec.unit[usize::from(self.unit)];
+            out.skip(out.base + i as u64);
+            if let Some(payload) = Payload::resume(table, unit, rows) {
+                self.at = At::Payload(Box::new(payload));
+            }
+            return (i, None);
+        }
+        (i, self.hidden(out, table, hit, quoted, out.base + i as u64))
+    }
+
+    /// Hidden bytes end before `pos`; `quoted` if a string is open there.
+    fn hidden(
+        &mut self,
+        out: &mut Out<'_>,
+        table: &Framed,
+        hit: Found,
+        quoted: bool,
+        pos: u64,
+    ) -> Option<Flow> {
+        let at = match hit {
+            Found::Turn(len) => pos - len,
+            Found::Opener { walk, .. } => walk.start().unwrap_or(pos),
+            Found::Call | Found::Section | Found::Payload { .. } | Found::Item => pos,
+        };
+        if quoted {
+            out.open_string(Span::new(at, pos));
+        }
+        out.skip(at);
+        (self.last, self.broke) = (at, true);
+        match hit {
+            Found::Call | Found::Payload { .. } if self.section => {
+                self.at = At::Gap(table.gap.begin());
+                None
+            }
+            Found::Call | Found::Section | Found::Payload { .. } => {
+                self.at = At::Gap(Walk::default());
+                Some(Flow::Malformed { ended: true })
+            }
+            Found::Turn(_) => Some(Flow::Hidden { at }),
+            // The payload goes on.
+            Found::Item => None,
+            Found::Opener { action, walk, .. } => {
+                let Action::Unit(unit) = action else {
+                    return Some(Flow::Hidden { at });
+                };
+                if !self.section {
+                    return Some(Flow::Hidden { at });
+                }
+                self.at = At::Gap(table.gap.begin());
+                self.unit = unit;
+                self.begin(out, table, &walk, pos)
+            }
+        }
     }
 
     /// Takes a byte of a place where one of some patterns must stand.
@@ -293,7 +423,7 @@ impl Body {
                 Some(more) => (more, walk),
                 None => return (false, self.broken(out, table, pos)),
             },
-            At::Payload(_) | At::Plain(_) | At::Value(_) | At::Confirm { .. } => {
+            At::Payload(_) | At::Plain(_) | At::Value(_) | At::Lost(_) | At::Confirm { .. } => {
                 return (true, None);
             }
         };
@@ -319,7 +449,13 @@ impl Body {
             }
             Go::None => {
                 if ahead {
-                    return (false, Some(Flow::Closed { end: self.last }));
+                    let end = self.last;
+                    let flow = if self.stands() {
+                        Flow::Closed { end }
+                    } else {
+                        Flow::Hidden { at: end }
+                    };
+                    return (false, Some(flow));
                 }
                 let prose = table
                     .spec
@@ -342,7 +478,10 @@ impl Body {
     fn looks_ahead(&self, table: &Framed) -> bool {
         match self.at {
             At::More(_) => true,
-            At::Gap(_) => self.stood > 0 && self.section && !table.section_closes(),
+            At::Gap(_) => {
+                let some = self.stood > 0 || self.broke;
+                some && self.section && !table.section_closes()
+            }
             _ => false,
         }
     }
@@ -626,6 +765,9 @@ impl Body {
         match step {
             Step::More => None,
             Step::Malformed => {
+                if let At::Payload(payload) = &self.at {
+                    self.torn = Some(payload.torn(table));
+                }
                 self.count(out, pos);
                 out.skip(pos);
                 self.last = pos;
@@ -661,7 +803,7 @@ impl Body {
 
     /// A call is closed at `end`, and what encloses it goes on.
     fn after_call(&mut self, table: &Framed, end: u64) -> Option<Flow> {
-        self.last = end;
+        (self.last, self.good) = (end, end);
         let tables = &table.units[usize::from(self.unit)];
         if self.section {
             self.at = At::Gap(table.gap.begin());
@@ -1080,6 +1222,18 @@ impl Body {
 
     /// Something stands at `pos` that nothing of the block can be.
     fn broken(&mut self, out: &mut Out<'_>, _table: &Framed, pos: u64) -> Option<Flow> {
+        let walk = match &self.at {
+            At::Enter(walk) | At::Gap(walk) | At::Tail(walk) | At::More(walk) | At::Inner(walk) => {
+                walk.start()
+            }
+            At::Payload(_) | At::Plain(_) | At::Value(_) | At::Lost(_) | At::Confirm { .. } => None,
+        };
+        let start = walk.unwrap_or(pos).max(out.io.from);
+        self.torn = Some(Torn {
+            prefix: out.slice(start, pos).into_bytes(),
+            between: matches!(self.at, At::Gap(_)),
+            ..Torn::default()
+        });
         Some(self.refuse(out, Kind::MalformedBody, Span::new(pos, pos + 1)))
     }
 
@@ -1128,8 +1282,11 @@ impl Body {
             }
         }
         let finished = match &self.at {
+            At::Lost(lost) if lost.done() => Finished::Hidden(end),
+            At::Lost(_) => Finished::Broken(self.good.max(out.io.closed)),
             At::More(_) => Finished::Closed(self.last),
-            At::Gap(_) if self.looks_ahead(table) => Finished::Closed(self.last),
+            At::Gap(_) if self.looks_ahead(table) && self.stands() => Finished::Closed(self.last),
+            At::Gap(_) if self.looks_ahead(table) => Finished::Hidden(self.last),
             At::Payload(payload) if !payload.under_way() && self.stands() => Finished::Forgotten,
             At::Gap(walk) | At::Tail(walk) if self.stood > 0 && walk.blank() => Finished::Forgotten,
             _ => Finished::Open,
@@ -1351,4 +1508,10 @@ pub(crate) fn name_in_id<'i>(id: &'i str, forms: &[[String; 2]]) -> &'i str {
         }
     }
     id
+}
+
+/// Whether blocks of the open block's dialect that broke are hidden.
+fn hides(out: &Out<'_>) -> bool {
+    out.dialect()
+        .is_some_and(|dialect| dialect.spec.malformed == Malformed::Drop)
 }

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::lexer::{Emit, Lexer, Rules, Shape, Syntax, Token};
 use super::live::{LiveCall, Source, Step, rules};
+use super::lost::Torn;
 use super::{Out, Short, tool_name};
 use crate::error::{Kind, KindSet};
 use crate::event::Span;
@@ -157,6 +158,23 @@ impl Body {
         (item.reading == Reading::Args)
             .then(|| args.short(&table.syntax, limits))
             .flatten()
+    }
+
+    /// What is open where it broke.
+    pub(super) fn torn(&self, table: &Table) -> Torn {
+        let mut torn = Torn {
+            brackets: Some(vec![]),
+            ..Torn::default()
+        };
+        self.lexer.torn(&table.syntax, &mut torn);
+        let reading = self
+            .item
+            .as_ref()
+            .filter(|item| item.reading == Reading::Args);
+        if let Some(args) = reading.and_then(|item| item.args.as_ref()) {
+            args.torn(&table.syntax, &mut torn);
+        }
+        torn
     }
 
     /// Calls that were closed.

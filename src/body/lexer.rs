@@ -19,6 +19,7 @@ mod values;
 
 use serde::{Deserialize, Serialize};
 
+use super::lost::{Quote, Torn};
 use crate::error::{Kind, KindSet};
 use number::Num;
 pub(crate) use pen::Emit;
@@ -263,6 +264,26 @@ impl Lexer {
                 delim.as_bytes().first().copied()
             }
             _ => None,
+        }
+    }
+
+    /// What is open where the value broke, inside of what `torn` says of what is around it.
+    pub fn torn(&self, syntax: &Syntax, torn: &mut Torn) {
+        torn.string = match self.at {
+            At::String(quoted) | At::Triple(quoted, _) | At::Escape(quoted, _) => {
+                Some(Quote::Byte(quoted.quote))
+            }
+            At::Delim { which, .. } => Some(Quote::Delim(which)),
+            _ => None,
+        };
+        if let At::DelimOpen { which, len, .. } = self.at
+            && let Some(delim) = syntax.delims.get(usize::from(which))
+        {
+            let taken = delim.as_bytes().get(..usize::from(len));
+            torn.prefix = taken.unwrap_or_default().to_vec();
+        }
+        if let Some(open) = &mut torn.brackets {
+            open.extend(self.stack.iter().map(|frame| frame.closer()));
         }
     }
 

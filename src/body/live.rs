@@ -12,6 +12,7 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use super::lexer::{Emit, Lexer, Rules, Shape, Syntax, Token};
+use super::lost::Torn;
 use super::{Out, Short};
 use crate::error::{Kind, KindSet};
 use crate::event::{Arguments, Event, Origin, Span};
@@ -257,6 +258,11 @@ impl LiveCall {
                 return (i, step);
             }
         }
+    }
+
+    /// What is open where the call broke.
+    pub fn torn(&self, syntax: &Syntax, torn: &mut Torn) {
+        self.lexer.torn(syntax, torn);
     }
 
     /// The open string, if its next bytes leave as they stand.

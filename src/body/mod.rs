@@ -19,6 +19,7 @@ mod key_quote;
 mod lexer;
 mod line;
 mod live;
+mod lost;
 mod named_params;
 mod needle;
 mod out;
@@ -79,6 +80,8 @@ pub(crate) enum Flow {
     Reopened { start: u64, done: bool },
     /// The block ended at `at` without its closer; what follows is read again as text.
     Broken { at: u64, severity: Severity },
+    /// The block, a call of which broke, ends at `at`; what follows is read again.
+    Hidden { at: u64 },
     /// The body broke its grammar; it has been reported. `ended` if the block has ended here all the same.
     Malformed { ended: bool },
     /// A limit fired. `ended` if the block has ended here all the same.
@@ -94,6 +97,10 @@ pub(crate) enum Finished {
     Forgotten,
     /// It is not closed.
     Open,
+    /// It broke, and ended at that offset all the same.
+    Hidden(u64),
+    /// It broke, and nothing has ended it; its calls, if some stand, go up to that offset.
+    Broken(u64),
 }
 
 impl From<Option<u64>> for Finished {

@@ -26,6 +26,10 @@ pub(crate) struct Io {
     pub calls: u32,
     /// The open call.
     pub open: Option<u32>,
+    /// Where the last call in the text that was closed ended.
+    pub closed: u64,
+    /// Where a block ended whose rest was hidden, in a string that was open: blocks that follow at once are recovered.
+    pub quoted: Option<u64>,
     /// Calls in the text that stand so far.
     pub stood: u32,
     /// How many of them are not withheld.
@@ -156,6 +160,8 @@ impl Io {
             gate: Gate::default(),
             calls: 0,
             open: None,
+            closed: 0,
+            quoted: None,
             stood: 0,
             good: 0,
             issues: 0,
@@ -340,6 +346,9 @@ impl<'p> Out<'p> {
             if data.is_empty() {
                 continue;
             }
+            if self.io.quoted.is_some() {
+                self.unquote(data, stuff);
+            }
             match self.opts.text {
                 TextMode::Bytes => self
                     .sink
@@ -353,6 +362,17 @@ impl<'p> Out<'p> {
             }
         }
         self.io.from = to;
+    }
+
+    /// Text between two blocks: the second does not follow at once.
+    fn unquote(&mut self, data: &[u8], stuff: Stuff<'_>) {
+        let counts = match stuff {
+            Stuff::Text | Stuff::Reasoning => true,
+            Stuff::Protected(_) => false,
+        };
+        if counts && !data.trim_ascii().is_empty() {
+            self.io.quoted = None;
+        }
     }
 
     /// The text-like run ends here: an unfinished character will not be finished.
@@ -525,6 +545,15 @@ impl<'p> Out<'p> {
         self.issue(kind, span, "");
     }
 
+    /// What was hidden of a broken call ends at `span`, inside a string: it may be quoted, and so may what follows.
+    pub fn open_string(&mut self, span: Span) {
+        self.io.quoted = Some(span.end);
+        let kinds = self.io.block.as_ref().map(|block| block.kinds);
+        if kinds.is_some_and(|kinds| !kinds.contains(Kind::OpenString)) {
+            self.repaired(Kind::OpenString, span);
+        }
+    }
+
     /// Closes a call.
     pub fn call_close(&mut self, call: u32, mut kinds: KindSet, arguments: Arguments, span: Span) {
         if let Some(block) = &self.io.block {
@@ -536,6 +565,7 @@ impl<'p> Out<'p> {
         self.io.good += u32::from(!withheld);
         self.io.heard.close(withheld, self.opts.prefer);
         self.io.open = None;
+        self.io.closed = span.end;
         self.sink.event(Event::CallClose {
             call,
             state,

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::live::Step;
+use super::lost::Torn;
 use super::{Opened, Out, Short, brace_calls, json_calls, python_calls, yaml_call};
 use crate::dialect::{Framed, spec};
 use crate::error::Kind;
@@ -69,6 +70,31 @@ impl Payload {
             Self::Python(body) => body.short(&table.python, limits),
             Self::Braces(body) => body.short(&table.braces, limits),
             Self::Yaml(_) => None,
+        }
+    }
+
+    /// What is open where it broke.
+    pub fn torn(&self, table: &Framed) -> Torn {
+        match self {
+            Self::Json(body) => body.torn(&table.json),
+            Self::Python(body) => body.torn(&table.python),
+            Self::Braces(body) => body.torn(&table.braces),
+            Self::Yaml(_) => Torn::default(),
+        }
+    }
+
+    /// Further calls behind one that broke: behind a comma of their list, or in `rows`. None where the form of the call
+    /// knows no further ones.
+    pub fn resume(table: &Framed, unit: &spec::Unit, rows: bool) -> Option<Self> {
+        match unit.payload {
+            spec::Payload::Json => Some(Self::Json(json_calls::Body::in_list(&table.json))),
+            spec::Payload::Python => Some(Self::Python(python_calls::Body::resume(rows))),
+            spec::Payload::Arguments
+            | spec::Payload::Params
+            | spec::Payload::Tree
+            | spec::Payload::Braces
+            | spec::Payload::Yaml
+            | spec::Payload::Content => None,
         }
     }
 

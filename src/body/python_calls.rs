@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::lexer::{Rules, Syntax, is_blank};
 use super::live::{LiveCall, Source, Step, rules};
+use super::lost::Torn;
 use super::{Out, Short, json_calls, tool_name};
 use crate::error::Kind;
 use crate::event::Span;
@@ -96,6 +97,31 @@ impl Body {
         }
         let call = self.call.as_ref().filter(|_| self.at == At::Args)?;
         call.short(&table.syntax, limits)
+    }
+
+    /// Behind a comma of a list, or behind a call of `rows` of them.
+    pub fn resume(rows: bool) -> Self {
+        Self {
+            at: if rows { At::Behind } else { At::Item },
+            list: !rows,
+            ..Self::new()
+        }
+    }
+
+    /// What is open where it broke.
+    pub(super) fn torn(&self, table: &Table) -> Torn {
+        if let (Some(body), Some(json)) = (&self.json, &table.json) {
+            return body.torn(json);
+        }
+        let mut torn = Torn {
+            brackets: Some(if self.list { vec![b']'] } else { vec![] }),
+            rows: !self.list && table.brackets != Brackets::One,
+            ..Torn::default()
+        };
+        if let Some(call) = self.call.as_ref().filter(|_| self.at == At::Args) {
+            call.torn(&table.syntax, &mut torn);
+        }
+        torn
     }
 
     /// Calls that were closed.

@@ -41,6 +41,8 @@ pub(crate) struct Framed {
     pub gap: Paths<Action>,
     pub units: Vec<UnitTable>,
     pub openers: Vec<Opener>,
+    /// What begins a block, or a call, among bytes that are hidden: openers with their evidence.
+    pub again: Paths<Action>,
     pub json: json_calls::Table,
     pub python: python_calls::Table,
     pub braces: brace_calls::Table,
@@ -337,7 +339,9 @@ impl Framed {
             Some(Paths::new(patterns)?)
         };
         let (json, python, braces) = payloads(&spec);
+        let again = again(&spec, bare)?;
         Ok(Self {
+            again,
             json,
             python,
             braces,
@@ -376,6 +380,24 @@ impl Framed {
         opener + probe.max(tag + blanks).max(closer + confirm + tag + blanks)
     }
 
+    /// The last literal of a closer that is more than the end of a tag; `fix` is what `$x` stands for.
+    pub fn last_literal(&self, pattern: &str, fix: &str) -> Option<String> {
+        let parts = path::parts(&pattern.replace("$x", fix)).ok()?;
+        let whole = |literal: &String| literal.len() > 1;
+        let mut literals = parts.iter().rev().filter_map(literal_part);
+        literals.find(whole).or_else(|| last_literal(pattern))
+    }
+
+    /// How values are spelled in a payload that knows strings.
+    pub fn syntax(&self, payload: Payload) -> Option<&Syntax> {
+        match payload {
+            Payload::Json | Payload::Arguments => Some(&self.json.syntax),
+            Payload::Python => Some(&self.python.syntax),
+            Payload::Braces => Some(&self.braces.syntax),
+            Payload::Params | Payload::Tree | Payload::Yaml | Payload::Content => None,
+        }
+    }
+
     /// The parameters that stand between tags in calls of a form.
     pub fn params(&self, unit: u16) -> Option<&spec::Param> {
         self.spec.params(self.spec.unit.get(usize::from(unit))?)
@@ -411,7 +433,7 @@ impl Framed {
 
 impl spec::Framed {
     /// The parameters that stand between tags in calls of a form.
-    fn params(&self, unit: &spec::Unit) -> Option<&spec::Param> {
+    pub fn params(&self, unit: &spec::Unit) -> Option<&spec::Param> {
         match unit.payload {
             Payload::Params => self.param.as_ref(),
             Payload::Tree => self.tree.as_ref(),
@@ -423,6 +445,58 @@ impl spec::Framed {
             | Payload::Content => None,
         }
     }
+}
+
+/// Openers with what must follow them: a section with a call in it, a call with the beginning of its payload.
+fn again(spec: &spec::Framed, bare: bool) -> Result<Paths<Action>, String> {
+    let mut patterns: Vec<(String, Action)> = vec![];
+    let sections = spec.section.iter().flat_map(|section| &section.open);
+    for (index, unit) in spec.unit.iter().enumerate() {
+        let marked = |open: &&String| path::literal(open).is_ok_and(|literal| !literal.is_empty());
+        let tag = |open: &&String| !(unit.fix_name && open.contains("$name"));
+        for open in unit.open.iter().filter(marked).filter(tag) {
+            let action = if bare && spec.section.is_none() {
+                Action::Reopen
+            } else {
+                Action::Unit(index as u16)
+            };
+            patterns.extend(evidence(unit, open).into_iter().map(|open| (open, action)));
+        }
+        for section in sections.clone() {
+            let all = unit.open.iter().flat_map(|open| evidence(unit, open));
+            let all = all.map(|open| (format!("{section}$_{open}"), Action::Reopen));
+            patterns.extend(all);
+        }
+    }
+    // Two forms of a call may ask for holes where only one can stand: the first form counts.
+    let mut good: Vec<(String, Action)> = vec![];
+    for (pattern, action) in patterns {
+        good.push((pattern, action));
+        if Paths::new(good.iter().map(|(p, a)| (p.as_str(), *a))).is_err() {
+            good.pop();
+        }
+    }
+    Paths::new(good.iter().map(|(p, a)| (p.as_str(), *a)))
+}
+
+/// An opener of a call with the first bytes of its payload.
+fn evidence(unit: &spec::Unit, open: &str) -> Vec<String> {
+    let peeks = matches!(path::parts(open).as_deref(), Ok([.., path::Part::Peek, _]));
+    let firsts: &[&str] = match unit.payload {
+        _ if peeks => &[""],
+        Payload::Json => &["$_$^{", "$_$^["],
+        Payload::Arguments => &["$_$^{"],
+        Payload::Python
+        | Payload::Braces
+        | Payload::Params
+        | Payload::Tree
+        | Payload::Yaml
+        | Payload::Content => &[""],
+    };
+    firsts
+        .iter()
+        .map(|first| format!("{open}{first}"))
+        .collect()
 }
 
 /// Whether text that is one argument has a name and an end.

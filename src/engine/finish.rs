@@ -187,6 +187,7 @@ impl Machine<'_> {
         let chunk = self.nothing();
         let end = self.st.pos;
         let mut mode = std::mem::replace(&mut self.st.mode, Mode::Flow);
+        let closed = self.st.io.closed;
         match &mut mode {
             Mode::Flow => {}
             Mode::Skip(skip) => {
@@ -196,6 +197,9 @@ impl Machine<'_> {
                     Kind::UnclosedBlock,
                     Span::new(end, end),
                 );
+                if skip.hidden {
+                    self.give_back(chunk, closed, end);
+                }
                 self.flow_again(end);
             }
             Mode::Opening(opening) if let Some(head) = self.complete_head(chunk, end) => {
@@ -274,13 +278,24 @@ impl Machine<'_> {
                         );
                         self.close(chunk, end);
                     }
-                    Finished::Closed(closed) => {
+                    Finished::Closed(closed) | Finished::Hidden(closed) => {
                         let again =
                             pieces(&self.st.io.carry, chunk.seg, end, closed, end).concat_bytes();
-                        self.close(chunk, closed);
+                        if matches!(finished, Finished::Hidden(_)) {
+                            self.drop_block(chunk, closed, false);
+                            self.flow_again(closed);
+                        } else {
+                            self.close(chunk, closed);
+                        }
                         self.st.pos = closed;
                         self.st.io.carry.clear();
                         self.again(again);
+                    }
+                    Finished::Broken(from) => {
+                        let span = Span::new(end, end);
+                        self.out(chunk)
+                            .issue(Kind::UnclosedBlock, span, reason.why());
+                        self.give_back(chunk, from, end);
                     }
                     Finished::Open => {
                         self.out(chunk).issue(

@@ -8,7 +8,7 @@ use crate::dialect::spec::Malformed;
 use crate::dialect::{Begins, Dialect, Inside, OpenRef, Role, SetInner};
 use crate::error::{Kind, KindSet, Severity};
 use crate::event::{Abandoned, Event, Sink, Span};
-use crate::limits::{Options, Retain, TextMode, Unclosed};
+use crate::limits::{Broken, Options, Retain, TextMode, Unclosed};
 use crate::scan::{Dfa, ROOT, Scanner};
 
 /// Bytes of a block that are taken at once, at first.
@@ -216,6 +216,7 @@ impl<'p> Machine<'p> {
         });
         let doubted = header.span.start < io.doubted;
         io.opened = io.opened.saturating_add(1);
+        let quoted = io.quoted.is_some();
         let mut out = self.out(chunk);
         if doubted {
             out.repaired(Kind::ProvisionalClose, header.span);
@@ -227,6 +228,9 @@ impl<'p> Machine<'p> {
             dialect: compiled.id(),
             span: header.span,
         });
+        if quoted {
+            out.open_string(header.span);
+        }
         out.skip(header.at);
         match Body::open(&mut out, &compiled.family, &header) {
             Ok(body) => self.st.mode = Mode::Body(Box::new(body)),
@@ -318,6 +322,14 @@ impl<'p> Machine<'p> {
                 self.st.io.carry.clear();
                 again = Some(bytes);
             }
+            Flow::Hidden { at } => {
+                again =
+                    Some(pieces(&self.st.io.carry, chunk.seg, chunk.base, at, pos).concat_bytes());
+                self.drop_block(chunk, at, false);
+                self.flow_again(at);
+                self.st.pos = at;
+                self.st.io.carry.clear();
+            }
             Flow::Malformed { ended } => self.malformed(chunk, pos, ended),
             Flow::Limit { kind, ended } => {
                 self.limit(chunk, kind, pos);
@@ -402,7 +414,7 @@ impl<'p> Machine<'p> {
     }
 
     /// Ends the open block at `end` without a call.
-    fn drop_block(&mut self, chunk: Chunk<'_>, end: u64, text: bool) {
+    pub fn drop_block(&mut self, chunk: Chunk<'_>, end: u64, text: bool) {
         let Some(mut block) = self.st.io.block.take() else {
             return;
         };
@@ -428,37 +440,58 @@ impl<'p> Machine<'p> {
         } else {
             Abandoned::Drop
         };
-        if becomes == Abandoned::Text {
-            self.st.code.after(&block.raw, Line::Other);
-        }
-        let mut out = self.out(chunk);
-        out.event(Event::BlockAbandoned {
+        self.out(chunk).event(Event::BlockAbandoned {
             span,
             becomes,
             raw: &block.raw,
         });
         if becomes == Abandoned::Text {
-            match out.opts.text {
-                TextMode::Bytes => out.event(Event::Text {
-                    data: &block.raw,
-                    span,
-                    recovered: true,
-                }),
-                TextMode::Chars => {
-                    let mut whole = String::new();
-                    let mut gate = Gate::default();
-                    gate.push(&block.raw, span.start, |piece, _| whole.push_str(piece));
-                    gate.end(span.end, |piece, _| whole.push_str(piece));
-                    out.event(Event::Text {
-                        data: whole.as_bytes(),
-                        span,
-                        recovered: true,
-                    });
-                }
-            }
+            self.recovered(chunk, &block.raw, span);
         }
-        out.skip(end);
+        self.out(chunk).skip(end);
         self.st.io.spare = block.raw;
+    }
+
+    /// The bytes of a block, or of its end, come back as text.
+    fn recovered(&mut self, chunk: Chunk<'_>, raw: &[u8], span: Span) {
+        self.st.code.after(raw, Line::Other);
+        let mut out = self.out(chunk);
+        let mut whole = String::new();
+        let data = match out.opts.text {
+            TextMode::Bytes => raw,
+            TextMode::Chars => {
+                let mut gate = Gate::default();
+                gate.push(raw, span.start, |piece, _| whole.push_str(piece));
+                gate.end(span.end, |piece, _| whole.push_str(piece));
+                whole.as_bytes()
+            }
+        };
+        out.event(Event::Text {
+            data,
+            span,
+            recovered: true,
+        });
+    }
+
+    /// The stream ends at `end` in a block that broke: what was hidden behind its last call, which ends at `from`, comes
+    /// back as text.
+    pub fn give_back(&mut self, chunk: Chunk<'_>, from: u64, end: u64) {
+        let Some(block) = &self.st.io.block else {
+            return;
+        };
+        let text = self.opts.broken == Broken::Text && self.opts.retain == Retain::Block;
+        if !block.kept || !text {
+            self.drop_block(chunk, end, text);
+            self.flow_again(end);
+            return;
+        }
+        let rest = block.slice(from, end).to_vec();
+        self.close(chunk, from);
+        let span = Span::new(from, end);
+        if !rest.is_empty() {
+            self.recovered(chunk, &rest, span);
+        }
+        self.flow_again(end);
     }
 
     /// The body broke its grammar before `pos`.
@@ -478,13 +511,14 @@ impl<'p> Machine<'p> {
                 self.st.line = Line::Other;
             }
             Malformed::Drop => {
-                let own = self.own_closer(dialect);
-                self.drop_block(chunk, pos, false);
-                self.st.mode = Mode::Skip(Skipping::new(dialect, own));
-                self.st.io.from = pos;
                 if ended {
+                    self.drop_block(chunk, pos, false);
                     self.flow_again(pos);
+                    return;
                 }
+                let own = self.own_closer(dialect);
+                self.st.mode = Mode::Skip(Skipping::hidden(dialect, own));
+                self.st.io.from = pos;
             }
         }
     }

@@ -55,6 +55,7 @@ impl Pace {
             && !state.region.labelled()
             && state.io.carry.is_empty()
             && state.io.from >= state.origin
+            && state.io.quoted.is_none()
             && opts.text == TextMode::Bytes;
         let settled = state.node == ROOT
             && state.io.from == state.pos

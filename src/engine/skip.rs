@@ -1,11 +1,14 @@
-//! A block that broke a limit, or its grammar: raw bytes up to its own closer.
+//! A block that broke a limit, or its grammar: bytes up to its own closer. Behind a limit they leave as raw bytes; of a
+//! block that broke its grammar they are hidden, and come back as text if no closer does.
 
 use serde::{Deserialize, Serialize};
 
 use super::Mode;
 use super::machine::{Chunk, Machine};
 use crate::body::{Needle, xml};
+use crate::error::{Kind, Severity};
 use crate::event::{Event, Span};
+use crate::limits::Retain;
 use crate::scan::{Node, ROOT};
 
 /// Where the search for the closer stands.
@@ -17,6 +20,8 @@ pub(super) struct Skipping {
     tail: bool,
     /// Behind a closer, of which so many bytes may still follow.
     wide: Option<u8>,
+    /// They are hidden: the block is still open.
+    pub hidden: bool,
     /// The closer of this block alone, where its dialect's closers depend on the opener.
     own: Option<Needle>,
 }
@@ -28,7 +33,16 @@ impl Skipping {
             node: ROOT,
             tail: false,
             wide: None,
+            hidden: false,
             own: own.map(|own| Needle::new(own.into_bytes())),
+        }
+    }
+
+    /// Behind what broke the grammar of a block, which is still open.
+    pub fn hidden(dialect: u16, own: Option<String>) -> Self {
+        Self {
+            hidden: true,
+            ..Self::new(dialect, own)
         }
     }
 
@@ -39,17 +53,40 @@ impl Skipping {
 }
 
 impl Machine<'_> {
+    /// A hidden block is longer than it may be at `pos`: what comes leaves as raw bytes.
+    fn too_long(&mut self, chunk: Chunk<'_>, pos: u64) {
+        let mut out = self.out(chunk);
+        let span = out.block_span(pos);
+        out.report(Kind::LimitBlock, Severity::Error, span, "", "", "");
+        self.drop_block(chunk, pos, false);
+        self.st.io.from = pos;
+    }
+
     /// Takes bytes from index `at` on.
     pub fn skipping(&mut self, chunk: Chunk<'_>, mut at: usize) -> usize {
         let Mode::Skip(skip) = &self.st.mode else {
             return at;
         };
         let mut skip = skip.clone();
+        let mut end = chunk.seg.len();
+        if let Some(block) = self.st.io.block.as_ref().filter(|_| skip.hidden) {
+            let pos = chunk.base + at as u64;
+            let room = self.opts.limits.max_block.saturating_sub(pos - block.start);
+            let room = usize::try_from(room).unwrap_or(usize::MAX);
+            end = end.min(at.saturating_add(room));
+            if end == at {
+                skip.hidden = false;
+                self.too_long(chunk, pos);
+                self.st.mode = Mode::Skip(skip);
+                return at;
+            }
+        }
+        let first = at;
         let dfa = self.closer(skip.dialect);
         let family = &self.dialect(skip.dialect).family;
         let (tag, extra) = (family.tag_header(), family.extra().as_bytes());
         let mut found = false;
-        while at < chunk.seg.len() && !found {
+        while at < end && !found {
             let byte = chunk.seg[at];
             if let Some(left) = skip.wide {
                 found = left == 0 || extra.first() != Some(&byte);
@@ -75,7 +112,16 @@ impl Machine<'_> {
         }
         let from = (self.st.io.from.max(chunk.base) - chunk.base) as usize;
         let span = Span::new(chunk.base + from as u64, chunk.base + at as u64);
-        if from < at {
+        if skip.hidden {
+            if self.opts.retain == Retain::Block
+                && let Some(block) = &mut self.st.io.block
+            {
+                block.raw.extend_from_slice(&chunk.seg[first..at]);
+            }
+            if found {
+                self.drop_block(chunk, span.end, false);
+            }
+        } else if from < at {
             self.out(chunk).event(Event::Raw {
                 data: &chunk.seg[from..at],
                 span,

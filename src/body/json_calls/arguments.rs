@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::body::lexer::{Emit, Lexer, Rules, Shape, Syntax, Token, is_blank};
 use crate::body::live::{LiveCall, Source, Step};
+use crate::body::lost::Torn;
 use crate::body::{Out, Short};
 use crate::error::Kind;
 use crate::event::Span;
@@ -86,6 +87,15 @@ impl Arguments {
         Self {
             live,
             how: How::Open,
+        }
+    }
+
+    /// What is open where they broke.
+    pub fn torn(&self, syntax: &Syntax, torn: &mut Torn) {
+        match &self.how {
+            How::Open => {}
+            How::Object => self.live.torn(syntax, torn),
+            How::Null(lexer) | How::Text { lexer, .. } => lexer.torn(syntax, torn),
         }
     }
 

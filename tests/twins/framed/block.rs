@@ -40,7 +40,11 @@ impl<'a> Twin<'a> {
                 self.out.text.push_str(&self.input[at..broken]);
                 broken
             }
-            Stop::Malformed(broken) => self.skip(broken),
+            Stop::Malformed(broken) => {
+                // Where hidden bytes end is left open, and what is read behind them.
+                self.out.open = true;
+                self.skip(broken)
+            }
             Stop::Cut => {
                 // What a tag confirms that the end cuts is left open in messages.
                 self.out.open |= body > at && self.spec.param.is_some();
@@ -95,7 +99,10 @@ impl<'a> Twin<'a> {
                 .position(|part| part == close.as_bytes())?;
             Some(from + len + close.len())
         });
-        ends.min().unwrap_or(self.input.len())
+        let end = ends.min();
+        // What nothing ends comes back as text.
+        self.out.open |= end.is_none();
+        end.unwrap_or(self.input.len())
     }
 
     fn enter(&mut self, at: usize, body: usize, tool: Option<&str>) -> Result<usize, Stop> {

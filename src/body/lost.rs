@@ -1,0 +1,351 @@
+//! What is left of a call that broke its grammar: bytes that are hidden up to where the block goes on or ends.
+//!
+//! A broken call takes nothing with it but itself. It is hidden up to the first of: its own closer, its section's closer, a
+//! header or turn token of its dialect, an opener with its evidence at the start of a line; and, where a payload ends by
+//! itself, the bracket that ends it or its item of a list. Strings go on to be told from what stands around them: whoever
+//! quotes a closer in a string that broke gets no complete call out of what follows.
+
+use serde::{Deserialize, Serialize};
+
+use super::needle::Needle;
+use crate::dialect::{Action, Framed};
+use crate::scan::path::{Go, Walk};
+
+/// More open brackets than this are not kept track of.
+const MAX_BRACKETS: usize = 1024;
+
+/// So many blanks may stand before an opener on its line.
+const MAX_INDENT: u8 = 3;
+
+/// What was open where a payload broke.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Torn {
+    pub string: Option<Quote>,
+    /// The closers of brackets that are open, the outermost first; none if that cannot be told.
+    pub brackets: Option<Vec<u8>>,
+    /// The beginning of a delimiter that was taken and is none.
+    pub prefix: Vec<u8>,
+    /// It broke between calls: openers of calls count wherever they stand.
+    pub between: bool,
+    /// Calls follow one another without a list around them.
+    pub rows: bool,
+}
+
+/// What ends an open string.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum Quote {
+    Byte(u8),
+    /// One of the syntax's delimiters, by its number.
+    Delim(u8),
+    /// The closer of a parameter.
+    Param,
+}
+
+/// What ends the hidden bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+enum End {
+    Call,
+    Section,
+    Turn,
+    Line,
+}
+
+/// Where hidden bytes end.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Hit {
+    /// Behind the call's closer.
+    Call,
+    /// Behind the section's closer.
+    Section,
+    /// Before a header or turn token of so many bytes, which has just ended.
+    Turn(u64),
+    /// Behind the bracket that ends the payload, which needs no closer, and the end of its line; or before the byte at hand.
+    Payload { taken: bool },
+    /// Behind a comma of the list that the call stood in, or behind a call of those that follow one another.
+    Item,
+    /// An opener is complete.
+    Opener {
+        action: Action,
+        walk: Walk,
+        taken: bool,
+    },
+}
+
+/// The state of bytes that are hidden.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Lost {
+    ends: Vec<(Needle, End)>,
+    /// The string that is open.
+    string: Option<Quote>,
+    /// Behind a backslash in it.
+    escaped: bool,
+    /// Bytes that open strings.
+    quotes: Vec<u8>,
+    delims: Vec<Needle>,
+    /// Opener and closers of a parameter.
+    param: Option<(Needle, Vec<Needle>)>,
+    brackets: Option<Vec<u8>>,
+    /// The payload ends by itself.
+    bare: bool,
+    rows: bool,
+    /// Blanks so far on this line, if there is nothing else.
+    indent: Option<u8>,
+    /// Openers of calls count anywhere.
+    between: bool,
+    walk: Option<Walk>,
+    /// The payload's own bracket has come: the end of the line belongs to it.
+    done: bool,
+}
+
+impl Lost {
+    /// `unit` is the form of the broken call, `fix` the suffix of the block's markers, `turns` what ends a turn.
+    pub fn new<'t>(
+        table: &Framed,
+        unit: u16,
+        fix: &str,
+        torn: Torn,
+        turns: impl Iterator<Item = &'t str>,
+    ) -> Self {
+        let unit = &table.spec.unit[usize::from(unit)];
+        let needle = |literal: &str| Needle::new(literal.as_bytes().to_vec());
+        let mut ends = vec![];
+        let mut add = |closers: &[String], end: End| {
+            for close in closers {
+                if let Some(literal) = table.last_literal(close, fix) {
+                    ends.push((needle(&literal), end));
+                }
+            }
+        };
+        if torn.between {
+            // Which form it should have been is open.
+            let units = table.spec.unit.iter();
+            units.for_each(|unit| add(&unit.close, End::Call));
+        } else {
+            add(&unit.close, End::Call);
+        }
+        if let Some(section) = &table.spec.section {
+            add(&section.close, End::Section);
+        }
+        let bare = unit.close.is_empty();
+        ends.extend(turns.map(|turn| (needle(turn), End::Turn)));
+        if bare && table.spec.section.is_none() {
+            ends.push((needle("\n"), End::Line));
+        }
+        let syntax = table.syntax(unit.payload);
+        let delims = syntax.map_or(&[][..], |syntax| &syntax.delims);
+        let quotes = match (unit.payload, syntax) {
+            (_, Some(syntax)) if syntax.python => vec![b'"', b'\''],
+            (_, Some(_)) => vec![b'"'],
+            (_, None) => vec![],
+        };
+        let param = table.spec.params(unit).and_then(|param| {
+            let open = param.open.iter().find_map(|open| {
+                let open = crate::scan::path::literal(&open.replace("$x", fix)).ok()?;
+                (!open.is_empty()).then(|| needle(&open))
+            })?;
+            let closers = param.close.iter();
+            let closers = closers.filter_map(|close| table.last_literal(close, fix));
+            Some((open, closers.map(|close| needle(&close)).collect()))
+        });
+        Self {
+            ends,
+            string: torn.string,
+            escaped: false,
+            quotes,
+            delims: delims.iter().map(|delim| needle(delim)).collect(),
+            param,
+            brackets: torn.brackets,
+            bare,
+            rows: torn.rows,
+            indent: None,
+            between: torn.between,
+            walk: None,
+            done: false,
+        }
+    }
+
+    /// Whether the state fits its tables.
+    pub fn fits(&self, table: &Framed) -> bool {
+        let param = self.param.iter();
+        let param = param.flat_map(|(open, closers)| closers.iter().chain([open]));
+        let mut needles = self
+            .ends
+            .iter()
+            .map(|(n, _)| n)
+            .chain(&self.delims)
+            .chain(param);
+        needles.all(Needle::fits) && self.walk.as_ref().is_none_or(|walk| table.again.fits(walk))
+    }
+
+    /// Whether calls follow one another without a list around them.
+    pub fn rows(&self) -> bool {
+        self.rows
+    }
+
+    /// Whether a string is open.
+    pub fn in_string(&self) -> bool {
+        self.string.is_some()
+    }
+
+    /// Whether the payload has ended all the same, so that a closer is missing nowhere.
+    pub fn done(&self) -> bool {
+        self.done
+    }
+
+    /// The first byte that may be read again, at `pos` at the latest.
+    pub fn keeps(&self, pos: u64) -> u64 {
+        let turns = self.ends.iter().filter(|(_, end)| *end == End::Turn);
+        let have = turns.map(|(needle, _)| needle.have()).max().unwrap_or(0);
+        let walk = self.walk.as_ref().and_then(Walk::start);
+        walk.unwrap_or(pos).min(pos - have)
+    }
+
+    /// Takes bytes that were looked at before the call broke: only a closer may begin in them.
+    pub fn prime(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            for (needle, _) in &mut self.ends {
+                needle.step(*byte);
+            }
+        }
+    }
+
+    /// Takes the byte at `pos`.
+    pub fn step(
+        &mut self,
+        table: &Framed,
+        byte: u8,
+        pos: u64,
+        fix: &[u8],
+        max: u32,
+    ) -> Option<Hit> {
+        if self.done {
+            return Some(Hit::Payload {
+                taken: byte == b'\n',
+            });
+        }
+        let opener = self.opener(table, byte, pos, fix, max);
+        let mut ended: Option<(End, u64)> = None;
+        for (needle, end) in &mut self.ends {
+            if needle.step(byte) && ended.is_none_or(|(_, len)| len < needle.len() as u64) {
+                ended = Some((*end, needle.len() as u64));
+            }
+        }
+        match ended {
+            Some((End::Call, _)) => return Some(Hit::Call),
+            Some((End::Section, _)) => return Some(Hit::Section),
+            Some((End::Turn, len)) => return Some(Hit::Turn(len)),
+            Some((End::Line, _)) => return Some(Hit::Payload { taken: true }),
+            None => {}
+        }
+        if opener.is_some() {
+            return opener;
+        }
+        let inside = self.string.is_some();
+        self.string(byte);
+        if inside || self.string.is_some() {
+            return None;
+        }
+        self.bracket(byte)
+    }
+
+    fn opener(&mut self, table: &Framed, byte: u8, pos: u64, fix: &[u8], max: u32) -> Option<Hit> {
+        let begins = self.between || self.indent.is_some();
+        self.indent = match (byte, self.indent) {
+            (b'\n', _) => Some(0),
+            (b' ' | b'\t', Some(n)) if n < MAX_INDENT => Some(n + 1),
+            _ => None,
+        };
+        let blank = matches!(byte, b' ' | b'\t' | b'\r' | b'\n');
+        for fresh in [false, true] {
+            if fresh {
+                if !begins || blank {
+                    return None;
+                }
+                self.walk = Some(table.again.begin());
+            }
+            let Some(walk) = &mut self.walk else { continue };
+            let long = pos - walk.start().unwrap_or(pos) > u64::from(max);
+            match table.again.step(walk, byte, pos, fix) {
+                Go::More if !long => return None,
+                Go::More | Go::None => self.walk = None,
+                Go::Found { action, taken } => {
+                    let walk = *walk;
+                    self.walk = None;
+                    return Some(Hit::Opener {
+                        action,
+                        walk,
+                        taken,
+                    });
+                }
+            }
+        }
+        None
+    }
+
+    /// Takes a byte for the string that is open, or may open.
+    fn string(&mut self, byte: u8) {
+        if std::mem::take(&mut self.escaped) {
+            return;
+        }
+        match self.string {
+            Some(Quote::Byte(_)) if byte == b'\\' => self.escaped = true,
+            Some(Quote::Byte(quote)) if quote == byte => self.string = None,
+            Some(Quote::Byte(_)) => {}
+            Some(Quote::Delim(which)) => {
+                let delim = self.delims.get_mut(usize::from(which));
+                if delim.is_none_or(|delim| delim.step(byte)) {
+                    self.string = None;
+                }
+            }
+            Some(Quote::Param) => {
+                let closers = self.param.iter_mut().flat_map(|(_, closers)| closers);
+                // All of them take the byte.
+                if closers.fold(false, |hit, closer| closer.step(byte) | hit) {
+                    self.string = None;
+                }
+            }
+            None => self.string = self.opens(byte),
+        }
+    }
+
+    fn opens(&mut self, byte: u8) -> Option<Quote> {
+        for (which, delim) in self.delims.iter_mut().enumerate() {
+            if delim.step(byte) {
+                return u8::try_from(which).ok().map(Quote::Delim);
+            }
+        }
+        if self.param.as_mut().is_some_and(|(open, _)| open.step(byte)) {
+            return Some(Quote::Param);
+        }
+        self.quotes.contains(&byte).then_some(Quote::Byte(byte))
+    }
+
+    /// Takes a byte outside strings.
+    fn bracket(&mut self, byte: u8) -> Option<Hit> {
+        let open = self.brackets.as_mut()?;
+        match byte {
+            b'{' => open.push(b'}'),
+            b'[' => open.push(b']'),
+            b'(' => open.push(b')'),
+            b'}' | b']' | b')' if open.last() == Some(&byte) => {
+                open.pop();
+                if open.is_empty() && self.rows {
+                    return Some(Hit::Item);
+                }
+                self.done = open.is_empty() && self.bare;
+            }
+            // They do not nest: nothing tells any more where the call ends.
+            b'}' | b']' | b')' => self.brackets = None,
+            b',' if open.as_slice() == b"]" => return Some(Hit::Item),
+            _ => {}
+        }
+        if self
+            .brackets
+            .as_ref()
+            .is_some_and(|open| open.is_empty() || open.len() > MAX_BRACKETS)
+        {
+            self.brackets = None;
+        }
+        None
+    }
+}
