@@ -184,7 +184,7 @@ pub struct Cli {
 pub enum Command {
     /// Parse one model output
     #[command(after_help = PARSE_EXAMPLES)]
-    Parse(ParseArgs),
+    Parse(Box<ParseArgs>),
     /// Parse many outputs, one JSON record a line
     #[command(after_help = BATCH_EXAMPLES)]
     Batch(BatchArgs),

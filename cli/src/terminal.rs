@@ -54,7 +54,7 @@ pub fn json(text: String) -> String {
     let raw = |c: char| acts(c) && !c.is_ascii_whitespace();
     // DEL and the first bytes of the others, which common text seldom has.
     let suspect = |byte: &u8| matches!(byte, 0x7f | 0xc2 | 0xd8 | 0xe2);
-    if !text.as_bytes().iter().any(|byte| suspect(byte)) || !text.contains(raw) {
+    if !text.as_bytes().iter().any(suspect) || !text.contains(raw) {
         return text;
     }
     let mut out = String::with_capacity(text.len() + 16);

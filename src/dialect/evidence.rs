@@ -117,9 +117,9 @@ fn payload(spec: &spec::Framed, unit: &spec::Unit) -> Vec<String> {
     let params = |param: &Option<spec::Param>| -> Vec<String> {
         let open = param.iter().flat_map(|param| &param.open);
         // The first token of a parameter's opener is enough.
-        let first = open.filter_map(|open| match path::literal(open) {
-            Ok(literal) if literal.len() > 1 => Some(literal),
-            _ => Some(open.clone()),
+        let first = open.map(|open| match path::literal(open) {
+            Ok(literal) if literal.len() > 1 => literal,
+            _ => open.clone(),
         });
         first
             .chain(unit.close.iter().cloned())

@@ -42,17 +42,23 @@ pub fn from_value<T: ::serde::de::DeserializeOwned>(value: &Value) -> Result<T, 
     serde_json::from_str(&value.to_string())
 }
 
+/// A list that is filled item by item.
+#[doc(hidden)]
+pub fn filled(fill: impl FnOnce(&mut Vec<Value>)) -> Value {
+    let mut list = vec![];
+    fill(&mut list);
+    Value::Array(list)
+}
+
 /// Makes a [`Value`] of something that looks like JSON, as `serde_json::json!` does.
 #[macro_export]
 #[doc(hidden)]
 macro_rules! json_value {
     (null) => { $crate::json::Value::Null };
     ([]) => { $crate::json::Value::Array(::std::vec::Vec::new()) };
-    ([ $($items:tt)+ ]) => {{
-        let mut list = ::std::vec::Vec::new();
-        $crate::json_items!(list, $($items)+);
-        $crate::json::Value::Array(list)
-    }};
+    ([ $($items:tt)+ ]) => {
+        $crate::json::filled(|list| { $crate::json_items!(list, $($items)+); })
+    };
     ({}) => { $crate::json::Value::Object($crate::json::Map::new()) };
     ({ $($members:tt)+ }) => {{
         let mut map = $crate::json::Map::new();

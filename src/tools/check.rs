@@ -365,7 +365,7 @@ impl<'s> Known<'s> {
     fn new(doc: &Doc<'s>) -> Self {
         let parts = doc.parts(&[doc.root]);
         let named = |part: &&'s Map| part.get("properties").and_then(Value::as_object);
-        let open = |part: &&Map| OPEN.iter().any(|word| part.contains_key(*word));
+        let open = |part: &&Map| OPEN.iter().any(|word| part.contains_key(word));
         let mut known = Known {
             list: vec![],
             names: HashSet::new(),

@@ -210,6 +210,6 @@ fn references(map: &Map, path: &str, depth: usize, size: &mut Size) -> Result<()
         }
     }
     let moving = ["$dynamicRef", "$recursiveRef"];
-    size.refs += usize::from(moving.iter().any(|word| map.contains_key(*word)));
+    size.refs += usize::from(moving.iter().any(|word| map.contains_key(word)));
     Ok(())
 }

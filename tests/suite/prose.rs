@@ -46,7 +46,11 @@ fn read(set: &DialectSet, text: &str, found: &mut Found) {
         Event::BlockClose { span, .. } | Event::Raw { span, .. } => {
             found.hidden += span.end - span.start;
         }
-        Event::BlockAbandoned { span, becomes, .. } if becomes == toolglot::Abandoned::Drop => {
+        Event::BlockAbandoned {
+            span,
+            becomes: toolglot::Abandoned::Drop,
+            ..
+        } => {
             found.hidden += span.end - span.start;
         }
         Event::Protected { span, .. } => found.framing += span.end - span.start,

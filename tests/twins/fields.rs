@@ -134,7 +134,7 @@ pub(super) fn complain_of_missing(run: &mut Run<'_>, tool: Option<&Value>, out: 
     if tool.is_some_and(|tool| {
         schema::required(tool)
             .iter()
-            .any(|key| !out.contains_key(*key))
+            .any(|key| !out.contains_key(key))
     }) {
         run.warn("missing_required");
     }

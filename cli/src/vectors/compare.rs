@@ -134,7 +134,7 @@ fn value_difference(place: &str, wanted: &Value, got: &Value, out: &mut Vec<Stri
                     None => out.push(format!("{place}.{key}: expected {wanted}, got nothing")),
                 }
             }
-            for (key, got) in b.iter().filter(|(key, _)| !a.contains_key(*key)) {
+            for (key, got) in b.iter().filter(|(key, _)| !a.contains_key(key)) {
                 out.push(format!("{place}.{key}: expected nothing, got {got}"));
             }
         }

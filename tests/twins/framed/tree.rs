@@ -142,7 +142,7 @@ impl<'s> Tree<'s> {
         let items = schema.and_then(schema::items);
         let list = has("array") && !has("object");
         let all_items = node.children.iter().all(|child| child.name == self.item);
-        let either = has("array") && schema.and_then(|s| schema::prop(s, &self.item)).is_none();
+        let either = has("array") && schema.and_then(|s| schema::prop(s, self.item)).is_none();
         if (list || either || types.is_empty()) && all_items {
             let all = node.children.iter();
             let all: Option<Vec<Value>> = all.map(|child| self.node(text, child, items)).collect();
