@@ -196,14 +196,17 @@ pub struct Masked<W: Write> {
 }
 
 impl<W: Write> Masked<W> {
-    pub fn new(out: W, calls: Show, reasoning: Show) -> Self {
+    pub fn new(out: W, set: &DialectSet, calls: Show, reasoning: Show) -> Self {
         let written = Written::default();
         let bytes = Rc::clone(&written);
         let write: TakeBytes = Box::new(move |piece| bytes.borrow_mut().extend_from_slice(piece));
         Self {
             out,
             written,
-            mask: Mask::new(write).calls(calls).reasoning(reasoning),
+            mask: Mask::new(write)
+                .guard(set)
+                .calls(calls)
+                .reasoning(reasoning),
         }
     }
 }

@@ -60,7 +60,7 @@ pub fn run(args: &ParseArgs, color: ColorChoice) -> Result<Verdict, Stop> {
     };
     let mut input = Input::open(&args.file)?;
 
-    let mut output = output(args, color);
+    let mut output = output(args, &set, color);
     let mut sink = Counted {
         inner: &mut *output,
         errors: 0,
@@ -174,7 +174,7 @@ impl Stream {
 }
 
 /// Colours, and the filter that takes them out where nobody wants them, are for people only: JSON goes out byte by byte.
-fn output(args: &ParseArgs, color: ColorChoice) -> Box<dyn Output> {
+fn output(args: &ParseArgs, set: &DialectSet, color: ColorChoice) -> Box<dyn Output> {
     let out = io::stdout().lock();
     let openai = &args.openai;
     match args.output {
@@ -183,7 +183,12 @@ fn output(args: &ParseArgs, color: ColorChoice) -> Box<dyn Output> {
         Shown::Events => Box::new(Events::new(BufWriter::new(out))),
         Shown::Openai => Box::new(Chunks::new(out, openai.settings(), openai.head())),
         Shown::Completion => Box::new(Completion::new(out, openai.settings(), openai.head())),
-        Shown::Mask => Box::new(Masked::new(out, args.mask.calls(), args.mask.reasoning())),
+        Shown::Mask => Box::new(Masked::new(
+            out,
+            set,
+            args.mask.calls(),
+            args.mask.reasoning(),
+        )),
     }
 }
 

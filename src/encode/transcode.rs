@@ -207,9 +207,15 @@ struct Writer<'a> {
 impl Sink for Writer<'_> {
     fn event(&mut self, event: Event<'_>) {
         match event {
-            Event::Text { span, .. } => {
+            Event::Text {
+                span, recovered, ..
+            } => {
                 self.leave();
-                let bytes = self.source(span).to_vec();
+                let mut bytes = self.source(span).to_vec();
+                // What broke it may be taken out: it must not become a call again.
+                if recovered && let Ok(safe) = crate::escape(&self.coder.from, &bytes) {
+                    bytes = safe;
+                }
                 self.text.extend_from_slice(&bytes);
                 self.out.extend_from_slice(&bytes);
             }

@@ -28,6 +28,7 @@
 //! rather than further on, so that no token and no eye takes what is left for the marker.
 
 mod breaks;
+mod seam;
 mod spell;
 mod table;
 #[cfg(test)]
@@ -39,6 +40,7 @@ use crate::dialect::DialectSet;
 use breaks::{Breaks, Way};
 use spell::Spell;
 
+pub(crate) use seam::Seams;
 pub use table::EscapeError;
 pub(crate) use table::Table;
 

@@ -59,7 +59,16 @@ pub(crate) struct Table {
 impl Table {
     /// The table of a set.
     pub fn new(set: &SetInner) -> Result<Self, EscapeError> {
-        Self::of(set.markers())
+        // At the start of a reply a header may stand without its opener; then its end is what makes it one.
+        let first = set.first.iter().filter_map(|id| {
+            let channels = set.dialects.get(usize::from(*id))?.channels.as_ref()?;
+            Some(channels.spec.end.iter())
+        });
+        let ends: Vec<Pattern> = first
+            .flatten()
+            .map(|end| Pattern::new(end, Case::Exact))
+            .collect();
+        Self::of(set.markers().chain(&ends))
     }
 
     /// The table of any markers.

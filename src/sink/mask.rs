@@ -18,6 +18,8 @@
 //! assert_eq!(shown, b"Now: [calls f] done.");
 //! ```
 
+use crate::dialect::DialectSet;
+use crate::escape::Seams;
 use crate::event::{Abandoned, Event, Sink};
 
 /// What is written for a part of the reply.
@@ -46,6 +48,7 @@ pub enum Show {
 #[derive(Debug)]
 pub struct Mask<F> {
     take: F,
+    seams: Option<Seams>,
     calls: Show,
     reasoning: Show,
     protected: Show,
@@ -70,6 +73,7 @@ impl<F: FnMut(&[u8])> Mask<F> {
     pub fn new(take: F) -> Self {
         Self {
             take,
+            seams: None,
             calls: Show::Drop,
             reasoning: Show::Keep,
             protected: Show::Keep,
@@ -78,6 +82,15 @@ impl<F: FnMut(&[u8])> Mask<F> {
             names: String::new(),
             open: String::new(),
         }
+    }
+
+    /// Keeps what is left over from being a call for the next reader of the same set: text that comes back from a block
+    /// that is none is [escaped](crate::escape()), and where a part is taken out a breaker stands if a marker may begin before
+    /// it. All other text stays verbatim. Nothing is done where blocks are kept: then what is read is what was read here.
+    #[must_use]
+    pub fn guard(mut self, set: &DialectSet) -> Self {
+        self.seams = Seams::new(set).ok();
+        self
     }
 
     /// What is written for blocks.
@@ -101,6 +114,27 @@ impl<F: FnMut(&[u8])> Mask<F> {
         self
     }
 
+    /// Text, or what stands for another part.
+    fn write(&mut self, data: &[u8], recovered: bool) {
+        match self.seams.as_mut().filter(|_| self.calls != Show::Keep) {
+            Some(seams) if recovered => (self.take)(&seams.recovered(data)),
+            Some(seams) => {
+                if let Some(breaker) = seams.text(data) {
+                    (self.take)(&breaker);
+                }
+                (self.take)(data);
+            }
+            None => (self.take)(data),
+        }
+    }
+
+    /// A part is taken out here.
+    fn cut(&mut self) {
+        if let Some(seams) = &mut self.seams {
+            seams.cut();
+        }
+    }
+
     /// Writes a piece of a part that is replaced where it begins.
     fn piece(&mut self, part: Part, data: &[u8]) {
         let begins = self.part != part;
@@ -111,9 +145,12 @@ impl<F: FnMut(&[u8])> Mask<F> {
             Part::Protected => &self.protected,
         };
         match show {
-            Show::Keep => (self.take)(data),
-            Show::With(text) if begins => (self.take)(text.as_bytes()),
-            Show::With(_) | Show::Drop => {}
+            Show::Keep => self.write(data, false),
+            Show::With(text) if begins => {
+                let text = text.clone();
+                self.write(text.as_bytes(), false);
+            }
+            Show::With(_) | Show::Drop => self.cut(),
         }
     }
 
@@ -138,9 +175,10 @@ impl<F: FnMut(&[u8])> Mask<F> {
         match &self.calls {
             Show::Keep => (self.take)(raw),
             Show::With(text) if stands && self.count > 0 => {
-                (self.take)(text.replace(TOOLS, &self.names).as_bytes());
+                let text = text.replace(TOOLS, &self.names);
+                self.write(text.as_bytes(), false);
             }
-            Show::With(_) | Show::Drop => {}
+            Show::With(_) | Show::Drop => self.cut(),
         }
     }
 }
@@ -151,6 +189,14 @@ const TOOLS: &str = "{tools}";
 impl<F: FnMut(&[u8])> Sink for Mask<F> {
     fn event(&mut self, event: Event<'_>) {
         match event {
+            Event::Text {
+                data,
+                recovered: true,
+                ..
+            } => {
+                self.part = Part::Text;
+                self.write(data, true);
+            }
             Event::Text { data, .. } => self.piece(Part::Text, data),
             Event::Reasoning { data, .. } => self.piece(Part::Reasoning, data),
             Event::Protected { data, .. } => self.piece(Part::Protected, data),
@@ -158,6 +204,8 @@ impl<F: FnMut(&[u8])> Sink for Mask<F> {
                 self.part = Part::Text;
                 if self.calls == Show::Keep {
                     (self.take)(data);
+                } else {
+                    self.cut();
                 }
             }
             Event::BlockOpen { .. } => self.block_open(),
@@ -231,6 +279,32 @@ mod tests {
         }
         let all: Vec<usize> = (0..REPLY.len()).collect();
         assert_eq!(masked(REPLY.as_bytes(), &all, with()), whole);
+    }
+
+    #[test]
+    fn what_is_left_over_is_no_call() {
+        let left = [
+            "<tool_action name=\"rm\"><x value=\"1\"/><tool_action name=\"safe\"><y value=\"2\"/></tool_action></tool_action>",
+            "<tool_<ACTION><g><x>1</x></g></ACTION>call name=\"rm\"><param name=\"x\">1</param></tool_call>",
+            "<AC<tool_call name=\"f\"></tool_call>TION><删><a>1</a></删></ACTION>",
+            "看 <tool_action name=\"删\"><tool_action name=\"查\"></tool_action><x value=\"1\"/></tool_action>",
+            "<<<[TOOL_<ACTION><g/></ACTION>REQUEST]>>>\ntool_name:「始」rm「末」\n<<<[END_TOOL_REQUEST]>>>",
+        ];
+        for reply in left {
+            for size in [reply.len(), 1, 7] {
+                let mut shown = vec![];
+                let mut mask = Mask::new(|bytes: &[u8]| shown.extend_from_slice(bytes)).guard(&SET);
+                let mut parser = Parser::new(&SET, Options::default());
+                for chunk in reply.as_bytes().chunks(size) {
+                    parser.feed(chunk, &mut mask);
+                }
+                parser.finish(Finish::Stop, &mut mask);
+                drop(mask);
+                let turn = crate::parse(&SET, Options::default(), &shown, Finish::Stop);
+                let shown = String::from_utf8_lossy(&shown);
+                assert!(turn.calls.is_empty(), "{reply}: {shown}");
+            }
+        }
     }
 
     #[test]

@@ -387,11 +387,12 @@ impl PyMask {
                 .unwrap_or_else(PoisonError::into_inner)
                 .extend_from_slice(bytes);
         });
+        let parser = engine.get().core.parser();
         let mask = Mask::new(push)
+            .guard(parser.dialects())
             .calls(show("calls", calls, Show::Drop)?)
             .reasoning(show("reasoning", reasoning, Show::Keep)?)
             .protected(show("protected", protected, Show::Keep)?);
-        let parser = engine.get().core.parser();
         Ok(Self {
             inner: Owned::new("mask", Masking { parser, mask, out }),
         })

@@ -1,0 +1,60 @@
+//! Text that is left over where parts of a reply were taken out: no reader of the same set may find a call in it.
+//!
+//! Two things could make one. A block that turned out to be none comes back as text, and a block inside it that is taken
+//! out may have been what broke it. And what stands before and behind a part that is taken out meets: the beginning of a
+//! marker and its rest. So text that comes back is escaped, and where a marker may begin before a seam a breaker stands in
+//! the seam. All other text stays as it is.
+
+use std::sync::Arc;
+
+use super::table::Table;
+use super::{EscapeError, Escaper};
+use crate::dialect::DialectSet;
+use crate::scan::{Node, ROOT};
+
+/// What has been written, as far as it matters to what follows.
+#[derive(Clone, Debug)]
+pub(crate) struct Seams {
+    table: Arc<Table>,
+    node: Node,
+    seam: bool,
+}
+
+impl Seams {
+    pub fn new(set: &DialectSet) -> Result<Self, EscapeError> {
+        Ok(Self {
+            table: set.escapes()?,
+            node: ROOT,
+            seam: false,
+        })
+    }
+
+    /// Something is taken out here.
+    pub fn cut(&mut self) {
+        self.seam = true;
+    }
+
+    /// What must stand before more text, if anything. The text is written as it is.
+    pub fn text(&mut self, data: &[u8]) -> Option<[u8; 1]> {
+        let meets = std::mem::take(&mut self.seam) && self.node != ROOT;
+        if meets {
+            self.node = ROOT;
+        }
+        let dfa = &self.table.dfa;
+        self.node = data
+            .iter()
+            .fold(self.node, |node, byte| dfa.next(node, *byte));
+        meets.then_some([self.table.breaker])
+    }
+
+    /// A whole text that comes back.
+    pub fn recovered(&mut self, data: &[u8]) -> Vec<u8> {
+        let mut escaper = Escaper::with(Arc::clone(&self.table));
+        let mut out = Vec::with_capacity(data.len() + 8);
+        escaper.push(data, &mut out);
+        escaper.finish(&mut out);
+        self.node = ROOT;
+        self.seam = false;
+        out
+    }
+}
