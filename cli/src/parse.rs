@@ -8,7 +8,7 @@ use std::thread;
 use anstream::{AutoStream, ColorChoice};
 use toolglot::source::{Feeder, Source, SourceError};
 use toolglot::tools::NameRule;
-use toolglot::{Finish, Options, Parser, Sink, TextMode};
+use toolglot::{DialectSet, Finish, Options, Parser, Sink, TextMode};
 use toolglot_cli::chunks::{Chunking, Cutter};
 use toolglot_cli::terminal::one_line;
 use toolglot_cli::vectors::Log;
