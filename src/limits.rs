@@ -85,12 +85,23 @@ pub enum Prefer {
     /// call counts in place of each withheld one of its name.
     #[default]
     Text,
-    /// Native calls; from the first one on, markers in the text are text.
+    /// Native calls; from the first one on, markers in the text are text. One that repeats a call of the text that came out
+    /// before it is left out, so that no call comes twice; memory as with [`Both`](Self::Both).
     Native,
     /// Both, without native calls that repeat one of the text that is not withheld (same name, arguments that mean the
     /// same: `5` and `"5"` do). For that, names and up to
     /// [`Limits::max_native`] bytes of arguments of the calls in the text are remembered.
     Both,
+}
+
+impl Prefer {
+    /// Whether calls of the text are remembered, to be compared with native ones.
+    pub(crate) const fn compares(self) -> bool {
+        match self {
+            Self::Text => false,
+            Self::Native | Self::Both => true,
+        }
+    }
 }
 
 /// What to do with reasoning.

@@ -15,7 +15,6 @@ use crate::dialect::spec::Deltas;
 use crate::error::{Kind, KindSet};
 use crate::event::{Arguments, Event, Origin, Span};
 use crate::hints::{Coerced, Schema, Types, coerce, is_json};
-use crate::limits::Prefer;
 
 /// The open call.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -289,7 +288,7 @@ impl Args {
             match &mut param.writer {
                 Writer::Decoded(decoder) => {
                     let (call, sink) = (self.call, &mut *out.sink);
-                    let both = out.opts.prefer == Prefer::Both;
+                    let both = out.opts.prefer.compares();
                     let max = out.opts.limits.max_native;
                     let heard = &mut out.io.heard;
                     decoder.push(data, at, |piece, span| {
@@ -303,7 +302,7 @@ impl Args {
                 }
                 Writer::Live(gate) => {
                     let (call, sink) = (self.call, &mut *out.sink);
-                    let both = out.opts.prefer == Prefer::Both;
+                    let both = out.opts.prefer.compares();
                     let max = out.opts.limits.max_native;
                     let heard = &mut out.io.heard;
                     gate.push(data, at, |piece, span| {

@@ -65,8 +65,9 @@ impl Heard {
     fn open(&mut self, name: &str, prefer: Prefer) {
         match prefer {
             Prefer::Text => self.calls.push((name.to_owned(), None)),
-            Prefer::Both => self.calls.push((name.to_owned(), Some(String::new()))),
-            Prefer::Native => {}
+            Prefer::Native | Prefer::Both => {
+                self.calls.push((name.to_owned(), Some(String::new())));
+            }
         }
     }
 
@@ -75,7 +76,7 @@ impl Heard {
     fn close(&mut self, withheld: bool, prefer: Prefer) {
         match prefer {
             Prefer::Text if !withheld => drop(self.calls.pop()),
-            Prefer::Both if withheld => {
+            Prefer::Native | Prefer::Both if withheld => {
                 if let Some((_, arguments)) = self.calls.last_mut() {
                     *arguments = None;
                 }
@@ -531,7 +532,7 @@ impl<'p> Out<'p> {
 
     /// A piece of a call's arguments.
     pub fn arg(&mut self, call: u32, json: &str, span: Span) {
-        if self.opts.prefer == Prefer::Both {
+        if self.opts.prefer.compares() {
             self.io.heard.push(json, self.opts.limits.max_native);
         }
         self.sink.event(Event::ArgDelta { call, json, span });
@@ -579,9 +580,7 @@ impl<'p> Out<'p> {
         let Some(call) = self.io.open.take() else {
             return;
         };
-        if self.opts.prefer != Prefer::Native {
-            self.io.heard.calls.pop();
-        }
+        self.io.heard.calls.pop();
         self.sink.event(Event::CallAbandoned { call, span });
     }
 

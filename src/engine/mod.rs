@@ -21,6 +21,7 @@ mod tail;
 
 pub(crate) use opening::opens;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -91,6 +92,8 @@ struct State {
     natives: Vec<NativeCall>,
     /// Bytes of them.
     native_bytes: u64,
+    /// Calls of the text as native ones are compared with them.
+    said: BTreeSet<(String, String)>,
     /// A native call was given.
     native: bool,
     finished: bool,
@@ -196,6 +199,7 @@ impl State {
             io: Io::new(set.dialects.len(), set.marker()),
             natives: vec![],
             native_bytes: 0,
+            said: BTreeSet::new(),
             native: false,
             finished: false,
         }

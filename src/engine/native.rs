@@ -1,6 +1,6 @@
 //! Calls that the host got beside the text, in the same event stream.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use serde::{Deserialize, Serialize};
 
@@ -157,17 +157,15 @@ fn instead(heard: &[(String, Option<String>)], natives: &[NativeCall]) -> Vec<bo
     counts.collect()
 }
 
-/// The native calls that repeat none of the text.
-fn beside(heard: &[(String, Option<String>)], natives: &[NativeCall]) -> Vec<bool> {
-    let meant = |(name, arguments): &'_ (String, Option<String>)| {
-        Some((name.clone(), meaning(arguments.as_ref()?)?))
-    };
-    let all: HashSet<(String, String)> = heard.iter().filter_map(meant).collect();
-    let counts = natives.iter().map(|call| {
-        let meant = meaning(&call.arguments).map(|meant| (call.name.clone(), meant));
-        meant.is_none_or(|meant| !all.contains(&meant))
-    });
-    counts.collect()
+/// A call of the text as it is compared, if it is.
+fn meant((name, arguments): &(String, Option<String>)) -> Option<(String, String)> {
+    Some((name.clone(), meaning(arguments.as_ref()?)?))
+}
+
+/// Whether a native call repeats one of the text.
+fn repeats(said: &BTreeSet<(String, String)>, call: &NativeCall) -> bool {
+    let meant = meaning(&call.arguments).map(|meant| (call.name.clone(), meant));
+    meant.is_some_and(|meant| said.contains(&meant))
 }
 
 impl Machine<'_> {
@@ -187,12 +185,19 @@ impl Machine<'_> {
         }
     }
 
-    /// Brings out native calls that need not wait: no block is open any more, text goes on at `at`.
+    /// Brings out native calls that need not wait: no block is open any more, text goes on at `at`. Each call of the text
+    /// is looked at once.
     pub fn natives_now(&mut self, at: u64) {
         if self.opts.prefer == Prefer::Native && !self.st.natives.is_empty() {
+            let heard = std::mem::take(&mut self.st.io.heard.calls);
+            self.st.said.extend(heard.iter().filter_map(meant));
             self.st.native_bytes = 0;
             for call in std::mem::take(&mut self.st.natives) {
-                self.bring(&call, at);
+                if !repeats(&self.st.said, &call) {
+                    self.bring(&call, at);
+                    // It is no call of the text.
+                    self.st.io.heard.calls.clear();
+                }
             }
         }
     }
@@ -205,10 +210,14 @@ impl Machine<'_> {
         }
         let heard = std::mem::take(&mut self.st.io.heard.calls);
         let counts: Vec<bool> = match self.opts.prefer {
-            Prefer::Native => vec![true; natives.len()],
             Prefer::Text if self.st.io.good == 0 => vec![true; natives.len()],
             Prefer::Text => instead(&heard, &natives),
-            Prefer::Both => beside(&heard, &natives),
+            Prefer::Native | Prefer::Both => {
+                let mut said = std::mem::take(&mut self.st.said);
+                said.extend(heard.iter().filter_map(meant));
+                let new = natives.iter().map(|call| !repeats(&said, call));
+                new.collect()
+            }
         };
         for (call, _) in natives.iter().zip(counts).filter(|(_, counts)| *counts) {
             self.bring(call, self.st.pos);

@@ -13,7 +13,7 @@ use super::{Mode, Parser, Region, State};
 use crate::body::{Body, Short, pieces};
 use crate::dialect::SetInner;
 use crate::event::{Sink, Span};
-use crate::limits::{Fence, Options, Prefer, ReasoningMode, Retain, TextMode};
+use crate::limits::{Fence, Options, ReasoningMode, Retain, TextMode};
 use crate::scan::{ROOT, Skip};
 
 /// Chunks up to this length are looked at by the shortest way.
@@ -74,7 +74,7 @@ impl Pace {
     fn value(state: &State, body: &Body, set: &SetInner, opts: &Options) -> Option<Short> {
         let io = &state.io;
         let waits = io.from != state.pos || !io.carry.is_empty();
-        if waits || state.finished || opts.prefer == Prefer::Both {
+        if waits || state.finished || opts.prefer.compares() {
             return None;
         }
         let block = io.block.as_ref()?;

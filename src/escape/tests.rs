@@ -276,7 +276,7 @@ fn what_it_looks_like() {
         ("a <tool_call name=\"f\">.", "a <\\tool_call name=\"f\">."),
         ("<think>x</think>.", "<\\think>x<\\/think>."),
         ("<<<[TOOL_REQUEST]>>>.", "<\\<<[TOOL_REQUEST]>>>."),
-        ("[本轮工具调用摘要:].", "[\\本轮工具调用摘要:]."),
+        ("x[本轮工具调用摘要:].", "x[\\本轮工具调用摘要:]."),
         ("Hm, <tool_c", "Hm, <tool_c\\"),
         ("ll name", "\\ll name"),
         ("<\\think> <\\\\think>.", "<\\\\think> <\\\\\\think>."),
