@@ -109,7 +109,7 @@ pub struct Chunks<W: Write> {
 }
 
 impl<W: Write> Chunks<W> {
-    pub fn new(out: W, settings: Settings, head: Head) -> Self {
+    pub fn new(out: W, set: &DialectSet, settings: Settings, head: Head) -> Self {
         let written = Written::default();
         let lines = Rc::clone(&written);
         let write: TakeDelta = Box::new(move |delta| {
@@ -119,7 +119,7 @@ impl<W: Write> Chunks<W> {
         Self {
             out,
             written,
-            deltas: Deltas::new(settings, write),
+            deltas: Deltas::new(settings, write).guard(set),
         }
     }
 }
@@ -158,10 +158,10 @@ pub struct Completion<W: Write> {
 }
 
 impl<W: Write> Completion<W> {
-    pub fn new(out: W, settings: Settings, head: Head) -> Self {
+    pub fn new(out: W, set: &DialectSet, settings: Settings, head: Head) -> Self {
         Self {
             out,
-            collect: Collect::new(),
+            collect: Collect::new().guard(set),
             settings,
             head,
         }

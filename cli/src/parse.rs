@@ -181,8 +181,8 @@ fn output(args: &ParseArgs, set: &DialectSet, color: ColorChoice) -> Box<dyn Out
         Shown::Pretty => Box::new(Pretty::new(BufWriter::new(AutoStream::new(out, color)))),
         Shown::Turn => Box::new(Turn::new(BufWriter::new(out))),
         Shown::Events => Box::new(Events::new(BufWriter::new(out))),
-        Shown::Openai => Box::new(Chunks::new(out, openai.settings(), openai.head())),
-        Shown::Completion => Box::new(Completion::new(out, openai.settings(), openai.head())),
+        Shown::Openai => Box::new(Chunks::new(out, set, openai.settings(), openai.head())),
+        Shown::Completion => Box::new(Completion::new(out, set, openai.settings(), openai.head())),
         Shown::Mask => Box::new(Masked::new(
             out,
             set,

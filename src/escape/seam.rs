@@ -10,6 +10,7 @@ use std::sync::Arc;
 use super::table::Table;
 use super::{EscapeError, Escaper};
 use crate::dialect::DialectSet;
+use crate::event::Event;
 use crate::scan::{Node, ROOT};
 
 /// What has been written, as far as it matters to what follows.
@@ -34,8 +35,32 @@ impl Seams {
         self.seam = true;
     }
 
+    /// Notes what an event takes out of the text, for sinks that write nothing but text.
+    pub fn event(&mut self, event: &Event<'_>) {
+        if matches!(
+            event,
+            Event::BlockOpen { .. }
+                | Event::Raw { .. }
+                | Event::Protected { .. }
+                | Event::Reasoning { .. }
+        ) {
+            self.cut();
+        }
+    }
+
+    /// Writes a text event.
+    pub fn write(&mut self, data: &[u8], recovered: bool, mut out: impl FnMut(&[u8])) {
+        if recovered {
+            return out(&self.recovered(data));
+        }
+        if let Some(breaker) = self.text(data) {
+            out(&breaker);
+        }
+        out(data);
+    }
+
     /// What must stand before more text, if anything. The text is written as it is.
-    pub fn text(&mut self, data: &[u8]) -> Option<[u8; 1]> {
+    fn text(&mut self, data: &[u8]) -> Option<[u8; 1]> {
         let meets = std::mem::take(&mut self.seam) && self.node != ROOT;
         if meets {
             self.node = ROOT;
@@ -48,7 +73,7 @@ impl Seams {
     }
 
     /// A whole text that comes back.
-    pub fn recovered(&mut self, data: &[u8]) -> Vec<u8> {
+    fn recovered(&mut self, data: &[u8]) -> Vec<u8> {
         let mut escaper = Escaper::with(Arc::clone(&self.table));
         let mut out = Vec::with_capacity(data.len() + 8);
         escaper.push(data, &mut out);

@@ -3,7 +3,9 @@
 use super::gather::Gather;
 use super::ledger::Ledger;
 use crate::call::{Call, NotDelivered, Report, Turn, Withheld};
+use crate::dialect::DialectSet;
 use crate::error::Grade;
+use crate::escape::Seams;
 use crate::event::{Event, Sink};
 
 /// A sink that builds a [`Turn`]. Memory grows with the turn.
@@ -12,6 +14,7 @@ use crate::event::{Event, Sink};
 #[derive(Clone, Debug, Default)]
 pub struct Collect {
     text: Vec<u8>,
+    seams: Option<Seams>,
     reasoning: Vec<u8>,
     calls: Vec<Call>,
     open: Gather,
@@ -26,6 +29,14 @@ impl Collect {
     #[must_use]
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// Keeps the text from being a call for the next reader of the same set, for hosts that send it on without the calls:
+    /// as [`Mask::guard`](crate::sink::mask::Mask::guard) does. Without it the text is verbatim.
+    #[must_use]
+    pub fn guard(mut self, set: &DialectSet) -> Self {
+        self.seams = Seams::new(set).ok();
+        self
     }
 
     /// The text so far, joined: the bytes as they came.
@@ -91,10 +102,20 @@ impl Collect {
 
 impl Sink for Collect {
     fn event(&mut self, event: Event<'_>) {
+        if let Some(seams) = &mut self.seams {
+            seams.event(&event);
+        }
         self.calls.extend(self.open.event(&event));
         self.ledger.event(&event);
         match event {
-            Event::Text { data, .. } => self.text.extend_from_slice(data),
+            Event::Text {
+                data, recovered, ..
+            } => match &mut self.seams {
+                Some(seams) => seams.write(data, recovered, |bytes| {
+                    self.text.extend_from_slice(bytes);
+                }),
+                None => self.text.extend_from_slice(data),
+            },
             Event::Reasoning {
                 data,
                 framing: false,

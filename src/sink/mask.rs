@@ -117,13 +117,7 @@ impl<F: FnMut(&[u8])> Mask<F> {
     /// Text, or what stands for another part.
     fn write(&mut self, data: &[u8], recovered: bool) {
         match self.seams.as_mut().filter(|_| self.calls != Show::Keep) {
-            Some(seams) if recovered => (self.take)(&seams.recovered(data)),
-            Some(seams) => {
-                if let Some(breaker) = seams.text(data) {
-                    (self.take)(&breaker);
-                }
-                (self.take)(data);
-            }
+            Some(seams) => seams.write(data, recovered, &mut self.take),
             None => (self.take)(data),
         }
     }

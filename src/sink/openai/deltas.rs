@@ -4,8 +4,10 @@ use super::ids::Ids;
 use super::{Calls, Delta, Reason, Settings};
 use crate::body::Gate;
 use crate::call::{Call, NotDelivered, Withheld};
+use crate::dialect::DialectSet;
 use crate::engine::Finish;
 use crate::error::{Grade, KindSet};
+use crate::escape::Seams;
 use crate::event::{Arguments, Event, Sink, Span};
 use crate::sink::gather::Gather;
 use crate::sink::ledger::Ledger;
@@ -36,6 +38,7 @@ pub struct Deltas<F> {
     live: Live,
     close: AtClose,
     finished: bool,
+    seams: Option<Seams>,
 }
 
 /// The only way out; the role goes first.
@@ -123,7 +126,16 @@ impl<F: FnMut(Delta<'_>)> Deltas<F> {
             live: Live::default(),
             close: AtClose::default(),
             finished: false,
+            seams: None,
         }
+    }
+
+    /// Keeps the content from being a call for the next reader of the same set: as
+    /// [`Mask::guard`](crate::sink::mask::Mask::guard) does. Without it the content is the text verbatim.
+    #[must_use]
+    pub fn guard(mut self, set: &DialectSet) -> Self {
+        self.seams = Seams::new(set).ok();
+        self
     }
 
     /// Takes ids from the host where a call has none of its own, or a repeated one: the closure gets index and name. That
@@ -185,7 +197,13 @@ impl<F: FnMut(Delta<'_>)> Deltas<F> {
         if recovered {
             self.part();
         }
-        self.say(Lane::Content, data);
+        match self.seams.take() {
+            Some(mut seams) => {
+                seams.write(data, recovered, |bytes| self.say(Lane::Content, bytes));
+                self.seams = Some(seams);
+            }
+            None => self.say(Lane::Content, data),
+        }
         if recovered {
             self.part();
         }
@@ -353,6 +371,9 @@ impl<F: FnMut(Delta<'_>)> Sink for Deltas<F> {
             return;
         }
         self.ledger.event(&event);
+        if let Some(seams) = &mut self.seams {
+            seams.event(&event);
+        }
         match event {
             Event::Text {
                 data, recovered, ..
