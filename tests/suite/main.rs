@@ -2,6 +2,7 @@
 
 mod allocation;
 mod broken;
+mod closers;
 mod detect;
 mod dialects;
 mod earliest;
