@@ -249,6 +249,9 @@
 // 0: block close and block abandoned come without the bytes of the block, which saves a copy. Default 1.
 #define TOOLGLOT_OPTION_BLOCK_BYTES 11
 
+// What the text of a value is of whose type nothing is known, `TOOLGLOT_UNTYPED_...`.
+#define TOOLGLOT_OPTION_UNTYPED 12
+
 // Bytes of one parameter value. Default 8 MiB.
 #define TOOLGLOT_OPTION_MAX_VALUE 32
 
@@ -332,6 +335,15 @@
 
 // What was complete in it becomes recovered calls.
 #define TOOLGLOT_UNCLOSED_SALVAGE 3
+
+// As each dialect says.
+#define TOOLGLOT_UNTYPED_DIALECT 0
+
+// A string.
+#define TOOLGLOT_UNTYPED_STRING 1
+
+// A number, `true`, `false`, `null`, an object or a list where it is one as JSON; else a string.
+#define TOOLGLOT_UNTYPED_JSON 2
 
 // Inside reasoning if a dialect has it opened by the prompt, else in text.
 #define TOOLGLOT_START_DIALECT 0

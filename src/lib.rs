@@ -67,6 +67,7 @@ pub use event::{Abandoned, Arguments, CallState, Event, Origin, Sink, Span};
 pub use hints::{Tools, ToolsError};
 pub use limits::{
     Broken, Fence, Limits, Options, Prefer, ReasoningMode, Retain, Start, TextMode, Unclosed,
+    Untyped,
 };
 pub use sink::Collect;
 

@@ -154,6 +154,15 @@ pub enum Broken {
     Text,
     /// It stays hidden.
     Drop,
+/// What the text of a value is of whose type nothing is known.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Untyped {
+    /// A string.
+    #[default]
+    String,
+    /// The value that it is as JSON: a number, `true`, `false`, `null`, an object or a list; else a string, quotes and all.
+    Json,
 }
 
 /// Where a stream starts.
@@ -188,6 +197,8 @@ pub struct Options {
     pub unclosed: Option<Unclosed>,
     /// What becomes of a block that broke and that nothing ended.
     pub broken: Broken,
+    /// Overrides what text of unknown type is in every dialect. Payloads of JSON and the like have types of their own.
+    pub untyped: Option<Untyped>,
     /// Call markers count only where the host vouches for them with
     /// [`Parser::feed_special`](crate::Parser::feed_special), whatever the dialect says.
     pub trusted_only: bool,

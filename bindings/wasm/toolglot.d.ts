@@ -260,6 +260,8 @@ export interface EngineOptions extends StreamOptions {
   trustedOnly?: boolean | null;
   fence?: "skip" | "allow" | null;
   unclosed?: "drop" | "text" | "salvage" | null;
+  /** What the text of a value is of whose type nothing is known; by default as each dialect says. */
+  untyped?: "string" | "json" | null;
 }
 
 export interface ParseOptions extends StreamOptions {

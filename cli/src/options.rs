@@ -10,6 +10,7 @@
 //! | `fence` | `skip`, `allow` |
 //! | `broken` | `text`, `drop` |
 //! | `unclosed` | `drop`, `text` |
+//! | `untyped` | `string`, `json` |
 //! | `start` | `dialect`, `text`, `reasoning` |
 //! | `prompt_tail` | the end of the prompt |
 //! | `retain` | `block`, `none` |
@@ -20,6 +21,7 @@
 use toolglot::json::{Map, Value};
 use toolglot::{
     Broken, Fence, Limits, Options, Prefer, ReasoningMode, Retain, Start, TextMode, Unclosed,
+    Untyped,
 };
 
 /// What the JSON says: options of a stream, and switches, which belong to the set.
@@ -138,6 +140,10 @@ fn option(out: &mut ReadOptions, key: &str, value: &Value) -> Result<(), Options
                     ("salvage", Unclosed::Salvage),
                 ],
             )?)
+        }
+        "untyped" => {
+            let words = [("string", Untyped::String), ("json", Untyped::Json)];
+            options.untyped = Some(word(key, value, &words)?);
         }
         "start" => {
             options.start = word(

@@ -14,7 +14,7 @@ use super::{Gate, Opened, Out, Short, json, pieces};
 use crate::dialect::spec::Deltas;
 use crate::error::{Kind, KindSet};
 use crate::event::{Arguments, Event, Origin, Span};
-use crate::hints::{Coerced, Schema, Types, coerce, is_json};
+use crate::hints::{Coerced, Schema, Types, coerce, is_json, may_be_json};
 
 /// The open call.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -72,6 +72,8 @@ enum Writer {
     Trimmed(Vec<u8>),
     /// Waits for its end: JSON if it parses.
     Json(Vec<u8>),
+    /// Waits until it can be no JSON any more, or for its end.
+    Guess(Vec<u8>),
     /// Waits for its end, when something of it goes.
     Clean(Vec<u8>, Clean),
     /// Waits for repetition.
@@ -194,8 +196,12 @@ impl Args {
                 (_, As::Text) => Writer::Live(Gate::default()),
                 (_, As::Clean(clean)) => Writer::Clean(vec![], clean),
                 (_, As::Json) => Writer::Json(vec![]),
-                (Writer::Live(_) | Writer::Typed(_), As::Trimmed) => Writer::Trimmed(vec![]),
-                (Writer::Live(_), As::Element) if !self.is_text(out, name) => Writer::Typed(vec![]),
+                (Writer::Live(_) | Writer::Typed(_) | Writer::Guess(_), As::Trimmed) => {
+                    Writer::Trimmed(vec![])
+                }
+                (Writer::Live(_) | Writer::Guess(_), As::Element) if !self.is_text(out, name) => {
+                    Writer::Typed(vec![])
+                }
                 (Writer::Live(_), As::Element) if self.entities() => {
                     Writer::Decoded(Decoder::default())
                 }
@@ -245,7 +251,9 @@ impl Args {
         let types = param.schema.types;
         if types.has(Types::ARRAY) && !types.has(Types::STRING) {
             Writer::List(vec![])
-        } else if types.plain() {
+        } else if types == Types::STRING {
+            self.text(out)
+        } else if types == Types::none() {
             self.untyped(out)
         } else {
             Writer::Typed(vec![])
@@ -253,6 +261,13 @@ impl Args {
     }
 
     fn untyped(&self, out: &Out<'_>) -> Writer {
+        match out.unknown().types == Types::none() {
+            true => self.text(out),
+            false => Writer::Guess(vec![]),
+        }
+    }
+
+    fn text(&self, out: &Out<'_>) -> Writer {
         match out.dialect().map(|dialect| dialect.spec.deltas) {
             Some(Deltas::AtValueEnd) => Writer::Typed(vec![]),
             _ => Writer::Live(Gate::default()),
@@ -282,6 +297,9 @@ impl Args {
                 data,
                 span: Span::new(at, at + data.len() as u64),
             });
+            if self.waits(out, data, at) {
+                continue;
+            }
             let Some(param) = &mut self.param else {
                 continue;
             };
@@ -319,16 +337,43 @@ impl Args {
                 | Writer::Json(bytes)
                 | Writer::Clean(bytes, _)
                 | Writer::List(bytes) => bytes.extend_from_slice(data),
-                Writer::Left => {}
+                Writer::Guess(_) | Writer::Left => {}
             }
         }
         out.skip(to);
+    }
+
+    /// Takes a piece of a value that may be JSON. Once it can be none it is text, and leaves as it comes: false.
+    fn waits(&mut self, out: &mut Out<'_>, data: &[u8], at: u64) -> bool {
+        let Some(Param { key, writer, start }) = &mut self.param else {
+            return false;
+        };
+        let Writer::Guess(bytes) = writer else {
+            return false;
+        };
+        let had = bytes.len();
+        bytes.extend_from_slice(data);
+        if may_be_json(bytes) {
+            return true;
+        }
+        // What waited is the beginning of a number or a word, or white space.
+        let waited = String::from_utf8_lossy(&bytes[..had]).into_owned();
+        let (key, span) = (key.clone(), Span::new(*start, at));
+        *writer = Writer::Live(Gate::default());
+        let mut head = self.head(&key);
+        head.push('"');
+        json::escape(&waited, |json| head.push_str(json));
+        out.arg(self.call, &head, span);
+        false
     }
 
     /// Delivers bytes up to `to`, which mean `text`.
     pub fn value_as(&mut self, out: &mut Out<'_>, to: u64, text: &str) {
         let span = Span::new(out.io.from, to);
         out.param(to);
+        if self.waits(out, text.as_bytes(), span.start) {
+            return;
+        }
         let Some(param) = &mut self.param else { return };
         match &mut param.writer {
             Writer::Live(gate) => {
@@ -341,8 +386,8 @@ impl Args {
             | Writer::Json(bytes)
             | Writer::Clean(bytes, _)
             | Writer::List(bytes) => bytes.extend_from_slice(text.as_bytes()),
-            // What stands for other text was read already.
-            Writer::Decoded(_) | Writer::Left => {}
+            // What stands for other text was read already, and what waits too.
+            Writer::Decoded(_) | Writer::Guess(_) | Writer::Left => {}
         }
     }
 
@@ -368,7 +413,7 @@ impl Args {
                 tail.push('"');
                 out.arg(self.call, &tail, Span::new(end, end));
             }
-            ref writer @ (Writer::Typed(ref bytes) | Writer::Trimmed(ref bytes)) => {
+            ref writer @ (Writer::Typed(ref bytes) | Writer::Trimmed(ref bytes) | Writer::Guess(ref bytes)) => {
                 let text = String::from_utf8_lossy(bytes);
                 let value = match writer {
                     Writer::Trimmed(_) => text.trim(),
@@ -435,6 +480,7 @@ impl Args {
         schema: &Schema,
         json: &mut String,
     ) -> Result<Coerced, Kind> {
+        let schema = out.known(Some(schema));
         match &self.elements {
             Some(elements) => elements.value(text, schema, out.limits(), json),
             None => Ok(coerce(text, schema, json)),
@@ -450,7 +496,7 @@ impl Args {
         json: &mut String,
     ) -> Result<Coerced, Kind> {
         if self.elements.is_none() {
-            return Ok(repeated(items, schema, json));
+            return Ok(repeated(items, out.known(Some(schema)), json));
         }
         let mut worst = Coerced::Fits;
         json.push('[');

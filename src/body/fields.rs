@@ -445,10 +445,8 @@ impl<'a> Plan<'a> {
             json.push_str(text);
             return Coerced::Fits;
         }
-        let plain = Schema::default();
-        let schema = tool
-            .and_then(|t| t.param(&argument.key))
-            .map_or(&plain, |p| &p.schema);
+        let param = tool.and_then(|t| t.param(&argument.key));
+        let schema = out.known(param.map(|param| &param.schema));
         if argument.before.is_empty() {
             return coerce(&value, schema, json);
         }
@@ -458,6 +456,6 @@ impl<'a> Plan<'a> {
             .map(|field| text(self.table, out, field))
             .collect();
         items.push(value);
-        repeated(&items, schema.items.as_deref().unwrap_or(&plain), json)
+        repeated(&items, out.known(schema.items.as_deref()), json)
     }
 }

@@ -10,8 +10,8 @@ use super::gate::Gate;
 use crate::dialect::{Dialect, SetInner};
 use crate::error::{Issue, Kind, KindSet, Severity};
 use crate::event::{Arguments, CallState, Event, Origin, Sink, Span};
-use crate::hints::{Tool, Tools};
-use crate::limits::{Limits, Options, Prefer, Retain, TextMode};
+use crate::hints::{Schema, Tool, Tools, Types};
+use crate::limits::{Limits, Options, Prefer, Retain, TextMode, Untyped};
 
 /// What a stream carries beside its mode.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -263,6 +263,23 @@ impl<'p> Out<'p> {
     pub fn dialect(&self) -> Option<&'p Dialect> {
         let index = self.io.block.as_ref()?.dialect;
         self.set.dialects.get(usize::from(index))
+    }
+
+    /// What to take for the schema of a value of whose type nothing is known.
+    pub fn unknown(&self) -> &'static Schema {
+        static UNKNOWN: Schema = Schema::UNKNOWN;
+        static ANY: Schema = Schema::ANY;
+        let dialect = self.dialect().map(|dialect| dialect.spec.untyped);
+        match self.opts.untyped.or(dialect).unwrap_or_default() {
+            Untyped::String => &UNKNOWN,
+            Untyped::Json => &ANY,
+        }
+    }
+
+    /// The same, where `schema` says nothing.
+    pub fn known<'s>(&self, schema: Option<&'s Schema>) -> &'s Schema {
+        let said = schema.filter(|schema| schema.types != Types::none());
+        said.unwrap_or_else(|| self.unknown())
     }
 
     pub fn retains(&self) -> bool {

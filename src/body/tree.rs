@@ -111,6 +111,7 @@ fn call(out: &mut Out<'_>, tree: &Tree<'_>, index: u32, mut kinds: KindSet) -> R
             out: &mut text,
             remarks: &mut remarks,
             bare: false,
+            unknown: out.unknown(),
         };
         writer.arguments(index, out.tool(name));
     }
@@ -190,6 +191,8 @@ pub(super) struct Writer<'a> {
     pub remarks: &'a mut Vec<Remark>,
     /// An ampersand that begins no entity was remarked.
     pub bare: bool,
+    /// What text is of which no schema says anything.
+    pub unknown: &'a Schema,
 }
 
 /// What is left to write.
@@ -337,6 +340,10 @@ impl<'a> Writer<'a> {
 
     /// Writes text as the type that its schema asks for.
     fn text(&mut self, text: &str, index: u32, schema: &Schema) {
+        let schema = match schema.types == Types::none() {
+            true => self.unknown,
+            false => schema,
+        };
         match coerce(text, schema, self.out) {
             Coerced::Fits => {}
             Coerced::Mismatch => self.remarks.push(Remark::Of(Kind::TypeMismatch, index)),

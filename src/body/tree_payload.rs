@@ -9,12 +9,12 @@ use memchr::memmem;
 use serde::{Deserialize, Serialize};
 
 use super::Gate;
-use super::tree::{Element, Form, Remark, Tree, Writer};
+use super::tree::{ANY, Element, Form, Remark, Tree, Writer};
 use super::xml;
 use crate::dialect::spec::Param;
 use crate::error::Kind;
 use crate::event::Span;
-use crate::hints::{Coerced, Schema};
+use crate::hints::{Coerced, Schema, Types};
 use crate::limits::Limits;
 
 /// How elements are spelled.
@@ -84,6 +84,10 @@ impl Elements {
             out,
             remarks: &mut remarks,
             bare: false,
+            unknown: match schema.types == Types::ANY {
+                true => schema,
+                false => &ANY,
+            },
         };
         writer.element(0, schema);
         let any = |wanted| {

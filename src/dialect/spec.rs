@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use crate::limits::{Fence, Unclosed};
+use crate::limits::{Fence, Unclosed, Untyped};
 
 /// One dialect file.
 #[derive(Clone, Debug, Deserialize)]
@@ -31,6 +31,9 @@ pub(crate) struct Spec {
     pub fence: Fence,
     #[serde(default = "drop")]
     pub unclosed: Unclosed,
+    /// What text is whose type nobody knows.
+    #[serde(default)]
+    pub untyped: Untyped,
     /// What becomes of a block whose body breaks its grammar.
     #[serde(default)]
     pub malformed: Malformed,

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use crate::json::{Map, Value};
 use crate::schema::{Doc, open, params, ready, ref_alone};
 
-pub(crate) use crate::schema::{Coerced, Param, Schema, Types, coerce, is_json};
+pub(crate) use crate::schema::{Coerced, Param, Schema, Types, coerce, is_json, may_be_json};
 
 /// How much may be looked at to read the schema of one tool; of the rest nothing is known.
 const WORK: u64 = 200_000;

@@ -139,6 +139,12 @@ impl Schema {
         props: vec![],
     };
 
+    /// Everything is allowed: JSON where the text is some, else a string.
+    pub const ANY: Self = Self {
+        types: Types::ANY,
+        ..Self::UNKNOWN
+    };
+
     pub fn prop(&self, name: &str) -> Option<&Schema> {
         self.props
             .iter()

@@ -16,7 +16,7 @@ pub(crate) use doc::{listed, same, unions};
 #[cfg(feature = "tools")]
 pub(crate) use read::Place;
 pub(crate) use read::{ready, ref_alone};
-pub(crate) use text::{Coerced, coerce, is_json};
+pub(crate) use text::{Coerced, coerce, is_json, may_be_json};
 #[cfg(feature = "tools")]
 pub(crate) use text::{Typed, spelled, typed};
 pub(crate) use types::{Types, whole};

@@ -35,7 +35,12 @@ pub(crate) fn typed(text: &str, types: Types) -> Option<Typed> {
     }
     if types.has(Types::BOOLEAN) {
         for (word, value) in [("true", true), ("false", false)] {
-            if text.eq_ignore_ascii_case(word) {
+            // Where anything may stand, only JSON's own words are no text.
+            let meant = match types == Types::ANY {
+                true => text == word,
+                false => text.eq_ignore_ascii_case(word),
+            };
+            if meant {
                 return Some(Typed::Boolean(value));
             }
         }
@@ -133,6 +138,26 @@ fn single(text: &str, schema: &Schema, out: &mut String) -> Coerced {
 /// Whether it is one JSON value. Linear; nothing recurses.
 pub(crate) fn is_json(text: &str) -> bool {
     serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok()
+}
+
+/// Whether text that begins so may become JSON that is no string. Once it cannot, nothing that follows changes that.
+pub(crate) fn may_be_json(text: &[u8]) -> bool {
+    /// Longer numbers, and white space before a value, are nothing that a template writes.
+    const MAX: usize = 64;
+    let text = text.trim_ascii_start();
+    let rest = text.trim_ascii_end();
+    match rest.first() {
+        None => true,
+        Some(b'{' | b'[') => true,
+        Some(b'-' | b'0'..=b'9') => {
+            let part = |byte: &u8| byte.is_ascii_digit() || b"+-.eE".contains(byte);
+            rest.len() <= MAX && rest.iter().all(part)
+        }
+        Some(_) => ["true", "false", "null"].iter().any(|word| {
+            let whole = rest.len() == text.len();
+            word.as_bytes() == rest || whole && word.as_bytes().starts_with(rest)
+        }),
+    }
 }
 
 #[cfg(test)]

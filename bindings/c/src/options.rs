@@ -8,7 +8,7 @@ use crate::guard;
 use crate::handle::{self, Handle, Kind};
 use crate::raw::{self, toolglot_view};
 use crate::status::{Done, Fault, toolglot_status};
-use crate::tg::{Fence, Options, Prefer, ReasoningMode, Retain, Start, TextMode, Tools, Unclosed};
+use crate::tg::{Fence, Options, Prefer, ReasoningMode, Retain, Start, TextMode, Tools, Unclosed, Untyped};
 
 /// How streams are parsed: a list of settings, each with a default. Any number of streams may be made of it, by several
 /// threads at a time; a change must be alone, and concerns streams made after it.
@@ -58,6 +58,8 @@ pub const TOOLGLOT_OPTION_START: u32 = 9;
 pub const TOOLGLOT_OPTION_EVENTS: u32 = 10;
 /// 0: block close and block abandoned come without the bytes of the block, which saves a copy. Default 1.
 pub const TOOLGLOT_OPTION_BLOCK_BYTES: u32 = 11;
+/// What the text of a value is of whose type nothing is known, `TOOLGLOT_UNTYPED_...`.
+pub const TOOLGLOT_OPTION_UNTYPED: u32 = 12;
 /// Bytes of one parameter value. Default 8 MiB.
 pub const TOOLGLOT_OPTION_MAX_VALUE: u32 = 32;
 /// Bytes of one block, which is also what is retained of it. Default 16 MiB.
@@ -115,6 +117,12 @@ pub const TOOLGLOT_UNCLOSED_DROP: u64 = 1;
 pub const TOOLGLOT_UNCLOSED_TEXT: u64 = 2;
 /// What was complete in it becomes recovered calls.
 pub const TOOLGLOT_UNCLOSED_SALVAGE: u64 = 3;
+/// As each dialect says.
+pub const TOOLGLOT_UNTYPED_DIALECT: u64 = 0;
+/// A string.
+pub const TOOLGLOT_UNTYPED_STRING: u64 = 1;
+/// A number, `true`, `false`, `null`, an object or a list where it is one as JSON; else a string.
+pub const TOOLGLOT_UNTYPED_JSON: u64 = 2;
 /// Inside reasoning if a dialect has it opened by the prompt, else in text.
 pub const TOOLGLOT_START_DIALECT: u64 = 0;
 /// In plain text.
@@ -163,6 +171,10 @@ impl Settings {
                     Some(Unclosed::Salvage),
                 ];
                 options.unclosed = ways[range(3)? as usize];
+            }
+            TOOLGLOT_OPTION_UNTYPED => {
+                let ways = [None, Some(Untyped::String), Some(Untyped::Json)];
+                options.untyped = ways[range(2)? as usize];
             }
             TOOLGLOT_OPTION_TRUSTED_ONLY => options.trusted_only = flag()?,
             TOOLGLOT_OPTION_START => {

@@ -80,6 +80,7 @@ impl Engine {
         trusted_only=false,
         fence: "Literal['skip', 'allow'] | None" = None,
         unclosed: "Literal['drop', 'text', 'salvage'] | None" = None,
+        untyped: "Literal['string', 'json'] | None" = None,
         start: "Literal['dialect', 'text', 'reasoning']" = "dialect",
     ))]
     #[allow(clippy::too_many_arguments)]
@@ -97,6 +98,7 @@ impl Engine {
         trusted_only: bool,
         fence: Option<&str>,
         unclosed: Option<&str>,
+        untyped: Option<&str>,
         start: &str,
     ) -> PyResult<Self> {
         let switches = strings("switches", switches.as_ref())?;
@@ -142,6 +144,7 @@ impl Engine {
             trusted_only,
             fence: fence.map(str::to_owned),
             unclosed: unclosed.map(str::to_owned),
+            untyped: untyped.map(str::to_owned),
             start: start.to_owned(),
         };
         Self::build(config)
@@ -184,6 +187,7 @@ impl Engine {
         all.set_item("trusted_only", config.trusted_only)?;
         all.set_item("fence", &config.fence)?;
         all.set_item("unclosed", &config.unclosed)?;
+        all.set_item("untyped", &config.untyped)?;
         all.set_item("start", &config.start)?;
         for (key, value) in options.into_iter().flatten() {
             let name = key.cast::<PyString>()?.to_string();

@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use serde::{Deserialize, Serialize};
 use toolglot::{
-    Fence, Finish, Limits, Options, Prefer, ReasoningMode, Retain, Start, TextMode, Tools, Unclosed,
+    Fence, Finish, Limits, Options, Prefer, ReasoningMode, Retain, Start, TextMode, Tools, Unclosed, Untyped,
 };
 
 use crate::events::show;
@@ -29,6 +29,7 @@ pub struct Config {
     pub trusted_only: bool,
     pub fence: Option<String>,
     pub unclosed: Option<String>,
+    pub untyped: Option<String>,
     pub start: String,
 }
 
@@ -131,6 +132,10 @@ impl Config {
                 ("salvage", Unclosed::Salvage),
             ];
             options.unclosed = Some(word("unclosed", unclosed, &words)?);
+        }
+        if let Some(untyped) = &self.untyped {
+            let words = [("string", Untyped::String), ("json", Untyped::Json)];
+            options.untyped = Some(word("untyped", untyped, &words)?);
         }
         options.start = start(&self.start)?;
         options.limits = PyLimits::from_list(self.limits)?.limits;

@@ -12,6 +12,7 @@ export const WORDS = {
   unclosed: [7, [null, "drop", "text", "salvage"]],
   trustedOnly: [8, [false, true]],
   start: [9, ["dialect", "text", "reasoning"]],
+  untyped: [12, [null, "string", "json"]],
 };
 export const LIMITS = {
   maxValue: 32, maxBlock: 33, maxCalls: 34, maxChain: 35, maxDepth: 36, maxParams: 37, maxName: 38, maxHeader: 39,
