@@ -13,7 +13,8 @@ use super::{Ctx, Item, fits};
 use crate::body::Elements;
 use crate::dialect::Action;
 use crate::dialect::spec::{Deltas, Framing, Hint, Param, Payload};
-use crate::hints::Types;
+use crate::hints::{Schema, Types};
+use crate::limits::Untyped;
 use crate::scan::path::{self, Hole, Part};
 
 const CDATA: &str = "<![CDATA[";
@@ -143,6 +144,9 @@ fn one(
     Ok(())
 }
 
+/// What a value is of which nothing is known, where JSON is read as JSON.
+static ANY: Schema = Schema::ANY;
+
 /// A value that its schema types: text, or elements.
 fn untyped(
     block: &Block<'_>,
@@ -152,7 +156,12 @@ fn untyped(
     node: usize,
     frame: &mut Frame<'_>,
 ) -> Result<String, Fault> {
-    let (schema, trims) = (item.schema(key), frame.framing == Framing::Trim);
+    let json = block.ctx.dialect.spec.untyped == Untyped::Json;
+    let schema = match item.schema(key) {
+        unknown if json && unknown.types == Types::none() => &ANY,
+        schema => schema,
+    };
+    let trims = frame.framing == Framing::Trim;
     let fault = |reason| Fault::at(key, reason);
     let waits = block.ctx.dialect.spec.deltas == Deltas::AtValueEnd;
     let tree = block.table.spec.unit[unit].payload == Payload::Tree;

@@ -144,14 +144,19 @@ pub(crate) fn is_json(text: &str) -> bool {
 pub(crate) fn may_be_json(text: &[u8]) -> bool {
     /// Longer numbers, and white space before a value, are nothing that a template writes.
     const MAX: usize = 64;
-    let text = text.trim_ascii_start();
+    let begun = text.trim_ascii_start();
+    let structure = matches!(begun.first(), Some(b'{' | b'['));
+    if text.len() - begun.len() > MAX || !structure && begun.len() > MAX {
+        return false;
+    }
+    let text = begun;
     let rest = text.trim_ascii_end();
     match rest.first() {
         None => true,
-        Some(b'{' | b'[') => true,
+        Some(_) if structure => true,
         Some(b'-' | b'0'..=b'9') => {
             let part = |byte: &u8| byte.is_ascii_digit() || b"+-.eE".contains(byte);
-            rest.len() <= MAX && rest.iter().all(part)
+            rest.iter().all(part)
         }
         Some(_) => ["true", "false", "null"].iter().any(|word| {
             let whole = rest.len() == text.len();

@@ -290,7 +290,12 @@ impl<'a> Twin<'a> {
                 } else {
                     &text
                 };
+                let unknown = schema.is_none_or(|schema| schema::types(schema).is_empty());
                 match schema::typed(text, schema) {
+                    Typed::Fits(value) if unknown && self.spec.untyped_is_json => {
+                        let json = toolglot_cli::vectors::value(text.trim()).ok();
+                        json.filter(|json| !json.is_string()).unwrap_or(value)
+                    }
                     Typed::Fits(value) | Typed::Mismatch(value) => value,
                     Typed::Malformed => return Err(Stop::Malformed(at)),
                 }

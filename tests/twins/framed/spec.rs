@@ -24,6 +24,8 @@ pub struct Spec {
     pub headers: Vec<Pattern>,
     pub malformed_is_text: bool,
     pub unclosed_is_text: bool,
+    /// Text of unknown type is JSON where it is some.
+    pub untyped_is_json: bool,
 }
 
 /// Messages with headers.
@@ -373,6 +375,7 @@ impl Spec {
             channels,
             malformed_is_text: word(&file, "malformed", "drop") == "text",
             unclosed_is_text: word(&file, "unclosed", "drop") == "text",
+            untyped_is_json: word(&file, "untyped", "string") == "json",
         })
     }
 
