@@ -154,6 +154,8 @@ pub enum Broken {
     Text,
     /// It stays hidden.
     Drop,
+}
+
 /// What the text of a value is of whose type nothing is known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]

@@ -1,7 +1,7 @@
 //! Reading files and standard input, with errors that name the file.
 
 use std::fs::{self, File};
-use std::io::{self, Read};
+use std::io::{self, Read, Write};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -92,7 +92,13 @@ pub fn text(path: &Path) -> Result<String, Stop> {
 pub fn tools(path: Option<&Path>) -> Result<Option<Arc<Tools>>, Stop> {
     let Some(path) = path else { return Ok(None) };
     match Tools::from_json(&text(path)?) {
-        Ok(tools) => Ok(Some(Arc::new(tools))),
+        Ok(tools) => {
+            for issue in tools.issues() {
+                // If standard error is closed, the other tools have to do.
+                let _ = writeln!(std::io::stderr(), "toolglot: {}: {issue}", path.display());
+            }
+            Ok(Some(Arc::new(tools)))
+        }
         Err(error) => Err(Stop::because(format!("{}: {error}", path.display()))),
     }
 }

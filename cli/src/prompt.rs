@@ -15,7 +15,7 @@ use crate::stop::{Stop, Verdict};
 pub fn run(args: &PromptArgs) -> Result<Verdict, Stop> {
     let (set, layout) = layout(&args.dialect)?;
     let tools = match &args.tools {
-        Some(path) => crate::tools::definitions(path)?,
+        Some(path) => crate::tools::callable(path)?,
         None => vec![],
     };
     let tools = Inventory::of(tools).map_err(Stop::because)?;

@@ -5,7 +5,8 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
 
-use toolglot::tools::{Inventory, Tool, read};
+use toolglot::tools::read::{self, Listing, Source};
+use toolglot::tools::{Inventory, Tool};
 
 use crate::args::{ToolsArgs, ToolsCommand};
 use crate::input::Input;
@@ -17,10 +18,13 @@ pub fn run(args: &ToolsArgs) -> Result<Verdict, Stop> {
         server,
         output,
     } = &args.command;
+    let mut faulty = false;
     let mut tools: Vec<Tool> = vec![];
     let mut places: HashMap<String, &Path> = HashMap::new();
     for file in files {
-        for tool in definitions(file)? {
+        let (found, odd) = definitions(file)?;
+        faulty |= odd;
+        for tool in found {
             if let Some(first) = places.insert(tool.id.clone(), file) {
                 let (file, first) = (file.display(), first.display());
                 let why = format!("{file}: there is a tool {} already, in {first}", tool.id);
@@ -33,7 +37,7 @@ pub fn run(args: &ToolsArgs) -> Result<Verdict, Stop> {
         tools = read::prefixed(server, tools);
     }
     let manifest = format!("{:#}\n", read::to_manifest(&tools));
-    let faulty = faults(&Inventory::of(tools).map_err(Stop::because)?);
+    faulty |= faults(&Inventory::of(tools).map_err(Stop::because)?);
     match output {
         None => {
             let mut out = io::stdout().lock();
@@ -48,27 +52,54 @@ pub fn run(args: &ToolsArgs) -> Result<Verdict, Stop> {
     Ok(Verdict::of(faulty, true))
 }
 
-/// Reads a file of definitions, whatever their form. That there are none is told, and is no error.
-pub fn definitions(path: &Path) -> Result<Vec<Tool>, Stop> {
+/// Says on standard error what was passed over. If it is closed, the rest has to do.
+fn note(what: impl std::fmt::Display) {
+    let _ = writeln!(io::stderr(), "toolglot: {what}");
+}
+
+/// Reads a file of definitions, whatever their form. What is odd is told and passed over, the others count; whether
+/// something was. That there are none is told, too.
+pub fn definitions(path: &Path) -> Result<(Vec<Tool>, bool), Stop> {
+    let list = listing(path)?;
+    Ok((list.tools, !list.odd.is_empty()))
+}
+
+fn listing(path: &Path) -> Result<Listing, Stop> {
     let mut bytes = vec![];
     let mut input = Input::open(path)?;
     input.exactly(usize::MAX, &mut bytes)?;
     let text = String::from_utf8(bytes)
         .map_err(|error| input.wrong(format!("it is not UTF-8 text: {error}")))?;
-    let tools = read::any(input.name(), &text).map_err(Stop::because)?;
-    if tools.is_empty() {
-        let _ = writeln!(
-            io::stderr(),
-            "toolglot: {}: it lists no tools",
-            input.name()
-        );
+    let list = read::listing(input.name(), &text).map_err(Stop::because)?;
+    list.odd.iter().for_each(note);
+    if list.tools.is_empty() {
+        note(format!("{}: it lists no tools", input.name()));
     }
-    Ok(tools)
+    Ok(list)
 }
 
-/// The tools of a file.
+/// The tools of a file that agents may call. A list is what is on offer, since somebody named it here; a manifest says for each
+/// tool whether it is.
+pub fn callable(path: &Path) -> Result<Vec<Tool>, Stop> {
+    let mut list = listing(path)?;
+    if list.source == Source::Plugin {
+        let name = path.display();
+        list.tools.retain(|tool| {
+            if !tool.agent_callable {
+                note(format!(
+                    "{name}: {}: agents may not call it (agentCallable)",
+                    tool.id
+                ));
+            }
+            tool.agent_callable
+        });
+    }
+    Ok(list.tools)
+}
+
+/// The same as an inventory.
 pub fn inventory(path: &Path) -> Result<Inventory, Stop> {
-    Inventory::of(definitions(path)?).map_err(Stop::because)
+    Inventory::of(callable(path)?).map_err(Stop::because)
 }
 
 /// Tells of schemas that cannot be used; whether there are any.

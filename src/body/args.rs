@@ -413,7 +413,9 @@ impl Args {
                 tail.push('"');
                 out.arg(self.call, &tail, Span::new(end, end));
             }
-            ref writer @ (Writer::Typed(ref bytes) | Writer::Trimmed(ref bytes) | Writer::Guess(ref bytes)) => {
+            ref writer @ (Writer::Typed(ref bytes)
+            | Writer::Trimmed(ref bytes)
+            | Writer::Guess(ref bytes)) => {
                 let text = String::from_utf8_lossy(bytes);
                 let value = match writer {
                     Writer::Trimmed(_) => text.trim(),

@@ -40,6 +40,11 @@ pub enum Source {
 /// # Errors
 /// The text is neither JSON nor YAML, or not one of the [`Source`]s.
 pub fn any(origin: &str, text: &str) -> Result<Vec<Tool>, ReadError> {
+    let (source, value) = guessed(origin, text)?;
+    from_value(origin, source, &value)
+}
+
+fn guessed(origin: &str, text: &str) -> Result<(Source, Value), ReadError> {
     let mut value = document(origin, text)?;
     // A whole answer of a server, not only its result.
     if let Some(result) = value
@@ -53,7 +58,29 @@ pub fn any(origin: &str, text: &str) -> Result<Vec<Tool>, ReadError> {
         path: String::new(),
         why: "it is no list of tools: an array, or an object with `tools`, is needed".to_owned(),
     })?;
-    from_value(origin, source, &value)
+    Ok((source, value))
+}
+
+/// What was read of a list, with what is odd in it.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Listing {
+    /// What the list is.
+    pub source: Source,
+    /// The definitions that can be read, each id once.
+    pub tools: Vec<Tool>,
+    /// The others: those that cannot be read, and those whose id an earlier one has.
+    pub odd: Vec<ReadError>,
+}
+
+/// Reads definitions as [`any`] does, and passes over those that are odd.
+///
+/// # Errors
+/// The text is neither JSON nor YAML, or no list of tools.
+pub fn listing(origin: &str, text: &str) -> Result<Listing, ReadError> {
+    let (source, value) = guessed(origin, text)?;
+    let (tools, odd) = read(origin, source, &value)?;
+    Ok(Listing { source, tools, odd })
 }
 
 /// Reads definitions of one source.
@@ -69,6 +96,16 @@ pub fn text(origin: &str, source: Source, text: &str) -> Result<Vec<Tool>, ReadE
 /// # Errors
 /// It is not of that source.
 pub fn from_value(origin: &str, source: Source, value: &Value) -> Result<Vec<Tool>, ReadError> {
+    let (tools, odd) = read(origin, source, value)?;
+    odd.into_iter().next().map_or(Ok(tools), Err)
+}
+
+/// The definitions of a list, and what is odd in it.
+fn read(
+    origin: &str,
+    source: Source,
+    value: &Value,
+) -> Result<(Vec<Tool>, Vec<ReadError>), ReadError> {
     let root = At {
         origin,
         path: String::new(),
@@ -86,14 +123,23 @@ pub fn from_value(origin: &str, source: Source, value: &Value) -> Result<Vec<Too
         Source::Mcp => listed(item, "inputSchema", false),
         Source::Plugin => plugin(item),
     };
-    let tools = items.iter().map(one).collect::<Result<Vec<_>, _>>()?;
+    let (mut tools, mut odd) = (vec![], vec![]);
     let mut seen = std::collections::HashMap::new();
-    for (tool, item) in tools.iter().zip(&items) {
-        if let Some(first) = seen.insert(tool.id.as_str(), item) {
-            return Err(item.wrong(format!("{} is the id of {} too", tool.id, first.path)));
+    for item in &items {
+        match one(item) {
+            Ok(tool) => match seen.get(&tool.id) {
+                Some(first) => {
+                    odd.push(item.wrong(format!("{} is the id of {first} too", tool.id)))
+                }
+                None => {
+                    seen.insert(tool.id.clone(), item.path.clone());
+                    tools.push(tool);
+                }
+            },
+            Err(why) => odd.push(why),
         }
     }
-    Ok(tools)
+    Ok((tools, odd))
 }
 
 /// Puts the name of a server before the ids of its tools: `server:tool`.

@@ -8,7 +8,9 @@ use crate::guard;
 use crate::handle::{self, Handle, Kind};
 use crate::raw::{self, toolglot_view};
 use crate::status::{Done, Fault, toolglot_status};
-use crate::tg::{Fence, Options, Prefer, ReasoningMode, Retain, Start, TextMode, Tools, Unclosed, Untyped};
+use crate::tg::{
+    Fence, Options, Prefer, ReasoningMode, Retain, Start, TextMode, Tools, Unclosed, Untyped,
+};
 
 /// How streams are parsed: a list of settings, each with a default. Any number of streams may be made of it, by several
 /// threads at a time; a change must be alone, and concerns streams made after it.

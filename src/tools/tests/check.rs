@@ -76,7 +76,7 @@ fn a_call_becomes_what_the_tool_takes() {
         .map(|v| v.suggestion.as_deref())
         .collect();
     assert_eq!(near, [None, Some("hard"), Some("player_id")]);
-    assert_eq!(bad.violations[1].schema_path, "/properties/level/type");
+    assert_eq!(bad.violations[0].schema_path, "/properties/level/type");
     assert_eq!(
         bad.violations[1].message,
         "\"many\" is not of type \"integer\""
