@@ -82,6 +82,14 @@ enum Writer {
     Left,
 }
 
+/// Whether a piece of a value waits.
+enum Wait {
+    No,
+    Yes,
+    /// No longer: what stands before it comes out now.
+    Over(String, Span),
+}
+
 /// A tool's name as it counts, or what is wrong with it.
 pub(crate) fn tool_name(raw: &str, max: u32) -> Result<&str, Kind> {
     let name = raw.trim();
@@ -297,8 +305,16 @@ impl Args {
                 data,
                 span: Span::new(at, at + data.len() as u64),
             });
-            if self.waits(out, data, at) {
-                continue;
+            match self.waits(data, at) {
+                Wait::No => {}
+                Wait::Yes => continue,
+                Wait::Over(head, span) => {
+                    if out.opts.prefer == Prefer::Both {
+                        out.io.heard.push(&head, out.opts.limits.max_native);
+                    }
+                    let (call, json) = (self.call, head.as_str());
+                    out.sink.event(Event::ArgDelta { call, json, span });
+                }
             }
             let Some(param) = &mut self.param else {
                 continue;
@@ -343,18 +359,18 @@ impl Args {
         out.skip(to);
     }
 
-    /// Takes a piece of a value that may be JSON. Once it can be none it is text, and leaves as it comes: false.
-    fn waits(&mut self, out: &mut Out<'_>, data: &[u8], at: u64) -> bool {
+    /// Takes a piece of a value that may be JSON. Once it can be none it is text, and leaves as it comes.
+    fn waits(&mut self, data: &[u8], at: u64) -> Wait {
         let Some(Param { key, writer, start }) = &mut self.param else {
-            return false;
+            return Wait::No;
         };
         let Writer::Guess(bytes) = writer else {
-            return false;
+            return Wait::No;
         };
         let had = bytes.len();
         bytes.extend_from_slice(data);
         if may_be_json(bytes) {
-            return true;
+            return Wait::Yes;
         }
         // What waited is the beginning of a number or a word, or white space.
         let waited = String::from_utf8_lossy(&bytes[..had]).into_owned();
@@ -363,16 +379,17 @@ impl Args {
         let mut head = self.head(&key);
         head.push('"');
         json::escape(&waited, |json| head.push_str(json));
-        out.arg(self.call, &head, span);
-        false
+        Wait::Over(head, span)
     }
 
     /// Delivers bytes up to `to`, which mean `text`.
     pub fn value_as(&mut self, out: &mut Out<'_>, to: u64, text: &str) {
         let span = Span::new(out.io.from, to);
         out.param(to);
-        if self.waits(out, text.as_bytes(), span.start) {
-            return;
+        match self.waits(text.as_bytes(), span.start) {
+            Wait::No => {}
+            Wait::Yes => return,
+            Wait::Over(head, span) => out.arg(self.call, &head, span),
         }
         let Some(param) = &mut self.param else { return };
         match &mut param.writer {

@@ -13,7 +13,7 @@ use crate::dialect::KeyQuote;
 use crate::dialect::spec::{self, Fold, Trim};
 use crate::error::{Kind, KindSet};
 use crate::event::{Arguments, Origin, Span};
-use crate::hints::{Coerced, Schema, Tool, Types, coerce, is_json};
+use crate::hints::{Coerced, Tool, Types, coerce, is_json};
 
 /// The fact of a call that tells its number in a chain.
 const INDEX: &str = "index";

@@ -142,7 +142,9 @@ impl Schema {
     /// Everything is allowed: JSON where the text is some, else a string.
     pub const ANY: Self = Self {
         types: Types::ANY,
-        ..Self::UNKNOWN
+        listed: vec![],
+        items: None,
+        props: vec![],
     };
 
     pub fn prop(&self, name: &str) -> Option<&Schema> {

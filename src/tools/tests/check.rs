@@ -78,11 +78,11 @@ fn a_call_becomes_what_the_tool_takes() {
     assert_eq!(near, [None, Some("hard"), Some("player_id")]);
     assert_eq!(bad.violations[0].schema_path, "/properties/level/type");
     assert_eq!(
-        bad.violations[1].message,
+        bad.violations[0].message,
         "\"many\" is not of type \"integer\""
     );
     assert_eq!(
-        bad.violations[2].message,
+        bad.violations[1].message,
         "\"Hard\" is none of \"normal\", \"hard\" (did you mean hard?)"
     );
     assert_eq!(
