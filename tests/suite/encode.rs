@@ -19,7 +19,7 @@ fn options(tools: Option<&str>) -> EncodeOptions {
 fn several_calls_share_a_block_where_the_dialect_has_such_blocks() {
     let calls = [1, 2].map(|n| EncodeCall {
         name: "f".to_owned(),
-        arguments: format!("{{\"a\":\"{n}\"}}"),
+        arguments: format!("{{\"a\":\"x{n}\"}}"),
         id: None,
     });
     let written = |id: &str| {
@@ -28,19 +28,19 @@ fn several_calls_share_a_block_where_the_dialect_has_such_blocks() {
     };
     assert_eq!(
         written("tam"),
-        "<|[REQUEST_TOOL]|>\ncommand1:「始」f「末」,\na1:「始」1「末」,\ncommand2:「始」f「末」,\na2:「始」2「末」\n<|[END_TOOL]|>"
+        "<|[REQUEST_TOOL]|>\ncommand1:「始」f「末」,\na1:「始」x1「末」,\ncommand2:「始」f「末」,\na2:「始」x2「末」\n<|[END_TOOL]|>"
     );
     assert_eq!(
         written("qwen3-coder"),
-        "<tool_call>\n<function=f><parameter=a>\n1\n</parameter>\n</function>\n<function=f><parameter=a>\n2\n</parameter>\n</function>\n</tool_call>"
+        "<tool_call>\n<function=f><parameter=a>\nx1\n</parameter>\n</function>\n<function=f><parameter=a>\nx2\n</parameter>\n</function>\n</tool_call>"
     );
     assert_eq!(
         written("lfm2"),
-        "<|tool_call_start|>[f(a=\"1\"), f(a=\"2\")]<|tool_call_end|>"
+        "<|tool_call_start|>[f(a=\"x1\"), f(a=\"x2\")]<|tool_call_end|>"
     );
     assert_eq!(
         written("hermes"),
-        "<tool_call>{\"name\":\"f\",\"arguments\":{\"a\":\"1\"}}</tool_call><tool_call>{\"name\":\"f\",\"arguments\":{\"a\":\"2\"}}</tool_call>"
+        "<tool_call>{\"name\":\"f\",\"arguments\":{\"a\":\"x1\"}}</tool_call><tool_call>{\"name\":\"f\",\"arguments\":{\"a\":\"x2\"}}</tool_call>"
     );
 }
 
