@@ -309,7 +309,7 @@ impl Args {
                 Wait::No => {}
                 Wait::Yes => continue,
                 Wait::Over(head, span) => {
-                    if out.opts.prefer == Prefer::Both {
+                    if out.opts.prefer.compares() {
                         out.io.heard.push(&head, out.opts.limits.max_native);
                     }
                     let (call, json) = (self.call, head.as_str());
