@@ -12,6 +12,57 @@ const PROBE: usize = 256;
 
 pub(super) struct ElementTree;
 
+/// Whether what shows a block begins here: a whole opening tag, a comment, CDATA, a document type or the closing tag.
+fn whole_tag(rest: &str) -> bool {
+    if ["<!--", "<![CDATA[", "<!DOCTYPE", CLOSE]
+        .iter()
+        .any(|marker| rest.starts_with(marker))
+    {
+        return true;
+    }
+    let Some(rest) = rest.strip_prefix('<') else {
+        return false;
+    };
+    let first = |c: char| c.is_ascii_alphabetic() || c == '_' || !c.is_ascii();
+    let inner = |c: char| c.is_ascii_alphanumeric() || !c.is_ascii() || "_-.:/".contains(c);
+    if !rest.starts_with(first) {
+        return false;
+    }
+    let blank = |c: char| matches!(c, ' ' | '\t' | '\n' | '\r');
+    let mut rest = rest.trim_start_matches(inner);
+    let mut behind = false;
+    loop {
+        if rest.starts_with('>') || (behind && rest.starts_with("/>")) {
+            return true;
+        }
+        let spaced = rest.trim_start_matches(blank);
+        if spaced.len() == rest.len() && !behind {
+            return false;
+        }
+        behind = true;
+        rest = spaced;
+        if rest.starts_with('>') || rest.starts_with("/>") {
+            return true;
+        }
+        let named = |c: char| !blank(c) && c >= ' ' && c != '\u{7f}' && !"=>/<\"'&".contains(c);
+        let value = rest.trim_start_matches(named);
+        if value.len() == rest.len() {
+            return false;
+        }
+        let Some(value) = value.trim_start_matches(blank).strip_prefix('=') else {
+            return false;
+        };
+        let value = value.trim_start_matches(blank);
+        let Some(quote) = value.chars().next().filter(|c| matches!(c, '"' | '\'')) else {
+            return false;
+        };
+        let Some(end) = value[1..].find(quote) else {
+            return false;
+        };
+        rest = &value[end + 2..];
+    }
+}
+
 impl Family for ElementTree {
     fn opener(&self, input: &str, at: usize) -> Option<usize> {
         stands(input, at, OPEN).then_some(OPEN.len())
@@ -25,12 +76,12 @@ impl Family for ElementTree {
         let input = run.input;
         let from = start + OPEN.len();
         let first = skip_blanks(input, from);
-        if first - from > PROBE || (first < input.len() && !stands(input, first, "<")) {
+        if first - from > PROBE || !whole_tag(&input[first..]) {
             run.warn("lookalike_marker");
             return Block::text(from);
         }
-        run.blocks += usize::from(first < input.len());
-        if run.blocks > 1 && first < input.len() {
+        run.blocks += 1;
+        if run.blocks > 1 {
             run.warn("multiple_blocks");
         }
         let mut reader = Reader {

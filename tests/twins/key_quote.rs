@@ -139,6 +139,10 @@ impl Family for KeyQuote {
     fn block(&self, run: &mut Run<'_>, start: usize) -> Block {
         let input = run.input;
         let mut at = start + self.opener(input, start).expect("an opener stands here");
+        if !self.shows(run, at) {
+            run.warn("lookalike_marker");
+            return Block::text(at);
+        }
         let mut fields: Vec<(String, String)> = vec![];
         let mut junk = Junk::default();
         // Chosen: the place right behind the opener is a line start for comments.
@@ -251,6 +255,56 @@ impl Family for KeyQuote {
 }
 
 impl KeyQuote {
+    /// Whether a field or the block's closer follows the opener that ends at `from`. Lines that are no fields may stand
+    /// before the field if the opener is alone on its line.
+    fn shows(&self, run: &Run<'_>, from: usize) -> bool {
+        let input = run.input;
+        let most = from + run.setup.limits.lookahead.min(1024).max(128);
+        let (mut at, mut line, mut alone, mut junk) = (from, false, false, false);
+        while at < input.len().min(most) {
+            if let Some(len) = self.closer(input, at).filter(|_| !junk) {
+                return at + len <= most;
+            }
+            if self.opener(input, at).is_some() {
+                return false;
+            }
+            let c = char_at(input, at).expect("a character");
+            if c.is_whitespace() {
+                line |= c == '\n';
+                alone |= c == '\n';
+                at += c.len_utf8();
+                continue;
+            }
+            let comment = self.comment(input, at, line);
+            line = false;
+            if !comment && SEPARATORS.contains(&c) {
+                at += c.len_utf8();
+                continue;
+            }
+            if !comment {
+                let end = key_end(input, at);
+                if end > at
+                    && let Some((_, value)) = self.value_open(input, end)
+                {
+                    return value <= most;
+                }
+                if !alone {
+                    return false;
+                }
+                junk = true;
+                at = if end > at {
+                    self.behind_colon(input, end)
+                } else {
+                    at
+                };
+            }
+            while at < input.len() && !stands(input, at, "\n") && self.opener(input, at).is_none() {
+                at += char_at(input, at).map_or(1, char::len_utf8);
+            }
+        }
+        false
+    }
+
     fn marker(&self, input: &str, at: usize, markers: &[&str]) -> Option<usize> {
         let fits = if self.ignore_case {
             stands_ignore_case

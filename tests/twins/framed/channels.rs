@@ -27,8 +27,6 @@ const MAX_HEADER: usize = 512;
 impl<'a> Twin<'a> {
     pub(super) fn messages(&mut self, channels: &'a Channels) {
         let input = self.input;
-        // Where no message is a call, nothing is hidden.
-        let hides = !self.spec.units.is_empty();
         let mut open = false;
         let mut at = 0;
         while at < input.len() {
@@ -49,22 +47,15 @@ impl<'a> Twin<'a> {
                         None => end,
                     },
                     Ends::Broken(broken) => broken,
-                    Ends::Long if hides && first.is_none() => at + start,
                     // Where text begins in what was a header is left open.
                     Ends::Long => {
                         self.out.open = true;
                         return;
                     }
-                    Ends::Cut => return,
+                    Ends::Cut => input.len(),
                 };
-                if first.is_some() || !hides {
-                    self.out.text.push_str(&input[at..broken]);
-                    at = broken;
-                    continue;
-                }
-                (self.inside, self.unit, self.fix) = (false, 0, Some(String::new()));
-                at = self.skip(at + start);
-                open &= !closed(channels, &input[..at]);
+                self.out.text.push_str(&input[at..broken]);
+                at = broken;
                 continue;
             }
             if let Some(len) = here(&channels.close).filter(|_| open) {

@@ -2,8 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use toolglot::json::Value;
-
 use super::Twin;
 use super::json::Reader;
 use super::pattern::{Part, Pattern, Walk, literal, walk};
@@ -26,8 +24,6 @@ enum Opens {
     Text,
     /// What looked like a call in JSON up to there is text.
     Spoilt(usize),
-    /// A special token that opens nothing: hidden from there up to a closer.
-    Hidden(usize),
 }
 
 fn looks_special(marker: &str) -> bool {
@@ -89,12 +85,6 @@ impl<'a> Twin<'a> {
                     Opens::Yes => {
                         self.begun = true;
                         at = self.block(at);
-                        line = at;
-                        continue;
-                    }
-                    Opens::Hidden(broken) => {
-                        self.begun = true;
-                        at = self.skip(broken);
                         line = at;
                         continue;
                     }
@@ -269,41 +259,19 @@ impl<'a> Twin<'a> {
         }
         let patterns: Vec<(&Pattern, ())> = opener.probe.iter().map(|p| (*p, ())).collect();
         let special = looks_special(&opener.literal);
-        let named = |holes: &BTreeMap<&str, String>, whole: bool| {
-            holes.get("name").is_none_or(|name| {
-                let offered = self.offers(name);
-                // Chosen: of a name that the end cuts only the script is judged.
-                let looks = match whole {
-                    true => looks_like_a_name(name),
-                    false => name.is_ascii(),
-                };
-                offered
-                    || !opener.offered && (special || name.is_empty() || looks)
-                    || !whole && self.may_offer(name)
-            })
+        let named = |holes: &BTreeMap<&str, String>| {
+            let attribute = holes.get("tag").is_none_or(|tag| tag.contains('='));
+            let named = holes.get("name").is_none_or(|name| {
+                let looks = special || name.is_empty() || looks_like_a_name(name);
+                self.offers(name) || !opener.offered && looks
+            });
+            attribute && named
         };
         match walk(self.input, from, &patterns) {
-            Walk::Fits(fit) if fit.end - from <= 256 && named(&fit.holes, true) => Opens::Yes,
-            Walk::Breaks(_) if special => Opens::Hidden(from),
-            // What it would have been is never known: a block that the stream ends in.
-            // A word, or a byte, is a marker once something follows it.
-            Walk::Cut(holes)
-                if opener.literal.len() > 1
-                    && !self.spec.unclosed_is_text
-                    && named(&holes, false)
-                    && !opener.literal.bytes().all(|b| b.is_ascii_alphanumeric()) =>
-            {
-                Opens::Hidden(self.input.len())
-            }
+            Walk::Fits(fit) if fit.end - from <= 256 && named(&fit.holes) => Opens::Yes,
+            // A marker that shows nothing is text, also where the reply ends before it can.
             Walk::Fits(_) | Walk::Breaks(_) | Walk::Cut(_) => Opens::Text,
         }
-    }
-
-    /// Whether a tool on offer begins so.
-    fn may_offer(&self, begun: &str) -> bool {
-        let tools = self.tools.and_then(Value::as_array).into_iter().flatten();
-        let mut names = tools.filter_map(|tool| tool.get("name")?.as_str());
-        names.any(|name| name.starts_with(begun))
     }
 
     pub(super) fn offers(&self, name: &str) -> bool {
