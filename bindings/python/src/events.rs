@@ -335,22 +335,23 @@ pub struct CallClose {
 #[pymethods]
 impl CallClose {
     #[new]
-    #[pyo3(signature = (call, name, arguments_json=None, grade="complete", kinds: "list[str] | None" = None, start=0, end=0))]
+    #[pyo3(signature = (call, name, arguments_json=None, recovered: "list[str] | None" = None, start=0, end=0, repaired: "list[str] | None" = None))]
     fn new(
         call: u32,
         name: String,
         arguments_json: Option<String>,
-        grade: &str,
-        kinds: Option<Vec<String>>,
+        recovered: Option<Vec<String>>,
         start: u64,
         end: u64,
+        repaired: Option<Vec<String>>,
     ) -> Self {
+        let (grade, kinds) = graded(recovered, repaired);
         Self {
             call,
             name,
             json: arguments_json.map(Json::new),
             grade: grade.to_owned(),
-            kinds: kinds.unwrap_or_default(),
+            kinds,
             start,
             end,
         }
@@ -358,7 +359,7 @@ impl CallClose {
 
     #[classattr]
     fn __match_args__(py: Python<'_>) -> PyResult<Py<PyTuple>> {
-        let names = ["call", "name", "arguments", "grade", "start", "end"];
+        let names = ["call", "name", "arguments", "recovered", "start", "end"];
         Ok(PyTuple::new(py, names)?.unbind())
     }
 
@@ -389,15 +390,21 @@ impl CallClose {
         (self.grade == "recovered").then(|| self.kinds.clone())
     }
 
+    /// The kinds of a repaired call; `None` for any other.
+    #[getter]
+    fn repaired(&self) -> Option<Vec<String>> {
+        (self.grade == "repaired").then(|| self.kinds.clone())
+    }
+
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
         let fields = [
             ("call", self.call.into_py_any(py)?),
             ("name", self.name.as_str().into_py_any(py)?),
             ("arguments_json", self.arguments_json().into_py_any(py)?),
-            ("grade", self.grade.as_str().into_py_any(py)?),
-            ("kinds", self.kinds.clone().into_py_any(py)?),
+            ("recovered", self.recovered().into_py_any(py)?),
             ("start", self.start.into_py_any(py)?),
             ("end", self.end.into_py_any(py)?),
+            ("repaired", self.repaired().into_py_any(py)?),
         ];
         show(py, "CallClose", &fields)
     }
@@ -408,16 +415,28 @@ impl CallClose {
             self.call,
             self.name.as_str(),
             self.arguments_json(),
-            self.grade.as_str(),
-            self.kinds.clone(),
+            self.recovered(),
             self.start,
             self.end,
+            self.repaired(),
         );
         Ok((py.get_type::<Self>(), fields).into_pyobject(py)?.unbind())
     }
 
     fn __traverse__(&self, visit: pyo3::PyVisit<'_>) -> Result<(), pyo3::PyTraverseError> {
         self.json.as_ref().map_or(Ok(()), |json| json.visit(visit))
+    }
+}
+
+/// The grade of a call that is made of its kinds.
+pub fn graded(
+    recovered: Option<Vec<String>>,
+    repaired: Option<Vec<String>>,
+) -> (&'static str, Vec<String>) {
+    match (recovered, repaired) {
+        (Some(kinds), _) => ("recovered", kinds),
+        (None, Some(kinds)) if !kinds.is_empty() => ("repaired", kinds),
+        (None, _) => ("complete", vec![]),
     }
 }
 

@@ -35,8 +35,8 @@ mod native {
     use crate::engine::Engine;
     #[pymodule_export]
     use crate::events::{
-        ArgDelta, BlockAbandoned, BlockClose, BlockOpen, CallAbandoned, CallClose, CallNamed, CallOpen, Issue,
-        ParamClose, ParamDelta, ParamOpen, Protected, Raw, Reasoning, Text,
+        ArgDelta, BlockAbandoned, BlockClose, BlockOpen, CallAbandoned, CallClose, CallNamed,
+        CallOpen, Issue, ParamClose, ParamDelta, ParamOpen, Protected, Raw, Reasoning, Text,
     };
     #[pymodule_export]
     use crate::options::PyLimits;

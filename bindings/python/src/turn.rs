@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
 use crate::arguments::Json;
-use crate::events::{Issue, kinds, show};
+use crate::events::{Issue, graded, kinds, show};
 
 /// Everything that one model output says.
 #[pyclass(frozen, eq, module = "toolglot")]
@@ -171,33 +171,34 @@ impl Call {
         name,
         arguments_json="{}",
         index=0,
-        grade="complete",
-        kinds: "list[str] | None" = None,
+        recovered: "list[str] | None" = None,
         dialect="",
         meta: "dict[str, str] | None" = None,
         native=false,
         start=0,
         end=0,
+        repaired: "list[str] | None" = None,
     ))]
     #[allow(clippy::too_many_arguments)]
     fn new(
         name: String,
         arguments_json: &str,
         index: u32,
-        grade: &str,
-        kinds: Option<Vec<String>>,
+        recovered: Option<Vec<String>>,
         dialect: &str,
         meta: Option<BTreeMap<String, String>>,
         native: bool,
         start: u64,
         end: u64,
+        repaired: Option<Vec<String>>,
     ) -> Self {
+        let (grade, kinds) = graded(recovered, repaired);
         Self {
             name,
             json: Json::new(arguments_json.to_owned()),
             index,
             grade: grade.to_owned(),
-            kinds: kinds.unwrap_or_default(),
+            kinds,
             dialect: dialect.to_owned(),
             meta: meta.unwrap_or_default(),
             native,
@@ -208,7 +209,7 @@ impl Call {
 
     #[classattr]
     fn __match_args__(py: Python<'_>) -> PyResult<Py<PyTuple>> {
-        Ok(PyTuple::new(py, ["name", "arguments", "index", "grade"])?.unbind())
+        Ok(PyTuple::new(py, ["name", "arguments", "index", "recovered"])?.unbind())
     }
 
     /// The arguments as a `dict`, the same one at each access; `LimitError` as in `CallClose.arguments`.
@@ -235,18 +236,24 @@ impl Call {
         (self.grade == "recovered").then(|| self.kinds.clone())
     }
 
+    /// The kinds of a repaired call; `None` for any other.
+    #[getter]
+    fn repaired(&self) -> Option<Vec<String>> {
+        (self.grade == "repaired").then(|| self.kinds.clone())
+    }
+
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
         let fields = [
             ("name", self.name.as_str().into_py_any(py)?),
             ("arguments_json", self.json.text().into_py_any(py)?),
             ("index", self.index.into_py_any(py)?),
-            ("grade", self.grade.as_str().into_py_any(py)?),
-            ("kinds", self.kinds.clone().into_py_any(py)?),
+            ("recovered", self.recovered().into_py_any(py)?),
             ("dialect", self.dialect.as_str().into_py_any(py)?),
             ("meta", self.meta.clone().into_py_any(py)?),
             ("native", self.native.into_py_any(py)?),
             ("start", self.start.into_py_any(py)?),
             ("end", self.end.into_py_any(py)?),
+            ("repaired", self.repaired().into_py_any(py)?),
         ];
         show(py, "Call", &fields)
     }
@@ -257,13 +264,13 @@ impl Call {
             self.name.as_str(),
             self.json.text(),
             self.index,
-            self.grade.as_str(),
-            self.kinds.clone(),
+            self.recovered(),
             self.dialect.as_str(),
             self.meta.clone(),
             self.native,
             self.start,
             self.end,
+            self.repaired(),
         );
         Ok((py.get_type::<Self>(), fields).into_pyobject(py)?.unbind())
     }

@@ -145,7 +145,7 @@ class Call:
     def __eq__(self, value: object, /) -> bool: ...
     def __hash__(self, /) -> int: ...
     def __ne__(self, value: object, /) -> bool: ...
-    def __new__(cls, /, name: str, arguments_json: str = "{}", index: SupportsIndex = 0, recovered: list[str] | None = None, dialect: str = "", meta: dict[str, str] | None = None, native: bool = False, start: SupportsIndex = 0, end: SupportsIndex = 0) -> Call: ...
+    def __new__(cls, /, name: str, arguments_json: str = "{}", index: SupportsIndex = 0, recovered: list[str] | None = None, dialect: str = "", meta: dict[str, str] | None = None, native: bool = False, start: SupportsIndex = 0, end: SupportsIndex = 0, repaired: list[str] | None = None) -> Call: ...
     def __reduce__(self, /) -> tuple[object, ...]: ...
     def __repr__(self, /) -> str: ...
     @property
@@ -174,9 +174,20 @@ class Call:
         Offset behind its last byte.
         """
     @property
+    def grade(self, /) -> str:
+        """
+        `"complete"`; `"repaired"`: a rule was broken, but the call is not in doubt; `"recovered"`: something may be cut,
+        mixed or guessed, so it should not be executed without asking.
+        """
+    @property
     def index(self, /) -> int:
         """
         Its number in the turn, from 0.
+        """
+    @property
+    def kinds(self, /) -> list[str]:
+        """
+        Why it is not complete.
         """
     @property
     def meta(self, /) -> dict[str, str]:
@@ -196,8 +207,12 @@ class Call:
     @property
     def recovered(self, /) -> list[str] | None:
         """
-        `None` for a call that is well formed and closed. Else it was put together by documented rules, whose kinds stand
-        here, and should not be executed without asking.
+        The kinds of a recovered call; `None` for any other.
+        """
+    @property
+    def repaired(self, /) -> list[str] | None:
+        """
+        The kinds of a repaired call; `None` for any other.
         """
     @property
     def start(self, /) -> int:
@@ -242,7 +257,7 @@ class CallClose:
     def __eq__(self, value: object, /) -> bool: ...
     def __hash__(self, /) -> int: ...
     def __ne__(self, value: object, /) -> bool: ...
-    def __new__(cls, /, call: SupportsIndex, name: str, arguments_json: str | None = None, recovered: list[str] | None = None, start: SupportsIndex = 0, end: SupportsIndex = 0) -> CallClose: ...
+    def __new__(cls, /, call: SupportsIndex, name: str, arguments_json: str | None = None, recovered: list[str] | None = None, start: SupportsIndex = 0, end: SupportsIndex = 0, repaired: list[str] | None = None) -> CallClose: ...
     def __reduce__(self, /) -> tuple[object, ...]: ...
     def __repr__(self, /) -> str: ...
     @property
@@ -274,6 +289,17 @@ class CallClose:
         Offset behind it.
         """
     @property
+    def grade(self, /) -> str:
+        """
+        `"complete"`; `"repaired"`: a rule was broken, but the call is not in doubt; `"recovered"`: something may be cut,
+        mixed or guessed, so it should not be executed without asking.
+        """
+    @property
+    def kinds(self, /) -> list[str]:
+        """
+        Why it is not complete.
+        """
+    @property
     def name(self, /) -> str:
         """
         Name of the tool.
@@ -281,13 +307,60 @@ class CallClose:
     @property
     def recovered(self, /) -> list[str] | None:
         """
-        `None` for a call that is well formed and closed. Else it was put together by documented rules, whose kinds stand
-        here, and should not be executed without asking.
+        The kinds of a recovered call; `None` for any other.
+        """
+    @property
+    def repaired(self, /) -> list[str] | None:
+        """
+        The kinds of a repaired call; `None` for any other.
         """
     @property
     def start(self, /) -> int:
         """
         Offset of the call.
+        """
+
+@final
+class CallNamed:
+    """
+    The name of a call is written. It comes before the `CallOpen`, as early as the name is known; only that opens a call.
+    """
+    __match_args__ = ("block", "ordinal", "name", "provisional", "start", "end")
+    def __eq__(self, value: object, /) -> bool: ...
+    def __hash__(self, /) -> int: ...
+    def __ne__(self, value: object, /) -> bool: ...
+    def __new__(cls, /, block: SupportsIndex, ordinal: SupportsIndex, name: str, provisional: bool = ..., start: SupportsIndex = ..., end: SupportsIndex = ...) -> CallNamed: ...
+    def __reduce__(self, /) -> tuple[object, ...]: ...
+    def __repr__(self, /) -> str: ...
+    @property
+    def block(self, /) -> int:
+        """
+        Number of the block in this stream, from 0.
+        """
+    @property
+    def end(self, /) -> int:
+        """
+        Offset behind that.
+        """
+    @property
+    def name(self, /) -> str:
+        """
+        Name of the tool.
+        """
+    @property
+    def ordinal(self, /) -> int:
+        """
+        Number of the name in its block, from 0.
+        """
+    @property
+    def provisional(self, /) -> bool:
+        """
+        What follows can still take the name back: a `CallOpen` of the block replaces it, or it is void when the block ends.
+        """
+    @property
+    def start(self, /) -> int:
+        """
+        Offset of what names it.
         """
 
 @final
@@ -1164,7 +1237,7 @@ class Turn:
     __match_args__ = ("text", "reasoning", "calls", "errors")
     def __eq__(self, value: object, /) -> bool: ...
     def __ne__(self, value: object, /) -> bool: ...
-    def __new__(cls, /, text: str = "", reasoning: str = "", calls: list[Call] | None = None, errors: list[Issue] | None = None) -> Turn: ...
+    def __new__(cls, /, text: str = "", reasoning: str = "", calls: list[Call] | None = None, errors: list[Issue] | None = None, toolglot_json: str | None = None) -> Turn: ...
     def __reduce__(self, /) -> tuple[object, ...]: ...
     def __repr__(self, /) -> str: ...
     @property
@@ -1186,6 +1259,13 @@ class Turn:
     def text(self, /) -> str:
         """
         The text outside calls and reasoning, joined.
+        """
+    @property
+    def toolglot(self, /) -> dict[str, Any] | None:
+        """
+        What a host does not get, or should not act on without asking: `{"withheld": [{"name", "kinds", "span"}],
+        "dropped": [{"span", "kinds"}]}`, recovered calls and bytes of blocks that were dropped. `None` where there is nothing
+        to say.
         """
 
 @final
