@@ -1,10 +1,12 @@
 //! JSON that is a call: `{"name": .., "arguments": {..}}`, a list of such, or the arguments alone.
 //!
 //! One lexer reads around the calls, another one inside the arguments, so that these leave while they come. Arguments in
-//! a string are decoded on the way. Only arguments that stand before their name wait for it, up to `max_value` bytes.
-//! A call closes at its own last bracket.
+//! a string are decoded on the way. Arguments that stand before their name wait for it, and an object under another word
+//! for their key waits for the end of the call, because the right key may come yet; each up to `max_value` bytes. What no
+//! rule reads is reported. A call closes at its own last bracket.
 
 mod arguments;
+mod members;
 #[cfg(test)]
 mod tests;
 
@@ -18,6 +20,7 @@ use crate::error::{Kind, KindSet};
 use crate::event::Span;
 use crate::limits::Limits;
 use arguments::Arguments;
+use members::{Fact, Member, Spare, is_sort, push_sort};
 
 /// Values around a call are reported down to here: list, object, wrapper, member.
 const WATCH: u8 = 3;
@@ -57,8 +60,9 @@ struct Item {
     depth: usize,
     /// How many are open around the members that count.
     level: usize,
-    /// What the last key says of its value.
+    /// What the last key says of its value, and where it stands.
     member: Member,
+    key: Span,
     reading: Reading,
     /// A name has been there.
     named: bool,
@@ -67,20 +71,16 @@ struct Item {
     meta: Vec<(String, String)>,
     /// Arguments that came before the name, and where.
     kept: Option<(u64, Vec<u8>)>,
+    /// What counts as the arguments if none come.
+    spare: Option<Spare>,
+    /// It does not: there were two.
+    torn: bool,
+    facts: Vec<Fact>,
     /// Arguments have been there.
     argued: bool,
     args: Option<Arguments>,
     /// What was forgiven before the call was open.
     kinds: KindSet,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-enum Member {
-    Name,
-    Args,
-    Id,
-    Wrapper,
-    Other,
 }
 
 /// What becomes of the value under way.
@@ -89,18 +89,27 @@ enum Reading {
     Nothing,
     Name { start: u64 },
     Id { start: u64 },
+    Sort,
     Kept { start: u64 },
+    Spare { start: u64 },
     Args,
 }
 
-/// Takes the text of a string.
-struct Text<'t>(&'t mut String);
+/// Takes the text of a string, or as much of it as matters.
+struct Text<'t> {
+    text: &'t mut String,
+    sort: bool,
+}
 
 impl Emit for Text<'_> {
     fn json(&mut self, _: &str, _: Span) {}
 
     fn text(&mut self, text: &str, _: Span) {
-        self.0.push_str(text);
+        if self.sort {
+            push_sort(self.text, text);
+        } else {
+            self.text.push_str(text);
+        }
     }
 }
 
@@ -126,7 +135,9 @@ impl Body {
         let mut text = String::new();
         for i in [0, 0] {
             // The first time the list is reported, the second time its bracket is taken.
-            body.lexer.next(&rules, b"[", 0, i, &mut Text(&mut text));
+            let (text, sort) = (&mut text, false);
+            body.lexer
+                .next(&rules, b"[", 0, i, &mut Text { text, sort });
         }
         body
     }
@@ -246,12 +257,12 @@ impl Body {
             }
             let (max, kind) = self.max(out);
             let mut none = String::new();
+            let sort = self.reads(&Reading::Sort);
             let text = self.item.as_mut().map_or(&mut none, |item| &mut item.text);
             let bytes = source.clip(max);
-            let (to, token) = self
-                .lexer
-                .next(rules, bytes, source.base, i, &mut Text(text));
-            if let Some((_, kept)) = self.keeping() {
+            let mut text = Text { text, sort };
+            let (to, token) = self.lexer.next(rules, bytes, source.base, i, &mut text);
+            if let Some(kept) = self.keeping() {
                 kept.extend_from_slice(&bytes[i..to]);
             }
             let pos = source.pos(to);
@@ -286,18 +297,33 @@ impl Body {
                 let len = u64::from(limits.max_name) + quotes;
                 (start.saturating_add(len + 1), Kind::LimitName)
             }
-            Some(Reading::Kept { start }) => {
+            Some(Reading::Kept { start } | Reading::Spare { start }) => {
                 let end = start.saturating_add(limits.max_value);
                 (end.saturating_add(1), Kind::LimitValue)
             }
-            Some(Reading::Nothing | Reading::Args) | None => (u64::MAX, Kind::LimitValue),
+            Some(Reading::Nothing | Reading::Sort | Reading::Args) | None => {
+                (u64::MAX, Kind::LimitValue)
+            }
         }
     }
 
-    fn keeping(&mut self) -> Option<&mut (u64, Vec<u8>)> {
+    fn reads(&self, what: &Reading) -> bool {
+        let item = self.item.as_ref();
+        item.is_some_and(|item| item.reading == *what)
+    }
+
+    /// Where the bytes of the value under way are kept.
+    fn keeping(&mut self) -> Option<&mut Vec<u8>> {
         let item = self.item.as_mut()?;
-        let keeps = matches!(item.reading, Reading::Kept { .. });
-        item.kept.as_mut().filter(|_| keeps)
+        match item.reading {
+            Reading::Kept { .. } => item.kept.as_mut().map(|(_, bytes)| bytes),
+            Reading::Spare { .. } => item.spare.as_mut().map(|spare| &mut spare.bytes),
+            Reading::Nothing
+            | Reading::Name { .. }
+            | Reading::Id { .. }
+            | Reading::Sort
+            | Reading::Args => None,
+        }
     }
 
     fn broken(&self, out: &mut Out<'_>, kind: Kind, span: Span) -> Step {
@@ -308,8 +334,9 @@ impl Body {
     fn repaired(&mut self, out: &mut Out<'_>, kind: Kind, at: u64) {
         let span = Span::new(at, at + 1);
         match &mut self.item {
-            // It is read again when the name has come.
-            Some(item) if matches!(item.reading, Reading::Kept { .. }) => {}
+            // It is read again when the name has come, or the end.
+            Some(item)
+                if matches!(item.reading, Reading::Kept { .. } | Reading::Spare { .. }) => {}
             Some(Item {
                 args: Some(args), ..
             }) => args.live.repaired(out, kind, at),
@@ -372,6 +399,12 @@ impl Body {
             }
             (Member::Id, Shape::String) => {
                 item.reading = Reading::Id { start };
+                item.fact(self.lexer.key(), !item.named);
+                self.lexer.decode();
+            }
+            (Member::Id | Member::Index, Shape::Number) => item.fact(self.lexer.key(), false),
+            (Member::Sort, Shape::String) => {
+                item.reading = Reading::Sort;
                 self.lexer.decode();
             }
             (Member::Args, _) if item.args.is_some() && !item.argued => {
@@ -383,11 +416,24 @@ impl Body {
                 item.reading = Reading::Kept { start };
                 item.kept = Some((start, vec![]));
             }
-            (Member::Name | Member::Args, _) => {
+            (Member::Synonym, Shape::Object) if item.spare.is_none() && !item.argued => {
+                item.reading = Reading::Spare { start };
+                item.spare = Some(Spare {
+                    key: self.lexer.key().to_owned(),
+                    span: item.key,
+                    start,
+                    bytes: vec![],
+                });
+            }
+            (Member::Name, _) if !item.named => {
                 return Some(self.broken(out, Kind::MalformedBody, Span::new(pos, pos + 1)));
             }
             (Member::Wrapper, Shape::Object) if wrapper => item.level += 1,
-            (Member::Wrapper | Member::Other | Member::Id, _) => {}
+            (member, _) => {
+                item.torn |= member == Member::Synonym;
+                let span = item.key;
+                item.extra(out, self.lexer.key(), span);
+            }
         }
         None
     }
@@ -400,6 +446,7 @@ impl Body {
         }
         let key = self.lexer.key();
         item.member = table.member(key);
+        item.key = Span::new(self.lexer.key_at(), pos);
         if !table.name_is_key {
             return None;
         }
@@ -445,7 +492,7 @@ impl Body {
             return done;
         };
         if depth == item.depth {
-            return self.end(out, table, pos).or(done);
+            return self.end(out, rules, table, pos).or(done);
         }
         if depth < item.level {
             // The wrapper.
@@ -466,7 +513,15 @@ impl Body {
                 }
                 None
             }
-            Reading::Nothing | Reading::Kept { .. } | Reading::Args => None,
+            Reading::Sort => {
+                let sort = std::mem::take(&mut item.text);
+                if !is_sort(&sort) {
+                    let span = item.key;
+                    item.extra(out, self.lexer.key(), span);
+                }
+                None
+            }
+            Reading::Nothing | Reading::Kept { .. } | Reading::Spare { .. } | Reading::Args => None,
         }
     }
 
@@ -474,29 +529,31 @@ impl Body {
     fn replay(&mut self, out: &mut Out<'_>, rules: &Rules<'_>) -> Option<Step> {
         let item = self.item.as_mut()?;
         let (base, bytes) = item.kept.take()?;
-        let args = item.args.as_mut()?;
-        let source = Source {
-            bytes: &bytes,
-            base,
-            until: base + bytes.len() as u64,
-            raw: true,
-        };
-        match args.feed(out, rules, source, 0) {
-            (_, Step::Done) => None,
-            (i, Step::More) => Some(args.live.broken(out, Kind::MalformedBody, source.pos(i))),
-            (_, step) => Some(step),
-        }
+        item.write(out, rules, base, &bytes)
     }
 
     /// The object of a call ends at `pos`.
-    fn end(&mut self, out: &mut Out<'_>, table: &Table, pos: u64) -> Option<Step> {
-        let item = self.item.take()?;
+    fn end(
+        &mut self,
+        out: &mut Out<'_>,
+        rules: &Rules<'_>,
+        table: &Table,
+        pos: u64,
+    ) -> Option<Step> {
+        let item = self.item.as_mut()?;
         if !item.named {
-            return Some(self.broken(out, Kind::MissingName, Span::new(item.start, pos)));
+            let span = Span::new(item.start, pos);
+            self.item = None;
+            return Some(self.broken(out, Kind::MissingName, span));
         }
         if table.name_is_key {
+            self.item = None;
             return None;
         }
+        if let Some(step) = item.settle(out, rules) {
+            return Some(step);
+        }
+        let item = self.item.take()?;
         let mut args = item.args?;
         if !item.argued {
             args.live.empty(out, pos);
@@ -514,35 +571,87 @@ impl Item {
             depth,
             level: depth + 1,
             member: Member::Other,
+            key: Span::new(start, start),
             reading: Reading::Nothing,
             named: false,
             text: String::new(),
             meta: vec![],
             kept: None,
+            spare: None,
+            torn: false,
+            facts: vec![],
             argued: false,
             args: None,
             kinds: KindSet::default(),
         }
     }
-}
 
-impl Table {
-    fn wraps(&self, key: &str) -> bool {
-        self.wrapper.iter().any(|have| have == key)
+    /// The member whose key was read is a fact of the call; whether it has it.
+    fn fact(&mut self, key: &str, kept: bool) {
+        if self.facts.iter().all(|fact| fact.key != key) {
+            let (key, span) = (key.to_owned(), self.key);
+            self.facts.push(Fact { key, span, kept });
+        }
     }
 
-    fn member(&self, key: &str) -> Member {
-        let has = |keys: &[String]| keys.iter().any(|have| have == key);
-        if has(&self.name) {
-            Member::Name
-        } else if has(&self.args) {
-            Member::Args
-        } else if has(&self.id) {
-            Member::Id
-        } else if has(&self.wrapper) {
-            Member::Wrapper
-        } else {
-            Member::Other
+    /// No rule reads what stands under the key at `span`.
+    fn extra(&mut self, out: &mut Out<'_>, key: &str, span: Span) {
+        let kind = Kind::ExtraKey;
+        match &mut self.args {
+            Some(args) => args.live.recovered_at(out, kind, span, key),
+            None => {
+                self.kinds.insert(kind);
+                out.issue(kind, span, key);
+            }
         }
+    }
+
+    /// Writes arguments that stood at `base`.
+    fn write(
+        &mut self,
+        out: &mut Out<'_>,
+        rules: &Rules<'_>,
+        base: u64,
+        bytes: &[u8],
+    ) -> Option<Step> {
+        let args = self.args.as_mut()?;
+        let source = Source {
+            bytes,
+            base,
+            until: base + bytes.len() as u64,
+            raw: true,
+        };
+        match args.feed(out, rules, source, 0) {
+            (_, Step::Done) => None,
+            (i, Step::More) => Some(args.live.broken(out, Kind::MalformedBody, source.pos(i))),
+            (_, step) => Some(step),
+        }
+    }
+
+    /// All members are known: what stands under another key is the arguments if nothing speaks against it.
+    fn settle(&mut self, out: &mut Out<'_>, rules: &Rules<'_>) -> Option<Step> {
+        let takes = |out: &Out<'_>, item: &Self, key: &str| {
+            let tool = item.args.as_ref().map_or("", |args| args.live.tool());
+            out.tool(tool).is_some_and(|tool| tool.param(key).is_some())
+        };
+        if let Some(spare) = self.spare.take() {
+            if self.argued || self.torn || takes(out, self, &spare.key) {
+                self.extra(out, &spare.key, spare.span);
+            } else {
+                self.argued = true;
+                let args = self.args.as_mut()?;
+                let kind = Kind::RepairedArguments;
+                args.live.recovered_at(out, kind, spare.span, &spare.key);
+                return self.write(out, rules, spare.start, &spare.bytes);
+            }
+        }
+        if !self.argued {
+            for fact in std::mem::take(&mut self.facts) {
+                if !fact.kept || takes(out, self, &fact.key) {
+                    self.extra(out, &fact.key, fact.span);
+                }
+            }
+        }
+        None
     }
 }

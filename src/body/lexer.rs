@@ -7,6 +7,10 @@
 //! What the consumer must know comes as [`Token`]s, for values down to the depth that it watches; JSON text leaves through
 //! [`Emit`] before the token behind it is handed over. Cost: a few operations a byte outside strings, block scans inside
 //! them; memory is a byte for each open bracket, a key, and what is undecided.
+//!
+//! Slips that leave no doubt about a value are forgiven in every syntax, and reported: another syntax's quotes, literals,
+//! keys and commas, control characters in strings. So are three that leave one: a quote inside a quoted string, zeros
+//! before a number, half of a surrogate pair.
 
 mod keys;
 mod number;
@@ -21,7 +25,7 @@ use serde::{Deserialize, Serialize};
 
 use super::lost::{Quote, Torn};
 use crate::error::{Kind, KindSet};
-use number::Num;
+use crate::event::Span;
 pub(crate) use pen::Emit;
 use pen::{Decode, Feed, Meaning, Pen};
 use scalars::{Literal, Python};
@@ -32,14 +36,14 @@ use strings::{Escape, Quoted};
 pub(crate) struct Syntax {
     /// Literals of Python: its strings, names, tuples and numbers, and commas before closing brackets.
     pub python: bool,
+    /// `true`, `false` and `null` stand beside them and are no slips.
+    pub json_words: bool,
     /// What encloses strings beside quotes: no escapes, up to the same delimiter. No two begin with the same byte.
     pub delims: Vec<String>,
     /// Keys stand without quotes.
     pub bare_keys: bool,
     /// What is no value otherwise is a string, up to the next comma or closing bracket.
     pub bare_values: bool,
-    /// Slips that are forgiven and reported, by their kinds (`repaired_*`).
-    pub lenient: KindSet,
 }
 
 /// What holds for one stream.
@@ -51,19 +55,6 @@ pub(crate) struct Rules<'r> {
 }
 
 impl Rules<'_> {
-    fn lenient(&self, kind: Kind) -> bool {
-        self.syntax.lenient.contains(kind)
-    }
-
-    /// Whether a comma may stand before a closing bracket.
-    fn comma(&self) -> bool {
-        self.syntax.python || self.lenient(Kind::RepairedComma)
-    }
-
-    fn single_quotes(&self) -> bool {
-        self.syntax.python || self.lenient(Kind::RepairedQuotes)
-    }
-
     fn delim(&self, which: u8) -> &[u8] {
         let delim = self.syntax.delims.get(usize::from(which));
         delim.map_or(&[], |delim| delim.as_bytes())
@@ -153,7 +144,11 @@ enum At {
     String(Quoted),
     /// Behind so many quotes in a string with three.
     Triple(Quoted, u8),
+    /// Behind a quote that closes the string if what follows can follow a string.
+    Closing(Quoted),
     Escape(Quoted, Escape),
+    /// Behind the first half of a surrogate pair, on hold.
+    High(Quoted, u16),
     /// In a delimiter that opens a string.
     DelimOpen {
         which: u8,
@@ -171,8 +166,7 @@ enum At {
     Literal(Literal),
     /// A value without quotes that is a string.
     BareText,
-    Number(Num),
-    Python(Python),
+    Number(Python),
     Word {
         which: u8,
         len: u8,
@@ -196,6 +190,38 @@ pub(crate) struct Lexer {
 
 /// The index to go on from, and what must be told.
 type Took = (usize, Option<Token>);
+
+/// One value that may have slips, as JSON; and what was forgiven. Linear; nothing recurses.
+pub(crate) fn forgiven(text: &str, max_depth: u32) -> Option<(String, KindSet)> {
+    struct Pieces(String);
+    impl Emit for Pieces {
+        fn json(&mut self, text: &str, _: Span) {
+            self.0.push_str(text);
+        }
+        fn text(&mut self, _: &str, _: Span) {}
+    }
+    let syntax = Syntax::default();
+    let rules = Rules {
+        syntax: &syntax,
+        max_depth,
+        max_name: u32::MAX,
+    };
+    let (mut lexer, mut pieces) = (Lexer::new(0), Pieces(String::new()));
+    let mut kinds = KindSet::default();
+    // A number ends at the first byte that is none of it.
+    let text = format!("{}\n", text.trim());
+    let mut i = 0;
+    loop {
+        let token;
+        (i, token) = lexer.next(&rules, text.as_bytes(), 0, i, &mut pieces);
+        match token {
+            Token::Open(_) | Token::Key => {}
+            Token::Repaired(kind, _) => kinds.insert(kind),
+            Token::Close => return (i + 1 >= text.len()).then_some((pieces.0, kinds)),
+            Token::More | Token::Malformed(_) | Token::Limit(_) => return None,
+        }
+    }
+}
 
 pub(crate) fn is_blank(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\n' | b'\r')
@@ -292,7 +318,7 @@ impl Lexer {
     fn ends(&self) -> bool {
         match self.at {
             At::Done => true,
-            At::Number(num) => self.stack.is_empty() && num.ends(),
+            At::Number(number) => self.stack.is_empty() && number.ends(),
             _ => false,
         }
     }
@@ -360,16 +386,17 @@ impl Lexer {
             At::Colon => self.colon(rules, f, i, byte),
             At::Behind => self.behind(rules, f, i, byte),
             At::Quote(quoted, len) => self.quote(f, i, byte, quoted, len),
+            At::Closing(quoted) => self.closing(f, i, byte, quoted),
             At::String(quoted) => self.string(rules, f, i, quoted),
             At::Triple(quoted, len) => self.triple(f, i, byte, quoted, len),
             At::Escape(quoted, escape) => self.escape(rules, f, i, byte, quoted, escape),
+            At::High(quoted, high) => self.high(f, i, byte, quoted, high),
             At::DelimOpen { which, len, key } => self.delim_open(rules, f, i, which, len, key),
             At::Delim { which, len, key } => self.delim(rules, f, i, which, len, key),
             At::BareKey => self.bare_key(rules, f, i),
             At::Literal(literal) => self.literal(f, i, byte, literal),
             At::BareText => self.bare_text(f, i, byte),
-            At::Number(num) => self.number(i, byte, num),
-            At::Python(number) => self.python(rules, f, i, byte, number),
+            At::Number(number) => self.number(rules, f, i, byte, number),
             At::Word { which, len } => self.word(rules, f, i, byte, which, len),
             At::Done => (i, Some(Token::Close)),
         }

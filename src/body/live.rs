@@ -167,6 +167,17 @@ impl LiveCall {
         }
     }
 
+    /// What stands at `span` was repaired, or could not be read. Told each time.
+    pub fn recovered_at(&mut self, out: &mut Out<'_>, kind: Kind, span: Span, subject: &str) {
+        self.kinds.insert(kind);
+        out.tell(kind, span, &self.tool, subject);
+    }
+
+    /// Name of the tool.
+    pub fn tool(&self) -> &str {
+        &self.tool
+    }
+
     /// The bytes of the call up to `end`.
     pub fn span(&self, end: u64) -> Span {
         Span::new(self.start, end)

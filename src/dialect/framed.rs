@@ -1,9 +1,8 @@
 //! Tables of the framed family: which patterns may stand at which place.
 
 use super::evidence::{self, Evidence};
-use super::spec::{self, Brackets, Leniency, Payload};
+use super::spec::{self, Brackets, Payload};
 use crate::body::{Syntax, brace_calls, json_calls, python_calls};
-use crate::error::{Kind, KindSet};
 use crate::scan::path::{self, Paths};
 
 /// What a pattern does.
@@ -529,20 +528,10 @@ fn contents(spec: &spec::Framed) -> Result<(), String> {
 
 /// Tables of what stands inside calls.
 fn payloads(spec: &spec::Framed) -> (json_calls::Table, python_calls::Table, brace_calls::Table) {
-    let mut lenient = KindSet::default();
-    for leniency in &spec.json.lenient {
-        lenient.insert(match leniency {
-            Leniency::TrailingComma => Kind::RepairedComma,
-            Leniency::SingleQuotes => Kind::RepairedQuotes,
-            Leniency::PythonLiterals => Kind::RepairedLiteral,
-            Leniency::BareKeys => Kind::RepairedKey,
-            Leniency::RawNewlines => Kind::RepairedNewline,
-        });
-    }
     let json = json_calls::Table {
         syntax: Syntax {
             python: spec.json.python,
-            lenient,
+            json_words: true,
             ..Syntax::default()
         },
         name: spec.json.name.clone(),

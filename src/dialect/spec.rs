@@ -582,7 +582,6 @@ pub(crate) struct Json {
     pub name_is_key: bool,
     /// Python literals: `{'name': True}`.
     pub python: bool,
-    pub lenient: Vec<Leniency>,
 }
 
 impl Default for Json {
@@ -595,20 +594,8 @@ impl Default for Json {
             wrapper: vec![],
             name_is_key: false,
             python: false,
-            lenient: vec![],
         }
     }
-}
-
-/// What is taken for JSON though it is none; reported.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum Leniency {
-    TrailingComma,
-    SingleQuotes,
-    PythonLiterals,
-    BareKeys,
-    RawNewlines,
 }
 
 /// `f(a=1)`.

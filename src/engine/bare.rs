@@ -15,8 +15,6 @@ use crate::event::Span;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Bare {
     at: At,
-    /// Strings may stand between single quotes too.
-    python: bool,
     /// Inside of an object that holds name and arguments.
     wrapped: bool,
     /// The first byte.
@@ -69,6 +67,8 @@ struct Quoted {
 pub(super) enum Member {
     Name,
     Arguments,
+    /// Another word for them: an object.
+    Synonym,
     /// The object that holds both.
     Wrapper,
     Other,
@@ -94,8 +94,8 @@ enum Inside {
 }
 
 impl Quoted {
-    fn open(byte: u8, python: bool) -> Option<Self> {
-        (byte == b'"' || (python && byte == b'\'')).then_some(Self {
+    fn open(byte: u8) -> Option<Self> {
+        matches!(byte, b'"' | b'\'').then_some(Self {
             quote: byte,
             escaped: false,
         })
@@ -118,10 +118,9 @@ impl Quoted {
 
 impl Bare {
     /// A scan of what begins at `start`.
-    pub fn new(python: bool, start: u64) -> Self {
+    pub fn new(start: u64) -> Self {
         Self {
             at: At::Start,
-            python,
             wrapped: false,
             start,
             name: None,
@@ -137,7 +136,7 @@ impl Bare {
             At::Item if byte == b'{' => At::First,
             At::Item | At::First | At::Key | At::Behind if blank => self.at,
             At::Colon(_) | At::Value(_) if blank => self.at,
-            At::First | At::Key => match Quoted::open(byte, self.python) {
+            At::First | At::Key => match Quoted::open(byte) {
                 Some(string) => At::InKey {
                     string,
                     from: pos + 1,
@@ -182,13 +181,13 @@ impl Bare {
         match member {
             Member::Name => self.name.is_none(),
             Member::Arguments => self.name.is_some(),
-            Member::Wrapper | Member::Other => true,
+            Member::Synonym | Member::Wrapper | Member::Other => true,
         }
     }
 
     /// The first byte of a value.
     fn value(&mut self, member: Member, byte: u8, pos: u64) -> Shown {
-        let string = Quoted::open(byte, self.python);
+        let string = Quoted::open(byte);
         self.at = match (member, string, byte) {
             // An object, a string that holds one, or null.
             (Member::Arguments, string, _) => {
@@ -197,6 +196,9 @@ impl Bare {
                     Some(name) => Shown::Call(name),
                     None => Shown::None,
                 };
+            }
+            (Member::Synonym, None, b'{') if self.name.is_some() => {
+                return self.name.map_or(Shown::None, Shown::Call);
             }
             (Member::Wrapper, None, b'{') if !self.wrapped => {
                 self.wrapped = true;
@@ -212,8 +214,7 @@ impl Bare {
                 depth: 1,
                 string: None,
             },
-            (_, None, b'-' | b'0'..=b'9' | b't' | b'f' | b'n') => At::Scalar,
-            (_, None, b'T' | b'F' | b'N') if self.python => At::Scalar,
+            (_, None, b'-' | b'0'..=b'9' | b't' | b'f' | b'n' | b'T' | b'F' | b'N') => At::Scalar,
             (_, None, _) => return Shown::None,
         };
         Shown::More
@@ -234,7 +235,7 @@ impl Bare {
                 Inside::Bad => None,
             };
         }
-        let string = Quoted::open(byte, self.python);
+        let string = Quoted::open(byte);
         let depth = match byte {
             b'{' | b'[' => depth.checked_add(1)?,
             b'}' | b']' => depth - 1,
@@ -255,8 +256,8 @@ mod tests {
     use super::*;
 
     /// The name, and how many bytes were looked at.
-    fn scan(text: &str, python: bool) -> (Option<&str>, usize) {
-        let mut bare = Bare::new(python, 0);
+    fn scan(text: &str) -> (Option<&str>, usize) {
+        let mut bare = Bare::new(0);
         let of = |span: Span| &text[span.start as usize..span.end as usize];
         for (at, byte) in text.bytes().enumerate() {
             match bare.step(byte, at as u64) {
@@ -265,6 +266,7 @@ mod tests {
                     let member = match of(span) {
                         "name" | "tool" => Member::Name,
                         "arguments" => Member::Arguments,
+                        "args" => Member::Synonym,
                         "function" => Member::Wrapper,
                         _ => Member::Other,
                     };
@@ -286,15 +288,17 @@ mod tests {
             r#"[ {"name":"f","arguments":""#,
             r#"{"id": 1, "x": [{"name": "\"]"}, 2.5e+3], "ok": true , "tool" : "f", "arguments" : null"#,
             r#"{"type": "function", "function": {"name": "f", "arguments": {"#,
+            r#"{"name": "f", "args": {"#,
+            "{'name': 'f', 'arguments': {",
         ] {
-            assert_eq!(scan(text, false).0, Some("f"), "{text}");
+            assert_eq!(scan(text).0, Some("f"), "{text}");
         }
         // The first byte of the arguments decides.
         let text = r#"{"name": "f", "arguments": "#;
-        assert_eq!(scan(text, false), (None, text.len() + 1));
-        assert_eq!(scan(&format!("{text}{{}}"), false).1, text.len() + 1);
+        assert_eq!(scan(text), (None, text.len() + 1));
+        assert_eq!(scan(&format!("{text}{{}}")).1, text.len() + 1);
         assert_eq!(
-            scan("[{'ok': True, 'name': 'f', 'arguments': {", true).0,
+            scan("[{'ok': True, 'name': 'f', 'arguments': {").0,
             Some("f")
         );
     }
@@ -306,7 +310,8 @@ mod tests {
             ("[1, 2]", 2),
             ("[]", 2),
             ("{}", 2),
-            ("{'name': 'f'", 2),
+            ("{'name': 'f'}", 13),
+            (r#"{"name": "f", "args": 3}"#, 24),
             (r#"{"name": 1"#, 10),
             (r#"{"minutes": 3}"#, 14),
             (r#"{"arguments": {}, "name": "f"}"#, 12),
@@ -318,7 +323,7 @@ mod tests {
             (r#"{"a": [<"#, 8),
             (r#"{"a" 1"#, 6),
         ] {
-            assert_eq!(scan(text, false), (None, len), "{text}");
+            assert_eq!(scan(text), (None, len), "{text}");
         }
     }
 }

@@ -141,7 +141,7 @@ impl Candidate {
                     (None, Some(_)) => {
                         // The opener is the first byte of the JSON.
                         end = span.start;
-                        let mut bare = Bare::new(table.spec.json.python, end);
+                        let mut bare = Bare::new(end);
                         bare.step(*opener.literal.as_bytes().first()?, end);
                         At::Json(bare)
                     }
@@ -307,6 +307,8 @@ fn member(table: &Framed, key: &[u8]) -> Member {
         Member::Arguments
     } else if has(&json.wrapper) {
         Member::Wrapper
+    } else if std::str::from_utf8(key).is_ok_and(|key| table.json.is_synonym(key)) {
+        Member::Synonym
     } else {
         Member::Other
     }
@@ -750,7 +752,7 @@ impl Machine<'_> {
                     Go::None => Verdict::Text(look),
                     Go::Found { taken, .. } if opener.json.is_some() => {
                         let start = end - u64::from(!taken);
-                        let mut json = Bare::new(table.spec.json.python, start);
+                        let mut json = Bare::new(start);
                         let shown = match taken {
                             true => Shown::More,
                             false => json.step(byte, end - 1),

@@ -46,12 +46,11 @@ impl Lexer {
         let call = self.stack.last() == Some(&Frame::Call);
         let quoted = !call
             && (byte == b'"'
-                || (byte == b'\'' && rules.single_quotes())
+                || byte == b'\''
                 || rules.delim_at(byte).is_some());
         let named = is_name(byte) || byte == b'$';
         let lenient = !rules.syntax.bare_keys
             && !call
-            && rules.lenient(Kind::RepairedKey)
             && named
             && !byte.is_ascii_digit();
         let bare = if call {

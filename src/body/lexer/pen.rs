@@ -32,8 +32,6 @@ pub(super) enum Decode {
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Meaning<'m> {
     Text(&'m str),
-    /// A code unit of UTF-16, maybe half of a pair.
-    Unit(u16),
 }
 
 /// What is remembered between chunks.
@@ -47,8 +45,6 @@ pub(super) struct Pen {
     /// The key that was decoded last.
     pub key: String,
     reader: Gate,
-    /// The first half of a surrogate pair, and where its escape stands.
-    high: Option<(u16, Span)>,
 }
 
 /// One chunk at work.
@@ -227,7 +223,6 @@ impl Pen {
         if self.decode == Decode::No || to <= f.said {
             return;
         }
-        self.lone(f);
         let (bytes, at) = (&f.src[f.said..to], f.base + f.said as u64);
         let (decode, key, emit) = (self.decode, &mut self.key, &mut *f.emit);
         self.reader
@@ -254,37 +249,7 @@ impl Pen {
             .end(span.start, |text, span| say(decode, key, emit, text, span));
         match meaning {
             Meaning::Text("") => {}
-            Meaning::Text(text) => {
-                self.lone(f);
-                say(self.decode, &mut self.key, f.emit, text, span);
-            }
-            Meaning::Unit(unit) => self.unit(f, unit, span),
-        }
-    }
-
-    fn unit<E: Emit>(&mut self, f: &mut Feed<'_, E>, unit: u16, span: Span) {
-        let mut code = u32::from(unit);
-        let mut place = span;
-        if let (Some((high, first)), 0xDC00..0xE000) = (self.high, unit) {
-            self.high = None;
-            code = 0x10000 + ((u32::from(high) - 0xD800) << 10) + (u32::from(unit) - 0xDC00);
-            place = Span::new(first.start, span.end);
-        }
-        self.lone(f);
-        if let 0xD800..0xDC00 = unit {
-            self.high = Some((unit, span));
-            return;
-        }
-        let c = char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER);
-        let mut bytes = [0; 4];
-        let text = c.encode_utf8(&mut bytes);
-        say(self.decode, &mut self.key, f.emit, text, place);
-    }
-
-    /// Half of a surrogate pair stays alone.
-    fn lone<E: Emit>(&mut self, f: &mut Feed<'_, E>) {
-        if let Some((_, span)) = self.high.take() {
-            say(self.decode, &mut self.key, f.emit, "\u{FFFD}", span);
+            Meaning::Text(text) => say(self.decode, &mut self.key, f.emit, text, span),
         }
     }
 
@@ -293,7 +258,6 @@ impl Pen {
         if self.decode == Decode::No {
             return;
         }
-        self.lone(f);
         let at = f.pos(i);
         let (decode, key, emit) = (self.decode, &mut self.key, &mut *f.emit);
         self.reader

@@ -19,7 +19,7 @@ pub(super) const WORDS: [(&[u8], &str, Shape); 6] = [
 /// So many words of them are JSON.
 pub(super) const JSON_WORDS: usize = 3;
 
-/// A number of Python.
+/// A number, as Python spells it too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Python {
     Num(Num),
@@ -40,42 +40,58 @@ pub(super) enum Literal {
         which: u8,
         len: u8,
     },
-    /// Blanks behind a literal.
-    Blank,
+    /// Blanks behind a literal: a number, or the word.
+    Blank(Option<u8>),
+    /// A word of Python has left as its counterpart.
+    Swapped,
+}
+
+impl Python {
+    /// Whether it may end here.
+    #[cfg(test)]
+    pub fn ends(self) -> bool {
+        match self {
+            Self::Num(num) => num.ends(),
+            Self::Zero => true,
+            Self::Under(_) | Self::Point | Self::Radix(_) => false,
+        }
+    }
 }
 
 impl Lexer {
-    pub(super) fn number(&mut self, i: usize, byte: u8, num: Num) -> Took {
-        match num.step(byte) {
-            Some(num) => {
-                self.at = At::Number(num);
-                (i + 1, None)
-            }
-            None if num.ends() => self.end(i),
-            None => (i, Some(Token::Malformed(Kind::MalformedBody))),
-        }
+    /// A spelling of Python at `at`: a slip elsewhere.
+    fn spelled(rules: &Rules<'_>, at: u64) -> Option<Token> {
+        (!rules.syntax.python).then_some(Token::Repaired(Kind::RepairedLiteral, at))
     }
 
-    pub(super) fn open_python<E: Emit>(&mut self, f: &mut Feed<'_, E>, i: usize, byte: u8) -> Took {
+    pub(super) fn open_number<E: Emit>(
+        &mut self,
+        rules: &Rules<'_>,
+        f: &mut Feed<'_, E>,
+        i: usize,
+        byte: u8,
+    ) -> Took {
+        let at = f.pos(i);
         let mut put = |number, json| {
             f.hold = Some(i);
             self.pen.swap(f, i + 1, json, Meaning::Text(""));
-            number
+            (number, Self::spelled(rules, at))
         };
-        self.at = At::Python(match byte {
+        let (number, token) = match byte {
             b'+' => put(Python::Num(Num::Sign), ""),
             b'.' => put(Python::Point, "0."),
             b'0' => {
                 f.hold = Some(i);
-                Python::Zero
+                (Python::Zero, None)
             }
-            b'-' => Python::Num(Num::Sign),
-            _ => Python::Num(Num::Int),
-        });
-        (i + 1, None)
+            b'-' => (Python::Num(Num::Sign), None),
+            _ => (Python::Num(Num::Int), None),
+        };
+        self.at = At::Number(number);
+        (i + 1, token)
     }
 
-    pub(super) fn python<E: Emit>(
+    pub(super) fn number<E: Emit>(
         &mut self,
         rules: &Rules<'_>,
         f: &mut Feed<'_, E>,
@@ -84,23 +100,40 @@ impl Lexer {
         number: Python,
     ) -> Took {
         let unfit = (i, Some(Self::unfit(rules, byte)));
+        let mut token = None;
         let next = match (number, byte) {
+            (Python::Num(num), _) if num.step(byte).is_some_and(|num| num != Num::Zero) => {
+                Python::Num(num.step(byte).unwrap_or(num))
+            }
             (Python::Num(Num::Sign), b'0') => {
                 f.hold = Some(i);
                 Python::Zero
             }
             (Python::Num(Num::Sign), b'.') => {
                 self.pen.insert(f, i, "0");
+                token = Self::spelled(rules, f.pos(i));
                 Python::Point
             }
-            (Python::Zero, b'0'..=b'9' | b'_') => {
-                return (i, Some(Token::Malformed(Kind::MalformedBody)));
+            (Python::Zero, b'0'..=b'9') => {
+                let at = self.pen.held_at(f).unwrap_or(f.pos(i));
+                token = Some(Token::Repaired(Kind::RepairedNumber, at));
+                self.pen.swap(f, i, "", Meaning::Text(""));
+                if byte == b'0' {
+                    f.hold = Some(i);
+                    Python::Zero
+                } else {
+                    Python::Num(Num::Int)
+                }
             }
+            (Python::Zero, b'_') => return (i, Some(Token::Malformed(Kind::MalformedBody))),
             (Python::Zero, _) => match Radix::begin(byte) {
-                Some(radix) => Python::Radix(radix),
+                Some(radix) => {
+                    token = Self::spelled(rules, f.pos(i));
+                    Python::Radix(radix)
+                }
                 None => {
                     self.pen.keep(f, i, Meaning::Text(""));
-                    self.at = At::Python(Python::Num(Num::Zero));
+                    self.at = At::Number(Python::Num(Num::Zero));
                     return (i, None);
                 }
             },
@@ -116,30 +149,29 @@ impl Lexer {
                 None => return unfit,
             },
             (Python::Point, b'0'..=b'9') => Python::Num(Num::Frac),
-            (Python::Point, _) => return unfit,
             (Python::Under(num), b'0'..=b'9') => Python::Num(num),
-            (Python::Under(_), _) => return unfit,
+            (Python::Point | Python::Under(_), _) => return unfit,
             (Python::Num(num), b'_') if num.digits() => {
                 f.hold = Some(i);
                 self.pen.swap(f, i + 1, "", Meaning::Text(""));
+                token = Self::spelled(rules, f.pos(i));
                 Python::Under(num)
             }
             (Python::Num(Num::Dot), b'e' | b'E') => {
                 self.pen.insert(f, i, "0");
+                token = Self::spelled(rules, f.pos(i));
                 Python::Num(Num::Exp)
             }
-            (Python::Num(num), _) => match num.step(byte) {
-                Some(num) => Python::Num(num),
-                None if num == Num::Dot => {
-                    self.pen.insert(f, i, "0");
-                    return self.end(i);
-                }
-                None if num.ends() => return self.end(i),
-                None => return unfit,
-            },
+            (Python::Num(Num::Dot), _) => {
+                self.pen.insert(f, i, "0");
+                self.at = At::Number(Python::Num(Num::Frac));
+                return (i, Self::spelled(rules, f.pos(i)));
+            }
+            (Python::Num(num), _) if num.ends() => return self.end(i),
+            (Python::Num(_), _) => return unfit,
         };
-        self.at = At::Python(next);
-        (i + 1, None)
+        self.at = At::Number(next);
+        (i + 1, token)
     }
 
     pub(super) fn open_word<E: Emit>(
@@ -156,14 +188,20 @@ impl Lexer {
             which: which as u8,
             len: 1,
         };
-        if which < JSON_WORDS {
-            return (i + 1, None);
+        let json = which < JSON_WORDS;
+        if !json {
+            f.hold = Some(i);
+            self.pen
+                .swap(f, i + 1, &WORDS[which].1[..1], Meaning::Text(""));
         }
-        f.hold = Some(i);
-        self.pen
-            .swap(f, i + 1, &WORDS[which].1[..1], Meaning::Text(""));
+        let syntax = rules.syntax;
+        let home = if json {
+            !syntax.python || syntax.json_words
+        } else {
+            syntax.python
+        };
         let repaired = Token::Repaired(Kind::RepairedLiteral, f.pos(i));
-        (i + 1, (!rules.syntax.python).then_some(repaired))
+        (i + 1, (!home).then_some(repaired))
     }
 
     pub(super) fn word<E: Emit>(
@@ -195,7 +233,7 @@ impl Lexer {
     }
 
     pub(super) fn open_bare<E: Emit>(&mut self, f: &mut Feed<'_, E>, i: usize, byte: u8) -> Took {
-        let word = WORDS[..JSON_WORDS]
+        let word = WORDS
             .iter()
             .position(|(word, ..)| word[0] == byte);
         let literal = match (word, Num::begin(byte)) {
@@ -232,14 +270,27 @@ impl Lexer {
         let whole = match literal {
             Literal::Number(num) => num.ends(),
             Literal::Word { which, len } => word(which).len() == usize::from(len),
-            Literal::Blank => true,
+            Literal::Blank(_) => true,
+            Literal::Swapped => return self.end(i),
+        };
+        let spelled = match literal {
+            Literal::Word { which, .. } | Literal::Blank(Some(which)) => Some(which),
+            Literal::Number(_) | Literal::Blank(None) | Literal::Swapped => None,
         };
         if whole && matches!(byte, b',' | b'}' | b']') {
-            self.pen.keep(f, i, Meaning::Text(""));
-            return self.end(i);
+            let foreign = spelled.filter(|which| usize::from(*which) >= JSON_WORDS);
+            let Some(which) = foreign else {
+                self.pen.keep(f, i, Meaning::Text(""));
+                return self.end(i);
+            };
+            let at = self.pen.held_at(f).unwrap_or(f.pos(i));
+            let json = WORDS[usize::from(which) % WORDS.len()].1;
+            self.pen.swap(f, i, json, Meaning::Text(""));
+            self.at = At::Literal(Literal::Swapped);
+            return (i, Some(Token::Repaired(Kind::RepairedLiteral, at)));
         }
         let next = match literal {
-            _ if whole && is_blank(byte) => Some(Literal::Blank),
+            _ if whole && is_blank(byte) => Some(Literal::Blank(spelled)),
             Literal::Number(num) => num.step(byte).map(Literal::Number),
             Literal::Word { which, len } if word(which).get(usize::from(len)) == Some(&byte) => {
                 Some(Literal::Word {
@@ -247,7 +298,7 @@ impl Lexer {
                     len: len + 1,
                 })
             }
-            Literal::Word { .. } | Literal::Blank => None,
+            Literal::Word { .. } | Literal::Blank(_) | Literal::Swapped => None,
         };
         if let Some(next) = next {
             self.at = At::Literal(next);
@@ -281,7 +332,7 @@ impl Lexer {
     }
 
     /// What is on hold before `i` means itself, behind `open`.
-    fn spell<E: Emit>(&mut self, f: &mut Feed<'_, E>, i: usize, open: &str) {
+    pub(super) fn spell<E: Emit>(&mut self, f: &mut Feed<'_, E>, i: usize, open: &str) {
         let held = self.pen.held(f, i);
         let text = String::from_utf8_lossy(&held);
         let mut json = String::from(open);

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::pen::{Emit, Feed, Meaning};
-use super::{At, Lexer, Rules, Token, Took};
+use super::{At, Lexer, Rules, Token, Took, is_blank, is_name};
 use crate::body::json;
 use crate::error::Kind;
 
@@ -14,6 +14,8 @@ pub(super) struct Quoted {
     pub triple: bool,
     /// It is a key.
     pub key: bool,
+    /// A quote that did not close it was in it.
+    pub torn: bool,
 }
 
 /// Behind a backslash: the letter of the escape (or 0, right behind it), and what came of its digits.
@@ -22,7 +24,14 @@ pub(super) struct Escape {
     letter: u8,
     digits: u8,
     value: u32,
+    /// The first half of a surrogate pair, whose escape stands before this one.
+    high: u16,
 }
+
+/// So many blanks behind a quote are looked at.
+const MAX_BEHIND: usize = 64;
+/// What stands for half of a surrogate pair.
+const LONE: (&str, &str) = ("\\ufffd", "\u{FFFD}");
 
 /// The part of `delim` that a match may go on with, after `len` bytes of it and then `byte`.
 fn border(delim: &[u8], len: usize, byte: u8) -> usize {
@@ -56,6 +65,7 @@ impl Lexer {
             quote: byte,
             triple: false,
             key,
+            torn: false,
         };
         if byte == b'\'' {
             f.hold = Some(i);
@@ -139,16 +149,51 @@ impl Lexer {
             self.at = At::Escape(quoted, Escape::default());
         } else if byte == quoted.quote {
             f.hold = Some(i);
-            if !quoted.triple {
+            // What follows decides, but for JSON as it is, and where nothing is known to follow.
+            let sure = !rules.syntax.python && byte == b'"' || self.stack.is_empty();
+            if !quoted.triple && sure {
                 return self.closed(f, i + 1, quoted);
             }
-            self.at = At::Triple(quoted, 1);
+            self.at = if quoted.triple {
+                At::Triple(quoted, 1)
+            } else {
+                At::Closing(quoted)
+            };
         } else if byte == b'"' {
             self.written(f, i, byte);
+            let inner = Token::Repaired(Kind::BareQuote, f.pos(i));
+            return (i + 1, (!rules.syntax.python).then_some(inner));
         } else {
             return self.control(rules, f, i, byte, quoted);
         }
         (i + 1, None)
+    }
+
+    /// Behind a quote on hold, and blanks: it closes the string if what follows can follow one. It is content where a word
+    /// goes on right behind it, and then every other quote that nothing can follow is, too.
+    pub(super) fn closing<E: Emit>(
+        &mut self,
+        f: &mut Feed<'_, E>,
+        i: usize,
+        byte: u8,
+        quoted: Quoted,
+    ) -> Took {
+        let waits = self.pen.waits(f, i);
+        if is_blank(byte) && waits < MAX_BEHIND {
+            return (i + 1, None);
+        }
+        let follows = is_blank(byte) || b",:}])".contains(&byte);
+        let inside = quoted.torn || (waits == 1 && is_name(byte));
+        if follows || !inside {
+            return self.closed(f, i, quoted);
+        }
+        let at = self.pen.held_at(f).unwrap_or(f.pos(i));
+        self.spell(f, i, "");
+        self.at = At::String(Quoted {
+            torn: true,
+            ..quoted
+        });
+        (i, Some(Token::Repaired(Kind::BareQuote, at)))
     }
 
     pub(super) fn triple<E: Emit>(
@@ -201,9 +246,6 @@ impl Lexer {
     ) -> Took {
         let line = byte == b'\n' || byte == b'\r';
         let free = rules.syntax.python && byte != 0 && (quoted.triple || !line);
-        if !free && !rules.lenient(Kind::RepairedNewline) {
-            return (i, Some(Token::Malformed(Kind::MalformedBody)));
-        }
         self.written(f, i, byte);
         let repaired = Token::Repaired(Kind::RepairedNewline, f.pos(i));
         (i + 1, (!free).then_some(repaired))
@@ -221,6 +263,11 @@ impl Lexer {
         if escape.letter != 0 {
             return self.digit(f, i, byte, quoted, escape);
         }
+        if escape.high != 0 && byte != b'u' {
+            let token = self.lone(f, i, b"\\");
+            self.at = At::Escape(quoted, Escape::default());
+            return (i, Some(token));
+        }
         let python = rules.syntax.python;
         let mut repaired = None;
         let meaning = match byte {
@@ -232,17 +279,27 @@ impl Lexer {
             b'r' => "\r",
             b't' => "\t",
             b'/' if !python => "/",
-            b'u' => return self.digits(i, quoted, byte, 0),
-            b'x' | b'U' if python => return self.digits(i, quoted, byte, 0),
+            b'u' => return self.digits(i, quoted, byte, escape),
+            b'x' | b'U' if python => return self.digits(i, quoted, byte, escape),
             b'0'..=b'7' if python => {
-                let value = u32::from(byte - b'0');
-                return self.digits(i, quoted, b'0', value);
+                let (value, digits) = (u32::from(byte - b'0'), 1);
+                let octal = Escape {
+                    value,
+                    digits,
+                    ..escape
+                };
+                return self.digits(i, quoted, b'0', octal);
             }
             b'N' if python => return (i, Some(Token::Malformed(Kind::UnsupportedExpression))),
-            b'\'' if rules.single_quotes() => {
+            b'\'' => {
                 if !python {
                     let at = self.pen.held_at(f).unwrap_or(f.pos(i));
-                    repaired = Some(Token::Repaired(Kind::RepairedQuotes, at));
+                    let kind = if quoted.quote == byte {
+                        Kind::BareQuote
+                    } else {
+                        Kind::RepairedQuotes
+                    };
+                    repaired = Some(Token::Repaired(kind, at));
                 }
                 self.char(f, i + 1, '\'');
                 ""
@@ -273,13 +330,8 @@ impl Lexer {
         (i + 1, repaired)
     }
 
-    fn digits(&mut self, i: usize, quoted: Quoted, letter: u8, value: u32) -> Took {
-        let escape = Escape {
-            letter,
-            digits: u8::from(letter == b'0'),
-            value,
-        };
-        self.at = At::Escape(quoted, escape);
+    fn digits(&mut self, i: usize, quoted: Quoted, letter: u8, escape: Escape) -> Took {
+        self.at = At::Escape(quoted, Escape { letter, ..escape });
         (i + 1, None)
     }
 
@@ -308,23 +360,84 @@ impl Lexer {
             None if escape.letter == b'0' => escape.digits = need,
             None => return (i, Some(Token::Malformed(Kind::MalformedBody))),
         }
+        self.at = At::String(quoted);
         if escape.digits < need {
             self.at = At::Escape(quoted, escape);
             return (to, None);
         }
         match (escape.letter, u16::try_from(escape.value)) {
-            (b'u', Ok(unit)) => self.pen.keep(f, to, Meaning::Unit(unit)),
-            (_, Ok(unit @ 0xD800..0xE000)) => {
-                let json = format!("\\u{unit:04x}");
-                self.pen.swap(f, to, &json, Meaning::Unit(unit));
-            }
+            (b'u', Ok(unit)) => return (to, self.unit(f, to, quoted, escape.high, unit)),
+            (_, Ok(0xD800..0xE000)) => return (to, Some(self.lone(f, to, b""))),
             _ => match char::from_u32(escape.value) {
                 Some(c) => self.char(f, to, c),
                 None => return (i, Some(Token::Malformed(Kind::MalformedBody))),
             },
         }
-        self.at = At::String(quoted);
         (to, None)
+    }
+
+    /// The escape before `i` means a code unit of UTF-16; behind the first half of a pair if `high` is one.
+    fn unit<E: Emit>(
+        &mut self,
+        f: &mut Feed<'_, E>,
+        i: usize,
+        quoted: Quoted,
+        high: u16,
+        unit: u16,
+    ) -> Option<Token> {
+        let mut token = None;
+        if let (0xD800..0xDC00, 0xDC00..0xE000) = (high, unit) {
+            let pair = [high, unit];
+            let c = char::decode_utf16(pair).flatten().next();
+            let mut bytes = [0; 4];
+            let text = &*c.unwrap_or_default().encode_utf8(&mut bytes);
+            self.pen.keep(f, i, Meaning::Text(text));
+            return None;
+        }
+        if high != 0 {
+            let held = self.pen.held(f, i);
+            let own = &held[held.len().saturating_sub("\\u0000".len())..];
+            token = Some(self.lone(f, i, own));
+        }
+        match (unit, char::from_u32(u32::from(unit))) {
+            (0xD800..0xDC00, _) => self.at = At::High(quoted, unit),
+            (_, None) => token = Some(self.lone(f, i, b"")),
+            (_, Some(c)) => {
+                let mut bytes = [0; 4];
+                let text = &*c.encode_utf8(&mut bytes);
+                self.pen.keep(f, i, Meaning::Text(text));
+            }
+        }
+        token
+    }
+
+    /// Behind the first half of a surrogate pair, on hold.
+    pub(super) fn high<E: Emit>(
+        &mut self,
+        f: &mut Feed<'_, E>,
+        i: usize,
+        byte: u8,
+        quoted: Quoted,
+        high: u16,
+    ) -> Took {
+        if byte == b'\\' {
+            let escape = Escape {
+                high,
+                ..Escape::default()
+            };
+            self.at = At::Escape(quoted, escape);
+            return (i + 1, None);
+        }
+        self.at = At::String(quoted);
+        (i, Some(self.lone(f, i, b"")))
+    }
+
+    /// The bytes on hold before `i`, but for `rest`, are half of a surrogate pair: no reader of JSON need take that.
+    fn lone<E: Emit>(&mut self, f: &mut Feed<'_, E>, i: usize, rest: &[u8]) -> Token {
+        let at = self.pen.held_at(f).unwrap_or(f.pos(i));
+        let (json, text) = LONE;
+        self.pen.swap_but(f, i, json, Meaning::Text(text), rest);
+        Token::Repaired(Kind::LoneSurrogate, at)
     }
 
     /// In a delimiter that opens a string; it is on hold.

@@ -1,8 +1,7 @@
 //! Where values begin and end: brackets, and commas between them.
 
-use super::number::Num;
 use super::pen::{Emit, Feed, Meaning};
-use super::scalars::{JSON_WORDS, WORDS};
+use super::scalars::WORDS;
 use super::{At, Frame, Lexer, Rules, Shape, Token, Took};
 use crate::error::Kind;
 
@@ -33,23 +32,16 @@ impl Lexer {
 
     pub(super) fn shape(&self, rules: &Rules<'_>, byte: u8) -> Option<Shape> {
         let syntax = rules.syntax;
-        let words = if syntax.python || rules.lenient(Kind::RepairedLiteral) {
-            &WORDS[..]
-        } else {
-            &WORDS[..JSON_WORDS]
-        };
         match byte {
             b'{' => Some(Shape::Object),
             b'[' => Some(Shape::Array),
             b'(' if syntax.python => Some(Shape::Array),
-            b'"' => Some(Shape::String),
-            b'\'' if rules.single_quotes() => Some(Shape::String),
+            b'"' | b'\'' => Some(Shape::String),
             _ if rules.delim_at(byte).is_some() => Some(Shape::String),
             b',' | b':' | b'}' | b']' | 0..0x20 => None,
             _ if syntax.bare_values => Some(Shape::Bare),
-            b'-' | b'0'..=b'9' => Some(Shape::Number),
-            b'+' | b'.' if syntax.python => Some(Shape::Number),
-            _ => words
+            b'-' | b'+' | b'.' | b'0'..=b'9' => Some(Shape::Number),
+            _ => WORDS
                 .iter()
                 .find(|(word, ..)| word[0] == byte)
                 .map(|(.., shape)| *shape),
@@ -95,14 +87,7 @@ impl Lexer {
             }
             Shape::Array => self.open(rules, i, Frame::Array),
             Shape::String => self.open_string(rules, f, i, byte, false),
-            Shape::Number if rules.syntax.python => self.open_python(f, i, byte),
-            Shape::Number => match Num::begin(byte) {
-                Some(num) => {
-                    self.at = At::Number(num);
-                    (i + 1, None)
-                }
-                None => (i, Some(Token::Malformed(Kind::MalformedBody))),
-            },
+            Shape::Number => self.open_number(rules, f, i, byte),
             Shape::Bool | Shape::Null => self.open_word(rules, f, i, byte),
             Shape::Bare => self.open_bare(f, i, byte),
         }
@@ -165,9 +150,7 @@ impl Lexer {
             return (i, Some(Token::Malformed(Kind::MalformedBody)));
         };
         if byte == b',' {
-            if rules.comma() {
-                f.hold = Some(i);
-            }
+            f.hold = Some(i);
             self.at = match *top {
                 Frame::Object | Frame::Call => At::NextKey,
                 Frame::Array | Frame::Tuples => At::NextItem,
