@@ -605,6 +605,9 @@
 // The text holds a bare call of a declared tool; a hint. (warning)
 #define TOOLGLOT_ISSUE_BARE_CALL 66
 
+// Zeros before a number. (warning)
+#define TOOLGLOT_ISSUE_REPAIRED_NUMBER 67
+
 // A growing buffer that functions write their answer into: encoded calls, escaped text, snapshots, JSON. Make one and use it
 // often: it keeps its memory. One thread at a time.
 typedef struct toolglot_buffer toolglot_buffer;

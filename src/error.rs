@@ -172,6 +172,7 @@ kinds! {
     NotRun = 64 "not_run" Error Recovered "A later step of a chain whose earlier step broke." "an earlier step of the chain broke, so this one is not run";
     LoneSurrogate = 65 "lone_surrogate" Warning Recovered "An escape of half a surrogate pair." "an escape names half a character";
     BareCall = 66 "bare_call" Warning Recovered "The text holds a bare call of a declared tool; a hint." "the text holds a call of a declared tool that no dialect of the set reads";
+    RepairedNumber = 67 "repaired_number" Warning Recovered "Zeros before a number." "zeros before a number were left out";
 }
 
 impl Kind {

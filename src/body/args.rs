@@ -8,13 +8,15 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
+use super::given::{Given, given};
 use super::plain::Clean;
 use super::tree_payload::{Decoder, Elements};
+use super::typed::{Typed, each, repeated, typed};
 use super::{Gate, Opened, Out, Short, json, pieces};
 use crate::dialect::spec::Deltas;
 use crate::error::{Kind, KindSet};
 use crate::event::{Arguments, Event, Origin, Span};
-use crate::hints::{Coerced, Schema, Types, coerce, is_json, may_be_json};
+use crate::hints::{Coerced, Schema, Types, is_json, may_be_json};
 
 /// The open call.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -33,6 +35,9 @@ pub(crate) struct Args {
     lists: Vec<(String, Vec<String>)>,
     /// Values may be made of elements.
     elements: Option<Elements>,
+    /// What its tag says beside its name.
+    attributes: Vec<(String, String)>,
+    tag: Span,
 }
 
 /// The open parameter.
@@ -120,6 +125,8 @@ impl Args {
             param: None,
             lists: vec![],
             elements: None,
+            attributes: header.meta.to_vec(),
+            tag: header.span,
         })
     }
 
@@ -498,11 +505,11 @@ impl Args {
         text: &str,
         schema: &Schema,
         json: &mut String,
-    ) -> Result<Coerced, Kind> {
+    ) -> Result<Typed, Kind> {
         let schema = out.known(Some(schema));
         match &self.elements {
             Some(elements) => elements.value(text, schema, out.limits(), json),
-            None => Ok(coerce(text, schema, json)),
+            None => Ok(typed(text, schema, out.limits().max_depth, json)),
         }
     }
 
@@ -513,28 +520,30 @@ impl Args {
         items: &[String],
         schema: &Schema,
         json: &mut String,
-    ) -> Result<Coerced, Kind> {
+    ) -> Result<Typed, Kind> {
         if self.elements.is_none() {
-            return Ok(repeated(items, out.known(Some(schema)), json));
+            let schema = out.known(Some(schema));
+            return Ok(repeated(items, schema, out.limits().max_depth, json));
         }
-        let mut worst = Coerced::Fits;
-        json.push('[');
-        for (index, item) in items.iter().enumerate() {
-            if index > 0 {
-                json.push(',');
-            }
-            match self.coerced(out, item, schema, json)? {
-                Coerced::Fits => {}
-                Coerced::Mismatch => worst = Coerced::Mismatch,
-                Coerced::Malformed => return Ok(Coerced::Malformed),
-            }
-        }
-        json.push(']');
-        Ok(worst)
+        each(items, json, |item, json| {
+            self.coerced(out, item, schema, json)
+        })
     }
 
-    fn typed(&self, out: &mut Out<'_>, result: Coerced, key: &str, span: Span) -> Result<(), Kind> {
-        match result {
+    fn typed(
+        &mut self,
+        out: &mut Out<'_>,
+        result: Typed,
+        key: &str,
+        span: Span,
+    ) -> Result<(), Kind> {
+        for kind in result.kinds.iter() {
+            if !self.kinds.contains(kind) {
+                self.recovered(kind);
+                out.tell(kind, span, &self.tool, key);
+            }
+        }
+        match result.how {
             Coerced::Fits => Ok(()),
             Coerced::Mismatch => {
                 out.tell(Kind::TypeMismatch, span, &self.tool, key);
@@ -568,6 +577,7 @@ impl Args {
             let head = self.head(&key);
             out.arg(self.call, &(head + &text), span);
         }
+        self.attributes(out);
         out.missing(&self.tool, span, |name| self.seen.contains(name));
         out.arg(
             self.call,
@@ -577,22 +587,75 @@ impl Args {
         out.call_close(self.call, self.kinds, Arguments::Deltas, span);
         Ok(())
     }
-}
 
-/// A list from the occurrences of a repeated parameter.
-pub(super) fn repeated(items: &[String], schema: &Schema, out: &mut String) -> Coerced {
-    let mut worst = Coerced::Fits;
-    out.push('[');
-    for (index, item) in items.iter().enumerate() {
-        if index > 0 {
-            out.push(',');
+    /// Attributes of the call's tag that are arguments.
+    fn attributes(&mut self, out: &mut Out<'_>) {
+        if self.attributes.is_empty() {
+            return;
         }
-        match coerce(item, schema, out) {
-            Coerced::Fits => {}
-            Coerced::Mismatch => worst = Coerced::Mismatch,
-            Coerced::Malformed => return Coerced::Malformed,
+        let attributes = std::mem::take(&mut self.attributes);
+        let (span, inside) = (self.tag, self.count > 0);
+        let depth = out.limits().max_depth;
+        match given(&attributes, out.tool(&self.tool), inside, depth) {
+            Given::Object(json, keys, kinds) => {
+                self.seen.extend(keys);
+                kinds.iter().for_each(|kind| self.recovered(kind));
+                self.told(out, Kind::AttributeArguments, span, "");
+                // Without its last bracket, which the call's end writes.
+                let inner = json
+                    .trim_end()
+                    .strip_suffix('}')
+                    .unwrap_or(&json)
+                    .trim_end();
+                self.any = inner.trim_start().len() > 1;
+                if self.any {
+                    out.arg(self.call, inner, span);
+                }
+            }
+            Given::Each(all) => {
+                for (key, value) in all {
+                    if self.seen.contains(key) {
+                        self.told(out, Kind::ExtraKey, span, key);
+                        continue;
+                    }
+                    let (mut json, plain) = (String::new(), Schema::default());
+                    let param = out.tool(&self.tool).and_then(|tool| tool.param(key));
+                    let schema = param.map_or(&plain, |param| &param.schema);
+                    let value = typed(value, schema, depth, &mut json);
+                    if value.how == Coerced::Malformed {
+                        self.told(out, Kind::ExtraKey, span, key);
+                        continue;
+                    }
+                    if param.is_none() {
+                        out.unknown_param(&self.tool, key, span);
+                    }
+                    self.told(out, Kind::AttributeArguments, span, key);
+                    // Neither of its two outcomes that are left ends the call.
+                    self.typed(out, value, key, span).unwrap_or_default();
+                    self.json(out, key, &json, span);
+                }
+            }
         }
     }
-    out.push(']');
-    worst
+
+    /// Something about the call is not as it should be, and said.
+    pub fn told(&mut self, out: &mut Out<'_>, kind: Kind, span: Span, subject: &str) {
+        self.recovered(kind);
+        out.tell(kind, span, &self.tool, subject);
+    }
+
+    /// A whole parameter whose value stands in its tag, which ends at `end`.
+    pub fn given(
+        &mut self,
+        out: &mut Out<'_>,
+        name: &str,
+        value: &str,
+        span: Span,
+        end: u64,
+    ) -> Result<(), Kind> {
+        self.told(out, Kind::AttributeArguments, span, name);
+        self.param_open(out, name, span, end)?;
+        self.value_as(out, end, value);
+        self.param_close(out, end)
+    }
 }

@@ -7,6 +7,7 @@ use memchr::memchr2;
 use serde::{Deserialize, Serialize};
 
 use super::content::{Content, EntityStep, Step, entity};
+use super::given::is_fact;
 use super::named_params::{fail, limit, malformed};
 use super::tags::{CommentEnd, Edge, Match, MatchStep};
 use super::{Args, Flow, Out, Short, xml};
@@ -27,6 +28,8 @@ pub(crate) struct Body {
     valued: bool,
     /// A quote inside the value was reported.
     bare: bool,
+    /// What a tag that is no parameter by its own name calls it: `<param name="k" value="v"/>`.
+    key: String,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -49,7 +52,7 @@ enum At {
     Attribute,
     /// Between an attribute's name and its value; `equals` once `=` was seen.
     Equals {
-        value: bool,
+        role: Role,
         equals: bool,
     },
     /// In the value that counts.
@@ -71,6 +74,10 @@ enum At {
     Other {
         quote: u8,
     },
+    /// In the attribute that names the parameter; the carry begins with its value.
+    Named {
+        quote: u8,
+    },
     /// Behind `/` of a tag.
     Slash,
     /// In the content that is the value.
@@ -80,6 +87,18 @@ enum At {
     /// In the closing tag of a parameter, behind its name.
     End,
 }
+
+/// What an attribute of a parameter's tag is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+enum Role {
+    Value,
+    /// It names the parameter.
+    Name,
+    Other,
+}
+
+/// Tags that say no more than that they are a parameter; an attribute names it.
+const PARAMS: [&str; 4] = ["param", "parameter", "arg", "argument"];
 
 /// What stands behind a quote.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -158,6 +177,16 @@ impl Body {
             tag_start: 0,
             valued: false,
             bare: false,
+            key: String::new(),
+        }
+    }
+
+    /// Name of the open parameter.
+    fn param_name(&self) -> &str {
+        if self.key.is_empty() {
+            tag(&self.closer)
+        } else {
+            &self.key
         }
     }
 
@@ -346,25 +375,29 @@ impl Body {
             }
             At::Attribute if blank || byte == b'=' => {
                 let name = out.slice(out.io.from, pos);
-                At::Equals {
-                    value: name == table.spec.value,
-                    equals: byte == b'=',
-                }
+                let equals = byte == b'=';
+                let role = self.role(out, table, &name, Span::new(out.io.from, pos));
+                At::Equals { role, equals }
             }
             At::Equals { .. } if blank => self.at,
             At::Equals {
-                value,
+                role,
                 equals: false,
-            } if byte == b'=' => At::Equals {
-                value,
-                equals: true,
-            },
-            At::Equals {
-                value,
-                equals: true,
-            } if byte == b'"' || byte == b'\'' => {
+            } if byte == b'=' => At::Equals { role, equals: true },
+            At::Equals { role, equals: true } if byte == b'"' || byte == b'\'' => {
                 out.skip(pos + 1);
-                return self.quoted(out, value, byte, pos + 1, i + 1);
+                return self.quoted(out, role, byte, pos + 1, i + 1);
+            }
+            At::Named { quote } => {
+                if byte != quote {
+                    if pos - out.io.from >= u64::from(out.limits().max_name) {
+                        return Err((i, limit(Kind::LimitName)));
+                    }
+                    return Ok(i + 1);
+                }
+                let name = out.slice(out.io.from, pos);
+                self.key = xml::decode(name.as_bytes()).trim().to_owned();
+                At::Space { edge: true }
             }
             At::Other { quote } => {
                 if byte == quote {
@@ -450,6 +483,7 @@ impl Body {
         self.closer.truncate(2);
         self.closer.push_str(&name);
         self.valued = false;
+        self.key.clear();
         self.at = At::Space { edge: true };
         Ok(i)
     }
@@ -458,23 +492,52 @@ impl Body {
     fn quoted(
         &mut self,
         out: &mut Out<'_>,
-        value: bool,
+        role: Role,
         quote: u8,
         start: u64,
         next: usize,
     ) -> Result<usize, (usize, Flow)> {
-        if !value {
-            self.at = At::Other { quote };
-            return Ok(next);
+        match role {
+            Role::Value => {}
+            Role::Name => {
+                self.at = At::Named { quote };
+                return Ok(next);
+            }
+            Role::Other => {
+                self.at = At::Other { quote };
+                return Ok(next);
+            }
         }
         self.valued = true;
         self.bare = false;
         self.at = At::Value { quote };
         let span = Span::new(self.tag_start, start);
+        let name = self.param_name().to_owned();
         self.args
-            .param_open(out, tag(&self.closer), span, start)
+            .param_open(out, &name, span, start)
             .map_err(|kind| (next, fail(kind, false)))?;
+        if !self.key.is_empty() {
+            let key = self.key.clone();
+            self.args.told(out, Kind::AttributeArguments, span, &key);
+        }
         Ok(next)
+    }
+
+    /// What an attribute of a parameter's tag is; one that nothing reads is reported.
+    fn role(&mut self, out: &mut Out<'_>, table: &AttributeParams, name: &str, span: Span) -> Role {
+        let tag = tag(&self.closer).to_owned();
+        if name == table.spec.value {
+            return Role::Value;
+        }
+        let known = out.tool(self.args.tool());
+        let known = known.is_some_and(|tool| tool.param(&tag).is_some());
+        if name == table.spec.name && !known && !self.valued && PARAMS.contains(&tag.as_str()) {
+            return Role::Name;
+        }
+        if !is_fact(name) {
+            self.args.told(out, Kind::ExtraKey, span, name);
+        }
+        Role::Other
     }
 
     /// The opening tag of a parameter ends at `end`.
@@ -491,8 +554,9 @@ impl Body {
             return Ok(next);
         }
         let span = Span::new(self.tag_start, end);
+        let name = self.param_name().to_owned();
         self.args
-            .param_open(out, tag(&self.closer), span, end)
+            .param_open(out, &name, span, end)
             .map_err(|kind| (next, fail(kind, false)))?;
         out.tell(
             Kind::MissingValueAttr,
@@ -574,8 +638,9 @@ impl Body {
                 end: name_end,
             } => {
                 let name = out.slice(start, name_end);
+                let role = self.role(out, table, &name, Span::new(start, name_end));
                 self.param_end(out, end, pos + 1, i + 1)?;
-                self.quoted(out, name == table.spec.value, byte, pos + 1, i + 1)
+                self.quoted(out, role, byte, pos + 1, i + 1)
             }
             Verdict::Open(_) | Verdict::Content => {
                 if !self.bare {

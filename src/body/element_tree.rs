@@ -45,6 +45,10 @@ enum At {
         name: u64,
         header: Header,
     },
+    /// Behind the name of a tool, in what is no attribute: up to the end of the tag, or the next one.
+    Loose {
+        name: u64,
+    },
     /// In a closing tag; `name` once its name has ended.
     Closing {
         name: Option<u64>,
@@ -129,11 +133,25 @@ impl Body {
                         self.at = At::Header { name, header };
                         self.length(out, out.limits().max_header, Kind::LimitHeader, pos, i)
                     }
+                    // No parameter inside of it may pass for the tool.
+                    HeaderStep::Bad if self.open.is_empty() => {
+                        self.at = At::Loose { name };
+                        Ok(i)
+                    }
                     HeaderStep::Bad => Ok(self.literal(out, i)),
                     HeaderStep::End { closed } => {
                         self.opened(out, table, name, pos + 1, closed, i + 1)
                     }
                 },
+                At::Loose { name } if byte == b'<' || byte == b'>' => {
+                    let taken = usize::from(byte == b'>');
+                    let span = Span::new(out.io.from, pos);
+                    self.misfit(out, span, "");
+                    self.opened(out, table, name, pos + taken as u64, false, i + taken)
+                }
+                At::Loose { .. } => {
+                    self.length(out, out.limits().max_header, Kind::LimitHeader, pos, i)
+                }
                 At::Closing { name } => self.closing(out, table, byte, name, pos, i),
                 At::Bang(mut bang) => match bang.step(byte, &BANGS) {
                     MatchStep::More => {
@@ -350,6 +368,11 @@ impl Body {
         }
         if self.elements.len() >= out.limits().max_params as usize {
             return Err((next, limit(Kind::LimitParams)));
+        }
+        if !out.retains() && out.slice(name_end, end).contains('=') {
+            // Who keeps no bytes has no attributes either.
+            self.kinds.insert(Kind::ExtraKey);
+            out.issue(Kind::ExtraKey, Span::new(start, end), &name);
         }
         out.skip(end);
         let parent = self.open.last().copied();

@@ -7,13 +7,13 @@ use std::collections::{BTreeSet, HashMap};
 
 use serde::{Deserialize, Serialize};
 
-use super::args::repeated;
+use super::typed::{Typed, repeated, typed};
 use super::{Block, Out, json, tool_name};
 use crate::dialect::KeyQuote;
 use crate::dialect::spec::{self, Fold, Trim};
 use crate::error::{Kind, KindSet};
 use crate::event::{Arguments, Origin, Span};
-use crate::hints::{Coerced, Tool, Types, coerce, is_json};
+use crate::hints::{Coerced, Tool, Types, is_json};
 
 /// The fact of a call that tells its number in a chain.
 const INDEX: &str = "index";
@@ -245,28 +245,39 @@ impl<'a> Plan<'a> {
         let hints = self.types(out);
         for argument in arguments.iter().filter(|_| retained) {
             let result = self.write(out, argument, tool, &hints, &mut json);
-            if result != Coerced::Fits {
+            if result != Typed::from(Coerced::Fits) {
                 remarks.push((result, argument));
             }
         }
         json.push('}');
         if let Some((_, bad)) = remarks
             .iter()
-            .find(|(result, _)| *result == Coerced::Malformed)
+            .find(|(result, _)| result.how == Coerced::Malformed)
         {
             out.tell(Kind::MalformedValue, bad.field.span, name, &bad.key);
             return Ok(false);
         }
         let call = out.call_open(name, &meta, last.field.span, Origin::Text)?;
         for (span, key) in twice {
-            kinds.insert(Kind::DuplicateParam);
-            out.tell(Kind::DuplicateParam, span, name, &key);
+            // Which tool is meant is another question than which value.
+            let last = self.table.spec.last_wins && naming.len() == 1;
+            let kind = if last {
+                Kind::RepeatedParam
+            } else {
+                Kind::DuplicateParam
+            };
+            kinds.insert(kind);
+            out.tell(kind, span, name, &key);
         }
         if retained {
             out.arg(call, &json, self.span);
         }
-        for (_, argument) in remarks {
-            out.tell(Kind::TypeMismatch, argument.field.span, name, &argument.key);
+        for (result, argument) in remarks {
+            let mismatch = (result.how == Coerced::Mismatch).then_some(Kind::TypeMismatch);
+            for kind in result.kinds.iter().chain(mismatch) {
+                out.tell(kind, argument.field.span, name, &argument.key);
+            }
+            kinds.extend(result.kinds);
         }
         if let Some(tool) = tool {
             for argument in arguments
@@ -429,7 +440,7 @@ impl<'a> Plan<'a> {
         tool: Option<&Tool>,
         hints: &HashMap<String, String>,
         json: &mut String,
-    ) -> Coerced {
+    ) -> Typed {
         if json.len() > 1 {
             json.push(',');
         }
@@ -440,15 +451,16 @@ impl<'a> Plan<'a> {
         if hints.get(&folded).is_some_and(|hint| hint == "json") {
             let text = value.trim();
             if !is_json(text) {
-                return Coerced::Malformed;
+                return Coerced::Malformed.into();
             }
             json.push_str(text);
-            return Coerced::Fits;
+            return Coerced::Fits.into();
         }
         let param = tool.and_then(|t| t.param(&argument.key));
         let schema = out.known(param.map(|param| &param.schema));
+        let depth = out.limits().max_depth;
         if argument.before.is_empty() {
-            return coerce(&value, schema, json);
+            return typed(&value, schema, depth, json);
         }
         let mut items: Vec<String> = argument
             .before
@@ -456,6 +468,6 @@ impl<'a> Plan<'a> {
             .map(|field| text(self.table, out, field))
             .collect();
         items.push(value);
-        repeated(&items, out.known(schema.items.as_deref()), json)
+        repeated(&items, out.known(schema.items.as_deref()), depth, json)
     }
 }

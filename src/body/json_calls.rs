@@ -335,8 +335,7 @@ impl Body {
         let span = Span::new(at, at + 1);
         match &mut self.item {
             // It is read again when the name has come, or the end.
-            Some(item)
-                if matches!(item.reading, Reading::Kept { .. } | Reading::Spare { .. }) => {}
+            Some(item) if matches!(item.reading, Reading::Kept { .. } | Reading::Spare { .. }) => {}
             Some(Item {
                 args: Some(args), ..
             }) => args.live.repaired(out, kind, at),

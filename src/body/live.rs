@@ -13,10 +13,11 @@ use serde::{Deserialize, Serialize};
 
 use super::lexer::{Emit, Lexer, Rules, Shape, Syntax, Token};
 use super::lost::Torn;
+use super::typed::typed;
 use super::{Out, Short};
 use crate::error::{Kind, KindSet};
 use crate::event::{Arguments, Event, Origin, Span};
-use crate::hints::{Coerced, Schema, Types, coerce};
+use crate::hints::{Coerced, Schema, Types};
 use crate::limits::Limits;
 
 /// How a payload left off.
@@ -371,13 +372,14 @@ impl LiveCall {
         }
         let wait = param.wait?;
         let mut text = String::new();
-        let result = coerce(
-            &wait,
-            self.schema(out).unwrap_or(&Schema::default()),
-            &mut text,
-        );
+        let depth = out.limits().max_depth;
+        let plain = Schema::default();
+        let result = typed(&wait, self.schema(out).unwrap_or(&plain), depth, &mut text);
+        for kind in result.kinds.iter() {
+            self.repaired(out, kind, span.start);
+        }
         let key = self.lexer.key();
-        match result {
+        match result.how {
             Coerced::Fits => {}
             Coerced::Mismatch => out.tell(Kind::TypeMismatch, span, &self.tool, key),
             Coerced::Malformed => {

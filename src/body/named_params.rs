@@ -7,6 +7,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::content::{Content, Lt, Step};
+use super::given::is_fact;
 use super::tags::{CommentEnd, Edge, Match, MatchStep};
 use super::xml::{self, Header, HeaderStep};
 use super::{Args, Flow, Out, Short, pieces};
@@ -47,6 +48,8 @@ enum At {
     Comment(CommentEnd),
 }
 
+/// The attribute that holds the value of a parameter whose tag closes itself.
+const VALUE: &str = "value";
 const PARAM: usize = 0;
 const CLOSE: usize = 1;
 const OPEN: usize = 2;
@@ -278,8 +281,19 @@ impl Body {
             .iter()
             .find(|(key, _)| *key == table.spec.name)
             .map_or("", |(_, name)| name.trim());
-        self.args
-            .param_open(out, name, Span::new(start, end), end)?;
+        let span = Span::new(start, end);
+        let value = attributes.iter().find(|(key, _)| key == VALUE);
+        let unread = |(key, _): &&(String, String)| {
+            *key != table.spec.name && !is_fact(key) && !(closed && key == VALUE)
+        };
+        if let Some((key, _)) = attributes.iter().find(unread) {
+            self.args.told(out, Kind::ExtraKey, span, key);
+        }
+        if let Some((_, value)) = value.filter(|_| closed && !name.is_empty()) {
+            self.at = At::Between;
+            return self.args.given(out, name, value, span, end);
+        }
+        self.args.param_open(out, name, span, end)?;
         if closed {
             self.at = At::Between;
             return self.args.param_close(out, end);

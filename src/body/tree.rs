@@ -8,11 +8,13 @@ use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::given::{Given, given, is_fact};
+use super::typed::typed;
 use super::{Flow, Out, json, tool_name, xml};
 use crate::dialect::ElementTree;
 use crate::error::{Kind, KindSet};
 use crate::event::{Arguments, Origin, Span};
-use crate::hints::{Coerced, Schema, Tool, Types, coerce};
+use crate::hints::{Coerced, Schema, Tool, Types};
 
 /// One element; offsets are those of the stream.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -89,6 +91,20 @@ pub(super) enum Remark {
     Bare(Span),
 }
 
+/// Kinds that grade the call whose values they are about.
+pub(super) fn slips(remarks: &[Remark]) -> KindSet {
+    let mut kinds = KindSet::default();
+    for remark in remarks {
+        match remark {
+            Remark::Of(Kind::BareMarkup | Kind::TypeMismatch | Kind::MalformedValue, _)
+            | Remark::Entity(..)
+            | Remark::Bare(_) => {}
+            Remark::Of(kind, _) => kinds.insert(*kind),
+        }
+    }
+    kinds
+}
+
 fn call(out: &mut Out<'_>, tree: &Tree<'_>, index: u32, mut kinds: KindSet) -> Result<(), Flow> {
     let element = &tree.elements[index as usize];
     let span = Span::new(element.start, element.end);
@@ -112,6 +128,7 @@ fn call(out: &mut Out<'_>, tree: &Tree<'_>, index: u32, mut kinds: KindSet) -> R
             remarks: &mut remarks,
             bare: false,
             unknown: out.unknown(),
+            max_depth: out.limits().max_depth,
         };
         writer.arguments(index, out.tool(name));
     }
@@ -136,6 +153,7 @@ fn call(out: &mut Out<'_>, tree: &Tree<'_>, index: u32, mut kinds: KindSet) -> R
         }
         params(out, tree, index, name, span);
         tell(out, tree, &remarks, name);
+        kinds.extend(slips(&remarks));
         out.call_close(call, kinds, form, span);
     } else {
         tell(out, tree, &remarks, name);
@@ -193,6 +211,7 @@ pub(super) struct Writer<'a> {
     pub bare: bool,
     /// What text is of which no schema says anything.
     pub unknown: &'a Schema,
+    pub max_depth: u32,
 }
 
 /// What is left to write.
@@ -208,21 +227,101 @@ impl<'a> Writer<'a> {
     /// The arguments object of a tool.
     fn arguments(&mut self, index: u32, tool: Option<&Tool>) {
         let element = &self.tree.elements[index as usize];
+        let any = self.attributes(index, tool);
         if self.tree.children[index as usize].is_empty() {
             if element.text {
                 let text = self.leaf(element);
-                self.out.push_str("{\"__raw\":");
+                self.out.push_str(if any { "," } else { "{" });
+                self.out.push_str("\"__raw\":");
                 json::string(&text, self.out);
                 self.out.push('}');
             } else {
-                self.out.push_str("{}");
+                self.out.push_str(if any { "}" } else { "{}" });
             }
             return;
         }
         let schema = |name: &str| tool.and_then(|t| t.param(name)).map_or(&ANY, |p| &p.schema);
         let mut tasks = vec![];
         self.members(index, schema, &mut tasks);
+        if any && let Some(Task::Text(open)) = tasks.last_mut() {
+            *open = ",";
+        }
         self.run(tasks);
+    }
+
+    /// The beginning of the arguments that a tool's tag gives as attributes, without the last bracket. False without any.
+    fn attributes(&mut self, index: u32, tool: Option<&Tool>) -> bool {
+        let element = &self.tree.elements[index as usize];
+        let all = self.header(element);
+        let children = &self.tree.children[index as usize];
+        let inside = |key: &str| {
+            let mut names = children
+                .iter()
+                .map(|child| &self.tree.elements[*child as usize].name);
+            names.any(|name| name == key)
+        };
+        let from = self.out.len();
+        // Here no attribute is a fact that is told elsewhere, so all that are none of its name count beside parameters.
+        match given(&all, tool, false, self.max_depth) {
+            Given::Object(json, _, kinds) if children.is_empty() && !element.text => {
+                let inner = json
+                    .trim_end()
+                    .strip_suffix('}')
+                    .unwrap_or(&json)
+                    .trim_end();
+                self.out.push_str(inner);
+                for kind in kinds.iter().chain([Kind::AttributeArguments]) {
+                    self.remarks.push(Remark::Of(kind, index));
+                }
+                return true;
+            }
+            Given::Object(..) => self.remarks.push(Remark::Of(Kind::ExtraKey, index)),
+            Given::Each(each) => {
+                for (key, value) in each {
+                    if inside(key) {
+                        self.remarks.push(Remark::Of(Kind::ExtraKey, index));
+                        continue;
+                    }
+                    self.out
+                        .push(if self.out.len() == from { '{' } else { ',' });
+                    json::string(key, self.out);
+                    self.out.push(':');
+                    let schema = tool.and_then(|t| t.param(key)).map_or(&ANY, |p| &p.schema);
+                    self.text(value, index, schema);
+                    self.remarks
+                        .push(Remark::Of(Kind::AttributeArguments, index));
+                }
+            }
+        }
+        self.out.len() > from
+    }
+
+    /// The attributes of an element's tag.
+    fn header(&self, element: &Element) -> Vec<(String, String)> {
+        let index = |at: u64| usize::try_from(at.checked_sub(self.base)?).ok();
+        let name = element.name.len() + 1;
+        let tag = match (index(element.start), index(element.inner.0)) {
+            (Some(from), Some(to)) => self.bytes.get(from + name..to).unwrap_or_default(),
+            _ => &[],
+        };
+        if self.tree.form != Form::Xml || !tag.contains(&b'=') {
+            return vec![];
+        }
+        // A tool's tag may be one that no rule of XML takes.
+        match xml::attributes(tag) {
+            none if none.is_empty() && element.parent.is_none() => {
+                xml::loose_attributes(tag.strip_suffix(b">").unwrap_or(tag))
+            }
+            attributes => attributes,
+        }
+    }
+
+    /// Reports attributes of a parameter that nothing reads.
+    fn unread(&mut self, index: u32) {
+        let attributes = self.header(&self.tree.elements[index as usize]);
+        if attributes.iter().any(|(key, _)| !is_fact(key)) {
+            self.remarks.push(Remark::Of(Kind::ExtraKey, index));
+        }
     }
 
     /// The value that an element is.
@@ -284,6 +383,7 @@ impl<'a> Writer<'a> {
     }
 
     fn value<'s>(&mut self, index: u32, schema: &'s Schema, tasks: &mut Vec<Task<'s>>) {
+        self.unread(index);
         let element = &self.tree.elements[index as usize];
         let children = &self.tree.children[index as usize];
         let xml = self.tree.form == Form::Xml;
@@ -344,7 +444,11 @@ impl<'a> Writer<'a> {
             true => self.unknown,
             false => schema,
         };
-        match coerce(text, schema, self.out) {
+        let typed = typed(text, schema, self.max_depth, self.out);
+        for kind in typed.kinds.iter() {
+            self.remarks.push(Remark::Of(kind, index));
+        }
+        match typed.how {
             Coerced::Fits => {}
             Coerced::Mismatch => self.remarks.push(Remark::Of(Kind::TypeMismatch, index)),
             Coerced::Malformed => self.remarks.push(Remark::Of(Kind::MalformedValue, index)),

@@ -9,7 +9,8 @@ use memchr::memmem;
 use serde::{Deserialize, Serialize};
 
 use super::Gate;
-use super::tree::{ANY, Element, Form, Remark, Tree, Writer};
+use super::tree::{ANY, Element, Form, Remark, Tree, Writer, slips};
+use super::typed::Typed;
 use super::xml;
 use crate::dialect::spec::Param;
 use crate::error::Kind;
@@ -60,7 +61,7 @@ impl Elements {
         schema: &Schema,
         limits: &Limits,
         out: &mut String,
-    ) -> Result<Coerced, Kind> {
+    ) -> Result<Typed, Kind> {
         let elements = self.elements(text, limits)?;
         let mut children: Vec<Vec<u32>> = vec![vec![]; elements.len()];
         for (index, element) in elements.iter().enumerate() {
@@ -88,19 +89,22 @@ impl Elements {
                 true => schema,
                 false => &ANY,
             },
+            max_depth: limits.max_depth,
         };
         writer.element(0, schema);
         let any = |wanted| {
             let is = |remark: &Remark| matches!(remark, Remark::Of(kind, _) if *kind == wanted);
             remarks.iter().any(is)
         };
-        Ok(if any(Kind::MalformedValue) {
+        let how = if any(Kind::MalformedValue) {
             Coerced::Malformed
         } else if any(Kind::TypeMismatch) {
             Coerced::Mismatch
         } else {
             Coerced::Fits
-        })
+        };
+        let kinds = slips(&remarks);
+        Ok(Typed { how, kinds })
     }
 
     /// The elements of a value; the first one is the value itself.
@@ -304,7 +308,7 @@ mod tests {
         let fits = form
             .value(text, schema, &Limits::default(), &mut out)
             .expect("no limit");
-        (out, fits)
+        (out, fits.how)
     }
 
     #[test]

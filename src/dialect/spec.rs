@@ -207,6 +207,9 @@ pub(crate) struct KeyQuote {
     /// A line that starts with a key and a value's opener ends the open value.
     #[serde(default)]
     pub key_line_ends_value: bool,
+    /// The format's document says that the last value of a key that comes twice wins.
+    #[serde(default)]
+    pub last_wins: bool,
     /// Bytes behind a block's closer in an open value that may be looked at.
     #[serde(default = "lookahead")]
     pub lookahead: u32,

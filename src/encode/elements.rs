@@ -60,7 +60,8 @@ impl Writer<'_> {
     fn reads(&self, text: &str, node: usize, schema: &Schema) -> Result<(), Reason> {
         let mut got = String::new();
         let limit = |limit| Err(Reason::Limit { limit });
-        match self.form.value(text, schema, self.ctx.limits, &mut got) {
+        let value = self.form.value(text, schema, self.ctx.limits, &mut got);
+        match value.map(|value| value.how) {
             Err(Kind::LimitDepth) => return limit("max_depth"),
             Err(Kind::LimitName) => return limit("max_name"),
             Err(_) => return limit("max_params"),

@@ -331,6 +331,9 @@ impl<'a> Item<'a> {
                 return Err(Fault::at(key, Reason::Limit { limit: "max_name" }));
             }
         }
+        if doc.strings(0).iter().any(|text| text.whole().is_none()) {
+            return Err(Reason::Surrogate.into());
+        }
         Ok(Self {
             index,
             name: &call.name,

@@ -7,7 +7,7 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
 use toolglot::json::Value;
-use toolglot::{DialectSet, Finish, Options, Severity, Tools, Turn, parse};
+use toolglot::{DialectSet, Finish, Kind, Options, Severity, Tools, Turn, parse};
 
 use crate::naive::{self, Outcome, framed, generate};
 use crate::support::{CASES, VECTORS};
@@ -154,6 +154,25 @@ fn seconds() -> Vec<(&'static str, Second)> {
         .collect()
 }
 
+/// Slips that the engine forgives and a twin, which reads what the rules say, does not.
+const SLIPS: [Kind; 10] = [
+    Kind::BareQuote,
+    Kind::ExtraKey,
+    Kind::LoneSurrogate,
+    Kind::RepairedArguments,
+    Kind::RepairedComma,
+    Kind::RepairedKey,
+    Kind::RepairedLiteral,
+    Kind::RepairedNewline,
+    Kind::RepairedNumber,
+    Kind::RepairedQuotes,
+];
+
+fn slipped(turn: &Turn) -> bool {
+    let mut errors = turn.errors.iter();
+    errors.any(|report| SLIPS.contains(&report.kind))
+}
+
 /// Text, reasoning and calls. Issues are not compared: the engine tells of repairs that a twin need not know of.
 fn compare_meaning(place: &str, input: &str, ours: &Turn, theirs: &framed::Outcome) {
     let arguments = |text: &str| toolglot_cli::vectors::value(text).expect("arguments are JSON");
@@ -195,6 +214,9 @@ fn framed_and_line_agree_on_every_vector() {
             continue;
         }
         let ours = parse(&case.set, case.options.clone(), case.input, Finish::Stop);
+        if slipped(&ours) {
+            continue;
+        }
         compare_meaning(case.id, input, &ours, &theirs);
         compared += 1;
     }
@@ -221,7 +243,9 @@ fn compare_random(id: &str, set: &DialectSet, twin: &Second, seeds: Range<u64>) 
         let mut options = Options::default();
         options.tools = offered.then(|| Arc::clone(&offer));
         let ours = parse(set, options, input.as_bytes(), Finish::Stop);
-        compare_meaning(&format!("{id}, seed {seed}"), &input, &ours, &theirs);
+        if !slipped(&ours) {
+            compare_meaning(&format!("{id}, seed {seed}"), &input, &ours, &theirs);
+        }
         calls += ours.calls.len() as u64;
     }
     // What breaks is left out; `broken` and the vectors hold it.

@@ -136,6 +136,8 @@ pub const TOOLGLOT_ISSUE_NOT_RUN: u32 = 64;
 pub const TOOLGLOT_ISSUE_LONE_SURROGATE: u32 = 65;
 /// The text holds a bare call of a declared tool; a hint. (warning)
 pub const TOOLGLOT_ISSUE_BARE_CALL: u32 = 66;
+/// Zeros before a number. (warning)
+pub const TOOLGLOT_ISSUE_REPAIRED_NUMBER: u32 = 67;
 
 /// Every kind with its name. NUL-terminated.
 const NAMES: &[(u32, &str)] = &[
@@ -211,6 +213,7 @@ const NAMES: &[(u32, &str)] = &[
     (TOOLGLOT_ISSUE_NOT_RUN, "not_run\0"),
     (TOOLGLOT_ISSUE_LONE_SURROGATE, "lone_surrogate\0"),
     (TOOLGLOT_ISSUE_BARE_CALL, "bare_call\0"),
+    (TOOLGLOT_ISSUE_REPAIRED_NUMBER, "repaired_number\0"),
 ];
 
 /// The name of a kind, NUL-terminated.

@@ -106,7 +106,10 @@ fn arguments_in_a_string_are_decoded() {
             r#""{\"x\": 1, \"x\": 2}""#,
             r#"a {"x": 1, "x": 2} {DuplicateParam} | duplicate_param | done 0"#,
         ),
-        (r#""\ud83d""#, " | malformed_body lone_surrogate | malformed"),
+        (
+            r#""\ud83d""#,
+            " | malformed_body lone_surrogate | malformed",
+        ),
     ];
     for (value, want) in cases {
         let input = format!(r#"{{"name": "a", "arguments": {value}}}"#);
@@ -138,7 +141,7 @@ fn what_is_no_call_is_reported_where_it_breaks() {
         ("[1]", " | malformed_body | malformed"),
         ("[[{}]]", " | malformed_body | malformed"),
         ("nope", " | malformed_body | malformed"),
-        ("{nope", " | malformed_body | malformed"),
+        ("{nope", " | repaired_key | more"),
         (
             r#"[{"name": "a"}, {"name": "b", "arguments": {"x": 0a}}]"#,
             "a {} | malformed_body | malformed",
@@ -157,23 +160,49 @@ fn what_is_no_call_is_reported_where_it_breaks() {
 #[test]
 fn another_key_than_that_of_the_arguments_is_read_or_reported() {
     let repaired = r#"a {"q": 1} {RepairedArguments} | repaired_arguments | done 0"#;
-    let extra = |n: usize| format!("a {{}} {{ExtraKey}} | {} | done 0", ["extra_key"; 4][..n].join(" "));
+    let extra = |n: usize| {
+        format!(
+            "a {{}} {{ExtraKey}} | {} | done 0",
+            ["extra_key"; 4][..n].join(" ")
+        )
+    };
     let cases = [
         (r#"{"name": "a", "args": {"q": 1}}"#, repaired.to_owned()),
         (r#"{"args": {"q": 1}, "name": "a"}"#, repaired.to_owned()),
-        (r#"{"name": "a", "Arguments": {"q": 1}, "type": "function"}"#, repaired.to_owned()),
-        (r#"{"function": {"name": "a", "INPUT": {"q": 1}}, "index": 3}"#, repaired.to_owned()),
+        (
+            r#"{"name": "a", "Arguments": {"q": 1}, "type": "function"}"#,
+            repaired.to_owned(),
+        ),
+        (
+            r#"{"function": {"name": "a", "INPUT": {"q": 1}}, "index": 3}"#,
+            repaired.to_owned(),
+        ),
         (r#"{"name": "a", "params": {"q": 1}, "args": {}}"#, extra(2)),
         (r#"{"name": "a", "args": "{\"q\": 1}"}"#, extra(1)),
         (r#"{"name": "a", "arguements": {"q": 1}}"#, extra(1)),
-        (r#"{"name": "a", "path": "/x", "deep": {"arguments": {}}}"#, extra(2)),
+        (
+            r#"{"name": "a", "path": "/x", "deep": {"arguments": {}}}"#,
+            extra(2),
+        ),
         (r#"{"name": "a", "type": "all"}"#, extra(1)),
         (r#"{"name": "a", "index": 3, "id": "7"}"#, extra(2)),
         (r#"{"name": "a", "name": "b"}"#, extra(1)),
-        (r#"{"name": "a", "arguments": {}, "parameters": {"q": 1}}"#, extra(1)),
-        (r#"{"name": "a", "arguments": {}, "args": {"q": 1}}"#, extra(1)),
-        (r#"{"args": {"q": 1}, "name": "a", "arguments": {}}"#, extra(1)),
-        (r#"{"type": "function", "name": "a"}"#, "a {} |  | done 0".to_owned()),
+        (
+            r#"{"name": "a", "arguments": {}, "parameters": {"q": 1}}"#,
+            extra(1),
+        ),
+        (
+            r#"{"name": "a", "arguments": {}, "args": {"q": 1}}"#,
+            extra(1),
+        ),
+        (
+            r#"{"args": {"q": 1}, "name": "a", "arguments": {}}"#,
+            extra(1),
+        ),
+        (
+            r#"{"type": "function", "name": "a"}"#,
+            "a {} |  | done 0".to_owned(),
+        ),
     ];
     for (input, want) in cases {
         assert_eq!(line(&table(), input), want, "{input}");
@@ -300,7 +329,7 @@ fn limits_fire_at_one_offset() {
     let cases = [
         (
             r#"{"name": "a", "x": "01234567890", "arguments": {"x": "012345"}}"#,
-            "a {\"x\": \"012345\"} |  | done 0",
+            "a {\"x\": \"012345\"} {ExtraKey} | extra_key | done 0",
         ),
         (
             r#"{"name": "a", "id": "0", "arguments": {"x": "0123456"}}"#,

@@ -44,15 +44,9 @@ impl Lexer {
         byte: u8,
     ) -> Took {
         let call = self.stack.last() == Some(&Frame::Call);
-        let quoted = !call
-            && (byte == b'"'
-                || byte == b'\''
-                || rules.delim_at(byte).is_some());
+        let quoted = !call && (byte == b'"' || byte == b'\'' || rules.delim_at(byte).is_some());
         let named = is_name(byte) || byte == b'$';
-        let lenient = !rules.syntax.bare_keys
-            && !call
-            && named
-            && !byte.is_ascii_digit();
+        let lenient = !rules.syntax.bare_keys && !call && named && !byte.is_ascii_digit();
         let bare = if call {
             is_name(byte) && !byte.is_ascii_digit()
         } else {

@@ -188,20 +188,13 @@ impl Lexer {
             which: which as u8,
             len: 1,
         };
-        let json = which < JSON_WORDS;
-        if !json {
-            f.hold = Some(i);
-            self.pen
-                .swap(f, i + 1, &WORDS[which].1[..1], Meaning::Text(""));
+        if which < JSON_WORDS {
+            return (i + 1, None);
         }
-        let syntax = rules.syntax;
-        let home = if json {
-            !syntax.python || syntax.json_words
-        } else {
-            syntax.python
-        };
-        let repaired = Token::Repaired(Kind::RepairedLiteral, f.pos(i));
-        (i + 1, (!home).then_some(repaired))
+        f.hold = Some(i);
+        self.pen
+            .swap(f, i + 1, &WORDS[which].1[..1], Meaning::Text(""));
+        (i + 1, Self::spelled(rules, f.pos(i)))
     }
 
     pub(super) fn word<E: Emit>(
@@ -215,6 +208,9 @@ impl Lexer {
     ) -> Took {
         let (word, json, _) = WORDS[usize::from(which) % WORDS.len()];
         let n = usize::from(len);
+        if n == word.len() {
+            return self.end(i);
+        }
         if word.get(n) != Some(&byte) {
             return (i, Some(Self::unfit(rules, byte)));
         }
@@ -222,20 +218,24 @@ impl Lexer {
             f.hold = Some(i);
             self.pen.swap(f, i + 1, &json[n..=n], Meaning::Text(""));
         }
-        if n + 1 == word.len() {
+        let whole = n + 1 == word.len();
+        let syntax = rules.syntax;
+        let foreign = usize::from(which) < JSON_WORDS && syntax.python && !syntax.json_words;
+        if whole && !foreign {
             return self.end(i + 1);
         }
         self.at = At::Word {
             which,
             len: len + 1,
         };
-        (i + 1, None)
+        // A word of JSON in Python might have begun a name or a prefix of a string.
+        let at = (f.pos(i) + 1).saturating_sub(word.len() as u64);
+        let repaired = Token::Repaired(Kind::RepairedLiteral, at);
+        (i + 1, (whole && foreign).then_some(repaired))
     }
 
     pub(super) fn open_bare<E: Emit>(&mut self, f: &mut Feed<'_, E>, i: usize, byte: u8) -> Took {
-        let word = WORDS
-            .iter()
-            .position(|(word, ..)| word[0] == byte);
+        let word = WORDS.iter().position(|(word, ..)| word[0] == byte);
         let literal = match (word, Num::begin(byte)) {
             _ if std::mem::take(&mut self.force) => None,
             (Some(which), _) => Some(Literal::Word {

@@ -310,7 +310,8 @@ fn strings_are_decoded_on_request() {
             ..case(Syntax::default(), input.as_bytes())
         };
         let log = case.log();
-        assert_eq!((log.text.as_str(), log.json.as_str()), (*text, *input));
+        assert_eq!(log.text, *text);
+        assert!(log.json == *input || text.contains('\u{FFFD}'), "{input}");
     }
     let log = case(Syntax::default(), br#"{"\ud83d\udea2\n": 1}"#).log();
     assert_eq!(log.keys, ["🚢\n"]);
@@ -377,7 +378,11 @@ fn slips_are_repaired_and_reported() {
             ],
         ),
         ("{a_b:1}", "{\"a_b\":1}", &[(1, Kind::RepairedKey)]),
-        ("{a: .5}", "{\"a\": 0.5}", &[(1, Kind::RepairedKey), (4, Kind::RepairedLiteral)]),
+        (
+            "{a: .5}",
+            "{\"a\": 0.5}",
+            &[(1, Kind::RepairedKey), (4, Kind::RepairedLiteral)],
+        ),
         (
             "[07, -010.5, 000, 0.5]",
             "[7, -10.5, 0, 0.5]",
@@ -390,7 +395,7 @@ fn slips_are_repaired_and_reported() {
         ),
         (
             "['it's', 'a' , 'an 'odd' one']",
-            "[\"it's\", \"a\" , \"an 'odd' one\"]",
+            "[\"it's\", \"a\", \"an 'odd' one\"]",
             &[],
         ),
         (
@@ -465,7 +470,10 @@ fn python_literals_become_json() {
         ("[\"\"]", "[\"\"]"),
         (r"'\ud83d\udea2'", "\"\\ud83d\\udea2\""),
         (r"'\U0000d83d'", "\"\\ufffd\""),
-        ("['say 'hi'', \"a \"b\" c\"]", "[\"say 'hi'\", \"a \\\"b\\\" c\"]"),
+        (
+            "['say 'hi'', \"a \"b\" c\"]",
+            "[\"say 'hi'\", \"a \\\"b\\\" c\"]",
+        ),
         ("'a\nb'", "\"a\\nb\""),
         ("007", "7"),
         ("[1, ]", "[1]"),

@@ -246,7 +246,6 @@ fn is_beyond(file: &Table, framed: &Table) -> bool {
         || file.contains_key("line_start")
         || framed.contains_key("fixed")
         || has(json, "python")
-        || has(json, "lenient")
         || has(python, "json")
         || has(python, "quoted_typed")
         || units.into_iter().any(|unit| {

@@ -1,0 +1,54 @@
+//! Arguments that stand as attributes of a tag that has parameters inside.
+
+use super::lexer::forgiven;
+use crate::error::KindSet;
+use crate::hints::Tool;
+
+/// Attributes that say something of a call or a parameter and are no arguments.
+const FACTS: [&str; 5] = ["id", "type", "index", "string", "recipient"];
+/// An attribute that may hold all arguments, in any case of its letters.
+const ARGUMENTS: [&str; 5] = ["arguments", "args", "parameters", "params", "input"];
+
+/// Whether an attribute is no argument by its name.
+pub(super) fn is_fact(key: &str) -> bool {
+    FACTS.contains(&key) || key.starts_with("xml")
+}
+
+/// What attributes mean.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Given<'a> {
+    /// One of them holds the arguments: the object, its keys, and what was forgiven.
+    Object(String, Vec<String>, KindSet),
+    /// Each is an argument.
+    Each(Vec<&'a (String, String)>),
+}
+
+/// The arguments among the attributes of a call's tag. Where the call has parameters inside (`inside`), only those count
+/// that the tool is known to have.
+pub(super) fn given<'a>(
+    attributes: &'a [(String, String)],
+    tool: Option<&Tool>,
+    inside: bool,
+    max_depth: u32,
+) -> Given<'a> {
+    let known = |key: &str| tool.is_some_and(|tool| tool.param(key).is_some());
+    let counts = |key: &str| known(key) || !(inside || is_fact(key));
+    let all: Vec<_> = attributes.iter().filter(|(key, _)| counts(key)).collect();
+    if let [(key, value)] = all.as_slice()
+        && !inside
+        && !known(key)
+        && ARGUMENTS.iter().any(|word| word.eq_ignore_ascii_case(key))
+        && value.trim_start().starts_with('{')
+        && let Some((json, kinds)) = forgiven(value, max_depth)
+    {
+        let object = serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(&json);
+        if let Ok(object) = object {
+            return Given::Object(
+                json,
+                object.into_iter().map(|(key, _)| key).collect(),
+                kinds,
+            );
+        }
+    }
+    Given::Each(all)
+}

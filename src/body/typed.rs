@@ -1,0 +1,156 @@
+//! Text where a schema asks for a type: as JSON, or as Python prints it (`['a', 'b']`, `None`).
+//!
+//! What the schema takes as it stands is never looked at twice. Only where it does not, a list, an object or a literal
+//! with slips is read as one, and the slips are reported. Nothing is made of text that the schema calls a string.
+
+use super::lexer::forgiven;
+use crate::error::{Kind, KindSet};
+use crate::hints::{Coerced, Schema, coerce};
+
+/// How a value went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Typed {
+    pub how: Coerced,
+    /// What was forgiven.
+    pub kinds: KindSet,
+}
+
+impl From<Coerced> for Typed {
+    fn from(how: Coerced) -> Self {
+        let kinds = KindSet::default();
+        Self { how, kinds }
+    }
+}
+
+/// Writes `text` as JSON of the type that `schema` asks for. Linear.
+pub(super) fn typed(text: &str, schema: &Schema, max_depth: u32, out: &mut String) -> Typed {
+    let from = out.len();
+    let how = coerce(text, schema, out);
+    let bare = text.trim();
+    let opens = bare.starts_with(['[', '{']);
+    let slip = match how {
+        Coerced::Fits => opens && out.len() == from + bare.len() && has_surrogate(bare),
+        Coerced::Malformed => opens,
+        Coerced::Mismatch => opens || bare == "None",
+    };
+    if !slip {
+        return how.into();
+    }
+    let mut again = String::new();
+    match forgiven(bare, max_depth) {
+        Some((json, kinds))
+            if !kinds.is_empty() && coerce(&json, schema, &mut again) == Coerced::Fits =>
+        {
+            out.truncate(from);
+            out.push_str(&again);
+            let how = Coerced::Fits;
+            Typed { how, kinds }
+        }
+        _ => how.into(),
+    }
+}
+
+/// Whether escapes of surrogates may be in a text; they are checked in pairs.
+fn has_surrogate(text: &str) -> bool {
+    let digits = |at: usize| text.as_bytes().get(at + 2..at + 4);
+    text.match_indices("\\u")
+        .filter_map(|(at, _)| digits(at))
+        .any(|two| matches!(two, [b'd' | b'D', b'8' | b'9' | b'a'..=b'f' | b'A'..=b'F']))
+}
+
+/// A list from the occurrences of a repeated parameter.
+pub(super) fn repeated(
+    items: &[String],
+    schema: &Schema,
+    max_depth: u32,
+    out: &mut String,
+) -> Typed {
+    each(items, out, |item, out| {
+        Ok(typed(item, schema, max_depth, out))
+    })
+    .unwrap_or(Coerced::Malformed.into())
+}
+
+/// A list of values that `write` writes; the worst of them decides.
+pub(super) fn each(
+    items: &[String],
+    out: &mut String,
+    mut write: impl FnMut(&str, &mut String) -> Result<Typed, Kind>,
+) -> Result<Typed, Kind> {
+    let mut worst = Typed::from(Coerced::Fits);
+    out.push('[');
+    for (index, item) in items.iter().enumerate() {
+        if index > 0 {
+            out.push(',');
+        }
+        let value = write(item, out)?;
+        worst.kinds.extend(value.kinds);
+        match value.how {
+            Coerced::Fits => {}
+            Coerced::Mismatch => worst.how = Coerced::Mismatch,
+            Coerced::Malformed => return Ok(value),
+        }
+    }
+    out.push(']');
+    Ok(worst)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hints::Tools;
+
+    fn read(types: &str, text: &str) -> (String, Typed) {
+        let tools = format!(
+            r#"[{{"name": "t", "parameters": {{"properties": {{"p": {{"type": {types}}}}}}}}}]"#
+        );
+        let tools = Tools::from_json(&tools).expect("tools");
+        let param = tools.get("t").and_then(|tool| tool.param("p"));
+        let mut out = String::new();
+        let value = typed(text, &param.expect("p").schema, 64, &mut out);
+        (out, value)
+    }
+
+    #[test]
+    fn what_python_prints_is_read_where_the_schema_asks_for_it() {
+        use Kind::{LoneSurrogate, RepairedComma, RepairedLiteral, RepairedQuotes};
+        let cases: [(&str, &str, &str, &[Kind]); 9] = [
+            (
+                r#""array""#,
+                "['a', 'b']",
+                r#"["a", "b"]"#,
+                &[RepairedQuotes],
+            ),
+            (
+                r#""object""#,
+                "{'k': None,}",
+                r#"{"k": null}"#,
+                &[RepairedComma, RepairedQuotes, RepairedLiteral],
+            ),
+            (r#"["integer", "null"]"#, "None", "null", &[RepairedLiteral]),
+            (
+                r#""array""#,
+                r#"["\ud83d"]"#,
+                r#"["\ufffd"]"#,
+                &[LoneSurrogate],
+            ),
+            (
+                r#""array""#,
+                r#"["\ud83d\udea2"]"#,
+                r#"["\ud83d\udea2"]"#,
+                &[],
+            ),
+            (r#""string""#, "['a']", r#""['a']""#, &[]),
+            (r#"["string", "null"]"#, "None", r#""None""#, &[]),
+            (r#""array""#, "[1, 2]", "[1, 2]", &[]),
+            (r#""integer""#, "007", r#""007""#, &[]),
+        ];
+        for (types, text, json, kinds) in cases {
+            let (out, value) = read(types, text);
+            assert_eq!(out, json, "{text}");
+            assert_eq!(value.kinds.iter().collect::<Vec<_>>(), kinds, "{text}");
+        }
+        let broken = read(r#""array""#, "['a', nope").1;
+        assert_eq!(broken, Coerced::Malformed.into());
+    }
+}
