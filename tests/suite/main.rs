@@ -23,6 +23,7 @@ mod random;
 mod refusals;
 mod replay;
 mod sinks;
+mod slips;
 mod state;
 mod support;
 mod twins;

@@ -30,6 +30,9 @@ const BESIDE: [&str; 6] = [
 ];
 
 fn compare(place: &str, input: &str, ours: Turn, theirs: Outcome) {
+    if slipped(&ours) {
+        return;
+    }
     let arguments = |text: &str| toolglot_cli::vectors::value(text).expect("arguments are JSON");
     let calls: Vec<(String, Value)> = ours
         .calls
@@ -155,7 +158,8 @@ fn seconds() -> Vec<(&'static str, Second)> {
 }
 
 /// Slips that the engine forgives and a twin, which reads what the rules say, does not.
-const SLIPS: [Kind; 10] = [
+const SLIPS: [Kind; 12] = [
+    Kind::AttributeArguments,
     Kind::BareQuote,
     Kind::ExtraKey,
     Kind::LoneSurrogate,
@@ -166,6 +170,7 @@ const SLIPS: [Kind; 10] = [
     Kind::RepairedNewline,
     Kind::RepairedNumber,
     Kind::RepairedQuotes,
+    Kind::RepeatedParam,
 ];
 
 fn slipped(turn: &Turn) -> bool {
