@@ -37,7 +37,10 @@ fn written() -> Vec<(&'static str, DialectSet, String)> {
         let text = encode(&set, id, std::slice::from_ref(&call), &options).ok()?;
         Some((id, set, text))
     };
-    builtin_files().iter().filter_map(|(id, _)| write(id)).collect()
+    builtin_files()
+        .iter()
+        .filter_map(|(id, _)| write(id))
+        .collect()
 }
 
 fn read(set: &DialectSet, text: &str) -> Vec<Call> {
@@ -47,7 +50,7 @@ fn read(set: &DialectSet, text: &str) -> Vec<Call> {
     std::mem::take(&mut turn.calls)
 }
 
-fn value(text: &str) -> serde_json::Value {
+fn value(text: &str) -> toolglot::json::Value {
     toolglot_cli::vectors::value(text).expect("arguments are JSON")
 }
 

@@ -347,7 +347,7 @@ fn limits_fire_at_one_offset() {
         (r#"{"name": "abcde"}"#, " |  | limit_name"),
         (
             r#"{"name": "a", "function": {}, "arguments": {"abcde": 1}}"#,
-            " |  | limit_name",
+            " | extra_key | limit_name",
         ),
         (r#"[{"name": "a"}, {"name": "b"}]"#, "a {} |  | limit_calls"),
     ];
