@@ -50,6 +50,8 @@ pub(crate) struct Body {
     good: u64,
     /// A call of the section broke, and was hidden to its end.
     broke: bool,
+    /// What is hidden is a result that the model made up.
+    invented: bool,
     /// What is open where a call has just broken.
     #[serde(skip)]
     torn: Option<Torn>,
@@ -146,6 +148,7 @@ impl Body {
             header: None,
             good: header.span.start,
             broke: false,
+            invented: false,
             torn: None,
         };
         let text = String::from_utf8_lossy(&literal).into_owned();
@@ -188,6 +191,7 @@ impl Body {
             header: named.then(|| (header.name.to_owned(), header.meta.to_vec(), header.span)),
             good: header.span.start,
             broke: false,
+            invented: false,
             torn: None,
         }
     }
@@ -298,6 +302,12 @@ impl Body {
             }
         }
         (i, Flow::More)
+    }
+
+    /// What stands from `pos` on is hidden; see [`super::Body::hide`].
+    pub fn hide(&mut self, out: &mut Out<'_>, table: &Framed, pos: u64) {
+        self.lose(out, table, pos);
+        self.invented = true;
     }
 
     /// A call, or what should be one, broke before `pos`: it is hidden from here on.
@@ -523,6 +533,13 @@ impl Body {
                 if !self.looks_ahead(table) {
                     out.skip(end);
                 }
+                self.at = At::Gap(table.gap.begin());
+                None
+            }
+            Action::Repeat => {
+                out.issue(Kind::RepeatedMarker, Span::new(start, end), "");
+                out.skip(end);
+                self.last = end;
                 self.at = At::Gap(table.gap.begin());
                 None
             }
@@ -1282,7 +1299,7 @@ impl Body {
             }
         }
         let finished = match &self.at {
-            At::Lost(lost) if lost.done() => Finished::Hidden(end),
+            At::Lost(lost) if lost.done() || self.invented => Finished::Hidden(end),
             At::Lost(_) => Finished::Broken(self.good.max(out.io.closed)),
             At::More(_) => Finished::Closed(self.last),
             At::Gap(_) if self.looks_ahead(table) && self.stands() => Finished::Closed(self.last),

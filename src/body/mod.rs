@@ -156,6 +156,18 @@ impl Body {
         }
     }
 
+    /// What stands from `pos` on is none of the model's to write: it is hidden, and never comes back as text. False where
+    /// the body cannot do that.
+    pub fn hide(&mut self, out: &mut Out<'_>, family: &Family, pos: u64) -> bool {
+        match (self, family) {
+            (Self::Framed(body), Family::Framed(table)) => {
+                body.hide(out, table, pos);
+                true
+            }
+            _ => false,
+        }
+    }
+
     /// The open value, if its next bytes leave as they stand.
     pub fn short(&self, family: &Family, limits: &Limits) -> Option<Short> {
         match (self, family) {

@@ -16,6 +16,7 @@ pub(crate) struct Channels {
 /// What a header says.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Header<'h> {
+    pub role: &'h str,
     pub recipient: &'h str,
     pub channel: &'h str,
     pub content: &'h str,
@@ -48,7 +49,18 @@ impl spec::Channels {
             let behind = recipient.or(channel).map_or("", |(_, behind)| behind);
             content = behind.split([' ', '<']).next().unwrap_or("");
         }
+        let begin = self
+            .start
+            .iter()
+            .find(|start| rest.starts_with(start.as_str()));
+        let role = begin.map_or("", |start| &rest[start.len()..]);
+        let role = role.split([' ', '<']).next().unwrap_or("");
         Header {
+            role: if begin.is_some_and(|start| *start == self.channel) {
+                ""
+            } else {
+                role
+            },
             recipient: word(recipient),
             channel: word(channel),
             content,
@@ -77,13 +89,15 @@ impl spec::Channels {
     pub fn route(&self, header: &Header<'_>) -> Option<RouteKind> {
         let fits = |wanted: &Option<Vec<String>>, have: &str| {
             wanted.as_ref().is_none_or(|wanted| {
-                wanted
-                    .iter()
-                    .any(|word| word == have || (word == "*" && !have.is_empty()))
+                wanted.iter().any(|word| {
+                    let begins = word.strip_suffix('*');
+                    word == have || begins.is_some_and(|b| !have.is_empty() && have.starts_with(b))
+                })
             })
         };
         let route = self.route.iter().find(|route| {
-            fits(&route.recipient, header.recipient)
+            fits(&route.role, header.role)
+                && fits(&route.recipient, header.recipient)
                 && fits(&route.channel, header.channel)
                 && fits(&route.content, header.content)
                 && fits(&route.end, header.end)

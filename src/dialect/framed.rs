@@ -18,6 +18,8 @@ pub(crate) enum Action {
     Close,
     /// Something between calls.
     Separator,
+    /// A closer of the call before stands once more.
+    Repeat,
     /// A parameter opens.
     Param,
     /// A parameter's closer that closes nothing.
@@ -225,10 +227,17 @@ impl Framed {
             marked(patterns).into_iter().map(again).collect()
         };
         let separators = section.map_or(none, |section| &section.separators);
+        let literal = |close: &&String| path::literal(close).as_deref() == Ok(close.as_str());
+        let repeats = spec.unit.iter().flat_map(|unit| &unit.close);
+        let repeats = repeats.filter(|_| section.is_some()).filter(literal);
+        let repeats = repeats
+            .map(|close| (close.clone(), Action::Repeat))
+            .collect();
         let gap = build(vec![
             units.clone(),
             list(section_close, Action::End),
             list(separators, Action::Separator),
+            repeats,
             list(section_open, Action::Reopen),
         ])?;
         let tables = spec
@@ -260,6 +269,10 @@ impl Framed {
                     .iter()
                     .map(|p| (p.clone(), Action::Unit(0)))
                     .collect::<Vec<_>>();
+                // Behind a call whose section's opener is missing, the section's closer may follow all the same.
+                let ends = section.filter(|section| section.optional && unit.more.is_empty());
+                let ends = ends.map_or(none, |section| &section.close);
+                let more = [more, list(ends, Action::End)].concat();
                 Ok(UnitTable {
                     tail: build(tail)?,
                     inner: build(inner.collect())?,

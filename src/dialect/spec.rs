@@ -703,6 +703,8 @@ pub(crate) struct Channels {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Route {
     pub kind: RouteKind,
+    /// Who writes it: the word that the header begins with. One that ends with `*` is the beginning of a word.
+    pub role: Option<Vec<String>>,
     pub recipient: Option<Vec<String>>,
     pub channel: Option<Vec<String>>,
     pub content: Option<Vec<String>>,
@@ -715,6 +717,8 @@ pub(crate) struct Route {
 pub(crate) enum RouteKind {
     Text,
     Reasoning,
+    /// What a tool answers; a model that writes it makes it up.
+    Result,
     /// A call of the tool that is the recipient.
     Call,
     /// Calls that name their tools themselves.

@@ -238,6 +238,23 @@ impl<'p> Machine<'p> {
         }
     }
 
+    /// A message begins behind `header` that is none of the model's to write: it is hidden.
+    pub fn invented(&mut self, chunk: Chunk<'_>, dialect: u16, header: Opened<'_>) {
+        let (at, span) = (header.at, header.span);
+        let family = &self.dialect(dialect).family;
+        self.open(chunk, dialect, header);
+        self.out(chunk).issue(Kind::HallucinatedResult, span, "");
+        let mut mode = std::mem::replace(&mut self.st.mode, Mode::Flow);
+        let mut hidden = false;
+        if let Mode::Body(body) = &mut mode {
+            hidden = body.hide(&mut self.out(chunk), family, at);
+        }
+        self.st.mode = mode;
+        if !hidden {
+            self.malformed(chunk, at, false);
+        }
+    }
+
     /// Takes bytes of a block from index `at` on.
     fn body(&mut self, chunk: Chunk<'_>, at: usize) -> Taken {
         let pos = chunk.base + at as u64;

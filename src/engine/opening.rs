@@ -1169,7 +1169,7 @@ impl Machine<'_> {
             RouteKind::Reasoning => !reads,
             // Its closer may be that of the block.
             RouteKind::Calls => compiled.blocks_close > 0,
-            RouteKind::Call => false,
+            RouteKind::Call | RouteKind::Result => false,
         };
         match kind {
             RouteKind::Reasoning if reads => {
@@ -1192,6 +1192,15 @@ impl Machine<'_> {
             RouteKind::Reasoning | RouteKind::Text => {
                 self.flow_end(chunk);
                 self.framing(chunk, span.end);
+            }
+            RouteKind::Result => {
+                let opened = Opened {
+                    name: "",
+                    meta: &[],
+                    span,
+                    at: span.end,
+                };
+                self.invented(chunk, dialect, opened);
             }
             RouteKind::Call | RouteKind::Calls => {
                 let name = match &compiled.family {
