@@ -6,6 +6,7 @@ use super::spec::{Channels, Route};
 /// What a header says.
 #[derive(Debug, Default)]
 struct Header {
+    role: String,
     recipient: String,
     channel: String,
     content: String,
@@ -81,6 +82,11 @@ impl<'a> Twin<'a> {
         let input = self.input;
         match route.kind.as_str() {
             "text" => (end, true),
+            "result" => {
+                // Where it ends is left open.
+                self.out.open = true;
+                (input.len(), false)
+            }
             "reasoning" => {
                 let find = |list: &[String], taken: bool| {
                     let ends = list.iter().filter_map(|marker| {
@@ -155,7 +161,14 @@ fn parts(channels: &Channels, header: &str) -> Header {
         let part = recipient.or(channel).unwrap_or_default();
         content = word(part[word(part).len()..].trim_start());
     }
+    let start = channels
+        .start
+        .iter()
+        .find(|start| text.starts_with(start.as_str()));
+    let role = start.filter(|start| **start != channels.channel);
+    let role = role.map_or("", |start| &text[start.len()..]);
     Header {
+        role: word(role),
         recipient: recipient.map(word).unwrap_or_default(),
         channel: channel.map(word).unwrap_or_default(),
         content,
@@ -165,17 +178,15 @@ fn parts(channels: &Channels, header: &str) -> Header {
 
 fn route<'c>(channels: &'c Channels, header: &Header) -> Option<&'c Route> {
     let fits = |wanted: &Option<Vec<String>>, have: &String| {
-        let one = |word: &String| {
-            if word == "*" {
-                !have.is_empty()
-            } else {
-                word == have
-            }
+        let one = |word: &String| match word.strip_suffix('*') {
+            Some(begin) => !have.is_empty() && have.starts_with(begin),
+            None => word == have,
         };
         wanted.as_ref().is_none_or(|wanted| wanted.iter().any(one))
     };
     channels.routes.iter().find(|route| {
-        fits(&route.recipient, &header.recipient)
+        fits(&route.role, &header.role)
+            && fits(&route.recipient, &header.recipient)
             && fits(&route.channel, &header.channel)
             && fits(&route.content, &header.content)
             && fits(&route.end, &header.end)

@@ -43,6 +43,7 @@ pub struct Channels {
 /// What messages of a kind have in their headers; nothing where anything will do.
 pub struct Route {
     pub kind: String,
+    pub role: Option<Vec<String>>,
     pub recipient: Option<Vec<String>>,
     pub channel: Option<Vec<String>>,
     pub content: Option<Vec<String>>,
@@ -204,6 +205,7 @@ fn channels(value: &Value) -> Channels {
         let part = |key| route.contains_key(key).then(|| strings(route, key, &[]));
         Route {
             kind: word(route, "kind", ""),
+            role: part("role"),
             recipient: part("recipient"),
             channel: part("channel"),
             content: part("content"),
