@@ -8,6 +8,7 @@ use crate::body::{LINE_BLANKS, MAX_TAIL, PROBE_BLANKS};
 use crate::error::BuildError;
 use crate::escape::{EscapeError, Table};
 use crate::limits::Limits;
+use crate::scan::path::Paths;
 use crate::scan::{Dfa, Pattern, Scanner};
 
 use super::channels::{Channels, MAX_HEADER};
@@ -482,11 +483,45 @@ pub(crate) struct SpanMarks {
     pub inside: Scanner,
 }
 
+/// So many bytes of a reply may tell what the prompt has written.
+pub(crate) const MAX_LEAD: usize = 128;
+
+/// What the prompt may have written, and what the reply begins with then.
+#[derive(Debug)]
+pub(crate) struct Written {
+    pub prompt: String,
+    pub paths: Paths<()>,
+}
+
+impl Written {
+    /// Those of a set: only where it has one dialect with calls, or what begins a reply could be another's text.
+    fn all(dialects: &[Dialect]) -> Result<Vec<Self>, BuildError> {
+        let calls = |dialect: &&Dialect| !matches!(dialect.family, Family::Plain);
+        let mut chosen = dialects.iter().filter(calls);
+        let (Some(dialect), None) = (chosen.next(), chosen.next()) else {
+            return Ok(vec![]);
+        };
+        let mut all = vec![];
+        for begins in &dialect.spec.begins {
+            // Each for itself: a name may begin like a word of another.
+            for reply in &begins.reply {
+                let paths = Paths::new([(reply.as_str(), ())])
+                    .map_err(|why| check::key(&dialect.spec, "begins", &why))?;
+                let prompt = begins.prompt.clone();
+                all.push(Self { prompt, paths });
+            }
+        }
+        Ok(all)
+    }
+}
+
 /// A compiled set.
 #[derive(Debug)]
 pub(crate) struct SetInner {
     pub dialects: Vec<Dialect>,
     pub text: Scanner,
+    /// The same where a call has ended a thought, whose closer may come; made when it is first asked for.
+    owing: OnceLock<Scanner>,
     /// Per pattern of `text`.
     pub roles: Vec<Role>,
     /// Who opens a block with a marker, in the order of the set.
@@ -497,6 +532,8 @@ pub(crate) struct SetInner {
     pub spans: Vec<SpanMarks>,
     /// Dialects that look for the rest of a header at the beginning of a stream.
     pub first: Vec<u16>,
+    /// What the prompt may have written.
+    pub begins: Vec<Written>,
     /// Some dialect does not look into code.
     pub code: bool,
     /// Some dialect's calls end thoughts: there code matters.
@@ -689,7 +726,11 @@ impl SetInner {
                     let pattern = Pattern::new(close, Case::Exact);
                     if !patterns.iter().any(|have| have.bytes == pattern.bytes) {
                         roles.push(Role::ThoughtEnd { id: id as u16 });
-                        patterns.push(pattern);
+                        // Nothing waits for it while no call has ended a thought.
+                        patterns.push(Pattern {
+                            hold: false,
+                            ..pattern
+                        });
                     }
                 }
             }
@@ -724,17 +765,34 @@ impl SetInner {
             .any(|d| d.spec.fence == crate::limits::Fence::Skip);
         Ok(Self {
             text,
+            owing: OnceLock::new(),
             roles,
             first,
             opens,
             calls,
             reasoning,
             spans,
+            begins: Written::all(&dialects)?,
             code,
             thinks,
             fingerprint,
             escapes: OnceLock::new(),
             dialects,
+        })
+    }
+
+    /// The scanner of text; `owed`: a call has ended a thought, and its closer may come.
+    pub fn text(&self, owed: bool) -> &Scanner {
+        if !owed {
+            return &self.text;
+        }
+        self.owing.get_or_init(|| {
+            let patterns = self.text.dfa.patterns().iter().zip(&self.roles);
+            let held = patterns.map(|(pattern, role)| Pattern {
+                hold: pattern.hold || matches!(role, Role::ThoughtEnd { .. }),
+                ..pattern.clone()
+            });
+            Scanner::new(held.collect()).unwrap_or_else(|_| self.text.clone())
         })
     }
 
@@ -774,6 +832,7 @@ impl SetInner {
             .iter()
             .map(|reasoning| reasoning.spec.label.len());
         let label = labels.max().unwrap_or(0);
-        self.marker().max(ahead).max(header).max(label)
+        let lead = if self.begins.is_empty() { 0 } else { MAX_LEAD };
+        self.marker().max(ahead).max(header).max(label).max(lead)
     }
 }

@@ -20,8 +20,8 @@ pub(crate) use set::Fnv;
 pub use set::{DialectSet, Lint, SetBuilder};
 
 pub(crate) use compile::{
-    AttributeParams, Begins, ElementTree, Family, Inside, KeyQuote, NamedParams, OpenRef, QuoteEnd,
-    Role, SetInner,
+    AttributeParams, Begins, ElementTree, Family, Inside, KeyQuote, MAX_LEAD, NamedParams, OpenRef,
+    QuoteEnd, Role, SetInner, Written,
 };
 
 pub(crate) use evidence::Evidence;

@@ -50,6 +50,9 @@ pub(crate) struct Spec {
     /// What the prompt opens the model's turn with, behind which the reply or what is left of its header stands.
     #[serde(default)]
     pub turn: Vec<String>,
+    /// What the prompt may have written, told from what the reply begins with.
+    #[serde(default)]
+    pub begins: Vec<Begins>,
     /// Its calls end an open thought.
     #[serde(default)]
     pub ends_thought: bool,
@@ -82,6 +85,15 @@ pub(crate) struct Spec {
     /// Named tables that are laid over the file when a host switches them on.
     #[serde(default)]
     pub switch: BTreeMap<String, toml::Table>,
+}
+
+/// Something that the prompt may have written.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Begins {
+    pub prompt: String,
+    /// What a reply begins with that goes on behind it: patterns.
+    pub reply: Vec<String>,
 }
 
 /// What models read of tools. A layout is the text of a template, or the name of a shared one.

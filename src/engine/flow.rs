@@ -416,6 +416,7 @@ impl Machine<'_> {
         let resumes = self.set.reasoning[usize::from(id)].spec.after_call == AfterCall::Resume;
         if !self.opts.calls_in_reasoning && !resumes {
             self.st.region = Region::Text;
+            self.st.node = ROOT;
             self.st.code = Code::default();
             self.st.reasoned = true;
             self.st.owed = Some(id);
@@ -525,6 +526,9 @@ impl Machine<'_> {
         if thought(region) || thought(self.st.region) {
             // Code that begins in a thought ends with it.
             self.st.code = Code::default();
+        }
+        if thought(region) {
+            self.st.owed = None;
         }
         self.st.line = Line::Behind(0);
         self.st.blank = false;

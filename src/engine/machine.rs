@@ -125,7 +125,8 @@ impl<'p> Machine<'p> {
 
     /// The automaton of the region, with what its patterns mean.
     pub fn scanner(&self) -> &'p Scanner {
-        scanner(self.set, self.opts, self.st.region).unwrap_or(&self.set.text)
+        scanner(self.set, self.opts, self.st.region, self.st.owed.is_some())
+            .unwrap_or(&self.set.text)
     }
 
     /// What a pattern of the region's automaton opens or closes in text.
@@ -586,9 +587,10 @@ pub(super) fn scanner<'p>(
     set: &'p SetInner,
     opts: &Options,
     region: Region,
+    owed: bool,
 ) -> Option<&'p Scanner> {
     match region {
-        Region::Text => Some(&set.text),
+        Region::Text => Some(set.text(owed)),
         Region::Reasoning { id, .. } => {
             let reasoning = set.reasoning.get(usize::from(id))?;
             let calls = opts.calls_in_reasoning.then_some(set.calls.as_slice());

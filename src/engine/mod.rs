@@ -37,7 +37,7 @@ pub(crate) use opening::MAX_ENDS;
 use opening::{Candidate, Opening};
 use plain::{Pace, SHORT};
 use skip::Skipping;
-use tail::Shift;
+use tail::{Lead, Shift};
 
 pub use finish::Finish;
 pub use native::NativeCall;
@@ -70,6 +70,8 @@ struct State {
     origin: u64,
     /// The prompt's tail was read, or there is none that counts.
     begun: bool,
+    /// The first bytes, while they may tell what the prompt has opened.
+    lead: Option<Lead>,
     mode: Mode,
     /// Dialects that may own the marker that is being decided.
     candidates: Vec<Candidate>,
@@ -150,6 +152,7 @@ impl State {
         };
         Self {
             begun: !tail::counts(opts),
+            lead: Lead::new(set, opts),
             ..Self::at(set, region)
         }
     }
@@ -186,6 +189,7 @@ impl State {
             pos: 0,
             origin: 0,
             begun: true,
+            lead: None,
             mode,
             candidates,
             region,
@@ -267,6 +271,9 @@ impl Parser {
         if chunk.is_empty() || self.state.finished {
             return;
         }
+        if self.state.lead.is_some() && self.lead(chunk, sink) {
+            return;
+        }
         let done = match self.pace {
             Pace::Careful => false,
             Pace::Value(short) => self.writes(short, chunk, sink),
@@ -281,6 +288,7 @@ impl Parser {
     /// Takes the bytes of one special token that the host knows by its id. A marker that lies wholly in them counts also
     /// where a dialect, or [`Options::trusted_only`], requires the host to vouch for it.
     pub fn feed_special(&mut self, marker: &[u8], sink: &mut dyn Sink) {
+        self.settle(sink);
         self.state.io.trusted_from = Some(self.state.pos);
         self.feed(marker, sink);
         self.state.io.trusted_from = None;
@@ -290,6 +298,7 @@ impl Parser {
     /// read like any bytes and counts in offsets, but text and reasoning in it are not delivered.
     pub fn prefill(&mut self, bytes: &[u8], sink: &mut dyn Sink) {
         // It says more than the prompt's tail does.
+        self.settle(sink);
         self.state.begun = true;
         let mut filter = |event: Event<'_>| match event {
             Event::Text { .. }
@@ -304,6 +313,7 @@ impl Parser {
     /// Takes a call that the host got beside the text. See [`Prefer`](crate::Prefer) for when it comes out.
     pub fn native_call(&mut self, call: &NativeCall, sink: &mut dyn Sink) {
         if !self.state.finished {
+            self.settle(sink);
             self.drive(sink, |machine| machine.native(call));
         }
     }
@@ -311,6 +321,7 @@ impl Parser {
     /// Ends the stream: what is withheld comes out, what is open is reported. A second call does nothing.
     pub fn finish(&mut self, reason: Finish, sink: &mut dyn Sink) {
         if !self.state.finished {
+            self.settle(sink);
             self.drive(sink, |machine| machine.finish(reason));
             self.state.finished = true;
         }
@@ -331,13 +342,15 @@ impl Parser {
     #[must_use]
     pub fn held(&self) -> usize {
         let from = self.state.io.from.max(self.state.origin);
-        (self.state.pos - from) as usize + self.state.io.gate.len()
+        let lead = self.state.lead.as_ref().map_or(0, |lead| lead.bytes.len());
+        (self.state.pos - from) as usize + self.state.io.gate.len() + lead
     }
 
     /// Bytes fed so far.
     #[must_use]
     pub fn position(&self) -> u64 {
-        self.state.pos - self.state.origin
+        let lead = self.state.lead.as_ref().map_or(0, |lead| lead.bytes.len());
+        self.state.pos - self.state.origin + lead as u64
     }
 
     /// Whether it was [finished](Self::finish): what is fed then is ignored.

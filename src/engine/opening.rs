@@ -190,6 +190,8 @@ impl Candidate {
     /// Whether the stream may end here without a word: the marker itself is not complete.
     fn unborn(&self, family: &Family) -> bool {
         match (self.at, family) {
+            // A header whose beginning nothing but its place tells.
+            (At::Message { .. }, _) if self.end == 0 => true,
             (
                 At::Header {
                     header: Header::Edge,

@@ -121,7 +121,7 @@ impl Parser {
     pub(super) fn passes(&mut self, chunk: &[u8], sink: &mut dyn Sink) -> bool {
         let set = &*self.set.inner;
         let state = &mut self.state;
-        let Some(scanner) = scanner(set, &self.opts, state.region) else {
+        let Some(scanner) = scanner(set, &self.opts, state.region, state.owed.is_some()) else {
             return false;
         };
         let dfa = &scanner.dfa;

@@ -79,7 +79,8 @@ impl Parser {
 impl State {
     /// Whether every index points at something; false only for a snapshot that was made up.
     fn fits(&self, set: &SetInner, options: &Options) -> bool {
-        if self.origin > self.pos {
+        let lead = self.lead.as_ref().is_none_or(|lead| lead.fits(set));
+        if self.origin > self.pos || !lead {
             return false;
         }
         if self.finished {
@@ -87,7 +88,7 @@ impl State {
             return self.io.from <= self.pos;
         }
         let dialect = |index: u16| set.dialects.get(usize::from(index));
-        let scanner = scanner(set, options, self.region);
+        let scanner = scanner(set, options, self.region, self.owed.is_some());
         let block = self
             .io
             .block

@@ -7,11 +7,14 @@
 //!
 //! Without a turn token only an exact suffix counts: a marker with which the prompt ends, white space behind it left out.
 
+use serde::{Deserialize, Serialize};
+
 use super::machine::Machine;
 use super::{Mode, Parser, Region, State};
-use crate::dialect::{Role, SetInner};
+use crate::dialect::{MAX_LEAD, Role, SetInner, Written};
 use crate::event::{Event, Sink, Span};
 use crate::limits::{Options, Start};
+use crate::scan::path::{Go, Hole, Walk};
 
 /// What a prompt's tail says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,27 +48,136 @@ impl Parser {
                 self.state = State::outside(&set);
                 self.state.reasoned = true;
             }
-            Says::Opened(tail) => {
-                let mut whole = State::outside(&set);
-                read(&set, &opts, &mut whole, tail, &mut |_: Event<'_>| ());
-                if whole.plain() && !self.state.plain() {
-                    // Words alone open no thought, and close none that the dialect's prompts open.
-                    return;
-                }
-                let (from, mut state) = open_from(&set, whole);
-                read(&set, &opts, &mut state, &tail[from..], &mut Opened(sink));
-                state.origin = (tail.len() - from) as u64;
-                let inside = matches!(state.region, Region::Reasoning { .. });
-                if inside && suffix(&set, tail) != Says::Nothing {
-                    // Nothing but the opener: the model may write it again.
-                    state.blank = true;
-                }
-                state.begun = true;
-                self.state = state;
-            }
+            Says::Opened(tail) => self.goes_on(&set, &opts, tail, sink),
         }
         self.state.begun = true;
     }
+
+    /// Reads what the prompt has opened: the reply goes on behind it.
+    fn goes_on(&mut self, set: &SetInner, opts: &Options, tail: &str, sink: &mut dyn Sink) {
+        let mut whole = State::outside(set);
+        read(set, opts, &mut whole, tail, &mut |_: Event<'_>| ());
+        if whole.plain() && !self.state.plain() {
+            // Words alone open no thought, and close none that the dialect's prompts open.
+            return;
+        }
+        let (from, mut state) = open_from(set, whole);
+        read(set, opts, &mut state, &tail[from..], &mut Opened(sink));
+        state.origin = (tail.len() - from) as u64;
+        let inside = matches!(state.region, Region::Reasoning { .. });
+        if inside && suffix(set, tail) != Says::Nothing {
+            // Nothing but the opener: the model may write it again.
+            state.blank = true;
+        }
+        self.state = state;
+    }
+
+    /// Takes bytes while they may tell what the prompt has opened; false if nothing is looked for.
+    pub(super) fn lead(&mut self, chunk: &[u8], sink: &mut dyn Sink) -> bool {
+        let Some(mut lead) = self.state.lead.take() else {
+            return false;
+        };
+        let (set, opts) = (self.set.inner.clone(), self.opts.clone());
+        let mut at = 0;
+        let found = loop {
+            let Some(byte) = chunk.get(at) else {
+                self.state.lead = Some(lead);
+                return true;
+            };
+            at += 1;
+            match lead.step(&set.begins, &opts, *byte) {
+                Leads::More => {}
+                Leads::Behind(index) => break set.begins.get(index),
+                Leads::Nowhere => break None,
+            }
+        };
+        if let Some(begins) = found {
+            self.goes_on(&set, &opts, &begins.prompt, sink);
+        }
+        self.drive(sink, |machine| {
+            machine.run(&lead.bytes);
+            machine.run(&chunk[at..]);
+        });
+        true
+    }
+
+    /// What was looked at is read as it stands: nothing more is to come that could tell.
+    pub(super) fn settle(&mut self, sink: &mut dyn Sink) {
+        if let Some(lead) = self.state.lead.take() {
+            self.drive(sink, |machine| machine.run(&lead.bytes));
+        }
+    }
+}
+
+/// The reply's first bytes, while they may be what follows something that the prompt has written.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Lead {
+    pub bytes: Vec<u8>,
+    /// A walk for each entry of the set that still fits.
+    walks: Vec<Option<Walk>>,
+}
+
+/// What a byte says.
+enum Leads {
+    More,
+    Behind(usize),
+    Nowhere,
+}
+
+impl Lead {
+    /// None where the set has nothing to look for, or where the host has said where the reply begins.
+    pub fn new(set: &SetInner, opts: &Options) -> Option<Self> {
+        let looks = opts.start == Start::Dialect && opts.prompt_tail.is_none();
+        (looks && !set.begins.is_empty()).then(|| Self {
+            bytes: vec![],
+            walks: set.begins.iter().map(|b| Some(b.paths.begin())).collect(),
+        })
+    }
+
+    /// Whether the state fits its tables.
+    pub fn fits(&self, set: &SetInner) -> bool {
+        let fits = |(walk, begins): (&Option<Walk>, &Written)| {
+            walk.as_ref().is_none_or(|walk| begins.paths.fits(walk))
+        };
+        self.walks.len() == set.begins.len()
+            && self.bytes.len() <= MAX_LEAD
+            && self.walks.iter().zip(&set.begins).all(fits)
+    }
+
+    fn step(&mut self, begins: &[Written], opts: &Options, byte: u8) -> Leads {
+        let at = self.bytes.len() as u64;
+        self.bytes.push(byte);
+        let bytes = &self.bytes;
+        let mut open = false;
+        for (index, (slot, begins)) in self.walks.iter_mut().zip(begins).enumerate() {
+            let Some(walk) = slot else { continue };
+            let go = begins.paths.step(walk, byte, at, b"");
+            let more = matches!(go, Go::More);
+            let name = walk.span(Hole::Name);
+            let whole = !(more && begins.paths.in_hole(walk));
+            let named = name.is_empty() || offered(opts, bytes, name, whole);
+            match go {
+                Go::Found { .. } if named => return Leads::Behind(index),
+                Go::More if named => open = true,
+                Go::Found { .. } | Go::More | Go::None => *slot = None,
+            }
+        }
+        match open && bytes.len() < MAX_LEAD {
+            true => Leads::More,
+            false => Leads::Nowhere,
+        }
+    }
+}
+
+/// Whether a tool on offer has this name or, where it is not whole, one that begins so.
+fn offered(opts: &Options, bytes: &[u8], name: Span, whole: bool) -> bool {
+    let range = name.start as usize..name.end as usize;
+    let name = bytes.get(range).unwrap_or_default();
+    let mut names = opts.tools.iter().flat_map(|tools| tools.names());
+    names.any(|tool| match whole {
+        true => tool.as_bytes() == name,
+        false => tool.as_bytes().starts_with(name),
+    })
 }
 
 /// Lets a state take the prompt's bytes.
@@ -310,8 +422,27 @@ mod tests {
     use super::*;
     use crate::dialect::DialectSet;
 
-    fn said(dialect: &str, tail: &str) -> Option<String> {
-        let set = DialectSet::builtin(dialect).expect("it is built in");
+    const TAGS: &str = r#"
+id = "tags"
+title = "Tags"
+turn = ["<|assistant|>"]
+deltas = "live"
+
+[[framed.unit]]
+open = ["<tool_call>"]
+close = ["</tool_call>"]
+payload = "json"
+probe = ["$_{"]
+
+[[reasoning]]
+open = "<think>"
+close = "</think>"
+at = "line-start"
+"#;
+
+    fn said(tail: &str) -> Option<String> {
+        let set = DialectSet::builder().toml("tags", TAGS).build();
+        let set = set.expect("it is well formed");
         match says(&set.inner, tail) {
             Says::Nothing => None,
             Says::Closed => Some("closed".to_owned()),
@@ -336,13 +467,13 @@ mod tests {
             ("any words <tool_call>", Some("<tool_call>")),
             ("any words <think></think>", Some("closed")),
         ] {
-            assert_eq!(said("glm47", tail).as_deref(), says, "{tail:?}");
+            assert_eq!(said(tail).as_deref(), says, "{tail:?}");
         }
     }
 
     #[test]
     fn a_tail_is_cut_at_a_character() {
         let far = format!("<think>{}", "思".repeat(1400));
-        assert_eq!(said("glm47", &far), None);
+        assert_eq!(said(&far), None);
     }
 }

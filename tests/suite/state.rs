@@ -45,7 +45,7 @@ fn a_restored_stream_goes_on_as_if_nothing_had_happened() {
             first.feed(head, &mut log);
             let snapshot = first.snapshot();
             let mut second = Parser::restore(&case.set, case.options.clone(), &snapshot)
-                .expect("its own snapshot");
+                .unwrap_or_else(|why| panic!("{} at {at}: {why}", case.id));
             assert_eq!(second.snapshot(), snapshot, "{} at {at}", case.id);
             // What the first goes on to read does not touch the second.
             first.feed(b"<tool_call name=\"other\">", &mut nothing);

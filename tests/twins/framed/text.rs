@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::Twin;
 use super::json::Reader;
 use super::pattern::{Part, Pattern, Walk, literal, walk};
+use super::spec::Reasoning;
 
 /// What is looked for in text.
 struct Opener<'s> {
@@ -191,7 +192,7 @@ impl<'a> Twin<'a> {
             .chain(ended)
             .min()
             .unwrap_or((input.len(), 0));
-        if let Some(call) = self.ends_thought(from..end, openers, &entry.ended_by) {
+        if let Some(call) = self.ends_thought(from..end, openers, entry) {
             (end, len) = (call, 0);
             self.owed.clone_from(&entry.close);
         }
@@ -212,16 +213,23 @@ impl<'a> Twin<'a> {
         &self,
         thought: std::ops::Range<usize>,
         openers: &[Opener<'_>],
-        anywhere: &[String],
+        entry: &Reasoning,
     ) -> Option<usize> {
         let mut line = thought.start;
         for (n, c) in self.input[thought.clone()].char_indices() {
             let at = thought.start + n;
+            let mut again = entry.open.iter().filter(|_| entry.repeats);
+            if let Some(open) = again.find(|open| self.input[at..].starts_with(open.as_str())) {
+                line = at + open.len();
+            }
+            if line > at {
+                continue;
+            }
             let before = &self.input[line..at];
             let starts = before.len() <= 3 && before.trim_matches([' ', '\t']).is_empty();
             let opener = openers
                 .iter()
-                .filter(|o| starts || anywhere.contains(&o.literal))
+                .filter(|o| starts || entry.ended_by.contains(&o.literal))
                 .find(|o| self.input[at..].starts_with(&o.literal));
             if let Some(opener) = opener.filter(|_| self.spec.ends_thought)
                 && matches!(self.opens(opener, at, line), Opens::Yes)
