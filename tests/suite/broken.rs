@@ -80,7 +80,7 @@ fn broken(set: &DialectSet, id: &str) -> Vec<String> {
 fn a_broken_call_takes_no_other_with_it() {
     let mut tried = 0;
     for (id, toml) in builtin_files() {
-        let quoted = READ_OTHERWISE.contains(&id);
+        let quoted = READ_OTHERWISE.contains(id);
         if quoted || !toml.contains("[[framed.unit]]") {
             continue;
         }
