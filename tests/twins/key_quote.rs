@@ -259,7 +259,7 @@ impl KeyQuote {
     /// before the field if the opener is alone on its line.
     fn shows(&self, run: &Run<'_>, from: usize) -> bool {
         let input = run.input;
-        let most = from + run.setup.limits.lookahead.min(1024).max(128);
+        let most = from + run.setup.limits.lookahead.clamp(128, 1024);
         let (mut at, mut line, mut alone, mut junk) = (from, false, false, false);
         while at < input.len().min(most) {
             if let Some(len) = self.closer(input, at).filter(|_| !junk) {
