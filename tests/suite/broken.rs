@@ -99,10 +99,9 @@ fn a_broken_call_takes_no_other_with_it() {
                 let calls: Vec<_> = turn.calls.iter().map(|c| (&*c.name, c.grade)).collect();
                 // A list whose brackets do not nest says nothing of where its items end.
                 let lost = text.contains("[1, }") && calls.iter().all(|(name, _)| *name == "g");
-                assert!(
-                    lost || calls == [("g", Grade::Complete)],
-                    "{id}: {text:?}: {calls:?}"
-                );
+                // Where the section has no evidence, a call in it stands without the section.
+                let stands = calls == [("g", Grade::Complete)] || calls == [("g", Grade::Repaired)];
+                assert!(lost || stands, "{id}: {text:?}: {calls:?}");
             }
             tried += 1;
         }

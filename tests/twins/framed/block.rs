@@ -134,7 +134,14 @@ impl<'a> Twin<'a> {
                     };
                     (end, next) = self.unit(unit, &fit, false)?;
                 }
-                Ok(end)
+                // The closer of the section whose opener is missing belongs to the block.
+                let section = spec.section.as_ref().filter(|section| section.optional);
+                let close = section.iter().flat_map(|section| &section.close);
+                let close: Vec<_> = close.map(|close| (close, Place::End)).collect();
+                match self.walk_on(end, &close) {
+                    Ok(fit) if !close.is_empty() => Ok(fit.end),
+                    _ => Ok(end),
+                }
             }
             _ => {
                 let argument = spec.section.as_ref().and_then(|s| s.argument.clone());
