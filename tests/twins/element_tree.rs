@@ -76,7 +76,11 @@ impl Family for ElementTree {
         let input = run.input;
         let from = start + OPEN.len();
         let first = skip_blanks(input, from);
-        if first - from > PROBE || !whole_tag(&input[first..]) {
+        let mut shown = (0..=run.setup.limits.header)
+            .rev()
+            .map(|len| (first + len).min(input.len()));
+        let end = shown.find(|end| input.is_char_boundary(*end));
+        if first - from > PROBE || !whole_tag(&input[first..end.unwrap_or(first)]) {
             run.warn("lookalike_marker");
             return Block::text(from);
         }

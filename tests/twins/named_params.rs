@@ -103,7 +103,11 @@ pub(super) fn call_header(
             done(too_long(run, max))
         }
         Header::Cut if input.len() > max => done(too_long(run, max)),
-        Header::Cut => done(Block::unclosed(run)),
+        // A reply that ends in a tag has named it.
+        Header::Cut => {
+            run.warn("lookalike_marker");
+            done(Block::text(from))
+        }
         Header::Broken {
             at,
             complete,

@@ -3,8 +3,6 @@
 //! One thing is left open: what an action means whose line, or the white space before its name, holds another header.
 //! Such an outcome says so.
 
-use std::collections::BTreeMap;
-
 use toml::Table;
 use toolglot::json::{Map, Value};
 
@@ -129,10 +127,8 @@ impl Twin<'_> {
                     self.out.open = true;
                     return;
                 }
-                Some(Walk::Cut(holes)) => match self.last(from, holes.get("name")) {
-                    None if self.is_cut(from, &holes) => return,
-                    last => last,
-                },
+                // What the end cuts is what stood there before, unless it is a tool on offer.
+                Some(Walk::Cut(holes)) => self.last(from, holes.get("name")),
                 Some(Walk::Breaks(end)) => {
                     self.out.open |= self.spoilt(from, end);
                     None
@@ -177,14 +173,6 @@ impl Twin<'_> {
         let own = heads.iter().filter(|head| line.starts_with(head.as_str()));
         let own = own.map(String::len).max().unwrap_or(0);
         heads.iter().any(|head| line[own..].contains(head.as_str()))
-    }
-
-    /// Whether the header in which the input ends is one: a number in it may still miss.
-    fn is_cut(&self, from: usize, holes: &BTreeMap<&str, String>) -> bool {
-        let input = self.input;
-        let whole = self.line.words.iter().filter(|word| !word.contains('$'));
-        let mut whole = whole.map(|word| input[from..].starts_with(word));
-        whole.any(|is| is) || holes.contains_key("name")
     }
 
     /// The action in which the input ends: it counts if the tool is on offer.

@@ -122,10 +122,7 @@ impl<'a> Twin<'a> {
             // A marker that the end cuts is framing if a whole special token stands in it.
             let rest = &input[at..];
             let cut = |marker: &&String| marker.starts_with(rest) && rest.contains("|>");
-            let literals: Vec<String> = openers.iter().map(|o| o.literal.clone()).collect();
-            let reasoning = self.spec.reasoning.iter().flat_map(|entry| &entry.open);
-            let mut markers = self.spec.framing.iter().chain(&literals).chain(reasoning);
-            if markers.any(|marker| cut(&marker)) {
+            if self.spec.framing.iter().any(|marker| cut(&marker)) {
                 return;
             }
             let c = input[at..].chars().next().expect("not at the end");
