@@ -236,9 +236,13 @@ class event {
 
   /* Block open, call open: id of the dialect. */
   std::string_view dialect() const noexcept { return kind() == event_kind::block_open ? aux() : aux_of(event_kind::call_open); }
-  /* Call open: the tool. Parameter open: the parameter. */
-  std::string_view name() const noexcept { return kind() == event_kind::param_open || kind() == event_kind::call_named ? data() : data_of(event_kind::call_open); }
-  /* A name that may still be taken back. */
+  /* Call named, call open: the tool. Parameter open: the parameter. */
+  std::string_view name() const noexcept {
+    return kind() == event_kind::param_open || kind() == event_kind::call_named ? data() : data_of(event_kind::call_open);
+  }
+  /* Call named: which name of its block it is, from 0; its `call()` is the number of the block. */
+  std::uint32_t ordinal() const noexcept { return kind() == event_kind::call_named ? event_->code : 0; }
+  /* Call named: the name may still be taken back. */
   bool provisional() const noexcept { return has(event_kind::call_named, TOOLGLOT_FLAG_PROVISIONAL); }
   /* Call open: the host gave the call beside the text. */
   bool native() const noexcept { return has(event_kind::call_open, TOOLGLOT_FLAG_NATIVE); }
@@ -250,7 +254,8 @@ class event {
   /* Argument delta: the next piece of the arguments' JSON. */
   std::string_view json() const noexcept { return data_of(event_kind::arg_delta); }
 
-  /* Call close: well formed, or mended (do not run it without asking). */
+  /* Call close: well formed; a rule was broken, but the call is not in doubt; or something may be cut, mixed or guessed (do not
+     run it without asking). */
   bool complete() const noexcept { return has(event_kind::call_close, TOOLGLOT_FLAG_COMPLETE); }
   bool repaired() const noexcept { return has(event_kind::call_close, TOOLGLOT_FLAG_REPAIRED); }
   bool recovered() const noexcept { return has(event_kind::call_close, TOOLGLOT_FLAG_RECOVERED); }

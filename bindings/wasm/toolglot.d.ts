@@ -262,6 +262,8 @@ export interface EngineOptions extends StreamOptions {
   unclosed?: "drop" | "text" | "salvage" | null;
   /** What the text of a value is of whose type nothing is known; by default as each dialect says. */
   untyped?: "string" | "json" | null;
+  /** What becomes of a block that broke its grammar and that nothing ended: text, or hidden. */
+  broken?: "text" | "drop" | null;
 }
 
 export interface ParseOptions extends StreamOptions {

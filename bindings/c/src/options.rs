@@ -9,7 +9,8 @@ use crate::handle::{self, Handle, Kind};
 use crate::raw::{self, toolglot_view};
 use crate::status::{Done, Fault, toolglot_status};
 use crate::tg::{
-    Fence, Options, Prefer, ReasoningMode, Retain, Start, TextMode, Tools, Unclosed, Untyped,
+    Broken, Fence, Options, Prefer, ReasoningMode, Retain, Start, TextMode, Tools, Unclosed,
+    Untyped,
 };
 
 /// How streams are parsed: a list of settings, each with a default. Any number of streams may be made of it, by several
@@ -62,6 +63,9 @@ pub const TOOLGLOT_OPTION_EVENTS: u32 = 10;
 pub const TOOLGLOT_OPTION_BLOCK_BYTES: u32 = 11;
 /// What the text of a value is of whose type nothing is known, `TOOLGLOT_UNTYPED_...`.
 pub const TOOLGLOT_OPTION_UNTYPED: u32 = 12;
+/// What becomes of a block that broke its grammar, where the stream ends before anything ended the block:
+/// `TOOLGLOT_BROKEN_TEXT` (default) or `..._DROP`.
+pub const TOOLGLOT_OPTION_BROKEN: u32 = 13;
 /// Bytes of one parameter value. Default 8 MiB.
 pub const TOOLGLOT_OPTION_MAX_VALUE: u32 = 32;
 /// Bytes of one block, which is also what is retained of it. Default 16 MiB.
@@ -125,6 +129,10 @@ pub const TOOLGLOT_UNTYPED_DIALECT: u64 = 0;
 pub const TOOLGLOT_UNTYPED_STRING: u64 = 1;
 /// A number, `true`, `false`, `null`, an object or a list where it is one as JSON; else a string.
 pub const TOOLGLOT_UNTYPED_JSON: u64 = 2;
+/// What was hidden after its last call comes back as text with `TOOLGLOT_FLAG_RECOVERED_TEXT`.
+pub const TOOLGLOT_BROKEN_TEXT: u64 = 0;
+/// It stays hidden.
+pub const TOOLGLOT_BROKEN_DROP: u64 = 1;
 /// Inside reasoning if a dialect has it opened by the prompt, else in text.
 pub const TOOLGLOT_START_DIALECT: u64 = 0;
 /// In plain text.
@@ -177,6 +185,9 @@ impl Settings {
             TOOLGLOT_OPTION_UNTYPED => {
                 let ways = [None, Some(Untyped::String), Some(Untyped::Json)];
                 options.untyped = ways[range(2)? as usize];
+            }
+            TOOLGLOT_OPTION_BROKEN => {
+                options.broken = [Broken::Text, Broken::Drop][range(1)? as usize];
             }
             TOOLGLOT_OPTION_TRUSTED_ONLY => options.trusted_only = flag()?,
             TOOLGLOT_OPTION_START => {

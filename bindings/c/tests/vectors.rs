@@ -17,8 +17,9 @@ use std::sync::Arc;
 
 use engine as tg;
 use tg::{
-    Abandoned, Arguments, CallState, Dialect, DialectSet, Fence, Finish, Issue, NativeCall,
+    Abandoned, Arguments, Broken, CallState, Dialect, DialectSet, Fence, Finish, Issue, NativeCall,
     Options, Origin, Prefer, ReasoningMode, Retain, Severity, Start, TextMode, Tools, Unclosed,
+    Untyped,
 };
 use toolglot_cli::options;
 use toolglot_cli::run::Stream;
@@ -219,6 +220,21 @@ fn settings(options: &Options) -> Vec<(u32, u64)> {
                 Start::Dialect => 0,
                 Start::Text => 1,
                 Start::Reasoning => 2,
+            },
+        ),
+        (
+            12,
+            match options.untyped {
+                None => 0,
+                Some(Untyped::String) => 1,
+                Some(Untyped::Json) => 2,
+            },
+        ),
+        (
+            13,
+            match options.broken {
+                Broken::Text => 0,
+                Broken::Drop => 1,
             },
         ),
         (32, limits.max_value),

@@ -81,6 +81,7 @@ impl Engine {
         fence: "Literal['skip', 'allow'] | None" = None,
         unclosed: "Literal['drop', 'text', 'salvage'] | None" = None,
         untyped: "Literal['string', 'json'] | None" = None,
+        broken: "Literal['text', 'drop']" = "text",
         start: "Literal['dialect', 'text', 'reasoning']" = "dialect",
     ))]
     #[allow(clippy::too_many_arguments)]
@@ -99,6 +100,7 @@ impl Engine {
         fence: Option<&str>,
         unclosed: Option<&str>,
         untyped: Option<&str>,
+        broken: &str,
         start: &str,
     ) -> PyResult<Self> {
         let switches = strings("switches", switches.as_ref())?;
@@ -145,6 +147,7 @@ impl Engine {
             fence: fence.map(str::to_owned),
             unclosed: unclosed.map(str::to_owned),
             untyped: untyped.map(str::to_owned),
+            broken: broken.to_owned(),
             start: start.to_owned(),
         };
         Self::build(config)
@@ -188,6 +191,7 @@ impl Engine {
         all.set_item("fence", &config.fence)?;
         all.set_item("unclosed", &config.unclosed)?;
         all.set_item("untyped", &config.untyped)?;
+        all.set_item("broken", &config.broken)?;
         all.set_item("start", &config.start)?;
         for (key, value) in options.into_iter().flatten() {
             let name = key.cast::<PyString>()?.to_string();

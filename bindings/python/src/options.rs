@@ -9,7 +9,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use serde::{Deserialize, Serialize};
 use toolglot::{
-    Fence, Finish, Limits, Options, Prefer, ReasoningMode, Retain, Start, TextMode, Tools, Unclosed, Untyped,
+    Broken, Fence, Finish, Limits, Options, Prefer, ReasoningMode, Retain, Start, TextMode, Tools,
+    Unclosed, Untyped,
 };
 
 use crate::events::show;
@@ -30,6 +31,7 @@ pub struct Config {
     pub fence: Option<String>,
     pub unclosed: Option<String>,
     pub untyped: Option<String>,
+    pub broken: String,
     pub start: String,
 }
 
@@ -137,6 +139,8 @@ impl Config {
             let words = [("string", Untyped::String), ("json", Untyped::Json)];
             options.untyped = Some(word("untyped", untyped, &words)?);
         }
+        let broken = [("text", Broken::Text), ("drop", Broken::Drop)];
+        options.broken = word("broken", &self.broken, &broken)?;
         options.start = start(&self.start)?;
         options.limits = PyLimits::from_list(self.limits)?.limits;
         options.tools = self.tools.as_deref().map(tools).transpose()?;

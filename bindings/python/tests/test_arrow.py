@@ -29,7 +29,7 @@ def expected(row, columns=arrow.COLUMNS):
         {
             "name": call.name,
             "arguments": call.arguments_json,
-            "state": "complete" if call.complete else "recovered",
+            "state": call.grade,
             "id": call.meta.get("id"),
             "dialect": call.dialect,
             "start": call.start,

@@ -13,6 +13,7 @@ export const WORDS = {
   trustedOnly: [8, [false, true]],
   start: [9, ["dialect", "text", "reasoning"]],
   untyped: [12, [null, "string", "json"]],
+  broken: [13, ["text", "drop"]],
 };
 export const LIMITS = {
   maxValue: 32, maxBlock: 33, maxCalls: 34, maxChain: 35, maxDepth: 36, maxParams: 37, maxName: 38, maxHeader: 39,

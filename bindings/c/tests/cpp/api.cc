@@ -105,7 +105,7 @@ void options(const tg::engine &engine) {
 // What a stream says in the loop that every host writes.
 void loop(const tg::engine &engine) {
   std::string text, reasoning, name, dialect, arguments, block;
-  int complete = 0, opened = 0, params = 0;
+  int complete = 0, opened = 0, params = 0, named = 0;
   auto take = [&](tg::event e) {
     switch (e.kind()) {
       case tg::event_kind::text: text += e.text(); break;
@@ -113,6 +113,11 @@ void loop(const tg::engine &engine) {
         if (!e.framing()) reasoning += e.text();
         break;
       case tg::event_kind::block_open: opened++; break;
+      case tg::event_kind::call_named:
+        // Before the call opens; the number is that of the block.
+        CHECK(name.empty() && e.name() == "weather" && e.call() == 0 && e.ordinal() == 0);
+        named++;
+        break;
       case tg::event_kind::call_open:
         name = e.name();
         dialect = e.dialect();
@@ -123,7 +128,7 @@ void loop(const tg::engine &engine) {
         params++;
         break;
       case tg::event_kind::arg_delta: arguments += e.json(); break;
-      case tg::event_kind::call_close: complete += e.complete() && !e.recovered() && !e.params_only(); break;
+      case tg::event_kind::call_close: complete += e.complete() && !e.repaired() && !e.recovered() && !e.params_only(); break;
       case tg::event_kind::block_close: block = e.text(); break;
       default: break;
     }
@@ -139,7 +144,7 @@ void loop(const tg::engine &engine) {
   CHECK(last.held() == 0 && last.position() == output.size());
   CHECK(text == "Looking. " && reasoning == "why" && name == "weather" && dialect == "tool-call-xml");
   CHECK(arguments == R"({"city":"Leith"})" && complete == 1 && opened == 1 && params == 1);
-  CHECK(block == CALL);
+  CHECK(block == CALL && named > 0);
 }
 
 // An accessor of another kind answers nothing.
@@ -153,6 +158,7 @@ void accessors(const tg::engine &engine) {
   CHECK(text.mended().empty() && text.issue() == 0 && text.issue_name().empty() && text.depth() == 0);
   CHECK(!text.complete() && !text.recovered() && !text.native() && !text.framing() && !text.is_error());
   CHECK(!text.as_text() && !text.params_only() && !text.recovered_text());
+  CHECK(!text.repaired() && !text.provisional() && text.ordinal() == 0);
 
   // A cut call: issues are events, never exceptions.
   stream.feed(R"(<tool_call name="f"><param name="a">1)");
@@ -245,7 +251,7 @@ void callbacks(const tg::engine &engine) {
   chunk.append(CALL);
   int all = 0;
   CHECK(stream.feed_each(chunk, [&](tg::event) { all++; }));
-  CHECK(all == 12 && stream.rest().empty());
+  CHECK(all == 13 && stream.rest().empty());
   CHECK(stream.finish_each(tg::finish_reason::stop, [&](tg::event) { all++; }));
 
   // False stops; the rest waits.

@@ -89,6 +89,7 @@ entry read(tg::event e) {
     case tg::event_kind::block_open: aux = e.dialect(); break;
     case tg::event_kind::call_named:
       data = e.name();
+      read.code = e.ordinal();
       flag(e.provisional(), TOOLGLOT_FLAG_PROVISIONAL);
       break;
     case tg::event_kind::call_open:
@@ -110,6 +111,7 @@ entry read(tg::event e) {
     case tg::event_kind::call_close:
       data = e.mended();
       flag(e.complete(), TOOLGLOT_FLAG_COMPLETE);
+      flag(e.repaired(), TOOLGLOT_FLAG_REPAIRED);
       flag(e.recovered(), TOOLGLOT_FLAG_RECOVERED);
       flag(e.params_only(), TOOLGLOT_FLAG_PARAMS_ONLY);
       break;
