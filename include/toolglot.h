@@ -252,6 +252,10 @@
 // What the text of a value is of whose type nothing is known, `TOOLGLOT_UNTYPED_...`.
 #define TOOLGLOT_OPTION_UNTYPED 12
 
+// What becomes of a block that broke its grammar, where the stream ends before anything ended the block:
+// `TOOLGLOT_BROKEN_TEXT` (default) or `..._DROP`.
+#define TOOLGLOT_OPTION_BROKEN 13
+
 // Bytes of one parameter value. Default 8 MiB.
 #define TOOLGLOT_OPTION_MAX_VALUE 32
 
@@ -344,6 +348,12 @@
 
 // A number, `true`, `false`, `null`, an object or a list where it is one as JSON; else a string.
 #define TOOLGLOT_UNTYPED_JSON 2
+
+// What was hidden after its last call comes back as text with `TOOLGLOT_FLAG_RECOVERED_TEXT`.
+#define TOOLGLOT_BROKEN_TEXT 0
+
+// It stays hidden.
+#define TOOLGLOT_BROKEN_DROP 1
 
 // Inside reasoning if a dialect has it opened by the prompt, else in text.
 #define TOOLGLOT_START_DIALECT 0
