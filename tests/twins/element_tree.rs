@@ -193,6 +193,8 @@ impl Reader {
                     return Err(Block::unclosed(run));
                 }
                 Opened::None { end } => {
+                    // How a tool's tag that breaks off is repaired is not told here.
+                    run.outcome.open |= self.stack.len() == 1 && name_end(input, at + 1) > at + 1;
                     run.warn("bare_markup");
                     self.raw.push_str(&input[at..end]);
                     end

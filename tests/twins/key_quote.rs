@@ -258,15 +258,23 @@ impl KeyQuote {
     /// Whether a field or the block's closer follows the opener that ends at `from`. Lines that are no fields may stand
     /// before the field if the opener is alone on its line.
     fn shows(&self, run: &Run<'_>, from: usize) -> bool {
+        // A marker that begins before that is shown is the next one.
+        let next =
+            |end: usize| self.kind == Kind::Vcp && super::text::begins(&run.input[from..end]);
+        self.shown(run, from).is_some_and(|end| !next(end))
+    }
+
+    /// Where what shows it ends.
+    fn shown(&self, run: &Run<'_>, from: usize) -> Option<usize> {
         let input = run.input;
         let most = from + run.setup.limits.lookahead.clamp(128, 1024);
         let (mut at, mut line, mut alone, mut junk) = (from, false, false, false);
         while at < input.len().min(most) {
             if let Some(len) = self.closer(input, at).filter(|_| !junk) {
-                return at + len <= most;
+                return Some(at + len).filter(|end| *end <= most);
             }
             if self.opener(input, at).is_some() {
-                return false;
+                return None;
             }
             let c = char_at(input, at).expect("a character");
             if c.is_whitespace() {
@@ -286,10 +294,10 @@ impl KeyQuote {
                 if end > at
                     && let Some((_, value)) = self.value_open(input, end)
                 {
-                    return value <= most;
+                    return Some(value).filter(|end| *end <= most);
                 }
                 if !alone {
-                    return false;
+                    return None;
                 }
                 junk = true;
                 at = if end > at {
@@ -302,7 +310,7 @@ impl KeyQuote {
                 at += char_at(input, at).map_or(1, char::len_utf8);
             }
         }
-        false
+        None
     }
 
     fn marker(&self, input: &str, at: usize, markers: &[&str]) -> Option<usize> {

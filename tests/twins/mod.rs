@@ -42,6 +42,8 @@ pub struct Outcome {
     pub kinds: BTreeSet<String>,
     /// Names of those kinds that were reported as errors.
     pub severe: BTreeSet<String>,
+    /// The twin does not say what this input means: a tool's tag in an element tree breaks off.
+    pub open: bool,
 }
 
 /// Parses `input` with one dialect. `tools` is an array of `{"name", "parameters"}`.

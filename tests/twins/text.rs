@@ -28,6 +28,12 @@ const SPANS: [(&str, &str); 9] = [
     ("<<<[DESKTOP_PUSH]>>>", "<<<[DESKTOP_PUSH_END]>>>"),
 ];
 
+/// Whether a thought or a region begins anywhere in `part`.
+pub(super) fn begins(part: &str) -> bool {
+    let mut openers = REASONING.iter().chain(&SPANS).map(|pair| pair.0);
+    openers.any(|open| part.contains(open))
+}
+
 /// Reads the whole input. `vcp` switches on what only that dialect has: reasoning, regions, code.
 pub(super) fn read(mut run: Run<'_>, family: &dyn Family, vcp: bool) -> Outcome {
     let input = run.input;
@@ -72,8 +78,15 @@ pub(super) fn read(mut run: Run<'_>, family: &dyn Family, vcp: bool) -> Outcome 
                 push_text(&mut run, &mut line, &mut at, len);
             }
             Some(Marker::Open(_)) => {
+                let from = at;
+                let marker = family.opener(input, at).unwrap_or(0);
                 at = block(&mut run, family, at);
-                line = Line::start();
+                if at == from + marker && run.outcome.text.ends_with(&input[from..at]) {
+                    // The marker was text.
+                    input[from..at].chars().for_each(|c| line.char(c));
+                } else {
+                    line = Line::start();
+                }
             }
             Some(Marker::Reasoning(pair)) => {
                 at = reason(&mut run, family, at + pair.0.len(), Some(pair));

@@ -196,10 +196,17 @@ impl<'a> Twin<'a> {
         places.extend(list(&section.separators, Place::Separator));
         places.extend(list(&section.open, Place::Reopen));
         let mut known: Option<Fit<Place>> = None;
+        // A closer that stands twice says the same twice.
+        let closers = self.spec.units.iter().flat_map(|unit| &unit.close);
+        let closers = closers.filter(|_| section.close.is_empty());
+        let again: Vec<_> = closers.map(|close| (close, Place::Separator)).collect();
         let mut stood = false;
         loop {
             let fit = match known.take() {
                 Some(fit) => fit,
+                None if stood && !again.is_empty() && self.walk_on(at, &again).is_ok() => {
+                    self.walk_on(at, &again)?
+                }
                 None => match self.walk_on(at, &places) {
                     Ok(fit) => fit,
                     Err(_) if section.close.is_empty() && stood => return Ok(at),

@@ -102,7 +102,17 @@ impl<'a> Twin<'a> {
             if again {
                 return Err(Fault::At(from));
             }
-            let value = reader.value()?;
+            let value = match (reader.peek(), reader.value()) {
+                // Nothing but an object, a string or null can become arguments.
+                (Some(first), Err(Fault::Cut))
+                    if name.is_some()
+                        && rules.arguments.contains(&key)
+                        && !matches!(first, b'{' | b'"' | b'n') =>
+                {
+                    return Err(Fault::At(from));
+                }
+                (_, value) => value?,
+            };
             if rules.name.contains(&key) {
                 let text = value.as_str().ok_or(Fault::At(from))?;
                 name = Some(crate::naive::name_of(text).map_err(|_| Fault::At(reader.at))?);

@@ -1,6 +1,7 @@
 //! Messages with headers: what a header says decides what the bytes behind it are.
 
 use super::Twin;
+use super::pattern::{Pattern, Walk, walk};
 use super::spec::{Channels, Route};
 
 /// What a header says.
@@ -29,7 +30,11 @@ impl<'a> Twin<'a> {
     pub(super) fn messages(&mut self, channels: &'a Channels) {
         let input = self.input;
         let mut open = false;
+        // The open message held calls.
+        let mut called = false;
         let mut at = 0;
+        // What stands on the line.
+        let mut line = String::new();
         while at < input.len() {
             let here = |list: &[String]| {
                 let fits = list.iter().filter(|m| input[at..].starts_with(m.as_str()));
@@ -41,9 +46,19 @@ impl<'a> Twin<'a> {
             if let Some(start) = here(&channels.start).or(first) {
                 let broken = match read(channels, input, at, start) {
                     Ends::At(end, header) => match route(channels, &header) {
-                        Some(route) => {
+                        Some(route) if self.counts(channels, route, at, end, &line) => {
                             (at, open) = self.message(channels, route, at, end, &header);
+                            called = open && route.kind == "calls";
+                            if route.kind != "text" {
+                                self.begun = true;
+                                line.clear();
+                            }
                             continue;
+                        }
+                        Some(_) => {
+                            // Whether the message of calls before it is over is left open.
+                            self.out.open |= open && called;
+                            end
                         }
                         None => end,
                     },
@@ -56,6 +71,7 @@ impl<'a> Twin<'a> {
                     Ends::Cut => input.len(),
                 };
                 self.out.text.push_str(&input[at..broken]);
+                line.push_str(&input[at..broken]);
                 at = broken;
                 continue;
             }
@@ -66,7 +82,39 @@ impl<'a> Twin<'a> {
             }
             let c = input[at..].chars().next().expect("not at the end");
             self.out.text.push(c);
+            line.push(c);
+            if c == '\n' {
+                line.clear();
+            }
             at += c.len_utf8();
+        }
+    }
+
+    /// Whether the header counts: one that is a marker alone needs a place, and what it says is a call must look like one.
+    fn counts(
+        &self,
+        channels: &Channels,
+        route: &Route,
+        at: usize,
+        end: usize,
+        line: &str,
+    ) -> bool {
+        let input = self.input;
+        if !channels.end.iter().any(|marker| *marker == input[at..end]) {
+            return true;
+        }
+        match route.kind.as_str() {
+            "call" | "calls" => {
+                let probes = self.spec.units.iter().flat_map(|unit| &unit.probe);
+                let probes: Vec<(&Pattern, ())> = probes.map(|p| (p, ())).collect();
+                let whole =
+                    matches!(walk(input, end, &probes), Walk::Fits(fit) if fit.end - end <= 256);
+                whole || probes.is_empty()
+            }
+            _ => {
+                let begins = line.len() <= 3 && line.trim_matches([' ', '\t']).is_empty();
+                begins || !self.begun && self.out.text.trim().is_empty()
+            }
         }
     }
 
@@ -135,6 +183,13 @@ fn read(channels: &Channels, input: &str, at: usize, start: usize) -> Ends {
         if !may(*byte) {
             return Ends::Broken(index);
         }
+        // Another header begins where this one does not look like one.
+        let begins = |marker: &String| {
+            bytes[index..].starts_with(marker.as_bytes()) && !channels.end.contains(marker)
+        };
+        if channels.start.iter().any(begins) && !looks(channels, &input[at..index]) {
+            return Ends::Broken(index);
+        }
         let end = index + 1;
         let mut ends = channels.end.iter();
         if ends.any(|marker| bytes[from..end].ends_with(marker.as_bytes())) {
@@ -144,11 +199,34 @@ fn read(channels: &Channels, input: &str, at: usize, start: usize) -> Ends {
     Ends::Cut
 }
 
+/// Whether the beginning of a header is one or two words behind each of its markers, and no prose.
+fn looks(channels: &Channels, header: &str) -> bool {
+    let marks = [&channels.recipient, &channels.channel, &channels.content];
+    let mut text = header.to_owned();
+    for mark in marks.into_iter().chain(&channels.start) {
+        if !mark.is_empty() {
+            text = text.replace(mark.as_str(), "\n");
+        }
+    }
+    text.lines().all(|part| {
+        let fits = |c: char| c.is_ascii_alphanumeric() || "_.:-/ ".contains(c);
+        let words = part.split_whitespace().count();
+        let gaps = part.strip_suffix(' ').unwrap_or(part);
+        part.chars().all(fits) && !gaps.starts_with(' ') && words <= 2
+    })
+}
+
 fn parts(channels: &Channels, header: &str) -> Header {
     let mut ends = channels.end.iter();
     let end = ends.find(|end| header.ends_with(end.as_str()));
     let end = end.expect("that is how it ended").clone();
     let text = header.strip_suffix(&end).expect("it ends so");
+    // Of two beginnings the last one counts.
+    let again = !channels.channel.is_empty() && text.matches(&channels.channel).count() > 1;
+    let text = match text.rfind(&channels.channel).filter(|_| again) {
+        Some(at) => &text[at..],
+        None => text,
+    };
     let word = |text: &str| text.split([' ', '<']).next().unwrap_or_default().to_owned();
     let behind = |before: &str| match before {
         "" => None,

@@ -180,7 +180,8 @@ impl Twin<'_> {
         let name = name?;
         let rest = self.input[from..].trim_end();
         let whole = rest.ends_with(name.as_str()) && schema::tool(self.tools, name).is_some();
-        whole.then(|| Fit {
+        let null = rest.ends_with(name.as_str()) && self.line.null.contains(name);
+        (whole || null).then(|| Fit {
             end: self.input.len(),
             action: Head::Action,
             holes: [("name", name.clone())].into(),

@@ -19,6 +19,8 @@ pub struct Spec {
     /// Its calls end an open thought.
     pub ends_thought: bool,
     pub framing: Vec<String>,
+    /// What a reply begins with where the prompt has opened something.
+    pub begins: Vec<Pattern>,
     pub channels: Option<Channels>,
     /// What begins a header.
     pub headers: Vec<Pattern>,
@@ -391,6 +393,12 @@ fn evidence(framed: &Table) -> (Vec<String>, impl Fn(&Table) -> Vec<String>) {
     (of_section, of_unit)
 }
 
+fn begins(file: &Table) -> Vec<Pattern> {
+    let list = file.get("begins").and_then(Value::as_array);
+    let tables = list.into_iter().flatten().filter_map(Value::as_table);
+    tables.flat_map(|table| patterns(table, "reply")).collect()
+}
+
 impl Spec {
     /// Reads a dialect's file; nothing if the dialect is no framed one and has no messages, or has what the twin does not do.
     pub fn new(text: &str) -> Option<Self> {
@@ -500,6 +508,7 @@ impl Spec {
             reasoning: reasoning.collect(),
             ends_thought: is(&file, "ends_thought"),
             framing: strings(&file, "framing", &[]),
+            begins: begins(&file),
             channels,
             malformed_is_text: word(&file, "malformed", "drop") == "text",
             unclosed_is_text: word(&file, "unclosed", "drop") == "text",

@@ -81,7 +81,13 @@ impl<'a> Twin<'a> {
         // Where the line, as reasoning sees it, began.
         let mut line = 0;
         while at < input.len() {
-            if let Some(opener) = openers.iter().find(|o| input[at..].starts_with(&o.literal)) {
+            // Framing that is longer than an opener at the same place is meant.
+            let framing = self.spec.framing.iter();
+            let framing = framing.filter(|marker| input[at..].starts_with(marker.as_str()));
+            let framing = framing.map(String::len).max().unwrap_or(0);
+            let here =
+                |o: &&Opener<'_>| input[at..].starts_with(&o.literal) && framing <= o.literal.len();
+            if let Some(opener) = openers.iter().find(here) {
                 match self.opens(opener, at, line) {
                     Opens::Yes => {
                         self.begun = true;
@@ -111,18 +117,19 @@ impl<'a> Twin<'a> {
                 line = at;
                 continue;
             }
-            let framing = self.spec.framing.iter();
-            if let Some(marker) = framing
-                .filter(|marker| input[at..].starts_with(marker.as_str()))
-                .max_by_key(|m| m.len())
-            {
-                at += marker.len();
+            if framing > 0 {
+                at += framing;
                 continue;
             }
             // A marker that the end cuts is framing if a whole special token stands in it.
             let rest = &input[at..];
-            let cut = |marker: &&String| marker.starts_with(rest) && rest.contains("|>");
-            if self.spec.framing.iter().any(|marker| cut(&marker)) {
+            let cut = |marker: &&String| {
+                marker.starts_with(rest) && **marker != *rest && rest.contains("|>")
+            };
+            let literals: Vec<String> = openers.iter().map(|o| o.literal.clone()).collect();
+            let reasoning = self.spec.reasoning.iter().flat_map(|entry| &entry.open);
+            let mut markers = self.spec.framing.iter().chain(&literals).chain(reasoning);
+            if markers.any(|marker| cut(&marker)) {
                 return;
             }
             let c = input[at..].chars().next().expect("not at the end");
@@ -272,6 +279,15 @@ impl<'a> Twin<'a> {
             });
             attribute && named
         };
+        // Where the end cuts what may become a longer form, nothing is decided.
+        let longer = |(probe, ()): &(&Pattern, ())| {
+            let mut others = opener.probe.iter();
+            let longer = others.any(|o| o.len() < probe.len() && probe.starts_with(o));
+            longer && matches!(walk(self.input, from, &[(*probe, ())]), Walk::Cut(_))
+        };
+        if patterns.iter().any(longer) {
+            return Opens::Text;
+        }
         match walk(self.input, from, &patterns) {
             Walk::Fits(fit) if fit.end - from <= 256 && named(&fit.holes) => Opens::Yes,
             // A marker that shows nothing is text, also where the reply ends before it can.
