@@ -44,7 +44,7 @@ def complete(text: str) -> str:
     # Annotations that were written out come in quotes, and say `Event` for the union.
     text = re.sub(r'(: |-> )"([^"\n]+)"(?=[ ,):])', r"\1\2", text)
     text = text.replace("list[Event]", "list[_Event]").replace("def tail(self, /) -> list[Any]", "def tail(self, /) -> list[_Event]")
-    text = re.sub(r"(def arguments\(self, /\) -> )dict\b", r"\1dict[str, Any]", text)
+    text = re.sub(r"(def (?:arguments|toolglot)\(self, /\) -> )dict\b", r"\1dict[str, Any]", text)
     text = text.replace("SupportsGetItem[int, SupportsIndex]", "bytes").replace("SupportsLenAndGetItem[SupportsIndex]", "list[int]")
     lines, name = [], ""
     for line in text.splitlines():

@@ -36,6 +36,7 @@ def engines(vector):
     own = vector["dialect"]
     options = dict(vector.get("options", {}))
     options.pop("text", None)  # Python has characters only.
+    options.pop("prompt_tail", None)  # It belongs to a stream, not to an engine.
     switches = tuple(options.pop("switches", ()))
     tools = vector.get("tools")
     sets = [(own,)]
@@ -58,7 +59,7 @@ def cuts(data, seed):
 
 
 def run(engine, chunks, vector):
-    stream = engine.stream()
+    stream = engine.stream(prompt_tail=vector.get("options", {}).get("prompt_tail"))
     events = [event for chunk in chunks for event in stream.feed(chunk)]
     for call in vector.get("native_tool_calls", ()):
         function = call["function"]

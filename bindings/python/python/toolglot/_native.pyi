@@ -5,9 +5,9 @@ The native part of `toolglot`; use that package, not this module.
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, Literal, SupportsIndex, TypeAlias, final
 
-_Event: TypeAlias = Text | Reasoning | Protected | Raw | BlockOpen | CallOpen | ArgDelta | ParamOpen | ParamDelta | ParamClose | CallAbandoned | CallClose | BlockClose | BlockAbandoned | Issue
+_Event: TypeAlias = Text | Reasoning | Protected | Raw | BlockOpen | CallNamed | CallOpen | ArgDelta | ParamOpen | ParamDelta | ParamClose | CallAbandoned | CallClose | BlockClose | BlockAbandoned | Issue
 
-__all__ = ["__version__", "ArgDelta", "BlockAbandoned", "BlockClose", "BlockOpen", "Call", "CallAbandoned", "CallClose", "CallOpen", "Dialect", "Engine", "Evidence", "Issue", "Limits", "Mask", "ParamClose", "ParamDelta", "ParamOpen", "Protected", "Raw", "Reader", "Reasoning", "Rewriter", "Stream", "Text", "Turn", "Turns", "detect", "dialect_toml", "dialects", "encode", "escape", "issue_kinds", "live_streams", "parse_arrow", "transcode", "unescape"]
+__all__ = ["__version__", "ArgDelta", "BlockAbandoned", "BlockClose", "BlockOpen", "Call", "CallAbandoned", "CallClose", "CallNamed", "CallOpen", "Dialect", "Engine", "Evidence", "Issue", "Limits", "Mask", "ParamClose", "ParamDelta", "ParamOpen", "Protected", "Raw", "Reader", "Reasoning", "Rewriter", "Stream", "Text", "Turn", "Turns", "detect", "dialect_toml", "dialects", "encode", "escape", "issue_kinds", "live_streams", "parse_arrow", "transcode", "unescape"]
 
 __version__: Final[str]
 """
@@ -506,7 +506,7 @@ class Engine:
     def __deepcopy__(self, _memo: Any, /) -> Engine: ...
     def __eq__(self, other: object, /) -> bool: ...
     def __hash__(self, /) -> int: ...
-    def __new__(cls, /, dialects: str | Iterable[str] | None = None, *, toml: str | Iterable[str] | Mapping[str, str] | None = None, switches: Iterable[str] | None = None, tools: str | Iterable[Any] | None = None, limits: Limits | Mapping[str, int] | None = None, retain: Literal['block', 'none'] = "block", prefer: Literal['text', 'native', 'both'] = "text", reasoning: Literal['split', 'off', 'text'] = "split", calls_in_reasoning: bool = False, trusted_only: bool = False, fence: Literal['skip', 'allow'] | None = None, unclosed: Literal['drop', 'text', 'salvage'] | None = None, untyped: Literal['string', 'json'] | None = None, start: Literal['dialect', 'text', 'reasoning'] = "dialect") -> Engine:
+    def __new__(cls, /, dialects: str | Iterable[str] | None = None, *, toml: str | Iterable[str] | Mapping[str, str] | None = None, switches: Iterable[str] | None = None, tools: str | Iterable[Any] | None = None, limits: Limits | Mapping[str, int] | None = None, retain: Literal['block', 'none'] = "block", prefer: Literal['text', 'native', 'both'] = "text", reasoning: Literal['split', 'off', 'text'] = "split", calls_in_reasoning: bool = False, trusted_only: bool = False, fence: Literal['skip', 'allow'] | None = None, unclosed: Literal['drop', 'text', 'salvage'] | None = None, untyped: Literal['string', 'json'] | None = None, broken: Literal['text', 'drop'] = "text", start: Literal['dialect', 'text', 'reasoning'] = "dialect") -> Engine:
         """
         Compiles an engine. Equal sets of dialects are compiled once and shared.
 
