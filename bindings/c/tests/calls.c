@@ -77,7 +77,7 @@ static void touch(toolglot_view view) {
 static void touch_event(const toolglot_event *e) {
   touch(e->data);
   touch(e->aux);
-  CHECK(e->kind >= TOOLGLOT_EVENT_TEXT && e->kind <= TOOLGLOT_EVENT_ISSUE && e->start <= e->end);
+  CHECK(e->kind >= TOOLGLOT_EVENT_TEXT && e->kind <= TOOLGLOT_EVENT_CALL_NAMED && e->start <= e->end);
 }
 
 static void touch_batch(const toolglot_batch *batch) {
