@@ -5,6 +5,7 @@
 use std::collections::HashMap;
 
 use crate::body::json;
+use crate::pointer::member as pointer;
 
 /// A string of JSON: text, or code units where half of a surrogate pair stands alone.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -121,6 +122,32 @@ impl Doc {
             }
         }
         out
+    }
+
+    /// Where half of a surrogate pair stands in the value: a JSON pointer.
+    pub fn half_pair(&self, index: usize) -> Option<String> {
+        let mut stack = vec![(index, String::new())];
+        while let Some((index, path)) = stack.pop() {
+            match &self.nodes[index] {
+                Node::String(text) if text.whole().is_none() => return Some(path),
+                Node::Array(items) => stack.extend(
+                    items
+                        .iter()
+                        .enumerate()
+                        .map(|(at, item)| (*item, format!("{path}/{at}"))),
+                ),
+                Node::Object(members) => {
+                    for (key, value) in members {
+                        let Some(key) = key.whole() else {
+                            return Some(path);
+                        };
+                        stack.push((*value, pointer(&path, key)));
+                    }
+                }
+                Node::String(_) | Node::Null | Node::Bool(_) | Node::Number(_) => {}
+            }
+        }
+        None
     }
 
     /// The value without blanks between its parts.

@@ -331,8 +331,9 @@ impl<'a> Item<'a> {
                 return Err(Fault::at(key, Reason::Limit { limit: "max_name" }));
             }
         }
-        if doc.strings(0).iter().any(|text| text.whole().is_none()) {
-            return Err(Reason::Surrogate.into());
+        if let Some(pointer) = doc.half_pair(0) {
+            let reason = Reason::Surrogate;
+            return Err(Fault { pointer, reason });
         }
         Ok(Self {
             index,

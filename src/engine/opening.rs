@@ -28,14 +28,12 @@ pub(super) struct Opening {
     pub start: u64,
     /// How many dialects looked at it so far.
     count: u16,
-    /// The first one.
+    /// The first one, or the one that found something wrong.
     pub first: u16,
     /// Where another marker began that was part of what is looked at.
     inner: Option<u64>,
     /// What the last one that gave up said.
     kind: Option<Kind>,
-    /// A candidate without a name had a parameter.
-    nameless: bool,
     /// The last one that gave up had a quote that is not closed.
     unquoted: bool,
     /// Only JSON that must show a call was looked at: nothing is said of what shows none.
@@ -254,7 +252,6 @@ impl Opening {
             first,
             inner: None,
             kind: None,
-            nameless: false,
             unquoted: false,
             bare: true,
             unknown: None,
@@ -463,7 +460,14 @@ impl Machine<'_> {
                         false
                     }
                     Verdict::Text(kind) => {
-                        opening.kind = kind;
+                        // What one dialect finds wrong says more than that it is no marker of another.
+                        let says = |kind| !matches!(kind, None | Some(Kind::LookalikeMarker));
+                        if says(kind) || !says(opening.kind) {
+                            opening.kind = kind;
+                        }
+                        if says(kind) {
+                            opening.first = candidate.dialect;
+                        }
                         false
                     }
                     Verdict::Unknown(name) => {
@@ -473,11 +477,14 @@ impl Machine<'_> {
                     Verdict::Unquoted => {
                         opening.unquoted = true;
                         opening.kind = Some(Kind::MalformedXml);
+                        opening.first = candidate.dialect;
                         false
                     }
                     Verdict::Nameless { params } => {
-                        opening.kind = Some(Kind::MissingName);
-                        opening.nameless |= params;
+                        // Of a marker that others have too, only parameters show that a call was meant.
+                        if params || opening.count == 1 {
+                            opening.kind = Some(Kind::MissingName);
+                        }
                         false
                     }
                 }
@@ -654,7 +661,7 @@ impl Machine<'_> {
         match opening.kind {
             _ if opening.bare => {}
             None if !several => {}
-            Some(Kind::MalformedXml) if !several && opening.unquoted => {
+            Some(Kind::MalformedXml) if opening.unquoted => {
                 let compiled = self.dialect(opening.first);
                 let (kind, severity) = (Kind::MalformedXml, Severity::Warning);
                 self.out(chunk)
@@ -663,9 +670,8 @@ impl Machine<'_> {
             Some(Kind::MalformedHeader) => {
                 self.tell(chunk, opening.first, Kind::LookalikeMarker, span);
             }
-            Some(kind) if !several => self.tell(chunk, opening.first, kind, span),
-            _ if opening.nameless => self.tell(chunk, opening.first, Kind::MissingName, span),
-            _ => self.tell(chunk, opening.first, Kind::LookalikeMarker, span),
+            Some(kind) => self.tell(chunk, opening.first, kind, span),
+            None => self.tell(chunk, opening.first, Kind::LookalikeMarker, span),
         }
         let more = end < chunk.base + chunk.seg.len() as u64;
         if opening.count == 0 && more && self.st.natives.is_empty() {

@@ -82,8 +82,8 @@ fn refusals_name_the_value_and_the_rule() {
         ("/a".to_owned(), marker("</parameter>"))
     );
     assert_eq!(
-        refused("action", r#"{"a": {"b": ["\ud800"]}}"#, None).0,
-        "/a/b"
+        refused("action", r#"{"a": {"b": ["\ud800"]}}"#, None),
+        ("/a/b/0".to_owned(), Reason::Surrogate)
     );
     assert_eq!(
         refused("action", r#"{"a": {}}"#, None),

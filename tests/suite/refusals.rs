@@ -97,12 +97,9 @@ fn what_every_dialect_asks() {
         f(r#"{"a":"\ud83c\udf0a"}"#),
         f(r#"{"a":"\ud83c"}"#),
     );
-    both(
-        "hermes",
-        "Surrogate",
-        f(r#"{"a":"\ud83c"}"#),
-        f(r#"{"\ud83c":1}"#),
-    );
+    let pair = r#"{"a":["\ud83c\udf0a"]}"#;
+    both("hermes", "Surrogate", f(pair), f(r#"{"\ud83c":1}"#));
+    both("hermes", "Surrogate", f(pair), f(r#"{"a":["\ud83c"]}"#));
     let set = DialectSet::builtin("reasoning-think").expect("a dialect");
     for id in ["tam", "reasoning-think", ""] {
         let error = toolglot::encode(&set, id, &[], &EncodeOptions::default()).expect_err(id);
@@ -188,7 +185,6 @@ fn untyped_text() {
         "action",
         "tool-call-xml",
         "tool-action",
-        "qwen3-coder",
         "minimax-m3",
     ] {
         typed(id, "Coerced", r#"{"i":"5x"}"#, r#"{"i":"5"}"#);

@@ -75,12 +75,13 @@ fn grade(place: &str, wanted: &ExpectCall, got: &Call, out: &mut Vec<String>) {
         None => {}
     }
     if let Some(kinds) = &wanted.kinds {
-        text(
-            &format!("{place}.kinds"),
-            &kinds.join(", "),
-            &names(got.kinds).join(", "),
-            out,
-        );
+        let sorted = |mut names: Vec<&str>| {
+            names.sort_unstable();
+            names.join(", ")
+        };
+        let wanted = sorted(kinds.iter().map(String::as_str).collect());
+        let place = format!("{place}.kinds");
+        text(&place, &wanted, &sorted(names(got.kinds)), out);
     }
 }
 
