@@ -27,6 +27,8 @@ pub struct Watch<'i> {
     params: u32,
     /// A text event with this span must come next.
     owed: Option<Span>,
+    /// Where the last block that stands has ended.
+    closed: Option<u64>,
 }
 
 #[derive(Clone)]
@@ -58,6 +60,7 @@ impl<'i> Watch<'i> {
             calls: 0,
             params: 0,
             owed: None,
+            closed: None,
         }
     }
 
@@ -224,16 +227,15 @@ impl Sink for Watch<'_> {
                 "an abandoned block became text, but this follows: {event:?}"
             );
         } else {
+            // At the end of a stream also what was hidden behind the last call of a block.
+            let back = |start| self.closed == Some(start);
             assert!(
-                !matches!(
-                    event,
-                    Event::Text {
-                        recovered: true,
-                        ..
-                    }
-                ),
+                !matches!(event, Event::Text { recovered: true, span, .. } if !back(span.start)),
                 "recovered text of no block"
             );
+        }
+        if let Event::BlockClose { span, .. } = event {
+            self.closed = Some(span.end);
         }
         match event {
             Event::Text { data, span, .. } => self.flow(data, span),

@@ -141,7 +141,14 @@ fn slips_in_values_keep_the_call() {
                 assert!(value(&call.arguments).is_object(), "{id}: {text}");
                 // Where the spelling is the dialect's own it is none.
                 let own = to.contains(['\'', 'N']) || to.contains(",]") || id == YAML;
-                assert!(grade == least || (own && grade < least), "{id}: {text}");
+                // What is no value of its type stays a text, in which nothing is lost.
+                let kept = ["\"[07", "\"07\""]
+                    .iter()
+                    .any(|text| call.arguments.contains(text));
+                assert!(
+                    grade == least || ((own || kept) && grade < least),
+                    "{id}: {text}"
+                );
             },
         );
     }
