@@ -31,7 +31,7 @@ const OBJECT: [&str; 3] = ["{$_\"", "{$_'", "{$_}"];
 const LIST: [&str; 4] = ["[$_{", "[$_]", "[$_\"", "[$_'"];
 
 /// What must follow the opener of a section.
-pub(super) fn of_section(spec: &spec::Framed) -> Vec<String> {
+pub(super) fn of_section(spec: &spec::Framed, opener: &str) -> Vec<String> {
     let Some(section) = &spec.section else {
         return vec![];
     };
@@ -49,7 +49,11 @@ pub(super) fn of_section(spec: &spec::Framed) -> Vec<String> {
     }
     out.extend(section.close.iter().cloned());
     out.retain(|pattern| !pattern.is_empty());
-    out.iter().map(|pattern| format!("$_{pattern}")).collect()
+    // The rest of its own tag stands first.
+    let rest = holes(opener);
+    out.iter()
+        .map(|pattern| format!("{rest}$_{pattern}"))
+        .collect()
 }
 
 /// What must follow a message's header that is one marker alone, where the message is a call.
@@ -82,14 +86,18 @@ pub(super) fn of_unit(spec: &spec::Framed, unit: &spec::Unit, open: &str) -> Vec
     if unit.bare.is_some() || open.starts_with("$^") {
         return vec![];
     }
+    let mut out = behind(spec, unit, open, holes(open));
+    out.retain(|pattern| !pattern.is_empty());
+    out
+}
+
+/// An opener from its first hole on.
+fn holes(open: &str) -> &str {
     let hole = open.match_indices('$').find(|(at, _)| {
         let before = open[..*at].bytes().rev().take_while(|b| *b == b'$').count();
         before % 2 == 0 && !open[at + 1..].starts_with('$')
     });
-    let rest = hole.map_or("", |(at, _)| &open[at..]);
-    let mut out = behind(spec, unit, open, rest);
-    out.retain(|pattern| !pattern.is_empty());
-    out
+    hole.map_or("", |(at, _)| &open[at..])
 }
 
 /// The rest of an opener and, where no name in it says enough, what its payload begins with.

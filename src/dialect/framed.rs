@@ -288,9 +288,9 @@ impl Framed {
         let with = |probe: &[String], fix: &str| -> Vec<String> {
             probe.iter().map(|p| p.replace("$x", fix)).collect()
         };
-        let of_section = evidence::of_section(&spec);
         for (open, fix) in section_open.iter().flat_map(|open| spelt(open)) {
-            Found::new(&open, &with(&of_section, fix))?.join(&mut found)?;
+            let probe = evidence::of_section(&spec, &open);
+            Found::new(&open, &with(&probe, fix))?.join(&mut found)?;
         }
         for unit in spec.unit.iter().filter(|_| bare) {
             for (open, fix) in unit.open.iter().flat_map(|open| spelt(open)) {

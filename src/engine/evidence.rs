@@ -275,8 +275,8 @@ impl Tag {
 
     /// Takes the next byte.
     pub fn step(&mut self, byte: u8, table: &ElementTree) -> Shown {
-        let name =
-            |byte: u8| byte.is_ascii_alphanumeric() || byte >= 0x80 || b"_-.:/".contains(&byte);
+        // What a tag's name may hold is more than what it may begin with.
+        let name = |byte: u8| byte > b' ' && byte != 0x7f && !b"<>=\"'`&".contains(&byte);
         *self = match *self {
             Self::Blanks(n) if is_space(byte) && n < PROBE_BLANKS => Self::Blanks(n + 1),
             Self::Blanks(_) if byte == b'<' => Self::Begins,
