@@ -24,7 +24,7 @@ fn whole_tag(rest: &str) -> bool {
         return false;
     };
     let first = |c: char| c.is_ascii_alphabetic() || c == '_' || !c.is_ascii();
-    let inner = |c: char| c.is_ascii_alphanumeric() || !c.is_ascii() || "_-.:/".contains(c);
+    let inner = |c: char| c > ' ' && c != '\u{7f}' && !"<>=\"'`&".contains(c);
     if !rest.starts_with(first) {
         return false;
     }
