@@ -60,7 +60,7 @@ class Live:
     def __init__(self, engine: Engine, tools: Any, recovered: bool, prompt: str | None = None) -> None:
         """`recovered`: mended calls are delivered too. `prompt`: its end, where the server shows it."""
         seed = uuid.uuid4().int >> 64
-        given = {"recovered": recovered, "tools": tools_of(tools), "prompt_tail": prompt}
+        given: dict[str, Any] = {"recovered": recovered, "tools": tools_of(tools), "prompt_tail": prompt}
         self._rewriter = engine.rewriter(reasoning=None, id_seed=seed, **given)
         self._finished = False
 
