@@ -264,6 +264,8 @@ impl Engine {
         prompt_tail: "str | None" = None,
         tools: "str | Iterable[Any] | None" = None,
     ))]
+    // Keywords of a Python method.
+    #[allow(clippy::too_many_arguments)]
     fn parse(
         &self,
         py: Python<'_>,

@@ -5,7 +5,7 @@ use std::alloc::{Layout, alloc, dealloc};
 use std::ffi::c_void;
 use std::sync::{Mutex, PoisonError};
 
-use engine::json::{Value, json};
+use ::engine::json::{Value, json};
 
 use crate::buffer::{self, toolglot_buffer};
 use crate::engine::{self, toolglot_engine};

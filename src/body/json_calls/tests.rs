@@ -507,14 +507,12 @@ proptest! {
         options.limits.max_name = 12;
         let mut cuts: Vec<_> = cuts.iter().map(|cut| cut.index(input.len() + 1)).collect();
         cuts.sort_unstable();
-        for table in [table()] {
-            let table = Table { name_is_key: keyed, ..table };
-            let whole = rig::run::<Body>(&table, &options, input.as_bytes(), &[]);
-            let cut = rig::run::<Body>(&table, &options, input.as_bytes(), &cuts);
-            prop_assert_eq!(&cut, &whole, "{:?} {:?}", input, cuts);
-            let whole = rig::run::<Bare>(&table, &options, input.as_bytes(), &[]);
-            let cut = rig::run::<Bare>(&table, &options, input.as_bytes(), &cuts);
-            prop_assert_eq!(&cut, &whole, "{:?} {:?}", input, cuts);
-        }
+        let table = Table { name_is_key: keyed, ..table() };
+        let whole = rig::run::<Body>(&table, &options, input.as_bytes(), &[]);
+        let cut = rig::run::<Body>(&table, &options, input.as_bytes(), &cuts);
+        prop_assert_eq!(&cut, &whole, "{:?} {:?}", input, cuts);
+        let whole = rig::run::<Bare>(&table, &options, input.as_bytes(), &[]);
+        let cut = rig::run::<Bare>(&table, &options, input.as_bytes(), &cuts);
+        prop_assert_eq!(&cut, &whole, "{:?} {:?}", input, cuts);
     }
 }
