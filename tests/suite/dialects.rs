@@ -281,7 +281,7 @@ fn files_of_any_size_are_refused_at_once() {
         (
             framed(&unit("\"<c\\u0000>\"", "'</c>'"), ""),
             "`framed.unit[0].open[0]`",
-            "control",
+            "NUL",
         ),
         (
             framed(&good, "framing = [\"\\u3000\"]"),
