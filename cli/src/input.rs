@@ -88,10 +88,14 @@ pub fn text(path: &Path) -> Result<String, Stop> {
         .map_err(|e| Stop::because(format!("{name}: it is not UTF-8 text: {e}")))
 }
 
-/// Reads a list of tools.
+/// Reads a list of tools. Odd definitions are told and passed over; if nothing is left, the list is refused.
 pub fn tools(path: Option<&Path>) -> Result<Option<Arc<Tools>>, Stop> {
     let Some(path) = path else { return Ok(None) };
     match Tools::from_json(&text(path)?) {
+        Ok(tools) if tools.is_empty() && !tools.issues().is_empty() => {
+            let (name, issue) = (path.display(), &tools.issues()[0]);
+            Err(Stop::because(format!("{name}: {issue}")))
+        }
         Ok(tools) => {
             for issue in tools.issues() {
                 // If standard error is closed, the other tools have to do.

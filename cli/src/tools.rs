@@ -58,7 +58,7 @@ fn note(what: impl std::fmt::Display) {
 }
 
 /// Reads a file of definitions, whatever their form. What is odd is told and passed over, the others count; whether
-/// something was. That there are none is told, too.
+/// something was. A list of which nothing is left is refused; that it was empty is told.
 pub fn definitions(path: &Path) -> Result<(Vec<Tool>, bool), Stop> {
     let list = listing(path)?;
     Ok((list.tools, !list.odd.is_empty()))
@@ -71,6 +71,9 @@ fn listing(path: &Path) -> Result<Listing, Stop> {
     let text = String::from_utf8(bytes)
         .map_err(|error| input.wrong(format!("it is not UTF-8 text: {error}")))?;
     let list = read::listing(input.name(), &text).map_err(Stop::because)?;
+    if let (true, Some(odd)) = (list.tools.is_empty(), list.odd.first()) {
+        return Err(Stop::because(odd));
+    }
     list.odd.iter().for_each(note);
     if list.tools.is_empty() {
         note(format!("{}: it lists no tools", input.name()));

@@ -74,7 +74,7 @@ fn signs(expected: &[Value], got: &[Value]) -> Option<[Value; 2]> {
     let sign = |entry: Option<&Value>| {
         let mut entry = entry.cloned().unwrap_or_default();
         if let Some(fields) = entry.as_object_mut() {
-            fields.retain(|key, _| key != "span" && key != "call");
+            fields.retain(|key, _| key != "span" && key != "call" && key != "block");
             if fields.get("type").is_some_and(|kind| kind == "text") {
                 fields.retain(|key, _| !key.starts_with("data"));
             }

@@ -1,7 +1,7 @@
 //! What is expected of a part of an input: the expected log without the entries of the rest.
 //!
 //! The leaves of a log lie side by side. A block with everything in it, a region, or a run of text can be left out: its
-//! bytes go, its entries go, places behind it move, calls are numbered anew. Of text that nothing is said of, any
+//! bytes go, its entries go, places behind it move, blocks and calls are numbered anew. Of text that nothing is said of, any
 //! character can go. Whether the engine agrees is for the caller to see.
 
 use std::ops::Range;
@@ -143,7 +143,7 @@ impl<'a> Parts<'a> {
             place.end = input.len();
         }
         let mut out: Vec<Value> = vec![];
-        let mut calls = vec![];
+        let (mut blocks, mut calls) = (0_u64, vec![]);
         for (item, leaf) in self.entries.iter().zip(&self.owner) {
             let Some(place) = &places[*leaf] else {
                 continue;
@@ -155,6 +155,11 @@ impl<'a> Parts<'a> {
                 shift(&mut item, self.leaves[*leaf].span.start, place.start);
             }
             number(&mut item, &mut calls);
+            match kind(&item) {
+                "block_open" => blocks += 1,
+                "call_named" => item["block"] = json!(blocks.saturating_sub(1)),
+                _ => {}
+            }
             match out.last_mut() {
                 Some(before) if joins(before, &item) => {
                     let start = span(before).map_or(place.start, |span| span.start);

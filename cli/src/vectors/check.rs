@@ -177,9 +177,11 @@ impl<'v> Ready<'v> {
             switches,
         } = options::read(&vector.options).map_err(|e| e.to_string())?;
         if let Some(tools) = &vector.tools {
-            options.tools = Some(Arc::new(
-                Tools::from_value(tools).map_err(|e| e.to_string())?,
-            ));
+            let tools = Tools::from_value(tools).map_err(|e| e.to_string())?;
+            if let (true, Some(odd)) = (tools.is_empty(), tools.issues().first()) {
+                return Err(odd.to_string());
+            }
+            options.tools = Some(Arc::new(tools));
         }
         let native = match &vector.native_tool_calls {
             Some(calls) => {

@@ -257,11 +257,7 @@ mod tests {
                 r#""m""#,
                 "calls[0].arguments.m: expected 1, got nothing",
             ),
-            (
-                "1e0,",
-                "1e0, 2,",
-                "calls[0].arguments.l: expected [1e+0,2,{",
-            ),
+            ("1e0,", "1e0, 2,", "calls[0].arguments.l: expected [1e0,2,{"),
             (
                 "complete",
                 "recovered",

@@ -254,7 +254,6 @@ fn lines_that_are_no_vectors_are_named() {
     broken(&|v| v["options"] = json!({"vcp.fuzzy": true})).refused(&["v.jsonl:2", "vcp"]);
     broken(&|v| v["expect"]["errors"] = json!(["unclosed_blok"]))
         .refused(&["v.jsonl:2", "unclosed_blok"]);
-    broken(&|v| v["expect"]["state"] = json!([])).refused(&["v.jsonl:2", "expect.state"]);
     broken(&|v| v["id"] = json!("a/first")).refused(&["v.jsonl:2", "a/first"]);
 
     run(&["check", &file("v.jsonl", "{\"id\": 1\n")], b"").refused(&["v.jsonl:1"]);
