@@ -301,13 +301,13 @@ impl Issue<'_> {
                 "Error ({kind}): {message}. Nothing was executed for it; write the call again."
             }
         });
-        let message = self.message();
+        let parts = [&self.message(), self.tool, self.subject, self.suggestion].map(one_line);
         let pairs = [
             ("{kind}", self.kind.name()),
-            ("{message}", message.as_str()),
-            ("{tool}", self.tool),
-            ("{name}", self.subject),
-            ("{suggestion}", self.suggestion),
+            ("{message}", &parts[0]),
+            ("{tool}", &parts[1]),
+            ("{name}", &parts[2]),
+            ("{suggestion}", &parts[3]),
         ];
         expand(text, &pairs)
     }
@@ -327,6 +327,28 @@ impl Issue<'_> {
         }
         text
     }
+}
+
+/// What ends a line, for any reader.
+pub(crate) fn breaks(c: char) -> bool {
+    matches!(
+        c,
+        '\n' | '\r' | '\u{b}' | '\u{c}' | '\u{85}' | '\u{2028}' | '\u{2029}'
+    )
+}
+
+/// A name that a model wrote, in one line: no observation has a line that somebody else wrote. What ended lines stays visible.
+pub(crate) fn one_line(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            c if breaks(c) => out.push(' '),
+            c => out.push(c),
+        }
+    }
+    out
 }
 
 /// Replaces `{name}` by its value and drops a bracketed part `[...]` whose first placeholder is empty.

@@ -124,8 +124,13 @@ pub fn messages(
                 Assistant::Canonical(encoding) => canonical(turn, text, renderer, encoding)?,
             };
             let mut out = vec![json!({"role": "assistant", "content": own})];
-            if !results.is_empty() {
-                let text = renderer.render(&results, &options.render)?;
+            let size = if renderer.apart() {
+                1
+            } else {
+                results.len().max(1)
+            };
+            for results in results.chunks(size) {
+                let text = renderer.render(results, &options.render)?;
                 out.push(json!({"role": renderer.role(), "content": text}));
             }
             Ok(out)

@@ -9,9 +9,11 @@ use minijinja::Value;
 use super::{Condense, Content, Status, ToolResult};
 use crate::dialect::spec::Spec;
 use crate::dialect::{DialectSet, SetInner};
+use crate::error::{breaks, one_line};
 use crate::escape::escape;
 use crate::prompt::tool::Facts;
 use crate::prompt::{Lang, Layout, Part, PromptError};
+use crate::tools::guard::{Guard, ID, KEY, NAME, TEXT};
 
 /// How results are written.
 #[derive(Clone, Debug, Default)]
@@ -52,8 +54,12 @@ impl RenderOptions {
 #[derive(Clone, Debug)]
 pub struct Renderer {
     layout: Layout,
-    /// The host's dialects, this one, and the marks of the layout.
-    guard: DialectSet,
+    /// The host's dialects and this one.
+    set: DialectSet,
+    /// The marks of the layout.
+    guard: Guard,
+    /// It has none.
+    bare: bool,
 }
 
 impl Renderer {
@@ -62,9 +68,20 @@ impl Renderer {
     /// # Errors
     /// The markers of the set cannot be escaped.
     pub fn new(active: &DialectSet, layout: Layout) -> Result<Self, PromptError> {
-        let guard = guarded(active, &layout.spec);
-        guard.escapes()?;
-        Ok(Self { layout, guard })
+        let set = with_own(active, &layout.spec);
+        set.escapes()?;
+        let mut guard = marks(&layout);
+        let bare = guard.is_empty();
+        guard.observations(&layout.spec.observe);
+        for mark in &layout.spec.prompt.guard {
+            guard.add(mark);
+        }
+        Ok(Self {
+            layout,
+            set,
+            guard,
+            bare,
+        })
     }
 
     /// The layout.
@@ -77,6 +94,12 @@ impl Renderer {
     #[must_use]
     pub fn role(&self) -> &str {
         self.layout.spec.prompt.role.as_deref().unwrap_or("user")
+    }
+
+    /// Whether the layout writes nothing around a result: then only messages keep results apart, and each has its own.
+    #[must_use]
+    pub(super) fn apart(&self) -> bool {
+        self.bare
     }
 
     /// Results of one turn, batched as the layout does it. No results are no text.
@@ -108,17 +131,22 @@ impl Renderer {
         options: &RenderOptions,
     ) -> Result<Facts, PromptError> {
         let text = self.content(result, options)?;
+        let observed = self.observed(result);
         let json = match result.content.as_slice() {
             [Content::Json(value)] => options.condense.pick(value).clone(),
             _ => Json::from(text.as_str()),
         };
         Ok(Facts::from([
             ("index", Value::from(index + 1)),
-            ("id", Value::from(self.safe(&result.id)?)),
-            ("name", Value::from(self.safe(&result.name)?)),
+            ("id", Value::from(self.field(&result.id)?)),
+            ("name", Value::from(self.field(&result.name)?)),
             ("status", Value::from(result.status.name())),
             ("ok", Value::from(result.status == Status::Success)),
-            ("value", crate::prompt::json::value(&self.inside(&json)?)),
+            ("observed", Value::from(observed)),
+            (
+                "value",
+                crate::prompt::json::value(&self.inside(&json, true)?),
+            ),
             ("text", Value::from(text)),
             (
                 "duration_ms",
@@ -142,7 +170,7 @@ impl Renderer {
         for content in &result.content {
             parts.push(match content {
                 Content::Json(value) => {
-                    let value = self.inside(options.condense.pick(value))?;
+                    let value = self.inside(options.condense.pick(value), false)?;
                     let frame = crate::prompt::json::text(&hollow(&value), None);
                     done &= value.is_object() | value.is_array() && self.escaped(&frame)? == frame;
                     Cow::Owned(crate::prompt::json::text(&value, None))
@@ -164,7 +192,40 @@ impl Renderer {
             (false, _) => text,
         };
         let text = self.short(&text, options);
-        if done { Ok(text) } else { self.safe(&text) }
+        if done {
+            return Ok(text);
+        }
+        let text = self.safe(&text)?;
+        Ok(if self.observed(result) {
+            self.guard.within(&text)
+        } else {
+            self.guard.text(&text)
+        })
+    }
+
+    /// Whether a failure is told in the dialect's own words for this very call, line by line: what a check said of it. Such
+    /// words stand as they are; all others are what the tool says, whatever they begin with.
+    fn observed(&self, result: &ToolResult) -> bool {
+        let [Content::Text(text)] = result.content.as_slice() else {
+            return false;
+        };
+        let name = one_line(&result.name);
+        let own = |line: &str| {
+            self.layout.spec.observe.iter().any(|(key, template)| {
+                let told = match key.as_str() {
+                    "executed" => false,
+                    "failed" => template.contains("{tool}"),
+                    _ => true,
+                };
+                told && line.starts_with(&head(template, &name))
+            })
+        };
+        result.status == Status::Error && text.split(breaks).all(own)
+    }
+
+    /// A field of one line without markers and marks.
+    fn field(&self, text: &str) -> Result<String, PromptError> {
+        Ok(self.guard.field(&self.safe(text)?))
     }
 
     /// By the dialect's own rule, or else the host's.
@@ -195,9 +256,15 @@ impl Renderer {
         self.between("\n", text, "")
     }
 
-    /// Without markers between two quotation marks.
-    fn quoted(&self, text: &str) -> Result<String, PromptError> {
-        self.between("\"", text, "\"")
+    /// Without markers and marks between two quotation marks. JSON writes the usual ends of lines as escapes, others not.
+    fn quoted(&self, text: &str, lines: bool) -> Result<String, PromptError> {
+        let text = self.between("\"", text, "\"")?;
+        let lines = lines || text.contains(|c: char| breaks(c) && !c.is_ascii());
+        Ok(if lines {
+            self.guard.text(&text)
+        } else {
+            self.guard.within(&text)
+        })
     }
 
     /// Without markers where these stand beside it; anywhere, if one of them is part of a marker.
@@ -211,22 +278,22 @@ impl Renderer {
     }
 
     fn escaped(&self, text: &str) -> Result<String, PromptError> {
-        let bytes = escape(&self.guard, text.as_bytes())?;
+        let bytes = escape(&self.set, text.as_bytes())?;
         Ok(String::from_utf8(bytes).expect("escaping keeps UTF-8"))
     }
 
     /// The same for every string and key of a value.
-    fn inside(&self, value: &Json) -> Result<Json, PromptError> {
+    fn inside(&self, value: &Json, lines: bool) -> Result<Json, PromptError> {
         Ok(match value {
-            Json::String(text) => Json::String(self.quoted(text)?),
+            Json::String(text) => Json::String(self.quoted(text, lines)?),
             Json::Array(list) => {
-                let list = list.iter().map(|item| self.inside(item));
+                let list = list.iter().map(|item| self.inside(item, lines));
                 Json::Array(list.collect::<Result<_, _>>()?)
             }
             Json::Object(map) => {
                 let map = map
                     .iter()
-                    .map(|(key, item)| Ok((self.quoted(key)?, self.inside(item)?)));
+                    .map(|(key, item)| Ok((self.quoted(key, lines)?, self.inside(item, lines)?)));
                 Json::Object(map.collect::<Result<_, PromptError>>()?)
             }
             Json::Null | Json::Bool(_) | Json::Number(_) => value.clone(),
@@ -277,44 +344,74 @@ fn image(mime: &str, data: &str, lang: Lang) -> String {
     }
 }
 
-/// The host's dialects, the layout's own, and the marks of the layout as a dialect without calls. What cannot stand beside the
-/// others in a set is left out of it: its group, or its markers, are there already.
-fn guarded(active: &DialectSet, spec: &Spec) -> DialectSet {
-    let specs: Vec<Spec> = active
-        .inner
-        .dialects
-        .iter()
-        .map(|dialect| dialect.spec.clone())
-        .collect();
-    let mut more = vec![];
-    if !active.dialects().any(|dialect| dialect.id() == spec.id) {
-        more.push(spec.clone());
-    }
-    for (index, mark) in spec.prompt.guard.iter().enumerate() {
-        let file = json!({
-            "id": format!("guard-{index}"), "title": "Marks of a layout", "plain": true, "deltas": "live", "framing": [mark],
-        });
-        more.extend(crate::json::from_value::<Spec>(&file).ok());
-    }
-    if more.is_empty() {
-        return active.clone();
-    }
-    let build = |specs: Vec<Spec>| {
-        let inner = SetInner::new(specs, 0).ok()?;
-        Some(DialectSet {
-            inner: Arc::new(inner),
-        })
-    };
-    if let Some(set) = build([specs.clone(), more.clone()].concat()) {
-        return set;
-    }
-    let (mut specs, mut set) = (specs, active.clone());
-    for one in more {
-        specs.push(one);
-        match build(specs.clone()) {
-            Some(more) => set = more,
-            None => drop(specs.pop()),
+/// What an observation begins with, up to the first thing that only the check knows.
+fn head(template: &str, tool: &str) -> String {
+    let mut out = String::new();
+    let mut rest = template;
+    while let Some(at) = rest.find(['{', '[']) {
+        out.push_str(&rest[..at]);
+        rest = &rest[at..];
+        if let Some(more) = rest.strip_prefix("{tool}") {
+            out.push_str(tool);
+            rest = more;
+        } else if rest.starts_with('{') || rest.starts_with("[[") {
+            return out;
+        } else {
+            out.push('[');
+            rest = &rest[1..];
         }
     }
-    set
+    out + rest
+}
+
+/// The marks of a layout: what it writes around results of every kind, in both languages.
+fn marks(layout: &Layout) -> Guard {
+    let mut guard = Guard::default();
+    let text = Json::from(TEXT);
+    let object = json!({KEY: TEXT});
+    for lang in [Lang::Zh, Lang::En] {
+        let mut all = vec![];
+        for status in Status::ALL {
+            for (value, observed) in [(&text, false), (&text, true), (&object, false)] {
+                all.push(Value::from_object(Facts::from([
+                    ("index", Value::from(all.len() + 1)),
+                    ("id", Value::from(ID)),
+                    ("name", Value::from(NAME)),
+                    ("status", Value::from(status.name())),
+                    ("ok", Value::from(status == Status::Success)),
+                    ("observed", Value::from(observed)),
+                    ("value", crate::prompt::json::value(value)),
+                    ("text", Value::from(TEXT)),
+                    ("duration_ms", Value::from(1)),
+                ])));
+            }
+        }
+        let one = all.iter().map(|result| vec![result.clone()]);
+        for results in one.chain([all.clone()]) {
+            let mut context = layout.context(lang);
+            context.insert("results", Value::from(results));
+            // A template may refuse what it is not made for; then it writes nothing of it either.
+            if let Ok(filled) = layout.fill(Part::Results, context) {
+                guard.learn(&filled);
+            }
+        }
+    }
+    guard
+}
+
+/// The host's dialects and the layout's own. What cannot stand beside the others in a set is left out of it: its group, or its
+/// markers, are there already.
+fn with_own(active: &DialectSet, spec: &Spec) -> DialectSet {
+    if active.dialects().any(|dialect| dialect.id() == spec.id) {
+        return active.clone();
+    }
+    let dialects = active.inner.dialects.iter();
+    let mut specs: Vec<Spec> = dialects.map(|dialect| dialect.spec.clone()).collect();
+    specs.push(spec.clone());
+    match SetInner::new(specs, 0) {
+        Ok(inner) => DialectSet {
+            inner: Arc::new(inner),
+        },
+        Err(_) => active.clone(),
+    }
 }

@@ -127,6 +127,14 @@ pub(super) fn plain(value: &Value) -> Result<String, Error> {
     }
 }
 
+/// The filter `as_json`: text that is one JSON value as it is, all other text as a JSON string.
+pub(super) fn as_json(value: &str) -> String {
+    match serde_json::from_str::<serde::de::IgnoredAny>(value) {
+        Ok(_) => value.to_owned(),
+        Err(_) => text(&Json::from(value), None),
+    }
+}
+
 /// JSON text as Python writes it.
 pub(crate) fn text(json: &Json, indent: Option<usize>) -> String {
     fn write(json: &Json, formatter: impl Formatter) -> String {

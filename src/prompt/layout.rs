@@ -78,6 +78,7 @@ impl Layout {
         env.set_syntax(syntax.expect("the usual marks differ"));
         env.add_filter("json", json::filter);
         env.add_filter("plain", json::plain);
+        env.add_filter("as_json", json::as_json);
         env.add_filter("entities", entities);
         let writer = encoder.clone();
         env.add_function("call", move |name: &str, arguments: Value| {

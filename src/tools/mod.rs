@@ -9,6 +9,7 @@ mod check;
 mod coerce;
 mod config;
 mod form;
+pub(crate) mod guard;
 mod judge;
 mod names;
 mod observe;

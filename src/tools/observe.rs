@@ -5,9 +5,10 @@
 
 use crate::json::{Value, json};
 
+use super::guard::Guard;
 use super::{Checked, Tool, Violation};
 use crate::dialect::Dialect;
-use crate::error::expand;
+use crate::error::{expand, one_line};
 
 impl Violation {
     /// What to tell the model of it, in the words of the dialect.
@@ -17,15 +18,14 @@ impl Violation {
         let template = own.unwrap_or(
             "Error ({kind}): [[{tool}: ]][[parameter {name}: ]]{message}. The call was not executed; write it again.",
         );
+        let suggestion = self.suggestion.as_deref().unwrap_or_default();
+        let parts = [&self.message, tool, &self.subject, suggestion].map(one_line);
         let pairs = [
             ("{kind}", self.kind.name()),
-            ("{message}", self.message.as_str()),
-            ("{tool}", tool),
-            ("{name}", self.subject.as_str()),
-            (
-                "{suggestion}",
-                self.suggestion.as_deref().unwrap_or_default(),
-            ),
+            ("{message}", &parts[0]),
+            ("{tool}", &parts[1]),
+            ("{name}", &parts[2]),
+            ("{suggestion}", &parts[3]),
         ];
         expand(template, &pairs)
     }
@@ -91,7 +91,8 @@ impl Checked {
 }
 
 /// What to tell the model of a call that was carried out, in the words of the dialect: its `executed` of the table `observe`
-/// says how. Text stands as it is; other values as JSON.
+/// says how. Other values than text stand as JSON. A text that holds the words of an observation, at the start of a line or
+/// in the name, has them broken by a backslash, so that it is one result and no more.
 #[must_use]
 pub fn executed(name: &str, result: &Value, dialect: Option<&Dialect>) -> String {
     outcome(
@@ -129,7 +130,12 @@ fn outcome(
         Value::String(text) => text.clone(),
         other => other.to_string(),
     };
-    expand(template, &[("{tool}", name), ("{result}", result.as_str())])
+    let mut guard = Guard::of_sentence(template);
+    if let Some(dialect) = dialect {
+        guard.observations(&dialect.spec.observe);
+    }
+    let (name, result) = (guard.field(name), guard.text(&result));
+    expand(template, &[("{tool}", &name), ("{result}", &result)])
 }
 
 /// What to answer where a tool cannot take what calls give it, one object of named arguments: the error as JSON, with the

@@ -1,3 +1,5 @@
+mod forged;
+
 use std::time::Duration;
 
 use crate::json::{Value, json};
