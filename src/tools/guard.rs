@@ -178,7 +178,7 @@ impl Guard {
             out.push(c);
             let end = at + c.len_utf8();
             // Of several angle brackets the last one begins the tag.
-            let first = !blank(c) && !(c == '<' && text[end..].starts_with('<'));
+            let first = !(blank(c) || c == '<' && text[end..].starts_with('<'));
             let here = |mark: &Mark| !(word && mark.word_first()) && mark.follows(rest);
             if due == Some(end) || first && inside.iter().copied().flatten().any(here) {
                 out.push('\\');
