@@ -392,7 +392,7 @@
 // 1: the host forced a tool by name, so that the reason is `stop` although there is a call. Default 0.
 #define TOOLGLOT_OPENAI_FORCED 4
 
-// What made ids are made of. Default 0.
+// What made ids are made of: the same seed, the same ids. Unless it is set, every response has another one.
 #define TOOLGLOT_OPENAI_ID_SEED 5
 
 // `created`: seconds since 1970. Default 0.

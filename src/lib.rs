@@ -44,6 +44,7 @@ pub mod outcome;
 mod pointer;
 #[cfg(feature = "tools")]
 pub mod prompt;
+pub mod rewrite;
 mod scan;
 mod schema;
 pub mod sink;

@@ -86,7 +86,7 @@ pub struct OpenAiArgs {
     /// When it was made, in seconds since 1970 [default: 0]
     #[arg(long, value_name = "SECONDS")]
     pub created: Option<u64>,
-    /// Seed of the ids of calls that have none; give each turn of a conversation its own [default: 0]
+    /// Seed of the ids of calls that have none: the same seed, the same ids [default: another one each time]
     #[arg(long, value_name = "N")]
     pub id_seed: Option<u64>,
     /// How such ids begin [default: call_]
@@ -123,7 +123,7 @@ impl OpenAiArgs {
             None | Some(Recovered::Withhold) => openai::Recovered::Withhold,
             Some(Recovered::Deliver) => openai::Recovered::Deliver,
         };
-        settings.id_seed = self.id_seed.unwrap_or(settings.id_seed);
+        settings.id_seed = self.id_seed.unwrap_or_else(crate::seed::fresh);
         if let Some(prefix) = &self.id_prefix {
             settings.id_prefix.clone_from(prefix);
         }

@@ -22,6 +22,7 @@ mod prompt;
 mod record;
 mod replay;
 mod result;
+mod seed;
 mod stop;
 mod tools;
 mod validate;

@@ -29,7 +29,8 @@ class slot {
       : stream_(engine, options) {
     writer_.set(TOOLGLOT_OPENAI_ID, "chatcmpl-1")
         .set(TOOLGLOT_OPENAI_MODEL, model)
-        .set(TOOLGLOT_OPENAI_SSE, 1);
+        .set(TOOLGLOT_OPENAI_SSE, 1)
+        .set(TOOLGLOT_OPENAI_ID_SEED, 1);  // A server leaves it out: then ids of calls differ from response to response.
   }
 
   // What a token means to the client. A token's text may end inside a character: JSON gets whole ones.

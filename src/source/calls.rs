@@ -10,7 +10,7 @@ const MAX_CALLS: usize = 4096;
 
 /// Calls on their way, in the order in which they began, which is the order in which they come out.
 #[derive(Clone, Debug)]
-pub(super) struct Assembly {
+pub(crate) struct Assembly {
     calls: VecDeque<Pending>,
     /// Bytes of all of them.
     bytes: u64,

@@ -6,7 +6,7 @@ use super::{Item, SourceError, Take};
 
 /// Finds documents. Keeps one, up to a limit.
 #[derive(Clone, Debug)]
-pub(super) struct Documents {
+pub(crate) struct Documents {
     max: usize,
     framing: Framing,
 }

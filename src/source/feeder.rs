@@ -26,8 +26,9 @@ pub struct Ended {
     pub errors: Vec<SourceError>,
 }
 
+/// What a response says, on its way into a parser.
 #[derive(Clone, Debug)]
-struct Flow {
+pub(crate) struct Flow {
     parser: Parser,
     calls: Assembly,
     finish: Option<Finish>,
@@ -37,14 +38,9 @@ impl<S: Source> Feeder<S> {
     /// Joins them at the beginning of a response.
     #[must_use]
     pub fn new(source: S, parser: Parser) -> Self {
-        let calls = Assembly::new(Limits::default().max_native);
         Self {
             source,
-            flow: Flow {
-                parser,
-                calls,
-                finish: None,
-            },
+            flow: Flow::new(parser, Limits::default().max_native),
         }
     }
 
@@ -72,9 +68,7 @@ impl<S: Source> Feeder<S> {
         let flow = &mut self.flow;
         self.source
             .end(&mut |item| flow.take(item, sink, &mut errors));
-        errors.extend(std::iter::from_fn(|| flow.calls.rest()));
-        let reason = reason.or(flow.finish).unwrap_or(Finish::Error);
-        flow.parser.finish(reason, sink);
+        let reason = flow.finish(reason, sink, &mut errors);
         Ended { reason, errors }
     }
 
@@ -86,7 +80,28 @@ impl<S: Source> Feeder<S> {
 }
 
 impl Flow {
-    fn take(&mut self, item: Item<'_>, sink: &mut dyn Sink, errors: &mut Vec<SourceError>) {
+    pub fn new(parser: Parser, max_native: u64) -> Self {
+        Self {
+            parser,
+            calls: Assembly::new(max_native),
+            finish: None,
+        }
+    }
+
+    /// Ends the parser, for the reason of the response or a given one.
+    pub fn finish(
+        &mut self,
+        reason: Option<Finish>,
+        sink: &mut dyn Sink,
+        errors: &mut Vec<SourceError>,
+    ) -> Finish {
+        errors.extend(std::iter::from_fn(|| self.calls.rest()));
+        let reason = reason.or(self.finish).unwrap_or(Finish::Error);
+        self.parser.finish(reason, sink);
+        reason
+    }
+
+    pub fn take(&mut self, item: Item<'_>, sink: &mut dyn Sink, errors: &mut Vec<SourceError>) {
         match item {
             Item::Text(text) => self.parser.feed(text.as_bytes(), sink),
             Item::Reasoning(text) => {

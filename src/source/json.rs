@@ -13,11 +13,11 @@ use super::SourceError;
 
 /// A value of a document that was checked.
 #[derive(Clone, Copy)]
-pub(super) struct Node<'a>(&'a RawValue);
+pub(crate) struct Node<'a>(&'a RawValue);
 
 /// The members of an object; none for anything else.
 #[derive(Default)]
-pub(super) struct Object<'a>(Vec<(Cow<'a, str>, Node<'a>)>);
+pub(crate) struct Object<'a>(pub Vec<(Cow<'a, str>, Node<'a>)>);
 
 impl<'a> Node<'a> {
     /// Checks a document that begins at `line`.

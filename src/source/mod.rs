@@ -49,13 +49,13 @@
 //! no event yet, so the spans of leaves still partition the text.
 
 mod anthropic;
-mod calls;
-mod documents;
-mod feeder;
-mod json;
+pub(crate) mod calls;
+pub(crate) mod documents;
+pub(crate) mod feeder;
+pub(crate) mod json;
 mod lines;
 mod ollama;
-mod openai;
+pub(crate) mod openai;
 mod sse;
 #[cfg(test)]
 mod tests;
@@ -171,7 +171,7 @@ impl SourceError {
         }
     }
 
-    fn shape(line: u64, why: &str) -> Self {
+    pub(crate) fn shape(line: u64, why: &str) -> Self {
         let why = why.to_owned();
         Self::Shape { line, why }
     }
@@ -201,11 +201,11 @@ impl<S: Source + ?Sized> Source for Box<S> {
 
 /// How far a response has come to its end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct End {
+pub(crate) struct End {
     /// The reason was told.
-    told: bool,
+    pub told: bool,
     /// The server said that nothing follows.
-    done: bool,
+    pub done: bool,
 }
 
 impl End {
@@ -223,7 +223,7 @@ impl End {
     }
 
     /// The body is at its end.
-    fn end(&mut self, take: &mut Take<'_>) {
+    pub fn end(&mut self, take: &mut Take<'_>) {
         if self.told {
             return;
         }
@@ -235,7 +235,7 @@ impl End {
     }
 
     /// Reads a reason as servers spell it. A filter that cut the output counts as a failure.
-    fn read(&mut self, line: u64, word: &str, take: &mut Take<'_>) {
+    pub fn read(&mut self, line: u64, word: &str, take: &mut Take<'_>) {
         let reason = match word {
             "stop" | "end_turn" | "stop_sequence" | "eos" | "eos_token" | "pause_turn" => {
                 Finish::Stop
@@ -254,7 +254,7 @@ impl End {
     }
 
     /// The server reports an error.
-    fn fail(&mut self, line: u64, error: Node<'_>, take: &mut Take<'_>) {
+    pub fn fail(&mut self, line: u64, error: Node<'_>, take: &mut Take<'_>) {
         let object = error.object();
         let message = match (error.string(), object.text("message"), object.text("type")) {
             (Some(whole), _, _) => whole.into_owned(),
@@ -268,7 +268,7 @@ impl End {
 }
 
 /// Reads a JSON document that begins at `line`, or tells why not.
-fn document<'a>(line: u64, data: &'a [u8], take: &mut Take<'_>) -> Option<Node<'a>> {
+pub(crate) fn document<'a>(line: u64, data: &'a [u8], take: &mut Take<'_>) -> Option<Node<'a>> {
     match Node::read(line, data) {
         Ok(node) => Some(node),
         Err(error) => {

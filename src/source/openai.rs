@@ -114,7 +114,8 @@ impl State {
     }
 }
 
-fn message(message: &Object<'_>, take: &mut Take<'_>) {
+/// What a `delta` or a `message` says.
+pub(crate) fn message(message: &Object<'_>, take: &mut Take<'_>) {
     let reasoning = message
         .text("reasoning_content")
         .or_else(|| message.text("reasoning"));

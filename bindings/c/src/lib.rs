@@ -25,6 +25,7 @@ mod batch;
 mod guard;
 mod handle;
 mod replay;
+mod seed;
 
 // In the order of the header.
 pub mod library;

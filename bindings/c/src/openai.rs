@@ -9,6 +9,7 @@ use crate::guard;
 use crate::handle::{self, Handle, Kind};
 use crate::raw::{self, toolglot_view};
 use crate::replay::{Take, replay};
+use crate::seed;
 use crate::status::{Done, Fault, TOOLGLOT_E_STATE, toolglot_status};
 use crate::stream::reason;
 use crate::tg::sink::openai::{Calls, Delta, Deltas, Head, Recovered, Settings, completion};
@@ -48,7 +49,7 @@ pub const TOOLGLOT_OPENAI_RECOVERED: u32 = 2;
 pub const TOOLGLOT_OPENAI_PROTECTED: u32 = 3;
 /// 1: the host forced a tool by name, so that the reason is `stop` although there is a call. Default 0.
 pub const TOOLGLOT_OPENAI_FORCED: u32 = 4;
-/// What made ids are made of. Default 0.
+/// What made ids are made of: the same seed, the same ids. Unless it is set, every response has another one.
 pub const TOOLGLOT_OPENAI_ID_SEED: u32 = 5;
 /// `created`: seconds since 1970. Default 0.
 pub const TOOLGLOT_OPENAI_CREATED: u32 = 6;
@@ -72,6 +73,8 @@ type Door = Box<dyn FnMut(Delta<'_>) + Send>;
 #[derive(Default)]
 pub(crate) struct Writer {
     settings: Settings,
+    /// The host's seed for ids; without one each response gets its own.
+    seed: Option<u64>,
     head: Head,
     sse: bool,
     ids: Option<Host>,
@@ -151,7 +154,7 @@ impl Writer {
             }
             TOOLGLOT_OPENAI_PROTECTED => settings.protected = flag()?,
             TOOLGLOT_OPENAI_FORCED => settings.forced = flag()?,
-            TOOLGLOT_OPENAI_ID_SEED => settings.id_seed = value,
+            TOOLGLOT_OPENAI_ID_SEED => self.seed = Some(value),
             TOOLGLOT_OPENAI_CREATED => self.head.created = value,
             TOOLGLOT_OPENAI_CHOICE => {
                 let choice = u32::try_from(value);
@@ -196,14 +199,15 @@ impl Writer {
 
     fn deltas(&mut self) -> &mut Deltas<Door> {
         let (head, sse, written) = (&self.head, self.sse, &self.written);
-        let (settings, ids) = (&self.settings, self.ids);
+        let (settings, seed, ids) = (&self.settings, self.seed, self.ids);
         self.deltas.get_or_insert_with(|| {
+            let settings = seeded(settings, seed);
             let (head, written) = (head.clone(), Arc::clone(written));
             let take: Door = Box::new(move |delta| {
                 let mut out = written.lock().unwrap_or_else(PoisonError::into_inner);
                 line(&mut out, sse, &delta.to_json(&head));
             });
-            let deltas = Deltas::new(settings.clone(), take);
+            let deltas = Deltas::new(settings, take);
             match ids {
                 Some(host) => deltas.with_ids(move |index, name| host.make(index, name)),
                 None => deltas,
@@ -217,6 +221,13 @@ impl Writer {
         std::mem::swap(&mut *written, buffer);
         written.clear();
     }
+}
+
+/// The settings of one response.
+fn seeded(settings: &Settings, seed: Option<u64>) -> Settings {
+    let mut settings = settings.clone();
+    settings.id_seed = seed.unwrap_or_else(seed::fresh);
+    settings
 }
 
 fn line(out: &mut Vec<u8>, sse: bool, json: &str) {
@@ -344,7 +355,8 @@ pub unsafe extern "C" fn toolglot_openai_completion(
                 let reason = self::reason(reason)?;
                 let turn =
                     handle::read(turn::handle(turn), |turn| Ok(turn.collect.clone().turn()))?;
-                *buffer = completion(&turn, &writer.head, &writer.settings, reason).into_bytes();
+                let settings = seeded(&writer.settings, writer.seed);
+                *buffer = completion(&turn, &writer.head, &settings, reason).into_bytes();
                 Ok(())
             })
         })

@@ -575,6 +575,23 @@ static void sinks(void) {
     CHECK(issues[i].start == others[i].start && issues[i].dialect.len == others[i].dialect.len);
     CHECK(issues[i].observation.len == others[i].observation.len && issues[i].message.len > 0);
   }
+  /* Each response has ids of its own, unless the host gives the seed. */
+  static char first[64];
+  OK(toolglot_openai_set_ids(openai, NULL, NULL));
+  for (int round = 0; round < 4; round++) {
+    if (round == 2) OK(toolglot_openai_set(openai, TOOLGLOT_OPENAI_ID_SEED, 5));
+    OK(toolglot_openai_completion(openai, whole, TOOLGLOT_FINISH_STOP, buffer));
+    toolglot_view made = toolglot_buffer_view(buffer);
+    char text[4096] = {0};
+    CHECK(made.len < sizeof text);
+    memcpy(text, made.ptr, made.len < sizeof text ? made.len : sizeof text - 1);
+    const char *id = strstr(text, "\"id\":\"call_");
+    CHECK(id != NULL);
+    if (id == NULL) break;
+    if (round > 0) CHECK((memcmp(id, first, 30) == 0) == (round == 3));
+    memcpy(first, id, 30);
+  }
+  CHECK(memcmp(first + 6, "call_000000000000000500000000", 24) == 0);
   OK(toolglot_openai_completion(openai, whole, TOOLGLOT_FINISH_STOP, buffer));
   CHECK(has(toolglot_buffer_view(buffer), "\"chat.completion\"") && has(toolglot_buffer_view(buffer), "weather"));
   OK(toolglot_turn_reset(turn));

@@ -27,7 +27,7 @@ fn reason(chunks: &[Value]) -> &Value {
 
 #[test]
 fn openai_output_is_a_stream_of_chunks() {
-    let chunks = chunks(&openai(&[], CALL.as_bytes()), true);
+    let chunks = chunks(&openai(&["--id-seed", "0"], CALL.as_bytes()), true);
     let deltas: Vec<&Value> = chunks
         .iter()
         .map(|chunk| &chunk["choices"][0]["delta"])
@@ -75,6 +75,29 @@ fn openai_flags_are_heard() {
     assert!(ran.out.contains(r#""id":"p-000000000000000a00000000""#));
     let whole = r#"{"index":0,"function":{"arguments":"{\"city\":\"Leith\"}"}}"#;
     assert!(ran.out.contains(whole), "{}", ran.out);
+}
+
+/// Clients match results with calls by their ids, over all responses of a conversation.
+#[test]
+fn ids_differ_from_response_to_response() {
+    let ids = |output: &str, flags: &[&str]| -> Vec<String> {
+        let input = format!("{CALL}{CALL}");
+        let all = [&["parse", "--output", output], flags].concat();
+        let out = run(&all, input.as_bytes()).out;
+        let ids = out.split(r#""id":""#).skip(1);
+        let ids = ids.filter_map(|rest| rest.split('"').next());
+        let ids = ids.filter(|id| id.starts_with("call_"));
+        ids.map(str::to_owned).collect()
+    };
+    for output in ["openai", "completion"] {
+        let (first, second) = (ids(output, &[]), ids(output, &[]));
+        assert_eq!((first.len(), second.len()), (2, 2));
+        let all: std::collections::HashSet<_> = first.iter().chain(&second).collect();
+        assert_eq!(all.len(), 4, "{all:?}");
+        let seeded = ids(output, &["--id-seed", "7"]);
+        assert_eq!(seeded, ids(output, &["--id-seed", "7"]));
+        assert_eq!(seeded[1], "call_000000000000000700000001");
+    }
 }
 
 #[test]

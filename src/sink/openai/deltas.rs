@@ -49,11 +49,15 @@ struct Door<F> {
 }
 
 impl<F: FnMut(Delta<'_>)> Door<F> {
-    fn send(&mut self, delta: Delta<'_>) {
+    fn begin(&mut self) {
         if !self.begun {
             self.begun = true;
             (self.take)(Delta::Role);
         }
+    }
+
+    fn send(&mut self, delta: Delta<'_>) {
+        self.begin();
         (self.take)(delta);
     }
 }
@@ -144,6 +148,11 @@ impl<F: FnMut(Delta<'_>)> Deltas<F> {
     pub fn with_ids(mut self, rule: impl FnMut(u32, &str) -> String + Send + 'static) -> Self {
         self.ids.rule(Box::new(rule));
         self
+    }
+
+    /// Sends the role now. Else it goes out with the first thing that there is to say.
+    pub fn begin(&mut self) {
+        self.door.begin();
     }
 
     /// Ends the response; call it behind [`Parser::finish`](crate::Parser::finish). What comes later is ignored.

@@ -64,8 +64,8 @@
 //!
 //! A call has the id that its format gives it (`id` in its meta) if that is not empty and no call of the stream had it
 //! before. Else one is made: the prefix, 16 hexadecimal digits of the seed, and 8 of a number that counts made ids from 0
-//! and passes over those that a call already has. So equal streams give equal ids; a host that keeps several turns in one
-//! conversation gives each a seed of its own. [`Deltas::with_ids`] takes the rule from the host instead.
+//! and passes over those that a call already has. So equal streams give equal ids, and a host must give each response a seed of
+//! its own ([`Settings::id_seed`]): clients match results with calls by their ids, over a whole conversation. [`Deltas::with_ids`] takes the rule from the host instead.
 
 mod completion;
 mod deltas;
@@ -126,7 +126,8 @@ pub struct Settings {
     pub forced: bool,
     /// How made ids begin. Default `call_`.
     pub id_prefix: String,
-    /// What made ids are made of. Default 0.
+    /// What made ids are made of. Default 0, for this crate knows neither time nor chance: a host that serves more than one
+    /// response gives each another number. (The hosts of this project do, unless they are given one.)
     pub id_seed: u64,
 }
 

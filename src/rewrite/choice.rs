@@ -1,0 +1,338 @@
+//! One choice of a response: its parser, its deltas, and what the server says beside them.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::members::{Members, is_plain};
+use crate::dialect::DialectSet;
+use crate::engine::{Finish, Parser};
+use crate::limits::Options;
+use crate::sink::openai::{Delta, Deltas, Head, Settings};
+use crate::source::feeder::Flow;
+use crate::source::json::{Node, Object};
+use crate::source::{End, Item, SourceError, Take, openai};
+
+/// So many members of native calls are kept until the calls go out.
+const MAX_EXTRAS: usize = 4096;
+
+/// What goes out.
+pub(super) enum Made {
+    /// A chunk.
+    Chunk(Chunk),
+    /// The output broke off: an error object.
+    Error(String),
+}
+
+/// A chunk of one choice, in parts.
+#[derive(Default)]
+pub(super) struct Chunk {
+    /// The delta, as JSON.
+    delta: String,
+    /// Members of the delta that the server gave.
+    beside_delta: Members,
+    /// Members of the choice that the server gave.
+    beside_choice: Members,
+    /// The reason, as JSON.
+    reason: Option<String>,
+    /// What stands beside the protocol.
+    pub beside: Option<String>,
+}
+
+impl Chunk {
+    /// A chunk with an empty delta.
+    fn empty() -> Self {
+        Self {
+            delta: "{}".to_owned(),
+            ..Self::default()
+        }
+    }
+
+    /// The choice, as JSON.
+    pub fn json(&self, index: u64) -> String {
+        let mut out = Members::default();
+        out.set("index", &index.to_string());
+        out.set("delta", &self.beside_delta.spliced(&self.delta));
+        out.set("logprobs", "null");
+        out.add(&self.beside_choice);
+        out.set("finish_reason", self.reason.as_deref().unwrap_or("null"));
+        out.json()
+    }
+}
+
+type Door = Box<dyn FnMut(Delta<'_>) + Send>;
+type Queue = Arc<Mutex<Vec<Made>>>;
+
+/// Members of native calls beside id and function, by the call's id.
+pub(super) type Extras = Vec<(String, Members)>;
+
+pub(super) struct Choice {
+    pub index: u64,
+    /// Why it ended.
+    pub reason: Option<Finish>,
+    flow: Flow,
+    deltas: Deltas<Door>,
+    queue: Queue,
+    extras: Arc<Mutex<Extras>>,
+    end: End,
+    /// The reason in the words of the server.
+    word: Option<String>,
+}
+
+impl Choice {
+    pub fn new(index: u64, set: &DialectSet, options: &Options, settings: &Settings) -> Self {
+        let mut settings = settings.clone();
+        // Ids differ between the choices of a response too. The first has the seed as it is.
+        settings.id_seed = settings
+            .id_seed
+            .wrapping_add(index.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        let (queue, extras) = (Queue::default(), Arc::<Mutex<Extras>>::default());
+        let (out, beside) = (Arc::clone(&queue), Arc::clone(&extras));
+        let door: Door = Box::new(move |delta| {
+            let extras = beside.lock().unwrap_or_else(PoisonError::into_inner);
+            let made = made(&delta, &extras);
+            out.lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .push(made);
+        });
+        Self {
+            index,
+            reason: None,
+            flow: Flow::new(Parser::new(set, options.clone()), options.limits.max_native),
+            deltas: Deltas::new(settings, door).guard(set),
+            queue,
+            extras,
+            end: End::default(),
+            word: None,
+        }
+    }
+
+    pub fn void(&self) -> Vec<u32> {
+        self.deltas.void().to_vec()
+    }
+
+    fn made(&self) -> Vec<Made> {
+        std::mem::take(&mut *self.queue.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Takes the choice of a chunk, or of a whole response.
+    pub fn read(&mut self, line: u64, choice: &Object<'_>, faults: &mut Take<'_>) -> Vec<Made> {
+        let delta = choice.some("delta").or_else(|| choice.some("message"));
+        let delta = delta.map(Node::object).unwrap_or_default();
+        if self.reason.is_some() {
+            return self.late(choice, &delta);
+        }
+        self.deltas.begin();
+        let (beside, message) = split(delta);
+        keep_extras(&self.extras, &message);
+        let (flow, deltas) = (&mut self.flow, &mut self.deltas);
+        let mut errors = vec![];
+        let mut give = |item: Item<'_>| flow.take(item, deltas, &mut errors);
+        if let Some(text) = choice.text("text") {
+            give(Item::Text(&text));
+        }
+        openai::message(&message, &mut give);
+        if let Some(word) = choice.text("finish_reason") {
+            self.end.read(line, &word, &mut give);
+            self.word = Some(word.into_owned());
+        }
+        let mut made = self.made();
+        if self.end.told {
+            made.extend(self.finish(None, &mut errors));
+        }
+        for error in errors {
+            faults(Item::Error(error));
+        }
+        attach(&mut made, beside, beside_of(choice));
+        made
+    }
+
+    /// What comes after the reason goes out as it came.
+    fn late(&self, choice: &Object<'_>, delta: &Object<'_>) -> Vec<Made> {
+        let mut chunk = Chunk::empty();
+        for (key, node) in &delta.0 {
+            chunk.beside_delta.set(key, node.json());
+        }
+        let (first, last) = beside_of(choice);
+        chunk.beside_choice.add(&first);
+        chunk.beside_choice.add(&last);
+        match chunk.beside_delta.is_null() && chunk.beside_choice.is_null() {
+            true => vec![],
+            false => vec![Made::Chunk(chunk)],
+        }
+    }
+
+    /// Ends it for its own reason or a given one.
+    pub fn finish(&mut self, reason: Option<Finish>, errors: &mut Vec<SourceError>) -> Vec<Made> {
+        if self.reason.is_some() {
+            return vec![];
+        }
+        let given = reason.filter(|_| !self.end.told);
+        if let (false, Some(Finish::Stop | Finish::ToolCalls | Finish::Length)) =
+            (self.end.told, given)
+        {
+            self.flow
+                .take(Item::CallEnd(None), &mut self.deltas, errors);
+        }
+        let reason = self.flow.finish(given, &mut self.deltas, errors);
+        self.reason = Some(reason);
+        self.deltas.finish(reason);
+        let mut made = self.made();
+        let word = self
+            .word
+            .as_ref()
+            .map(|word| crate::json::Value::from(word.as_str()).to_string());
+        if let (Finish::Error | Finish::Cancelled, Some(word)) = (reason, word) {
+            // The server said why, so that nothing need be said for it.
+            made.retain(|made| matches!(made, Made::Chunk(_)));
+            let chunk = Chunk {
+                reason: Some(word),
+                ..Chunk::empty()
+            };
+            made.push(Made::Chunk(chunk));
+        }
+        made
+    }
+}
+
+/// Members of a delta that are no content, and the rest of it. The role goes first in any case.
+pub(super) fn split<'a>(delta: Object<'a>) -> (Members, Object<'a>) {
+    const READ: [&str; 5] = [
+        "content",
+        "reasoning_content",
+        "reasoning",
+        "tool_calls",
+        "function_call",
+    ];
+    let mut beside = Members::default();
+    let mut message = Object::default();
+    for (key, node) in delta.0 {
+        match key.as_ref() {
+            "role" => {}
+            known if READ.contains(&known) => message.0.push((key, node)),
+            other => beside.set(other, node.json()),
+        }
+    }
+    (beside, message)
+}
+
+/// Members of a choice that are not its output: those that belong to its text, and those that belong to its end.
+pub(super) fn beside_of(choice: &Object<'_>) -> (Members, Members) {
+    let (mut first, mut last) = (Members::default(), Members::default());
+    for (key, node) in &choice.0 {
+        match key.as_ref() {
+            "index" | "delta" | "message" | "text" | "finish_reason" => {}
+            key if is_plain(*node) => last.set(key, node.json()),
+            key => first.set(key, node.json()),
+        }
+    }
+    (first, last)
+}
+
+/// Gives the chunks what the server said beside. If there is none, one is made for what is worth one.
+fn attach(made: &mut Vec<Made>, delta: Members, (first, last): (Members, Members)) {
+    let worth = !(delta.is_null() && first.is_null() && last.is_null());
+    let mut chunks: Vec<&mut Chunk> = chunks(made);
+    if chunks.is_empty() && worth {
+        made.insert(0, Made::Chunk(Chunk::empty()));
+        chunks = self::chunks(made);
+    }
+    if let Some(chunk) = chunks.first_mut() {
+        chunk.beside_delta.add(&delta);
+        chunk.beside_choice.add(&first);
+    }
+    if let Some(chunk) = chunks.last_mut() {
+        chunk.beside_choice.add(&last);
+    }
+}
+
+fn chunks(made: &mut [Made]) -> Vec<&mut Chunk> {
+    let chunk = |made: &'_ mut Made| match made {
+        Made::Chunk(_) => true,
+        Made::Error(_) => false,
+    };
+    let mut all = vec![];
+    for one in made {
+        if chunk(one)
+            && let Made::Chunk(chunk) = one
+        {
+            all.push(chunk);
+        }
+    }
+    all
+}
+
+/// Keeps what a native call says beside id and function, until it goes out.
+fn keep_extras(extras: &Mutex<Extras>, message: &Object<'_>) {
+    let mut kept = extras.lock().unwrap_or_else(PoisonError::into_inner);
+    extras_of(&mut kept, message);
+}
+
+/// What native calls say beside id and function.
+pub(super) fn extras_of(kept: &mut Extras, message: &Object<'_>) {
+    for call in message.items("tool_calls") {
+        let call = call.object();
+        let mut more = Members::default();
+        for (key, node) in &call.0 {
+            if !["index", "id", "type", "function"].contains(&key.as_ref()) {
+                more.set(key, node.json());
+            }
+        }
+        let id = call.text("id").map(std::borrow::Cow::into_owned);
+        // A piece without an id goes on with the call that began last.
+        let id = id.or_else(|| kept.last().map(|(id, _)| id.clone()));
+        let Some(id) = id.filter(|_| kept.len() < MAX_EXTRAS) else {
+            continue;
+        };
+        match kept.iter_mut().find(|(have, _)| *have == id) {
+            Some((_, have)) => have.add(&more),
+            None => kept.push((id, more)),
+        }
+    }
+}
+
+/// A delta in parts.
+fn made(delta: &Delta<'_>, extras: &Extras) -> Made {
+    let delta_json = serde_json::to_string(delta).unwrap_or_default();
+    let chunk = Chunk {
+        delta: delta_json,
+        ..Chunk::default()
+    };
+    match delta {
+        Delta::Role | Delta::Content(_) | Delta::Reasoning { .. } | Delta::Arguments { .. } => {
+            Made::Chunk(chunk)
+        }
+        Delta::Call { id, .. } => {
+            let more = extras
+                .iter()
+                .find(|(have, _)| have == id)
+                .map(|(_, more)| more);
+            let delta = match (more, chunk.delta.strip_suffix("]}")) {
+                (Some(more), Some(call)) => {
+                    // The call is the last thing in its delta.
+                    let (list, call) = call.split_at(call.find("[{").map_or(0, |at| at + 1));
+                    format!("{list}{}]}}", more.spliced(call))
+                }
+                _ => chunk.delta.clone(),
+            };
+            Made::Chunk(Chunk { delta, ..chunk })
+        }
+        Delta::Finish { .. } => {
+            // The sink's own chunk says what stands beside the protocol.
+            let whole = delta.to_json(&Head::default());
+            let whole = Node::read(1, whole.as_bytes())
+                .map(Node::object)
+                .unwrap_or_default();
+            let choice = whole.items("choices").first().map(|choice| choice.object());
+            let reason = choice.and_then(|choice| {
+                choice
+                    .some("finish_reason")
+                    .map(|node| node.json().to_owned())
+            });
+            Made::Chunk(Chunk {
+                reason,
+                beside: whole.some("toolglot").map(|node| node.json().to_owned()),
+                ..chunk
+            })
+        }
+        Delta::Error { .. } => Made::Error(chunk.delta),
+    }
+}

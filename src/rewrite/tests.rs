@@ -1,0 +1,426 @@
+//! Upstream chunks are generated: any number of choices, any cuts, members that nobody knows.
+
+use super::*;
+use crate::json::{Map, Value, json};
+use crate::sink::openai::Calls;
+
+const TEXTS: [&str; 4] = [
+    "Hi \u{4e2d} <tool_call name=\"f\"><param name=\"a\">n\u{e9}</param></tool_call> ok",
+    "no call, but x < y <tool",
+    "<tool_call name=\"g\"></tool_call>",
+    "",
+];
+
+/// A small generator; every choice comes from it.
+struct Chance(u64);
+
+impl Chance {
+    fn below(&mut self, most: usize) -> usize {
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) as usize % most
+    }
+}
+
+fn set() -> DialectSet {
+    DialectSet::builtin("tool-call-xml").expect("it is built in")
+}
+
+/// The chunks of an upstream response.
+fn upstream(chance: &mut Chance, choices: usize) -> Vec<Value> {
+    let head = |choices: Value| {
+        json!({"id": "chatcmpl-up", "object": "chat.completion.chunk", "created": 5, "model": "up",
+            "system_fingerprint": "fp_1", "service_tier": null, "x_unknown": "x", "choices": choices})
+    };
+    let mut queues: Vec<Vec<Value>> = vec![];
+    for index in 0..choices {
+        let text: Vec<char> = TEXTS[(index + chance.below(2)) % TEXTS.len()]
+            .chars()
+            .collect();
+        let mut queue = vec![
+            json!({"index": index, "delta": {"role": "assistant", "content": "", "refusal": null}, "finish_reason": null}),
+        ];
+        let mut at = 0;
+        while at < text.len() {
+            let end = (at + 1 + chance.below(9)).min(text.len());
+            let piece: String = text[at..end].iter().collect();
+            let logprobs = json!({"content": [{"token": piece, "logprob": -0.25}]});
+            queue.push(json!({"index": index, "delta": {"content": piece}, "logprobs": logprobs, "finish_reason": null}));
+            at = end;
+        }
+        queue
+            .push(json!({"index": index, "delta": {}, "finish_reason": "stop", "stop_reason": 42}));
+        queues.push(queue);
+    }
+    let mut out = vec![];
+    while queues.iter().any(|queue| !queue.is_empty()) {
+        let mut list = vec![];
+        for queue in &mut queues {
+            if !queue.is_empty() && chance.below(2) == 0 {
+                list.push(queue.remove(0));
+            }
+        }
+        if !list.is_empty() {
+            out.push(head(Value::Array(list)));
+        }
+    }
+    let mut last = head(json!([]));
+    last["usage"] = json!({"total_tokens": 9, "cost": 1.50});
+    out.push(last);
+    out
+}
+
+fn sse(chunks: &[Value]) -> String {
+    let data = chunks.iter().map(|chunk| format!("data: {chunk}\n\n"));
+    data.chain(["data: [DONE]\n\n".to_owned()]).collect()
+}
+
+fn run(body: &[u8], pieces: usize, build: impl FnOnce(Rewriter) -> Rewriter) -> (Vec<Value>, End) {
+    let mut rewriter = build(Rewriter::new(&set(), Options::default()));
+    let mut lines = vec![];
+    let mut take = |line: &str| lines.push(line.parse::<Value>().expect("JSON"));
+    let mut errors = vec![];
+    for piece in body.chunks(pieces) {
+        errors.extend(rewriter.feed(piece, &mut take));
+    }
+    let mut end = rewriter.finish(None, &mut take);
+    errors.append(&mut end.errors);
+    end.errors = errors;
+    (lines, end)
+}
+
+/// What a client makes of one choice.
+#[derive(Debug, Default, PartialEq)]
+struct Client {
+    content: String,
+    calls: Vec<(String, String, String)>,
+    reason: Vec<String>,
+    logprobs: Vec<Value>,
+    stop: Vec<Value>,
+}
+
+fn client(chunks: &[Value], index: usize) -> Client {
+    let mut client = Client::default();
+    for choice in chunks
+        .iter()
+        .flat_map(|chunk| chunk["choices"].as_array().into_iter().flatten())
+    {
+        if choice["index"] != index {
+            continue;
+        }
+        assert!(client.reason.is_empty(), "nothing comes after the reason");
+        client.content += choice["delta"]["content"].as_str().unwrap_or_default();
+        for call in choice["delta"]["tool_calls"]
+            .as_array()
+            .into_iter()
+            .flatten()
+        {
+            let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+            if let Some(id) = call["id"].as_str() {
+                client.calls.push((
+                    id.to_owned(),
+                    text(&call["function"]["name"]),
+                    String::new(),
+                ));
+            }
+            client.calls.last_mut().expect("a call").2 += &text(&call["function"]["arguments"]);
+        }
+        client
+            .logprobs
+            .extend(Some(choice["logprobs"].clone()).filter(|value| !value.is_null()));
+        client
+            .stop
+            .extend(Some(choice["stop_reason"].clone()).filter(|value| !value.is_null()));
+        client
+            .reason
+            .extend(choice["finish_reason"].as_str().map(str::to_owned));
+    }
+    client
+}
+
+#[test]
+fn all_that_a_server_says_stays() {
+    for seed in 0..60 {
+        let mut chance = Chance(seed);
+        let choices = 1 + seed as usize % 4;
+        let upstream = upstream(&mut chance, choices);
+        // Numbers keep their spelling.
+        let body = sse(&upstream).replace("1.5}", "1.50}");
+        let (whole, end) = run(body.as_bytes(), body.len(), |rewriter| rewriter);
+        assert_eq!((end.reason, end.errors.len()), (Finish::Stop, 0));
+        let (cut, _) = run(body.as_bytes(), 1 + chance.below(20), |rewriter| rewriter);
+        assert_eq!(whole, cut, "cuts do not matter");
+        for chunk in &whole {
+            let head = [
+                "id",
+                "object",
+                "created",
+                "model",
+                "system_fingerprint",
+                "service_tier",
+                "x_unknown",
+            ];
+            for key in head {
+                assert_eq!(chunk[key], upstream[0][key], "{key}: {chunk}");
+            }
+        }
+        let usage: Vec<&Value> = whole
+            .iter()
+            .filter_map(|chunk| chunk.get("usage"))
+            .collect();
+        assert_eq!((usage.len(), &usage[0]["total_tokens"]), (1, &json!(9)));
+        let last = whole[whole.len() - 1].to_string();
+        assert!(last.contains("1.50"), "{last}");
+        let mut ids = vec![];
+        for index in 0..choices {
+            let (before, after) = (client(&upstream, index), client(&whole, index));
+            let turn = crate::parse(
+                &set(),
+                Options::default(),
+                before.content.as_bytes(),
+                Finish::Stop,
+            );
+            assert_eq!(after.content, turn.text);
+            let calls: Vec<(&str, &str)> = after
+                .calls
+                .iter()
+                .map(|call| (call.1.as_str(), call.2.as_str()))
+                .collect();
+            let expected: Vec<(&str, &str)> = turn
+                .calls
+                .iter()
+                .map(|call| (call.name.as_str(), call.arguments.as_str()))
+                .collect();
+            assert_eq!(calls, expected);
+            let reason = if calls.is_empty() {
+                "stop"
+            } else {
+                "tool_calls"
+            };
+            assert_eq!(after.reason, [reason]);
+            assert_eq!((after.logprobs, after.stop), (before.logprobs, before.stop));
+            ids.extend(after.calls.into_iter().map(|call| call.0));
+        }
+        let count = ids.len();
+        ids.sort();
+        ids.dedup();
+        assert_eq!(ids.len(), count, "ids differ between choices");
+    }
+}
+
+#[test]
+fn one_choice_may_be_asked_for() {
+    let upstream = upstream(&mut Chance(3), 3);
+    let body = sse(&upstream);
+    let (all, _) = run(body.as_bytes(), 5, |rewriter| rewriter);
+    let (one, end) = run(body.as_bytes(), 5, |rewriter| rewriter.choice(2));
+    assert_eq!(client(&one, 2).content, client(&all, 2).content);
+    assert_eq!(
+        (client(&one, 0), end.reason),
+        (Client::default(), Finish::Stop)
+    );
+}
+
+#[test]
+fn errors_go_out_as_they_came() {
+    let page = "<html><body>502 Bad Gateway</body></html>";
+    let bodies: [(&str, Value); 7] = [
+        (
+            r#"{"error":{"message":"overloaded","type":"x","code":429},"request_id":"r"}"#,
+            Value::Null,
+        ),
+        (
+            "data: {\"error\":{\"message\":\"overloaded\"}}\n\ndata: [DONE]\n\n",
+            json!({"error": {"message": "overloaded"}}),
+        ),
+        (r#"{"detail":"Not Found"}"#, Value::Null),
+        (
+            r#"{"object":"error","message":"too long","code":40303}"#,
+            Value::Null,
+        ),
+        (
+            r#"[{"error":{"code":400,"message":"bad"}}]"#,
+            json!({"error": {"code": 400, "message": "bad"}}),
+        ),
+        (r#"{"error":"rate limit"}"#, Value::Null),
+        (
+            page,
+            json!({"error": {"message": page, "type": "upstream_error", "param": null, "code": null}}),
+        ),
+    ];
+    for (body, expected) in bodies {
+        let expected = match expected {
+            Value::Null => body.parse().expect(body),
+            other => other,
+        };
+        for pieces in [1, 7, body.len()] {
+            let (lines, end) = run(body.as_bytes(), pieces, |rewriter| rewriter);
+            assert_eq!(lines, [expected.clone()], "{body}");
+            assert_eq!(end.reason, Finish::Error);
+            assert!(!end.errors.is_empty(), "{body}");
+        }
+    }
+}
+
+#[test]
+fn an_error_in_the_midst_comes_after_what_waits() {
+    let begun = r#"{"choices":[{"index":0,"delta":{"content":"x <tool"}}]}"#;
+    let error = r#"{"id":"e","error":{"message":"gone"},"choices":[{"index":0,"delta":{},"finish_reason":"error"}]}"#;
+    let body = format!("data: {begun}\n\ndata: {error}\n\n");
+    let (lines, end) = run(body.as_bytes(), 3, |rewriter| rewriter);
+    assert_eq!(client(&lines[..lines.len() - 1], 0).content, "x <tool");
+    assert_eq!(lines.last(), Some(&error.parse().expect("JSON")));
+    assert_eq!(end.reason, Finish::Error);
+}
+
+#[test]
+fn a_body_that_breaks_off_is_told_once() {
+    let body = sse(&upstream(&mut Chance(1), 3));
+    let (lines, end) = run(&body.as_bytes()[..body.len() / 3], 9, |rewriter| rewriter);
+    let errors = lines
+        .iter()
+        .filter(|line| line.get("error").is_some())
+        .count();
+    assert_eq!((errors, end.reason), (1, Finish::Error));
+    assert!(end.errors.contains(&SourceError::Cut));
+}
+
+#[test]
+fn a_reason_that_is_none_of_ours_stays() {
+    for word in ["content_filter", "abort", "error"] {
+        let chunk =
+            json!({"choices": [{"index": 0, "delta": {"content": "a"}, "finish_reason": word}]});
+        let (lines, _) = run(sse(&[chunk]).as_bytes(), 4, |rewriter| rewriter);
+        assert_eq!(client(&lines, 0).reason, [word]);
+        assert!(lines.iter().all(|line| line.get("error").is_none()));
+    }
+}
+
+#[test]
+fn native_calls_keep_what_stands_beside() {
+    let call = |piece: Value| json!({"choices": [{"index": 0, "delta": {"tool_calls": [piece]}}]});
+    let chunks = [
+        call(
+            json!({"index": 0, "id": "c1", "type": "function", "function": {"name": "f", "arguments": "{\"a\""}, "extra_content": {"signature": "s"}}),
+        ),
+        call(json!({"index": 0, "function": {"arguments": ":1}"}})),
+        json!({"choices": [{"index": 0, "delta": {"annotations": [1]}, "finish_reason": "tool_calls"}]}),
+    ];
+    let (lines, end) = run(sse(&chunks).as_bytes(), 11, |rewriter| rewriter);
+    let client = client(&lines, 0);
+    assert_eq!(
+        client.calls,
+        [("c1".to_owned(), "f".to_owned(), "{\"a\":1}".to_owned())]
+    );
+    assert_eq!(
+        (client.reason, end.errors.len()),
+        (vec!["tool_calls".to_owned()], 0)
+    );
+    let text: String = lines.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        text.matches(r#""extra_content":{"signature":"s"}"#).count(),
+        1
+    );
+    assert_eq!(text.matches(r#""annotations":[1]"#).count(), 1);
+}
+
+#[test]
+fn the_host_may_know_better() {
+    let upstream = upstream(&mut Chance(8), 1);
+    let given = Given {
+        model: Some("mine".to_owned()),
+        ..Given::default()
+    };
+    let (lines, _) = run(sse(&upstream).as_bytes(), 8, |rewriter| {
+        rewriter.given(given)
+    });
+    assert!(
+        lines
+            .iter()
+            .all(|line| line["model"] == "mine" && line["id"] == "chatcmpl-up")
+    );
+    let head = Head {
+        id: "spare".to_owned(),
+        ..Head::default()
+    };
+    let bare = [json!({"choices": [{"delta": {"content": "a"}, "finish_reason": "stop"}]})];
+    let (lines, _) = run(sse(&bare).as_bytes(), 8, |rewriter| rewriter.spare(&head));
+    assert!(lines.iter().all(|line| line["id"] == "spare"));
+}
+
+#[test]
+fn text_that_is_left_over_is_no_call_for_the_next_reader() {
+    let text = "<tool_call name=\"f\"><x<tool_call name=\"g\"></tool_call>";
+    let chunk =
+        json!({"choices": [{"index": 0, "delta": {"content": text}, "finish_reason": "stop"}]});
+    let (lines, _) = run(sse(&[chunk]).as_bytes(), 8, |rewriter| rewriter);
+    let content = client(&lines, 0).content;
+    let again = crate::parse(&set(), Options::default(), content.as_bytes(), Finish::Stop);
+    assert_eq!(again.calls.len(), 0, "{content}");
+}
+
+#[test]
+fn whole_completions_keep_the_rest() {
+    let message = |text: &str| json!({"role": "assistant", "content": text, "refusal": null, "annotations": []});
+    let mut body = json!({"id": "chatcmpl-up", "object": "chat.completion", "created": 5, "model": "up",
+        "choices": [], "usage": {"total_tokens": 3}, "system_fingerprint": "fp"});
+    body["choices"] = Value::Array(
+        (0..).zip(TEXTS).map(|(index, text)| json!({"index": index, "message": message(text), "logprobs": {"content": [1]}, "finish_reason": "stop"})).collect(),
+    );
+    let mut settings = Settings::default();
+    settings.calls = Calls::AtClose;
+    let (line, errors) = completion(
+        &set(),
+        &Options::default(),
+        &settings,
+        &Given::default(),
+        body.to_string().as_bytes(),
+    );
+    let out: Value = line.parse().expect("JSON");
+    assert!(errors.is_empty());
+    let keys = |value: &Value| -> Vec<String> {
+        let map: &Map = value.as_object().expect("an object");
+        let mut keys: Vec<String> = map.iter().map(|(key, _)| key.to_owned()).collect();
+        keys.sort();
+        keys
+    };
+    assert_eq!(keys(&out), keys(&body));
+    for (at, text) in TEXTS.iter().enumerate() {
+        let choice = &out["choices"][at];
+        let turn = crate::parse(&set(), Options::default(), text.as_bytes(), Finish::Stop);
+        assert_eq!(
+            choice["message"]["tool_calls"]
+                .as_array()
+                .map_or(0, Vec::len),
+            turn.calls.len()
+        );
+        assert_eq!(
+            choice["finish_reason"],
+            if turn.calls.is_empty() {
+                "stop"
+            } else {
+                "tool_calls"
+            }
+        );
+        assert_eq!(
+            (&choice["logprobs"], &choice["message"]["annotations"]),
+            (&json!({"content": [1]}), &json!([]))
+        );
+        assert_eq!(
+            choice["message"]["content"].as_str().unwrap_or_default(),
+            turn.text
+        );
+    }
+    for error in [r#"{"error":{"message":"no"},"x":1}"#, r#"{"detail":"no"}"#] {
+        let (line, errors) = completion(
+            &set(),
+            &Options::default(),
+            &settings,
+            &Given::default(),
+            error.as_bytes(),
+        );
+        assert_eq!((line.as_str(), errors.len()), (error, 1));
+    }
+}
