@@ -415,6 +415,10 @@ class config : public detail::handle<toolglot_config, toolglot_config_free, tool
     check(toolglot_config_add_defaults(get()));
     return *this;
   }
+  config &add_any() {
+    check(toolglot_config_add_any(get()));
+    return *this;
+  }
   config &add_toml(std::string_view origin, std::string_view toml) {
     check(toolglot_config_add_toml(get(), origin.data(), origin.size(), toml.data(), toml.size()));
     return *this;
@@ -629,6 +633,8 @@ class turn : public detail::handle<toolglot_turn, toolglot_turn_free, toolglot_t
   }
   /* Every batch of one stream, in order, each before the next call on the stream. */
   void add(const batch &events) { check(toolglot_turn_add(get(), events.get())); }
+  /* The turn is finished: calls of the tools in `options` that its text holds and nobody has read become issues. */
+  void hint(const options &given) { check(toolglot_turn_hint(get(), given.get())); }
   std::string_view text() const & noexcept { return detail::view(toolglot_turn_text(get())); }
   std::string_view text() const && = delete;
   std::string_view reasoning() const & noexcept { return detail::view(toolglot_turn_reasoning(get())); }

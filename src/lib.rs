@@ -68,16 +68,18 @@ pub use event::{Abandoned, Arguments, CallState, Event, Origin, Sink, Span};
 pub use hints::{Tools, ToolsError};
 pub use limits::{
     Broken, Fence, Limits, Options, Prefer, ReasoningMode, Retain, Start, TextMode, Unclosed,
-    Untyped,
+    UnknownTool, Untyped,
 };
 pub use sink::Collect;
 
 /// Parses a whole output at once.
 #[must_use]
 pub fn parse(set: &DialectSet, options: Options, input: &[u8], finish: Finish) -> Turn {
+    let tools = options.tools.clone();
     let mut parser = Parser::new(set, options);
     let mut turn = Collect::new();
     parser.feed(input, &mut turn);
     parser.finish(finish, &mut turn);
+    turn.hint(tools.as_ref());
     turn.turn()
 }

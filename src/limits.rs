@@ -167,6 +167,19 @@ pub enum Untyped {
     Json,
 }
 
+/// What becomes of a call whose tool is not on offer. Where no tools are given, every call is delivered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum UnknownTool {
+    /// It is delivered, with a warning (`unknown_tool`).
+    #[default]
+    Deliver,
+    /// It is no call: a block without any other call is text, flagged `recovered`. In a block with a call of a tool on offer
+    /// it is left out as with [`Drop`](Self::Drop).
+    Text,
+    /// It is left out: its bytes are dropped, with an error (`unknown_tool`).
+    Drop,
+}
+
 /// Where a stream starts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Start {
@@ -201,6 +214,9 @@ pub struct Options {
     pub broken: Broken,
     /// Overrides what text of unknown type is in every dialect. Payloads of JSON and the like have types of their own.
     pub untyped: Option<Untyped>,
+    /// What becomes of calls of tools that are not on offer. If it is not said, they are delivered, and are text in a set with
+    /// [`SetBuilder::any`](crate::SetBuilder::any).
+    pub unknown_tool: Option<UnknownTool>,
     /// Call markers count only where the host vouches for them with
     /// [`Parser::feed_special`](crate::Parser::feed_special), whatever the dialect says.
     pub trusted_only: bool,

@@ -246,7 +246,8 @@ export interface StreamOptions {
 }
 
 export interface EngineOptions extends StreamOptions {
-  /** Ids of built-in dialects; `"default"` for all that cannot fire on ordinary prose or code. */
+  /** Ids of built-in dialects; `"default"` for all that cannot fire on ordinary prose or code; `"any"` for whatever an output
+   * may hold, calls of tools on offer only. */
   dialects?: string | readonly string[] | null;
   /** Dialect files of your own: one text, several, or names with texts. */
   toml?: string | readonly string[] | Readonly<Record<string, string>> | null;
@@ -264,6 +265,8 @@ export interface EngineOptions extends StreamOptions {
   untyped?: "string" | "json" | null;
   /** What becomes of a block that broke its grammar and that nothing ended: text, or hidden. */
   broken?: "text" | "drop" | null;
+  /** What becomes of a call whose tool is not on offer; by default it is delivered, and with the dialects `"any"` it is text. */
+  unknownTool?: "deliver" | "text" | "drop" | null;
 }
 
 export interface ParseOptions extends StreamOptions {

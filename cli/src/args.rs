@@ -246,7 +246,7 @@ impl Color {
 /// Which dialects are active.
 #[derive(Debug, Args)]
 pub struct SetArgs {
-    /// Dialect to look for: an id, `default`, or `all`; may be repeated [default: the default set]
+    /// Dialect to look for: an id, `default`, `any`, or `all`; may be repeated [default: the default set]
     #[arg(long = "dialect", value_name = "ID")]
     pub dialects: Vec<String>,
     /// Dialect file that is active too; may be repeated. With `--dialect` of its own id, nothing else is
@@ -305,6 +305,9 @@ pub struct ParseArgs {
     /// Which calls count where a response has native ones
     #[arg(long, value_enum, default_value_t = Prefer::Text)]
     pub prefer: Prefer,
+    /// What becomes of a call whose tool is not on offer [default: deliver; text with `--dialect any`]
+    #[arg(long, value_enum, value_name = "WAY")]
+    pub unknown_tool: Option<UnknownTool>,
     /// The prompt, or the end of it: what its last bytes have opened (a thought, a header, a call), the output goes on with
     #[arg(long, value_name = "FILE")]
     pub prompt_tail: Option<PathBuf>,
@@ -327,6 +330,37 @@ pub struct ParseArgs {
     pub openai: OpenAiArgs,
     #[command(flatten)]
     pub mask: MaskArgs,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum UnknownTool {
+    /// It is delivered, with a warning
+    Deliver,
+    /// It is text
+    Text,
+    /// It is left out, with an error
+    Drop,
+}
+
+impl UnknownTool {
+    /// Its word.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Deliver => "deliver",
+            Self::Text => "text",
+            Self::Drop => "drop",
+        }
+    }
+}
+
+impl From<UnknownTool> for toolglot::UnknownTool {
+    fn from(way: UnknownTool) -> Self {
+        match way {
+            UnknownTool::Deliver => Self::Deliver,
+            UnknownTool::Text => Self::Text,
+            UnknownTool::Drop => Self::Drop,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -533,7 +567,7 @@ pub struct TranscodeArgs {
     /// Dialect to write: an id or an alias
     #[arg(long, value_name = "ID")]
     pub to: String,
-    /// Dialect to look for: an id, `default`, or `all`; may be repeated [default: the default set]
+    /// Dialect to look for: an id, `default`, `any`, or `all`; may be repeated [default: the default set]
     #[arg(long, value_name = "ID")]
     pub from: Vec<String>,
     /// Dialect file that may be meant, and that is looked for too; may be repeated

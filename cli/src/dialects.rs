@@ -152,7 +152,7 @@ impl Lints<'_> {
             )?;
         }
         let sets = Sets::new();
-        for name in ["default", "all"] {
+        for name in ["default", "any", "all"] {
             let set = sets.get(&Choice::of(&[name])).map_err(Stop::because)?;
             self.set(&format!("the set `{name}`"), &set)?;
             self.missing(&set)?;

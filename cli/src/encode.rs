@@ -39,7 +39,7 @@ pub fn transcode(args: &TranscodeArgs) -> Result<Verdict, Stop> {
 
 /// Writes one dialect, by its id or an alias.
 fn encoder(sets: &Sets, id: &str, switches: Vec<(String, String)>) -> Result<Encoder, Stop> {
-    if ["all", "default"].contains(&id) {
+    if ["all", "any", "default"].contains(&id) {
         return Err(Stop::because(format!(
             "`{id}` is no dialect; name one to write"
         )));

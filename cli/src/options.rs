@@ -11,6 +11,7 @@
 //! | `broken` | `text`, `drop` |
 //! | `unclosed` | `drop`, `text` |
 //! | `untyped` | `string`, `json` |
+//! | `unknown_tool` | `deliver`, `text`, `drop` |
 //! | `start` | `dialect`, `text`, `reasoning` |
 //! | `prompt_tail` | the end of the prompt |
 //! | `retain` | `block`, `none` |
@@ -21,7 +22,7 @@
 use toolglot::json::{Map, Value};
 use toolglot::{
     Broken, Fence, Limits, Options, Prefer, ReasoningMode, Retain, Start, TextMode, Unclosed,
-    Untyped,
+    UnknownTool, Untyped,
 };
 
 /// What the JSON says: options of a stream, and switches, which belong to the set.
@@ -93,6 +94,12 @@ pub fn switch(text: &str) -> Result<(String, String), String> {
     }
 }
 
+const UNKNOWN: [(&str, UnknownTool); 3] = [
+    ("deliver", UnknownTool::Deliver),
+    ("text", UnknownTool::Text),
+    ("drop", UnknownTool::Drop),
+];
+
 fn option(out: &mut ReadOptions, key: &str, value: &Value) -> Result<(), OptionsError> {
     let options = &mut out.options;
     match key {
@@ -145,6 +152,7 @@ fn option(out: &mut ReadOptions, key: &str, value: &Value) -> Result<(), Options
             let words = [("string", Untyped::String), ("json", Untyped::Json)];
             options.untyped = Some(word(key, value, &words)?);
         }
+        "unknown_tool" => options.unknown_tool = Some(word(key, value, &UNKNOWN)?),
         "start" => {
             options.start = word(
                 key,
@@ -262,7 +270,8 @@ mod tests {
     fn every_option_is_read() {
         let all = r#"{"switches": ["vcp.fuzzy"], "vcp.fuzzy": true, "tam.x": false, "limits": {"max_value": 9, "max_name": 3},
             "prefer": "both", "reasoning": "off", "calls_in_reasoning": true, "trusted_only": true, "fence": "skip",
-            "unclosed": "text", "broken": "drop", "start": "reasoning", "retain": "none", "text": "chars"}"#;
+            "unclosed": "text", "broken": "drop", "start": "reasoning", "retain": "none", "text": "chars",
+            "unknown_tool": "text"}"#;
         let read = parse(all).expect("valid options");
         assert_eq!(read.switches, [("vcp".to_owned(), "fuzzy".to_owned())]);
         let options = read.options;
@@ -276,6 +285,7 @@ mod tests {
             (Some(Fence::Skip), Some(Unclosed::Text))
         );
         assert_eq!(options.broken, Broken::Drop);
+        assert_eq!(options.unknown_tool, Some(UnknownTool::Text));
         assert_eq!(
             (options.start, options.retain, options.text),
             (Start::Reasoning, Retain::None, TextMode::Chars)

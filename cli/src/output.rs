@@ -5,10 +5,11 @@
 use std::cell::RefCell;
 use std::io::{self, Write};
 use std::rc::Rc;
+use std::sync::Arc;
 
 use toolglot::sink::mask::{Mask, Show};
 use toolglot::sink::openai::{Delta, Deltas, Head, Settings, completion};
-use toolglot::{Collect, DialectSet, Event, Finish, Severity, Sink};
+use toolglot::{Collect, DialectSet, Event, Finish, Severity, Sink, Tools};
 use toolglot_cli::json;
 use toolglot_cli::terminal;
 use toolglot_cli::vectors::Log;
@@ -233,12 +234,17 @@ pub struct Counted<'a> {
     pub errors: u64,
     pub log: Option<Log>,
     pub check: Option<Check>,
+    /// The turn, for hints at calls that were not read.
+    pub hints: Option<Collect>,
 }
 
 impl Sink for Counted<'_> {
     fn event(&mut self, event: Event<'_>) {
         if let Some(log) = &mut self.log {
             log.event(event);
+        }
+        if let Some(hints) = &mut self.hints {
+            hints.event(event);
         }
         if self.check.as_mut().is_none_or(|check| check.takes(event)) {
             self.pass(event);
@@ -247,6 +253,13 @@ impl Sink for Counted<'_> {
 }
 
 impl Counted<'_> {
+    /// Tells of calls of tools on offer that stand in the finished text and were not read.
+    pub fn hint(&mut self, tools: Option<&Arc<Tools>>) {
+        if let Some(turn) = self.hints.take() {
+            turn.hints(tools, |issue| self.pass(Event::Issue(*issue)));
+        }
+    }
+
     /// Tells what is wrong with the calls, if that was asked for.
     pub fn checked(&mut self, set: &DialectSet) {
         if let Some(check) = self.check.take() {

@@ -8,7 +8,7 @@ use std::thread;
 use anstream::{AutoStream, ColorChoice};
 use toolglot::source::{Feeder, Source, SourceError};
 use toolglot::tools::NameRule;
-use toolglot::{DialectSet, Finish, Options, Parser, Sink, TextMode};
+use toolglot::{Collect, DialectSet, Finish, Options, Parser, Sink, TextMode};
 use toolglot_cli::chunks::{Chunking, Cutter};
 use toolglot_cli::terminal::one_line;
 use toolglot_cli::vectors::Log;
@@ -42,6 +42,7 @@ pub fn run(args: &ParseArgs, color: ColorChoice) -> Result<Verdict, Stop> {
     // Every output of this command is text, so no character may be cut.
     options.text = TextMode::Chars;
     options.prefer = args.prefer.into();
+    options.unknown_tool = args.unknown_tool.map(Into::into);
     options.start = args.start.map(Into::into).unwrap_or_default();
     if let Some(path) = &args.prompt_tail {
         options.set_prompt_tail(&input::whole(path)?);
@@ -61,7 +62,9 @@ pub fn run(args: &ParseArgs, color: ColorChoice) -> Result<Verdict, Stop> {
     let mut input = Input::open(&args.file)?;
 
     let mut output = output(args, &set, color);
+    let tools = options.tools.clone();
     let mut sink = Counted {
+        hints: tools.as_ref().map(|_| Collect::new()),
         inner: &mut *output,
         errors: 0,
         log: args.record.as_ref().map(|_| Log::new()),
@@ -81,6 +84,7 @@ pub fn run(args: &ParseArgs, color: ColorChoice) -> Result<Verdict, Stop> {
         sink.inner.flush().map_err(Stop::output)
     })?;
     let reason = stream.finish(args.finish, &mut sink);
+    sink.hint(tools.as_ref());
     sink.checked(&set);
     if let (Some(record), Some(log)) = (record, &sink.log) {
         record.write(log)?;

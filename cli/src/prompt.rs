@@ -49,7 +49,7 @@ fn stops(set: &DialectSet, layout: &Layout) -> String {
 /// The dialect that arguments name, alone in its set, and its layout.
 pub fn layout(args: &crate::args::OneDialect) -> Result<(DialectSet, Layout), Stop> {
     let id = args.dialect.as_str();
-    if ["all", "default"].contains(&id) {
+    if ["all", "any", "default"].contains(&id) {
         return Err(Stop::because(format!("`{id}` is no dialect; name one")));
     }
     let sets = Sets::load(&args.files).map_err(Stop::because)?;

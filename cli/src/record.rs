@@ -107,6 +107,9 @@ impl<'a> Record<'a> {
             let tail = read.prompt_tail.unwrap_or_default();
             options.insert("prompt_tail".to_owned(), (*tail).into());
         }
+        if let Some(way) = self.args.unknown_tool {
+            options.insert("unknown_tool".to_owned(), way.name().into());
+        }
         if let Some(start) = self.args.start {
             options.insert("start".to_owned(), start.name().into());
         }

@@ -1,7 +1,8 @@
 //! From the names of dialects to compiled sets.
 //!
-//! A name is the id of a dialect file that was loaded, the id or an alias of a built-in dialect, or one of two words:
-//! `default` (the default set) and `all` (the default set and every other built-in dialect that can be active beside it).
+//! A name is the id of a dialect file that was loaded, the id or an alias of a built-in dialect, or one of three words:
+//! `default` (the default set), `any` (whatever a reply may hold, calls of tools on offer only) and `all` (the default set and
+//! every other built-in dialect that can be active beside it).
 //! Sets are compiled once and shared.
 
 use std::collections::HashMap;
@@ -165,10 +166,14 @@ impl Sets {
             .filter(|name| !self.files.iter().any(|file| file.id == **name));
         let (words, ids): (Vec<&String>, Vec<&String>) = builtins.partition(|name| is_word(name));
         builder = ids.into_iter().fold(builder, |b, id| b.builtin(id));
-        if choice.names.is_empty() || !words.is_empty() {
+        let has = |word: &str| words.iter().any(|have| *have == word);
+        if choice.names.is_empty() || has("default") || has("all") {
             builder = builder.defaults();
         }
-        if words.iter().any(|word| *word == "all") {
+        if has("any") {
+            builder = builder.any();
+        }
+        if has("all") {
             builder = all(builder)?;
         }
         Ok(choice
@@ -179,7 +184,7 @@ impl Sets {
 }
 
 fn is_word(name: &str) -> bool {
-    name == "default" || name == "all"
+    ["default", "any", "all"].contains(&name)
 }
 
 /// Adds what is still missing, one by one. A dialect that clashes with one that is there is left out: its group is taken.
@@ -231,6 +236,23 @@ mod tests {
                 .iter()
                 .all(|id| all.contains(id))
         );
+    }
+
+    #[test]
+    fn any_reads_what_the_default_set_reads_and_more() {
+        let any = |names: &[&str]| {
+            ids(&Sets::new()
+                .get(&Choice::of(names))
+                .expect("they fit together"))
+        };
+        let default = ids(&DialectSet::defaults());
+        assert!(default.iter().all(|id| any(&["any"]).contains(id)));
+        for id in ["json-bare", "markdown-json", "react-text", "yaml-xml"] {
+            assert!(any(&["any"]).contains(&id.to_owned()), "{id}");
+        }
+        let other = any(&["any", "tam2"]);
+        assert!(other.contains(&"tam2".to_owned()) && !other.contains(&"tam".to_owned()));
+        assert_eq!(any(&["default", "any"]).len(), any(&["any"]).len());
     }
 
     #[test]

@@ -308,6 +308,10 @@ impl Args {
             if data.is_empty() {
                 continue;
             }
+            if out.io.stranger.is_some() {
+                // Nobody gets it.
+                continue;
+            }
             out.sink.event(Event::ParamDelta {
                 data,
                 span: Span::new(at, at + data.len() as u64),

@@ -296,7 +296,8 @@ impl<'a> Plan<'a> {
             Arguments::Params
         };
         out.call_close(call, kinds, form, self.span);
-        Ok(true)
+        // Steps build on each other, also on one that is left out.
+        Ok(!out.is_left_out(name))
     }
 
     /// A step that broke lets the next ones run: the dialect has a field for that, and the block's says so.

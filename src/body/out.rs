@@ -11,7 +11,7 @@ use crate::dialect::{Dialect, SetInner};
 use crate::error::{Issue, Kind, KindSet, Severity};
 use crate::event::{Arguments, CallState, Event, Origin, Sink, Span};
 use crate::hints::{Schema, Tool, Tools, Types};
-use crate::limits::{Limits, Options, Prefer, Retain, TextMode, Untyped};
+use crate::limits::{Limits, Options, Prefer, Retain, TextMode, UnknownTool, Untyped};
 
 /// What a stream carries beside its mode.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -26,6 +26,8 @@ pub(crate) struct Io {
     pub calls: u32,
     /// The open call.
     pub open: Option<u32>,
+    /// The tool of the open call, if the call is not delivered because nobody offers that tool.
+    pub stranger: Option<String>,
     /// Where the last call in the text that was closed ended.
     pub closed: u64,
     /// Where a block ended whose rest was hidden, in a string that was open: blocks that follow at once are recovered.
@@ -109,6 +111,8 @@ pub(crate) struct Block {
     pub before: (u32, u32, usize),
     /// Calls of it stand, whatever comes.
     pub kept: bool,
+    /// Calls of it were left out because nobody offers their tools.
+    pub strangers: bool,
     /// No marker opened it: if it breaks, it was text.
     pub unmarked: bool,
     /// What was repaired about the block itself: kinds of all its calls.
@@ -161,6 +165,7 @@ impl Io {
             gate: Gate::default(),
             calls: 0,
             open: None,
+            stranger: None,
             closed: 0,
             quoted: None,
             stood: 0,
@@ -306,7 +311,31 @@ impl<'p> Out<'p> {
     }
 
     pub fn event(&mut self, event: Event<'_>) {
-        self.sink.event(event);
+        let part = matches!(
+            event,
+            Event::ParamOpen { .. }
+                | Event::ParamDelta { .. }
+                | Event::ParamClose { .. }
+                | Event::ArgDelta { .. }
+        );
+        if !part || self.io.stranger.is_none() {
+            self.sink.event(event);
+        }
+    }
+
+    /// What becomes of calls of tools that nobody offers.
+    pub fn strangers(&self) -> UnknownTool {
+        match (self.opts.unknown_tool, self.set.any) {
+            (Some(said), _) => said,
+            (None, true) => UnknownTool::Text,
+            (None, false) => UnknownTool::Deliver,
+        }
+    }
+
+    /// Whether a call of that name is left out.
+    pub fn is_left_out(&self, name: &str) -> bool {
+        let unknown = self.tools().is_some_and(|tools| tools.get(name).is_none());
+        unknown && self.strangers() != UnknownTool::Deliver
     }
 
     /// The bytes `from..to` as text. They must not have been delivered.
@@ -344,7 +373,7 @@ impl<'p> Out<'p> {
             self.io.from,
             to.max(self.io.from),
         ) {
-            if !data.is_empty() {
+            if !data.is_empty() && self.io.stranger.is_none() {
                 self.sink.event(Event::ParamDelta {
                     data,
                     span: Span::new(at, at + data.len() as u64),
@@ -507,6 +536,10 @@ impl<'p> Out<'p> {
         let call = self.io.calls;
         self.io.calls += 1;
         self.io.open = Some(call);
+        if self.is_left_out(name) {
+            self.io.stranger = Some(name.to_owned());
+            return Ok(call);
+        }
         self.io.heard.open(name, self.opts.prefer);
         let known = self.io.block.as_mut().map(|block| block.names.take(name));
         if known == Some(false) && origin == Origin::Text {
@@ -530,6 +563,9 @@ impl<'p> Out<'p> {
 
     /// The name of a call of the open block is written. A provisional one may still be taken back.
     pub fn call_named(&mut self, name: &str, provisional: bool, span: Span) {
+        if self.is_left_out(name) {
+            return;
+        }
         let Some(block) = &mut self.io.block else {
             return;
         };
@@ -549,6 +585,9 @@ impl<'p> Out<'p> {
 
     /// A piece of a call's arguments.
     pub fn arg(&mut self, call: u32, json: &str, span: Span) {
+        if self.io.stranger.is_some() {
+            return;
+        }
         if self.opts.prefer.compares() {
             self.io.heard.push(json, self.opts.limits.max_native);
         }
@@ -574,6 +613,9 @@ impl<'p> Out<'p> {
 
     /// Closes a call.
     pub fn call_close(&mut self, call: u32, mut kinds: KindSet, arguments: Arguments, span: Span) {
+        if self.leaves_out(span) {
+            return;
+        }
         if let Some(block) = &self.io.block {
             kinds.extend(block.kinds);
         }
@@ -592,8 +634,26 @@ impl<'p> Out<'p> {
         });
     }
 
+    /// The open call ends; true if nobody offers its tool, which is an error of these bytes.
+    fn leaves_out(&mut self, span: Span) -> bool {
+        let Some(tool) = self.io.stranger.take() else {
+            return false;
+        };
+        self.io.open = None;
+        if let Some(block) = &mut self.io.block {
+            block.strangers = true;
+        }
+        let close = self.tools().map(|tools| self.suggest(&tool, tools.names()));
+        let (kind, severity) = (Kind::UnknownTool, Severity::Error);
+        self.report(kind, severity, span, &tool, "", close.unwrap_or_default());
+        true
+    }
+
     /// The open call is none after all; other calls of its block stand.
     pub fn call_abandon(&mut self, span: Span) {
+        if self.leaves_out(span) {
+            return;
+        }
         let Some(call) = self.io.open.take() else {
             return;
         };

@@ -103,7 +103,7 @@ pub(super) const FILES: &[(&str, &str)] = files! {
     "pythonic"
     "minimax-m3"
     "anthropic-function-calls"
-    "morph-xml"
     "cline-xml"
+    "morph-xml"
     "yaml-xml"
 };

@@ -539,6 +539,8 @@ pub(crate) struct SetInner {
     /// Some dialect's calls end thoughts: there code matters.
     pub thinks: bool,
     pub fingerprint: u64,
+    /// It reads whatever there is: only calls of tools on offer count, unless the host says otherwise.
+    pub any: bool,
     /// What escaping needs, compiled when it is first asked for.
     pub escapes: OnceLock<Result<Arc<Table>, EscapeError>>,
 }
@@ -776,6 +778,7 @@ impl SetInner {
             code,
             thinks,
             fingerprint,
+            any: false,
             escapes: OnceLock::new(),
             dialects,
         })

@@ -58,6 +58,19 @@ impl DialectSet {
             .expect("the built-in dialects fit together")
     }
 
+    /// Every built-in dialect of calls that can be active beside the others, for replies of which nothing is known: see
+    /// [`SetBuilder::any`].
+    ///
+    /// # Panics
+    /// Never: a test builds it.
+    #[must_use]
+    pub fn any() -> Self {
+        Self::builder()
+            .any()
+            .build()
+            .expect("the built-in dialects fit together")
+    }
+
     /// One built-in dialect.
     ///
     /// # Errors
@@ -112,7 +125,12 @@ struct File {
     text: String,
     /// Only calls with a marker of their own: what is bare could fire on prose.
     marked: bool,
+    /// Only calls of tools on offer: its markers could stand in prose.
+    offered: bool,
 }
+
+/// The preset that reads everything, among names of dialects.
+const ANY: &str = "any";
 
 /// Gathers dialects for a [`DialectSet`]. Errors wait for [`build`](Self::build).
 #[derive(Clone, Debug, Default)]
@@ -120,14 +138,19 @@ pub struct SetBuilder {
     files: Vec<File>,
     switches: Vec<(String, String)>,
     unknown: Option<String>,
+    /// The preset that reads everything.
+    any: bool,
 }
 
 impl SetBuilder {
-    /// Adds a built-in dialect by its id or an alias.
+    /// Adds a built-in dialect by its id or an alias. The word `any` stands for [`any`](Self::any).
     #[must_use]
     pub fn builtin(mut self, id: &str) -> Self {
+        if id == ANY {
+            return self.any();
+        }
         match find_builtin(id) {
-            Some((id, text)) => self.add(id, text, false),
+            Some((id, text)) => self.add(id, text, false, false),
             None => self.unknown = self.unknown.or_else(|| Some(id.to_owned())),
         }
         self
@@ -136,6 +159,31 @@ impl SetBuilder {
     /// Adds every built-in dialect of the default set that is not there yet and whose group is free.
     #[must_use]
     pub fn defaults(mut self) -> Self {
+        self.free(|head| head.default, true, false);
+        self
+    }
+
+    /// Adds every built-in dialect of calls that is not there yet and whose group is free: those of the default set, then the
+    /// others. Calls without a marker count too: bare and fenced JSON, bare Python lists, tags named after tools, lines.
+    ///
+    /// Such a set is for replies of which nothing is known. It reads calls of tools on offer alone
+    /// ([`Options::tools`](crate::Options::tools)): without tools none that has no marker of its own, and with them calls of
+    /// other tools are text ([`Options::unknown_tool`](crate::Options::unknown_tool) says otherwise).
+    #[must_use]
+    pub fn any(mut self) -> Self {
+        self.any = true;
+        self
+    }
+
+    /// What the preset adds to dialects that were named.
+    fn fill(&mut self) {
+        self.files.iter_mut().for_each(|file| file.marked = false);
+        self.free(|head| head.default, false, false);
+        self.free(|head| !head.default && head.calls(), false, true);
+    }
+
+    /// Adds the built-in dialects that are `wanted`, that are not there yet, and whose group is free.
+    fn free(&mut self, wanted: impl Fn(&Head) -> bool, marked: bool, offered: bool) {
         let mut groups: Vec<String> = self
             .files
             .iter()
@@ -147,12 +195,11 @@ impl SetBuilder {
                 .group
                 .as_ref()
                 .is_some_and(|group| groups.contains(group));
-            if head.default && !taken {
+            if wanted(&head) && !taken {
                 groups.extend(head.group);
-                self.add(id, text, true);
+                self.add(id, text, marked, offered);
             }
         }
-        self
     }
 
     /// Adds a dialect file. `origin` names it in errors.
@@ -162,6 +209,7 @@ impl SetBuilder {
             origin: origin.to_owned(),
             text: text.to_owned(),
             marked: false,
+            offered: false,
         });
         self
     }
@@ -178,8 +226,11 @@ impl SetBuilder {
     ///
     /// # Errors
     /// The first thing that is wrong, with the key and the reason.
-    pub fn build(self) -> Result<DialectSet, BuildError> {
-        if let Some(id) = self.unknown {
+    pub fn build(mut self) -> Result<DialectSet, BuildError> {
+        if self.any {
+            self.fill();
+        }
+        if let Some(id) = self.unknown.take() {
             let names = builtin::FILES.iter().map(|(id, _)| *id);
             let suggestion = crate::hints::closest(&id, names).map(str::to_owned);
             return Err(BuildError::Unknown { id, suggestion });
@@ -191,10 +242,13 @@ impl SetBuilder {
         let mut specs = vec![];
         for file in &self.files {
             fingerprint.add(file.text.as_bytes());
-            fingerprint.add(&[u8::from(file.marked)]);
+            fingerprint.add(&[u8::from(file.marked) | u8::from(file.offered) << 1]);
             let mut spec = read(&file.origin, &file.text, &self.switches)?;
             if let Some(framed) = spec.framed.as_mut().filter(|_| file.marked) {
                 framed.unit.retain(|unit| !unit.unmarked());
+            }
+            if file.offered {
+                spec.only_offered();
             }
             specs.push(spec);
         }
@@ -210,18 +264,21 @@ impl SetBuilder {
                 });
             }
         }
-        let inner = SetInner::new(specs, fingerprint.0)?;
+        fingerprint.add(&[u8::from(self.any)]);
+        let mut inner = SetInner::new(specs, fingerprint.0)?;
+        inner.any = self.any;
         Ok(DialectSet {
             inner: Arc::new(inner),
         })
     }
 
-    fn add(&mut self, id: &str, text: &str, marked: bool) {
+    fn add(&mut self, id: &str, text: &str, marked: bool, offered: bool) {
         if !self.files.iter().any(|file| file.origin == id) {
             self.files.push(File {
                 origin: id.to_owned(),
                 text: text.to_owned(),
                 marked,
+                offered,
             });
         }
     }
@@ -244,6 +301,12 @@ struct Head {
     group: Option<String>,
     #[serde(default = "in_default")]
     default: bool,
+    key_quote: Option<serde::de::IgnoredAny>,
+    element_tree: Option<serde::de::IgnoredAny>,
+    named_params: Option<serde::de::IgnoredAny>,
+    attribute_params: Option<serde::de::IgnoredAny>,
+    framed: Option<serde::de::IgnoredAny>,
+    line: Option<serde::de::IgnoredAny>,
 }
 
 fn in_default() -> bool {
@@ -251,6 +314,19 @@ fn in_default() -> bool {
 }
 
 impl Head {
+    /// Whether it has a grammar of calls.
+    fn calls(&self) -> bool {
+        let families = [
+            &self.key_quote,
+            &self.element_tree,
+            &self.named_params,
+            &self.attribute_params,
+            &self.framed,
+            &self.line,
+        ];
+        families.iter().any(|family| family.is_some())
+    }
+
     fn of(text: &str) -> Option<Self> {
         toml::from_str(text).ok()
     }

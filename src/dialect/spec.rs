@@ -417,6 +417,18 @@ pub(crate) struct Unit {
     pub content: Option<Content>,
 }
 
+impl Spec {
+    /// Of calls whose markers could stand in prose only those of tools on offer count.
+    pub fn only_offered(&mut self) {
+        if let Some(line) = &mut self.line {
+            line.offered = true;
+        }
+        for unit in self.framed.iter_mut().flat_map(|framed| &mut framed.unit) {
+            unit.offered |= unit.probe.iter().any(|probe| probe.contains("$name"));
+        }
+    }
+}
+
 impl Unit {
     /// Whether it opens without a marker, in text that anybody may write.
     pub fn unmarked(&self) -> bool {
@@ -654,6 +666,9 @@ pub(crate) struct Braces {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Line {
+    /// Only actions of tools on offer count, and other lines behind such an action.
+    #[serde(skip)]
+    pub offered: bool,
     /// Reasoning, up to the next header.
     #[serde(default)]
     pub thought: Vec<String>,

@@ -262,7 +262,7 @@ impl Machine<'_> {
                     reason.stopped(),
                 );
                 if let Some(block) = &mut self.st.io.block {
-                    block.kept |= body.stands();
+                    block.kept |= body.stands() && self.st.io.stood > block.before.0;
                 }
                 match finished {
                     Finished::Forgotten => {

@@ -8,7 +8,7 @@ use crate::dialect::spec::Malformed;
 use crate::dialect::{Begins, Dialect, Inside, OpenRef, Role, SetInner};
 use crate::error::{Kind, KindSet, Severity};
 use crate::event::{Abandoned, Event, Sink, Span};
-use crate::limits::{Broken, Options, Retain, TextMode, Unclosed};
+use crate::limits::{Broken, Options, Retain, TextMode, Unclosed, UnknownTool};
 use crate::scan::{Dfa, ROOT, Scanner};
 
 /// Bytes of a block that are taken at once, at first.
@@ -210,6 +210,7 @@ impl<'p> Machine<'p> {
             raw,
             before: (io.stood, io.good, io.heard.calls.len()),
             kept: false,
+            strangers: false,
             unmarked: false,
             kinds: KindSet::default(),
             number: io.opened,
@@ -308,7 +309,8 @@ impl<'p> Machine<'p> {
         let stands = body.stands();
         let pos = chunk.base + to as u64;
         if let Some(block) = &mut self.st.io.block {
-            block.kept |= stands;
+            // Calls that were left out keep nothing.
+            block.kept |= stands && self.st.io.stood > block.before.0;
             if retained {
                 block.raw.truncate((pos - block.start) as usize);
             }
@@ -361,6 +363,14 @@ impl<'p> Machine<'p> {
 
     /// The block ends at `end`.
     pub fn close(&mut self, chunk: Chunk<'_>, end: u64) {
+        let stood = self.st.io.stood;
+        let strange = |block: &Block| block.strangers && stood == block.before.0;
+        if self.st.io.block.as_ref().is_some_and(strange) {
+            // All its calls were left out.
+            let text = self.out(chunk).strangers() == UnknownTool::Text;
+            self.drop_block(chunk, end, text);
+            return self.flow_again(end);
+        }
         let Some(mut block) = self.st.io.block.take() else {
             return;
         };
@@ -451,6 +461,7 @@ impl<'p> Machine<'p> {
             return;
         }
         self.st.io.open = None;
+        self.st.io.stranger = None;
         (self.st.io.stood, self.st.io.good, _) = block.before;
         self.st.io.heard.calls.truncate(block.before.2);
         let becomes = if text && retained {

@@ -36,7 +36,7 @@ pub(super) struct Opening {
     kind: Option<Kind>,
     /// The last one that gave up had a quote that is not closed.
     unquoted: bool,
-    /// Only JSON that must show a call was looked at: nothing is said of what shows none.
+    /// Only JSON that must show a call, or a single byte, was looked at: nothing is said of what shows none.
     bare: bool,
     /// A call of a tool that is not on offer: its name.
     unknown: Option<Span>,
@@ -355,7 +355,8 @@ impl Machine<'_> {
             }
             let opening = opening.get_or_insert(Opening::new(start, opener.dialect));
             opening.count += 1;
-            opening.bare &= must_show.is_some();
+            // Of a single byte nothing is said either.
+            opening.bare &= must_show.is_some() || end == start + 1;
             match candidate {
                 Some(candidate) => self.st.candidates.push(candidate),
                 None => {
@@ -596,6 +597,12 @@ impl Machine<'_> {
                 }
                 // What is nested is part of what is looked at.
                 Some(Role::Open { refs }) if self.in_bare(refs) => {}
+                // A single byte begins many things; it has its turn if this is none.
+                Some(Role::Open { .. }) if dfa.len_of(*pattern) == 1 => {
+                    if let Mode::Opening(opening) = &mut self.st.mode {
+                        opening.inner = opening.inner.or(Some(start));
+                    }
+                }
                 Some(Role::Open { refs }) if self.in_header(chunk, opening, refs, start) => {}
                 Some(Role::Open { .. } | Role::Reasoning { .. } | Role::Span { .. }) => {
                     inside = Some(start);
@@ -835,7 +842,9 @@ impl Machine<'_> {
                 let Family::Line(table) = family else {
                     return Verdict::Text(None);
                 };
+                let offered = table.spec.offered;
                 match table.heads.step(walk, byte, end - 1, b"") {
+                    _ if offered && self.opts.tools.is_none() => Verdict::Text(None),
                     _ if end - opening.start > u64::from(self.opts.limits.max_header) => {
                         Verdict::Text(None)
                     }
@@ -845,6 +854,12 @@ impl Machine<'_> {
                         let name = walk.span(Hole::Name);
                         if name.len() > u64::from(self.opts.limits.max_name) {
                             return Verdict::Text(Some(Kind::LimitName));
+                        }
+                        if offered && name.is_empty() && self.st.io.stood == 0 {
+                            return Verdict::Text(None);
+                        }
+                        if offered && !name.is_empty() && !self.offered(chunk, name, false) {
+                            return Verdict::Unknown(name);
                         }
                         Verdict::Open {
                             taken,
@@ -1250,9 +1265,13 @@ impl Machine<'_> {
             let name = self.named_in(chunk, &walk);
             // A name is known to be complete if there is a tool of that name.
             let tools = self.opts.tools.as_ref();
-            table.heads.complete(&walk, end, b"").is_some()
-                || table.is_null(&name)
-                || tools.is_some_and(|tools| tools.get(&name).is_some())
+            let known = tools.is_some_and(|tools| tools.get(&name).is_some());
+            if table.spec.offered && name.is_empty() {
+                return tools.is_some() && self.st.io.stood > 0;
+            }
+            known
+                || (!table.spec.offered
+                    && (table.heads.complete(&walk, end, b"").is_some() || table.is_null(&name)))
         };
         self.st.candidates.iter().find(complete).copied()
     }

@@ -14,6 +14,10 @@ use crate::event::{Event, Sink};
 #[derive(Clone, Debug, Default)]
 pub struct Collect {
     text: Vec<u8>,
+    /// Where the text stands in the stream: an entry for each piece that does not follow the one before it at once.
+    places: Vec<(usize, u64)>,
+    /// The end of the last piece of text.
+    behind: u64,
     seams: Option<Seams>,
     reasoning: Vec<u8>,
     calls: Vec<Call>,
@@ -78,6 +82,15 @@ impl Collect {
         }
     }
 
+    /// Where a byte of the text stands in the stream. What [`guard`](Self::guard) writes is not counted out.
+    pub(super) fn place(&self, at: u64) -> u64 {
+        let at = usize::try_from(at).unwrap_or(usize::MAX);
+        let next = self.places.partition_point(|(from, _)| *from <= at);
+        let place = next.checked_sub(1).and_then(|last| self.places.get(last));
+        let (from, start) = place.copied().unwrap_or_default();
+        start + (at - from) as u64
+    }
+
     /// Takes an issue that was kept elsewhere.
     pub fn report(&mut self, report: Report) {
         self.errors.push(report);
@@ -109,13 +122,21 @@ impl Sink for Collect {
         self.ledger.event(&event);
         match event {
             Event::Text {
-                data, recovered, ..
-            } => match &mut self.seams {
-                Some(seams) => seams.write(data, recovered, |bytes| {
-                    self.text.extend_from_slice(bytes);
-                }),
-                None => self.text.extend_from_slice(data),
-            },
+                data,
+                recovered,
+                span,
+            } => {
+                if span.start != self.behind || self.places.is_empty() {
+                    self.places.push((self.text.len(), span.start));
+                }
+                self.behind = span.end;
+                match &mut self.seams {
+                    Some(seams) => seams.write(data, recovered, |bytes| {
+                        self.text.extend_from_slice(bytes);
+                    }),
+                    None => self.text.extend_from_slice(data),
+                }
+            }
             Event::Reasoning {
                 data,
                 framing: false,

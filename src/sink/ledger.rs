@@ -105,6 +105,10 @@ impl Ledger {
         }
         if let Some(block) = &mut self.block {
             block.kinds.insert(issue.kind);
+            if issue.kind == Kind::UnknownTool {
+                // A call that is left out never opens.
+                block.lost.push(issue.span);
+            }
         } else if let Some(last) = self.dropped.last_mut()
             && last.span.start <= issue.span.start
             && issue.span.end <= last.span.end

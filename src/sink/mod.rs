@@ -12,6 +12,7 @@
 
 mod collect;
 mod gather;
+mod hint;
 mod ledger;
 pub mod mask;
 pub mod openai;

@@ -4,11 +4,19 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use toolglot::{DialectSet, Event, Finish, Options, Parser};
+use toolglot::{DialectSet, Event, Finish, Options, Parser, Tools};
 
 use crate::markers::set;
 
+/// The tools on offer where the set reads calls of such tools only.
+const TOOLS: &str = r#"[
+    {"name": "read_file", "parameters": {"properties": {"path": {"type": "string"}}}},
+    {"name": "search_web", "parameters": {"properties": {"query": {"type": "string"}}}},
+    {"name": "get_weather", "parameters": {"properties": {"city": {"type": "string"}}}},
+    {"name": "run_command", "parameters": {"properties": {"command": {"type": "string"}}}},
+    {"name": "execute_sql", "parameters": {"properties": {"statement": {"type": "string"}}}}]"#;
 /// Folders that are read if none are named.
 const FOLDERS: &str = "/usr/share:/usr/lib:/usr/include:/usr/local:/opt";
 /// Bytes of one file that are read.
@@ -39,8 +47,8 @@ struct Found {
     told: BTreeMap<&'static str, usize>,
 }
 
-fn read(set: &DialectSet, text: &str, found: &mut Found) {
-    let mut parser = Parser::new(set, Options::default());
+fn read(set: &DialectSet, options: &Options, text: &str, found: &mut Found) {
+    let mut parser = Parser::new(set, options.clone());
     let mut sink = |event: Event<'_>| match event {
         Event::CallClose { .. } => found.calls += 1,
         Event::BlockClose { span, .. } | Event::Raw { span, .. } => {
@@ -72,7 +80,10 @@ fn of_this_machine_is_text() {
     for folder in folders.split(':') {
         files(Path::new(folder), &mut paths);
     }
-    let sets = ["default", "all"].map(|name| (name, set(name)));
+    let sets = ["default", "all", "any"].map(|name| (name, set(name)));
+    // Tools as hosts have them, so that what has no marker of its own counts too.
+    let mut offered = Options::default();
+    offered.tools = Some(Arc::new(Tools::from_json(TOOLS).expect("tools")));
     let (mut bytes, mut wrong) = (0, vec![]);
     let mut told: BTreeMap<&str, usize> = BTreeMap::new();
     for path in paths {
@@ -83,7 +94,11 @@ fn of_this_machine_is_text() {
         bytes += text.len();
         for (name, set) in &sets {
             let mut found = Found::default();
-            read(set, &text, &mut found);
+            let options = match *name {
+                "any" => offered.clone(),
+                _ => Options::default(),
+            };
+            read(set, &options, &text, &mut found);
             if found.calls > 0 || found.hidden > 0 {
                 let (calls, hidden) = (found.calls, found.hidden);
                 let path = path.display();

@@ -100,6 +100,21 @@ pub unsafe extern "C" fn toolglot_config_add_defaults(
     })
 }
 
+/// Adds every dialect of calls that can be active beside those that are there, for outputs of which nothing is known: bare and
+/// fenced JSON, bare lists and tags named after tools too. Only calls of tools on offer count (`toolglot_options_set_tools`):
+/// without tools none that has no marker of its own, and with them calls of other tools are text unless
+/// `TOOLGLOT_OPTION_UNKNOWN_TOOL` says otherwise.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn toolglot_config_add_any(config: *mut toolglot_config) -> toolglot_status {
+    // SAFETY: the contract of the header, see the essay in lib.rs.
+    guard::status(|| unsafe {
+        handle::write(handle(config), |config| {
+            config.change(SetBuilder::any);
+            Ok(())
+        })
+    })
+}
+
 /// Adds a dialect of the host: the text of a TOML file as `docs/DIALECTS.md` describes it. `origin` names it in messages
 /// and may be empty. The text is copied; it is read when the engine is made.
 #[unsafe(no_mangle)]

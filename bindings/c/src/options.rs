@@ -10,7 +10,7 @@ use crate::raw::{self, toolglot_view};
 use crate::status::{Done, Fault, toolglot_status};
 use crate::tg::{
     Broken, Fence, Options, Prefer, ReasoningMode, Retain, Start, TextMode, Tools, Unclosed,
-    Untyped,
+    UnknownTool, Untyped,
 };
 
 /// How streams are parsed: a list of settings, each with a default. Any number of streams may be made of it, by several
@@ -66,6 +66,9 @@ pub const TOOLGLOT_OPTION_UNTYPED: u32 = 12;
 /// What becomes of a block that broke its grammar, where the stream ends before anything ended the block:
 /// `TOOLGLOT_BROKEN_TEXT` (default) or `..._DROP`.
 pub const TOOLGLOT_OPTION_BROKEN: u32 = 13;
+/// What becomes of a call whose tool is not on offer: `TOOLGLOT_UNKNOWN_TOOL_SET` (default), `..._DELIVER`, `..._TEXT` or
+/// `..._DROP`.
+pub const TOOLGLOT_OPTION_UNKNOWN_TOOL: u32 = 14;
 /// Bytes of one parameter value. Default 8 MiB.
 pub const TOOLGLOT_OPTION_MAX_VALUE: u32 = 32;
 /// Bytes of one block, which is also what is retained of it. Default 16 MiB.
@@ -133,6 +136,14 @@ pub const TOOLGLOT_UNTYPED_JSON: u64 = 2;
 pub const TOOLGLOT_BROKEN_TEXT: u64 = 0;
 /// It stays hidden.
 pub const TOOLGLOT_BROKEN_DROP: u64 = 1;
+/// It is delivered, with a warning; with `toolglot_config_add_any` it is text.
+pub const TOOLGLOT_UNKNOWN_TOOL_SET: u64 = 0;
+/// It is delivered, with a warning.
+pub const TOOLGLOT_UNKNOWN_TOOL_DELIVER: u64 = 1;
+/// A block without any other call is text with `TOOLGLOT_FLAG_RECOVERED_TEXT`; beside other calls it is left out.
+pub const TOOLGLOT_UNKNOWN_TOOL_TEXT: u64 = 2;
+/// It is left out, with an error.
+pub const TOOLGLOT_UNKNOWN_TOOL_DROP: u64 = 3;
 /// Inside reasoning if a dialect has it opened by the prompt, else in text.
 pub const TOOLGLOT_START_DIALECT: u64 = 0;
 /// In plain text.
@@ -188,6 +199,15 @@ impl Settings {
             }
             TOOLGLOT_OPTION_BROKEN => {
                 options.broken = [Broken::Text, Broken::Drop][range(1)? as usize];
+            }
+            TOOLGLOT_OPTION_UNKNOWN_TOOL => {
+                let ways = [
+                    None,
+                    Some(UnknownTool::Deliver),
+                    Some(UnknownTool::Text),
+                    Some(UnknownTool::Drop),
+                ];
+                options.unknown_tool = ways[range(3)? as usize];
             }
             TOOLGLOT_OPTION_TRUSTED_ONLY => options.trusted_only = flag()?,
             TOOLGLOT_OPTION_START => {

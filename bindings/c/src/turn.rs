@@ -211,6 +211,25 @@ pub unsafe extern "C" fn toolglot_turn_add(
     })
 }
 
+/// The turn is finished: where it holds no call, its issues get a hint (`TOOLGLOT_ISSUE_BARE_CALL`) for each call of a tool on
+/// offer that stands in its text and that no dialect of the engine has read. `options` say which tools are on offer.
+/// `toolglot_parse` has done this already.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn toolglot_turn_hint(
+    turn: *mut toolglot_turn,
+    options: *const toolglot_options,
+) -> toolglot_status {
+    // SAFETY: the contract of the header, see the essay in lib.rs.
+    guard::status(|| unsafe {
+        let Settings { options, .. } = options::settings(options)?;
+        handle::write(handle(turn), |turn| {
+            turn.stale = true;
+            turn.collect.hint(options.tools.as_ref());
+            Ok(())
+        })
+    })
+}
+
 /// Parses a whole output at once into a new turn, which is the caller's to free. `options` may be NULL; `reason` is one of
 /// `TOOLGLOT_FINISH_...`. It says the same as a stream that is fed the output in any pieces. Any thread.
 #[unsafe(no_mangle)]
@@ -230,9 +249,11 @@ pub unsafe extern "C" fn toolglot_parse(
         let Settings { options, .. } = options::settings(options)?;
         let mut turn = Turn::default();
         handle::read(engine::handle(engine), |engine| {
+            let tools = options.tools.clone();
             let mut parser = Parser::new(&engine.set, options);
             parser.feed(input, &mut turn.collect);
             parser.finish(finish, &mut turn.collect);
+            turn.collect.hint(tools.as_ref());
             Ok(())
         })?;
         turn.stale = true;

@@ -56,6 +56,7 @@ static void nulls(void) {
   STATUS(TOOLGLOT_E_NULL, toolglot_config_add_builtin(NULL, "vcp", 3));
   STATUS(TOOLGLOT_E_NULL, toolglot_config_add_builtin(config, NULL, 3));
   STATUS(TOOLGLOT_E_NULL, toolglot_config_add_defaults(NULL));
+  STATUS(TOOLGLOT_E_NULL, toolglot_config_add_any(NULL));
   STATUS(TOOLGLOT_E_NULL, toolglot_config_add_toml(NULL, "", 0, "", 0));
   STATUS(TOOLGLOT_E_NULL, toolglot_config_add_toml(config, NULL, 1, "", 0));
   STATUS(TOOLGLOT_E_NULL, toolglot_config_add_toml(config, NULL, 0, NULL, 1));

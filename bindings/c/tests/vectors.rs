@@ -19,7 +19,7 @@ use engine as tg;
 use tg::{
     Abandoned, Arguments, Broken, CallState, Dialect, DialectSet, Fence, Finish, Issue, NativeCall,
     Options, Origin, Prefer, ReasoningMode, Retain, Severity, Start, TextMode, Tools, Unclosed,
-    Untyped,
+    UnknownTool, Untyped,
 };
 use toolglot_cli::options;
 use toolglot_cli::run::Stream;
@@ -235,6 +235,15 @@ fn settings(options: &Options) -> Vec<(u32, u64)> {
             match options.broken {
                 Broken::Text => 0,
                 Broken::Drop => 1,
+            },
+        ),
+        (
+            14,
+            match options.unknown_tool {
+                None => 0,
+                Some(UnknownTool::Deliver) => 1,
+                Some(UnknownTool::Text) => 2,
+                Some(UnknownTool::Drop) => 3,
             },
         ),
         (32, limits.max_value),

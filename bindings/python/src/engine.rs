@@ -41,7 +41,7 @@ impl Core {
 /// compare it, pickle it.
 ///
 /// `dialects` are ids of built-in dialects: one, several, or `"default"` for all that cannot fire on ordinary prose or
-/// code. `toml` adds dialects of your own, as text of files (a mapping gives them names for error messages). Without
+/// code, or `"any"` for whatever an output may hold (calls of tools on offer only). `toml` adds dialects of your own, as text of files (a mapping gives them names for error messages). Without
 /// either it is the default set.
 ///
 /// ```
@@ -83,6 +83,7 @@ impl Engine {
         untyped: "Literal['string', 'json'] | None" = None,
         broken: "Literal['text', 'drop']" = "text",
         start: "Literal['dialect', 'text', 'reasoning']" = "dialect",
+        unknown_tool: "Literal['deliver', 'text', 'drop'] | None" = None,
     ))]
     #[allow(clippy::too_many_arguments)]
     fn new(
@@ -102,6 +103,7 @@ impl Engine {
         untyped: Option<&str>,
         broken: &str,
         start: &str,
+        unknown_tool: Option<&str>,
     ) -> PyResult<Self> {
         let switches = strings("switches", switches.as_ref())?;
         let mut switches = switches
@@ -148,6 +150,7 @@ impl Engine {
             unclosed: unclosed.map(str::to_owned),
             untyped: untyped.map(str::to_owned),
             broken: broken.to_owned(),
+            unknown_tool: unknown_tool.map(str::to_owned),
             start: start.to_owned(),
         };
         Self::build(config)
@@ -193,6 +196,7 @@ impl Engine {
         all.set_item("untyped", &config.untyped)?;
         all.set_item("broken", &config.broken)?;
         all.set_item("start", &config.start)?;
+        all.set_item("unknown_tool", &config.unknown_tool)?;
         for (key, value) in options.into_iter().flatten() {
             let name = key.cast::<PyString>()?.to_string();
             if fixed.contains(&name.as_str()) {
@@ -293,6 +297,9 @@ impl Engine {
                     .iter()
                     .for_each(|call| parser.native_call(call, &mut sink));
                 parser.finish(finish, &mut sink);
+                let issues = &mut sink.issues;
+                let tools = core.options.tools.as_ref();
+                sink.turn.hints(tools, |issue| issues.push(issue.into()));
                 (sink.turn.turn(), sink.issues)
             })
         })?;

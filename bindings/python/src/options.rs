@@ -10,7 +10,7 @@ use pyo3::types::PyTuple;
 use serde::{Deserialize, Serialize};
 use toolglot::{
     Broken, Fence, Finish, Limits, Options, Prefer, ReasoningMode, Retain, Start, TextMode, Tools,
-    Unclosed, Untyped,
+    Unclosed, UnknownTool, Untyped,
 };
 
 use crate::events::show;
@@ -32,6 +32,7 @@ pub struct Config {
     pub unclosed: Option<String>,
     pub untyped: Option<String>,
     pub broken: String,
+    pub unknown_tool: Option<String>,
     pub start: String,
 }
 
@@ -141,6 +142,14 @@ impl Config {
         }
         let broken = [("text", Broken::Text), ("drop", Broken::Drop)];
         options.broken = word("broken", &self.broken, &broken)?;
+        if let Some(way) = &self.unknown_tool {
+            let ways = [
+                ("deliver", UnknownTool::Deliver),
+                ("text", UnknownTool::Text),
+                ("drop", UnknownTool::Drop),
+            ];
+            options.unknown_tool = Some(word("unknown_tool", way, &ways)?);
+        }
         options.start = start(&self.start)?;
         options.limits = PyLimits::from_list(self.limits)?.limits;
         options.tools = self.tools.as_deref().map(tools).transpose()?;

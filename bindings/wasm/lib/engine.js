@@ -11,6 +11,10 @@ import {
 
 /** Bytes of `toolglot_call`. */
 const CALL = 64;
+/** Bytes of `toolglot_issue`. */
+const ISSUE = 48;
+/** The kind of issue that only a finished turn has. */
+const HINT = "bare_call";
 
 /** The dialects of a config. */
 function configure(core, config, given) {
@@ -104,7 +108,7 @@ export class Engine {
         stream = new Stream(PRIVATE, core, this.#raw(core, handle), this.#keeps(), undefined, turn);
         const errors = stream.feed(data);
         if (native !== undefined && native !== null) errors.push(...stream.nativeCalls(native));
-        errors.push(...stream.finish(finish));
+        errors.push(...stream.finish(finish), ...hints(core, turn, handle));
         return turnOf(core, turn, errors);
       } finally {
         stream?.free();
@@ -188,6 +192,26 @@ export class Engine {
       core.drop("toolglot_options_free", handle);
     }
   }
+}
+
+/** Calls that the text of a finished turn holds and that were not read, as issues. */
+function hints(core, turn, options) {
+  const { x, out } = core;
+  core.check(x.toolglot_turn_hint(turn, options), "toolglot_turn_error", turn);
+  core.check(x.toolglot_turn_issues(turn, out, out + 4), "toolglot_turn_error", turn);
+  const [first, count] = [core.u32[out >>> 2], core.u32[(out >>> 2) + 1]];
+  const made = [];
+  for (let at = first; at < first + count * ISSUE; at += ISSUE) {
+    const kind = core.issue(core.u32[at >>> 2]);
+    if (kind !== HINT) continue;
+    const message = core.view(at + 8);
+    const tool = message.slice(message.indexOf(": ") + 2);
+    made.push({
+      type: "issue", kind, severity: "warning", message, start: core.offset(at + 32), end: core.offset(at + 40), call: null,
+      dialect: "", tool, subject: tool, suggestion: "", observation: core.view(at + 16),
+    });
+  }
+  return made;
 }
 
 /** A turn of a handle of one. */

@@ -14,6 +14,7 @@ export const WORDS = {
   start: [9, ["dialect", "text", "reasoning"]],
   untyped: [12, [null, "string", "json"]],
   broken: [13, ["text", "drop"]],
+  unknownTool: [14, [null, "deliver", "text", "drop"]],
 };
 export const LIMITS = {
   maxValue: 32, maxBlock: 33, maxCalls: 34, maxChain: 35, maxDepth: 36, maxParams: 37, maxName: 38, maxHeader: 39,

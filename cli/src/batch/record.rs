@@ -146,6 +146,7 @@ impl<'a> Answers<'a> {
             |take| Cutter::new(self.defaults.chunking).each(&input, take),
             &mut collect,
         );
+        collect.hint(options.tools.as_ref());
         let turn = collect.turn();
         let errors = turn
             .errors

@@ -35,7 +35,7 @@ pub struct Recording {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Dialect {
-    /// A built-in dialect by its id, or `default` or `all`.
+    /// A built-in dialect by its id, or `default`, `any` or `all`.
     Name(String),
     /// A dialect file.
     File {
