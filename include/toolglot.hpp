@@ -450,6 +450,11 @@ class options : public detail::handle<toolglot_options, toolglot_options_free, t
     check(toolglot_options_set_tools(get(), json.data(), json.size()));
     return *this;
   }
+  /* `auto`, `none`, `required`, or the JSON text of a named function. */
+  options &set_tool_choice(std::string_view choice) {
+    check(toolglot_options_set_tool_choice(get(), choice.data(), choice.size()));
+    return *this;
+  }
   options &set_prompt_tail(std::string_view prompt) {
     check(toolglot_options_set_prompt_tail(get(), prompt.data(), prompt.size()));
     return *this;

@@ -67,8 +67,8 @@ pub use escape::{EscapeError, Escaper, Unescaper, escape, unescape};
 pub use event::{Abandoned, Arguments, CallState, Event, Origin, Sink, Span};
 pub use hints::{Tools, ToolsError};
 pub use limits::{
-    Broken, Fence, Limits, Options, Prefer, ReasoningMode, Retain, Start, TextMode, Unclosed,
-    UnknownTool, Untyped,
+    Broken, Fence, Limits, Options, Prefer, ReasoningMode, Retain, Start, TextMode, ToolChoice,
+    Unclosed, UnknownTool, Untyped,
 };
 pub use sink::Collect;
 

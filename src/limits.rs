@@ -7,6 +7,7 @@
 use std::sync::Arc;
 
 use crate::hints::Tools;
+use crate::json::Value;
 
 /// Upper bounds of what one stream may hold or deliver. All of them count bytes or items of the model's output.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -180,6 +181,75 @@ pub enum UnknownTool {
     Drop,
 }
 
+/// What the host has told the server about calls, as `tool_choice` of a request to OpenAI. A server that guides a reply to a
+/// call lets the model write bare JSON.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum ToolChoice {
+    /// The model may call tools, in its own markup.
+    #[default]
+    Auto,
+    /// It may not: markers of calls are text.
+    None,
+    /// It must: the text of the reply may be a bare call or a list of calls.
+    Required,
+    /// It must call this tool: the text of the reply may be the bare arguments, or a bare call or list of calls.
+    Named(Arc<str>),
+}
+
+impl ToolChoice {
+    /// Reads what a request says: one of the words `auto`, `none` and `required`, or the JSON text of such a word or of an
+    /// object that names a function.
+    ///
+    /// # Errors
+    /// It is none of these; the message says what is needed.
+    pub fn from_json(text: &str) -> Result<Self, String> {
+        let text = text.trim();
+        match serde_json::from_str::<Value>(text) {
+            Ok(value) => Self::from_value(&value),
+            Err(_) => Self::from_value(&Value::from(text)),
+        }
+    }
+
+    /// As a request says it.
+    #[must_use]
+    pub fn to_value(&self) -> Value {
+        match self {
+            Self::Auto => "auto".into(),
+            Self::None => "none".into(),
+            Self::Required => "required".into(),
+            Self::Named(name) => {
+                crate::json::json!({"type": "function", "function": {"name": (name.to_string())}})
+            }
+        }
+    }
+
+    /// The same from a JSON value.
+    ///
+    /// # Errors
+    /// It is none of these; the message says what is needed.
+    pub fn from_value(value: &Value) -> Result<Self, String> {
+        let wrong = || {
+            "tool_choice: `auto`, `none`, `required` or {\"type\": \"function\", \"function\": {\"name\": ..}} is needed"
+                .to_owned()
+        };
+        match value.as_str() {
+            Some("auto") => return Ok(Self::Auto),
+            Some("none") => return Ok(Self::None),
+            Some("required" | "any") => return Ok(Self::Required),
+            Some(_) => return Err(wrong()),
+            None if value.is_null() => return Ok(Self::Auto),
+            None => {}
+        }
+        let kind = value.get("type").and_then(Value::as_str);
+        let name = value.get("function").unwrap_or(value).get("name");
+        match (name.and_then(Value::as_str), kind) {
+            (Some(name), _) if !name.is_empty() => Ok(Self::Named(name.into())),
+            (None, Some(word)) if word != "function" => Self::from_value(&Value::from(word)),
+            _ => Err(wrong()),
+        }
+    }
+}
+
 /// Where a stream starts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Start {
@@ -217,6 +287,8 @@ pub struct Options {
     /// What becomes of calls of tools that are not on offer. If it is not said, they are delivered, and are text in a set with
     /// [`SetBuilder::any`](crate::SetBuilder::any).
     pub unknown_tool: Option<UnknownTool>,
+    /// What the request said about calls.
+    pub tool_choice: ToolChoice,
     /// Call markers count only where the host vouches for them with
     /// [`Parser::feed_special`](crate::Parser::feed_special), whatever the dialect says.
     pub trusted_only: bool,

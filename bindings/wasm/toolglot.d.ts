@@ -243,7 +243,13 @@ export interface StreamOptions {
   promptTail?: Chunk | null;
   /** Tools on offer, or their JSON text: they give untyped text its type, and warn of tools nobody offers. */
   tools?: readonly Tool[] | string | null;
+  /** What the request said about calls: guided output is bare JSON. */
+  toolChoice?: ToolChoice | null;
 }
+
+/** `tool_choice` of a request to OpenAI. */
+export type ToolChoice = "auto" | "none" | "required" | { readonly type?: "function"; readonly function: { readonly name: string } }
+  | { readonly name: string };
 
 export interface EngineOptions extends StreamOptions {
   /** Ids of built-in dialects; `"default"` for all that cannot fire on ordinary prose or code; `"any"` for whatever an output

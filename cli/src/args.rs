@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use toolglot::Finish;
+use toolglot::{Finish, ToolChoice};
 use toolglot_cli::chunks::Chunking;
 use toolglot_cli::options;
 use toolglot_cli::recording::Way;
@@ -50,7 +50,7 @@ told on standard error with its line, and the rest is read.";
 const BATCH_EXAMPLES: &str = "\
 Records, one JSON object a line:
   {\"id\"?, \"input\" | \"input_b64\", \"dialect\"? | \"dialects\"?, \"tools\"?, \"finish\"?, \"options\"?, \"native_tool_calls\"?,
-   \"prompt_tail\"?, \"start\"?, \"prefill\"?}
+   \"prompt_tail\"?, \"tool_choice\"?, \"start\"?, \"prefill\"?}
 gives, in the same order,
   {\"id\"?, \"text\", \"reasoning\", \"calls\": [...], \"errors\": [...]}
 and for a line that is no record
@@ -308,6 +308,9 @@ pub struct ParseArgs {
     /// What becomes of a call whose tool is not on offer [default: deliver; text with `--dialect any`]
     #[arg(long, value_enum, value_name = "WAY")]
     pub unknown_tool: Option<UnknownTool>,
+    /// What the request said: auto, none, required, or the JSON of a named function. Guided output is bare JSON
+    #[arg(long, value_name = "CHOICE", value_parser = ToolChoice::from_json)]
+    pub tool_choice: Option<ToolChoice>,
     /// The prompt, or the end of it: what its last bytes have opened (a thought, a header, a call), the output goes on with
     #[arg(long, value_name = "FILE")]
     pub prompt_tail: Option<PathBuf>,

@@ -12,6 +12,7 @@
 //! | `unclosed` | `drop`, `text` |
 //! | `untyped` | `string`, `json` |
 //! | `unknown_tool` | `deliver`, `text`, `drop` |
+//! | `tool_choice` | `auto`, `none`, `required`, `{"type": "function", "function": {"name": ..}}` |
 //! | `start` | `dialect`, `text`, `reasoning` |
 //! | `prompt_tail` | the end of the prompt |
 //! | `retain` | `block`, `none` |
@@ -21,8 +22,8 @@
 
 use toolglot::json::{Map, Value};
 use toolglot::{
-    Broken, Fence, Limits, Options, Prefer, ReasoningMode, Retain, Start, TextMode, Unclosed,
-    UnknownTool, Untyped,
+    Broken, Fence, Limits, Options, Prefer, ReasoningMode, Retain, Start, TextMode, ToolChoice,
+    Unclosed, UnknownTool, Untyped,
 };
 
 /// What the JSON says: options of a stream, and switches, which belong to the set.
@@ -151,6 +152,12 @@ fn option(out: &mut ReadOptions, key: &str, value: &Value) -> Result<(), Options
         "untyped" => {
             let words = [("string", Untyped::String), ("json", Untyped::Json)];
             options.untyped = Some(word(key, value, &words)?);
+        }
+        "tool_choice" => {
+            options.tool_choice = ToolChoice::from_value(value).or_else(|why| {
+                // The key stands before it already.
+                wrong(key, why.trim_start_matches("tool_choice: "))
+            })?;
         }
         "unknown_tool" => options.unknown_tool = Some(word(key, value, &UNKNOWN)?),
         "start" => {

@@ -43,6 +43,7 @@ pub fn run(args: &ParseArgs, color: ColorChoice) -> Result<Verdict, Stop> {
     options.text = TextMode::Chars;
     options.prefer = args.prefer.into();
     options.unknown_tool = args.unknown_tool.map(Into::into);
+    options.tool_choice = args.tool_choice.clone().unwrap_or_default();
     options.start = args.start.map(Into::into).unwrap_or_default();
     if let Some(path) = &args.prompt_tail {
         options.set_prompt_tail(&input::whole(path)?);

@@ -110,6 +110,9 @@ impl<'a> Record<'a> {
         if let Some(way) = self.args.unknown_tool {
             options.insert("unknown_tool".to_owned(), way.name().into());
         }
+        if let Some(choice) = &self.args.tool_choice {
+            options.insert("tool_choice".to_owned(), choice.to_value());
+        }
         if let Some(start) = self.args.start {
             options.insert("start".to_owned(), start.name().into());
         }

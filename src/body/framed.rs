@@ -122,6 +122,7 @@ impl Body {
         if out
             .dialect()
             .is_some_and(|dialect| dialect.channels.is_some())
+            || !header.name.is_empty()
         {
             return Self::message(header);
         }

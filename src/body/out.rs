@@ -267,7 +267,7 @@ impl<'p> Out<'p> {
 
     pub fn dialect(&self) -> Option<&'p Dialect> {
         let index = self.io.block.as_ref()?.dialect;
-        self.set.dialects.get(usize::from(index))
+        self.set.dialect(index)
     }
 
     /// What to take for the schema of a value of whose type nothing is known.

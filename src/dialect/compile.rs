@@ -90,7 +90,7 @@ pub(crate) struct AttributeParams {
 }
 
 impl Family {
-    fn new(spec: &Spec) -> Result<Self, BuildError> {
+    pub(super) fn new(spec: &Spec) -> Result<Self, BuildError> {
         let fail = |why: String| check::key(spec, "open", &why);
         if let Some(body) = &spec.key_quote {
             return KeyQuote::new(body.clone())
@@ -546,6 +546,18 @@ pub(crate) struct SetInner {
 }
 
 impl SetInner {
+    /// A dialect by its number; those of guided output stand behind the others.
+    pub fn dialect(&self, index: u16) -> Option<&Dialect> {
+        let index = usize::from(index);
+        let guided = || super::guided::dialect(index.checked_sub(self.dialects.len())?);
+        self.dialects.get(index).or_else(guided)
+    }
+
+    /// How many dialects a block may be of.
+    pub fn kinds_of_blocks(&self) -> usize {
+        self.dialects.len() + super::guided::COUNT
+    }
+
     pub fn new(specs: Vec<Spec>, fingerprint: u64) -> Result<Self, BuildError> {
         let mut dialects = vec![];
         for spec in specs {

@@ -10,6 +10,7 @@ mod compile;
 mod decisions;
 mod evidence;
 mod framed;
+pub(crate) mod guided;
 mod line;
 mod set;
 mod sizes;

@@ -185,6 +185,11 @@ impl Bare {
         }
     }
 
+    /// The name, where the object holds nothing that could be arguments.
+    pub fn only_name(&self) -> Option<Span> {
+        self.name
+    }
+
     /// The first byte of a value.
     fn value(&mut self, member: Member, byte: u8, pos: u64) -> Shown {
         let string = Quoted::open(byte);

@@ -190,6 +190,10 @@ impl Machine<'_> {
         let closed = self.st.io.closed;
         match &mut mode {
             Mode::Flow => {}
+            Mode::Guess(guess) => {
+                let guess = *guess;
+                self.guess_ends(chunk, guess, end);
+            }
             Mode::Skip(skip) => {
                 self.tell(
                     chunk,

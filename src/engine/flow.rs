@@ -9,7 +9,7 @@ use crate::dialect::spec::{AfterCall, ReasoningAt};
 use crate::dialect::{Dialect, Inside, OpenRef, Role, SetInner};
 use crate::error::{Kind, Severity};
 use crate::event::{Event, Span};
-use crate::limits::{Fence, Prefer};
+use crate::limits::{Fence, Prefer, ToolChoice};
 use crate::scan::{ROOT, Skip};
 
 /// The kind of regions that are framing: message markers, ends of streams.
@@ -18,6 +18,10 @@ const FRAMING: &str = "framing";
 impl Machine<'_> {
     /// Takes bytes from index `at` on, up to the end of the chunk or a change of mode.
     pub fn flow(&mut self, chunk: Chunk<'_>, mut at: usize) -> usize {
+        if let Some(bracket) = self.guided_from(chunk, at) {
+            self.guess(chunk, bracket);
+            return bracket;
+        }
         let scanner = self.scanner();
         let mut skip = Skip::default();
         let mut node = self.st.node;
@@ -438,7 +442,8 @@ impl Machine<'_> {
         safe: u64,
         told: bool,
     ) -> bool {
-        if self.opts.prefer == Prefer::Native && self.st.native {
+        let denied = self.opts.tool_choice == ToolChoice::None;
+        if denied || (self.opts.prefer == Prefer::Native && self.st.native) {
             return false;
         }
         if self.hidden(chunk, dialect, span, safe, told) {
@@ -557,7 +562,10 @@ impl Machine<'_> {
                 self.st.code.after(piece, self.st.line);
             }
             self.st.line = self.st.line.after(piece);
-            self.st.blank = self.st.blank && piece.trim_ascii().is_empty();
+            let blank = piece.trim_ascii().is_empty();
+            self.st.blank = self.st.blank && blank;
+            // What begins with other text is not guided.
+            self.st.guided = self.st.guided && (blank || self.st.region != Region::Text);
         }
         let region = self.st.region;
         let set = self.set;

@@ -81,9 +81,10 @@ impl<'p> Machine<'p> {
             at = match self.st.mode {
                 Mode::Flow => self.flow(chunk, at),
                 Mode::Skip(_) => self.skipping(chunk, at),
-                Mode::Opening(_) | Mode::Body(_) => {
+                Mode::Opening(_) | Mode::Body(_) | Mode::Guess(_) => {
                     let taken = match self.st.mode {
                         Mode::Opening(_) => self.opening(chunk, at),
+                        Mode::Guess(_) => self.guessing(chunk, at),
                         _ => self.body(chunk, at),
                     };
                     if taken.again.is_some() {
@@ -156,7 +157,8 @@ impl<'p> Machine<'p> {
     }
 
     pub fn dialect(&self, index: u16) -> &'p Dialect {
-        &self.set.dialects[usize::from(index)]
+        // Indices are the engine's own, or those of a snapshot that was looked at.
+        self.set.dialect(index).unwrap_or(&self.set.dialects[0])
     }
 
     /// The bytes `from..to` that were not delivered yet.
@@ -187,6 +189,7 @@ impl<'p> Machine<'p> {
         self.flow_end(chunk);
         self.end_thought();
         self.st.blank = false;
+        self.st.guided = false;
         let compiled = self.dialect(dialect);
         let io = &mut self.st.io;
         let mut raw = std::mem::take(&mut io.spare);
@@ -272,7 +275,14 @@ impl<'p> Machine<'p> {
                 again: None,
             };
         };
-        let family = &self.set.dialects[usize::from(block.dialect)].family;
+        let set = self.set;
+        let Some(compiled) = set.dialect(block.dialect) else {
+            return Taken {
+                to: at,
+                again: None,
+            };
+        };
+        let family = &compiled.family;
         let room = self.opts.limits.max_block.saturating_sub(pos - block.start);
         let mut room = usize::try_from(room).unwrap_or(usize::MAX);
         let retained = self.opts.retain == Retain::Block;
@@ -583,13 +593,13 @@ impl<'p> Machine<'p> {
     fn own_closer(&self, dialect: u16) -> Option<String> {
         match &self.st.mode {
             Mode::Body(body) => body.own_closer(&self.dialect(dialect).family),
-            Mode::Flow | Mode::Opening(_) | Mode::Skip(_) => None,
+            Mode::Flow | Mode::Opening(_) | Mode::Skip(_) | Mode::Guess(_) => None,
         }
     }
 
     /// The block's closer, for a block that is skipped.
     pub fn closer(&self, dialect: u16) -> &'p Dfa {
-        &self.set.dialects[usize::from(dialect)].closer
+        &self.dialect(dialect).closer
     }
 }
 

@@ -1,9 +1,9 @@
 //! The stream parser.
 //!
-//! A stream is in one of four modes: [`Mode::Flow`] (text, reasoning or a protected region: what the seeds call normal),
+//! A stream is in one of five modes: [`Mode::Flow`] (text, reasoning or a protected region: what the seeds call normal),
 //! [`Mode::Opening`] (a marker is complete, its header or the first bytes of its body decide whether it counts),
-//! [`Mode::Body`] (inside a block; its family's parser reads it, closers included) and [`Mode::Skip`] (a block that broke
-//! a limit, up to its closer). Each byte is stepped by the mode it falls into; what is undecided waits in one carry.
+//! [`Mode::Body`] (inside a block; its family's parser reads it, closers included) [`Mode::Skip`] (a block that broke
+//! a limit, up to its closer) and [`Mode::Guess`] (JSON at the beginning of a reply that the server has guided). Each byte is stepped by the mode it falls into; what is undecided waits in one carry.
 //! State is a function of the bytes so far and never of how they were cut.
 
 mod bare;
@@ -11,6 +11,7 @@ mod code;
 mod evidence;
 mod finish;
 mod flow;
+mod guided;
 mod machine;
 mod native;
 mod opening;
@@ -83,6 +84,8 @@ struct State {
     code: Code,
     /// Nothing but blanks so far.
     blank: bool,
+    /// Guided output may begin with the first text.
+    guided: bool,
     /// Inside a message that a header opened.
     message: bool,
     /// Reasoning has ended once.
@@ -107,6 +110,7 @@ enum Mode {
     Opening(Opening),
     Body(Box<Body>),
     Skip(Skipping),
+    Guess(guided::Guess),
 }
 
 /// What bytes outside blocks are.
@@ -153,6 +157,7 @@ impl State {
         Self {
             begun: !tail::counts(opts),
             lead: Lead::new(set, opts),
+            guided: guided::looks(opts),
             ..Self::at(set, region)
         }
     }
@@ -197,10 +202,11 @@ impl State {
             line: Line::Start,
             code: Code::default(),
             blank: true,
+            guided: false,
             message: false,
             reasoned: false,
             owed: None,
-            io: Io::new(set.dialects.len(), set.marker()),
+            io: Io::new(set.kinds_of_blocks(), set.marker()),
             natives: vec![],
             native_bytes: 0,
             said: BTreeSet::new(),

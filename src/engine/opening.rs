@@ -297,7 +297,7 @@ fn bare(dialect: &Dialect, opener: OpenRef) -> Option<crate::dialect::spec::Bare
 }
 
 /// What a key says in a dialect's JSON.
-fn member(table: &Framed, key: &[u8]) -> Member {
+pub(super) fn member(table: &Framed, key: &[u8]) -> Member {
     let has = |keys: &[String]| keys.iter().any(|have| have.as_bytes() == key);
     let json = &table.spec.json;
     if has(&json.name) {
@@ -598,7 +598,9 @@ impl Machine<'_> {
                 // What is nested is part of what is looked at.
                 Some(Role::Open { refs }) if self.in_bare(refs) => {}
                 // A single byte begins many things; it has its turn if this is none.
-                Some(Role::Open { .. }) if dfa.len_of(*pattern) == 1 => {
+                Some(Role::Open { .. })
+                    if dfa.len_of(*pattern) == 1 && !self.st.candidates.is_empty() =>
+                {
                     if let Mode::Opening(opening) = &mut self.st.mode {
                         opening.inner = opening.inner.or(Some(start));
                     }
@@ -679,6 +681,14 @@ impl Machine<'_> {
             }
             Some(kind) => self.tell(chunk, opening.first, kind, span),
             None => self.tell(chunk, opening.first, Kind::LookalikeMarker, span),
+        }
+        if opening.count == 0 && self.st.guided {
+            // What began as no header may be guided output.
+            let looked = self.bytes(chunk, opening.start, end);
+            self.st.node = crate::scan::ROOT;
+            self.st.pos = opening.start;
+            self.st.io.carry.clear();
+            return Some(looked);
         }
         let more = end < chunk.base + chunk.seg.len() as u64;
         if opening.count == 0 && more && self.st.natives.is_empty() {

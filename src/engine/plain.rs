@@ -56,6 +56,7 @@ impl Pace {
             && state.io.carry.is_empty()
             && state.io.from >= state.origin
             && state.io.quoted.is_none()
+            && !(state.guided && state.region == Region::Text)
             && opts.text == TextMode::Bytes;
         let settled = state.node == ROOT
             && state.io.from == state.pos
@@ -78,7 +79,7 @@ impl Pace {
             return None;
         }
         let block = io.block.as_ref()?;
-        let family = &set.dialects.get(usize::from(block.dialect))?.family;
+        let family = &set.dialect(block.dialect)?.family;
         let mut short = body.short(family, &opts.limits)?;
         short.retained = opts.retain == Retain::Block;
         Some(short.until(block.start.saturating_add(opts.limits.max_block)))

@@ -87,7 +87,7 @@ impl State {
             // Nothing of it is looked at any more.
             return self.io.from <= self.pos;
         }
-        let dialect = |index: u16| set.dialects.get(usize::from(index));
+        let dialect = |index: u16| set.dialect(index);
         let scanner = scanner(set, options, self.region, self.owed.is_some());
         let block = self
             .io
@@ -96,6 +96,7 @@ impl State {
             .is_none_or(|b| dialect(b.dialect).is_some() && b.start <= self.pos);
         let mode = match &self.mode {
             Mode::Flow => self.io.block.is_none(),
+            Mode::Guess(guess) => self.io.block.is_none() && guess.fits(self.io.from),
             Mode::Opening(opening) => {
                 let fits = |candidate: &Candidate| {
                     dialect(candidate.dialect).is_some_and(|d| candidate.fits(d))
@@ -129,7 +130,7 @@ impl State {
             (Some(n), false, _) => n == self.io.carry.len() as u64,
             _ => false,
         };
-        block && mode && node && carry && self.io.blocks.len() == set.dialects.len()
+        block && mode && node && carry && self.io.blocks.len() == set.kinds_of_blocks()
     }
 }
 

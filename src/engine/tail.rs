@@ -51,6 +51,8 @@ impl Parser {
             Says::Opened(tail) => self.goes_on(&set, &opts, tail, sink),
         }
         self.state.begun = true;
+        let inside = matches!(self.state.mode, Mode::Body(_));
+        self.state.guided = super::guided::looks(&opts) && !inside;
     }
 
     /// Reads what the prompt has opened: the reply goes on behind it.
@@ -198,7 +200,9 @@ fn open_from(set: &SetInner, whole: State) -> (usize, State) {
     let open = match (&whole.mode, &whole.io.block, whole.region) {
         (Mode::Body(_), Some(block), _) => Some(block.start),
         (Mode::Flow | Mode::Skip(_), _, Region::Reasoning { start, .. }) => Some(start),
-        (Mode::Flow | Mode::Skip(_) | Mode::Opening(_) | Mode::Body(_), _, _) => None,
+        (Mode::Flow | Mode::Skip(_) | Mode::Opening(_) | Mode::Body(_) | Mode::Guess(_), _, _) => {
+            None
+        }
     };
     let from = open.unwrap_or_else(|| {
         // In text, or before a marker that is not decided: what came before it is remembered.

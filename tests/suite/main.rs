@@ -11,6 +11,7 @@ mod encode;
 mod formats;
 mod fragments;
 mod grades;
+mod guided;
 mod hosts;
 mod lines;
 mod markers;

@@ -9,8 +9,8 @@ use crate::handle::{self, Handle, Kind};
 use crate::raw::{self, toolglot_view};
 use crate::status::{Done, Fault, toolglot_status};
 use crate::tg::{
-    Broken, Fence, Options, Prefer, ReasoningMode, Retain, Start, TextMode, Tools, Unclosed,
-    UnknownTool, Untyped,
+    Broken, Fence, Options, Prefer, ReasoningMode, Retain, Start, TextMode, ToolChoice, Tools,
+    Unclosed, UnknownTool, Untyped,
 };
 
 /// How streams are parsed: a list of settings, each with a default. Any number of streams may be made of it, by several
@@ -266,6 +266,29 @@ pub unsafe extern "C" fn toolglot_options_set(
     // SAFETY: the contract of the header, see the essay in lib.rs.
     guard::status(|| unsafe {
         handle::write(handle(options), |settings| settings.set(option, value))
+    })
+}
+
+/// Sets what the request said about calls, its `tool_choice`: one of the words `auto` (default), `none` and `required`, or the JSON
+/// text of `{"type": "function", "function": {"name": ..}}`. With `none`, markers of calls are text. With `required` or a
+/// named tool the output may be guided: a bare call, a bare list of calls, or the bare arguments of the named tool. An empty
+/// text means `auto`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn toolglot_options_set_tool_choice(
+    options: *mut toolglot_options,
+    choice: *const c_void,
+    len: usize,
+) -> toolglot_status {
+    // SAFETY: the contract of the header, see the essay in lib.rs.
+    guard::status(|| unsafe {
+        handle::write(handle(options), |settings| {
+            let text = raw::text(choice, len)?;
+            settings.options.tool_choice = match text.is_empty() {
+                true => ToolChoice::Auto,
+                false => ToolChoice::from_json(text).map_err(Fault::arg)?,
+            };
+            Ok(())
+        })
     })
 }
 

@@ -93,7 +93,8 @@ fn write(vector: &Vector, defaults: bool, last: &mut Last, flat: &mut Flat) -> b
         return false;
     };
     let mut options = read.options;
-    if options.prompt_tail.is_some() {
+    let choice = options.tool_choice != toolglot::ToolChoice::Auto;
+    if options.prompt_tail.is_some() || choice {
         // The layout of the file has no place for it.
         return false;
     }

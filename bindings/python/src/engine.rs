@@ -84,6 +84,7 @@ impl Engine {
         broken: "Literal['text', 'drop']" = "text",
         start: "Literal['dialect', 'text', 'reasoning']" = "dialect",
         unknown_tool: "Literal['deliver', 'text', 'drop'] | None" = None,
+        tool_choice: "str | Mapping[str, Any] | None" = None,
     ))]
     #[allow(clippy::too_many_arguments)]
     fn new(
@@ -104,6 +105,7 @@ impl Engine {
         broken: &str,
         start: &str,
         unknown_tool: Option<&str>,
+        tool_choice: Option<Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         let switches = strings("switches", switches.as_ref())?;
         let mut switches = switches
@@ -151,6 +153,10 @@ impl Engine {
             untyped: untyped.map(str::to_owned),
             broken: broken.to_owned(),
             unknown_tool: unknown_tool.map(str::to_owned),
+            tool_choice: tool_choice
+                .as_ref()
+                .map(|choice| choice_json(py, choice))
+                .transpose()?,
             start: start.to_owned(),
         };
         Self::build(config)
@@ -197,6 +203,7 @@ impl Engine {
         all.set_item("broken", &config.broken)?;
         all.set_item("start", &config.start)?;
         all.set_item("unknown_tool", &config.unknown_tool)?;
+        all.set_item("tool_choice", &config.tool_choice)?;
         for (key, value) in options.into_iter().flatten() {
             let name = key.cast::<PyString>()?.to_string();
             if fixed.contains(&name.as_str()) {
@@ -224,14 +231,16 @@ impl Engine {
         start: "Literal['dialect', 'text', 'reasoning'] | None" = None,
         prompt_tail: "str | None" = None,
         tools: "str | Iterable[Any] | None" = None,
+        tool_choice: "str | Mapping[str, Any] | None" = None,
     ))]
     fn stream(
         slf: &Bound<'_, Self>,
         start: Option<&str>,
         prompt_tail: Option<&str>,
         tools: Option<Bound<'_, PyAny>>,
+        tool_choice: Option<Bound<'_, PyAny>>,
     ) -> PyResult<Stream> {
-        let core = slf.get().core_with(slf.py(), start, prompt_tail, tools)?;
+        let core = slf.get().core_with(slf.py(), start, prompt_tail, tools, tool_choice)?;
         entry(|| Ok(Stream::new(slf.clone().unbind(), core)))
     }
 
@@ -244,6 +253,7 @@ impl Engine {
         start: "Literal['dialect', 'text', 'reasoning'] | None" = None,
         prompt_tail: "str | None" = None,
         tools: "str | Iterable[Any] | None" = None,
+        tool_choice: "str | Mapping[str, Any] | None" = None,
     ))]
     fn restore(
         slf: &Bound<'_, Self>,
@@ -251,8 +261,9 @@ impl Engine {
         start: Option<&str>,
         prompt_tail: Option<&str>,
         tools: Option<Bound<'_, PyAny>>,
+        tool_choice: Option<Bound<'_, PyAny>>,
     ) -> PyResult<Stream> {
-        let core = slf.get().core_with(slf.py(), start, prompt_tail, tools)?;
+        let core = slf.get().core_with(slf.py(), start, prompt_tail, tools, tool_choice)?;
         entry(|| Ok(Stream::restore(slf.clone().unbind(), core, snapshot)?))
     }
 
@@ -267,6 +278,7 @@ impl Engine {
         start: "Literal['dialect', 'text', 'reasoning'] | None" = None,
         prompt_tail: "str | None" = None,
         tools: "str | Iterable[Any] | None" = None,
+        tool_choice: "str | Mapping[str, Any] | None" = None,
     ))]
     // Keywords of a Python method.
     #[allow(clippy::too_many_arguments)]
@@ -279,8 +291,9 @@ impl Engine {
         start: Option<&str>,
         prompt_tail: Option<&str>,
         tools: Option<Bound<'_, PyAny>>,
+        tool_choice: Option<Bound<'_, PyAny>>,
     ) -> PyResult<Turn> {
-        let core = self.core_with(py, start, prompt_tail, tools)?;
+        let core = self.core_with(py, start, prompt_tail, tools, tool_choice)?;
         let finish = options::finish(finish)?;
         let native = native_calls
             .as_ref()
@@ -315,6 +328,7 @@ impl Engine {
         start: "Literal['dialect', 'text', 'reasoning'] | None" = None,
         prompt_tail: "str | None" = None,
         tools: "str | Iterable[Any] | None" = None,
+        tool_choice: "str | Mapping[str, Any] | None" = None,
     ))]
     fn reader(
         &self,
@@ -324,8 +338,9 @@ impl Engine {
         start: Option<&str>,
         prompt_tail: Option<&str>,
         tools: Option<Bound<'_, PyAny>>,
+        tool_choice: Option<Bound<'_, PyAny>>,
     ) -> PyResult<Reader> {
-        let core = self.core_with(py, start, prompt_tail, tools)?;
+        let core = self.core_with(py, start, prompt_tail, tools, tool_choice)?;
         entry(|| Reader::new(&core, source, choice))
     }
 
@@ -351,6 +366,7 @@ impl Engine {
         start: "Literal['dialect', 'text', 'reasoning'] | None" = None,
         prompt_tail: "str | None" = None,
         tools: "str | Iterable[Any] | None" = None,
+        tool_choice: "str | Mapping[str, Any] | None" = None,
     ))]
     #[allow(clippy::too_many_arguments)]
     fn rewriter(
@@ -371,9 +387,10 @@ impl Engine {
         start: Option<&str>,
         prompt_tail: Option<&str>,
         tools: Option<Bound<'_, PyAny>>,
+        tool_choice: Option<Bound<'_, PyAny>>,
     ) -> PyResult<Rewriter> {
         use toolglot::sink::openai::{Calls, Head, Recovered, Settings};
-        let core = self.core_with(py, start, prompt_tail, tools)?;
+        let core = self.core_with(py, start, prompt_tail, tools, tool_choice)?;
         let head = Head {
             id: id.to_owned(),
             created,
@@ -522,6 +539,7 @@ impl Engine {
         start: Option<&str>,
         prompt_tail: Option<&str>,
         tools: Option<Bound<'_, PyAny>>,
+        tool_choice: Option<Bound<'_, PyAny>>,
     ) -> PyResult<Core> {
         let mut core = self.core.clone();
         if let Some(start) = start {
@@ -532,6 +550,9 @@ impl Engine {
         }
         if let Some(tools) = tools {
             core.options.tools = Some(options::tools(&tools_json(py, &tools)?)?);
+        }
+        if let Some(choice) = tool_choice {
+            core.options.tool_choice = options::tool_choice(&choice_json(py, &choice)?)?;
         }
         Ok(core)
     }
@@ -640,6 +661,14 @@ fn limits_of(py: Python<'_>, given: &Bound<'_, PyAny>) -> PyResult<PyLimits> {
     names.update(map)?;
     let made = py.get_type::<PyLimits>().call((), Some(&names))?;
     Ok(made.cast::<PyLimits>()?.get().clone())
+}
+
+/// What a request says about calls: a word, or what JSON makes of it.
+fn choice_json(py: Python<'_>, given: &Bound<'_, PyAny>) -> PyResult<String> {
+    match given.cast::<PyString>() {
+        Ok(text) => Ok(text.to_str()?.to_owned()),
+        Err(_) => py.import("json")?.call_method1("dumps", (given,))?.extract(),
+    }
 }
 
 /// Tools as JSON text.

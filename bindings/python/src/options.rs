@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use serde::{Deserialize, Serialize};
 use toolglot::{
-    Broken, Fence, Finish, Limits, Options, Prefer, ReasoningMode, Retain, Start, TextMode, Tools,
+    Broken, Fence, Finish, Limits, Options, Prefer, ReasoningMode, Retain, Start, TextMode, ToolChoice, Tools,
     Unclosed, UnknownTool, Untyped,
 };
 
@@ -33,6 +33,7 @@ pub struct Config {
     pub untyped: Option<String>,
     pub broken: String,
     pub unknown_tool: Option<String>,
+    pub tool_choice: Option<String>,
     pub start: String,
 }
 
@@ -74,6 +75,11 @@ pub fn start(text: &str) -> PyResult<Start> {
         ("reasoning", Start::Reasoning),
     ];
     word("start", text, &words)
+}
+
+/// What a request says about calls, a word or JSON text.
+pub fn tool_choice(text: &str) -> PyResult<ToolChoice> {
+    ToolChoice::from_json(text).map_err(PyValueError::new_err)
 }
 
 pub fn tools(json: &str) -> PyResult<std::sync::Arc<Tools>> {
@@ -149,6 +155,9 @@ impl Config {
                 ("drop", UnknownTool::Drop),
             ];
             options.unknown_tool = Some(word("unknown_tool", way, &ways)?);
+        }
+        if let Some(choice) = &self.tool_choice {
+            options.tool_choice = tool_choice(choice)?;
         }
         options.start = start(&self.start)?;
         options.limits = PyLimits::from_list(self.limits)?.limits;

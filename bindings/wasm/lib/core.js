@@ -196,6 +196,13 @@ export class Core {
           this.check(x.toolglot_options_set_prompt_tail(options, at, len), "toolglot_options_error", options, "promptTail");
         });
       }
+      if (all.toolChoice !== undefined) {
+        const given = all.toolChoice;
+        const choice = typeof given === "string" ? given : JSON.stringify(given);
+        this.lend(choice, (at, len) => {
+          this.check(x.toolglot_options_set_tool_choice(options, at, len), "toolglot_options_error", options, "toolChoice");
+        });
+      }
       if (all.tools !== undefined) {
         const json = jsonList("tools", all.tools);
         this.lend(json, (at, len) => {

@@ -20,8 +20,8 @@ export const LIMITS = {
   maxValue: 32, maxBlock: 33, maxCalls: 34, maxChain: 35, maxDepth: 36, maxParams: 37, maxName: 38, maxHeader: 39,
   maxLookahead: 40, maxIssues: 41, maxNative: 42,
 };
-export const ENGINE_OPTIONS = ["dialects", "toml", "switches", "tools", "limits", ...Object.keys(WORDS)];
-export const STREAM_OPTIONS = ["start", "promptTail", "tools"];
+export const ENGINE_OPTIONS = ["dialects", "toml", "switches", "tools", "toolChoice", "limits", ...Object.keys(WORDS)];
+export const STREAM_OPTIONS = ["start", "promptTail", "tools", "toolChoice"];
 
 /** What every error of this package is. `code` says of what kind. */
 export class ToolglotError extends Error {

@@ -48,6 +48,7 @@ struct Record {
     native_tool_calls: Option<Value>,
     /// The same as in `options`.
     prompt_tail: Option<Value>,
+    tool_choice: Option<Value>,
     start: Option<Value>,
     /// What the prompt has put at the beginning of the output.
     prefill: Option<String>,
@@ -102,6 +103,7 @@ impl<'a> Answers<'a> {
         let mut record: Record = serde_json::from_slice(text).map_err(|e| json_error(&e))?;
         let begins = [
             ("prompt_tail", record.prompt_tail.take()),
+            ("tool_choice", record.tool_choice.take()),
             ("start", record.start.take()),
         ];
         for (key, value) in begins {

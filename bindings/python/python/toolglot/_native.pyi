@@ -490,7 +490,7 @@ class Engine:
     compare it, pickle it.
 
     `dialects` are ids of built-in dialects: one, several, or `"default"` for all that cannot fire on ordinary prose or
-    code. `toml` adds dialects of your own, as text of files (a mapping gives them names for error messages). Without
+    code, or `"any"` for whatever an output may hold (calls of tools on offer only). `toml` adds dialects of your own, as text of files (a mapping gives them names for error messages). Without
     either it is the default set.
 
     ```
@@ -506,7 +506,7 @@ class Engine:
     def __deepcopy__(self, _memo: Any, /) -> Engine: ...
     def __eq__(self, other: object, /) -> bool: ...
     def __hash__(self, /) -> int: ...
-    def __new__(cls, /, dialects: str | Iterable[str] | None = None, *, toml: str | Iterable[str] | Mapping[str, str] | None = None, switches: Iterable[str] | None = None, tools: str | Iterable[Any] | None = None, limits: Limits | Mapping[str, int] | None = None, retain: Literal['block', 'none'] = "block", prefer: Literal['text', 'native', 'both'] = "text", reasoning: Literal['split', 'off', 'text'] = "split", calls_in_reasoning: bool = False, trusted_only: bool = False, fence: Literal['skip', 'allow'] | None = None, unclosed: Literal['drop', 'text', 'salvage'] | None = None, untyped: Literal['string', 'json'] | None = None, broken: Literal['text', 'drop'] = "text", start: Literal['dialect', 'text', 'reasoning'] = "dialect") -> Engine:
+    def __new__(cls, /, dialects: str | Iterable[str] | None = None, *, toml: str | Iterable[str] | Mapping[str, str] | None = None, switches: Iterable[str] | None = None, tools: str | Iterable[Any] | None = None, limits: Limits | Mapping[str, int] | None = None, retain: Literal['block', 'none'] = "block", prefer: Literal['text', 'native', 'both'] = "text", reasoning: Literal['split', 'off', 'text'] = "split", calls_in_reasoning: bool = False, trusted_only: bool = False, fence: Literal['skip', 'allow'] | None = None, unclosed: Literal['drop', 'text', 'salvage'] | None = None, untyped: Literal['string', 'json'] | None = None, broken: Literal['text', 'drop'] = "text", start: Literal['dialect', 'text', 'reasoning'] = "dialect", unknown_tool: Literal['deliver', 'text', 'drop'] | None = None, tool_choice: str | Mapping[str, Any] | None = None) -> Engine:
         """
         Compiles an engine. Equal sets of dialects are compiled once and shared.
 
@@ -542,13 +542,13 @@ class Engine:
         """
         What works and may still surprise, one sentence each.
         """
-    def parse(self, /, text: str | bytes | bytearray | memoryview, *, finish: Literal['stop', 'length', 'tool_calls', 'error', 'cancelled'] = "stop", native_calls: str | Iterable[Any] | None = None, start: Literal['dialect', 'text', 'reasoning'] | None = None, prompt_tail: str | None = None, tools: str | Iterable[Any] | None = None) -> Turn:
+    def parse(self, /, text: str | bytes | bytearray | memoryview, *, finish: Literal['stop', 'length', 'tool_calls', 'error', 'cancelled'] = "stop", native_calls: str | Iterable[Any] | None = None, start: Literal['dialect', 'text', 'reasoning'] | None = None, prompt_tail: str | None = None, tools: str | Iterable[Any] | None = None, tool_choice: str | Mapping[str, Any] | None = None) -> Turn:
         """
         Parses a whole output.
 
         `native_calls` are calls that the API delivered beside the text: an OpenAI `tool_calls` array, or its JSON text.
         """
-    def reader(self, /, source: Literal['openai', 'anthropic', 'ollama'], *, choice: SupportsIndex = 0, start: Literal['dialect', 'text', 'reasoning'] | None = None, prompt_tail: str | None = None, tools: str | Iterable[Any] | None = None) -> Reader:
+    def reader(self, /, source: Literal['openai', 'anthropic', 'ollama'], *, choice: SupportsIndex = 0, start: Literal['dialect', 'text', 'reasoning'] | None = None, prompt_tail: str | None = None, tools: str | Iterable[Any] | None = None, tool_choice: str | Mapping[str, Any] | None = None) -> Reader:
         """
         Reads responses of model servers, as bytes. `source` is `"openai"`, `"anthropic"` or `"ollama"`; `choice` is the
         one that is read of an OpenAI response.
@@ -565,13 +565,13 @@ class Engine:
 
         ```
         """
-    def restore(self, /, snapshot: bytes, *, start: Literal['dialect', 'text', 'reasoning'] | None = None, prompt_tail: str | None = None, tools: str | Iterable[Any] | None = None) -> Stream:
+    def restore(self, /, snapshot: bytes, *, start: Literal['dialect', 'text', 'reasoning'] | None = None, prompt_tail: str | None = None, tools: str | Iterable[Any] | None = None, tool_choice: str | Mapping[str, Any] | None = None) -> Stream:
         """
         The stream that a snapshot was made of. `start`, `prompt_tail` and `tools` must be those it was made with.
 
         Raises `SnapshotError` if the snapshot is damaged, or of another engine, options or version.
         """
-    def rewriter(self, /, source: Literal['text', 'openai', 'anthropic', 'ollama'] = "text", *, model: str = "", id: str = "chatcmpl-0", created: SupportsIndex = 0, choice: SupportsIndex = 0, calls: Literal['live', 'close'] = "live", recovered: bool = False, reasoning: str | None = "reasoning_content", protected: bool = False, forced: bool = False, id_prefix: str = "call_", id_seed: SupportsIndex = 0, start: Literal['dialect', 'text', 'reasoning'] | None = None, prompt_tail: str | None = None, tools: str | Iterable[Any] | None = None) -> Rewriter:
+    def rewriter(self, /, source: Literal['text', 'openai', 'anthropic', 'ollama'] = "text", *, model: str = "", id: str = "chatcmpl-0", created: SupportsIndex = 0, choice: SupportsIndex = 0, calls: Literal['live', 'close'] = "live", recovered: bool = False, reasoning: str | None = "reasoning_content", protected: bool = False, forced: bool = False, id_prefix: str = "call_", id_seed: SupportsIndex = 0, start: Literal['dialect', 'text', 'reasoning'] | None = None, prompt_tail: str | None = None, tools: str | Iterable[Any] | None = None, tool_choice: str | Mapping[str, Any] | None = None) -> Rewriter:
         """
         Writes OpenAI chat completion chunks of what is fed: text (`source="text"`) or responses of model servers.
 
@@ -579,7 +579,7 @@ class Engine:
         `"close"` when their block has closed. `recovered` calls are withheld unless `True`. `reasoning` is the member that
         holds reasoning; `None` leaves it out. `forced`: the host forced a tool by name, so the reason stays `stop`.
         """
-    def stream(self, /, *, start: Literal['dialect', 'text', 'reasoning'] | None = None, prompt_tail: str | None = None, tools: str | Iterable[Any] | None = None) -> Stream:
+    def stream(self, /, *, start: Literal['dialect', 'text', 'reasoning'] | None = None, prompt_tail: str | None = None, tools: str | Iterable[Any] | None = None, tool_choice: str | Mapping[str, Any] | None = None) -> Stream:
         """
         One stream: the output of one model turn. `start` and `tools` stand in for the engine's own. `prompt_tail` is the prompt,
         or the end of it: what its last 4 KiB have opened (a thought, a header, a call), the output goes on with.

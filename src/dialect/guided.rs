@@ -1,0 +1,81 @@
+//! What a reply is written in where the server guides it to a call: JSON without any marker.
+//!
+//! No set looks for it: the host says so with [`ToolChoice`](crate::ToolChoice), and the engine opens it. So these two stand
+//! behind the dialects of every set, by number.
+
+use std::sync::OnceLock;
+
+use super::Dialect;
+use super::compile::Family;
+use super::spec::Spec;
+use crate::error::BuildError;
+use crate::scan::{Dfa, Pattern};
+
+/// The arguments of the tool that was named.
+pub(crate) const ARGUMENTS: usize = 0;
+/// Calls: an object, or a list of objects.
+pub(crate) const CALLS: usize = 1;
+/// How many there are.
+pub(crate) const COUNT: usize = 2;
+
+const FILES: [&str; COUNT] = [
+    r#"
+id = "guided"
+title = "Arguments of a tool that the host named"
+deltas = "live"
+
+[[framed.unit]]
+open = ["$^{"]
+payload = "arguments"
+bare = { at = "start" }
+"#,
+    r#"
+id = "guided"
+title = "Calls as JSON that the host required"
+deltas = "live"
+
+[[framed.unit]]
+open = ["$^{", "$^["]
+payload = "json"
+bare = { at = "start" }
+more = ["$_;$_$^{", "$_$^{"]
+"#,
+];
+
+/// A dialect of guided output by its number.
+pub(crate) fn dialect(number: usize) -> Option<&'static Dialect> {
+    static MADE: OnceLock<Vec<Dialect>> = OnceLock::new();
+    let made = MADE.get_or_init(|| FILES.iter().filter_map(|text| make(text).ok()).collect());
+    made.get(number)
+}
+
+fn make(text: &str) -> Result<Dialect, BuildError> {
+    let spec: Spec = toml::from_str(text).map_err(|error| BuildError::Toml {
+        origin: "guided".to_owned(),
+        message: error.to_string(),
+    })?;
+    let family = Family::new(&spec)?;
+    let closers = family.closers();
+    let closers = closers
+        .iter()
+        .map(|close| Pattern::new(close, family.case()));
+    let closer =
+        Dfa::new(closers.collect()).map_err(|why| super::check::key(&spec, "close", &why))?;
+    Ok(Dialect {
+        channels: None,
+        family,
+        closer,
+        blocks_close: 0,
+        spec,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_are_made() {
+        assert!((0..COUNT).all(|number| dialect(number).is_some()));
+    }
+}

@@ -1,0 +1,243 @@
+//! Guided output: the host has told the server to have a tool called, and the reply is its arguments, or calls, as bare JSON.
+//!
+//! It stands where the text of the reply begins: at its first byte, behind a thought, in a message. There a `{` or `[` is
+//! looked at until it is clear what it is: calls show a name and then arguments; anything else is the arguments of the tool
+//! that was named, or text where none was. Everything else in the reply is read as always, the model's own markup too.
+
+use serde::{Deserialize, Serialize};
+
+use super::bare::{Bare, Member, Shown};
+use super::machine::{Chunk, Concat, Machine, Taken};
+use super::{Mode, Region, State};
+use crate::body::{Opened, pieces, xml};
+use crate::dialect::{Family, guided};
+use crate::event::Span;
+use crate::limits::{Options, ToolChoice};
+
+/// So many bytes are looked at before a bracket counts as what it is without a name.
+const WITHIN: u64 = 256;
+
+/// JSON at the beginning of the text that is not decided yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Guess {
+    bare: Bare,
+}
+
+/// What it turns out to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Is {
+    Arguments,
+    Calls,
+    Text,
+}
+
+/// Whether guided output may begin somewhere.
+pub(super) fn looks(opts: &Options) -> bool {
+    match opts.tool_choice {
+        ToolChoice::Required | ToolChoice::Named(_) => true,
+        ToolChoice::Auto | ToolChoice::None => false,
+    }
+}
+
+impl Guess {
+    /// Whether the state fits what waits from `from` on.
+    pub fn fits(&self, from: u64) -> bool {
+        self.bare.start == from
+    }
+}
+
+impl State {
+    /// Whether guided output may begin with the next byte of text.
+    pub fn may_be_guided(&self) -> bool {
+        self.guided && self.region == Region::Text && matches!(self.mode, Mode::Flow)
+    }
+}
+
+impl Machine<'_> {
+    /// Where no text has been yet: the index of the bracket that guided output begins with, if the next bytes lead to one.
+    pub fn guided_from(&mut self, chunk: Chunk<'_>, at: usize) -> Option<usize> {
+        if !self.st.may_be_guided() {
+            return None;
+        }
+        let rest = chunk.seg.get(at..)?;
+        let blanks = rest.iter().take_while(|byte| xml::is_space(**byte)).count();
+        let first = rest.get(blanks)?;
+        // What is held back for a marker is blank too, or it is not the beginning of the text.
+        let before = chunk.base + at as u64;
+        let held = self.bytes(chunk, self.st.io.from.min(before), before);
+        let fits = matches!(first, b'{' | b'[') && held.trim_ascii().is_empty();
+        fits.then_some(at + blanks)
+    }
+
+    /// A bracket stands at index `at`, with which guided output may begin.
+    pub fn guess(&mut self, chunk: Chunk<'_>, at: usize) {
+        let start = chunk.base + at as u64;
+        self.deliver(chunk, start);
+        self.flow_end(chunk);
+        self.st.io.carry.clear();
+        self.st.io.from = start;
+        self.st.node = crate::scan::ROOT;
+        self.st.mode = Mode::Guess(Guess {
+            bare: Bare::new(start),
+        });
+    }
+
+    /// Takes bytes from index `at` on until it is clear what they are.
+    pub fn guessing(&mut self, chunk: Chunk<'_>, mut at: usize) -> Taken {
+        while let Some(byte) = chunk.seg.get(at).copied() {
+            let Mode::Guess(mut guess) = self.st.mode else {
+                break;
+            };
+            let pos = chunk.base + at as u64;
+            at += 1;
+            let decided = self.look(chunk, &mut guess, byte, pos);
+            self.st.mode = Mode::Guess(guess);
+            if let Some(is) = decided {
+                let again = self.decide(chunk, guess, is, pos + 1);
+                return Taken { to: at, again };
+            }
+        }
+        Taken {
+            to: at,
+            again: None,
+        }
+    }
+
+    fn look(&self, chunk: Chunk<'_>, guess: &mut Guess, byte: u8, pos: u64) -> Option<Is> {
+        let start = guess.bare.start;
+        let end = pos + 1;
+        let shown = match guess.bare.step(byte, pos) {
+            Shown::Key(key) => {
+                let member = self.means(&self.bytes(chunk, key.start, key.end));
+                if member == Member::Other && self.chosen().is_some() && self.is_own(chunk, key) {
+                    return Some(Is::Arguments);
+                }
+                match guess.bare.member(member) {
+                    true => Shown::More,
+                    false => Shown::None,
+                }
+            }
+            shown => shown,
+        };
+        match shown {
+            _ if end - start > WITHIN => Some(self.otherwise(start, chunk)),
+            Shown::More | Shown::Key(_) => None,
+            Shown::Call(name) => Some(self.calls(chunk, name)),
+            Shown::None => {
+                // The name of a tool on offer alone is a call without arguments.
+                let name = guess.bare.only_name().filter(|_| byte == b'}');
+                Some(match name.filter(|name| self.is_on_offer(chunk, *name)) {
+                    Some(name) => self.calls(chunk, name),
+                    None => self.otherwise(start, chunk),
+                })
+            }
+        }
+    }
+
+    /// The tool that the host named.
+    fn chosen(&self) -> Option<&str> {
+        match &self.opts.tool_choice {
+            ToolChoice::Named(name) => Some(name),
+            ToolChoice::Auto | ToolChoice::None | ToolChoice::Required => None,
+        }
+    }
+
+    fn is_on_offer(&self, chunk: Chunk<'_>, name: Span) -> bool {
+        let name = self.bytes(chunk, name.start, name.end);
+        let tools = self.opts.tools.as_deref();
+        std::str::from_utf8(&name).is_ok_and(|name| tools.is_some_and(|t| t.get(name).is_some()))
+    }
+
+    fn is_list(&self, chunk: Chunk<'_>, start: u64) -> bool {
+        self.bytes(chunk, start, start + 1) == b"["
+    }
+
+    /// Whether a key can only be a parameter: it is no fact of a call.
+    fn is_own(&self, chunk: Chunk<'_>, key: Span) -> bool {
+        let key = self.bytes(chunk, key.start, key.end);
+        !["type", "id", "index"]
+            .iter()
+            .any(|fact| fact.as_bytes() == key)
+    }
+
+    /// What a key says in a call, unless it is a parameter of the tool that was named.
+    fn means(&self, key: &[u8]) -> Member {
+        let tools = self.opts.tools.as_deref();
+        let tool = self.chosen().and_then(|name| tools?.get(name));
+        let text = std::str::from_utf8(key).unwrap_or_default();
+        if tool.is_some_and(|tool| tool.param(text).is_some()) {
+            return Member::Other;
+        }
+        match guided::dialect(guided::CALLS).map(|dialect| &dialect.family) {
+            Some(Family::Framed(table)) => super::opening::member(table, key),
+            _ => Member::Other,
+        }
+    }
+
+    /// It has the form of a call of that name.
+    fn calls(&self, chunk: Chunk<'_>, name: Span) -> Is {
+        let start = match self.st.mode {
+            Mode::Guess(guess) => guess.bare.start,
+            _ => name.start,
+        };
+        let fits = match self.chosen() {
+            // Arguments may have a name and arguments too.
+            Some(named) => self.bytes(chunk, name.start, name.end) == named.as_bytes(),
+            None => true,
+        };
+        match fits {
+            true => Is::Calls,
+            false if self.is_list(chunk, start) => Is::Calls,
+            false => Is::Arguments,
+        }
+    }
+
+    /// It does not have the form of a call.
+    fn otherwise(&self, start: u64, chunk: Chunk<'_>) -> Is {
+        match self.chosen() {
+            Some(_) if !self.is_list(chunk, start) => Is::Arguments,
+            Some(_) | None => Is::Text,
+        }
+    }
+
+    /// It is clear before `end` what it is; gives the bytes that are to be read again.
+    fn decide(&mut self, chunk: Chunk<'_>, guess: Guess, is: Is, end: u64) -> Option<Vec<u8>> {
+        let start = guess.bare.start;
+        let looked = pieces(&self.st.io.carry, chunk.seg, chunk.base, start, end).concat_bytes();
+        self.st.mode = Mode::Flow;
+        self.st.guided = false;
+        let name = match (is, self.chosen()) {
+            (Is::Arguments, Some(name)) => name.to_owned(),
+            _ => String::new(),
+        };
+        let number = match is {
+            Is::Arguments => Some(guided::ARGUMENTS),
+            Is::Calls => Some(guided::CALLS),
+            Is::Text => None,
+        };
+        if let Some(number) = number {
+            let opened = Opened {
+                name: &name,
+                meta: &[],
+                span: Span::new(start, start),
+                at: start,
+            };
+            self.open(chunk, (self.set.dialects.len() + number) as u16, opened);
+            if let Some(block) = &mut self.st.io.block {
+                block.unmarked = true;
+            }
+        }
+        self.st.pos = start;
+        self.st.io.from = start;
+        self.st.io.carry.clear();
+        Some(looked)
+    }
+
+    /// The stream ends before it is clear what it is.
+    pub fn guess_ends(&mut self, chunk: Chunk<'_>, guess: Guess, end: u64) {
+        let is = self.otherwise(guess.bare.start, chunk);
+        if let Some(again) = self.decide(chunk, guess, is, end) {
+            self.again(again);
+        }
+    }
+}
