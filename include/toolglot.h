@@ -256,6 +256,10 @@
 // `TOOLGLOT_BROKEN_TEXT` (default) or `..._DROP`.
 #define TOOLGLOT_OPTION_BROKEN 13
 
+// What becomes of a call whose tool is not on offer: `TOOLGLOT_UNKNOWN_TOOL_SET` (default), `..._DELIVER`, `..._TEXT` or
+// `..._DROP`.
+#define TOOLGLOT_OPTION_UNKNOWN_TOOL 14
+
 // Bytes of one parameter value. Default 8 MiB.
 #define TOOLGLOT_OPTION_MAX_VALUE 32
 
@@ -354,6 +358,18 @@
 
 // It stays hidden.
 #define TOOLGLOT_BROKEN_DROP 1
+
+// It is delivered, with a warning; with `toolglot_config_add_any` it is text.
+#define TOOLGLOT_UNKNOWN_TOOL_SET 0
+
+// It is delivered, with a warning.
+#define TOOLGLOT_UNKNOWN_TOOL_DELIVER 1
+
+// A block without any other call is text with `TOOLGLOT_FLAG_RECOVERED_TEXT`; beside other calls it is left out.
+#define TOOLGLOT_UNKNOWN_TOOL_TEXT 2
+
+// It is left out, with an error.
+#define TOOLGLOT_UNKNOWN_TOOL_DROP 3
 
 // Inside reasoning if a dialect has it opened by the prompt, else in text.
 #define TOOLGLOT_START_DIALECT 0
@@ -827,6 +843,13 @@ toolglot_status toolglot_config_add_builtin(struct toolglot_config *config,
 // Adds every dialect of the default set that is not there yet: those that cannot fire on ordinary prose or code.
 TOOLGLOT_API toolglot_status toolglot_config_add_defaults(struct toolglot_config *config);
 
+// Adds every dialect of calls that can be active beside those that are there, for outputs of which nothing is known: bare and
+// fenced JSON, bare lists and tags named after tools too. Only calls of tools on offer count (`toolglot_options_set_tools`):
+// without tools none that has no marker of its own, and with them calls of other tools are text unless
+// `TOOLGLOT_OPTION_UNKNOWN_TOOL` says otherwise.
+TOOLGLOT_API
+toolglot_status toolglot_config_add_any(struct toolglot_config *config);
+
 // Adds a dialect of the host: the text of a TOML file as `docs/DIALECTS.md` describes it. `origin` names it in messages
 // and may be empty. The text is copied; it is read when the engine is made.
 TOOLGLOT_API
@@ -887,6 +910,15 @@ TOOLGLOT_API toolglot_status toolglot_options_new(struct toolglot_options **out)
 // Sets one option, `TOOLGLOT_OPTION_...`. `TOOLGLOT_E_ARG` if the library does not know the option or the value; then
 // nothing is changed.
 TOOLGLOT_API toolglot_status toolglot_options_set(struct toolglot_options *options, uint32_t option, uint64_t value);
+
+// Sets what the request said about calls, its `tool_choice`: one of the words `auto` (default), `none` and `required`, or the JSON
+// text of `{"type": "function", "function": {"name": ..}}`. With `none`, markers of calls are text. With `required` or a
+// named tool the output may be guided: a bare call, a bare list of calls, or the bare arguments of the named tool. An empty
+// text means `auto`.
+TOOLGLOT_API
+toolglot_status toolglot_options_set_tool_choice(struct toolglot_options *options,
+                                                 const void *choice,
+                                                 size_t len);
 
 // Sets the tools on offer: a JSON array of `{"name", "parameters": JSON Schema}`, or OpenAI's `{"type": "function",
 // "function": {...}}`. They give untyped text its type, spell keys, and warn of tools nobody offers. An empty text means no
@@ -1034,6 +1066,13 @@ TOOLGLOT_API toolglot_status toolglot_turn_new(struct toolglot_turn **out);
 // Adds the events of a batch, which must still be alive. Give it every batch of one stream in order, with all kinds of
 // events.
 TOOLGLOT_API toolglot_status toolglot_turn_add(struct toolglot_turn *turn, const struct toolglot_batch *batch);
+
+// The turn is finished: where it holds no call, its issues get a hint (`TOOLGLOT_ISSUE_BARE_CALL`) for each call of a tool on
+// offer that stands in its text and that no dialect of the engine has read. `options` say which tools are on offer.
+// `toolglot_parse` has done this already.
+TOOLGLOT_API
+toolglot_status toolglot_turn_hint(struct toolglot_turn *turn,
+                                   const struct toolglot_options *options);
 
 // Parses a whole output at once into a new turn, which is the caller's to free. `options` may be NULL; `reason` is one of
 // `TOOLGLOT_FINISH_...`. It says the same as a stream that is fed the output in any pieces. Any thread.
