@@ -18,8 +18,8 @@ use std::sync::Arc;
 use engine as tg;
 use tg::{
     Abandoned, Arguments, Broken, CallState, Dialect, DialectSet, Fence, Finish, Issue, NativeCall,
-    Options, Origin, Prefer, ReasoningMode, Retain, Severity, Start, TextMode, Tools, Unclosed,
-    UnknownTool, Untyped,
+    Options, Origin, Prefer, ReasoningMode, Retain, Severity, Start, TextMode, ToolChoice, Tools,
+    Unclosed, UnknownTool, Untyped,
 };
 use toolglot_cli::options;
 use toolglot_cli::run::Stream;
@@ -93,7 +93,7 @@ fn write(vector: &Vector, defaults: bool, last: &mut Last, flat: &mut Flat) -> b
         return false;
     };
     let mut options = read.options;
-    let choice = options.tool_choice != toolglot::ToolChoice::Auto;
+    let choice = options.tool_choice != ToolChoice::Auto;
     if options.prompt_tail.is_some() || choice {
         // The layout of the file has no place for it.
         return false;
