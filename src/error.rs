@@ -150,7 +150,7 @@ kinds! {
     LimitParams = 42 "limit_params" Error Recovered "Limits::max_params." "the call has more parameters than allowed";
     LimitName = 43 "limit_name" Error Recovered "Limits::max_name." "the name is longer than allowed";
     LimitHeader = 44 "limit_header" Error Recovered "Limits::max_header." "the opening tag is longer than allowed";
-    LimitIssues = 45 "limit_issues" Error Recovered "Limits::max_issues; the rest was counted." "there were more issues than are reported";
+    LimitIssues = 45 "limit_issues" Warning Recovered "Limits::max_issues; the rest was counted." "there were more issues than are reported";
     LimitNative = 46 "limit_native" Error Recovered "Limits::max_native." "the native calls are longer than allowed";
     UnclosedSpan = 47 "unclosed_span" Warning Recovered "The stream ended inside a protected region." "the protected region is not closed";
     RepairedOpener = 48 "repaired_opener" Warning Repaired "The wrapper's opening marker is missing." "the opening marker of the wrapper is missing";
@@ -292,9 +292,10 @@ impl Issue<'_> {
     /// kind; see `docs/DIALECTS.md`, table `observe`.
     #[must_use]
     pub fn observation(&self) -> String {
-        let own = self
-            .dialect
-            .and_then(|dialect| dialect.observation(self.kind));
+        let own = self.dialect.and_then(|dialect| match self.severity {
+            Severity::Warning => dialect.observation(self.kind),
+            Severity::Error => dialect.refusal(self.kind),
+        });
         let text = own.unwrap_or(match self.severity {
             Severity::Warning => "Note ({kind}): {message}.",
             Severity::Error => {

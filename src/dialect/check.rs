@@ -50,7 +50,7 @@ pub(super) fn dialect(spec: &Spec) -> Result<(), BuildError> {
         return Err(no_family(spec));
     }
     for name in spec.observe.keys() {
-        let outcome = matches!(name.as_str(), "executed" | "failed");
+        let outcome = matches!(name.as_str(), "executed" | "failed" | "other");
         if !outcome && Kind::from_name(name).is_none() {
             return Err(key(
                 spec,

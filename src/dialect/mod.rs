@@ -154,6 +154,12 @@ impl Dialect {
         self.spec.observe.get(kind.name()).map(String::as_str)
     }
 
+    /// Its own wording for what keeps a call from being carried out: that of the kind, or else of any kind.
+    pub(crate) fn refusal(&self, kind: Kind) -> Option<&str> {
+        let other = || self.spec.observe.get("other").map(String::as_str);
+        self.observation(kind).or_else(other)
+    }
+
     /// Its own wording for a call that was carried out: `executed` or `failed` of its table `observe`.
     #[cfg(feature = "tools")]
     pub(crate) fn outcome(&self, key: &str) -> Option<&str> {

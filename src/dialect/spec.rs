@@ -209,6 +209,9 @@ pub(crate) struct KeyQuote {
     pub type_prefix: String,
     pub colon: Vec<String>,
     pub separators: Vec<String>,
+    /// Whether the writer puts the first separator between fields.
+    #[serde(default = "yes")]
+    pub separated: bool,
     pub quotes: Vec<Quote>,
     #[serde(default)]
     pub comment: Option<Comment>,

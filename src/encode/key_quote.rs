@@ -232,7 +232,10 @@ fn join(ctx: &Ctx<'_>, table: &KeyQuote, fields: &[Field]) -> Result<String, Fau
             return Err(Fault::at(&field.base, Reason::Key { why }));
         }
         let last = index + 1 == fields.len();
-        let separator = if last { "" } else { first(&spec.separators) };
+        let separator = match last || !spec.separated {
+            true => "",
+            false => first(&spec.separators),
+        };
         let (key, colon, value) = (&field.key, first(&spec.colon), &field.value);
         out.push_str(&format!("{key}:{value}{separator}\n").replacen(':', colon, 1));
     }

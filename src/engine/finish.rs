@@ -144,7 +144,7 @@ impl Machine<'_> {
             // Told past the limit, or nobody would know of it.
             self.sink.event(Event::Issue(Issue {
                 kind: Kind::LimitIssues,
-                severity: Severity::Error,
+                severity: Severity::Warning,
                 span: Span::new(0, self.st.pos),
                 dialect: None,
                 call: None,

@@ -214,7 +214,7 @@ impl Renderer {
             self.layout.spec.observe.iter().any(|(key, template)| {
                 let told = match key.as_str() {
                     "executed" => false,
-                    "failed" => template.contains("{tool}"),
+                    "failed" | "other" => head(template, "").ne(&head(template, "x")),
                     _ => true,
                 };
                 told && line.starts_with(&head(template, &name))

@@ -80,6 +80,7 @@ impl Layout {
         env.add_filter("plain", json::plain);
         env.add_filter("as_json", json::as_json);
         env.add_filter("entities", entities);
+        env.add_filter("cdata", cdata);
         let writer = encoder.clone();
         env.add_function("call", move |name: &str, arguments: Value| {
             written(&writer, &[(name.to_owned(), json::arguments(&arguments)?)])
@@ -271,6 +272,17 @@ fn entities(text: &str) -> String {
         }
     }
     out
+}
+
+/// The filter `cdata`: a value as the content of an XML element. Lists, objects and what holds markup stand in CDATA.
+fn cdata(value: &Value) -> Result<String, Error> {
+    let text = json::plain(value)?;
+    let structure = value.as_str().is_none() && text.starts_with(['{', '[']);
+    Ok(if structure || text.contains(['<', '&']) {
+        format!("<![CDATA[{}]]>", text.replace("]]>", "]]]]><![CDATA[>"))
+    } else {
+        text
+    })
 }
 
 /// Sample calls as the dialect writes them; their values tell what types they are read by.

@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use crate::json::json;
+use crate::json::{Value, json};
 use proptest::prelude::*;
 
 use super::{Lang, Layout, Part, PromptError, PromptOptions, Prompts, Stops, tokens};
@@ -192,13 +192,17 @@ fn item_17_the_rule_of_the_tam_document_and_its_block() {
         .expect("usage");
     let [rule, block] = [
         "command 必须是上面列出的 Tool ID 之一。\n",
-        "<|[REQUEST_TOOL]|>\ncommand:「始」",
+        "\n<|[REQUEST_TOOL]|>\ncommand:「始」ToolID「末」\nparameter_A:「始」参数值 A「末」\nparameter_B:「始」参数值 B，\n可以是多行。\n「末」\n<|[END_TOOL]|>",
     ]
     .map(|part| usage.find(part).expect(part));
     assert!(rule < block, "{usage}");
     let set = DialectSet::builtin("tam").expect("a set");
     let turn = parse(&set, Options::default(), usage.as_bytes(), Finish::Stop);
     assert_eq!((turn.calls.len(), turn.errors.len()), (1, 0), "{turn:?}");
+    assert_eq!(
+        turn.calls[0].arguments,
+        r#"{"parameter_A":"参数值 A","parameter_B":"参数值 B，\n可以是多行。\n"}"#
+    );
 }
 
 #[test]
@@ -224,29 +228,138 @@ fn item_56_the_five_instructions_of_the_action_document() {
 
 #[test]
 fn items_57_59_and_62_tools_and_skills_stand_apart() {
-    // Agent tool invocation protocol, section 4.2, word for word (without the example of a payload).
-    let object = |text: &str| serde_json::from_str(text).expect("a schema");
-    let mut greet = Tool::new("skill_greet_player")
-        .description("Greets the player appropriately based on context.")
-        .parameters(object(r#"{"properties": {"player_id": {"type": "string", "description": "The ID of the player to greet."}}, "required": ["player_id"]}"#));
-    greet.kind = ToolKind::Skill;
-    let update = Tool::new("UpdatePrivateStateTool")
-        .description("Updates a value in your private state.")
-        .parameters(object(r#"{"properties": {"key": {"type": "string", "description": "The key in your private state to update."}, "value": {"description": "The new value for the key."}}, "required": ["key", "value"]}"#));
-    let tools = Inventory::of([greet, update]).expect("an inventory");
-    assert_eq!(
-        layout("action", &[])
-            .tools(&tools, &PromptOptions::default())
-            .expect("a prompt"),
-        "You have access to the following tools and skills:\n\n**Tools (direct function calls):**\n\n\
-         *   `<UpdatePrivateStateTool>`: Updates a value in your private state.\n    *   Parameters:\n        \
-         *   `<key>` (string, required): The key in your private state to update.\n        \
-         *   `<value>` (any, required): The new value for the key.\n\n**Skills (workflow executions):**\n\n\
-         *   `<skill_greet_player>`: Greets the player appropriately based on context.\n    *   Parameters:\n        \
-         *   `<player_id>` (string, required): The ID of the player to greet.\n\n\
-         When you decide to use a tool or skill, first explain your reasoning, then output the <ACTION> block with the chosen \
-         tool/skill ID as the main tag, and its parameters as child tags. If no action is needed, just provide your textual response."
-    );
+    // Agent tool invocation protocol, section 4.2, word for word.
+    let want = r#"You have access to the following tools and skills:
+
+**Tools (direct function calls):**
+
+*   `<ReadWorldStateTool>`: Reads a value from the shared world state.
+    *   Parameters:
+        *   `<path>` (string, required): The dot-separated path to the value in the world state (e.g., "environment.time.current_hour").
+        *   `<default_value>` (any, optional): Value to return if path is not found.
+*   `<UpdatePrivateStateTool>`: Updates a value in your private state.
+    *   Parameters:
+        *   `<key>` (string, required): The key in your private state to update.
+        *   `<value>` (any, required): The new value for the key.
+*   `<PublishEventTool>`: Publishes an event to the event bus.
+    *   Parameters:
+        *   `<event_type>` (string, required): The type of the event (e.g., "agent.action.completed").
+        *   `<payload>` (object, optional): A JSON object string, or XML structure parsable to an object, containing event data. Use CDATA if complex.
+            *   Example: `<payload><![CDATA[{"message": "Task done"}]]></payload>`
+
+**Skills (workflow executions):**
+
+*   `<skill_greet_player>`: Greets the player appropriately based on context.
+    *   Parameters:
+        *   `<player_id>` (string, required): The ID of the player to greet.
+        *   `<greeting_context>` (string, optional): Additional context for the greeting (e.g., "first_encounter", "quest_reminder").
+*   `<skill_generate_image_description>`: Generates a textual description for an image, possibly to be used by another image generation skill.
+    *   Parameters:
+        *   `<image_analysis_data>` (object, required): Data from a previous image analysis step. Use CDATA for complex JSON/XML.
+        *   `<desired_style>` (string, optional): Preferred style for the description (e.g., "poetic", "technical").
+
+When you decide to use a tool or skill, first explain your reasoning, then output the <ACTION> block with the chosen tool/skill ID as the main tag, and its parameters as child tags. If no action is needed, just provide your textual response."#;
+    let part = |name: &str, kind: &str, about: &str| {
+        let mut schema = json!({"description": about});
+        if kind != "any" {
+            schema["type"] = kind.into();
+        }
+        if name == "payload" {
+            schema["examples"] = json!([{"message": "Task done"}]);
+        }
+        (name.to_owned(), schema)
+    };
+    let tool = |id: &str, about: &str, parts: [(String, Value); 2], required: &[&str]| {
+        let parts: crate::json::Map = parts.into_iter().collect();
+        let mut schema = json!({"type": "object", "properties": parts});
+        schema["required"] = required.iter().map(|name| Value::from(*name)).collect();
+        Tool::new(id).description(about).parameters(schema)
+    };
+    let mut tools = vec![
+        tool(
+            "ReadWorldStateTool",
+            "Reads a value from the shared world state.",
+            [
+                part(
+                    "path",
+                    "string",
+                    "The dot-separated path to the value in the world state (e.g., \"environment.time.current_hour\").",
+                ),
+                part(
+                    "default_value",
+                    "any",
+                    "Value to return if path is not found.",
+                ),
+            ],
+            &["path"],
+        ),
+        tool(
+            "UpdatePrivateStateTool",
+            "Updates a value in your private state.",
+            [
+                part("key", "string", "The key in your private state to update."),
+                part("value", "any", "The new value for the key."),
+            ],
+            &["key", "value"],
+        ),
+        tool(
+            "PublishEventTool",
+            "Publishes an event to the event bus.",
+            [
+                part(
+                    "event_type",
+                    "string",
+                    "The type of the event (e.g., \"agent.action.completed\").",
+                ),
+                part(
+                    "payload",
+                    "object",
+                    "A JSON object string, or XML structure parsable to an object, containing event data. Use CDATA if complex.",
+                ),
+            ],
+            &["event_type"],
+        ),
+        tool(
+            "skill_greet_player",
+            "Greets the player appropriately based on context.",
+            [
+                part("player_id", "string", "The ID of the player to greet."),
+                part(
+                    "greeting_context",
+                    "string",
+                    "Additional context for the greeting (e.g., \"first_encounter\", \"quest_reminder\").",
+                ),
+            ],
+            &["player_id"],
+        ),
+        tool(
+            "skill_generate_image_description",
+            "Generates a textual description for an image, possibly to be used by another image generation skill.",
+            [
+                part(
+                    "image_analysis_data",
+                    "object",
+                    "Data from a previous image analysis step. Use CDATA for complex JSON/XML.",
+                ),
+                part(
+                    "desired_style",
+                    "string",
+                    "Preferred style for the description (e.g., \"poetic\", \"technical\").",
+                ),
+            ],
+            &["image_analysis_data"],
+        ),
+    ];
+    for skill in &mut tools[3..] {
+        skill.kind = ToolKind::Skill;
+    }
+    // Skills stand apart wherever they come.
+    tools.swap(0, 3);
+    tools.swap(1, 3);
+    tools.swap(2, 3);
+    let tools = Inventory::of(tools).expect("an inventory");
+    let have = layout("action", &[]).tools(&tools, &PromptOptions::default());
+    assert_eq!(have.expect("a prompt"), want);
 }
 
 #[test]
@@ -278,18 +391,45 @@ fn items_58_and_32_examples_are_calls_that_the_parser_reads() {
         .expect("usage");
     let set = DialectSet::builtin("action").expect("a set");
     let turn = parse(&set, Options::default(), action.as_bytes(), Finish::Stop);
-    let names: Vec<&str> = turn.calls.iter().map(|call| call.name.as_str()).collect();
-    assert_eq!(
-        names,
-        [
+    let calls: Vec<(&str, &str)> = turn
+        .calls
+        .iter()
+        .map(|call| (call.name.as_str(), call.arguments.as_str()))
+        .collect();
+    // Simple, list, nested, CDATA, and the mistake of section 5.5 with its correction.
+    let want = [
+        (
             "ReadWorldStateTool",
-            "GreetPlayers",
+            r#"{"path":"environment.weather.current_conditions","default_value":"unknown"}"#,
+        ),
+        ("GreetPlayers", r#"{"names":{"item":["Alice","Bob"]}}"#),
+        (
             "read_file",
-            "ApplyProjectDiff",
-            "GetPlayerInfo"
-        ]
+            r#"{"args":{"file":[{"path":"src/app.ts"},{"path":"src/utils.ts"}]}}"#,
+        ),
+        ("ApplyProjectDiff", turn.calls[3].arguments.as_str()),
+        ("GetPlayerInfo", r#"{"playerId":"player123"}"#),
+        ("GetPlayerInfo", r#"{"player_id":"player123"}"#),
+    ];
+    assert_eq!(calls, want);
+    // A list is one once the tool says so.
+    let greet =
+        Tool::new("GreetPlayers").parameters(json!({"properties": {"names": {"type": "array"}}}));
+    let greet = Inventory::of([greet]).expect("an inventory");
+    let checked = greet.check(&turn.calls[1], &crate::tools::CheckOptions::default());
+    assert_eq!(checked.text(), r#"{"names":["Alice","Bob"]}"#);
+    let diff: Value = serde_json::from_str(&turn.calls[3].arguments).expect("JSON");
+    let diff = diff["diff_patch"].as_str().expect("a text");
+    assert!(
+        diff.contains("--- a/config/settings.json\n+++ b/config/settings.json\n"),
+        "{diff}"
     );
-    assert!(turn.calls[3].arguments.contains("(a < b && b < c)"));
+    assert!(diff.contains("+  \"feature_enabled\": true,\n"), "{diff}");
+    // No tool.
+    assert!(action.contains(
+        "\nThe weather is currently sunny and pleasant. It's a great day for an adventure!\n"
+    ));
+    assert!(action.contains("\nObservation: Error - Invalid parameters for GetPlayerInfo: Unknown parameter 'playerId', did you mean 'player_id'?\n"));
 }
 
 #[test]
@@ -661,7 +801,7 @@ fn a_tools_own_examples_are_shown() {
     let text = layout("tam", &[])
         .usage(&tools, &PromptOptions::default())
         .expect("a prompt");
-    assert!(text.ends_with("Three days:\n<|[REQUEST_TOOL]|>\ncommand:「始」weather「末」,\ndays:「始」3「末」\n<|[END_TOOL]|>"), "{text}");
+    assert!(text.ends_with("Three days:\n<|[REQUEST_TOOL]|>\ncommand:「始」weather「末」\ndays:「始」3「末」\n<|[END_TOOL]|>"), "{text}");
     assert_eq!(layout("tam", &[]).rule(), NameRule::Id);
 }
 

@@ -122,6 +122,10 @@ fn param(tool: &Tool, key: &str, schema: &Json) -> Value {
     if let Some(default) = schema.get("default") {
         facts.insert("default", value(default));
     }
+    let listed = schema.get("examples").and_then(|list| list.get(0));
+    if let Some(shown) = schema.get("example").or(listed) {
+        facts.insert("example", value(shown));
+    }
     if let Some(choices) = schema.get("enum") {
         facts.insert("enum", value(choices));
     }

@@ -14,7 +14,7 @@ impl Violation {
     /// What to tell the model of it, in the words of the dialect.
     #[must_use]
     pub fn observation(&self, tool: &str, dialect: Option<&Dialect>) -> String {
-        let own = dialect.and_then(|dialect| dialect.observation(self.kind));
+        let own = dialect.and_then(|dialect| dialect.refusal(self.kind));
         let template = own.unwrap_or(
             "Error ({kind}): [[{tool}: ]][[parameter {name}: ]]{message}. The call was not executed; write it again.",
         );

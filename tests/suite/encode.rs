@@ -28,7 +28,7 @@ fn several_calls_share_a_block_where_the_dialect_has_such_blocks() {
     };
     assert_eq!(
         written("tam"),
-        "<|[REQUEST_TOOL]|>\ncommand1:「始」f「末」,\na1:「始」x1「末」,\ncommand2:「始」f「末」,\na2:「始」x2「末」\n<|[END_TOOL]|>"
+        "<|[REQUEST_TOOL]|>\ncommand1:「始」f「末」\na1:「始」x1「末」\ncommand2:「始」f「末」\na2:「始」x2「末」\n<|[END_TOOL]|>"
     );
     assert_eq!(
         written("qwen3-coder"),

@@ -182,7 +182,6 @@ impl Run<'_> {
         self.issues += 1;
         if self.issues > self.setup.limits.issues {
             self.outcome.kinds.insert("limit_issues".to_owned());
-            self.outcome.severe.insert("limit_issues".to_owned());
         }
         self.outcome.kinds.insert(kind.to_owned());
     }
