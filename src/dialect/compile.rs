@@ -535,6 +535,8 @@ pub(crate) struct SetInner {
     /// What the prompt may have written.
     pub begins: Vec<Written>,
     /// Some dialect does not look into code.
+    pub skips: bool,
+    /// For some dialect it matters where code is.
     pub code: bool,
     /// Some dialect's calls end thoughts: there code matters.
     pub thinks: bool,
@@ -774,9 +776,12 @@ impl SetInner {
             }
         }
         let text = Scanner::new(patterns).map_err(too_big)?;
-        let code = dialects
+        let skips = dialects
             .iter()
             .any(|d| d.spec.fence == crate::limits::Fence::Skip);
+        // A pair of markers around no XML is a mention in code.
+        let tree = |d: &Dialect| matches!(d.family, Family::ElementTree(_));
+        let code = skips || dialects.iter().any(tree);
         Ok(Self {
             text,
             owing: OnceLock::new(),
@@ -787,6 +792,7 @@ impl SetInner {
             reasoning,
             spans,
             begins: Written::all(&dialects)?,
+            skips,
             code,
             thinks,
             fingerprint,

@@ -6,7 +6,7 @@ use super::{Mode, Region};
 use crate::body::{Finished, pieces};
 use crate::error::{Issue, Kind, Severity};
 use crate::event::{Event, Span};
-use crate::limits::Unclosed;
+use crate::limits::{Fence, Unclosed};
 
 /// Why a stream ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -129,7 +129,11 @@ impl Machine<'_> {
             }
         }
         self.st.code.settle();
-        if self.st.code.in_fence() && self.st.region == Region::Text {
+        let skips = self
+            .opts
+            .fence
+            .map_or(self.set.skips, |fence| fence == Fence::Skip);
+        if skips && self.st.code.in_fence() && self.st.region == Region::Text {
             self.tell_all(
                 chunk,
                 Kind::UnclosedFence,

@@ -160,6 +160,15 @@ impl Machine<'_> {
         match role {
             Role::Close { dialect } => {
                 self.deliver(chunk, safe);
+                let most = u64::from(self.opts.limits.max_lookahead);
+                let pair = |(own, from): (u16, u64)| own == dialect && end - from <= most;
+                if self.st.untagged.take().is_some_and(pair) {
+                    let own = self.dialect(dialect);
+                    let (kind, severity) = (Kind::MalformedXml, Severity::Error);
+                    self.out(chunk)
+                        .report_for(Some(own), kind, severity, span, "", "", "");
+                    return false;
+                }
                 // In a code sample its opener was told already.
                 if self.looks_into_code(dialect) || !self.st.code.hides() {
                     self.tell(chunk, dialect, Kind::OrphanClose, span);

@@ -92,6 +92,9 @@ struct State {
     reasoned: bool,
     /// The thought that a call ended, whose closer may still come.
     owed: Option<u16>,
+    /// The opener of an element tree that began a line and showed no tag: its dialect, and where it stands. Its closer makes
+    /// it malformed XML.
+    untagged: Option<(u16, u64)>,
     io: Io,
     /// Native calls that wait.
     natives: Vec<NativeCall>,
@@ -206,6 +209,7 @@ impl State {
             message: false,
             reasoned: false,
             owed: None,
+            untagged: None,
             io: Io::new(set.kinds_of_blocks(), set.marker()),
             natives: vec![],
             native_bytes: 0,

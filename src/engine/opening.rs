@@ -645,6 +645,7 @@ impl Machine<'_> {
         // The next marker begins in here: this one is text.
         self.st.candidates.clear();
         self.st.mode = Mode::Flow;
+        self.untagged(opening);
         self.tell_unknown(chunk, opening, end);
         if !opening.bare && inside > opening.start {
             let span = Span::new(opening.start, opening.start);
@@ -658,12 +659,24 @@ impl Machine<'_> {
         Some(again)
     }
 
+    /// Remembers the opener of an element tree that shows no tag, where it cannot be a mention in a line of prose or in code.
+    fn untagged(&mut self, opening: &Opening) {
+        let Family::ElementTree(_) = self.dialect(opening.first).family else {
+            return;
+        };
+        let mut code = self.st.code;
+        code.settle();
+        let begins = self.st.line.begins() && !code.hides();
+        self.st.untagged = begins.then_some((opening.first, opening.start));
+    }
+
     /// No candidate is left before `end`: it is text, or a hidden block whose bytes are to be read again.
     fn give_up(&mut self, chunk: Chunk<'_>, end: u64) -> Option<Vec<u8>> {
         let Mode::Opening(opening) = self.st.mode else {
             return None;
         };
         self.st.mode = Mode::Flow;
+        self.untagged(&opening);
         let span = Span::new(opening.start, end);
         let several = opening.count > 1;
         self.tell_unknown(chunk, &opening, end);
@@ -1106,6 +1119,7 @@ impl Machine<'_> {
         closed: bool,
     ) -> Option<Vec<u8>> {
         let Candidate { dialect, at, .. } = candidate;
+        self.st.untagged = None;
         let family = &self.dialect(dialect).family;
         let span = Span::new(opening.start, end);
         let mut again = None;

@@ -83,6 +83,11 @@ impl State {
         if self.origin > self.pos || !lead {
             return false;
         }
+        let untagged =
+            |(index, from): (u16, u64)| usize::from(index) < set.dialects.len() && from <= self.pos;
+        if !self.untagged.is_none_or(untagged) {
+            return false;
+        }
         if self.finished {
             // Nothing of it is looked at any more.
             return self.io.from <= self.pos;
