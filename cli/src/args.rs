@@ -492,6 +492,9 @@ pub struct OneDialect {
 pub struct PromptArgs {
     #[command(flatten)]
     pub dialect: OneDialect,
+    /// The model's own chat template: definitions and results as it writes them, with its turn tokens
+    #[arg(long, value_name = "FILE.jinja")]
+    pub chat_template: Option<PathBuf>,
     /// Definitions of tools
     #[arg(long, value_name = "TOOLS.json")]
     pub tools: Option<PathBuf>,
@@ -551,6 +554,9 @@ pub struct ResultArgs {
     pub file: PathBuf,
     #[command(flatten)]
     pub dialect: OneDialect,
+    /// The model's own chat template: definitions and results as it writes them, with its turn tokens
+    #[arg(long, value_name = "FILE.jinja")]
+    pub chat_template: Option<PathBuf>,
     /// Language of the layout's own words
     #[arg(long, value_enum, default_value_t = Lang::En)]
     pub lang: Lang,

@@ -1,10 +1,11 @@
 //! `toolglot prompt`: what a model is told of tools.
 
 use std::io::{self, Write};
+use std::path::Path;
 
 use toolglot::DialectSet;
 use toolglot::prompt::grammar::CallGrammar;
-use toolglot::prompt::{Layout, PromptOptions, Stops, tokens};
+use toolglot::prompt::{Layout, PromptOptions, Stops, TemplateOptions, tokens};
 use toolglot::tools::Inventory;
 use toolglot_cli::sets::{Choice, Sets};
 
@@ -13,7 +14,7 @@ use crate::stop::{Stop, Verdict};
 
 /// Prints a prompt, or what belongs to it.
 pub fn run(args: &PromptArgs) -> Result<Verdict, Stop> {
-    let (set, layout) = layout(&args.dialect)?;
+    let (set, layout) = layout(&args.dialect, args.chat_template.as_deref())?;
     let tools = match &args.tools {
         Some(path) => crate::tools::callable(path)?,
         None => vec![],
@@ -46,8 +47,11 @@ fn stops(set: &DialectSet, layout: &Layout) -> String {
     toolglot::json::json!({"turn": stops.turn, "block": stops.block}).to_string()
 }
 
-/// The dialect that arguments name, alone in its set, and its layout.
-pub fn layout(args: &crate::args::OneDialect) -> Result<(DialectSet, Layout), Stop> {
+/// The dialect that arguments name, alone in its set, and its layout, or that of the model's own chat template.
+pub fn layout(
+    args: &crate::args::OneDialect,
+    template: Option<&Path>,
+) -> Result<(DialectSet, Layout), Stop> {
     let id = args.dialect.as_str();
     if ["all", "any", "default"].contains(&id) {
         return Err(Stop::because(format!("`{id}` is no dialect; name one")));
@@ -63,6 +67,15 @@ pub fn layout(args: &crate::args::OneDialect) -> Result<(DialectSet, Layout), St
         .next()
         .map_or(id, |dialect| dialect.id())
         .to_owned();
-    let layout = Layout::new(&set, &own).map_err(Stop::because)?;
+    let layout = match template {
+        None => Layout::new(&set, &own),
+        Some(path) => {
+            let text = std::fs::read_to_string(path);
+            let text =
+                text.map_err(|error| Stop::because(format!("{}: {error}", path.display())))?;
+            Layout::from_template(&set, &own, &text, &TemplateOptions::default())
+        }
+    };
+    let layout = layout.map_err(Stop::because)?;
     Ok((set, layout))
 }

@@ -15,7 +15,7 @@ use crate::stop::{Stop, Verdict};
 
 /// Prints results in a dialect's layout.
 pub fn run(args: &ResultArgs) -> Result<Verdict, Stop> {
-    let (own, layout) = prompt::layout(&args.dialect)?;
+    let (own, layout) = prompt::layout(&args.dialect, args.chat_template.as_deref())?;
     // Whatever else the host may parse must not see a marker either.
     let beside = Choice {
         files: true,

@@ -6,6 +6,7 @@ use crate::json::{Map, Value as Json, json};
 use minijinja::syntax::SyntaxConfig;
 use minijinja::{AutoEscape, Environment, Error, ErrorKind, UndefinedBehavior, Value};
 
+use super::chat::{Chat, TemplateOptions};
 use super::json;
 use super::tool::{Facts, facts};
 use super::{Lang, Part, PromptError, PromptOptions};
@@ -40,6 +41,9 @@ pub struct Layout {
     pub(crate) encoder: Encoder,
     pub(crate) spec: Arc<Spec>,
     rule: NameRule,
+    /// The model's own chat template, and the parts that a template of the host replaces.
+    chat: Option<Chat>,
+    replaced: Vec<Part>,
     /// What tells this layout from others of the same dialect.
     pub(super) fingerprint: u64,
 }
@@ -99,6 +103,8 @@ impl Layout {
             rule: NameRule::of(found),
             spec: Arc::new(found.spec.clone()),
             encoder,
+            chat: None,
+            replaced: vec![],
             fingerprint: 0,
         };
         for (name, text) in SHARED {
@@ -114,6 +120,43 @@ impl Layout {
             let general = format!("general-{}", part.name());
             layout = layout.with(part, &text.unwrap_or(general))?;
         }
+        Ok(layout)
+    }
+
+    /// The layout that a model's own chat template has: definitions and results are what the template writes, with its turn
+    /// tokens. The dialect says how calls are read, and which marks no result may hold.
+    ///
+    /// A template comes from whoever made the model's files; [`TemplateOptions`] bound its steps, depth, size and output.
+    ///
+    /// ```
+    /// use toolglot::prompt::{Layout, PromptOptions, TemplateOptions};
+    /// use toolglot::tools::{Inventory, Tool};
+    ///
+    /// let template = "{% if tools %}<|im_start|>system\n{% for tool in tools %}{{ tool | tojson }}\n{% endfor %}<|im_end|>\n{% endif %}\
+    ///     {% for message in messages %}<|im_start|>{{ message.role }}\n{{ message.content }}<|im_end|>\n{% endfor %}";
+    /// let set = toolglot::DialectSet::builtin("hermes")?;
+    /// let layout = Layout::from_template(&set, "hermes", template, &TemplateOptions::default())?;
+    /// let tools = Inventory::of([Tool::new("ping").description("Does nothing")])?;
+    /// let prompt = layout.tools(&tools, &PromptOptions::default())?;
+    /// assert!(prompt.starts_with("<|im_start|>system\n{\"type\": \"function\", \"function\": {\"name\": \"ping\""));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// There is no such dialect, or the template is none. What it does wrong when it is filled is an error there.
+    pub fn from_template(
+        set: &DialectSet,
+        dialect: &str,
+        template: &str,
+        options: &TemplateOptions,
+    ) -> Result<Self, PromptError> {
+        let mut layout = Self::new(set, dialect)?;
+        let mut print = crate::dialect::Fnv(layout.fingerprint);
+        print.add(template.as_bytes());
+        print.add(format!("{options:?}").as_bytes());
+        layout.fingerprint = print.0;
+        layout.chat = Some(Chat::new(template, options)?);
+        layout.replaced.clear();
         Ok(layout)
     }
 
@@ -138,7 +181,9 @@ impl Layout {
         } else {
             template.to_owned()
         };
-        self.shared(part.name(), &text)
+        let mut layout = self.shared(part.name(), &text)?;
+        layout.replaced.push(part);
+        Ok(layout)
     }
 
     /// Adds a template that others can name or include, or replaces it.
@@ -253,6 +298,13 @@ impl Layout {
     }
 
     pub(crate) fn fill(&self, part: Part, context: Facts) -> Result<String, PromptError> {
+        if let Some(chat) = self
+            .chat
+            .as_ref()
+            .filter(|_| !self.replaced.contains(&part))
+        {
+            return chat.part(part, &context);
+        }
         let template = self.env.get_template(part.name());
         let template = template.map_err(|error| PromptError::template(part.name(), &error))?;
         let text = template.render(Value::from_object(context));

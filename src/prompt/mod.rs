@@ -6,6 +6,7 @@
 //!
 //! `docs/PROMPTS.md` lists the layouts with their sources, and what templates are told.
 
+mod chat;
 pub mod grammar;
 pub(crate) mod json;
 mod layout;
@@ -18,6 +19,7 @@ pub(crate) mod tool;
 
 use crate::tools::Tool;
 
+pub use chat::TemplateOptions;
 pub use layout::Layout;
 pub use macros::{Expanded, Prompts};
 pub use stop::Stops;
