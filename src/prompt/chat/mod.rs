@@ -83,8 +83,13 @@ impl Chat {
         env.add_function("raise_exception", |why: String| -> Result<Value, Error> {
             Err(Error::new(ErrorKind::InvalidOperation, why))
         });
+        // There is no clock here.
+        let date = options.variables.get("date_string").cloned();
+        env.add_function("strftime_now", move |_: &str| {
+            json::value(date.as_ref().unwrap_or(&Json::from("")))
+        });
         env.set_unknown_method_callback(method);
-        env.add_template_owned("chat", source.to_owned())
+        env.add_template_owned("chat", without_generation(source))
             .map_err(|error| PromptError::template("chat template", &error))?;
         Ok(Self {
             env: Arc::new(env),
@@ -120,7 +125,9 @@ impl Chat {
                 (short, text)
             }
         };
-        let without = self.conversation(&talk, None)?;
+        // Without tools some templates want none, and some an empty list.
+        let empty = || self.conversation(&talk, Some(&json!([])));
+        let without = self.conversation(&talk, None).or_else(|_| empty())?;
         let text = between(&with, &without);
         if text.trim().is_empty() {
             return Err(wrong("it says nothing of tools".to_owned()));
@@ -144,13 +151,17 @@ impl Chat {
                 );
             }
             let calls = Json::Array(calls);
-            let mut talk = vec![
+            let talk = vec![
                 json!({"role": "user", "content": USER}),
                 json!({"role": "assistant", "content": "", "tool_calls": calls}),
             ];
-            let without = self.conversation(&Json::Array(talk.clone()), None)?;
-            talk.extend(answers);
-            let with = self.conversation(&Json::Array(talk), None)?;
+            let both = |talk: Vec<Json>, tools: Option<&Json>| {
+                let without = self.conversation(&Json::Array(talk.clone()), tools)?;
+                let talk = [talk, answers.clone()].concat();
+                Ok::<_, PromptError>((self.conversation(&Json::Array(talk), tools)?, without))
+            };
+            let none = json!([]);
+            let (with, without) = both(talk.clone(), None).or_else(|_| both(talk, Some(&none)))?;
             let rest = with.strip_prefix(without.as_str());
             Ok(rest.unwrap_or_else(|| between(&with, &without)).to_owned())
         };
@@ -197,6 +208,18 @@ impl Chat {
             Err(error) => Err(told(&error)),
         }
     }
+}
+
+/// Training marks what the model wrote by blocks `generation`; they write what stands in them.
+fn without_generation(source: &str) -> String {
+    let mut out = source.to_owned();
+    for (open, close) in [("{%", "%}"), ("{%-", "%}"), ("{%", "-%}"), ("{%-", "-%}")] {
+        for (word, same) in [("generation", "if true"), ("endgeneration", "endif")] {
+            let have = format!("{open} {word} {close}");
+            out = out.replace(&have, &format!("{open} {same} {close}"));
+        }
+    }
+    out
 }
 
 fn wrong(message: String) -> PromptError {
