@@ -56,6 +56,7 @@ pub use call::{Call, Dropped, NotDelivered, Report, Turn, Withheld};
 pub use detect::{Confidence, Detector, Evidence, Sighting};
 pub use dialect::{
     Branch, DecidedBy, Decision, Dialect, DialectSet, Lint, SetBuilder, builtin_files,
+    dialects_of_model,
 };
 pub use encode::{
     EncodeCall, EncodeOptions, Encoder, NotRepresentable, Reason, TranscodeError, Transcoder,

@@ -317,6 +317,9 @@ pub struct ParseArgs {
     /// Where the output begins [default: as the prompt's tail or the dialects say]
     #[arg(long, value_enum, value_name = "WHERE")]
     pub start: Option<Start>,
+    /// What the text of a value is of whose type nothing is known [default: as the dialects say]
+    #[arg(long, value_enum, value_name = "KIND")]
+    pub untyped: Option<Untyped>,
     /// What the prompt has put at the beginning of the output, for example a forced call's opener: read, not shown
     #[arg(long, value_name = "TEXT")]
     pub prefill: Option<String>,
@@ -333,6 +336,34 @@ pub struct ParseArgs {
     pub openai: OpenAiArgs,
     #[command(flatten)]
     pub mask: MaskArgs,
+}
+
+/// What the text of a value is of whose type nothing is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Untyped {
+    /// A string
+    String,
+    /// What it says as JSON; else a string
+    Json,
+}
+
+impl Untyped {
+    /// Its word.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::String => "string",
+            Self::Json => "json",
+        }
+    }
+}
+
+impl From<Untyped> for toolglot::Untyped {
+    fn from(untyped: Untyped) -> Self {
+        match untyped {
+            Untyped::String => Self::String,
+            Untyped::Json => Self::Json,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -431,6 +462,12 @@ pub struct BatchArgs {
     /// Longest line in MiB; longer ones are skipped with an error record
     #[arg(long, value_name = "MIB", default_value = "256")]
     pub max_line: NonZeroUsize,
+    /// What the text of a value is of whose type nothing is known, where a record says nothing [default: as the dialects say]
+    #[arg(long, value_enum, value_name = "KIND")]
+    pub untyped: Option<Untyped>,
+    /// Refuse records with keys that are not known [default: they pass through to the turn]
+    #[arg(long)]
+    pub deny_unknown: bool,
     /// Exit with status 1 if a line is no record or an error is reported in one
     #[arg(long)]
     pub strict: bool,
@@ -685,6 +722,9 @@ pub enum Report {
 
 #[derive(Debug, Args)]
 pub struct DialectsArgs {
+    /// Print the dialects that a model writes, by its name: that of its calls first
+    #[arg(long, value_name = "NAME")]
+    pub model: Option<String>,
     #[command(subcommand)]
     pub command: Option<DialectsCommand>,
 }

@@ -64,7 +64,11 @@ fn pretty(
     found: &[Evidence],
     sightings: &[Sighting],
 ) -> io::Result<()> {
-    for one in found {
+    // The answer first, what speaks for it below: that can be long.
+    let calls = |one: &Evidence| one.complete + one.recovered > 0;
+    let mut found: Vec<&Evidence> = found.iter().collect();
+    found.sort_by_key(|one| !(one.chosen && calls(one)));
+    for one in &found {
         let style = match one.confidence {
             Confidence::Strong => GOOD,
             Confidence::Fair => FAIR,
@@ -76,7 +80,10 @@ fn pretty(
             "{style}{confidence:6}{style:#}  {BOLD}{id}{BOLD:#}  {}",
             one.reason
         )?;
-        write!(out, "        {}", one_line(&one.title))?;
+    }
+    for one in &found {
+        let id = &one.dialect;
+        write!(out, "\n{BOLD}{id}{BOLD:#}: {}", one_line(&one.title))?;
         if let Some(group) = &one.group {
             write!(out, "; group {group}, of which a set holds one")?;
         }

@@ -10,6 +10,7 @@ use anstyle::{AnsiColor, Style};
 use toolglot::{Decision, DialectSet, Limits, builtin_files};
 use toolglot_cli::import;
 use toolglot_cli::sets::{Choice, Sets};
+use toolglot_cli::terminal::one_line;
 
 use crate::args::{DialectsArgs, DialectsCommand, is_stdin};
 use crate::input::Input;
@@ -21,6 +22,7 @@ const WARN: Style = AnsiColor::Yellow.on_default();
 pub fn run(args: &DialectsArgs, color: ColorChoice) -> Result<Verdict, Stop> {
     let out = io::stdout().lock();
     match &args.command {
+        None if args.model.is_some() => model(args.model.as_deref().unwrap_or_default(), out),
         None | Some(DialectsCommand::List) => list(&mut AutoStream::new(out, color)),
         Some(DialectsCommand::Show { id }) => show(id, out),
         Some(DialectsCommand::Import { file, id, output }) => {
@@ -32,8 +34,20 @@ pub fn run(args: &DialectsArgs, color: ColorChoice) -> Result<Verdict, Stop> {
     }
 }
 
+/// Widths of titles and openers, so that a row fits 100 columns. `show` has them whole.
+const TITLE: usize = 24;
+const OPENER: usize = 21;
+
+/// A text that fits.
+fn fit(text: &str, columns: usize) -> String {
+    match text.chars().count() <= columns {
+        true => text.to_owned(),
+        false => text.chars().take(columns - 1).chain(['…']).collect(),
+    }
+}
+
 fn list(out: &mut dyn Write) -> Result<Verdict, Stop> {
-    let mut rows = vec![["ID", "FAMILY", "DEFAULT", "OPENERS", "TITLE"].map(str::to_owned)];
+    let mut rows = vec![["ID", "FAMILY", "DEFAULT", "TITLE", "OPENER"].map(str::to_owned)];
     for (id, _) in builtin_files() {
         let set = DialectSet::builtin(id).map_err(Stop::because)?;
         for dialect in set.dialects() {
@@ -42,12 +56,13 @@ fn list(out: &mut dyn Write) -> Result<Verdict, Stop> {
             } else {
                 "no"
             };
+            let opener = dialect.openers().into_iter().next().unwrap_or_default();
             let cells = [
                 dialect.id(),
                 dialect.family(),
                 default,
-                &dialect.openers().join(" "),
-                dialect.title(),
+                &fit(dialect.title(), TITLE),
+                &fit(&one_line(&opener), OPENER),
             ];
             rows.push(cells.map(str::to_owned));
         }
@@ -59,14 +74,29 @@ fn list(out: &mut dyn Write) -> Result<Verdict, Stop> {
             .unwrap_or(0)
     };
     let widths: Vec<usize> = (0..4).map(width).collect();
-    for (index, [id, family, default, openers, title]) in rows.iter().enumerate() {
+    for (index, [id, family, default, title, opener]) in rows.iter().enumerate() {
         let style = if index == 0 { BOLD } else { Style::new() };
         let (a, b, c, d) = (widths[0], widths[1], widths[2], widths[3]);
         writeln!(
             out,
-            "{style}{id:a$}  {family:b$}  {default:c$}  {openers:d$}  {title}{style:#}"
+            "{style}{id:a$}  {family:b$}  {default:c$}  {title:d$}  {opener}{style:#}"
         )
         .map_err(Stop::output)?;
+    }
+    Ok(Verdict::Clean)
+}
+
+/// The dialects of a model by its name: the one of its calls first.
+fn model(name: &str, mut out: impl Write) -> Result<Verdict, Stop> {
+    let found = toolglot::dialects_of_model(name);
+    if found.is_empty() {
+        let why = format!(
+            "no dialect names a model like `{name}`; `toolglot detect` looks at an output of it"
+        );
+        return Err(Stop::because(why));
+    }
+    for id in found {
+        writeln!(out, "{id}").map_err(Stop::output)?;
     }
     Ok(Verdict::Clean)
 }

@@ -45,6 +45,7 @@ pub fn run(args: &ParseArgs, color: ColorChoice) -> Result<Verdict, Stop> {
     options.unknown_tool = args.unknown_tool.map(Into::into);
     options.tool_choice = args.tool_choice.clone().unwrap_or_default();
     options.start = args.start.map(Into::into).unwrap_or_default();
+    options.untyped = args.untyped.map(Into::into);
     if let Some(path) = &args.prompt_tail {
         options.set_prompt_tail(&input::whole(path)?);
     }

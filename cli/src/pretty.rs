@@ -46,6 +46,12 @@ pub struct Pretty<W: Write> {
     rest: Vec<u8>,
     /// Name and arguments of the open call; the arguments are cut at [`ARGUMENTS`].
     call: (String, String),
+    /// Names of the open block that were shown and no call has opened by yet.
+    named: Vec<String>,
+    /// The name that was shown last.
+    header: String,
+    /// Parameters were shown since: the arguments need not be.
+    values: bool,
     /// A block has just been closed with a line break of our own, which stands for one of the model.
     closed: bool,
     /// Issues that came up in a value, where they would tear it apart: they follow it.
@@ -68,6 +74,9 @@ impl<W: Write> Pretty<W> {
             fresh: true,
             rest: vec![],
             call: Default::default(),
+            named: vec![],
+            header: String::new(),
+            values: false,
             closed: false,
             aside: vec![],
             later: vec![],
@@ -155,9 +164,32 @@ impl<W: Write> Pretty<W> {
         }
     }
 
+    /// The name of a call, as soon as it is known.
+    fn call_named(&mut self, name: &str) {
+        self.close_value();
+        let name = one_line(name);
+        self.framed(NAME, format!("call {name}"));
+        self.header.clone_from(&name);
+        self.named.push(name);
+        self.values = false;
+    }
+
     fn call_open(&mut self, name: &str, meta: &[(String, String)], origin: Origin) {
         self.call = (one_line(name), String::new());
-        let mut line = format!("call {}", self.call.0);
+        let shown = self.named.iter().position(|have| *have == self.call.0);
+        if let Some(at) = shown {
+            self.named.remove(at);
+            if meta.is_empty() {
+                return;
+            }
+        } else {
+            self.values = false;
+        }
+        self.header.clone_from(&self.call.0);
+        let mut line = match shown {
+            Some(_) => String::from(" "),
+            None => format!("call {}", self.call.0),
+        };
         for (key, value) in meta {
             line.push_str(&format!("  {}={}", one_line(key), one_line(value)));
         }
@@ -186,15 +218,23 @@ impl<W: Write> Pretty<W> {
         if shown.len() < json.len() {
             shown.push('…');
         }
-        if arguments == Arguments::Params {
-            shown = "(arguments were not retained)".to_owned();
+        // What stands above is not said again.
+        let above = self.values && name == self.header;
+        let mut line = format!("#{number}");
+        if name != self.header || !self.named.is_empty() {
+            line.push_str(&format!(" {name}"));
         }
+        if arguments == Arguments::Params {
+            line.push_str(" (arguments were not retained)");
+        } else if !above {
+            line.push_str(&format!(" {shown}"));
+        }
+        self.values = false;
         match state {
-            CallState::Complete => self.framed(GOOD, format!("✓ #{number} {name} {shown}")),
+            CallState::Complete => self.framed(GOOD, format!("✓ {line}")),
             CallState::Repaired(kinds) | CallState::Recovered(kinds) => {
                 let (grade, kinds) = (state.grade().name(), json::kinds(kinds).join(", "));
-                let line = format!("~ #{number} {name} {shown}  {grade}: {kinds}");
-                self.framed(WARN, line);
+                self.framed(WARN, format!("~ {line}  {grade}: {kinds}"));
             }
         }
     }
@@ -244,6 +284,8 @@ impl<W: Write> Pretty<W> {
         self.place = Place::Block;
         self.block_calls = 0;
         self.closed = false;
+        self.named.clear();
+        self.values = false;
     }
 
     fn close_block(&mut self, style: Style, text: &str) {
@@ -260,6 +302,7 @@ impl<W: Write> Pretty<W> {
         self.put(DIM, "│ ");
         self.put(KEY, format!("{}{}: ", "  ".repeat(depth), one_line(name)));
         self.place = Place::Value;
+        self.values = true;
     }
 }
 
@@ -271,6 +314,7 @@ impl<W: Write> Sink for Pretty<W> {
             | Event::Protected { data, .. }
             | Event::Raw { data, .. } => self.flow(DIM, data),
             Event::BlockOpen { dialect, .. } => self.open_block(dialect),
+            Event::CallNamed { name, .. } => self.call_named(name),
             Event::CallOpen {
                 name, meta, origin, ..
             } => self.call_open(name, meta, origin),

@@ -113,6 +113,9 @@ impl<'a> Record<'a> {
         if let Some(choice) = &self.args.tool_choice {
             options.insert("tool_choice".to_owned(), choice.to_value());
         }
+        if let Some(untyped) = self.args.untyped {
+            options.insert("untyped".to_owned(), untyped.name().into());
+        }
         if let Some(start) = self.args.start {
             options.insert("start".to_owned(), start.name().into());
         }

@@ -12,9 +12,12 @@ mod evidence;
 mod framed;
 pub(crate) mod guided;
 mod line;
+mod model;
 mod set;
 mod sizes;
 pub(crate) mod spec;
+
+pub use model::dialects_of_model;
 
 pub use decisions::{Branch, DecidedBy, Decision};
 pub(crate) use set::Fnv;

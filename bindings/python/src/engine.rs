@@ -6,13 +6,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyMapping, PyString, PyTuple};
+use toolglot::rewrite::Given;
+use toolglot::sink::openai::{Head, Recovered, Settings};
 use toolglot::{Collect, DialectSet, Event, NativeCall, Options, Parser, Sink};
 
 use crate::chunk::{self, Chunk};
 use crate::events::Issue;
 use crate::guard::{Failure, caught, entry};
 use crate::options::{self, Config, PyLimits, SetConfig};
-use crate::reader::{Reader, Rewriter};
+use crate::reader::{self, Reader, Rewriter, Writing};
 use crate::stream::Stream;
 use crate::turn::Turn;
 
@@ -349,20 +351,24 @@ impl Engine {
     /// `calls` says when calls are sent: `"live"` while they are written (the last `}` waits until the call stands), or
     /// `"close"` when their block has closed. `recovered` calls are withheld unless `True`. `reasoning` is the member that
     /// holds reasoning; `None` leaves it out. `forced`: the host forced a tool by name, so the reason stays `stop`.
+    ///
+    /// `model`, `id` and `created` win over what a response of OpenAI's shape says; where nobody says anything, id and time are
+    /// made. Of such a response all choices are rewritten, or the one that `choice` names. Ids of calls that have none are made
+    /// of `id_seed`: the same seed, the same ids; without it they differ from response to response.
     #[pyo3(signature = (
         source: "Literal['text', 'openai', 'anthropic', 'ollama']" = "text",
         *,
-        model="",
-        id="chatcmpl-0",
-        created=0,
-        choice=0,
+        model: "str | None" = None,
+        id: "str | None" = None,
+        created: "int | None" = None,
+        choice: "int | None" = None,
         calls: "Literal['live', 'close']" = "live",
         recovered=false,
         reasoning: "str | None" = "reasoning_content",
         protected=false,
         forced=false,
         id_prefix="call_",
-        id_seed=0,
+        id_seed: "int | None" = None,
         start: "Literal['dialect', 'text', 'reasoning'] | None" = None,
         prompt_tail: "str | None" = None,
         tools: "str | Iterable[Any] | None" = None,
@@ -373,31 +379,28 @@ impl Engine {
         &self,
         py: Python<'_>,
         source: &str,
-        model: &str,
-        id: &str,
-        created: u64,
-        choice: u32,
+        model: Option<&str>,
+        id: Option<&str>,
+        created: Option<u64>,
+        choice: Option<u32>,
         calls: &str,
         recovered: bool,
         reasoning: Option<&str>,
         protected: bool,
         forced: bool,
         id_prefix: &str,
-        id_seed: u64,
+        id_seed: Option<u64>,
         start: Option<&str>,
         prompt_tail: Option<&str>,
         tools: Option<Bound<'_, PyAny>>,
         tool_choice: Option<Bound<'_, PyAny>>,
     ) -> PyResult<Rewriter> {
-        use toolglot::sink::openai::{Calls, Head, Recovered, Settings};
+        use toolglot::sink::openai::Calls;
         let core = self.core_with(py, start, prompt_tail, tools, tool_choice)?;
-        let head = Head {
-            id: id.to_owned(),
-            created,
-            model: model.to_owned(),
-            choice,
-        };
-        let mut settings = Settings::default();
+        let mut writing = writing(py, Said { model, id, created }, id_seed)?;
+        writing.choice = choice;
+        writing.head.choice = choice.unwrap_or(0);
+        let settings = &mut writing.settings;
         settings.calls = match calls {
             "live" => Calls::Live,
             "close" => Calls::AtClose,
@@ -407,17 +410,88 @@ impl Engine {
                 )));
             }
         };
-        settings.recovered = if recovered {
-            Recovered::Deliver
-        } else {
-            Recovered::Withhold
-        };
+        settings.recovered = rule(recovered);
         settings.reasoning = reasoning.map(str::to_owned);
         settings.protected = protected;
         settings.forced = forced;
-        settings.id_prefix = id_prefix.to_owned();
-        settings.id_seed = id_seed;
-        entry(|| Rewriter::new(&core, source, head, settings))
+        id_prefix.clone_into(&mut settings.id_prefix);
+        entry(|| Rewriter::new(&core, source, writing))
+    }
+
+    /// Writes one OpenAI `chat.completion` object, as JSON text: of an output (text, or a `Turn`), or of a whole response of a
+    /// server (`source`). `to_completion` gives it as a `dict`. Options are those of `rewriter`.
+    ///
+    /// ```
+    /// >>> import json, toolglot
+    /// >>> text = toolglot.Engine().completion('<tool_call name="f"><param name="a">1</param></tool_call>', id_seed=7)
+    /// >>> json.loads(text)["choices"][0]["message"]["tool_calls"][0]["function"]
+    /// {'name': 'f', 'arguments': '{"a":"1"}'}
+    ///
+    /// ```
+    #[pyo3(signature = (
+        output: "str | bytes | bytearray | memoryview | Turn",
+        source: "Literal['text', 'openai', 'anthropic', 'ollama']" = "text",
+        *,
+        finish: "Literal['stop', 'length', 'tool_calls', 'error', 'cancelled'] | None" = None,
+        model: "str | None" = None,
+        id: "str | None" = None,
+        created: "int | None" = None,
+        recovered=false,
+        reasoning: "str | None" = "reasoning_content",
+        forced=false,
+        id_prefix="call_",
+        id_seed: "int | None" = None,
+        start: "Literal['dialect', 'text', 'reasoning'] | None" = None,
+        prompt_tail: "str | None" = None,
+        tools: "str | Iterable[Any] | None" = None,
+        tool_choice: "str | Mapping[str, Any] | None" = None,
+    ))]
+    #[allow(clippy::too_many_arguments)]
+    fn completion(
+        &self,
+        py: Python<'_>,
+        output: &Bound<'_, PyAny>,
+        source: &str,
+        finish: Option<&str>,
+        model: Option<&str>,
+        id: Option<&str>,
+        created: Option<u64>,
+        recovered: bool,
+        reasoning: Option<&str>,
+        forced: bool,
+        id_prefix: &str,
+        id_seed: Option<u64>,
+        start: Option<&str>,
+        prompt_tail: Option<&str>,
+        tools: Option<Bound<'_, PyAny>>,
+        tool_choice: Option<Bound<'_, PyAny>>,
+    ) -> PyResult<String> {
+        let core = self.core_with(py, start, prompt_tail, tools, tool_choice)?;
+        let finish = finish.map(options::finish).transpose()?;
+        let mut writing = writing(py, Said { model, id, created }, id_seed)?;
+        let settings = &mut writing.settings;
+        settings.recovered = rule(recovered);
+        settings.reasoning = reasoning.map(str::to_owned);
+        settings.forced = forced;
+        id_prefix.clone_into(&mut settings.id_prefix);
+        if let Ok(turn) = output.cast::<Turn>() {
+            let turn = turn.get().engine()?;
+            return entry(|| Ok(reader::written(&turn, &writing, finish.unwrap_or_default())));
+        }
+        let data = Chunk::of(output, "output")?;
+        chunk::run(py, &data, |bytes| {
+            caught(|| reader::completion(&core, source, writing, bytes, finish))
+        })?
+    }
+
+    /// What was odd in the list of its tools, one sentence each: what was left out or passed over, and where.
+    #[getter]
+    fn tool_issues(&self) -> Vec<String> {
+        let tools = self.core.options.tools.iter();
+        tools
+            .flat_map(|tools| tools.issues())
+            .map(ToString::to_string)
+            .collect()
     }
 
     /// Ids of its dialects, in order.
@@ -517,6 +591,48 @@ impl Engine {
     fn __reduce__(&self, py: Python<'_>) -> PyResult<Py<PyTuple>> {
         let load = py.get_type::<Self>().getattr("_from_config")?;
         Ok((load, (self.text.as_str(),)).into_pyobject(py)?.unbind())
+    }
+}
+
+/// What a caller says of a response; empty texts say nothing.
+struct Said<'a> {
+    model: Option<&'a str>,
+    id: Option<&'a str>,
+    created: Option<u64>,
+}
+
+/// How a response is written. What nobody says is made: this host knows time and chance, the engine does not.
+fn writing(py: Python<'_>, said: Said<'_>, seed: Option<u64>) -> PyResult<Writing> {
+    let fresh = py
+        .import("toolglot._support")?
+        .call_method1("fresh", (seed,))?;
+    let (made, now, fresh): (String, u64, u64) = fresh.extract()?;
+    let text = |text: Option<&str>| text.filter(|text| !text.is_empty()).map(str::to_owned);
+    let given = Given {
+        id: text(said.id),
+        created: said.created,
+        model: text(said.model),
+    };
+    let head = Head {
+        id: given.id.clone().unwrap_or(made),
+        created: said.created.unwrap_or(now),
+        model: given.model.clone().unwrap_or_default(),
+        choice: 0,
+    };
+    let mut settings = Settings::default();
+    settings.id_seed = fresh;
+    Ok(Writing {
+        head,
+        given,
+        choice: None,
+        settings,
+    })
+}
+
+fn rule(recovered: bool) -> Recovered {
+    match recovered {
+        true => Recovered::Deliver,
+        false => Recovered::Withhold,
     }
 }
 

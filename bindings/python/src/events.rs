@@ -286,6 +286,29 @@ record! {
         /// What to tell the model.
         observation: String = String::new(),
     }
+
+    /// The issue as plain objects, which `json.dumps` takes: its fields.
+    #[pyo3(signature = () -> "dict[str, Any]")]
+    pub fn to_dict(&self, py: Python<'_>) -> PyResult<Py<PyDict>> {
+        let dict = PyDict::new(py);
+        let texts = [
+            ("kind", &self.kind),
+            ("severity", &self.severity),
+            ("message", &self.message),
+            ("dialect", &self.dialect),
+            ("tool", &self.tool),
+            ("subject", &self.subject),
+            ("suggestion", &self.suggestion),
+            ("observation", &self.observation),
+        ];
+        for (key, text) in texts {
+            dict.set_item(key, text)?;
+        }
+        dict.set_item("start", self.start)?;
+        dict.set_item("end", self.end)?;
+        dict.set_item("call", self.call)?;
+        Ok(dict.unbind())
+    }
 }
 
 impl From<&toolglot::Issue<'_>> for Issue {
@@ -394,6 +417,28 @@ impl CallClose {
     #[getter]
     fn repaired(&self) -> Option<Vec<String>> {
         (self.grade == "repaired").then(|| self.kinds.clone())
+    }
+
+    /// The call as plain objects, which `json.dumps` takes. `arguments` is `None` if they were not kept.
+    #[pyo3(signature = () -> "dict[str, Any]")]
+    fn to_dict(&self, py: Python<'_>) -> PyResult<Py<PyDict>> {
+        let dict = PyDict::new(py);
+        dict.set_item("call", self.call)?;
+        dict.set_item("name", &self.name)?;
+        dict.set_item("arguments", self.arguments(py)?)?;
+        dict.set_item("grade", &self.grade)?;
+        let kinds = [
+            ("recovered", self.recovered()),
+            ("repaired", self.repaired()),
+        ];
+        for (key, kinds) in kinds {
+            if let Some(kinds) = kinds {
+                dict.set_item(key, kinds)?;
+            }
+        }
+        dict.set_item("start", self.start)?;
+        dict.set_item("end", self.end)?;
+        Ok(dict.unbind())
     }
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {

@@ -4,9 +4,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use toolglot::rewrite::{self, Given};
 use toolglot::sink::openai::{Delta, Deltas, Head, Settings};
-use toolglot::source::{Anthropic, Feeder, Ollama, OpenAi, Source};
-use toolglot::{Event, Finish, Parser, Sink};
+use toolglot::source::{Anthropic, Feeder, Ollama, OpenAi, Source, SourceError};
+use toolglot::{Collect, Event, Finish, Parser, Sink, Turn};
 
 use crate::chunk::{self, Chunk};
 use crate::engine::Core;
@@ -210,23 +211,133 @@ impl Reader {
 type Lines = Arc<Mutex<Vec<String>>>;
 type Push = Box<dyn FnMut(Delta<'_>) + Send>;
 
-struct Rewriting {
+/// How a response is written.
+pub struct Writing {
+    pub head: Head,
+    /// What wins over what a server says of its response.
+    pub given: Given,
+    /// One choice of the response of a server; all of them without.
+    pub choice: Option<u32>,
+    pub settings: Settings,
+}
+
+/// Text, or a response of another API: one output.
+struct One {
     input: Input,
     deltas: Deltas<Push>,
     lines: Lines,
-    ending: Ending,
 }
 
-impl Rewriting {
+impl One {
+    fn new(core: &Core, source: &str, writing: Writing) -> PyResult<Self> {
+        let Writing { head, settings, .. } = writing;
+        let choice = u64::from(head.choice);
+        let lines = Lines::default();
+        let out = Arc::clone(&lines);
+        let push: Push = Box::new(move |delta: Delta<'_>| {
+            let line = delta.to_json(&head);
+            out.lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .push(line);
+        });
+        Ok(Self {
+            input: Input::new(core, source, choice)?,
+            deltas: Deltas::new(settings, push).guard(&core.set),
+            lines,
+        })
+    }
+
     fn take(&self) -> Vec<String> {
         std::mem::take(&mut *self.lines.lock().unwrap_or_else(PoisonError::into_inner))
     }
+}
+
+enum Way {
+    One(Box<One>),
+    /// A response of OpenAI's own shape: what is not rewritten stays.
+    Openai(Box<rewrite::Rewriter>),
+}
+
+struct Rewriting {
+    way: Way,
+    ending: Ending,
+}
+
+fn told(errors: &[SourceError]) -> Vec<String> {
+    errors.iter().map(ToString::to_string).collect()
+}
+
+impl Rewriting {
+    fn feed(&mut self, bytes: &[u8]) -> Vec<String> {
+        let (lines, errors) = match &mut self.way {
+            Way::One(one) => {
+                let errors = one.input.feed(bytes, &mut one.deltas);
+                (one.take(), errors)
+            }
+            Way::Openai(rewriter) => {
+                let mut lines = vec![];
+                let errors = rewriter.feed(bytes, &mut |line| lines.push(line.to_owned()));
+                (lines, told(&errors))
+            }
+        };
+        self.ending.errors.extend(errors);
+        lines
+    }
+
+    fn finish(&mut self, reason: Option<Finish>) -> Vec<String> {
+        let (lines, reason, errors) = match &mut self.way {
+            Way::One(one) => {
+                let (reason, errors) = one.input.finish(reason, &mut one.deltas);
+                one.deltas.finish(reason);
+                (one.take(), reason, errors)
+            }
+            Way::Openai(rewriter) => {
+                let mut lines = vec![];
+                let end = rewriter.finish(reason, &mut |line| lines.push(line.to_owned()));
+                (lines, end.reason, told(&end.errors))
+            }
+        };
+        self.ending.reason = Some(reason);
+        self.ending.errors.extend(errors);
+        lines
+    }
+}
+
+/// One `chat.completion` object of an output or of a response.
+pub fn completion(
+    core: &Core,
+    source: &str,
+    writing: Writing,
+    data: &[u8],
+    finish: Option<Finish>,
+) -> PyResult<String> {
+    if source == "openai" && data.trim_ascii_start().starts_with(b"{") {
+        let Writing {
+            given, settings, ..
+        } = writing;
+        let (line, _) = rewrite::completion(&core.set, &core.options, &settings, &given, data);
+        return Ok(line);
+    }
+    let choice = u64::from(writing.choice.unwrap_or(0));
+    let mut input = Input::new(core, source, choice)?;
+    let mut collect = Collect::new().guard(&core.set);
+    input.feed(data, &mut collect);
+    let (reason, _) = input.finish(finish, &mut collect);
+    Ok(written(&collect.turn(), &writing, reason))
+}
+
+/// A turn as one `chat.completion` object.
+pub fn written(turn: &Turn, writing: &Writing, reason: Finish) -> String {
+    toolglot::sink::openai::completion(turn, &writing.head, &writing.settings, reason)
 }
 
 /// Writes OpenAI chat completion chunks, one line of JSON each. Made by `Engine.rewriter`.
 ///
 /// Calls that the model wrote into its text become `tool_calls` deltas, and `finish_reason` says so. A call that turns out
 /// to be none after it was sent in part never becomes valid JSON, and the reason is then never `tool_calls`.
+///
+/// Of a response of OpenAI's own shape all else stays: `id`, `created`, `model`, `usage`, `logprobs`, `system_fingerprint` and
+/// every other member, errors as they came, and each choice is parsed on its own.
 ///
 /// ```
 /// >>> import json, toolglot
@@ -242,20 +353,27 @@ pub struct Rewriter {
 }
 
 impl Rewriter {
-    pub fn new(core: &Core, source: &str, head: Head, settings: Settings) -> PyResult<Self> {
-        let lines = Lines::default();
-        let out = Arc::clone(&lines);
-        let choice = u64::from(head.choice);
-        let push: Push = Box::new(move |delta: Delta<'_>| {
-            let line = delta.to_json(&head);
-            out.lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .push(line);
-        });
+    pub fn new(core: &Core, source: &str, writing: Writing) -> PyResult<Self> {
+        let way = match source {
+            "openai" => {
+                let Writing {
+                    head,
+                    given,
+                    choice,
+                    settings,
+                } = writing;
+                let options = core.options.clone();
+                let mut rewriter = rewrite::Rewriter::new(&core.set, options).settings(settings);
+                rewriter = rewriter.spare(&head).given(given);
+                if let Some(choice) = choice {
+                    rewriter = rewriter.choice(u64::from(choice));
+                }
+                Way::Openai(Box::new(rewriter))
+            }
+            _ => Way::One(Box::new(One::new(core, source, writing)?)),
+        };
         let inner = Rewriting {
-            input: Input::new(core, source, choice)?,
-            deltas: Deltas::new(settings, push),
-            lines,
+            way,
             ending: Ending::new(),
         };
         Ok(Self {
@@ -273,9 +391,7 @@ impl Rewriter {
         let lines = chunk::run(py, &chunk, |bytes| {
             self.inner.with(|inner| {
                 inner.ending.open("rewriter")?;
-                let errors = inner.input.feed(bytes, &mut inner.deltas);
-                inner.ending.errors.extend(errors);
-                Ok(inner.take())
+                Ok(inner.feed(bytes))
             })
         })?;
         Ok(lines)
@@ -288,15 +404,9 @@ impl Rewriter {
     ))]
     fn finish(&self, reason: Option<&str>) -> PyResult<Vec<String>> {
         let reason = reason.map(options::finish).transpose()?;
-        let lines = self.inner.with(|inner| {
-            if inner.ending.reason.is_some() {
-                return Ok(vec![]);
-            }
-            let (reason, errors) = inner.input.finish(reason, &mut inner.deltas);
-            inner.deltas.finish(reason);
-            inner.ending.reason = Some(reason);
-            inner.ending.errors.extend(errors);
-            Ok(inner.take())
+        let lines = self.inner.with(|inner| match inner.ending.reason {
+            Some(_) => Ok(vec![]),
+            None => Ok(inner.finish(reason)),
         })?;
         Ok(lines)
     }
@@ -315,10 +425,18 @@ impl Rewriter {
             .with(|inner| Ok(inner.ending.reason.map(Finish::name)))?)
     }
 
-    /// Indices of calls that were sent in part and do not stand.
+    /// Indices of calls that were sent in part and do not stand; of several choices, those of the first that has some.
     #[getter]
     fn void(&self) -> PyResult<Vec<u32>> {
-        Ok(self.inner.with(|inner| Ok(inner.deltas.void().to_vec()))?)
+        Ok(self.inner.with(|inner| {
+            Ok(match &inner.way {
+                Way::One(one) => one.deltas.void().to_vec(),
+                Way::Openai(rewriter) => {
+                    let first = rewriter.void().into_iter().next();
+                    first.map(|(_, calls)| calls).unwrap_or_default()
+                }
+            })
+        })?)
     }
 
     fn __repr__(&self) -> &'static str {

@@ -3,11 +3,35 @@
 use std::collections::BTreeMap;
 
 use pyo3::IntoPyObjectExt;
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyTuple};
+use pyo3::types::{PyDict, PyList, PyTuple};
+use serde::Deserialize;
+use toolglot::{Grade, Kind, KindSet, Origin, Span};
 
 use crate::arguments::Json;
 use crate::events::{Issue, graded, kinds, show};
+
+/// What was not delivered, as its JSON says it.
+#[derive(Default, Deserialize)]
+struct Left {
+    #[serde(default)]
+    dropped: Vec<LeftSpan>,
+}
+
+#[derive(Deserialize)]
+struct LeftSpan {
+    span: (u64, u64),
+    kinds: Vec<String>,
+}
+
+fn set_of(names: &[String]) -> KindSet {
+    let mut set = KindSet::default();
+    for kind in names.iter().filter_map(|name| Kind::from_name(name)) {
+        set.insert(kind);
+    }
+    set
+}
 
 /// Everything that one model output says.
 #[pyclass(frozen, eq, module = "toolglot")]
@@ -87,6 +111,36 @@ impl Turn {
         self.left.as_ref().map(|json| json.value(py)).transpose()
     }
 
+    /// The turn as plain objects, which `json.dumps` takes.
+    ///
+    /// ```
+    /// >>> import json, toolglot
+    /// >>> turn = toolglot.parse('Hi <tool_call name="f"><param name="a">1</param></tool_call>')
+    /// >>> json.dumps(turn.to_dict()["calls"][0]["arguments"])
+    /// '{"a": "1"}'
+    ///
+    /// ```
+    #[pyo3(signature = () -> "dict[str, Any]")]
+    fn to_dict(&self, py: Python<'_>) -> PyResult<Py<PyDict>> {
+        let dict = PyDict::new(py);
+        dict.set_item("text", &self.text)?;
+        dict.set_item("reasoning", &self.reasoning)?;
+        let calls = self.calls.iter().map(|call| call.get().to_dict(py));
+        dict.set_item(
+            "calls",
+            PyList::new(py, calls.collect::<PyResult<Vec<_>>>()?)?,
+        )?;
+        let errors = self.errors.iter().map(|issue| issue.get().to_dict(py));
+        dict.set_item(
+            "errors",
+            PyList::new(py, errors.collect::<PyResult<Vec<_>>>()?)?,
+        )?;
+        if let Some(left) = &self.left {
+            dict.set_item("toolglot", left.value(py)?)?;
+        }
+        Ok(dict.unbind())
+    }
+
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
         let fields = [
             ("text", self.text.as_str().into_py_any(py)?),
@@ -110,7 +164,35 @@ impl Turn {
     }
 }
 
+/// What is not said is not set.
+fn some(dict: &Bound<'_, PyDict>, key: &str, value: &Option<Vec<String>>) -> PyResult<()> {
+    value
+        .as_ref()
+        .map_or(Ok(()), |value| dict.set_item(key, value))
+}
+
 impl Turn {
+    /// The turn as the engine has it; issues are left out.
+    pub fn engine(&self) -> PyResult<toolglot::Turn> {
+        let wrong = |error: serde_json::Error| {
+            PyValueError::new_err(format!("the turn's `toolglot` cannot be read: {error}"))
+        };
+        let left: Left = match &self.left {
+            None => Left::default(),
+            Some(json) => serde_json::from_str(json.text()).map_err(wrong)?,
+        };
+        let mut turn = toolglot::Turn::default();
+        turn.text.clone_from(&self.text);
+        turn.reasoning.clone_from(&self.reasoning);
+        turn.calls = self.calls.iter().map(|call| call.get().engine()).collect();
+        let dropped = left.dropped.into_iter().map(|one| toolglot::Dropped {
+            span: Span::new(one.span.0, one.span.1),
+            kinds: set_of(&one.kinds),
+        });
+        turn.not_delivered.dropped = dropped.collect();
+        Ok(turn)
+    }
+
     pub fn new(py: Python<'_>, turn: toolglot::Turn, issues: Vec<Issue>) -> PyResult<Self> {
         let calls = turn
             .calls
@@ -242,6 +324,55 @@ impl Call {
         (self.grade == "repaired").then(|| self.kinds.clone())
     }
 
+    /// The call as plain objects, which `json.dumps` takes: `name`, `arguments`, `index`, `grade`, `dialect`, `meta`, `native`,
+    /// `start`, `end`, and the kinds of one that is not complete as `recovered` or `repaired`.
+    ///
+    /// ```
+    /// >>> import json, toolglot
+    /// >>> call = toolglot.parse('<tool_call name="f"><param name="a">1</param></tool_call>').calls[0]
+    /// >>> sorted(json.loads(json.dumps(call.to_dict())))
+    /// ['arguments', 'dialect', 'end', 'grade', 'index', 'meta', 'name', 'native', 'start']
+    ///
+    /// ```
+    #[pyo3(signature = () -> "dict[str, Any]")]
+    pub fn to_dict(&self, py: Python<'_>) -> PyResult<Py<PyDict>> {
+        let dict = PyDict::new(py);
+        dict.set_item("name", &self.name)?;
+        dict.set_item("arguments", self.json.value(py)?)?;
+        dict.set_item("index", self.index)?;
+        dict.set_item("grade", &self.grade)?;
+        some(&dict, "recovered", &self.recovered())?;
+        some(&dict, "repaired", &self.repaired())?;
+        dict.set_item("dialect", &self.dialect)?;
+        dict.set_item("meta", self.meta.clone())?;
+        dict.set_item("native", self.native)?;
+        dict.set_item("start", self.start)?;
+        dict.set_item("end", self.end)?;
+        Ok(dict.unbind())
+    }
+
+    /// The call as a message of OpenAI has it: `{"id", "type", "function": {"name", "arguments"}}`. Without an id of the
+    /// format's own `id` is taken, or one is made.
+    #[pyo3(signature = (id: "str | None" = None) -> "dict[str, Any]")]
+    fn to_openai(&self, py: Python<'_>, id: Option<&str>) -> PyResult<Py<PyDict>> {
+        let own = self.meta.get("id").filter(|id| !id.is_empty());
+        let id = match own.map(String::as_str).or(id) {
+            Some(id) => id.to_owned(),
+            None => py
+                .import("toolglot._support")?
+                .call_method0("call_id")?
+                .extract()?,
+        };
+        let function = PyDict::new(py);
+        function.set_item("name", &self.name)?;
+        function.set_item("arguments", self.json.text())?;
+        let dict = PyDict::new(py);
+        dict.set_item("id", id)?;
+        dict.set_item("type", "function")?;
+        dict.set_item("function", function)?;
+        Ok(dict.unbind())
+    }
+
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
         let fields = [
             ("name", self.name.as_str().into_py_any(py)?),
@@ -277,6 +408,29 @@ impl Call {
 
     fn __traverse__(&self, visit: pyo3::PyVisit<'_>) -> Result<(), pyo3::PyTraverseError> {
         self.json.visit(visit)
+    }
+}
+
+impl Call {
+    fn engine(&self) -> toolglot::Call {
+        toolglot::Call {
+            index: self.index,
+            name: self.name.clone(),
+            arguments: self.json.text().to_owned(),
+            grade: match self.grade.as_str() {
+                "complete" => Grade::Complete,
+                "repaired" => Grade::Repaired,
+                _ => Grade::Recovered,
+            },
+            kinds: set_of(&self.kinds),
+            dialect: self.dialect.clone(),
+            origin: match self.native {
+                true => Origin::Native,
+                false => Origin::Text,
+            },
+            meta: self.meta.clone().into_iter().collect(),
+            span: Span::new(self.start, self.end),
+        }
     }
 }
 

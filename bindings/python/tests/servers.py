@@ -36,9 +36,13 @@ class Manager:
     """What parsers are registered with."""
 
     found: dict[str, Any] = field(default_factory=dict)
+    lazy: dict[str, tuple[str, str]] = field(default_factory=dict)
 
     def register_module(self, name=None, force=True, module=None):
         self.found[name] = module
+
+    def register_lazy_module(self, name, module_path, class_name):
+        self.lazy[name] = (module_path, class_name)
 
 
 class Parser:

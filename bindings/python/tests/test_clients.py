@@ -318,3 +318,161 @@ def test_void_calls_are_never_whole():
     for _, arguments in calls:
         with pytest.raises(ValueError):
             json.loads(arguments)
+
+
+def upstream(choices, seed):
+    """Chunks of a response with several choices and members that nobody knows; every choice comes from the seed."""
+    chance = random.Random(seed)
+    head = {"id": "chatcmpl-up", "object": "chat.completion.chunk", "created": 5, "model": "up", "system_fingerprint": "fp"}
+    texts = [TEXT, "nothing to do, x < y", '<tool_call name="g"></tool_call>']
+    queues = []
+    for index in range(choices):
+        text = texts[(index + seed) % len(texts)]
+        queue = [{"index": index, "delta": {"role": "assistant", "content": ""}, "finish_reason": None}]
+        while text:
+            size = chance.randrange(1, 9)
+            piece, text = text[:size], text[size:]
+            logprobs = {"content": [{"token": piece, "logprob": -0.5}]}
+            queue.append({"index": index, "delta": {"content": piece}, "logprobs": logprobs, "finish_reason": None})
+        queue.append({"index": index, "delta": {}, "finish_reason": "stop", "stop_reason": 7})
+        queues.append(queue)
+    while any(queues):
+        queue = chance.choice([queue for queue in queues if queue])
+        yield {**head, "x_unknown": {"a": 1} if chance.random() < 0.2 else None, "choices": [queue.pop(0)]}
+    yield {**head, "choices": [], "usage": {"total_tokens": 3, "cost": 0.5}}
+
+
+def of_choice(chunks, index):
+    return [
+        {**chunk, "choices": [choice for choice in chunk["choices"] if choice["index"] == index]} for chunk in chunks
+    ]
+
+
+@pytest.mark.parametrize("choices", [1, 2, 3, 5])
+@pytest.mark.parametrize("form", ["dicts", "objects", "body", "lines", "bytes"])
+def test_to_openai_changes_nothing_else(form, choices):
+    chunks = list(upstream(choices, seed=choices))
+    body = sse(chunks)
+    forms = {
+        "dicts": chunks,
+        "objects": map(objects, chunks),
+        "body": [body],
+        "lines": body.splitlines(),
+        "bytes": (bytes([byte]) for byte in body),
+    }
+    out = list(tg.to_openai(forms[form], id_seed=3))
+    assert out == list(tg.to_openai(chunks, id_seed=3)), "the same in every form"
+    for chunk in out:
+        assert (chunk["id"], chunk["created"], chunk["model"], chunk["system_fingerprint"]) == ("chatcmpl-up", 5, "up", "fp")
+    assert [chunk["usage"] for chunk in out if "usage" in chunk] == [{"total_tokens": 3, "cost": 0.5}]
+    unknown = lambda stream: [chunk["x_unknown"] for chunk in stream if chunk.get("x_unknown")]
+    assert unknown(out) == unknown(chunks)
+    ids = []
+    for index in range(choices):
+        before, after = of_choice(chunks, index), of_choice(out, index)
+        text = message(before)[0]
+        turn = ENGINE.parse(text)
+        content, calls, reason = message(after)
+        assert (content, calls) == (turn.text, [(call.name, call.arguments_json) for call in turn.calls])
+        assert reason == ("tool_calls" if turn.calls else "stop")
+        picked = lambda stream, key: [choice[key] for chunk in stream for choice in chunk["choices"] if choice.get(key)]
+        assert picked(after, "logprobs") == picked(before, "logprobs")
+        assert picked(after, "stop_reason") == [7]
+        pieces = [piece for delta in picked(after, "delta") for piece in delta.get("tool_calls", ())]
+        ids += [piece["id"] for piece in pieces if "id" in piece]
+    assert len(set(ids)) == len(ids)
+
+
+def test_errors_of_a_server_pass_as_they_are():
+    for error in (
+        {"error": {"message": "overloaded", "type": "server_error", "code": 503}, "request_id": "r"},
+        {"detail": "Not Found"},
+        {"object": "error", "message": "too long", "type": "BadRequestError", "code": 400},
+    ):
+        body = json.dumps(error).encode()
+        for form in ([body], [b"data: " + body + b"\n\n"], [body[:9], body[9:]]):
+            assert list(tg.to_openai(form, source="openai")) == [error]
+        assert tg.to_completion(body, source="openai") == error
+    assert list(tg.to_openai([{"error": {"message": "gone"}}])) == [{"error": {"message": "gone"}}]
+    page = b"<html>502 Bad Gateway</html>"
+    (chunk,) = tg.to_openai([page], source="openai")
+    assert chunk["error"]["message"] == page.decode()
+
+
+def identities(chunks):
+    for chunk in chunks:
+        for choice in chunk["choices"]:
+            holder = choice["delta"] if "delta" in choice else choice["message"]
+            yield from (piece["id"] for piece in holder.get("tool_calls") or () if piece.get("id"))
+
+
+def test_ids_differ_from_response_to_response():
+    text = '<tool_call name="f"></tool_call><tool_call name="g"></tool_call>'
+
+    def rewritten(**options):
+        rewriter = ENGINE.rewriter(**options)
+        return list(identities(map(json.loads, rewriter.feed(text) + rewriter.finish())))
+
+    makers = [
+        rewritten,
+        lambda **options: list(identities(tg.to_openai([text], **options))),
+        lambda **options: list(identities([tg.to_completion(text, **options)])),
+        lambda **options: list(identities([json.loads(ENGINE.completion(text, **options))])),
+    ]
+    seen = [identity for make in makers for _ in range(20) for identity in make()]
+    assert len(seen) == 160 and len(set(seen)) == len(seen)
+    for make in makers:
+        assert make(id_seed=9) == make(id_seed=9) == ["call_000000000000000900000000", "call_000000000000000900000001"]
+
+
+def test_to_completion():
+    choice = lambda index, text: {
+        "index": index,
+        "message": {"role": "assistant", "content": text, "refusal": None, "annotations": [1]},
+        "logprobs": {"content": []},
+        "finish_reason": "stop",
+    }
+    whole = {"id": "c", "object": "chat.completion", "created": 5, "model": "up", "usage": {"total_tokens": 1}, "x": "y"}
+    whole["choices"] = [choice(0, TEXT), choice(1, "none"), choice(2, TEXT)]
+    for form in (whole, objects(whole), json.dumps(whole).encode()):
+        made = tg.to_completion(form)
+        assert {key: made[key] for key in whole if key != "choices"} == {key: whole[key] for key in whole if key != "choices"}
+        assert [one["finish_reason"] for one in made["choices"]] == ["tool_calls", "stop", "tool_calls"]
+        assert [one["message"]["content"] for one in made["choices"]] == ["Grüße  ok", "none", "Grüße  ok"]
+        assert all(one["message"]["annotations"] == [1] for one in made["choices"])
+        assert made["choices"][2]["message"]["tool_calls"][0]["function"] == {"name": "f", "arguments": '{"a":"né"}'}
+        assert len(set(identities([made]))) == 2
+    anthropic = {"id": "m", "type": "message", "model": "up", "content": [{"type": "text", "text": TEXT}], "stop_reason": "end_turn"}
+    ollama = {"model": "up", "message": {"content": TEXT}, "done": True, "done_reason": "stop"}
+    for response in (anthropic, ollama, TEXT, ENGINE.parse(TEXT)):
+        made = tg.to_completion(response, id_seed=1)
+        message_ = made["choices"][0]["message"]
+        assert (message_["content"], len(message_["tool_calls"]), made["object"]) == ("Grüße  ok", 1, "chat.completion")
+    cut = '<tool_call name="f"><param name="a">1</param><param name="a">2</param></tool_call>'
+    for form in (cut, ENGINE.parse(cut)):
+        made = tg.to_completion(form)
+        assert made["toolglot"]["withheld"][0]["name"] == "f" and made["choices"][0]["finish_reason"] == "stop"
+        assert tg.to_completion(form, recovered=True)["choices"][0]["finish_reason"] == "tool_calls"
+    with pytest.raises(TypeError, match="a stream is for to_openai"):
+        tg.to_completion(iter([TEXT]))
+
+
+def test_calls_as_plain_objects():
+    turn = ENGINE.parse(TEXT + "<tool_call name=")
+    call = turn.calls[0]
+    assert json.loads(json.dumps(call.to_dict()))["arguments"] == {"a": "né"}
+    assert json.loads(json.dumps(turn.to_dict()))["calls"][0]["name"] == "f"
+    assert {"kind", "message", "observation", "start"} <= set(json.loads(json.dumps(turn.to_dict()))["errors"][0])
+    sent = call.to_openai("x")
+    assert sent == {"id": "x", "type": "function", "function": {"name": "f", "arguments": '{"a":"né"}'}}
+    assert call.to_openai()["id"] != call.to_openai()["id"]
+    closed = [event for event in ENGINE.stream().feed(TEXT) if isinstance(event, tg.CallClose)]
+    assert json.loads(json.dumps(closed[0].to_dict()))["arguments"] == {"a": "né"}
+
+
+def test_odd_tools_are_reported():
+    good = {"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}}
+    assert tg.Engine(tools=[good]).tool_issues == []
+    for odd in (3, {"type": "function"}, {"name": 7}, {"function": "x"}, good):
+        engine = tg.Engine(tools=[good, odd])
+        assert engine.tools == ["f"] and len(engine.tool_issues) == 1 and "[1]" in engine.tool_issues[0]

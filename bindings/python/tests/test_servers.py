@@ -31,8 +31,13 @@ def sglang():
     return module
 
 
+def manager(which):
+    module = "vllm.tool_parsers.abstract_tool_parser" if which.startswith("Tool") else "vllm.reasoning.abs_reasoning_parsers"
+    return getattr(importlib.import_module(module), which)
+
+
 def registered(vllm, which):
-    return getattr(vllm, which).found
+    return manager(which).found
 
 
 def fits(cls, members):
@@ -67,11 +72,79 @@ def test_every_dialect_has_a_name(vllm, sglang):
         name = "toolglot_" + dialect.id.replace("-", "_").replace(".", "_")
         if not dialect.id.startswith("reasoning-"):
             assert tools[name].options == detectors[name].options == {"dialects": dialect.id}
-        elif dialect.reasoning_closers:
+        else:
             assert reasoning[name].dialect.id == dialect.id
     assert {"toolglot", "toolglot_qwen25", "toolglot_qwen3_xml"} <= tools.keys()
+    # A reasoning parser for every name, which reads what the dialect itself takes for reasoning.
+    assert tools.keys() <= reasoning.keys()
+    for dialect in tg.dialects():
+        name = "toolglot_" + dialect.id.replace("-", "_").replace(".", "_")
+        if dialect.reasoning_openers and dialect.reasoning_closers:
+            opener, closer = dialect.reasoning_openers[0], dialect.reasoning_closers[0]
+            # What follows an opener to the end of its line may belong to it.
+            found = reasoning[name](Tokenizer()).extract_reasoning(f"{opener}\nhm\n{closer}\nHi", None)
+            assert found[0].strip() in ("hm", "thought\nhm") and found[1].strip() == "Hi", dialect.id
     names = importlib.import_module("sglang.srt.function_call.parser_names").TOOL_CALL_PARSER_NAMES
     assert set(names) == {"hermes", *detectors}
+
+
+def test_vllm_finds_the_parsers_by_itself(vllm):
+    from importlib.metadata import entry_points
+
+    from toolglot import _servers
+
+    found = [entry for entry in entry_points(group="vllm.general_plugins") if entry.name == "toolglot"]
+    for entry in found[:1]:
+        assert entry.load() is _servers.vllm_setup
+    _servers.vllm_setup()
+    for which, kind in (("ToolParserManager", "Tool"), ("ReasoningParserManager", "Reasoning")):
+        lazy, made = manager(which).lazy, registered(vllm, which)
+        assert lazy.keys() == {name for name in made if name.startswith("toolglot")}
+        for name, (module, cls) in lazy.items():
+            assert getattr(importlib.import_module(module), cls) is made[name], (kind, name)
+
+
+def test_modules_that_have_moved():
+    from toolglot import _servers
+
+    assert _servers.first("x", "no.such.module", "json.no_such", "json").__name__ == "json"
+    with pytest.raises(ImportError, match="this vLLM has none of json.no.such, nor.that"):
+        _servers.first("vLLM", "json.no.such", "nor.that")
+    with pytest.raises(ModuleNotFoundError, match="vLLM is not installed here"):
+        _servers.first("vLLM", "no.such")
+
+
+def test_vllm_without_a_request(vllm):
+    make = registered(vllm, "ToolParserManager")["toolglot_hermes"]
+    parser = make(Tokenizer())
+    assert parser.adjust_request(None) is None
+    assert len(parser.extract_tool_calls(CALL, None).tool_calls) == 1
+    messages = [make(Tokenizer()).extract_tool_calls_streaming("", "", CALL, [], [], [], None)]
+    assert messages[0].tool_calls[0].function.name == "f"
+    bare = SimpleNamespace()
+    assert len(make(Tokenizer()).extract_tool_calls(CALL, bare).tool_calls) == 1
+
+
+def test_sglang_structural_tags(sglang):
+    """Where there is a tag, a call written into it is the call; elsewhere there is none, and it says so."""
+    tagged = 0
+    for dialect in tg.dialects():
+        name = "toolglot_" + dialect.id.replace("-", "_").replace(".", "_")
+        if dialect.id.startswith("reasoning-"):
+            continue
+        detector = servers.FunctionCallParser.ToolCallParserEnum[name]()
+        if not detector.supports_structural_tag():
+            with pytest.raises(NotImplementedError, match="hold JSON"):
+                detector.structure_info()("f")
+            continue
+        tagged += 1
+        for tool, arguments in (("f", '{"a": 1}'), ("get_weather", '{"city": "Leith", "b": {"c": [1, null]}}')):
+            info = detector.structure_info()(tool)
+            assert info.begin.startswith(info.trigger) and info.trigger
+            turn = tg.Engine(dialect.id).parse(info.begin + arguments + info.end)
+            assert [(call.name, call.arguments, call.grade) for call in turn.calls] == [(tool, json.loads(arguments), "complete")]
+    assert tagged >= 15
+    assert not servers.FunctionCallParser.ToolCallParserEnum["toolglot"]().supports_structural_tag()
 
 
 class Tokenizer:
@@ -165,9 +238,6 @@ def test_sglang_detector(sglang):
         [(0, "f", '{"a": 1}')],
     )
     assert make().has_tool_call(text) and not make().has_tool_call("Hi")
-    assert not make().supports_structural_tag()
-    with pytest.raises(NotImplementedError):
-        make().structure_info()
     mine = sglang.register("mine", toml=tg.dialect_toml("hermes"))
     assert servers.FunctionCallParser.ToolCallParserEnum["mine"] is mine
 

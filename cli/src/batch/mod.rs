@@ -4,6 +4,7 @@
 //! put the answers back in order. What is between reader and writer is bounded in bytes and in batches ([`Budget`]): memory
 //! does not grow with the length of the file.
 
+mod beside;
 mod budget;
 mod lines;
 mod record;
@@ -63,6 +64,8 @@ pub fn run(args: &BatchArgs) -> Result<Verdict, Stop> {
         choice: args.set.choice(),
         tools: input::tools(args.tools.as_deref())?,
         chunking: args.chunk,
+        untyped: args.untyped.map(Into::into),
+        deny_unknown: args.deny_unknown,
     };
     // What is asked for on the command line must work, even if every record asks for something else.
     defaults.sets.get(&defaults.choice).map_err(Stop::because)?;

@@ -14,6 +14,7 @@ use toolglot_cli::sets::{Choice, Sets};
 use toolglot_cli::vectors::{json_error, panic_text};
 use toolglot_cli::{base64, json};
 
+use super::beside::Beside;
 use super::lines::{Line, Text};
 
 /// What holds where a record says nothing.
@@ -22,6 +23,9 @@ pub struct Defaults {
     pub choice: Choice,
     pub tools: Option<Arc<Tools>>,
     pub chunking: Chunking,
+    pub untyped: Option<toolglot::Untyped>,
+    /// A key that is not known is an error.
+    pub deny_unknown: bool,
 }
 
 /// A line of the output.
@@ -34,7 +38,6 @@ pub struct Answer {
 }
 
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
 struct Record {
     id: Option<Box<RawValue>>,
     input: Option<String>,
@@ -52,6 +55,24 @@ struct Record {
     start: Option<Value>,
     /// What the prompt has put at the beginning of the output.
     prefill: Option<String>,
+}
+
+impl Record {
+    /// Its keys.
+    const KEYS: [&str; 12] = [
+        "id",
+        "input",
+        "input_b64",
+        "dialect",
+        "dialects",
+        "tools",
+        "finish",
+        "options",
+        "native_tool_calls",
+        "prompt_tail",
+        "start",
+        "prefill",
+    ];
 }
 
 /// Of a record that cannot be read, at least the id.
@@ -101,6 +122,11 @@ impl<'a> Answers<'a> {
 
     fn turn(&mut self, text: &[u8]) -> Result<Answer, String> {
         let mut record: Record = serde_json::from_slice(text).map_err(|e| json_error(&e))?;
+        let beside: Beside = serde_json::from_slice(text).map_err(|e| json_error(&e))?;
+        let beside = beside.without(&Record::KEYS);
+        if let Some(key) = beside.first().filter(|_| self.defaults.deny_unknown) {
+            return Err(format!("unknown field `{key}`"));
+        }
         let begins = [
             ("prompt_tail", record.prompt_tail.take()),
             ("tool_choice", record.tool_choice.take()),
@@ -115,6 +141,7 @@ impl<'a> Answers<'a> {
             mut options,
             switches,
         } = options::read(&record.options).map_err(|e| e.to_string())?;
+        options.untyped = options.untyped.or(self.defaults.untyped);
         let choice = self.choice(&record, switches)?;
         let set = self.defaults.sets.get(&choice).map_err(|e| e.to_string())?;
         options.tools = self.tools(record.tools)?;
@@ -155,7 +182,7 @@ impl<'a> Answers<'a> {
             .iter()
             .any(|report| report.severity == Severity::Error);
         Ok(Answer {
-            text: json::turn(&turn, record.id.as_deref()),
+            text: beside.behind(json::turn(&turn, record.id.as_deref())),
             bad: false,
             errors,
         })

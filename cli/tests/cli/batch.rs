@@ -73,6 +73,32 @@ fn a_record_says_how_it_is_parsed() {
     assert_eq!(turns[9]["text"], "<think>\nx</think>");
 }
 
+/// Records of a data set or of a server's log have members of their own.
+#[test]
+fn members_that_are_not_ours_pass_through() {
+    let record = json!({"model": "m", "input": CALL, "messages": [{"role": "user", "content": "\u{4f60}"}], "n": 1.50,
+        "text": "theirs", "id": 7, "calls": null});
+    let turn = batch(&[], &[record]).remove(0);
+    assert_eq!((&turn["id"], &turn["model"]), (&json!(7), &json!("m")));
+    assert_eq!(turn["messages"][0]["content"], "\u{4f60}");
+    assert_eq!(turn["calls"][0]["name"], "weather");
+    assert_eq!(turn["record"], json!({"text": "theirs", "calls": null}));
+    let ran = run(
+        &["batch"],
+        b"{\"input\": \"a\", \"x\": 20000000000000000001, \"y\": [1.50]}",
+    );
+    assert!(
+        ran.out.contains("\"x\":20000000000000000001,\"y\":[1.50]}"),
+        "{}",
+        ran.out
+    );
+    let ran = run(
+        &["batch", "--deny-unknown"],
+        b"{\"id\": \"k\", \"input\": \"a\", \"model\": \"m\"}",
+    );
+    assert!(ran.out.contains("unknown field `model`"), "{}", ran.out);
+}
+
 #[test]
 fn the_command_line_gives_defaults() {
     let tools = file(
@@ -116,7 +142,7 @@ fn a_bad_line_gives_an_error_record_and_the_run_goes_on() {
         (b"{\"id\": \"k\", \"input_b64\": \"Y\"}", "input_b64"),
         (
             b"{\"id\": \"k\", \"inputs\": \"a\"}",
-            "unknown field `inputs`",
+            "`input` or `input_b64` is missing",
         ),
         (b"{\"id\": \"k\", \"input\": \"\\ud800\"}", "hex escape"),
         (

@@ -7,6 +7,7 @@ fn the_list_names_every_dialect() {
         assert_eq!(ran.code, 0);
         let rows: Vec<&str> = ran.out.lines().collect();
         assert!(rows[0].starts_with("ID "));
+        assert!(rows.iter().all(|row| row.chars().count() <= 100));
         for (id, _) in toolglot::builtin_files() {
             assert!(
                 rows.iter().any(|row| row.starts_with(&format!("{id} "))),

@@ -17,7 +17,7 @@ text 'Looking. '
 call weather {'city': 'Leith'}
 """
 
-from ._clients import Events, aevents, ato_openai, events, to_openai
+from ._clients import Events, aevents, ato_openai, events, to_completion, to_openai
 from ._errors import (
     BusyError,
     DialectError,
@@ -117,6 +117,7 @@ __all__ = [
     "live_streams",
     "mask",
     "parse",
+    "to_completion",
     "to_openai",
     "transcode",
     "unescape",

@@ -8,17 +8,14 @@ from __future__ import annotations
 
 import inspect
 import json
-import time
-import uuid
 from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any
 
-from . import _shapes, _support
-from ._native import Engine, Reader, Stream
+from . import _shapes
+from ._native import Engine, Reader, Stream, Turn
 from ._types import Event, Target
 
-__all__ = ["Events", "aevents", "ato_openai", "events", "to_openai"]
-
+__all__ = ["Events", "aevents", "ato_openai", "events", "to_completion", "to_openai"]
 
 
 def events(
@@ -118,8 +115,9 @@ def to_openai(
     """OpenAI chat completion chunks, as dicts, of what a client yields: for a gateway.
 
     Calls that the model wrote into its text become `tool_calls` deltas, and `finish_reason` becomes `tool_calls`. `stream`
-    and `source` are those of `events`, `options` those of `Engine.rewriter`; id, model, time and usage are those of the
-    stream where it has them and nothing else is said.
+    and `source` are those of `events`, `options` those of `Engine.rewriter`. Of a response of OpenAI's shape all else stays, as
+    bytes and as objects: id, model, time, usage, `logprobs`, members that nobody knows, errors as they came; each choice is
+    parsed on its own. What nobody says is made.
 
     >>> import toolglot
     >>> chunks = list(toolglot.to_openai(['<tool_call name="f"><param name="a">1</param></tool_call>'], model="m"))
@@ -183,7 +181,11 @@ class Feed:
             raise TypeError(f"a chunk is no {wanted}: {type(item).__name__}; say source= if it is")
         self._source = found
         self._objects = True
-        return self._give(_shapes.document(found, item), item)
+        return self._give(self._document(found, item), item)
+
+    def _document(self, found: str, item: Any) -> bytes:
+        """The chunk as bytes of its API."""
+        return _shapes.document(found, item)
 
     def finish(self) -> list[Any]:
         """The items are at their end."""
@@ -270,48 +272,72 @@ class Rewriting(Feed):
     """Items into chunks of an OpenAI response."""
 
     def __init__(self, engine: Engine, source: str, model: str, options: dict[str, Any]) -> None:
-        self._head_line: dict[str, Any] = {}
-        self._usage: Any = None
-
         def target(found: str, item: Any) -> Target:
-            made = {
-                "model": model or _shapes.member(item, "model") or "",
-                "id": _shapes.member(item, "id") or f"chatcmpl-{uuid.uuid4().hex}",
-                "created": _shapes.member(item, "created") or int(time.time()),
-                "id_seed": uuid.uuid4().int >> 64,
-            }
-            made = {key: value if _is_head(key, value) else _HEAD[key] for key, value in made.items()}
-            return engine.rewriter(found, **{**made, **options})  # type: ignore[arg-type]
+            # A response of OpenAI's shape says these itself.
+            told = {} if found == "openai" else _told(item)
+            return engine.rewriter(found, **{**told, "model": model or told.get("model"), **options})  # type: ignore[arg-type]
 
         super().__init__(source, target)
 
+    def _document(self, found: str, item: Any) -> bytes:
+        """The chunk with all its members: what is not rewritten stays."""
+        return _shapes.whole(item) if found == "openai" else super()._document(found, item)
+
     def feed(self, item: Any) -> list[Any]:
-        if not isinstance(item, (str, bytes, bytearray, memoryview)):
-            usage = _shapes.member(item, "usage")
-            if usage is not None and _shapes.source_of(item) == "openai":
-                self._usage = usage
-        return self._chunks(super().feed(item))
+        return [json.loads(line) for line in super().feed(item)]
 
     def finish(self) -> list[Any]:
-        chunks = self._chunks(super().finish())
-        if self._usage is not None and self._head_line:
-            usage = json.loads(_support.dumps("usage", self._usage))
-            chunks.append({**self._head_line, "choices": [], "usage": usage})
-        return chunks
-
-    def _chunks(self, lines: list[str]) -> list[dict[str, Any]]:
-        chunks = [json.loads(line) if isinstance(line, str) else line for line in lines]
-        for chunk in chunks:
-            if "choices" in chunk and not self._head_line:
-                self._head_line = {key: chunk[key] for key in ("id", "object", "created", "model")}
-        return chunks
+        return [line if isinstance(line, dict) else json.loads(line) for line in super().finish()]
 
 
-_HEAD: dict[str, Any] = {"model": "", "id": "chatcmpl-0", "created": 0, "id_seed": 0}
+def _told(item: Any) -> dict[str, Any]:
+    """What a chunk of another API says of its response."""
+    found = {"model": _shapes.member(item, "model"), "id": _shapes.member(item, "id")}
+    return {key: value for key, value in found.items() if isinstance(value, str) and value}
 
 
-def _is_head(key: str, value: Any) -> bool:
-    return isinstance(value, int if key in ("created", "id_seed") else str)
+def to_completion(
+    response: Any,
+    *,
+    model: str = "",
+    engine: Engine | None = None,
+    source: str = "auto",
+    **options: Any,
+) -> dict[str, Any]:
+    """One OpenAI chat completion, as a dict: of a model's output, or of a response that is not streamed.
+
+    `response` is text, a `Turn`, a response of an OpenAI, LiteLLM, Anthropic or Ollama client (object or dict), or its bytes.
+    Calls that the model wrote into its text become `tool_calls`, of each choice for itself; all else of a response of OpenAI's
+    shape stays. `options` are those of `Engine.completion`.
+
+    >>> import toolglot
+    >>> made = toolglot.to_completion('<tool_call name="f"><param name="a">1</param></tool_call>', model="m")
+    >>> made["choices"][0]["finish_reason"], made["choices"][0]["message"]["tool_calls"][0]["function"]["name"]
+    ('tool_calls', 'f')
+    """
+    if source not in SOURCES:
+        raise ValueError(f"source={source!r}: it is one of {', '.join(map(repr, SOURCES))}")
+    one = engine or Engine()
+    given = {"model": model, **options}
+    if isinstance(response, (str, Turn)):
+        found = "text" if source == "auto" or isinstance(response, Turn) else source
+        return _loads(one.completion(response, found, **given))  # type: ignore[arg-type]
+    if isinstance(response, (bytes, bytearray, memoryview)):
+        found = _shapes.sniff(bytes(response), last=True) or "text" if source == "auto" else source
+        return _loads(one.completion(response, found, **given))  # type: ignore[arg-type]
+    shape = _shapes.source_of(response)
+    if shape is None or source not in ("auto", shape):
+        raise TypeError(f"this is no response of a client: {type(response).__name__}; a stream is for to_openai()")
+    if shape == "openai":
+        return _loads(one.completion(_shapes.text(response), "openai", **given))
+    told = {**_told(response), **{key: value for key, value in given.items() if value}}
+    body = _shapes.document(shape, response) + _shapes.END[shape]
+    return _loads(one.completion(body, shape, **told))  # type: ignore[arg-type]
+
+
+def _loads(text: str) -> dict[str, Any]:
+    made: dict[str, Any] = json.loads(text)
+    return made
 
 
 def _iter(stream: Any) -> Iterator[Any]:

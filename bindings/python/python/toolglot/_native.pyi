@@ -219,6 +219,24 @@ class Call:
         """
         Offset of its first byte.
         """
+    def to_dict(self, /) -> dict[str, Any]:
+        """
+        The call as plain objects, which `json.dumps` takes: `name`, `arguments`, `index`, `grade`, `dialect`, `meta`, `native`,
+        `start`, `end`, and the kinds of one that is not complete as `recovered` or `repaired`.
+
+        ```
+        >>> import json, toolglot
+        >>> call = toolglot.parse('<tool_call name="f"><param name="a">1</param></tool_call>').calls[0]
+        >>> sorted(json.loads(json.dumps(call.to_dict())))
+        ['arguments', 'dialect', 'end', 'grade', 'index', 'meta', 'name', 'native', 'start']
+
+        ```
+        """
+    def to_openai(self, /, id: str | None = None) -> dict[str, Any]:
+        """
+        The call as a message of OpenAI has it: `{"id", "type", "function": {"name", "arguments"}}`. Without an id of the
+        format's own `id` is taken, or one is made.
+        """
 
 @final
 class CallAbandoned:
@@ -318,6 +336,10 @@ class CallClose:
     def start(self, /) -> int:
         """
         Offset of the call.
+        """
+    def to_dict(self, /) -> dict[str, Any]:
+        """
+        The call as plain objects, which `json.dumps` takes. `arguments` is `None` if they were not kept.
         """
 
 @final
@@ -522,6 +544,19 @@ class Engine:
         """
         The most bytes of text that a stream ever withholds.
         """
+    def completion(self, /, output: str | bytes | bytearray | memoryview | Turn, source: Literal['text', 'openai', 'anthropic', 'ollama'] = "text", *, finish: Literal['stop', 'length', 'tool_calls', 'error', 'cancelled'] | None = None, model: str | None = None, id: str | None = None, created: int | None = None, recovered: bool = False, reasoning: str | None = "reasoning_content", forced: bool = False, id_prefix: str = "call_", id_seed: int | None = None, start: Literal['dialect', 'text', 'reasoning'] | None = None, prompt_tail: str | None = None, tools: str | Iterable[Any] | None = None, tool_choice: str | Mapping[str, Any] | None = None) -> str:
+        """
+        Writes one OpenAI `chat.completion` object, as JSON text: of an output (text, or a `Turn`), or of a whole response of a
+        server (`source`). `to_completion` gives it as a `dict`. Options are those of `rewriter`.
+
+        ```
+        >>> import json, toolglot
+        >>> text = toolglot.Engine().completion('<tool_call name="f"><param name="a">1</param></tool_call>', id_seed=7)
+        >>> json.loads(text)["choices"][0]["message"]["tool_calls"][0]["function"]
+        {'name': 'f', 'arguments': '{"a":"1"}'}
+
+        ```
+        """
     @property
     def config(self, /) -> str:
         """
@@ -571,13 +606,17 @@ class Engine:
 
         Raises `SnapshotError` if the snapshot is damaged, or of another engine, options or version.
         """
-    def rewriter(self, /, source: Literal['text', 'openai', 'anthropic', 'ollama'] = "text", *, model: str = "", id: str = "chatcmpl-0", created: SupportsIndex = 0, choice: SupportsIndex = 0, calls: Literal['live', 'close'] = "live", recovered: bool = False, reasoning: str | None = "reasoning_content", protected: bool = False, forced: bool = False, id_prefix: str = "call_", id_seed: SupportsIndex = 0, start: Literal['dialect', 'text', 'reasoning'] | None = None, prompt_tail: str | None = None, tools: str | Iterable[Any] | None = None, tool_choice: str | Mapping[str, Any] | None = None) -> Rewriter:
+    def rewriter(self, /, source: Literal['text', 'openai', 'anthropic', 'ollama'] = "text", *, model: str | None = None, id: str | None = None, created: int | None = None, choice: int | None = None, calls: Literal['live', 'close'] = "live", recovered: bool = False, reasoning: str | None = "reasoning_content", protected: bool = False, forced: bool = False, id_prefix: str = "call_", id_seed: int | None = None, start: Literal['dialect', 'text', 'reasoning'] | None = None, prompt_tail: str | None = None, tools: str | Iterable[Any] | None = None, tool_choice: str | Mapping[str, Any] | None = None) -> Rewriter:
         """
         Writes OpenAI chat completion chunks of what is fed: text (`source="text"`) or responses of model servers.
 
         `calls` says when calls are sent: `"live"` while they are written (the last `}` waits until the call stands), or
         `"close"` when their block has closed. `recovered` calls are withheld unless `True`. `reasoning` is the member that
         holds reasoning; `None` leaves it out. `forced`: the host forced a tool by name, so the reason stays `stop`.
+
+        `model`, `id` and `created` win over what a response of OpenAI's shape says; where nobody says anything, id and time are
+        made. Of such a response all choices are rewritten, or the one that `choice` names. Ids of calls that have none are made
+        of `id_seed`: the same seed, the same ids; without it they differ from response to response.
         """
     def stream(self, /, *, start: Literal['dialect', 'text', 'reasoning'] | None = None, prompt_tail: str | None = None, tools: str | Iterable[Any] | None = None, tool_choice: str | Mapping[str, Any] | None = None) -> Stream:
         """
@@ -592,6 +631,11 @@ class Engine:
         ([Text(text='Hi ', start=0, end=3, recovered=False)], [Text(text='<tool', start=3, end=8, recovered=False)])
 
         ```
+        """
+    @property
+    def tool_issues(self, /) -> list[str]:
+        """
+        What was odd in the list of its tools, one sentence each: what was left out or passed over, and where.
         """
     @property
     def tools(self, /) -> list[str]:
@@ -727,6 +771,10 @@ class Issue:
     def suggestion(self, /) -> str:
         """
         A name that was probably meant, or empty.
+        """
+    def to_dict(self, /) -> dict[str, Any]:
+        """
+        The issue as plain objects, which `json.dumps` takes: its fields.
         """
     @property
     def tool(self, /) -> str:
@@ -1068,6 +1116,9 @@ class Rewriter:
     Calls that the model wrote into its text become `tool_calls` deltas, and `finish_reason` says so. A call that turns out
     to be none after it was sent in part never becomes valid JSON, and the reason is then never `tool_calls`.
 
+    Of a response of OpenAI's own shape all else stays: `id`, `created`, `model`, `usage`, `logprobs`, `system_fingerprint` and
+    every other member, errors as they came, and each choice is parsed on its own.
+
     ```
     >>> import json, toolglot
     >>> rewriter = toolglot.Engine().rewriter(model="m")
@@ -1100,7 +1151,7 @@ class Rewriter:
     @property
     def void(self, /) -> list[int]:
         """
-        Indices of calls that were sent in part and do not stand.
+        Indices of calls that were sent in part and do not stand; of several choices, those of the first that has some.
         """
 
 @final
@@ -1259,6 +1310,18 @@ class Turn:
     def text(self, /) -> str:
         """
         The text outside calls and reasoning, joined.
+        """
+    def to_dict(self, /) -> dict[str, Any]:
+        """
+        The turn as plain objects, which `json.dumps` takes.
+
+        ```
+        >>> import json, toolglot
+        >>> turn = toolglot.parse('Hi <tool_call name="f"><param name="a">1</param></tool_call>')
+        >>> json.dumps(turn.to_dict()["calls"][0]["arguments"])
+        '{"a": "1"}'
+
+        ```
         """
     @property
     def toolglot(self, /) -> dict[str, Any] | None:

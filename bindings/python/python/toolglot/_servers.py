@@ -2,15 +2,99 @@
 
 from __future__ import annotations
 
+import importlib
 import json
+import logging
 import re
+import sys
 import uuid
 from collections.abc import Iterator
+from types import ModuleType
 from typing import Any, NamedTuple
 
+from ._errors import ToolglotError
+from ._functions import encode
 from ._native import Call, Dialect, Engine, dialects
 
 PREFIX = "toolglot"
+
+# Where vLLM has had what its parsers are made of, newest first.
+VLLM_PROTOCOL = ("vllm.entrypoints.generate.base.protocol", "vllm.entrypoints.openai.engine.protocol", "vllm.entrypoints.openai.protocol")
+VLLM_TOOLS = ("vllm.tool_parsers.abstract_tool_parser", "vllm.entrypoints.openai.tool_parsers.abstract_tool_parser")
+VLLM_REASONING = ("vllm.reasoning.abs_reasoning_parsers", "vllm.reasoning")
+
+
+def first(server: str, *modules: str) -> ModuleType:
+    """The first of these modules that the server has. Its interfaces have moved from one to the next."""
+    for name in modules:
+        try:
+            return importlib.import_module(name)
+        except ModuleNotFoundError as error:
+            # A module that is there and lacks something of its own is the server's trouble, not another version.
+            if error.name is None or not (name == error.name or name.startswith(error.name + ".")):
+                raise
+    package = modules[0].split(".")[0]
+    if package not in sys.modules:
+        raise ModuleNotFoundError(f"{server} is not installed here", name=package)
+    raise ImportError(f"this {server} has none of {', '.join(modules)}: toolglot knows the versions that docs/PYTHON.md lists")
+
+
+def vllm_setup() -> None:
+    """Tells vLLM of the parsers; they are imported when one is asked for. vLLM calls this in each of its processes."""
+    try:
+        tools = first("vLLM", *VLLM_TOOLS).ToolParserManager
+        reasoning = first("vLLM", *VLLM_REASONING).ReasoningParserManager
+    except ImportError as error:
+        # Whoever has both installed may want neither of these parsers.
+        logging.getLogger(__name__).warning("toolglot has no parsers for this server: %s", error)
+        return
+    for name in vllm_tool_names():
+        tools.register_lazy_module(name, "toolglot.vllm", f"ToolglotToolParser_{name}")
+    for name, _ in vllm_reasoning_names():
+        reasoning.register_lazy_module(name, "toolglot.vllm", f"ToolglotReasoningParser_{name}")
+
+
+def vllm_tool_names() -> list[str]:
+    """Names of tool parsers."""
+    return [PREFIX, *(name for name, dialect in names() if not is_reasoning(dialect))]
+
+
+def vllm_reasoning_names() -> list[tuple[str, Dialect]]:
+    """Names of reasoning parsers, and the dialect that has the reasoning of each."""
+    found = dialects()
+    think = next(dialect for dialect in found if dialect.reasoning_closers and is_reasoning(dialect))
+    return [(PREFIX, think), *((name, reasoning_of(dialect, found)) for name, dialect in names())]
+
+
+def reasoning_of(dialect: Dialect, found: list[Dialect]) -> Dialect:
+    """The dialect that has its reasoning: itself, another with the same markers, or the one of most models."""
+    if is_reasoning(dialect):
+        return dialect
+    plain = [one for one in found if is_reasoning(one)]
+    if dialect.reasoning_openers:
+        own = dialect.reasoning_openers[:1], dialect.reasoning_closers[:1]
+        same = (one for one in plain if (one.reasoning_openers[:1], one.reasoning_closers[:1]) == own)
+        return next(same, dialect)
+    # Messages with a reasoning channel: by name, for they have no markers of their own.
+    named = (one for one in plain if one.id == f"reasoning-{dialect.id}")
+    return next(named, next(one for one in plain if one.reasoning_closers))
+
+
+def reasoning_engine(dialect: Dialect) -> Engine:
+    """An engine that reads this reasoning and nothing else."""
+    if is_reasoning(dialect):
+        return Engine(dialect.id)
+    text = json.dumps
+    lines = [
+        f"id = {text('reasoning-of-' + dialect.id)}",
+        f"title = {text(dialect.title)}",
+        'deltas = "live"',
+        "[[reasoning]]",
+        f"open = {text(dialect.reasoning_openers)}",
+        f"close = {text(dialect.reasoning_closers)}",
+        'at = "anywhere"',
+    ]
+    return Engine(toml="\n".join(lines))
 
 
 class Delta(NamedTuple):
@@ -97,3 +181,33 @@ def whole(engine: Engine, text: str, tools: Any, recovered: bool, prompt: str | 
     """Text and calls of a whole output."""
     turn = engine.parse(text, tools=tools_of(tools), prompt_tail=prompt)
     return turn.text, [call for call in turn.calls if recovered or call.grade != "recovered"]
+
+
+class Wrapping(NamedTuple):
+    """What stands around the arguments of a call."""
+
+    begin: str
+    end: str
+    trigger: str
+
+
+_PROBE = {"toolglot_probe": "toolglot"}
+
+
+def wrapping(engine: Engine, name: str) -> Wrapping | None:
+    """What a dialect writes around the JSON of a call's arguments. `None` where they are no JSON object in it, or where the
+    engine has several dialects: nothing says in which of them a model is to write."""
+    ids = engine.dialects
+    found = next((dialect for dialect in dialects(engine) if dialect.id in ids), None)
+    if len(ids) != 1 or found is None:
+        return None
+    try:
+        text = encode((name, _PROBE), ids[0], engine=engine)
+    except ToolglotError:
+        return None
+    at = [match for match in re.finditer(r"\{\s*\"toolglot_probe\"\s*:\s*\"toolglot\"\s*\}", text)]
+    if len(at) != 1:
+        return None
+    begin, end = text[: at[0].start()], text[at[0].end() :]
+    trigger = max((opener for opener in found.openers if opener and begin.startswith(opener)), key=len, default="")
+    return Wrapping(begin, end, trigger) if trigger else None

@@ -85,6 +85,20 @@ def document(source: str, item: Any) -> bytes:
     return body + b"\n" if source == "ollama" else b"data: " + body + b"\n\n"
 
 
+def text(item: Any) -> str:
+    """All that an object says, as JSON."""
+    try:
+        return _support.dumps("chunk", item)
+    except TypeError:
+        # Something that has the members and can't be looked through: what is known of its shape.
+        return _support.dumps("chunk", _pick(item, _SHAPES["openai"]))
+
+
+def whole(item: Any) -> bytes:
+    """A chunk of an OpenAI client with all its members."""
+    return b"data: " + text(item).encode("utf-8", "surrogatepass") + b"\n\n"
+
+
 def _pick(thing: Any, shape: dict[str, Any]) -> dict[str, Any]:
     picked = {}
     for name, inner in shape.items():

@@ -3,8 +3,22 @@
 from __future__ import annotations
 
 import json
+import time
+import uuid
 from collections.abc import Iterable, Mapping
 from typing import Any
+
+
+def fresh(seed: int | None) -> tuple[str, int, int]:
+    """Id and time of a response, and the seed of its calls' ids, which is made if none is given."""
+    own = uuid.uuid4().int >> 64 if seed is None else seed
+    name = uuid.uuid4().hex if seed is None else f"{seed:016x}"
+    return f"chatcmpl-{name}", int(time.time()), own
+
+
+def call_id() -> str:
+    """An id of a call."""
+    return f"call_{uuid.uuid4().hex[:24]}"
 
 
 def plain(value: Any) -> Any:

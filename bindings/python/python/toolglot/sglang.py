@@ -8,11 +8,11 @@ set of dialects. For a dialect of your own, call `register` in a plug-in of your
 
 from __future__ import annotations
 
+import importlib
 from typing import Any, ClassVar
 
-from sglang.srt.function_call import parser_names
 from sglang.srt.function_call.base_format_detector import BaseFormatDetector
-from sglang.srt.function_call.core_types import StreamingParseResult, ToolCallItem
+from sglang.srt.function_call.core_types import StreamingParseResult, StructureInfo, ToolCallItem
 from sglang.srt.function_call.function_call_parser import FunctionCallParser
 
 from . import _servers
@@ -57,17 +57,36 @@ class ToolglotDetector(BaseFormatDetector):  # type: ignore[misc]
         return StreamingParseResult() if self._live is None else _result(self._live.finish())
 
     def supports_structural_tag(self) -> bool:
-        """No: where a call is required, SGLang asks for JSON and reads it itself."""
-        return False
+        """Where the dialect's arguments are a JSON object between marks. Elsewhere SGLang asks for JSON where a call is
+        required, and reads it itself: its tags hold a JSON schema and nothing else."""
+        return _servers.wrapping(self._engine, "f") is not None
 
     def structure_info(self) -> Any:
-        """There is none."""
-        raise NotImplementedError("toolglot reads calls; it does not constrain what is generated")
+        """What stands around the arguments of a call of a tool: a function of its name."""
+
+        def around(name: str) -> Any:
+            found = _servers.wrapping(self._engine, name)
+            if found is None:
+                dialects = ", ".join(self._engine.dialects[:3])
+                raise NotImplementedError(f"SGLang's structural tags hold JSON, and the calls of {dialects} do not")
+            return StructureInfo(begin=found.begin, end=found.end, trigger=found.trigger)
+
+        return around
 
 
 def _result(delta: _servers.Delta) -> Any:
     items = [ToolCallItem(tool_index=call["index"], name=call["name"], parameters=call["arguments"]) for call in delta.calls]
     return StreamingParseResult(normal_text=delta.content, calls=items)
+
+
+def parser_names() -> list[str] | None:
+    """The list of names that the flag takes, where the server has one."""
+    try:
+        module = importlib.import_module("sglang.srt.function_call.parser_names")
+    except ModuleNotFoundError:
+        return None
+    found: list[str] | None = getattr(module, "TOOL_CALL_PARSER_NAMES", None)
+    return found
 
 
 def register(name: str, *, recovered: bool = False, **options: Any) -> type[ToolglotDetector]:
@@ -79,8 +98,10 @@ def register(name: str, *, recovered: bool = False, **options: Any) -> type[Tool
 def _register(name: str, options: dict[str, Any], recovered: bool = False) -> type[ToolglotDetector]:
     made = type(f"ToolglotDetector_{name}", (ToolglotDetector,), {"options": options, "recovered": recovered})
     FunctionCallParser.ToolCallParserEnum[name] = made
-    if name not in parser_names.TOOL_CALL_PARSER_NAMES:
-        parser_names.TOOL_CALL_PARSER_NAMES.append(name)
+    # Since 0.5.21 the names of the flag stand in a list of their own.
+    names = parser_names()
+    if names is not None and name not in names:
+        names.append(name)
     return made
 
 

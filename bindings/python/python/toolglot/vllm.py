@@ -1,9 +1,10 @@
 """Tool and reasoning parsers for vLLM: every built-in dialect by name.
 
-    vllm serve MODEL --enable-auto-tool-choice --tool-parser-plugin toolglot.vllm --tool-call-parser toolglot_qwen3_coder
-    vllm serve MODEL --reasoning-parser-plugin toolglot.vllm --reasoning-parser toolglot_reasoning_think ...
+    vllm serve MODEL --enable-auto-tool-choice --tool-call-parser toolglot_qwen3_coder
+    vllm serve MODEL --reasoning-parser toolglot_qwen3_coder ...
 
-`toolglot` is the default set of dialects. For a dialect of your own write a plug-in that calls `register`. Each delta is
+vLLM finds them by the entry point of the package (`vllm.general_plugins`); there is no flag for it. `toolglot` is the default
+set of dialects. For a dialect of your own write a plug-in that calls `register`. Each delta is
 read once, and nothing of the history is kept or read again.
 """
 
@@ -12,24 +13,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar
 
-from vllm.entrypoints.generate.base.protocol import (
-    DeltaFunctionCall,
-    DeltaMessage,
-    DeltaToolCall,
-    ExtractedToolCallInformation,
-    FunctionCall,
-    ToolCall,
-)
-from vllm.reasoning.abs_reasoning_parsers import ReasoningParser, ReasoningParserManager
-from vllm.tool_parsers.abstract_tool_parser import ToolParser, ToolParserManager
-
 from . import _servers
-from ._native import Dialect, Engine, Reasoning, Stream, Text
+from ._native import Dialect, Reasoning, Stream, Text
+
+_protocol: Any = _servers.first("vLLM", *_servers.VLLM_PROTOCOL)
+_tools: Any = _servers.first("vLLM", *_servers.VLLM_TOOLS)
+_reasoning: Any = _servers.first("vLLM", *_servers.VLLM_REASONING)
+_ToolParser: Any = _tools.ToolParser
+_ReasoningParser: Any = _reasoning.ReasoningParser
 
 __all__ = ["ToolglotReasoningParser", "ToolglotToolParser", "register"]
 
 
-class ToolglotToolParser(ToolParser):  # type: ignore[misc]
+class ToolglotToolParser(_ToolParser):  # type: ignore[misc]
     """Calls of one output. Subclasses say in `options` which dialects, as `Engine` takes them."""
 
     # Deltas come without the text before them.
@@ -52,20 +48,26 @@ class ToolglotToolParser(ToolParser):  # type: ignore[misc]
 
     def adjust_request(self, request: Any) -> Any:
         """Markers must come as text."""
+        if request is None:
+            return None
         request = super().adjust_request(request)
-        if request.tools and request.tool_choice != "none":
+        if getattr(request, "tools", None) and getattr(request, "tool_choice", None) != "none":
             request.skip_special_tokens = False
         return request
 
+    def _offered(self, request: Any) -> Any:
+        """The tools on offer; some callers have no request."""
+        return getattr(request, "tools", None) or getattr(self, "tools", None)
+
     def extract_tool_calls(self, model_output: str, request: Any) -> Any:
         """Reads a whole output."""
-        content, calls = _servers.whole(self._engine, model_output, request.tools or self.tools, self.recovered, self._prompt)
+        content, calls = _servers.whole(self._engine, model_output, self._offered(request), self.recovered, self._prompt)
         made = []
         for call in calls:
             identity = call.meta.get("id")
-            function = FunctionCall(id=identity, name=call.name, arguments=call.arguments_json)
-            made.append(ToolCall(function=function, **({"id": identity} if identity else {})))
-        return ExtractedToolCallInformation(tools_called=bool(made), tool_calls=made, content=content or None)
+            function = _protocol.FunctionCall(id=identity, name=call.name, arguments=call.arguments_json)
+            made.append(_protocol.ToolCall(function=function, **({"id": identity} if identity else {})))
+        return _protocol.ExtractedToolCallInformation(tools_called=bool(made), tool_calls=made, content=content or None)
 
     def extract_tool_calls_streaming(
         self,
@@ -79,7 +81,7 @@ class ToolglotToolParser(ToolParser):  # type: ignore[misc]
     ) -> Any:
         """Reads the next delta; the other arguments are not looked at."""
         if self._live is None:
-            self._live = _servers.Live(self._engine, request.tools or self.tools, self.recovered, self._prompt)
+            self._live = _servers.Live(self._engine, self._offered(request), self.recovered, self._prompt)
         return _message(self._live.feed(delta_text))
 
     def finish_streaming(self) -> Any:
@@ -91,18 +93,18 @@ def _message(delta: _servers.Delta) -> Any:
     if not delta.content and not delta.calls:
         return None
     calls = [
-        DeltaToolCall(
+        _protocol.DeltaToolCall(
             index=call["index"],
             id=call["id"],
             type="function" if call["id"] else None,
-            function=DeltaFunctionCall(name=call["name"], arguments=call["arguments"]),
+            function=_protocol.DeltaFunctionCall(name=call["name"], arguments=call["arguments"]),
         )
         for call in delta.calls
     ]
-    return DeltaMessage(content=delta.content or None, tool_calls=calls)
+    return _protocol.DeltaMessage(content=delta.content or None, tool_calls=calls)
 
 
-class ToolglotReasoningParser(ReasoningParser):  # type: ignore[misc]
+class ToolglotReasoningParser(_ReasoningParser):  # type: ignore[misc]
     """Reasoning at the beginning of one output; what follows it goes to the tool parser as it is."""
 
     engine_based_streaming = True
@@ -110,7 +112,7 @@ class ToolglotReasoningParser(ReasoningParser):  # type: ignore[misc]
 
     def __init__(self, tokenizer: Any, *args: Any, **kwargs: Any) -> None:
         super().__init__(tokenizer, *args, **kwargs)
-        self._engine = Engine(self.dialect.id)
+        self._engine = _servers.reasoning_engine(self.dialect)
         self._start: Any = None
         self._prompt: str | None = None
         self._stream: Stream | None = None
@@ -152,6 +154,9 @@ class ToolglotReasoningParser(ReasoningParser):  # type: ignore[misc]
 
     def is_reasoning_end_streaming(self, input_ids: Sequence[int], delta_ids: Iterable[int]) -> bool:
         """Whether these tokens close it."""
+        if not self._close:
+            # Messages have no closer; what was read tells.
+            return self._ended
         fresh = len(list(delta_ids))
         longest = max(map(len, self._close), default=1)
         tail = list(input_ids[max(0, len(input_ids) - fresh - longest + 1) :])
@@ -189,7 +194,7 @@ class ToolglotReasoningParser(ReasoningParser):  # type: ignore[misc]
         if self._stream is None:
             self._stream = self._engine.stream(start=self._start, prompt_tail=self._prompt)
         if self._stream.finished:
-            return DeltaMessage(content=delta_text or None)
+            return _protocol.DeltaMessage(content=delta_text or None)
         return self._message(self._stream.feed(delta_text))
 
     def finish_streaming(self) -> Any:
@@ -207,7 +212,7 @@ class ToolglotReasoningParser(ReasoningParser):  # type: ignore[misc]
                 case Text(text):
                     content += text
                     self._ended = self._ended or not text.isspace()
-        return DeltaMessage(reasoning=reasoning or None, content=content or None) if reasoning or content else None
+        return _protocol.DeltaMessage(reasoning=reasoning or None, content=content or None) if reasoning or content else None
 
 
 def _tail(tokenizer: Any, ids: Sequence[int]) -> str | None:
@@ -241,9 +246,16 @@ def register(name: str, *, recovered: bool = False, **options: Any) -> type[Tool
 
 
 def _register(name: str, options: dict[str, Any], recovered: bool = False) -> type[ToolglotToolParser]:
-    made = type(f"ToolglotToolParser_{name}", (ToolglotToolParser,), {"options": options, "recovered": recovered})
-    ToolParserManager.register_module(name=name, module=made)
+    made = type(f"ToolglotToolParser_{name}", (ToolglotToolParser,), {"options": options, "recovered": recovered, "__module__": __name__})
+    globals()[made.__name__] = made
+    _tools.ToolParserManager.register_module(name=name, module=made)
     return made
+
+
+def _register_reasoning(name: str, dialect: Dialect) -> None:
+    made = type(f"ToolglotReasoningParser_{name}", (ToolglotReasoningParser,), {"dialect": dialect, "__module__": __name__})
+    globals()[made.__name__] = made
+    _reasoning.ReasoningParserManager.register_module(name=name, module=made)
 
 
 def _register_all() -> None:
@@ -251,9 +263,8 @@ def _register_all() -> None:
     for name, dialect in _servers.names():
         if not _servers.is_reasoning(dialect):
             _register(name, {"dialects": dialect.id})
-        elif dialect.reasoning_closers:
-            made = type(f"ToolglotReasoningParser_{name}", (ToolglotReasoningParser,), {"dialect": dialect})
-            ReasoningParserManager.register_module(name=name, module=made)
+    for name, dialect in _servers.vllm_reasoning_names():
+        _register_reasoning(name, dialect)
 
 
 _register_all()

@@ -39,10 +39,11 @@ def main():
     load_plugins()
     names = set(FunctionCallParser.ToolCallParserEnum) - before
     check("names of the flag", names <= set(parser_names.TOOL_CALL_PARSER_NAMES), True)
-    # Nothing of ours constrains a model; where a call is required, SGLang asks for JSON and reads that itself.
-    probe = FunctionCallParser([objects(tool) for tool in TOOLS], "toolglot_hermes")
-    check("auto", probe.get_structure_constraint("auto"), None)
-    check("required", probe.get_structure_constraint("required")[0], "json_schema")
+    # Where a call is required: a tag around JSON, or, where a dialect has none, JSON that SGLang reads itself.
+    for name, kind in (("toolglot_hermes", "structural_tag"), ("toolglot_qwen3_coder", "json_schema")):
+        probe = FunctionCallParser([objects(tool) for tool in TOOLS], name)
+        check("auto", probe.get_structure_constraint("auto"), None)
+        check("required", probe.get_structure_constraint("required")[0], kind)
     streams = calls = 0
     for output in outputs():
         name = "toolglot_" + output.dialect.replace("-", "_")

@@ -28,7 +28,7 @@ WANTED = {
     },
     "sglang": {
         "sglang/srt/function_call/base_format_detector.py": ["BaseFormatDetector"],
-        "sglang/srt/function_call/core_types.py": ["StreamingParseResult", "ToolCallItem"],
+        "sglang/srt/function_call/core_types.py": ["StreamingParseResult", "StructureInfo", "ToolCallItem"],
         "sglang/srt/function_call/function_call_parser.py": ["FunctionCallParser"],
     },
 }
