@@ -242,7 +242,9 @@ impl Engine {
         tools: Option<Bound<'_, PyAny>>,
         tool_choice: Option<Bound<'_, PyAny>>,
     ) -> PyResult<Stream> {
-        let core = slf.get().core_with(slf.py(), start, prompt_tail, tools, tool_choice)?;
+        let core = slf
+            .get()
+            .core_with(slf.py(), start, prompt_tail, tools, tool_choice)?;
         entry(|| Ok(Stream::new(slf.clone().unbind(), core)))
     }
 
@@ -265,7 +267,9 @@ impl Engine {
         tools: Option<Bound<'_, PyAny>>,
         tool_choice: Option<Bound<'_, PyAny>>,
     ) -> PyResult<Stream> {
-        let core = slf.get().core_with(slf.py(), start, prompt_tail, tools, tool_choice)?;
+        let core = slf
+            .get()
+            .core_with(slf.py(), start, prompt_tail, tools, tool_choice)?;
         entry(|| Ok(Stream::restore(slf.clone().unbind(), core, snapshot)?))
     }
 
@@ -783,7 +787,10 @@ fn limits_of(py: Python<'_>, given: &Bound<'_, PyAny>) -> PyResult<PyLimits> {
 fn choice_json(py: Python<'_>, given: &Bound<'_, PyAny>) -> PyResult<String> {
     match given.cast::<PyString>() {
         Ok(text) => Ok(text.to_str()?.to_owned()),
-        Err(_) => py.import("json")?.call_method1("dumps", (given,))?.extract(),
+        Err(_) => py
+            .import("json")?
+            .call_method1("dumps", (given,))?
+            .extract(),
     }
 }
 

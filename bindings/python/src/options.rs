@@ -9,8 +9,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use serde::{Deserialize, Serialize};
 use toolglot::{
-    Broken, Fence, Finish, Limits, Options, Prefer, ReasoningMode, Retain, Start, TextMode, ToolChoice, Tools,
-    Unclosed, UnknownTool, Untyped,
+    Broken, Fence, Finish, Limits, Options, Prefer, ReasoningMode, Retain, Start, TextMode,
+    ToolChoice, Tools, Unclosed, UnknownTool, Untyped,
 };
 
 use crate::events::show;
