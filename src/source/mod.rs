@@ -245,9 +245,13 @@ impl End {
             "content_filter" | "refusal" | "error" => Finish::Error,
             "abort" | "cancelled" | "canceled" => Finish::Cancelled,
             other => {
-                let why = format!("the reason `{}` is not known, taken as stop", short(other));
+                // Nobody knows whether the model stopped, so what only the end of the stream ends is not whole.
+                let why = format!(
+                    "the reason `{}` is not known, taken as length",
+                    short(other)
+                );
                 take(Item::Error(SourceError::Shape { line, why }));
-                Finish::Stop
+                Finish::Length
             }
         };
         self.tell(reason, take);

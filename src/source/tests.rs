@@ -300,9 +300,9 @@ fn reasons_are_read_as_servers_spell_them() {
     assert_eq!(
         openai(&STOP.replace("stop", "bored")),
         [
-            "error line 1: the reason `bored` is not known, taken as stop",
+            "error line 1: the reason `bored` is not known, taken as length",
             "end None",
-            "finish stop"
+            "finish length"
         ]
     );
 }

@@ -20,6 +20,7 @@ mod names;
 mod openers;
 mod pairs;
 mod pending;
+mod prefixes;
 mod prose;
 mod random;
 mod refusals;

@@ -1,0 +1,61 @@
+//! Every prefix of every vector: what is a complete call there is the same call in the whole.
+//!
+//! A call that ended at its own closer is complete for every reason for which the stream ends. One that ends only because the
+//! stream does is complete for no reason but a stop: there its prefix may be another call than the whole.
+
+use toolglot::{Call, Collect, Finish, Grade, Sink};
+
+use crate::support::{CASES, Case, places};
+
+/// The calls of a prefix. Native calls are none of its bytes.
+fn calls(case: &Case, at: usize, finish: Finish) -> Vec<Call> {
+    let mut parser = case.parser();
+    let mut turn = Collect::new();
+    parser.feed(&case.input[..at], &mut turn as &mut dyn Sink);
+    parser.finish(finish, &mut turn);
+    turn.turn().calls
+}
+
+fn complete(calls: &[Call]) -> impl Iterator<Item = &Call> {
+    calls.iter().filter(|call| call.grade == Grade::Complete)
+}
+
+/// Whether a call of a prefix stands in the whole.
+fn stands(call: &Call, whole: &[Call]) -> bool {
+    whole.iter().any(|other| {
+        let same = call.name == other.name && call.arguments == other.arguments;
+        // Some closers may be longer than they must be.
+        let place = call.span.start == other.span.start && call.span.end <= other.span.end;
+        same && place && other.grade == Grade::Complete
+    })
+}
+
+/// Cuts of one vector that are tried; with all of them the suite would take minutes.
+const CUTS: usize = 12;
+
+#[test]
+fn a_call_that_is_complete_in_a_prefix_is_complete_in_the_whole() {
+    let mut tried = 0;
+    let mut wrong = vec![];
+    for (number, case) in CASES.iter().enumerate() {
+        let whole = calls(case, case.input.len(), Finish::Stop);
+        let step = (case.input.len() / CUTS).max(1);
+        // Other cuts in each vector.
+        let cuts = places(case.input.len(), CUTS).map(|at| at + number % step);
+        for at in cuts.filter(|at| *at < case.input.len()) {
+            let reasons = [Finish::Length, Finish::Error, Finish::Cancelled];
+            for reason in reasons {
+                let cut = calls(case, at, reason);
+                for call in complete(&cut) {
+                    tried += 1;
+                    if !stands(call, &whole) {
+                        wrong.push(format!("{} at {at}, {reason:?}: {call:?}", case.id));
+                    }
+                }
+            }
+        }
+    }
+    assert!(tried > 1000, "{tried}");
+    let shown = wrong.iter().take(30).cloned().collect::<Vec<_>>();
+    assert!(wrong.is_empty(), "{}: {}", wrong.len(), shown.join("\n"));
+}
