@@ -14,14 +14,24 @@ use crate::event::Span;
 use crate::hints::Tools;
 use crate::limits::Options;
 
+/// Bytes of stack that compiling the set is given.
+const STACK: usize = 4 << 20;
 /// So many hints are given for one text.
 const MOST: usize = 16;
 
 /// The set that reads everything. None only if the built-in dialects did not fit together, which a test excludes.
 fn any() -> Option<&'static DialectSet> {
     static ANY: OnceLock<Option<DialectSet>> = OnceLock::new();
-    ANY.get_or_init(|| DialectSet::builder().any().build().ok())
-        .as_ref()
+    let build = || DialectSet::builder().any().build().ok();
+    ANY.get_or_init(|| {
+        // Reading the files takes more stack than the thread of a host may have. Where there are no threads, it has to do.
+        let thread = std::thread::Builder::new().stack_size(STACK);
+        match thread.spawn(build) {
+            Ok(made) => made.join().ok().flatten(),
+            Err(_) => build(),
+        }
+    })
+    .as_ref()
 }
 
 /// Whether one of the tools is named in the text at all.
