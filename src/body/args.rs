@@ -642,6 +642,14 @@ impl Args {
         }
     }
 
+    /// What begins a parameter stands in the open value, which ends at `end`: its closer may be missing before that.
+    pub fn mixed(&mut self, out: &mut Out<'_>, mixed: bool, end: u64) {
+        if mixed {
+            let (span, key) = (Span::new(self.value_start(), end), self.key().to_owned());
+            self.told(out, Kind::BareMarkup, span, &key);
+        }
+    }
+
     /// Something about the call is not as it should be, and said.
     pub fn told(&mut self, out: &mut Out<'_>, kind: Kind, span: Span, subject: &str) {
         self.recovered(kind);

@@ -34,6 +34,8 @@ pub(crate) struct Body {
     name: Vec<u8>,
     call: Option<LiveCall>,
     calls: u32,
+    /// The word of the prefix is missing.
+    short: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -53,6 +55,7 @@ impl Body {
             name: vec![],
             call: None,
             calls: 0,
+            short: false,
         }
     }
 
@@ -127,6 +130,12 @@ impl Body {
                     self.at = At::Prefix(len + 1);
                     return (i + 1, Step::More);
                 }
+                // Its word may be missing.
+                Some(_) if len == 0 && table.prefix.ends_with(char::from(byte)) => {
+                    self.short = true;
+                    self.at = At::Name;
+                    return (i + 1, Step::More);
+                }
                 Some(_) => return self.broken(out, source.pos(i), i),
             },
             At::Name if byte == b'{' => return self.open(out, table, rules, source.pos(i), i),
@@ -170,7 +179,13 @@ impl Body {
             }
         };
         match LiveCall::open(out, name, &[], span, self.start) {
-            Ok(call) => self.call = Some(call.typed(table.typed)),
+            Ok(mut call) => {
+                if self.short {
+                    let span = Span::new(self.start, at);
+                    call.recovered_at(out, Kind::RepairedMarker, span, "");
+                }
+                self.call = Some(call.typed(table.typed));
+            }
             Err(kind) => return (i, Step::Limit(kind)),
         }
         self.at = At::Args;

@@ -6,12 +6,17 @@
 //!
 //! A call is final at its own end: what goes wrong behind it in the same block takes nothing back.
 
+mod value;
+
 use serde::{Deserialize, Serialize};
 
+pub(crate) use self::value::Strange;
+use self::value::{Hit, Lead, SPACED, Value};
 use super::args::As;
+use super::given::is_fact;
 use super::live::Step;
 use super::lost::{Hit as Found, Lost, Torn};
-use super::needle::Needle;
+use super::needle::{Needle, spaced};
 use super::payload::Payload;
 use super::plain::{Came, Clean, Plain};
 use super::tree_payload::{Elements, tag_name};
@@ -87,33 +92,8 @@ enum At {
     },
 }
 
-/// The state of an open value.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-struct Value {
-    closers: Vec<Needle>,
-    /// The element's own opener, where elements nest, and how many of it are open inside.
-    nest: Option<(Needle, u32)>,
-    /// An opener at the start of a line, which ends the value too.
-    line: Option<Needle>,
-    start: u64,
-    /// A newline stood before it, so that one behind it is framing.
-    framed: bool,
-    /// A newline before it is framing.
-    newline: bool,
-    lead: Lead,
-}
-
-/// The beginning of a value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-enum Lead {
-    /// Its first bytes may be framing, or so many bytes of the beginning of CDATA.
-    Open(u8),
-    /// In CDATA, with so many bytes of its end.
-    Cdata(u8),
-    Past,
-}
-
-const CDATA: &[u8] = b"<![CDATA[";
+/// The attribute that holds the value of a parameter whose tag closes itself.
+const VALUE: &str = "value";
 
 impl Body {
     /// The body of a block whose literal opener has just come. `bare` if the opener is that of a call whose section is
@@ -296,13 +276,22 @@ impl Body {
             };
             match flow {
                 None => {}
-                Some(Flow::Malformed { ended: false }) if hides(out) => {
+                Some(Flow::Malformed { ended: false }) if self.hides(out, table) => {
                     self.lose(out, table, out.base + i as u64);
                 }
                 Some(flow) => return (i, flow),
             }
         }
         (i, Flow::More)
+    }
+
+    /// Whether a block that breaks is hidden: a list in Python that nothing marked but itself, without a call, is text.
+    fn hides(&self, out: &Out<'_>, table: &Framed) -> bool {
+        let python = table.spec.unit[usize::from(self.unit)].payload == spec::Payload::Python;
+        let block = out.io.block.as_ref().filter(|_| python && !self.stands());
+        let text = block.is_some_and(|block| block.unmarked);
+        let dialect = out.dialect();
+        !text && dialect.is_some_and(|dialect| dialect.spec.malformed == Malformed::Drop)
     }
 
     /// What stands from `pos` on is hidden; see [`super::Body::hide`].
@@ -520,15 +509,15 @@ impl Body {
                 self.at = At::Gap(table.gap.begin());
                 None
             }
-            Action::End => self.section_ends(out, end),
-            Action::Close => self.call_closes(out, table, end),
-            Action::WrongEnd | Action::WrongClose => {
-                self.misspelt(out, Span::new(start, end));
-                if action == Action::WrongEnd {
-                    self.section_ends(out, end)
-                } else {
-                    self.call_closes(out, table, end)
-                }
+            Action::End | Action::WrongEnd => {
+                let wrong = action == Action::WrongEnd;
+                self.spelt(out, Span::new(start, end), wrong);
+                self.section_ends(out, end)
+            }
+            Action::Close | Action::WrongClose => {
+                let wrong = action == Action::WrongClose;
+                self.spelt(out, Span::new(start, end), wrong);
+                self.call_closes(out, table, end)
             }
             Action::Separator => {
                 if !self.looks_ahead(table) {
@@ -597,7 +586,14 @@ impl Body {
         }
     }
 
-    /// A closer is misspelt, and what it closes is recovered.
+    /// A closer, which may be misspelt (`wrong`) or hold blanks.
+    fn spelt(&mut self, out: &mut Out<'_>, span: Span, wrong: bool) {
+        if wrong || spaced(out.slice(span.start, span.end).as_bytes()) {
+            self.misspelt(out, span);
+        }
+    }
+
+    /// A closer is misspelt, and what it closes is repaired.
     fn misspelt(&mut self, out: &mut Out<'_>, span: Span) {
         out.skip(span.start);
         out.issue(Kind::RepairedCloseTag, span, "");
@@ -639,6 +635,7 @@ impl Body {
         let word = walk.span(Hole::Name);
         if !word.is_empty() {
             name = out.slice(word.start, word.end);
+            closed |= unit.fix_name && out.slice(word.end, end).trim_start() == "/>";
         }
         let id = walk.span(Hole::Id);
         if !id.is_empty() {
@@ -673,7 +670,11 @@ impl Body {
                 at: end,
             };
             return match Payload::open(out, unit, &opened) {
-                Ok(payload) => {
+                Ok(mut payload) => {
+                    if closed && payload.empty(out, end) {
+                        self.stood += payload.stood();
+                        return self.after_call(table, end);
+                    }
                     self.at = At::Payload(Box::new(payload));
                     None
                 }
@@ -750,7 +751,10 @@ impl Body {
             }
         }
         self.at = At::Plain(Box::new(Plain::new(&unit.close, at)));
-        let end = Came::Closed { end: at };
+        let end = Came::Closed {
+            end: at,
+            spaced: false,
+        };
         closed.then(|| self.plain(out, table, end, at)).flatten()
     }
 
@@ -759,7 +763,10 @@ impl Body {
         match came {
             Came::More => None,
             Came::Limit => Some(self.limit(out, Kind::LimitValue, pos)),
-            Came::Closed { end } => {
+            Came::Closed { end, spaced } => {
+                if spaced {
+                    self.misspelt(out, Span::new(end, pos));
+                }
                 let result = match &mut self.args {
                     Some(args) => args.param_close(out, end),
                     None => Ok(()),
@@ -891,31 +898,29 @@ impl Body {
         let mut key = String::new();
         let mut closed = false;
         let mut kind = None;
+        let mut pairs = vec![];
         let tag = walk.span(Hole::Tag);
         if !tag.is_empty() {
             let text = out.slice(tag.start, tag.end);
             closed = text.ends_with('/');
-            let pairs = xml::loose_attributes(text.as_bytes());
-            let find = |name: &str| {
-                pairs
-                    .iter()
-                    .find(|(key, _)| key == name)
-                    .map(|(_, v)| v.clone())
-            };
-            key = find(&spec.name).unwrap_or_default();
-            kind = spec
-                .hint
-                .as_ref()
-                .and_then(|hint| find(hint.attribute.as_deref()?));
+            pairs = xml::loose_attributes(text.as_bytes());
+            key = taken(&mut pairs, &spec.name).unwrap_or_default();
+            let hint = spec.hint.as_ref();
+            kind = hint.and_then(|hint| taken(&mut pairs, hint.attribute.as_deref()?));
         }
         let word = walk.span(Hole::Key);
         if !word.is_empty() {
             key = out.slice(word.start, word.end);
-            if spec.close.iter().any(|close| close.contains("$key")) {
+            let named = spec.close.iter().any(|close| close.contains("$key"));
+            let ends = out.slice(word.end, end) == ">";
+            if named || ends && (key.ends_with('/') || key.contains("=\"")) {
                 // It is a tag's name, with or without attributes.
                 closed = key.ends_with('/');
                 match tag_name(key.trim_end_matches('/')) {
-                    Some(name) => key = name.to_owned(),
+                    Some(name) => {
+                        pairs = xml::loose_attributes(&key.as_bytes()[name.len()..]);
+                        key = name.to_owned();
+                    }
                     None => return Some(self.refuse(out, Kind::MalformedBody, span)),
                 }
             }
@@ -948,6 +953,21 @@ impl Body {
         };
         out.skip(end);
         let args = self.args.as_mut()?;
+        let value = closed.then(|| taken(&mut pairs, VALUE)).flatten();
+        if let Some((key, _)) = pairs.iter().find(|(key, _)| !is_fact(key)) {
+            args.told(out, Kind::ExtraKey, span, key);
+        }
+        if let Some(value) = value {
+            let result = args.given(out, key.trim(), &value, span, end);
+            self.inner(table);
+            return match result {
+                Ok(()) => None,
+                Err(Kind::MalformedValue) => {
+                    Some(self.value_fails(out, table, Kind::MalformedValue, end))
+                }
+                Err(kind) => Some(self.limit(out, kind, end)),
+            };
+        }
         if let Err(kind) = args.param_open_as(out, key.trim(), span, end, form) {
             return Some(self.limit(out, kind, end));
         }
@@ -963,7 +983,12 @@ impl Body {
             let tag = tag.replace("$x", &fix).replace("$key", key.trim());
             Needle::new(tag.into_bytes())
         };
+        let closer = |close: &String| {
+            let tag = close.replace("$x", &fix).replace("$key", key.trim());
+            Needle::tag(tag.into_bytes())
+        };
         let nest = args.nests().then(|| spec.open.first().map(tag)).flatten();
+        let strange = nest.is_none().then(|| Strange::new(spec, &fix, key.trim()));
         let line = spec.line.then(|| {
             let literal = spec
                 .open
@@ -972,9 +997,11 @@ impl Body {
             Needle::new(format!("\n{}", literal.unwrap_or_default()).into_bytes())
         });
         self.at = At::Value(Box::new(Value {
-            closers: spec.close.iter().map(tag).collect(),
+            closers: spec.close.iter().map(closer).collect(),
             nest: nest.map(|open| (open, 0)),
             line,
+            strange: strange.flatten(),
+            mixed: false,
             start: end,
             framed: false,
             newline: frame == Framing::Newline,
@@ -1031,6 +1058,7 @@ impl Body {
                     let value = value.clone();
                     let walk = table.units[usize::from(self.unit)].inner.begin();
                     if spec.confirm == 0 && !wrong(table, spec, which) {
+                        args.mixed(out, value.mixed, ends);
                         return (i, self.value_ends(out, table, ends, pos + 1));
                     }
                     self.at = At::Confirm {
@@ -1136,14 +1164,15 @@ impl Body {
             Go::Found { action, taken } => {
                 let (ends, walk) = (*end, *walk);
                 let start = walk.start().unwrap_or(pos);
+                let (mixed, tag) = (value.mixed, Span::new(ends, *closed));
                 if wrong(table, spec, *which) {
-                    let span = Span::new(ends, *closed);
-                    self.misspelt(out, span);
+                    self.misspelt(out, tag);
                 }
                 out.skip(start);
                 let Some(args) = &mut self.args else {
                     return (taken, None);
                 };
+                args.mixed(out, mixed, ends);
                 if let Err(kind) = args.param_close(out, ends) {
                     // What follows may have ended the block.
                     let ended = match action {
@@ -1299,6 +1328,9 @@ impl Body {
                 return Finished::Closed(end);
             }
         }
+        if let At::Payload(payload) = &mut self.at {
+            payload.finish(out);
+        }
         let finished = match &self.at {
             At::Lost(lost) if lost.done() || self.invented => Finished::Hidden(end),
             At::Lost(_) => Finished::Broken(self.good.max(out.io.closed)),
@@ -1330,183 +1362,18 @@ fn foreign(out: &Out<'_>, args: Option<&Args>, key: Span) -> bool {
     !tool.params.is_empty() && name.is_none_or(|name| tool.param(name).is_none())
 }
 
-/// Whether a closer of values is a misspelt one.
+/// Takes the value of an attribute out of those of a tag.
+fn taken(pairs: &mut Vec<(String, String)>, name: &str) -> Option<String> {
+    let at = pairs.iter().position(|(key, _)| key == name)?;
+    let value = pairs.remove(at).1;
+    pairs.retain(|(key, _)| key != name);
+    Some(value)
+}
+
+/// Whether a closer of values is a misspelt one, or holds blanks that are none of its own.
 fn wrong(table: &Framed, spec: &spec::Param, which: u16) -> bool {
-    let close = spec.close.get(usize::from(which));
-    close.is_some_and(|close| table.spec.misspelt.contains(close))
-}
-
-/// What ended in a value.
-#[derive(Clone, Copy)]
-enum Hit {
-    /// Its closer, of so many bytes.
-    Close { len: u64, which: u16 },
-    /// A line that opens the next parameter, with its newline.
-    Line(u64),
-}
-
-impl Value {
-    fn none() -> Self {
-        Self {
-            closers: vec![],
-            nest: None,
-            line: None,
-            start: 0,
-            framed: false,
-            newline: false,
-            lead: Lead::Past,
-        }
-    }
-
-    fn fits(&self) -> bool {
-        !self.closers.is_empty() && self.needles().all(Needle::fits)
-    }
-
-    fn needles(&self) -> impl Iterator<Item = &Needle> {
-        let nest = self.nest.as_ref().map(|(open, _)| open);
-        self.closers.iter().chain(&self.line).chain(nest)
-    }
-
-    /// Bytes right before the present place that may begin a closer.
-    fn have(&self) -> u64 {
-        self.needles().map(Needle::have).max().unwrap_or(0)
-    }
-
-    fn idle(&self) -> bool {
-        self.have() == 0
-    }
-
-    /// Bytes that mean nothing.
-    fn skip(&self, hay: &[u8]) -> usize {
-        let mut hay = hay;
-        for needle in self.needles() {
-            hay = &hay[..needle.first(hay)];
-        }
-        hay.len()
-    }
-
-    /// The value, if its next bytes leave as they stand.
-    fn short(&self, args: &Args, limits: &Limits) -> Option<Short> {
-        if self.lead != Lead::Past || !self.idle() {
-            return None;
-        }
-        let mut short = args.short(self.start.saturating_add(limits.max_value))?;
-        if self.framed {
-            short = short.stops_at(b'\n')?;
-        }
-        let mut firsts = self.needles().filter_map(Needle::begins);
-        firsts.try_fold(short, Short::stops_at)
-    }
-
-    fn step(&mut self, byte: u8) -> Option<Hit> {
-        let mut hit = None;
-        for (which, needle) in self.closers.iter_mut().enumerate() {
-            if needle.step(byte) {
-                hit = Some(Hit::Close {
-                    len: needle.len() as u64,
-                    which: which as u16,
-                });
-            }
-        }
-        if let Some((open, depth)) = &mut self.nest {
-            if open.step(byte) {
-                *depth = depth.saturating_add(1);
-            } else if hit.is_some() && *depth > 0 {
-                *depth -= 1;
-                hit = None;
-            }
-        }
-        if let Some(line) = &mut self.line
-            && line.step(byte)
-        {
-            hit = hit.or(Some(Hit::Line(line.len() as u64)));
-        }
-        if hit.is_some() {
-            self.closers
-                .iter_mut()
-                .chain(&mut self.line)
-                .for_each(Needle::reset);
-        }
-        hit
-    }
-
-    /// Where the value ends if what stands at `at` ends it: before a newline that is framing.
-    fn ends(&self, out: &Out<'_>, at: u64) -> u64 {
-        let from = out.io.from;
-        if !self.framed || at <= from {
-            return at.max(from);
-        }
-        let newline = out.byte(at - 1) == Some(b'\n');
-        let cr = newline && at - 1 > from && out.byte(at - 2) == Some(b'\r');
-        at - u64::from(newline) - u64::from(cr)
-    }
-
-    /// Up to where everything before `at` is content, whatever follows: a carriage return may begin the newline that is
-    /// framing.
-    fn settled(&self, out: &Out<'_>, at: u64) -> u64 {
-        let ends = self.ends(out, at);
-        let open = self.framed && ends == at && at > out.io.from;
-        let cr = open && out.byte(at - 1) == Some(b'\r');
-        ends - u64::from(cr)
-    }
-
-    /// Takes a byte at the beginning; false if it belongs to what follows.
-    fn lead(
-        &mut self,
-        out: &mut Out<'_>,
-        args: &mut Args,
-        spec: &spec::Param,
-        byte: u8,
-        pos: u64,
-    ) -> bool {
-        match self.lead {
-            Lead::Open(0) if byte == b'\n' && self.newline && !self.framed => {
-                self.framed = true;
-                out.skip(pos + 1);
-                // A line begins here, and the next parameter may.
-                if let Some(line) = &mut self.line {
-                    line.step(byte);
-                }
-                if !spec.cdata {
-                    self.lead = Lead::Past;
-                }
-                true
-            }
-            Lead::Open(have) if spec.cdata && CDATA.get(usize::from(have)) == Some(&byte) => {
-                self.lead = Lead::Open(have + 1);
-                if usize::from(have) + 1 == CDATA.len() {
-                    self.lead = Lead::Cdata(0);
-                    out.skip(pos + 1);
-                }
-                true
-            }
-            Lead::Open(have) => {
-                // No CDATA: what was looked at is content, which a closer may begin in.
-                for byte in &CDATA[..usize::from(have)] {
-                    self.step(*byte);
-                }
-                self.lead = Lead::Past;
-                false
-            }
-            Lead::Cdata(have) => {
-                self.lead = match (have, byte) {
-                    (2, b'>') => {
-                        args.value(out, pos - 2);
-                        out.skip(pos + 1);
-                        Lead::Past
-                    }
-                    (1 | 2, b']') => Lead::Cdata(2),
-                    (_, b']') => Lead::Cdata(1),
-                    _ => Lead::Cdata(0),
-                };
-                if let Lead::Cdata(have) = self.lead {
-                    args.value(out, pos + 1 - u64::from(have));
-                }
-                true
-            }
-            Lead::Past => false,
-        }
-    }
+    let close = spec.close.get(usize::from(which & !SPACED));
+    which & SPACED != 0 || close.is_some_and(|close| table.spec.misspelt.contains(close))
 }
 
 /// The tool's name in an id: `functions.get_time:0`. It may be empty.
@@ -1526,10 +1393,4 @@ pub(crate) fn name_in_id<'i>(id: &'i str, forms: &[[String; 2]]) -> &'i str {
         }
     }
     id
-}
-
-/// Whether blocks of the open block's dialect that broke are hidden.
-fn hides(out: &Out<'_>) -> bool {
-    out.dialect()
-        .is_some_and(|dialect| dialect.spec.malformed == Malformed::Drop)
 }

@@ -1,7 +1,13 @@
-//! One literal that is looked for in a value, byte by byte or by leaps.
+//! One literal that is looked for in a value, byte by byte or by leaps. In closing tags blanks may stand that the literal
+//! does not show ([`gaps`]).
 
 use memchr::memchr;
 use serde::{Deserialize, Serialize};
+
+use super::xml;
+
+/// Blanks that may stand in a closing tag that does not show them.
+const MAX_BLANKS: u16 = 16;
 
 /// A literal with what to fall back to where it breaks off.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -10,6 +16,46 @@ pub(crate) struct Needle {
     fall: Vec<u16>,
     /// How much of it stands right before the present place.
     have: u16,
+    /// Where blanks may stand in it that it does not show.
+    gaps: Vec<u16>,
+    /// Such blanks in what stands right before the present place.
+    blanks: u16,
+    /// Bytes of it behind the last of these blanks.
+    since: u16,
+    /// Such blanks where it was found last.
+    spaced: u16,
+}
+
+/// Whether blanks that a closing tag does not show may stand between two parts of it: behind `</` and before its `>`, and
+/// beside the name between special tokens (`<|close|>argument<|sep|>`).
+fn gap(before: &[u8], behind: &[u8]) -> bool {
+    let letter = |b: &u8| b.is_ascii_alphanumeric() || *b >= 0x80 || *b == b'_';
+    let word = |b: Option<&u8>| b.is_some_and(letter);
+    let opens = before.ends_with(b"</") || before.ends_with(b"|>");
+    let closing = |at: usize| before[at + 1..].starts_with(b"/");
+    let last = before.iter().rposition(|b| *b == b'<');
+    let shuts = behind.starts_with(b"<|") || behind.starts_with(b">") && last.is_some_and(closing);
+    (opens && word(behind.first())) || (shuts && word(before.last()))
+}
+
+/// Where blanks may stand in a closing tag that it does not show.
+pub(crate) fn gaps(tag: &[u8]) -> Vec<u16> {
+    let here = |at: &usize| gap(&tag[..*at], &tag[*at..]);
+    (1..tag.len()).filter(here).map(|at| at as u16).collect()
+}
+
+/// Whether such blanks stand in a closing tag.
+pub(crate) fn spaced(tag: &[u8]) -> bool {
+    let mut at = 0;
+    while let Some(from) = tag[at..].iter().position(|b| xml::is_space(*b)) {
+        let (before, rest) = tag.split_at(at + from);
+        let behind = rest.trim_ascii_start();
+        if gap(before, behind) {
+            return true;
+        }
+        at = tag.len() - behind.len();
+    }
+    false
 }
 
 impl Needle {
@@ -28,12 +74,35 @@ impl Needle {
             bytes,
             fall,
             have: 0,
+            gaps: vec![],
+            blanks: 0,
+            since: 0,
+            spaced: 0,
         }
     }
 
-    /// Its length.
+    /// A closing tag, in which blanks may stand that it does not show.
+    pub fn tag(bytes: Vec<u8>) -> Self {
+        let gaps = gaps(&bytes);
+        Self {
+            gaps,
+            ..Self::new(bytes)
+        }
+    }
+
+    /// Its length where it was found last.
     pub fn len(&self) -> usize {
-        self.bytes.len()
+        self.bytes.len() + usize::from(self.spaced)
+    }
+
+    /// Whether blanks stood in it where it was found last.
+    pub fn spaced(&self) -> bool {
+        self.spaced > 0
+    }
+
+    /// Its bytes, if they are text.
+    pub fn text(&self) -> &str {
+        std::str::from_utf8(&self.bytes).unwrap_or_default()
     }
 
     /// Its first byte.
@@ -41,21 +110,45 @@ impl Needle {
         self.bytes.first().copied()
     }
 
-    /// How many of its bytes stand right before the present place.
+    /// How many bytes of it stand right before the present place.
     pub fn have(&self) -> u64 {
-        u64::from(self.have)
+        u64::from(self.have + self.blanks)
     }
 
     /// Takes a byte; true if the literal is complete.
     pub fn step(&mut self, byte: u8) -> bool {
         let mut have = usize::from(self.have);
+        if self.bytes[have] != byte && have > 0 && !self.gaps.is_empty() {
+            if self.blank(byte) {
+                return false;
+            }
+            // What it may go on with stands behind the blanks.
+            while self.blanks > 0 && have > usize::from(self.since) {
+                have = usize::from(self.fall[have - 1]);
+            }
+            self.blanks = 0;
+        }
         while have > 0 && self.bytes[have] != byte {
             have = usize::from(self.fall[have - 1]);
         }
         have += usize::from(self.bytes[have] == byte);
+        self.since += u16::from(self.blanks > 0);
         let complete = have == self.bytes.len();
+        if complete {
+            (self.spaced, self.blanks) = (self.blanks, 0);
+        }
         self.have = if complete { 0 } else { have as u16 };
         complete
+    }
+
+    /// Takes a blank that it does not show.
+    fn blank(&mut self, byte: u8) -> bool {
+        let may = self.gaps.contains(&self.have) && xml::is_space(byte);
+        let may = may && self.blanks < MAX_BLANKS;
+        if may {
+            (self.blanks, self.since) = (self.blanks + 1, 0);
+        }
+        may
     }
 
     /// While nothing of it stands here: where it may begin in `hay`.
@@ -65,7 +158,7 @@ impl Needle {
 
     /// Nothing of it stands here any more.
     pub fn reset(&mut self) {
-        self.have = 0;
+        (self.have, self.blanks) = (0, 0);
     }
 
     /// Whether its tables fit; only a snapshot that was tampered with has others.
@@ -74,6 +167,9 @@ impl Needle {
         len > 0
             && self.fall.len() == len
             && usize::from(self.have) < len
+            && (self.blanks == 0 || self.have > 0)
+            && self.blanks.max(self.spaced) <= MAX_BLANKS
+            && self.since <= len as u16
             && self
                 .fall
                 .iter()
@@ -85,6 +181,42 @@ impl Needle {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn blanks_may_stand_in_a_closing_tag() {
+        for (tag, text, found) in [
+            ("</a>", "x</ a >y</a></ a", vec![(7, 6), (12, 4)]),
+            ("</a>", "</ </a>< /a></a\n>", vec![(7, 4), (17, 5)]),
+            ("</a b>", "</ a b ></a  b>", vec![(8, 8)]),
+            (
+                "<|close|>arg<|sep|>",
+                "<|close|> arg <|close|>arg<|sep|>",
+                vec![(33, 19)],
+            ),
+            (
+                "<|close|>arg<|sep|>",
+                "<|close|> arg <|sep|>",
+                vec![(21, 21)],
+            ),
+            ("]<]m[>[</k>", "]<]m[>]<]m[>[</\tk >", vec![(19, 13)]),
+            ("</中>", "</ 中 >", vec![(8, 8)]),
+        ] {
+            let mut needle = Needle::tag(tag.into());
+            let mut got = vec![];
+            for (at, byte) in text.bytes().enumerate() {
+                if needle.step(byte) {
+                    got.push((at + 1, needle.len()));
+                    let whole = &text.as_bytes()[at + 1 - needle.len()..=at];
+                    assert_eq!(spaced(whole), needle.spaced(), "{tag} in {text}");
+                }
+                assert!(needle.fits() && needle.have() <= at as u64 + 1);
+            }
+            assert_eq!(got, found, "{tag} in {text}");
+        }
+        let long = format!("</a{}>", " ".repeat(17));
+        let mut needle = Needle::tag("</a>".into());
+        assert!(!long.bytes().any(|byte| needle.step(byte)));
+    }
 
     #[test]
     fn finds_what_a_naive_search_finds() {

@@ -134,6 +134,22 @@ impl Payload {
         }
     }
 
+    /// The stream ended: a call that waits for what follows it ends.
+    pub fn finish(&mut self, out: &mut Out<'_>) {
+        match self {
+            Self::Python(body) => body.finish(out),
+            Self::Json(_) | Self::Braces(_) | Self::Yaml(_) => {}
+        }
+    }
+
+    /// The call has no arguments and ends, at `end`, with its own tag; false if it goes on.
+    pub fn empty(&mut self, out: &mut Out<'_>, end: u64) -> bool {
+        match self {
+            Self::Yaml(body) => body.empty(out, end),
+            Self::Json(_) | Self::Python(_) | Self::Braces(_) => false,
+        }
+    }
+
     /// The open call goes no further than `end`.
     pub fn abandon(&mut self, out: &mut Out<'_>, end: u64) {
         match self {

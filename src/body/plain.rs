@@ -19,9 +19,10 @@ pub(crate) struct Plain {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Came {
     More,
-    /// It ended at `end`, and its closer at the index.
+    /// It ended at `end`, and its closer at the index; blanks stand in the closer if it is `spaced`.
     Closed {
         end: u64,
+        spaced: bool,
     },
     /// It is too long at the index.
     Limit,
@@ -30,7 +31,7 @@ pub(crate) enum Came {
 impl Plain {
     /// A text that begins at `start`.
     pub fn new(closers: &[String], start: u64) -> Self {
-        let needle = |closer: &String| Needle::new(closer.clone().into_bytes());
+        let needle = |closer: &String| Needle::tag(closer.clone().into_bytes());
         Self {
             closers: closers.iter().map(needle).collect(),
             start,
@@ -77,17 +78,17 @@ impl Plain {
             }
             let byte = out.seg[i];
             i += 1;
-            let mut len = None;
+            let mut found = None;
             for closer in &mut self.closers {
                 if closer.step(byte) {
-                    len = Some(closer.len() as u64);
+                    found = Some((closer.len() as u64, closer.spaced()));
                 }
             }
             let pos = out.base + i as u64;
-            if let Some(len) = len {
+            if let Some((len, spaced)) = found {
                 let end = pos - len;
                 deliver(out, end);
-                return (i, Came::Closed { end });
+                return (i, Came::Closed { end, spaced });
             }
             if pos - self.have() >= max {
                 deliver(out, max - 1);

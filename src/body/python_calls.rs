@@ -1,7 +1,8 @@
 //! Calls as Python writes them: `[f(a=1, b='x'), g()]`, or one call a line.
 //!
 //! Names are read here, arguments by [`LiveCall`]: keyword arguments become an object while they come. What is no
-//! literal is refused. A call closes at its own bracket.
+//! literal is refused. A call closes at its own bracket; in a list it waits for the comma or bracket that follows it, and
+//! where nothing but the list itself marks it, for the next call or the list's end: `[f(x=1) and more` is text.
 
 #[cfg(test)]
 mod tests;
@@ -12,7 +13,7 @@ use super::lexer::{Rules, Syntax, is_blank};
 use super::live::{LiveCall, Source, Step, rules};
 use super::lost::Torn;
 use super::{Out, Short, json_calls, tool_name};
-use crate::error::Kind;
+use crate::error::{Kind, KindSet};
 use crate::event::Span;
 use crate::limits::Limits;
 
@@ -51,6 +52,8 @@ pub(crate) struct Body {
     name: Vec<u8>,
     name_at: u64,
     call: Option<LiveCall>,
+    /// Where the call ended that waits for what follows it in its list.
+    ended: Option<u64>,
     json: Option<json_calls::Body>,
     calls: u32,
 }
@@ -85,6 +88,7 @@ impl Body {
             name: vec![],
             name_at: 0,
             call: None,
+            ended: None,
             json: None,
             calls: 0,
         }
@@ -132,7 +136,34 @@ impl Body {
     /// Whether a call has begun and not closed.
     pub fn under_way(&self) -> bool {
         let json = self.json.as_ref().is_some_and(json_calls::Body::under_way);
-        json || matches!(self.at, At::Name | At::Bracket | At::Args)
+        json || self.ended.is_some() || matches!(self.at, At::Name | At::Bracket | At::Args)
+    }
+
+    /// The call that waits for what follows it ends as it is.
+    fn settle(&mut self, out: &mut Out<'_>) {
+        if let Some((call, end)) = self.call.as_ref().zip(self.ended.take()) {
+            call.close(out, end);
+            self.call = None;
+            self.calls += 1;
+        }
+    }
+
+    /// The call that waits ends, and what follows it is not what should.
+    fn doubt(&mut self, out: &mut Out<'_>, kind: Kind) {
+        if let Some(call) = self.call.as_mut().filter(|_| self.ended.is_some()) {
+            let mut kinds = KindSet::default();
+            kinds.insert(kind);
+            call.recovered(kinds);
+        }
+        self.settle(out);
+    }
+
+    /// The stream ended.
+    pub fn finish(&mut self, out: &mut Out<'_>) {
+        match unmarked(out) {
+            true => self.doubt(out, Kind::UnclosedBlock),
+            false => self.settle(out),
+        }
     }
 
     /// The open call goes no further than `end`.
@@ -140,6 +171,7 @@ impl Body {
         if let Some(json) = &mut self.json {
             json.abandon(out, end);
         }
+        self.ended = None;
         if let Some(call) = self.call.take() {
             out.call_abandon(call.span(end));
         }
@@ -198,14 +230,25 @@ impl Body {
                 self.json = Some(json_calls::Body::in_list(json));
                 self.at = At::Json;
             }
-            At::Item | At::Behind if self.list && byte == b']' => return (i + 1, Step::Done),
+            At::Item | At::Behind if self.list && byte == b']' => {
+                self.settle(out);
+                return (i + 1, Step::Done);
+            }
             At::Behind if byte == b',' => {
+                if !unmarked(out) {
+                    self.settle(out);
+                }
                 self.at = At::Item;
                 return (i + 1, Step::More);
             }
             At::Behind if !self.list => self.at = At::Item,
             At::Item if !self.list && table.brackets != Brackets::One => return (i, Step::Done),
-            At::Item | At::Behind => return self.broken(out, source.pos(i), i),
+            At::Item | At::Behind => {
+                if !unmarked(out) {
+                    self.doubt(out, Kind::MalformedBody);
+                }
+                return self.broken(out, source.pos(i), i);
+            }
             At::Name => return self.name(out, source, i),
             At::Bracket if byte == b'(' => return self.open(out, table, rules, source, i),
             At::Bracket => return self.broken(out, source.pos(i), i),
@@ -249,6 +292,7 @@ impl Body {
         source: Source<'_>,
         i: usize,
     ) -> (usize, Step) {
+        self.settle(out);
         let bytes = std::mem::take(&mut self.name);
         let span = Span::new(self.name_at, self.name_at + bytes.len() as u64);
         let text = String::from_utf8_lossy(&bytes);
@@ -286,13 +330,20 @@ impl Body {
         if step != Step::Done {
             return (i, step);
         }
-        call.close(out, source.pos(i));
-        self.call = None;
-        self.calls += 1;
+        self.ended = Some(source.pos(i));
         self.at = At::Behind;
+        if !self.list {
+            self.settle(out);
+        }
         if table.brackets == Brackets::One {
             return (i, Step::Done);
         }
         (i, Step::More)
     }
+}
+
+/// Whether nothing but the list itself marks the calls of the open block.
+fn unmarked(out: &Out<'_>) -> bool {
+    let block = out.io.block.as_ref();
+    block.is_some_and(|block| block.unmarked)
 }

@@ -344,7 +344,7 @@ impl<'a> Writer<'a> {
 
     /// Puts the members of an object on the stack, last first.
     fn members<'s>(
-        &self,
+        &mut self,
         index: u32,
         schema: impl Fn(&str) -> &'s Schema,
         tasks: &mut Vec<Task<'s>>,
@@ -374,6 +374,11 @@ impl<'a> Writer<'a> {
                         true => &ANY,
                         false => schema,
                     };
+                    let listed = schema.types.has(Types::ARRAY) || schema.types == Types::none();
+                    if !listed {
+                        let twice = Remark::Of(Kind::DuplicateParam, many[1]);
+                        self.remarks.push(twice);
+                    }
                     list(many, schema.items.as_deref().unwrap_or(one), &mut forward);
                 }
             }

@@ -9,11 +9,12 @@ use memchr::memmem;
 use serde::{Deserialize, Serialize};
 
 use super::Gate;
+use super::given::is_fact;
 use super::tree::{ANY, Element, Form, Remark, Tree, Writer, slips};
 use super::typed::Typed;
 use super::xml;
 use crate::dialect::spec::Param;
-use crate::error::Kind;
+use crate::error::{Kind, KindSet};
 use crate::event::Span;
 use crate::hints::{Coerced, Schema, Types};
 use crate::limits::Limits;
@@ -34,8 +35,23 @@ pub(crate) struct Elements {
 /// A tag.
 #[derive(Debug)]
 enum Tag<'t> {
-    Open { name: &'t str, closed: bool },
-    Close { name: &'t str },
+    Open {
+        name: &'t str,
+        closed: bool,
+        /// It has attributes that nothing reads.
+        extra: bool,
+    },
+    Close {
+        name: &'t str,
+    },
+}
+
+/// What stands in a value.
+struct Read {
+    elements: Vec<Element>,
+    /// Its tags nest.
+    nests: bool,
+    kinds: KindSet,
 }
 
 impl Elements {
@@ -62,7 +78,11 @@ impl Elements {
         limits: &Limits,
         out: &mut String,
     ) -> Result<Typed, Kind> {
-        let elements = self.elements(text, limits)?;
+        let Read {
+            elements,
+            nests,
+            mut kinds,
+        } = self.elements(text, limits)?;
         let mut children: Vec<Vec<u32>> = vec![vec![]; elements.len()];
         for (index, element) in elements.iter().enumerate() {
             if let Some(parent) = element.parent {
@@ -103,12 +123,21 @@ impl Elements {
         } else {
             Coerced::Fits
         };
-        let kinds = slips(&remarks);
+        kinds.extend(slips(&remarks));
+        if any(Kind::BareMarkup) || (!nests && !self.may_hold(schema)) {
+            kinds.insert(Kind::BareMarkup);
+        }
         Ok(Typed { how, kinds })
     }
 
+    /// Whether markup may be a part of a value as it stands: text, and marks that are not the dialect's own.
+    fn may_hold(&self, schema: &Schema) -> bool {
+        let parts = schema.types.has(Types::OBJECT) || schema.types.has(Types::ARRAY);
+        self.open.len() == 1 && schema.types.has(Types::STRING) && !parts
+    }
+
     /// The elements of a value; the first one is the value itself.
-    fn elements(&self, text: &str, limits: &Limits) -> Result<Vec<Element>, Kind> {
+    fn elements(&self, text: &str, limits: &Limits) -> Result<Read, Kind> {
         let whole = Element {
             name: String::new(),
             parent: None,
@@ -118,6 +147,12 @@ impl Elements {
             text: false,
         };
         let mut out = vec![whole.clone()];
+        let mut kinds = KindSet::default();
+        let text_alone = |whole| Read {
+            elements: vec![whole],
+            nests: false,
+            kinds: KindSet::default(),
+        };
         let mut open: Vec<u32> = vec![0];
         let mut from = 0;
         for (at, end, tag) in self.tags(text) {
@@ -125,7 +160,14 @@ impl Elements {
             out[here].text |= !text[from..at].trim().is_empty();
             from = end;
             match tag {
-                Tag::Open { name, closed } => {
+                Tag::Open {
+                    name,
+                    closed,
+                    extra,
+                } => {
+                    if extra {
+                        kinds.insert(Kind::ExtraKey);
+                    }
                     if name.len() > limits.max_name as usize {
                         return Err(Kind::LimitName);
                     }
@@ -150,7 +192,7 @@ impl Elements {
                 }
                 Tag::Close { name } => {
                     if open.len() == 1 || out[here].name != name {
-                        return Ok(vec![whole]);
+                        return Ok(text_alone(whole));
                     }
                     out[here].inner.1 = at as u64;
                     out[here].end = end as u64;
@@ -159,10 +201,14 @@ impl Elements {
             }
         }
         if open.len() > 1 {
-            return Ok(vec![whole]);
+            return Ok(text_alone(whole));
         }
         out[0].text |= !text[from..].trim().is_empty();
-        Ok(out)
+        Ok(Read {
+            elements: out,
+            nests: true,
+            kinds,
+        })
     }
 
     /// The tags in a text, with their places.
@@ -193,12 +239,21 @@ impl Elements {
                     Some(name) if !close => (name, true),
                     _ => (name, false),
                 };
+                let inside = name;
+                // Blanks may stand in a closing tag.
+                let name = if close { name.trim_ascii() } else { name };
                 let Some(name) = tag_name(name) else { continue };
                 from = end;
                 let tag = if close {
                     Tag::Close { name }
                 } else {
-                    Tag::Open { name, closed }
+                    let rest = xml::loose_attributes(&inside.as_bytes()[name.len()..]);
+                    let extra = rest.iter().any(|(key, _)| !is_fact(key));
+                    Tag::Open {
+                        name,
+                        closed,
+                        extra,
+                    }
                 };
                 return Some((at, end, tag));
             }

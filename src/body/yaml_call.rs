@@ -35,7 +35,7 @@ impl Body {
             start: opened.span.start,
             from: opened.at,
             kinds: KindSet::default(),
-            closer: Needle::new(closer.into_bytes()),
+            closer: Needle::tag(closer.into_bytes()),
             text: vec![],
             closed: false,
             stood: false,
@@ -66,6 +66,12 @@ impl Body {
             self.text.push(byte);
             let pos = out.base + i as u64;
             if self.closer.step(byte) {
+                if self.closer.spaced() {
+                    let kind = Kind::RepairedCloseTag;
+                    self.kinds.insert(kind);
+                    let span = Span::new(pos - self.closer.len() as u64, pos);
+                    out.tell(kind, span, &self.tool, "");
+                }
                 out.skip(pos);
                 self.closed = true;
                 return (i, self.read(out, pos));
@@ -78,16 +84,27 @@ impl Body {
         (i, Step::More)
     }
 
+    /// The call's tag closed itself, before `end`.
+    pub fn empty(&mut self, out: &mut Out<'_>, end: u64) -> bool {
+        self.closed = true;
+        self.write(out, "", end, end) == Step::Done
+    }
+
     /// The call ends at `end`.
     fn read(&mut self, out: &mut Out<'_>, end: u64) -> Step {
         let text = std::mem::take(&mut self.text);
-        let text = String::from_utf8_lossy(&text[..text.len() - self.closer.len()]);
-        let document = match yaml::read(&text, out.limits()) {
+        let closer = self.closer.len();
+        let text = String::from_utf8_lossy(&text[..text.len() - closer]);
+        self.write(out, &text, end - closer as u64, end)
+    }
+
+    /// Writes what a mapping says that ends before `last`, and the call at `end`.
+    fn write(&mut self, out: &mut Out<'_>, text: &str, last: u64, end: u64) -> Step {
+        let document = match yaml::read(text, out.limits()) {
             Ok(document) => document,
             Err(Fault::Limit(kind)) => return Step::Limit(kind),
             Err(Fault::Malformed { at, why }) => {
                 // Where bytes that are no UTF-8 were replaced, the place is further on; it stays inside the text.
-                let last = end - self.closer.len() as u64;
                 let at = (self.from + at as u64).min(last);
                 let span = Span::new(at, at + 1);
                 let kind = Kind::MalformedBody;

@@ -143,7 +143,14 @@ fn payload(spec: &spec::Framed, unit: &spec::Unit) -> Vec<String> {
         Payload::Arguments => OBJECT.iter().map(|first| blank(first)).collect(),
         Payload::Params => params(&spec.param),
         Payload::Tree => params(&spec.tree),
-        Payload::Braces => vec![blank(&format!("{}$_$name$_{{", spec.braces.prefix))],
+        Payload::Braces => {
+            // The word of the prefix may be missing.
+            let prefix = &spec.braces.prefix;
+            let colon = prefix.ends_with(':').then_some(":");
+            let all = [prefix.as_str()].into_iter().chain(colon);
+            all.map(|prefix| blank(&format!("{prefix}$_$name$_{{")))
+                .collect()
+        }
         Payload::Python => python(spec)
             .into_iter()
             .map(|first| blank(&first))

@@ -181,7 +181,18 @@ impl Framed {
                 Action::Close if spec.misspelt.contains(pattern) => Action::WrongClose,
                 _ => action,
             };
-            patterns.iter().map(|p| (p.clone(), of(p))).collect()
+            let spelt = |p: &String| match action {
+                Action::End | Action::Close | Action::Stray => with_gaps(p),
+                Action::Unit(_)
+                | Action::Section
+                | Action::Separator
+                | Action::Repeat
+                | Action::Param
+                | Action::Reopen
+                | Action::WrongEnd
+                | Action::WrongClose => p.clone(),
+            };
+            patterns.iter().map(|p| (spelt(p), of(p))).collect()
         };
         let build = |groups: Vec<Vec<(String, Action)>>| {
             Paths::new(groups.iter().flatten().map(|(p, a)| (p.as_str(), *a)))
@@ -231,7 +242,7 @@ impl Framed {
         let repeats = spec.unit.iter().flat_map(|unit| &unit.close);
         let repeats = repeats.filter(|_| section.is_some()).filter(literal);
         let repeats = repeats
-            .map(|close| (close.clone(), Action::Repeat))
+            .map(|close| (with_gaps(close), Action::Repeat))
             .collect();
         let gap = build(vec![
             units.clone(),
@@ -589,6 +600,21 @@ fn last_literal(pattern: &str) -> Option<String> {
         .iter()
         .filter_map(literal_part)
         .max_by_key(String::len)
+}
+
+/// A closer with holes for the blanks that it may hold.
+fn with_gaps(pattern: &str) -> String {
+    // The suffix and the name of a tag are words.
+    let masked = pattern.replace("$x", "xx").replace("$key", "xxxx");
+    let masked = masked.replace("$_", "\n\n");
+    if masked.contains('$') {
+        return pattern.to_owned();
+    }
+    let mut out = pattern.to_owned();
+    for at in crate::body::gaps(masked.as_bytes()).into_iter().rev() {
+        out.insert_str(usize::from(at), "$_");
+    }
+    out
 }
 
 fn literal_part(part: &path::Part) -> Option<String> {

@@ -61,12 +61,23 @@ impl Writer<'_> {
         let mut got = String::new();
         let limit = |limit| Err(Reason::Limit { limit });
         let value = self.form.value(text, schema, self.ctx.limits, &mut got);
-        match value.map(|value| value.how) {
+        if value
+            .as_ref()
+            .is_ok_and(|value| value.kinds.contains(Kind::DuplicateParam))
+        {
+            // A list where the schema wants none.
+            return Err(Reason::Coerced);
+        }
+        match value.map(|value| (value.how, value.kinds.is_empty())) {
             Err(Kind::LimitDepth) => return limit("max_depth"),
             Err(Kind::LimitName) => return limit("max_name"),
             Err(_) => return limit("max_params"),
-            Ok(Coerced::Malformed) => return Err(Reason::Coerced),
-            Ok(Coerced::Fits | Coerced::Mismatch) => {}
+            Ok((Coerced::Malformed, _)) => return Err(Reason::Coerced),
+            Ok((_, false)) => {
+                let marker = self.form.open.clone();
+                return Err(Reason::Marker { marker });
+            }
+            Ok((Coerced::Fits | Coerced::Mismatch, true)) => {}
         }
         match Doc::parse(&got) {
             Ok(have) if have.same_at(0, self.doc, node) => Ok(()),

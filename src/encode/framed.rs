@@ -163,7 +163,9 @@ fn forms(table: &Framed) -> Vec<Form<'_>> {
         let opens = spec
             .open
             .iter()
-            .filter(|open| !table.spec.misspelt.contains(open));
+            .filter(|open| !table.spec.misspelt.contains(open))
+            // A tag named after its tool may close itself, and is written with its closer.
+            .filter(|open| !spec.fix_name || open.ends_with("$name>"));
         for open in opens {
             let ways: &[(bool, bool)] = match spec.payload {
                 Payload::Json => &[(false, true), (true, true), (false, false), (true, false)],

@@ -10,7 +10,7 @@ use super::error::{Fault, Reason};
 use super::framed::{Block, Holes, Place};
 use super::text::{entities, find_all, spellings, texts};
 use super::{Ctx, Item, fits};
-use crate::body::Elements;
+use crate::body::{Elements, Needle, Strange};
 use crate::dialect::Action;
 use crate::dialect::spec::{Deltas, Framing, Hint, Param, Payload};
 use crate::hints::{Schema, Types};
@@ -88,6 +88,11 @@ fn one(
     let fault = |reason| Fault::at(key, reason);
     if key.is_empty() || key.trim() != key {
         let why = "it is empty, or blanks at its ends would be cut off";
+        return Err(fault(Reason::Key { why }));
+    }
+    let ends = param.open.iter().any(|open| open.ends_with("$key>"));
+    if ends && (key.ends_with('/') || key.contains("=\"")) {
+        let why = "it would be read as a tag with attributes, or one that closes itself";
         return Err(fault(Reason::Key { why }));
     }
     if param.close.iter().any(|close| close.contains("$key")) && !is_tag(key) {
@@ -222,6 +227,8 @@ struct Frame<'p> {
     closers: Vec<String>,
     /// The parameter's own opener, where elements in its value count.
     nest: Option<String>,
+    /// What begins a parameter: no value holds it.
+    strange: Option<Strange>,
 }
 
 impl<'p> Frame<'p> {
@@ -237,6 +244,7 @@ impl<'p> Frame<'p> {
             },
             closers: param.close.iter().map(close).collect(),
             nest: None,
+            strange: Strange::new(param, fix, key),
         }
     }
 
@@ -288,8 +296,14 @@ impl<'p> Frame<'p> {
         // By where they end: places of closers, and of the parameter's own opener.
         let mut marks: Vec<(usize, usize, Option<&str>)> = vec![];
         for close in &self.closers {
-            let all = find_all(&whole, close, false);
-            marks.extend(all.map(|at| (at + close.len(), at, Some(close.as_str()))));
+            // With the blanks that it may hold.
+            let mut needle = Needle::tag(close.clone().into_bytes());
+            for (at, byte) in whole.bytes().enumerate() {
+                if needle.step(byte) {
+                    let end = at + 1;
+                    marks.push((end, end - needle.len(), Some(close.as_str())));
+                }
+            }
         }
         if let Some(open) = &self.nest {
             let all = find_all(&whole, open, false);
@@ -312,6 +326,10 @@ impl<'p> Frame<'p> {
             return marker(self.nest.as_deref().unwrap_or(self.closer()));
         }
         let opener = self.param.open.first();
+        let strange = self.strange.as_ref().filter(|_| self.nest.is_none());
+        if let Some(strange) = strange.filter(|strange| strange.stands_in(&whole)) {
+            return marker(strange.literal());
+        }
         let literal = opener.and_then(|open| path::literal(open).ok());
         if let (true, Some(literal)) = (self.param.line, literal) {
             let line = format!("\n{literal}");

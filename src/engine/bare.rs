@@ -1,7 +1,7 @@
 //! JSON without a marker: do its first bytes show a call?
 //!
-//! It is one if the object, or the first object of the list, has a name and then arguments among its own members. Everything
-//! else is text from the first byte on that cannot lead there: another first byte, a name that is no string, arguments
+//! It is one if the object, or the first object of the list, has a name and then arguments among its own members, or holds
+//! nothing but a name. Everything else is text from the first byte on that cannot lead there: another first byte, a name that is no string, arguments
 //! before the name, the end of the object. One byte at a time; the state is a few words, and what nests is only counted.
 //!
 //! Whether the name is on offer, and how many bytes may be looked at, is asked by whoever owns the scan.
@@ -21,6 +21,8 @@ pub(super) struct Bare {
     pub start: u64,
     /// What stands between the quotes of the name; none before it has come.
     name: Option<Span>,
+    /// Members other than the name have been there.
+    others: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -82,6 +84,8 @@ pub(super) enum Shown {
     Key(Span),
     /// It is a call of the tool whose name stands there.
     Call(Span),
+    /// It is nothing but the name of a tool.
+    Name(Span),
     /// It is none.
     None,
 }
@@ -124,6 +128,7 @@ impl Bare {
             wrapped: false,
             start,
             name: None,
+            others: false,
         }
     }
 
@@ -164,6 +169,9 @@ impl Bare {
             At::Scalar if byte.is_ascii_alphanumeric() || b"+-._".contains(&byte) => At::Scalar,
             At::Scalar if blank => At::Behind,
             At::Scalar | At::Behind if byte == b',' => At::Key,
+            At::Behind if byte == b'}' && !(self.others || self.wrapped) => {
+                return self.name.map_or(Shown::None, Shown::Name);
+            }
             At::Nested { depth, string } => match self.nested(depth, string, byte) {
                 Some(at) => at,
                 None => return Shown::None,
@@ -178,6 +186,7 @@ impl Bare {
     /// The key that stands there means that. False if no call can come of it.
     pub fn member(&mut self, member: Member) -> bool {
         self.at = At::Colon(member);
+        self.others |= member != Member::Name;
         match member {
             Member::Name => self.name.is_none(),
             Member::Arguments => self.name.is_some(),
@@ -279,7 +288,7 @@ mod tests {
                         return (None, at + 1);
                     }
                 }
-                Shown::Call(name) => return (Some(of(name)), at + 1),
+                Shown::Call(name) | Shown::Name(name) => return (Some(of(name)), at + 1),
                 Shown::None => return (None, at + 1),
             }
         }
@@ -295,6 +304,8 @@ mod tests {
             r#"{"type": "function", "function": {"name": "f", "arguments": {"#,
             r#"{"name": "f", "args": {"#,
             "{'name': 'f', 'arguments': {",
+            r#"{"name": "f"}"#,
+            "[ {'tool' : 'f' }",
         ] {
             assert_eq!(scan(text).0, Some("f"), "{text}");
         }
@@ -315,12 +326,12 @@ mod tests {
             ("[1, 2]", 2),
             ("[]", 2),
             ("{}", 2),
-            ("{'name': 'f'}", 13),
+            ("{'name': 'f', 'x': 1}", 21),
             (r#"{"name": "f", "args": 3}"#, 24),
             (r#"{"name": 1"#, 10),
             (r#"{"minutes": 3}"#, 14),
             (r#"{"arguments": {}, "name": "f"}"#, 12),
-            (r#"{"name": "f"}"#, 13),
+            (r#"{"function": {"name": "f"}}"#, 26),
             (r#"{"name": "f", "arguments": 3"#, 28),
             (r#"{"name": "f", "name": "g""#, 20),
             ("{\"a\n", 4),

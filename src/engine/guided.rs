@@ -123,7 +123,7 @@ impl Machine<'_> {
             _ if end - start > WITHIN => Some(self.otherwise(start, chunk)),
             Shown::More | Shown::Key(_) => None,
             Shown::Call(name) => Some(self.calls(chunk, name)),
-            Shown::None => {
+            Shown::Name(_) | Shown::None => {
                 // The name of a tool on offer alone is a call without arguments.
                 let name = guess.bare.only_name().filter(|_| byte == b'}');
                 Some(match name.filter(|name| self.is_on_offer(chunk, *name)) {

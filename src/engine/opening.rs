@@ -20,6 +20,7 @@ use crate::dialect::spec::{Channels, ReasoningAt, RouteKind};
 use crate::dialect::{Begins, Dialect, Evidence, Family, Framed, Head, OpenRef, Opener, Role};
 use crate::error::{Kind, Severity};
 use crate::event::{Event, Span};
+use crate::hints::Tool;
 use crate::scan::path::{Go, Hole, Walk};
 
 /// A marker that is not decided yet.
@@ -844,19 +845,25 @@ impl Machine<'_> {
                     }
                     shown => shown,
                 };
-                let name = match shown {
-                    Shown::Call(name) => name,
+                let (name, alone) = match shown {
+                    Shown::Call(name) => (name, false),
+                    Shown::Name(name) => (name, true),
                     Shown::More => return Verdict::More,
                     Shown::Key(_) | Shown::None => return Verdict::Text(None),
                 };
                 let tool = self.bytes(chunk, name.start, name.end);
                 let tool = String::from_utf8_lossy(&tool);
                 let tools = self.opts.tools.as_ref();
-                if tools.is_some_and(|tools| tools.get(&tool).is_some()) {
+                let tool = tools.and_then(|tools| tools.get(&tool));
+                // A name alone calls a tool that needs nothing else.
+                let needs = |tool: &Tool| tool.params.iter().any(|param| param.required);
+                if tool.is_some_and(|tool| !(alone && needs(tool))) {
                     Verdict::Open {
                         taken: true,
                         closed: false,
                     }
+                } else if alone {
+                    Verdict::Text(None)
                 } else {
                     Verdict::Unknown(name)
                 }

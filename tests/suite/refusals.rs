@@ -362,14 +362,16 @@ fn parameters_between_tags() {
         both(id, reason, f(&call(yes)), f(&call(no)));
     };
     value("seed-oss", "Marker", "</parameter", "</parameter>");
-    value(
-        "qwen3-coder",
-        "Marker",
-        "x <parameter=b>",
-        "x\n<parameter=b>",
-    );
+    value("qwen3-coder", "Marker", "x <parameter", "x\n<parameter=b>");
     // The newline before a value begins its first line.
-    value("qwen3-coder", "Marker", "x<parameter=b>", "<parameter=b>");
+    value("qwen3-coder", "Marker", "parameter=b>", "<parameter=b>");
+    value("qwen3-coder", "Marker", "</ parameters>", "</ parameter >");
+    value(
+        "minimax-m2",
+        "Marker",
+        "<parameter>",
+        "<parameter name=\"b\">",
+    );
     value("qwen3-coder", "Blanks", "\nx", "\nx\r");
     value("qwen3-coder", "Blanks", "x\r", "\nx\r");
     // CDATA holds a closer, up to its own end.
@@ -517,15 +519,15 @@ fn elements_as_arguments() {
     offered(r#"{"x":"\ud800"}"#, "Surrogate", r#"{"x":"\ud83c\udf0a"}"#);
     let deep = |n: usize| format!("{{\"x\":{}\"x\"{}}}", "{\"k\":".repeat(n), "}".repeat(n));
     offered(&deep(128), "Limit", &deep(127));
-    // With entities everything is text; without them text may look like elements.
+    // With entities everything is text; without them no text may look like elements.
     let mark = "]<]minimax[>[<";
     for (yes, no) in [
-        (format!("{mark}a"), format!("{mark}a>]<]minimax[>[</a>")),
-        (format!("{mark}a>"), format!("{mark}a>]<]minimax[>[</a>")),
         (
-            format!("x{mark}a>]<]minimax[>[</a>"),
-            "]<]minimax[>[</x>".to_owned(),
+            "]<]minimax[>[a".to_owned(),
+            format!("{mark}a>]<]minimax[>[</a>"),
         ),
+        ("]<]minimax[>[".to_owned(), format!("{mark}a>")),
+        ("x<a></a>".to_owned(), "]<]minimax[>[</x>".to_owned()),
     ] {
         let call = |key: &str, text: &str| format!("{{\"{key}\":\"{text}\"}}");
         typed("minimax-m3", "Marker", &call("x", &yes), &call("x", &no));

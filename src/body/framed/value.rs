@@ -1,0 +1,302 @@
+//! The open value of a parameter between tags: where it may end, and what of its beginning is framing.
+
+use serde::{Deserialize, Serialize};
+
+use super::super::needle::Needle;
+use super::super::{Args, Out, Short, xml};
+use crate::dialect::spec;
+use crate::limits::Limits;
+use crate::scan::path;
+
+/// The state of an open value.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Value {
+    pub closers: Vec<Needle>,
+    /// The element's own opener, where elements nest, and how many of it are open inside.
+    pub nest: Option<(Needle, u32)>,
+    /// An opener at the start of a line, which ends the value too.
+    pub line: Option<Needle>,
+    /// What begins a parameter, which has no place inside.
+    pub strange: Option<Strange>,
+    /// It stands inside all the same: a closer may be missing before it.
+    pub mixed: bool,
+    pub start: u64,
+    /// A newline stood before it, so that one behind it is framing.
+    pub framed: bool,
+    /// A newline before it is framing.
+    pub newline: bool,
+    pub lead: Lead,
+}
+
+/// What begins a parameter, as far as it is known of all of them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Strange {
+    needle: Needle,
+    then: Then,
+    /// It stands right before the present place.
+    here: bool,
+}
+
+/// What must stand behind it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+enum Then {
+    Any,
+    /// A tag with attributes goes on with white space.
+    Blank,
+    /// Closers begin like it.
+    Not(u8),
+}
+
+impl Strange {
+    /// Of parameters that a description spells so; `fix` is the suffix of the block's markers, `key` the open parameter.
+    pub fn new(spec: &spec::Param, fix: &str, key: &str) -> Option<Self> {
+        let open = spec.open.first()?.replace("$x", fix);
+        let literal = path::literal(&open).ok()?;
+        let behind = open.get(literal.len()..).unwrap_or_default();
+        let close = spec
+            .close
+            .first()
+            .and_then(|close| close.strip_prefix(&literal));
+        let next = close.and_then(|rest| rest.bytes().next());
+        let then = match next {
+            _ if behind.starts_with("$tag") => Then::Blank,
+            Some(byte) => Then::Not(byte),
+            None => Then::Any,
+        };
+        // A tag named after its parameter looks like any other, but for that of the parameter itself.
+        let (text, then) = match literal.len() {
+            0 => return None,
+            1 => (open.replace("$key", key), Then::Any),
+            _ => (literal, then),
+        };
+        let needle = Needle::new(text.into_bytes());
+        Some(Self {
+            needle,
+            then,
+            here: false,
+        })
+    }
+
+    /// As far as it is known.
+    pub fn literal(&self) -> &str {
+        self.needle.text()
+    }
+
+    /// Whether a parameter begins in a text.
+    pub fn stands_in(&self, text: &str) -> bool {
+        let mut strange = self.clone();
+        text.bytes().any(|byte| strange.step(byte))
+    }
+
+    /// Takes a byte; true if a parameter begins there.
+    fn step(&mut self, byte: u8) -> bool {
+        let begins = self.here
+            && match self.then {
+                Then::Any => true,
+                Then::Blank => xml::is_space(byte),
+                Then::Not(not) => byte != not,
+            };
+        self.here = self.needle.step(byte);
+        begins
+    }
+}
+
+/// The beginning of a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum Lead {
+    /// Its first bytes may be framing, or so many bytes of the beginning of CDATA.
+    Open(u8),
+    /// In CDATA, with so many bytes of its end.
+    Cdata(u8),
+    Past,
+}
+
+const CDATA: &[u8] = b"<![CDATA[";
+
+/// Added to the number of a closer in which blanks stand.
+pub(super) const SPACED: u16 = 1 << 15;
+
+/// What ended in a value.
+#[derive(Clone, Copy)]
+pub(super) enum Hit {
+    /// Its closer, of so many bytes.
+    Close { len: u64, which: u16 },
+    /// A line that opens the next parameter, with its newline.
+    Line(u64),
+}
+
+impl Value {
+    pub fn none() -> Self {
+        Self {
+            closers: vec![],
+            nest: None,
+            line: None,
+            strange: None,
+            mixed: false,
+            start: 0,
+            framed: false,
+            newline: false,
+            lead: Lead::Past,
+        }
+    }
+
+    pub fn fits(&self) -> bool {
+        !self.closers.is_empty() && self.needles().all(Needle::fits)
+    }
+
+    /// What may end it.
+    fn ends_at(&self) -> impl Iterator<Item = &Needle> {
+        self.closers.iter().chain(&self.line)
+    }
+
+    fn needles(&self) -> impl Iterator<Item = &Needle> {
+        let nest = self.nest.as_ref().map(|(open, _)| open);
+        let strange = self.strange.as_ref().map(|strange| &strange.needle);
+        self.ends_at().chain(strange).chain(nest)
+    }
+
+    /// Bytes right before the present place that may begin a closer.
+    pub fn have(&self) -> u64 {
+        self.ends_at().map(Needle::have).max().unwrap_or(0)
+    }
+
+    pub fn idle(&self) -> bool {
+        let here = |strange: &Strange| strange.here;
+        self.needles().all(|needle| needle.have() == 0) && !self.strange.as_ref().is_some_and(here)
+    }
+
+    /// Bytes that mean nothing.
+    pub fn skip(&self, hay: &[u8]) -> usize {
+        let mut hay = hay;
+        for needle in self.needles() {
+            hay = &hay[..needle.first(hay)];
+        }
+        hay.len()
+    }
+
+    /// The value, if its next bytes leave as they stand.
+    pub fn short(&self, args: &Args, limits: &Limits) -> Option<Short> {
+        if self.lead != Lead::Past || !self.idle() {
+            return None;
+        }
+        let mut short = args.short(self.start.saturating_add(limits.max_value))?;
+        if self.framed {
+            short = short.stops_at(b'\n')?;
+        }
+        let mut firsts = self.needles().filter_map(Needle::begins);
+        firsts.try_fold(short, Short::stops_at)
+    }
+
+    pub fn step(&mut self, byte: u8) -> Option<Hit> {
+        let mut hit = None;
+        for (which, needle) in self.closers.iter_mut().enumerate() {
+            if needle.step(byte) {
+                hit = Some(Hit::Close {
+                    len: needle.len() as u64,
+                    which: which as u16 | if needle.spaced() { SPACED } else { 0 },
+                });
+            }
+        }
+        if let Some((open, depth)) = &mut self.nest {
+            if open.step(byte) {
+                *depth = depth.saturating_add(1);
+            } else if hit.is_some() && *depth > 0 {
+                *depth -= 1;
+                hit = None;
+            }
+        }
+        if let Some(line) = &mut self.line
+            && line.step(byte)
+        {
+            hit = hit.or(Some(Hit::Line(line.len() as u64)));
+        }
+        if let Some(strange) = &mut self.strange {
+            self.mixed |= strange.step(byte);
+        }
+        if hit.is_some() {
+            // Behind a closer such openers stand where they should; where that was none, the call is recovered already.
+            self.strange = None;
+            let closers = self.closers.iter_mut();
+            closers.chain(&mut self.line).for_each(Needle::reset);
+        }
+        hit
+    }
+
+    /// Where the value ends if what stands at `at` ends it: before a newline that is framing.
+    pub fn ends(&self, out: &Out<'_>, at: u64) -> u64 {
+        let from = out.io.from;
+        if !self.framed || at <= from {
+            return at.max(from);
+        }
+        let newline = out.byte(at - 1) == Some(b'\n');
+        let cr = newline && at - 1 > from && out.byte(at - 2) == Some(b'\r');
+        at - u64::from(newline) - u64::from(cr)
+    }
+
+    /// Up to where everything before `at` is content, whatever follows: a carriage return may begin the newline that is
+    /// framing.
+    pub fn settled(&self, out: &Out<'_>, at: u64) -> u64 {
+        let ends = self.ends(out, at);
+        let open = self.framed && ends == at && at > out.io.from;
+        let cr = open && out.byte(at - 1) == Some(b'\r');
+        ends - u64::from(cr)
+    }
+
+    /// Takes a byte at the beginning; false if it belongs to what follows.
+    pub fn lead(
+        &mut self,
+        out: &mut Out<'_>,
+        args: &mut Args,
+        spec: &spec::Param,
+        byte: u8,
+        pos: u64,
+    ) -> bool {
+        match self.lead {
+            Lead::Open(0) if byte == b'\n' && self.newline && !self.framed => {
+                self.framed = true;
+                out.skip(pos + 1);
+                // A line begins here, and the next parameter may.
+                if let Some(line) = &mut self.line {
+                    line.step(byte);
+                }
+                if !spec.cdata {
+                    self.lead = Lead::Past;
+                }
+                true
+            }
+            Lead::Open(have) if spec.cdata && CDATA.get(usize::from(have)) == Some(&byte) => {
+                self.lead = Lead::Open(have + 1);
+                if usize::from(have) + 1 == CDATA.len() {
+                    self.lead = Lead::Cdata(0);
+                    out.skip(pos + 1);
+                }
+                true
+            }
+            Lead::Open(have) => {
+                // No CDATA: what was looked at is content, which a closer may begin in.
+                for byte in &CDATA[..usize::from(have)] {
+                    self.step(*byte);
+                }
+                self.lead = Lead::Past;
+                false
+            }
+            Lead::Cdata(have) => {
+                self.lead = match (have, byte) {
+                    (2, b'>') => {
+                        args.value(out, pos - 2);
+                        out.skip(pos + 1);
+                        Lead::Past
+                    }
+                    (1 | 2, b']') => Lead::Cdata(2),
+                    (_, b']') => Lead::Cdata(1),
+                    _ => Lead::Cdata(0),
+                };
+                if let Lead::Cdata(have) = self.lead {
+                    args.value(out, pos + 1 - u64::from(have));
+                }
+                true
+            }
+            Lead::Past => false,
+        }
+    }
+}
