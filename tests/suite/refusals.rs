@@ -538,7 +538,7 @@ fn elements_as_arguments() {
     typed(
         "minimax-m3",
         "Marker",
-        r#"{"s":"]<]minimax[>[<a>]<]minimax[>[</a>"}"#,
+        r#"{"s":"<a>]<]minimax[>[</a>"}"#,
         r#"{"s":"]<]minimax[>[</s>"}"#,
     );
     typed(
