@@ -158,20 +158,25 @@ fn seconds() -> Vec<(&'static str, Second)> {
 }
 
 /// Slips that the engine forgives and a twin, which reads what the rules say, does not.
-const SLIPS: [Kind; 12] = [
+const SLIPS: [Kind; 14] = [
     Kind::AttributeArguments,
     Kind::BareQuote,
     Kind::ExtraKey,
     Kind::LoneSurrogate,
     Kind::RepairedArguments,
+    Kind::RepairedCloseTag,
     Kind::RepairedComma,
     Kind::RepairedKey,
     Kind::RepairedLiteral,
+    Kind::RepairedMarker,
     Kind::RepairedNewline,
     Kind::RepairedNumber,
     Kind::RepairedQuotes,
     Kind::RepeatedParam,
 ];
+
+/// Vectors of short forms, which twins do not know: tags that close themselves, and names without arguments.
+const SHORT: [&str; 3] = ["closes-itself", "parameter-closes-itself", "name-alone"];
 
 fn slipped(turn: &Turn) -> bool {
     let mut errors = turn.errors.iter();
@@ -206,7 +211,8 @@ fn framed_and_line_agree_on_every_vector() {
         // Options and native calls are the engine's, and a twin reads text.
         let input = std::str::from_utf8(case.input).ok();
         let plain = vector.options.is_empty() && case.native.is_empty();
-        if resolves(vector.tools.as_ref()) {
+        let form = case.id.rsplit('/').next().unwrap_or_default();
+        if resolves(vector.tools.as_ref()) || SHORT.contains(&form) {
             continue;
         }
         let Some(input) = input.filter(|_| plain) else {
