@@ -257,7 +257,7 @@ fn errors_go_out_as_they_came() {
         };
         for pieces in [1, 7, body.len()] {
             let (lines, end) = run(body.as_bytes(), pieces, |rewriter| rewriter);
-            assert_eq!(lines, [expected.clone()], "{body}");
+            assert_eq!(lines, std::slice::from_ref(&expected), "{body}");
             assert_eq!(end.reason, Finish::Error);
             assert!(!end.errors.is_empty(), "{body}");
         }
@@ -369,8 +369,10 @@ fn whole_completions_keep_the_rest() {
     body["choices"] = Value::Array(
         (0..).zip(TEXTS).map(|(index, text)| json!({"index": index, "message": message(text), "logprobs": {"content": [1]}, "finish_reason": "stop"})).collect(),
     );
-    let mut settings = Settings::default();
-    settings.calls = Calls::AtClose;
+    let settings = Settings {
+        calls: Calls::AtClose,
+        ..Settings::default()
+    };
     let (line, errors) = completion(
         &set(),
         &Options::default(),

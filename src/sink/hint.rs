@@ -51,8 +51,10 @@ impl Collect {
             return;
         };
         let Some(any) = any() else { return };
-        let mut options = Options::default();
-        options.tools = Some(Arc::clone(tools));
+        let options = Options {
+            tools: Some(Arc::clone(tools)),
+            ..Options::default()
+        };
         let mut parser = Parser::new(any, options);
         let mut found = Self::new();
         parser.feed(self.text(), &mut found);
