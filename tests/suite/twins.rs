@@ -43,7 +43,12 @@ fn compare(place: &str, input: &str, ours: Turn, theirs: Outcome) {
         let reports = ours
             .errors
             .iter()
-            .filter(|report| only.is_none_or(|severity| report.severity == severity));
+            .filter(|report| only.is_none_or(|severity| report.severity == severity))
+            // An orphaned closer of `<ACTION>`, which is compared no more than others are. In a block it is a warning.
+            .filter(|report| {
+                let orphan = (Kind::MalformedXml, Severity::Error);
+                !place.starts_with("action") || (report.kind, report.severity) != orphan
+            });
         reports
             .map(|report| report.kind.name().to_owned())
             .collect()

@@ -45,8 +45,6 @@ pub(super) fn read(mut run: Run<'_>, family: &dyn Family, vcp: bool) -> Outcome 
     let reasoning = vcp && run.setup.reasoning;
     let mut line = Line::start();
     let mut at = 0;
-    // Where the opener of an element tree stands that began a line and showed no tag.
-    let mut untagged = None;
     if run.setup.start_in_reasoning {
         at = reason(&mut run, family, at, None);
     }
@@ -76,24 +74,15 @@ pub(super) fn read(mut run: Run<'_>, family: &dyn Family, vcp: bool) -> Outcome 
                 push_text(&mut run, &mut line, &mut at, marker.len());
             }
             Some(Marker::Close(len)) => {
-                let most = run.setup.limits.lookahead;
-                match untagged.take() {
-                    Some(from) if at + len - from <= most => run.error("malformed_xml"),
-                    Some(_) | None => run.warn("orphan_close"),
-                }
+                run.warn("orphan_close");
                 push_text(&mut run, &mut line, &mut at, len);
             }
             Some(Marker::Open(_)) => {
                 let from = at;
                 let marker = family.opener(input, at).unwrap_or(0);
-                let begins = line.is_start() && !line.in_code();
                 at = block(&mut run, family, at);
-                untagged = None;
                 if at == from + marker && run.outcome.text.ends_with(&input[from..at]) {
                     // The marker was text.
-                    if input[from..].starts_with("<ACTION>") && begins {
-                        untagged = Some(from);
-                    }
                     input[from..at].chars().for_each(|c| line.char(c));
                 } else {
                     line = Line::start();
