@@ -13,6 +13,10 @@ use crate::pointer::step;
 pub(crate) struct Read {
     pub value: Value,
     /// JSON pointers of keys that stand more than once.
+    #[cfg_attr(
+        not(feature = "tools"),
+        allow(dead_code, reason = "only tools are read so")
+    )]
     pub twice: Vec<String>,
 }
 

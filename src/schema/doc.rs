@@ -7,7 +7,9 @@
 use std::cell::Cell;
 
 use super::Types;
-use crate::json::{Decimal, Map, Number, Value};
+#[cfg(feature = "tools")]
+use crate::json::{Decimal, Number};
+use crate::json::{Map, Value};
 
 /// A schema document, and how much may still be looked at.
 pub(crate) struct Doc<'s> {
@@ -123,6 +125,7 @@ impl<'s> Doc<'s> {
     }
 
     /// Whether a value may be valid there.
+    #[cfg(feature = "tools")]
     pub fn fits(&self, value: &Value, schema: &'s Value, depth: usize) -> bool {
         if depth == 2 * MAX_DEPTH || !self.spend(1) {
             return true;
@@ -166,6 +169,7 @@ impl<'s> Doc<'s> {
     }
 
     /// The schemas of a member of an object.
+    #[cfg(feature = "tools")]
     pub fn property(&self, parts: &[&'s Map], key: &str) -> Vec<&'s Value> {
         let of = |part: &&'s Map| {
             let own = part.get("properties").and_then(|own| own.get(key));
@@ -215,6 +219,7 @@ pub(crate) fn unions(part: &Map) -> impl Iterator<Item = &[Value]> {
 }
 
 /// Whether a value is among the values that are listed there, if some are.
+#[cfg(feature = "tools")]
 pub(crate) fn listed(value: &Value, parts: &[&Map]) -> bool {
     parts.iter().all(|part| {
         let list = part.get("enum").and_then(Value::as_array);
@@ -224,6 +229,7 @@ pub(crate) fn listed(value: &Value, parts: &[&Map]) -> bool {
 }
 
 /// Whether two values are equal: `1`, `1.0` and `1e0` are. Values are no deeper than what reads them allows.
+#[cfg(feature = "tools")]
 pub(crate) fn same(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::Number(a), Value::Number(b)) => {

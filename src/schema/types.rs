@@ -65,6 +65,7 @@ impl Types {
         self == Self::NONE || self == Self::STRING
     }
 
+    #[cfg(feature = "tools")]
     pub fn without(self, other: Self) -> Self {
         Self(self.0 & !other.0)
     }

@@ -336,6 +336,7 @@ impl Engine {
         tools: "str | Iterable[Any] | None" = None,
         tool_choice: "str | Mapping[str, Any] | None" = None,
     ))]
+    #[allow(clippy::too_many_arguments)]
     fn reader(
         &self,
         py: Python<'_>,
