@@ -1303,8 +1303,14 @@ impl Body {
         out.call_abandon(Span::new(self.last.min(pos), pos));
     }
 
-    /// The stream ended at `end`.
-    pub fn finish(&mut self, out: &mut Out<'_>, table: &Framed, end: u64) -> Finished {
+    /// The stream ended at `end`; `stopped` if the model ended it.
+    pub fn finish(
+        &mut self,
+        out: &mut Out<'_>,
+        table: &Framed,
+        end: u64,
+        stopped: bool,
+    ) -> Finished {
         if let At::Value(_) | At::Plain(_) | At::Confirm { .. } = self.at
             && let Some(args) = &self.args
         {
@@ -1329,7 +1335,7 @@ impl Body {
             }
         }
         if let At::Payload(payload) = &mut self.at {
-            payload.finish(out);
+            payload.finish(out, stopped);
         }
         let finished = match &self.at {
             At::Lost(lost) if lost.done() || self.invented => Finished::Hidden(end),

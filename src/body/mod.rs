@@ -201,7 +201,7 @@ impl Body {
             (Self::ElementTree(body), _) => body.finish(out).into(),
             (Self::NamedParams(body), _) => body.finish(out).into(),
             (Self::AttributeParams(body), _) => body.finish(out).into(),
-            (Self::Framed(body), Family::Framed(table)) => body.finish(out, table, end),
+            (Self::Framed(body), Family::Framed(table)) => body.finish(out, table, end, stopped),
             (Self::Line(body), Family::Line(table)) => body.finish(out, table, end, stopped),
             (Self::KeyQuote(_) | Self::Framed(_) | Self::Line(_), _) => Finished::Open,
         }

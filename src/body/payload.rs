@@ -135,9 +135,9 @@ impl Payload {
     }
 
     /// The stream ended: a call that waits for what follows it ends.
-    pub fn finish(&mut self, out: &mut Out<'_>) {
+    pub fn finish(&mut self, out: &mut Out<'_>, stopped: bool) {
         match self {
-            Self::Python(body) => body.finish(out),
+            Self::Python(body) => body.finish(out, stopped),
             Self::Json(_) | Self::Braces(_) | Self::Yaml(_) => {}
         }
     }

@@ -158,9 +158,9 @@ impl Body {
         self.settle(out);
     }
 
-    /// The stream ended.
-    pub fn finish(&mut self, out: &mut Out<'_>) {
-        match unmarked(out) {
+    /// The stream ended. Where it was cut, the expression of the call may go on.
+    pub fn finish(&mut self, out: &mut Out<'_>, stopped: bool) {
+        match unmarked(out) || !stopped {
             true => self.doubt(out, Kind::UnclosedBlock),
             false => self.settle(out),
         }

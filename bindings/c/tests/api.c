@@ -228,11 +228,11 @@ static void configs(void) {
 }
 
 static void options(void) {
-  static const uint64_t last[] = {[1] = 1, [2] = 1, [3] = 2, [4] = 2, [5] = 1, [6] = 2, [7] = 3, [8] = 1, [9] = 2, [12] = 2, [13] = 1};
+  static const uint64_t last[] = {[1] = 1, [2] = 1, [3] = 2, [4] = 2, [5] = 1, [6] = 2, [7] = 3, [8] = 1, [9] = 2, [12] = 2, [13] = 1, [14] = 3};
   toolglot_options *options;
   OK(toolglot_options_new(&options));
   for (uint32_t option = 0; option < 100; option++) {
-    int known = (option >= 1 && option <= 13) || (option >= 32 && option <= 42);
+    int known = (option >= 1 && option <= 14) || (option >= 32 && option <= 42);
     STATUS(known ? TOOLGLOT_OK : TOOLGLOT_E_ARG, toolglot_options_set(options, option, 1));
     if (option < sizeof last / sizeof *last && last[option] != 0) {
       OK(toolglot_options_set(options, option, last[option]));

@@ -67,7 +67,8 @@ fn a_list_of_calls() {
         ),
         ("[f(a='Unt", " |  | more"),
         ("[f(a=1), g(b=", r#"f {"a":1} |  | more"#),
-        ("[f(a=1)", r#"f {"a":1} |  | more"#),
+        // Whether this is a list of calls, what follows the call must tell.
+        ("[f(a=1)", " |  | more"),
     ];
     check(&table(Brackets::Required), &Options::default(), &cases);
     check(&table(Brackets::Optional), &Options::default(), &cases[..2]);
@@ -90,7 +91,10 @@ fn what_is_no_literal_is_refused() {
         ("[foo, bar]", malformed),
         ("f()", malformed),
         ("[f(a=1]", malformed),
-        ("[f() g()]", "f {} | malformed_body | malformed"),
+        (
+            "[f() g()]",
+            "f {} {MalformedBody} | malformed_body | malformed",
+        ),
         ("[f(), 1]", "f {} | malformed_body | malformed"),
         ("[{}]", malformed),
     ];

@@ -48,8 +48,8 @@ fn every_dialect_has_a_grammar_or_a_reason() {
             ("gemma4", "value"),
             ("bolt-action", "call"),
             ("minimax-m3", "value"),
-            ("morph-xml", "value"),
             ("cline-xml", "form"),
+            ("morph-xml", "value"),
         ]
     );
     // Without lists.
@@ -60,8 +60,8 @@ fn every_dialect_has_a_grammar_or_a_reason() {
             ("action", "form"),
             ("bolt-action", "call"),
             ("minimax-m3", "form"),
-            ("morph-xml", "form"),
             ("cline-xml", "form"),
+            ("morph-xml", "form"),
         ]
     );
 }

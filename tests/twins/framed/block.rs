@@ -1,6 +1,6 @@
 //! A block: sections, the calls in them, and how they end.
 
-use toolglot::json::Value;
+use toolglot::json::{Map, Value};
 
 use super::pattern::{self, Fit, Pattern, Walk, walk};
 use super::{Place, Stop, Twin};
@@ -271,6 +271,13 @@ impl<'a> Twin<'a> {
     ) -> Result<(usize, Option<Fit<Place>>), Stop> {
         self.unit = index;
         let before = self.out.calls.len();
+        let closes = |open: &Pattern| last_literal(open).ends_with("/>");
+        let ends = self.input[..fit.end].ends_with("/>");
+        if ends && self.spec.units[index].open.iter().any(closes) {
+            let name = self.tool(index, fit)?;
+            self.out.calls.push((name, Value::Object(Map::new())));
+            return Ok((fit.end, None));
+        }
         let read = self.payload_and_closer(index, fit, inside);
         if let Some((argument, value)) = &self.shared {
             for (_, arguments) in &mut self.out.calls[before..] {
