@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use toolglot::Tools;
+use toolglot_cli::options::usable;
 
 use crate::args::is_stdin;
 use crate::stop::Stop;
@@ -91,18 +92,11 @@ pub fn text(path: &Path) -> Result<String, Stop> {
 /// Reads a list of tools. Odd definitions are told and passed over; if nothing is left, the list is refused.
 pub fn tools(path: Option<&Path>) -> Result<Option<Arc<Tools>>, Stop> {
     let Some(path) = path else { return Ok(None) };
-    match Tools::from_json(&text(path)?) {
-        Ok(tools) if tools.is_empty() && !tools.issues().is_empty() => {
-            let (name, issue) = (path.display(), &tools.issues()[0]);
-            Err(Stop::because(format!("{name}: {issue}")))
-        }
-        Ok(tools) => {
-            for issue in tools.issues() {
-                // If standard error is closed, the other tools have to do.
-                let _ = writeln!(std::io::stderr(), "toolglot: {}: {issue}", path.display());
-            }
-            Ok(Some(Arc::new(tools)))
-        }
-        Err(error) => Err(Stop::because(format!("{}: {error}", path.display()))),
+    let tools = Tools::from_json(&text(path)?).and_then(usable);
+    let tools = tools.map_err(|error| Stop::because(format!("{}: {error}", path.display())))?;
+    for issue in tools.issues() {
+        // If standard error is closed, the other tools have to do.
+        let _ = writeln!(std::io::stderr(), "toolglot: {}: {issue}", path.display());
     }
+    Ok(Some(Arc::new(tools)))
 }
