@@ -395,6 +395,17 @@
 // The host cancelled it.
 #define TOOLGLOT_FINISH_CANCELLED 4
 
+// A thought is open: what comes next is reasoning until its closer, or a call that ends it. Before the first byte: what the
+// dialects, `TOOLGLOT_OPTION_START` and the prompt's tail have opened.
+#define TOOLGLOT_STATE_REASONING 1
+
+// A marker or a block is under way: bytes are held that may be the beginning of a marker, or a call is being written.
+// Without this flag whatever was fed has come out as text or reasoning, but for half a character, and nothing else is open.
+#define TOOLGLOT_STATE_MARKER 2
+
+// The stream is finished. Nothing is open then.
+#define TOOLGLOT_STATE_FINISHED 4
+
 // When calls are sent: 0 while they are written, the last `}` when the call stands (default); 1 whole, when their block has
 // closed.
 #define TOOLGLOT_OPENAI_CALLS 1
@@ -923,10 +934,20 @@ toolglot_status toolglot_options_set_tool_choice(struct toolglot_options *option
 // Sets the tools on offer: a JSON array of `{"name", "parameters": JSON Schema}`, or OpenAI's `{"type": "function",
 // "function": {...}}`. They give untyped text its type, spell keys, and warn of tools nobody offers. An empty text means no
 // tools. It is read now and not again; a stream shares what was read.
+//
+// A definition that is odd, or whose name an earlier one has, is left out; `toolglot_options_tool_issues` says which, and
+// the others count. A list of definitions none of which can be read is refused with `TOOLGLOT_E_ARG`.
 TOOLGLOT_API
 toolglot_status toolglot_options_set_tools(struct toolglot_options *options,
                                            const void *json,
                                            size_t len);
+
+// What was odd in the list of tools that was set last, one sentence each: what was left out or passed over, and where.
+// `*issues` becomes the first of `*len`. They live until tools are set again, or the options are freed.
+TOOLGLOT_API
+toolglot_status toolglot_options_tool_issues(const struct toolglot_options *options,
+                                             const struct toolglot_view **issues,
+                                             size_t *len);
 
 // Gives the prompt, or the end of it: at most its last 4 KiB are kept. What they have opened (a thought, a message, its
 // header, a call), the reply goes on with. `TOOLGLOT_OPTION_START` other than `..._DIALECT` and `toolglot_stream_prefill` win
@@ -1012,6 +1033,11 @@ toolglot_status toolglot_stream_finish_each(struct toolglot_stream *stream,
 // call without callback, all of them again. Lives as long as the batch of that call.
 TOOLGLOT_API toolglot_status toolglot_stream_rest(struct toolglot_stream *stream, struct toolglot_batch *out);
 
+// Where the stream stands between two chunks: `*flags` becomes the sum of `TOOLGLOT_STATE_...`. The last batch stays alive.
+TOOLGLOT_API
+toolglot_status toolglot_stream_state(const struct toolglot_stream *stream,
+                                      uint32_t *flags);
+
 // Starts over with the same options, for another output. Keeps memory and no data.
 TOOLGLOT_API toolglot_status toolglot_stream_reset(struct toolglot_stream *stream);
 
@@ -1062,6 +1088,14 @@ TOOLGLOT_API void toolglot_buffer_free(struct toolglot_buffer *buffer);
 
 // Makes an empty turn, which is the caller's to free, to be filled with the batches of a stream.
 TOOLGLOT_API toolglot_status toolglot_turn_new(struct toolglot_turn **out);
+
+// Keeps the text from being a call for the next reader of this engine's dialects, for hosts that send it on without the
+// calls: text that comes back from a block that was none is escaped (`toolglot_escape`), and what would join to a marker
+// around a call that was taken out stays apart. Without it the text is verbatim. NULL for `engine` takes it back. It empties
+// the turn and outlives `toolglot_turn_reset`; the engine may be freed.
+TOOLGLOT_API
+toolglot_status toolglot_turn_guard(struct toolglot_turn *turn,
+                                    const struct toolglot_engine *engine);
 
 // Adds the events of a batch, which must still be alive. Give it every batch of one stream in order, with all kinds of
 // events.
@@ -1139,6 +1173,13 @@ TOOLGLOT_API
 toolglot_status toolglot_openai_set_ids(struct toolglot_openai *openai,
                                         toolglot_id_callback rule,
                                         void *user);
+
+// Keeps the content of responses from being a call for the next reader of this engine's dialects, as `toolglot_turn_guard`
+// does for a turn (of which `toolglot_openai_completion` takes its content). Before the response begins (else
+// `TOOLGLOT_E_STATE`); it stays for the next ones. NULL for `engine` takes it back; the engine may be freed.
+TOOLGLOT_API
+toolglot_status toolglot_openai_guard(struct toolglot_openai *openai,
+                                      const struct toolglot_engine *engine);
 
 // Writes the chunks that a batch amounts to into the buffer, in place of what it held; often there are none. Give it every
 // batch of one stream in order, with all kinds of events.

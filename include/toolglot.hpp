@@ -450,6 +450,14 @@ class options : public detail::handle<toolglot_options, toolglot_options_free, t
     check(toolglot_options_set_tools(get(), json.data(), json.size()));
     return *this;
   }
+  /* What was odd in that list, one sentence each: what was left out or passed over, and where. */
+  list<std::string_view, toolglot_view> tool_issues() const & {
+    const toolglot_view *first = nullptr;
+    std::size_t size = 0;
+    check(toolglot_options_tool_issues(get(), &first, &size));
+    return {first, size};
+  }
+  list<std::string_view, toolglot_view> tool_issues() const && = delete;
   /* `auto`, `none`, `required`, or the JSON text of a named function. */
   options &set_tool_choice(std::string_view choice) {
     check(toolglot_options_set_tool_choice(get(), choice.data(), choice.size()));
@@ -589,6 +597,17 @@ class stream : public detail::handle<toolglot_stream, toolglot_stream_free, tool
     return batch(out);
   }
 
+  /* Where it stands between two chunks, the sum of `TOOLGLOT_STATE_...`. */
+  std::uint32_t state() const {
+    std::uint32_t flags = 0;
+    check(toolglot_stream_state(get(), &flags));
+    return flags;
+  }
+  /* A thought is open. */
+  bool in_reasoning() const { return (state() & TOOLGLOT_STATE_REASONING) != 0; }
+  /* A marker or a block is under way. */
+  bool may_hold_marker() const { return (state() & TOOLGLOT_STATE_MARKER) != 0; }
+
   /* Starts over with the same options. */
   void reset() { check(toolglot_stream_reset(get())); }
   /* A second stream in the same state. */
@@ -636,6 +655,8 @@ class turn : public detail::handle<toolglot_turn, toolglot_turn_free, toolglot_t
     check(toolglot_turn_new(&made));
     own(made);
   }
+  /* Keeps the text from being a call for the next reader of these dialects. Empties the turn; outlives `reset`. */
+  void guard(const engine &dialects) { check(toolglot_turn_guard(get(), dialects.get())); }
   /* Every batch of one stream, in order, each before the next call on the stream. */
   void add(const batch &events) { check(toolglot_turn_add(get(), events.get())); }
   /* The turn is finished: calls of the tools in `options` that its text holds and nobody has read become issues. */
@@ -704,6 +725,11 @@ class openai : public detail::handle<toolglot_openai, toolglot_openai_free, tool
   }
   openai &set(std::uint32_t option, std::string_view text) {
     check(toolglot_openai_set_text(get(), option, text.data(), text.size()));
+    return *this;
+  }
+  /* Keeps the content from being a call for the next reader of these dialects. */
+  openai &guard(const engine &dialects) {
+    check(toolglot_openai_guard(get(), dialects.get()));
     return *this;
   }
   /* Has `rule(index, name)` make the ids of calls. What it throws comes out of `write` or `finish`. */

@@ -6,7 +6,6 @@ use std::path::Path;
 use std::sync::Arc;
 
 use toolglot::Tools;
-use toolglot_cli::options::usable;
 
 use crate::args::is_stdin;
 use crate::stop::Stop;
@@ -92,7 +91,7 @@ pub fn text(path: &Path) -> Result<String, Stop> {
 /// Reads a list of tools. Odd definitions are told and passed over; if nothing is left, the list is refused.
 pub fn tools(path: Option<&Path>) -> Result<Option<Arc<Tools>>, Stop> {
     let Some(path) = path else { return Ok(None) };
-    let tools = Tools::from_json(&text(path)?).and_then(usable);
+    let tools = Tools::from_json(&text(path)?);
     let tools = tools.map_err(|error| Stop::because(format!("{}: {error}", path.display())))?;
     for issue in tools.issues() {
         // If standard error is closed, the other tools have to do.

@@ -23,7 +23,7 @@
 use toolglot::json::{Map, Value};
 use toolglot::{
     Broken, Fence, Limits, Options, Prefer, ReasoningMode, Retain, Start, TextMode, ToolChoice,
-    Tools, ToolsError, Unclosed, UnknownTool, Untyped,
+    Unclosed, UnknownTool, Untyped,
 };
 
 /// What the JSON says: options of a stream, and switches, which belong to the set.
@@ -64,17 +64,6 @@ pub fn read(map: &Map) -> Result<ReadOptions, OptionsError> {
     out.switches.sort();
     out.switches.dedup();
     Ok(out)
-}
-
-/// A list of tools, unless it has definitions and none of them can be read.
-///
-/// # Errors
-/// The reason of the first.
-pub fn usable(tools: Tools) -> Result<Tools, ToolsError> {
-    match tools.issues().first() {
-        Some(odd) if tools.is_empty() => Err(odd.clone()),
-        Some(_) | None => Ok(tools),
-    }
 }
 
 /// A JSON pointer.

@@ -16,6 +16,7 @@ mod machine;
 mod native;
 mod opening;
 mod plain;
+mod questions;
 mod skip;
 mod snapshot;
 mod tail;

@@ -57,7 +57,7 @@ impl Tools {
     /// others count. [`issues`](Self::issues) says which.
     ///
     /// # Errors
-    /// The text is not JSON, or not an array.
+    /// The text is not JSON, not an array, or an array of definitions none of which can be read.
     pub fn from_json(text: &str) -> Result<Self, ToolsError> {
         let value: Value =
             serde_json::from_str(text).map_err(|e| ToolsError::Json(e.to_string()))?;
@@ -67,7 +67,7 @@ impl Tools {
     /// The same from a JSON value.
     ///
     /// # Errors
-    /// It is not an array.
+    /// It is not an array, or an array of definitions none of which can be read.
     pub fn from_value(value: &Value) -> Result<Self, ToolsError> {
         let list = value.as_array().ok_or_else(|| ToolsError::Shape {
             path: String::new(),
@@ -76,6 +76,10 @@ impl Tools {
         let mut out = Self::default();
         for (index, item) in list.iter().enumerate() {
             out.add(format!("[{index}]"), item);
+        }
+        // Whoever lists only what cannot be read has not meant to offer nothing.
+        if let (true, Some(odd)) = (out.tools.is_empty(), out.issues.first()) {
+            return Err(odd.clone());
         }
         let mut fnv = crate::dialect::Fnv::default();
         fnv.add(value.to_string().as_bytes());
@@ -285,20 +289,16 @@ mod tests {
     fn errors_say_where() {
         let wrong = |text: &str| Tools::from_json(text).expect_err("wrong tools").to_string();
         assert_eq!(wrong("{}"), "tools: an array of tools is needed");
-        let message = |text: &str| {
-            let tools = Tools::from_json(text).expect("a list");
-            assert!(tools.is_empty());
-            tools.issues()[0].to_string()
-        };
         assert_eq!(
-            message(r#"[{"name": 1}]"#),
+            wrong(r#"[{"name": 1}, {"name": 2}]"#),
             "tools[0].name: it must be a string that is not empty"
         );
         assert_eq!(
-            message(r#"[{"function": {}}]"#),
+            wrong(r#"[{"function": {}}]"#),
             "tools[0].function: it has no `name`"
         );
         assert!(wrong("[").starts_with("the tools are not JSON"));
+        assert!(Tools::from_json("[]").expect("no tools").is_empty());
     }
 
     /// What is odd is passed over, and the others count.

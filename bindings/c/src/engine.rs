@@ -4,7 +4,7 @@ use crate::config::{self, toolglot_config};
 use crate::guard;
 use crate::handle::{self, Handle, Kind};
 use crate::raw::{self, toolglot_view};
-use crate::status::toolglot_status;
+use crate::status::{Done, toolglot_status};
 use crate::tg::{Dialect, DialectSet, Limits, builtin_files};
 
 /// Compiled dialects. Immutable: any number of threads may use one engine at a time, and any number of streams are made of it.
@@ -30,6 +30,18 @@ impl Kind for Engine {
 
 pub(crate) fn handle(engine: *const toolglot_engine) -> *const Handle<Engine> {
     engine.cast()
+}
+
+/// The dialects of an engine; none for NULL.
+///
+/// # Safety
+/// The pointer is NULL or an engine that was not freed.
+pub(crate) unsafe fn set(engine: *const toolglot_engine) -> Done<Option<DialectSet>> {
+    if engine.is_null() {
+        return Ok(None);
+    }
+    // SAFETY: promised.
+    unsafe { handle::read(handle(engine), |engine| Ok(Some(engine.set.clone()))) }
 }
 
 /// A marker that the engine looks for: for stop strings (closers), for tokens that a tokenizer must not drop (all), and for

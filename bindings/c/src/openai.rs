@@ -4,6 +4,7 @@ use std::ffi::{c_char, c_void};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::buffer::{self, toolglot_buffer};
+use crate::engine::{self, toolglot_engine};
 use crate::event::toolglot_batch;
 use crate::guard;
 use crate::handle::{self, Handle, Kind};
@@ -13,7 +14,7 @@ use crate::seed;
 use crate::status::{Done, Fault, TOOLGLOT_E_STATE, toolglot_status};
 use crate::stream::reason;
 use crate::tg::sink::openai::{Calls, Delta, Deltas, Head, Recovered, Settings, completion};
-use crate::tg::{Event, Finish, Sink};
+use crate::tg::{DialectSet, Event, Finish, Sink};
 use crate::turn::{self, toolglot_turn};
 
 /// Writes the chat completion of one output: chunks for a response that is streamed, or one object. Order, ids, what becomes
@@ -77,6 +78,8 @@ pub(crate) struct Writer {
     seed: Option<u64>,
     head: Head,
     sse: bool,
+    /// For what reader the content is kept from being a call.
+    guard: Option<DialectSet>,
     ids: Option<Host>,
     /// Under way, once something was written.
     deltas: Option<Deltas<Door>>,
@@ -200,6 +203,7 @@ impl Writer {
     fn deltas(&mut self) -> &mut Deltas<Door> {
         let (head, sse, written) = (&self.head, self.sse, &self.written);
         let (settings, seed, ids) = (&self.settings, self.seed, self.ids);
+        let guard = self.guard.as_ref();
         self.deltas.get_or_insert_with(|| {
             let settings = seeded(settings, seed);
             let (head, written) = (head.clone(), Arc::clone(written));
@@ -208,6 +212,10 @@ impl Writer {
                 line(&mut out, sse, &delta.to_json(&head));
             });
             let deltas = Deltas::new(settings, take);
+            let deltas = match guard {
+                Some(set) => deltas.guard(set),
+                None => deltas,
+            };
             match ids {
                 Some(host) => deltas.with_ids(move |index, name| host.make(index, name)),
                 None => deltas,
@@ -288,6 +296,24 @@ pub unsafe extern "C" fn toolglot_openai_set_ids(
         handle::write(handle(openai), |writer| {
             writer.idle()?;
             writer.ids = rule.map(|rule| Host { rule, user });
+            Ok(())
+        })
+    })
+}
+
+/// Keeps the content of responses from being a call for the next reader of this engine's dialects, as `toolglot_turn_guard`
+/// does for a turn (of which `toolglot_openai_completion` takes its content). Before the response begins (else
+/// `TOOLGLOT_E_STATE`); it stays for the next ones. NULL for `engine` takes it back; the engine may be freed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn toolglot_openai_guard(
+    openai: *mut toolglot_openai,
+    engine: *const toolglot_engine,
+) -> toolglot_status {
+    // SAFETY: the contract of the header, see the essay in lib.rs.
+    guard::status(|| unsafe {
+        handle::write(handle(openai), |writer| {
+            writer.idle()?;
+            writer.guard = engine::set(engine)?;
             Ok(())
         })
     })

@@ -24,6 +24,27 @@ pub struct toolglot_options {
 pub(crate) struct Settings {
     pub options: Options,
     pub wanted: Wanted,
+    /// What was odd in the list of tools. Streams are made of copies.
+    odd: Option<Arc<Odd>>,
+}
+
+/// Sentences about definitions that were left out.
+#[derive(Debug)]
+struct Odd {
+    views: Vec<toolglot_view>,
+    /// What the views point at.
+    _texts: Vec<String>,
+}
+
+impl Odd {
+    fn of(tools: &Tools) -> Self {
+        let texts: Vec<String> = tools.issues().iter().map(ToString::to_string).collect();
+        let view = |text: &String| toolglot_view::of(text.as_bytes());
+        Self {
+            views: texts.iter().map(view).collect(),
+            _texts: texts,
+        }
+    }
 }
 
 impl Kind for Settings {
@@ -295,6 +316,9 @@ pub unsafe extern "C" fn toolglot_options_set_tool_choice(
 /// Sets the tools on offer: a JSON array of `{"name", "parameters": JSON Schema}`, or OpenAI's `{"type": "function",
 /// "function": {...}}`. They give untyped text its type, spell keys, and warn of tools nobody offers. An empty text means no
 /// tools. It is read now and not again; a stream shares what was read.
+///
+/// A definition that is odd, or whose name an earlier one has, is left out; `toolglot_options_tool_issues` says which, and
+/// the others count. A list of definitions none of which can be read is refused with `TOOLGLOT_E_ARG`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn toolglot_options_set_tools(
     options: *mut toolglot_options,
@@ -305,16 +329,33 @@ pub unsafe extern "C" fn toolglot_options_set_tools(
     guard::status(|| unsafe {
         handle::write(handle(options), |settings| {
             let json = raw::text(json, len)?;
-            settings.options.tools = match json.is_empty() {
+            let tools = match json.is_empty() {
                 true => None,
                 false => {
                     let tools = Tools::from_json(json);
-                    Some(Arc::new(
-                        tools.map_err(|error| Fault::arg(error.to_string()))?,
-                    ))
+                    Some(tools.map_err(|error| Fault::arg(error.to_string()))?)
                 }
             };
+            settings.odd = tools.as_ref().map(Odd::of).map(Arc::new);
+            settings.options.tools = tools.map(Arc::new);
             Ok(())
+        })
+    })
+}
+
+/// What was odd in the list of tools that was set last, one sentence each: what was left out or passed over, and where.
+/// `*issues` becomes the first of `*len`. They live until tools are set again, or the options are freed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn toolglot_options_tool_issues(
+    options: *const toolglot_options,
+    issues: *mut *const toolglot_view,
+    len: *mut usize,
+) -> toolglot_status {
+    // SAFETY: the contract of the header, see the essay in lib.rs.
+    guard::status(|| unsafe {
+        handle::read(handle(options), |settings| {
+            let odd = settings.odd.as_deref();
+            raw::list(odd.map_or(&[][..], |odd| &odd.views), issues, len)
         })
     })
 }

@@ -146,6 +146,20 @@ impl Stream {
         }
     }
 
+    /// Where it stands.
+    fn state(&self) -> u32 {
+        let parser = &self.parser;
+        let told = [
+            (parser.in_reasoning(), TOOLGLOT_STATE_REASONING),
+            (parser.may_hold_marker(), TOOLGLOT_STATE_MARKER),
+            (self.finished, TOOLGLOT_STATE_FINISHED),
+        ];
+        told.iter()
+            .filter(|(is, _)| *is)
+            .map(|(_, flag)| flag)
+            .sum()
+    }
+
     /// Hands the last call's events to a callback.
     fn hand_over(&mut self, take: toolglot_callback, user: *mut c_void) -> Done {
         let take = take.ok_or_else(|| Fault::null("the callback"))?;
@@ -176,7 +190,9 @@ pub unsafe extern "C" fn toolglot_stream_new(
     // SAFETY: the contract of the header, see the essay in lib.rs.
     guard::status(|| unsafe {
         let out = raw::out(out)?;
-        let Settings { options, wanted } = options::settings(options)?;
+        let Settings {
+            options, wanted, ..
+        } = options::settings(options)?;
         let parser = handle::read(engine::handle(engine), |engine| {
             Ok(Parser::new(&engine.set, options.clone()))
         })?;
@@ -358,6 +374,31 @@ pub unsafe extern "C" fn toolglot_stream_rest(
         handle::write(handle(stream), |stream| {
             let out = raw::out(out)?;
             out.write(stream.rest());
+            Ok(())
+        })
+    })
+}
+
+/// A thought is open: what comes next is reasoning until its closer, or a call that ends it. Before the first byte: what the
+/// dialects, `TOOLGLOT_OPTION_START` and the prompt's tail have opened.
+pub const TOOLGLOT_STATE_REASONING: u32 = 1;
+/// A marker or a block is under way: bytes are held that may be the beginning of a marker, or a call is being written.
+/// Without this flag whatever was fed has come out as text or reasoning, but for half a character, and nothing else is open.
+pub const TOOLGLOT_STATE_MARKER: u32 = 2;
+/// The stream is finished. Nothing is open then.
+pub const TOOLGLOT_STATE_FINISHED: u32 = 4;
+
+/// Where the stream stands between two chunks: `*flags` becomes the sum of `TOOLGLOT_STATE_...`. The last batch stays alive.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn toolglot_stream_state(
+    stream: *const toolglot_stream,
+    flags: *mut u32,
+) -> toolglot_status {
+    // SAFETY: the contract of the header, see the essay in lib.rs.
+    guard::status(|| unsafe {
+        handle::write(handle(stream), |stream| {
+            let flags = raw::out(flags)?;
+            flags.write(stream.state());
             Ok(())
         })
     })

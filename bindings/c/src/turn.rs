@@ -12,7 +12,7 @@ use crate::raw::{self, toolglot_view};
 use crate::replay::{Take, replay};
 use crate::status::{Done, toolglot_status};
 use crate::stream::reason;
-use crate::tg::{Call, Collect, Event, Origin, Parser, Report, Severity, Sink};
+use crate::tg::{Call, Collect, DialectSet, Event, Origin, Parser, Report, Severity, Sink};
 
 /// What an output says, put together: its text, its reasoning, its calls with whole arguments, its issues. One thread at a
 /// time. What it hands out lives until something is added to it, or it is reset or freed.
@@ -28,6 +28,8 @@ pub(crate) struct Turn {
     details: Vec<toolglot_detail>,
     kinds: Vec<u8>,
     issues: Vec<toolglot_issue>,
+    /// For what reader the text is kept from being a call, also after a reset.
+    guard: Option<DialectSet>,
     /// What was left out, as JSON; empty where there is nothing to say.
     left: String,
     /// The arrays do not show what was collected.
@@ -118,6 +120,19 @@ fn of(text: &str) -> toolglot_view {
 }
 
 impl Turn {
+    /// Empty, with the guard that it has.
+    fn guarded(guard: Option<DialectSet>) -> Self {
+        let collect = match &guard {
+            Some(set) => Collect::new().guard(set),
+            None => Collect::new(),
+        };
+        Self {
+            collect,
+            guard,
+            ..Self::default()
+        }
+    }
+
     /// Makes the arrays anew if they must be.
     fn show(&mut self) {
         if !std::mem::take(&mut self.stale) {
@@ -191,6 +206,24 @@ pub unsafe extern "C" fn toolglot_turn_new(out: *mut *mut toolglot_turn) -> tool
         let out = unsafe { raw::out(out) }?;
         out.write(handle::new(Turn::default()).cast());
         Ok(())
+    })
+}
+
+/// Keeps the text from being a call for the next reader of this engine's dialects, for hosts that send it on without the
+/// calls: text that comes back from a block that was none is escaped (`toolglot_escape`), and what would join to a marker
+/// around a call that was taken out stays apart. Without it the text is verbatim. NULL for `engine` takes it back. It empties
+/// the turn and outlives `toolglot_turn_reset`; the engine may be freed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn toolglot_turn_guard(
+    turn: *mut toolglot_turn,
+    engine: *const toolglot_engine,
+) -> toolglot_status {
+    // SAFETY: the contract of the header, see the essay in lib.rs.
+    guard::status(|| unsafe {
+        handle::write(handle(turn), |turn| {
+            *turn = Turn::guarded(engine::set(engine)?);
+            Ok(())
+        })
     })
 }
 
@@ -344,7 +377,7 @@ pub unsafe extern "C" fn toolglot_turn_reset(turn: *mut toolglot_turn) -> toolgl
     // SAFETY: the contract of the header, see the essay in lib.rs.
     guard::status(|| unsafe {
         handle::write(handle(turn), |turn| -> Done {
-            *turn = Turn::default();
+            *turn = Turn::guarded(turn.guard.take());
             Ok(())
         })
     })

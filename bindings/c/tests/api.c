@@ -47,6 +47,7 @@ static void nulls(void) {
   toolglot_openai *openai;
   const toolglot_marker *markers;
   const toolglot_view *ids;
+  uint32_t flags;
   const toolglot_call *calls;
   const toolglot_issue *issues;
   size_t len;
@@ -85,6 +86,11 @@ static void nulls(void) {
   STATUS(TOOLGLOT_E_NULL, toolglot_options_set_tools(NULL, "[]", 2));
   STATUS(TOOLGLOT_E_NULL, toolglot_options_set_tools(options, NULL, 2));
   OK(toolglot_options_set_tools(options, NULL, 0));
+  STATUS(TOOLGLOT_E_NULL, toolglot_options_tool_issues(NULL, &ids, &len));
+  STATUS(TOOLGLOT_E_NULL, toolglot_options_tool_issues(options, NULL, &len));
+  STATUS(TOOLGLOT_E_NULL, toolglot_options_tool_issues(options, &ids, NULL));
+  OK(toolglot_options_tool_issues(options, &ids, &len));
+  CHECK(len == 0);
   CHECK(is(toolglot_options_error(NULL), ""));
   toolglot_options_free(options);
   toolglot_options_free(NULL);
@@ -113,6 +119,8 @@ static void nulls(void) {
   STATUS(TOOLGLOT_E_NULL, toolglot_stream_finish_each(stream, 0, NULL, NULL));
   STATUS(TOOLGLOT_E_NULL, toolglot_stream_rest(NULL, &batch));
   STATUS(TOOLGLOT_E_NULL, toolglot_stream_rest(stream, NULL));
+  STATUS(TOOLGLOT_E_NULL, toolglot_stream_state(NULL, &flags));
+  STATUS(TOOLGLOT_E_NULL, toolglot_stream_state(stream, NULL));
   STATUS(TOOLGLOT_E_NULL, toolglot_stream_reset(NULL));
   STATUS(TOOLGLOT_E_NULL, toolglot_stream_clone(NULL, &copy));
   STATUS(TOOLGLOT_E_NULL, toolglot_stream_clone(stream, NULL));
@@ -247,10 +255,23 @@ static void options(void) {
   CHECK(toolglot_options_error(options).len > 0);
   toolglot_options_free(options);
 
-  /* An odd definition is left out, the others count. */
+  /* An odd definition is left out and told, the others count. */
   OK(toolglot_options_new(&options));
-  OK(toolglot_options_set_tools(options, TOOLGLOT_LITERAL("[{\"name\":3},{\"name\":\"f\"}]")));
+  const char *odd = "[{\"name\":3},{\"name\":\"f\"},5,{\"name\":\"f\"},{\"name\":\"工具\",\"parameters\":[]}]";
+  OK(toolglot_options_set_tools(options, odd, strlen(odd)));
   toolglot_turn *turn;
+  const toolglot_view *told;
+  size_t odds;
+  OK(toolglot_options_tool_issues(options, &told, &odds));
+  CHECK(odds == 4);
+  CHECK(is(told[0], "tools[0].name: it must be a string that is not empty"));
+  CHECK(is(told[1], "tools[2]: a tool must be an object"));
+  CHECK(has(told[2], "tools[3].name") && has(told[3], "tools[4].parameters"));
+  /* A list of which nothing is left is refused, and the other one stays. */
+  STATUS(TOOLGLOT_E_ARG, toolglot_options_set_tools(options, TOOLGLOT_LITERAL("[{\"nam\":\"f\"},5]")));
+  CHECK(is(toolglot_options_error(options), "tools[0]: it has no `name`"));
+  OK(toolglot_options_tool_issues(options, &told, &odds));
+  CHECK(odds == 4 && has(told[0], "tools[0].name"));
   OK(toolglot_parse(engine, options, TOOLGLOT_LITERAL("<tool_call name=\"f\"></tool_call>"), 0, &turn));
   const toolglot_issue *issues;
   size_t len;
@@ -262,7 +283,115 @@ static void options(void) {
   CHECK(len == 1 && issues[0].code == TOOLGLOT_ISSUE_UNKNOWN_TOOL);
   toolglot_turn_free(turn);
   OK(toolglot_options_set_tools(options, TOOLGLOT_LITERAL("[{\"name\":\"f\"}]")));
+  OK(toolglot_options_tool_issues(options, &told, &odds));
+  CHECK(odds == 0);
   toolglot_options_free(options);
+}
+
+/* Where a stream stands: after each piece, the sum of its states. */
+static void states(void) {
+  static const struct {
+    const char *piece;
+    uint32_t state;
+  } steps[] = {
+      {"", 0},
+      {"Hi. ", 0},
+      {"<", TOOLGLOT_STATE_MARKER},
+      {"b>", 0},
+      {"\n<thi", TOOLGLOT_STATE_MARKER},
+      {"nk>", TOOLGLOT_STATE_REASONING},
+      {"\xe6\x83\xb3", TOOLGLOT_STATE_REASONING},
+      {"</thin", TOOLGLOT_STATE_REASONING | TOOLGLOT_STATE_MARKER},
+      {"k>", 0},
+      {"<tool_call name=\"f\">", TOOLGLOT_STATE_MARKER},
+      {"<param name=\"a\">1</param>", TOOLGLOT_STATE_MARKER},
+      {"</tool_call>", 0},
+      {"end <", TOOLGLOT_STATE_MARKER},
+  };
+  toolglot_options *options;
+  toolglot_batch batch;
+  uint32_t flags;
+  toolglot_stream *stream = stream_of(NULL);
+  for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+    OK(toolglot_stream_feed(stream, steps[i].piece, strlen(steps[i].piece), &batch));
+    flags = 77;
+    OK(toolglot_stream_state(stream, &flags));
+    if (flags != steps[i].state) fprintf(stderr, "state after %s: %u\n", steps[i].piece, flags);
+    CHECK(flags == steps[i].state);
+  }
+  OK(toolglot_stream_finish(stream, 0, &batch));
+  OK(toolglot_stream_state(stream, &flags));
+  CHECK(flags == TOOLGLOT_STATE_FINISHED && batch.len == 1);
+  toolglot_stream_free(stream);
+
+  /* What the prompt has opened is open before the first byte. */
+  OK(toolglot_options_new(&options));
+  OK(toolglot_options_set_prompt_tail(options, TOOLGLOT_LITERAL("<|im_start|>assistant\n<think>\n")));
+  stream = stream_of(options);
+  OK(toolglot_stream_state(stream, &flags));
+  CHECK(flags == TOOLGLOT_STATE_REASONING);
+  OK(toolglot_stream_feed(stream, TOOLGLOT_LITERAL("so</think>"), &batch));
+  OK(toolglot_stream_state(stream, &flags));
+  CHECK(flags == 0);
+  toolglot_stream_free(stream);
+  toolglot_options_free(options);
+}
+
+/* What two parts of a text would join to once the call between them is taken out. */
+#define SPLIT "<tool_" CALL "call name=\"g\"></tool_call>"
+
+/* How many calls a text holds. */
+static size_t calls_in(toolglot_view text) {
+  toolglot_turn *turn;
+  const toolglot_call *calls;
+  size_t len;
+  OK(toolglot_parse(engine, NULL, text.ptr, text.len, 0, &turn));
+  OK(toolglot_turn_calls(turn, &calls, &len));
+  toolglot_turn_free(turn);
+  return len;
+}
+
+/* The text without its calls is no call for the next reader. */
+static void guards(void) {
+  toolglot_turn *turn;
+  toolglot_openai *openai;
+  toolglot_buffer *buffer;
+  toolglot_batch batch;
+  toolglot_engine *own;
+  OK(toolglot_turn_new(&turn));
+  OK(toolglot_openai_new(&openai));
+  OK(toolglot_buffer_new(&buffer));
+  STATUS(TOOLGLOT_E_NULL, toolglot_turn_guard(NULL, engine));
+  STATUS(TOOLGLOT_E_NULL, toolglot_openai_guard(NULL, engine));
+  for (int round = 0; round < 4; round++) {
+    toolglot_stream *stream = stream_of(NULL);
+    OK(toolglot_stream_feed(stream, TOOLGLOT_LITERAL(SPLIT), &batch));
+    OK(toolglot_turn_add(turn, &batch));
+    OK(toolglot_openai_write(openai, &batch, buffer));
+    /* A breaker keeps the two parts of the content apart. */
+    int joined = !has(toolglot_buffer_view(buffer), "\"content\":\"\\\\\"");
+    CHECK(has(toolglot_buffer_view(buffer), "\"content\":\"<tool_\""));
+    STATUS(TOOLGLOT_E_STATE, toolglot_openai_guard(openai, engine));
+    OK(toolglot_openai_finish(openai, 0, buffer));
+    /* The first round has no guard, the others have one, also after a reset. */
+    CHECK(calls_in(toolglot_turn_text(turn)) == (round == 0 || round == 3));
+    CHECK(joined == (round == 0 || round == 3));
+    toolglot_stream_free(stream);
+    OK(toolglot_turn_reset(turn));
+    if (round == 0) {
+      OK(toolglot_engine_new(NULL, &own));
+      OK(toolglot_turn_guard(turn, own));
+      OK(toolglot_openai_guard(openai, own));
+      toolglot_engine_free(own);
+    }
+    if (round == 2) {
+      OK(toolglot_turn_guard(turn, NULL));
+      OK(toolglot_openai_guard(openai, NULL));
+    }
+  }
+  toolglot_turn_free(turn);
+  toolglot_openai_free(openai);
+  toolglot_buffer_free(buffer);
 }
 
 /* What options do, seen from the events. */
@@ -661,6 +790,8 @@ int main(void) {
   nulls();
   configs();
   options();
+  states();
+  guards();
   tools_and_masks();
   streams();
   callbacks();

@@ -177,8 +177,7 @@ impl<'v> Ready<'v> {
             switches,
         } = options::read(&vector.options).map_err(|e| e.to_string())?;
         if let Some(tools) = &vector.tools {
-            let tools = Tools::from_value(tools).and_then(options::usable);
-            let tools = tools.map_err(|e| e.to_string())?;
+            let tools = Tools::from_value(tools).map_err(|e| e.to_string())?;
             options.tools = Some(Arc::new(tools));
         }
         let native = match &vector.native_tool_calls {

@@ -91,15 +91,42 @@ void options(const tg::engine &engine) {
   tg::options options;
   THROWS(TOOLGLOT_E_ARG, "", options.set(99, 0));
   THROWS(TOOLGLOT_E_ARG, "not JSON", options.set_tools("{"));
+  options.set_tools(R"([{"name":"f"},{"nam":"g"}])");
+  CHECK(options.tool_issues().size() == 1 && options.tool_issues()[0] == "tools[1]: it has no `name`");
   options.set(TOOLGLOT_OPTION_START, TOOLGLOT_START_REASONING)
       .set_tools(R"([{"name":"f","parameters":{"type":"object","properties":{"n":{"type":"integer"}}}}])");
   constexpr std::string_view output = R"(hm</think>so <tool_call name="f"><param name="n">7</param></tool_call>)";
+  CHECK(options.tool_issues().empty());
   tg::turn turn = tg::parse(engine, output, options);
   CHECK(turn.reasoning() == "hm" && turn.text() == "so " && turn.calls().size() == 1 && turn.issues().empty());
   tg::call call = turn.calls()[0];
   CHECK(call.name() == "f" && call.arguments() == R"({"n":7})" && call.complete() && !call.recovered());
   CHECK(call.index() == 0 && !call.native() && call.details().empty() && call.dialect() == "tool-call-xml");
   CHECK(output.substr(call.start(), call.end() - call.start()).find("f\">") != output.npos);
+}
+
+// Where a stream stands, and text that is no call for the next reader.
+void between(const tg::engine &engine) {
+  tg::stream stream(engine);
+  tg::turn plain, guarded;
+  tg::openai writer;
+  guarded.guard(engine);
+  writer.guard(engine);
+  CHECK(stream.state() == 0 && !stream.in_reasoning() && !stream.may_hold_marker());
+  stream.feed("<think>hm <");
+  CHECK(stream.in_reasoning() && stream.may_hold_marker());
+  stream.feed("</think>");
+  CHECK(!stream.in_reasoning() && !stream.may_hold_marker());
+  std::string sent;
+  tg::batch batch = stream.feed(R"(<tool_<tool_call name="f"></tool_call>call name="g"></tool_call>)");
+  plain.add(batch);
+  guarded.add(batch);
+  sent = writer.write(batch);
+  stream.finish();
+  CHECK(stream.state() == TOOLGLOT_STATE_FINISHED);
+  tg::turn again = tg::parse(engine, plain.text()), never = tg::parse(engine, guarded.text());
+  CHECK(again.calls().size() == 1 && never.calls().empty());
+  CHECK(sent.find(R"("content":"\\")") != sent.npos && sent.find(R"("content":"<tool_")") != sent.npos);
 }
 
 // What a stream says in the loop that every host writes.
@@ -400,6 +427,7 @@ int main() {
     library();
     engines();
     options(engine);
+    between(engine);
     loop(engine);
     accessors(engine);
     lifetimes(engine);
