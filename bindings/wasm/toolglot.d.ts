@@ -201,7 +201,6 @@ export interface Call extends Span {
   readonly native: boolean;
 }
 
-/** Everything that one model output says. */
 /** What a host does not get, or should not act on without asking. */
 export interface NotDelivered {
   /** Calls that are recovered. */
@@ -209,6 +208,7 @@ export interface NotDelivered {
   /** Bytes of calls and blocks that are neither text nor a call. */
   readonly dropped: readonly { span: [number, number]; kinds: string[] }[];
 }
+/** Everything that one model output says. */
 export interface Turn {
   /** The text outside calls and reasoning, joined. */
   readonly text: string;
@@ -219,6 +219,8 @@ export interface Turn {
   readonly errors: readonly IssueEvent[];
   /** Absent where there is nothing to say. */
   readonly toolglot?: NotDelivered;
+  /** What was odd in the list of tools that it was parsed with, one sentence each. Absent where nothing was. */
+  readonly toolIssues?: readonly string[];
 }
 
 /** Upper bounds of what one stream may hold or deliver; the README of the repository has the defaults. */
@@ -279,6 +281,59 @@ export interface ParseOptions extends StreamOptions {
   finish?: FinishReason;
   /** Calls that the API delivered beside the text: an OpenAI `tool_calls` array, or its JSON text. */
   nativeCalls?: readonly ToolCall[] | string | null;
+  /**
+   * Keeps `text` from being a call for the next reader of this engine's dialects, for hosts that send it on without the calls.
+   * By default it is verbatim.
+   */
+  guard?: boolean | null;
+}
+
+/** Whose responses are read. `text` is the output itself. */
+export type Source = "text" | "openai" | "anthropic" | "ollama";
+
+export interface ReaderOptions extends StreamOptions {
+  /** Which choice of a response is read. Default 0. */
+  choice?: number | null;
+}
+
+export interface EventsOptions extends ReaderOptions {
+  /** What the chunks are. Default `text`. */
+  source?: Source | null;
+  /** By default that of the response; `stop` for text. */
+  finish?: FinishReason | null;
+}
+
+/** How chat completions are written. */
+export interface WritingOptions extends StreamOptions {
+  /** What the response says of itself, whatever the server says. Made where neither says it. */
+  model?: string | null;
+  id?: string | null;
+  /** Seconds since 1970. */
+  created?: number | null;
+  /** Recovered calls are delivered like complete ones. Default: they are withheld, and told (`toolglot.withheld`). */
+  recovered?: boolean | null;
+  /** The member that holds reasoning; `null` leaves it out. Default `reasoning_content`. */
+  reasoning?: string | null;
+  /** The host forced a tool by name, so that the reason is `stop` although there is a call. */
+  forced?: boolean | null;
+  /** How made ids of calls begin. Default `call_`. */
+  idPrefix?: string | null;
+  /** The same seed, the same ids. Default: another one for each response. */
+  idSeed?: number | null;
+  /** One choice of a server's response. Default: all of OpenAI's, else the first. */
+  choice?: number | null;
+}
+
+export interface RewriterOptions extends WritingOptions {
+  /** When calls are sent: while they are written (default), or whole when their block has closed. */
+  calls?: "live" | "close" | null;
+  /** Protected regions are content. */
+  protected?: boolean | null;
+}
+
+export interface CompletionOptions extends WritingOptions {
+  /** By default that of the response; `stop` for text and turns. */
+  finish?: FinishReason | null;
 }
 
 /** What a dialect is. */
@@ -356,6 +411,18 @@ export class Engine {
   stream(options?: StreamOptions): Stream;
   /** The stream that a snapshot was made of. `start`, `promptTail` and `tools` must be those it was made with. */
   restore(snapshot: Bytes, options?: StreamOptions): Stream;
+  /**
+   * The events of an output or a response that comes in chunks: an async generator where the chunks come (the body of a
+   * `fetch`, a client's stream), else a plain one. Whoever stops early has the stream freed.
+   */
+  events(chunks: AsyncIterable<Chunk>, options?: EventsOptions): AsyncGenerator<Event, void, undefined>;
+  events(chunks: Iterable<Chunk>, options?: EventsOptions): Generator<Event, void, undefined>;
+  /** Reads the body of one response of a server into events. */
+  reader(source: Source, options?: ReaderOptions): Reader;
+  /** Writes an output, or the response of a server, as chunks of OpenAI. */
+  rewriter(source?: Source, options?: RewriterOptions): Rewriter;
+  /** Writes an output, a turn or the response of a server as one `chat.completion` of OpenAI: JSON text. */
+  completion(output: Chunk | Turn, source?: Source, options?: CompletionOptions): string;
   /** Parses a whole output. */
   parse(text: Chunk, options?: ParseOptions): Turn;
   /**
@@ -373,6 +440,8 @@ export class Engine {
   readonly dialects: string[];
   /** Names of its tools, in order. */
   readonly tools: string[];
+  /** What was odd in the list of its tools, one sentence each: what was left out or passed over, and where. */
+  readonly toolIssues: string[];
   /** What works and may still surprise, one sentence each. */
   readonly lints: string[];
   /** The most bytes of text that a stream ever withholds. */
@@ -411,15 +480,72 @@ export class Stream {
   /** Bytes fed so far. */
   readonly position: number;
   readonly finished: boolean;
+  /** A thought is open: what comes next is reasoning until its closer, or a call that ends it. */
+  readonly inReasoning: boolean;
+  /**
+   * A marker or a block is under way: bytes are held that may be the beginning of a marker, or a call is being written. If not,
+   * whatever was fed has come out, but for half a character.
+   */
+  readonly mayHoldMarker: boolean;
+  /** What was odd in the list of its tools, one sentence each. */
+  readonly toolIssues: string[];
   /** Frees it; a second time does nothing. */
   free(): void;
   [Symbol.dispose](): void;
 }
 
+/** Reads the body of one response: bytes in any cut go in, events come out. Made by `engine.reader()`. */
+export class Reader {
+  private constructor();
+  /** Takes the next bytes of the body. What cannot be read of it goes to `errors` and stops nothing. */
+  feed(chunk: Chunk): Event[];
+  /** Ends the response. The reason is its own, or a given one. A second time it gives nothing. */
+  finish(reason?: FinishReason | null): Event[];
+  /** What could not be read so far, one sentence each. */
+  readonly errors: string[];
+  /** Why the response ended; `null` until it is finished. */
+  readonly reason: FinishReason | null;
+  /** Bytes of the text that are in no event yet. */
+  readonly held: number;
+  readonly finished: boolean;
+  /** Frees it; a second time does nothing. */
+  free(): void;
+  [Symbol.dispose](): void;
+}
+
+/**
+ * Writes chunks of OpenAI, one line of JSON each. Calls in the text become `tool_calls`, and `finish_reason` says so; of a
+ * response of OpenAI's own shape all else stays. Made by `engine.rewriter()`.
+ */
+export class Rewriter {
+  private constructor();
+  /** Takes the next chunk and gives the chunks that it brings. */
+  feed(chunk: Chunk): string[];
+  /** Ends the response and gives the last chunks. A second time it gives nothing. */
+  finish(reason?: FinishReason | null): string[];
+  /** What could not be read so far, one sentence each. */
+  readonly errors: string[];
+  /** Why the response ended; `null` until it is finished. */
+  readonly reason: FinishReason | null;
+  /** Indices of calls that were sent in part and do not stand; of several choices, those of the first that has some. */
+  readonly void: number[];
+  readonly finished: boolean;
+  /** Frees it; a second time does nothing. */
+  free(): void;
+  [Symbol.dispose](): void;
+}
+
+/** A call as a message of OpenAI has it: `{ id, type, function: { name, arguments } }`. Without an id of the format's own the given one counts, or one is made. */
+export function toOpenAI(call: Pick<Call, "name" | "argumentsJson"> & { readonly meta?: Call["meta"] }, id?: string): {
+  id: string;
+  type: "function";
+  function: { name: string; arguments: string };
+};
+
 /** An instance of the WebAssembly file. */
 export interface Toolglot {
-  /** Makes an engine. Throws `dialect` for a dialect or switch that cannot be used, `tools`, `argument`. */
-  readonly Engine: { new (options?: EngineOptions): Engine };
+  /** Makes an engine; ids alone are its dialects. Throws `dialect` for a dialect or switch that cannot be used, `tools`, `argument`. */
+  readonly Engine: { new (options?: EngineOptions | string | readonly string[]): Engine };
   /** The version of the engine. */
   readonly version: string;
   /** What the built-in dialects are. */

@@ -8,6 +8,7 @@ import { Engine } from "./lib/engine.js";
 import { ToolglotError, bytesOf, known, string, textOrBytes, wrong } from "./lib/words.js";
 
 export { Engine } from "./lib/engine.js";
+export { Reader, Rewriter, toOpenAI } from "./lib/reader.js";
 export { Stream } from "./lib/stream.js";
 export { ToolglotError } from "./lib/words.js";
 

@@ -167,6 +167,14 @@ export class Core {
     return of(this.u32[this.out >>> 2], this.u32[(this.out >>> 2) + 1]);
   }
 
+  /** What was odd in the list of tools of options. */
+  toolIssues(options) {
+    const { out } = this;
+    this.check(this.x.toolglot_options_tool_issues(options, out, out + 4), "toolglot_options_error", options);
+    const [first, count] = [this.u32[out >>> 2], this.u32[(out >>> 2) + 1]];
+    return Array.from({ length: count }, (_, at) => this.view(first + 8 * at));
+  }
+
   /** A handle that a function makes. */
   made(status, tell, handle) {
     this.check(status, tell, handle);

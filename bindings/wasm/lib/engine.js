@@ -3,10 +3,11 @@
 import { ABI, Core, Owned } from "./core.js";
 import { FLAG, graded, withArguments } from "./events.js";
 import { unpack } from "./snapshot.js";
+import { COMPLETION_OPTIONS, REWRITER_OPTIONS, Reader, Rewriter, SOURCES, ending, turnJson, writing } from "./reader.js";
 import { PRIVATE, Stream } from "./stream.js";
 import {
   ENGINE_OPTIONS, FINISH, LIMITS, STREAM_OPTIONS, ToolglotError, bytesOf, jsonList, known, string, strings, textOrBytes,
-  toolCall, word, wrong,
+  flag, toolCall, whole, word, wrong,
 } from "./words.js";
 
 /** Bytes of `toolglot_call`. */
@@ -56,7 +57,8 @@ export class Engine {
 
   constructor(core, options) {
     if (!(core instanceof Core)) throw wrong("Engine: use the class that load() gives");
-    const given = { ...known("options", options, ENGINE_OPTIONS) };
+    const dialects = typeof options === "string" || Array.isArray(options);
+    const given = { ...known("options", dialects ? { dialects: options } : options, ENGINE_OPTIONS) };
     if ((given.tools ?? null) !== null) given.tools = jsonList("tools", given.tools);
     if ((given.limits ?? null) !== null) given.limits = { ...known("limits", given.limits, Object.keys(LIMITS)) };
     const x = core.x;
@@ -78,7 +80,51 @@ export class Engine {
   }
 
   stream(options) {
-    return this.#with(options, STREAM_OPTIONS, (core, handle) => new Stream(PRIVATE, core, this.#raw(core, handle), this.#keeps()));
+    return this.#with(options, STREAM_OPTIONS, (core, handle) => this.#stream(core, handle));
+  }
+
+  reader(source, options) {
+    const name = SOURCES[word("source", source, SOURCES)];
+    return this.#with(options, ["choice", ...STREAM_OPTIONS], (core, handle, given) => {
+      const choice = whole("choice", given.choice ?? 0);
+      const made = core.lend(name, (at, len) => (
+        core.made(core.x.toolglot_wasm_reader_new(this.#engine, handle, at, len, choice, core.out))
+      ));
+      return new Reader(PRIVATE, core, made, this.#keeps());
+    });
+  }
+
+  rewriter(source = "text", options) {
+    const name = SOURCES[word("source", source, SOURCES)];
+    return this.#with(options, [...REWRITER_OPTIONS, ...STREAM_OPTIONS], (core, handle, given) => {
+      const made = core.lend(writing(name, given), (at, len) => (
+        core.made(core.x.toolglot_wasm_rewriter_new(this.#engine, handle, at, len, core.out))
+      ));
+      return new Rewriter(PRIVATE, core, made);
+    });
+  }
+
+  completion(output, source = "text", options) {
+    const plain = typeof output === "object" && output !== null && "calls" in output;
+    const name = plain ? "turn" : SOURCES[word("source", source, SOURCES)];
+    const data = plain ? turnJson(output) : textOrBytes("output", output);
+    return this.#with(options, [...COMPLETION_OPTIONS, ...STREAM_OPTIONS], (core, handle, given) => {
+      const reason = ending("finish", given.finish);
+      return core.written((buffer) => core.lend(writing(name, given), (at, len) => core.lend(data, (text, textLen) => (
+        core.x.toolglot_wasm_completion(this.#engine, handle, at, len, text, textLen, reason, buffer)
+      ))));
+    });
+  }
+
+  events(chunks, options) {
+    const { source = "text", finish, choice, ...rest } = known("options", options, ["source", "finish", "choice", ...STREAM_OPTIONS]);
+    ending("finish", finish);
+    const waits = typeof chunks?.[Symbol.asyncIterator] === "function";
+    if (!waits && (typeof chunks === "string" || typeof chunks?.[Symbol.iterator] !== "function" || ArrayBuffer.isView(chunks))) {
+      throw wrong("chunks: something to iterate over that gives chunks is needed");
+    }
+    const one = source === "text" ? this.stream(rest) : this.reader(source, { choice, ...rest });
+    return waits ? later(one, chunks, finish ?? undefined) : now(one, chunks, finish ?? undefined);
   }
 
   restore(snapshot, options) {
@@ -92,7 +138,7 @@ export class Engine {
         core.drop("toolglot_stream_free", raw);
         throw error;
       }
-      return new Stream(PRIVATE, core, raw, this.#keeps(), head);
+      return new Stream(PRIVATE, core, raw, this.#keeps(), head, undefined, core.toolIssues(handle));
     });
   }
 
@@ -100,16 +146,18 @@ export class Engine {
     const data = textOrBytes("text", text);
     const finish = options?.finish ?? "stop";
     const native = options?.nativeCalls;
+    const guards = flag("guard", options?.guard ?? false);
     word("finish", finish, FINISH);
-    return this.#with(options, ["finish", "nativeCalls", ...STREAM_OPTIONS], (core, handle) => {
+    return this.#with(options, ["finish", "nativeCalls", "guard", ...STREAM_OPTIONS], (core, handle) => {
       const turn = core.made(core.x.toolglot_turn_new(core.out));
       let stream = null;
       try {
-        stream = new Stream(PRIVATE, core, this.#raw(core, handle), this.#keeps(), undefined, turn);
+        if (guards) core.check(core.x.toolglot_turn_guard(turn, this.#engine), "toolglot_turn_error", turn);
+        stream = this.#stream(core, handle, undefined, turn);
         const errors = stream.feed(data);
         if (native !== undefined && native !== null) errors.push(...stream.nativeCalls(native));
         errors.push(...stream.finish(finish), ...hints(core, turn, handle));
-        return turnOf(core, turn, errors);
+        return turnOf(core, turn, errors, stream.toolIssues);
       } finally {
         stream?.free();
         core.drop("toolglot_turn_free", turn);
@@ -142,6 +190,10 @@ export class Engine {
     return [...this.#told().tools];
   }
 
+  get toolIssues() {
+    return [...this.#told().toolIssues];
+  }
+
   get lints() {
     return [...this.#told().lints];
   }
@@ -168,6 +220,10 @@ export class Engine {
     return (this.#about ??= JSON.parse(core.written(ask)));
   }
 
+  #stream(core, options, head, turn) {
+    return new Stream(PRIVATE, core, this.#raw(core, options), this.#keeps(), head, turn, core.toolIssues(options));
+  }
+
   #raw(core, options) {
     return core.made(core.x.toolglot_stream_new(this.#engine, options, core.out));
   }
@@ -183,14 +239,34 @@ export class Engine {
   #with(options, names, step) {
     const core = this.#own.get();
     const given = known("options", options, names);
-    const { start, promptTail, tools } = given;
-    if ((start ?? promptTail ?? tools ?? null) === null) return step(core, this.#options);
-    const handle = core.options({ start, promptTail, tools }, this.#given);
+    const { start, promptTail, tools, toolChoice } = given;
+    if ((start ?? promptTail ?? tools ?? toolChoice ?? null) === null) return step(core, this.#options, given);
+    const handle = core.options({ start, promptTail, tools, toolChoice }, this.#given);
     try {
-      return step(core, handle);
+      return step(core, handle, given);
     } finally {
       core.drop("toolglot_options_free", handle);
     }
+  }
+}
+
+/** The events of chunks that are there. Whoever stops early has it freed. */
+function* now(one, chunks, finish) {
+  try {
+    for (const chunk of chunks) yield* one.feed(chunk);
+    yield* one.finish(finish);
+  } finally {
+    one.free();
+  }
+}
+
+/** The events of chunks that come. */
+async function* later(one, chunks, finish) {
+  try {
+    for await (const chunk of chunks) yield* one.feed(chunk);
+    yield* one.finish(finish);
+  } finally {
+    one.free();
   }
 }
 
@@ -215,7 +291,7 @@ function hints(core, turn, options) {
 }
 
 /** A turn of a handle of one. */
-function turnOf(core, turn, errors) {
+function turnOf(core, turn, errors, odd) {
   const { x, out } = core;
   const text = (get) => {
     x[get](out, turn);
@@ -239,6 +315,7 @@ function turnOf(core, turn, errors) {
   core.check(x.toolglot_turn_not_delivered(turn, out), "toolglot_turn_error", turn);
   const left = core.view(out);
   if (left !== "") made.toolglot = JSON.parse(left);
+  if (odd.length > 0) made.toolIssues = odd;
   return made;
 }
 

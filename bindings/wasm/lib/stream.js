@@ -9,6 +9,8 @@ import { FINISH, ToolglotError, bytesOf, jsonList, textOrBytes, word, wrong } fr
 /** Streams are made by engines. */
 export const PRIVATE = Symbol("private");
 
+const STATE = { reasoning: 1, marker: 2 };
+
 /** One model output, from its first byte to its end. */
 export class Stream {
   #own;
@@ -21,12 +23,16 @@ export class Stream {
   /** Where whole calls are put together, and only issues are told. */
   #turn;
 
-  constructor(key, core, stream, keep, head, turn) {
+  /** What was odd in the tools of its own options. */
+  #odd;
+
+  constructor(key, core, stream, keep, head, turn, odd = []) {
     if (key !== PRIVATE) throw wrong("Stream: use engine.stream()");
     this.#core = core;
     this.#stream = stream;
     this.#maker = new Maker(keep, head?.open);
     this.#turn = turn;
+    this.#odd = odd;
     if (head) ({ half: this.#half, finished: this.#finished } = head);
     this.#own = new Owned(this, core, "stream", [["toolglot_stream_free", stream]]);
   }
@@ -78,7 +84,20 @@ export class Stream {
     const core = this.#own.get();
     const head = { half: this.#half, open: this.#maker.open && { ...this.#maker.open }, finished: this.#finished };
     const clone = core.made(core.x.toolglot_stream_clone(this.#stream, core.out), "toolglot_stream_error", this.#stream);
-    return new Stream(PRIVATE, core, clone, this.#maker.keep, head);
+    return new Stream(PRIVATE, core, clone, this.#maker.keep, head, undefined, this.#odd);
+  }
+
+  get toolIssues() {
+    this.#own.get();
+    return [...this.#odd];
+  }
+
+  get inReasoning() {
+    return (this.#state() & STATE.reasoning) !== 0;
+  }
+
+  get mayHoldMarker() {
+    return (this.#state() & STATE.marker) !== 0;
   }
 
   get held() {
@@ -96,6 +115,12 @@ export class Stream {
 
   free() {
     this.#own.free();
+  }
+
+  #state() {
+    const core = this.#own.get();
+    core.check(core.x.toolglot_stream_state(this.#stream, core.out), "toolglot_stream_error", this.#stream);
+    return core.u32[core.out >>> 2];
   }
 
   #rest(read) {

@@ -81,6 +81,17 @@ export function string(what, given) {
   return given;
 }
 
+export function flag(what, given) {
+  if (typeof given !== "boolean") throw wrong(`${what}: true or false is needed, not ${kind(given)}`);
+  return given;
+}
+
+/** A number from 0 on. */
+export function whole(what, given) {
+  if (!Number.isSafeInteger(given) || given < 0) throw wrong(`${what}: ${String(given)} is no whole number from 0 on`);
+  return given;
+}
+
 /** One string or several. */
 export function strings(what, given) {
   const list = typeof given === "string" ? [given] : given;

@@ -65,7 +65,7 @@ pub unsafe extern "C" fn toolglot_wasm_free(memory: *mut u8, len: usize) {
 ///
 /// # Safety
 /// The pointer is NULL or a buffer that was not freed.
-unsafe fn answer(
+pub(crate) unsafe fn answer(
     buffer: *mut toolglot_buffer,
     make: impl FnOnce() -> Done<Value>,
 ) -> toolglot_status {
@@ -113,7 +113,8 @@ pub unsafe extern "C" fn toolglot_wasm_dialects(buffer: *mut toolglot_buffer) ->
     unsafe { answer(buffer, make) }
 }
 
-/// What an engine is with these options: `dialects`, `lints`, `bound`, and the names of `tools`.
+/// What an engine is with these options: `dialects`, `lints`, `bound`, and the names of `tools`, with what was odd in their
+/// list.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn toolglot_wasm_about(
     engine: *const toolglot_engine,
@@ -128,12 +129,19 @@ pub unsafe extern "C" fn toolglot_wasm_about(
             .iter()
             .flat_map(|tools| tools.names())
             .collect();
+        let odd: Vec<String> = options
+            .tools
+            .iter()
+            .flat_map(|tools| tools.issues())
+            .map(ToString::to_string)
+            .collect();
         let about = |engine: &engine::Engine| {
             Ok(json!({
                 "dialects": engine.set.dialects().map(dialect).collect::<Vec<_>>(),
                 "lints": engine.set.lints().iter().map(ToString::to_string).collect::<Vec<_>>(),
                 "bound": engine.set.bound(&options.limits),
                 "tools": tools,
+                "toolIssues": odd,
             }))
         };
         // SAFETY: the contract of the header.

@@ -53,6 +53,7 @@ pub mod text;
 pub mod turn;
 
 pub mod host;
+pub mod reader;
 
 // The C files call the engine so.
 use ::engine as tg;

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { test } from "node:test";
-import { Engine, Stream, ToolglotError, load } from "../toolglot.js";
+import { Engine, Reader, Rewriter, Stream, ToolglotError, load, toOpenAI } from "../toolglot.js";
 import { joined, lines } from "./log.mjs";
 import { REPLY, cuts } from "./replay.mjs";
 
@@ -297,6 +297,10 @@ test("own dialects and switches", () => {
 test("bad options", () => {
   const bad = [
     [{ dialects: "vpc" }, "dialect", /there is no dialect vpc \(did you mean vcp\?\)/],
+    ["vpc", "dialect", /there is no dialect vpc/],
+    [["hermes", "vpc"], "dialect", /there is no dialect vpc/],
+    [["hermes", 3], "argument", /^dialects\[1\]: a string is needed, not number/],
+    [3, "argument", /^options: an object is needed, not number/],
     [{ dialects: 3 }, "argument", /^dialects: a string or several are needed, not number/],
     [{ dialects: ["vcp", 3] }, "argument", /^dialects\[1\]: a string is needed, not number/],
     [{ dialects: ["tam", "tam2"] }, "dialect", /dialects tam/],
@@ -328,19 +332,234 @@ test("bad options", () => {
     [{ trustedOnly: 1 }, "argument", /^trustedOnly: number is none of false, true$/],
     [{ constructor: 3 }, "argument", /there is no 'constructor'/],
     [{ nothing: 3 }, "argument", /^options: there is no 'nothing'; there are dialects/],
-    ["vcp", "argument", /^options: an object is needed, not string/],
-    [[], "argument", /^options: an object is needed, not Array/],
   ];
   for (const [options, code, message] of bad) throws(() => new tg.Engine(options), code, message);
   throws(() => new Engine({}), "argument", /use the class that load\(\) gives/);
   throws(() => new Stream(), "argument", /use engine.stream\(\)/);
   throws(() => engine.stream({ start: "x" }), "argument", /^start: 'x'/);
   throws(() => engine.stream({ tools: "{" }), "tools", /not JSON/);
-  throws(() => engine.stream({ limits: {} }), "argument", /^options: there is no 'limits'; there are start, tools$/);
+  throws(() => engine.stream({ limits: {} }), "argument", /^options: there is no 'limits'; there are start, promptTail, tools, toolChoice$/);
   throws(() => tg.dialectToml("none"), "dialect", /there is no built-in dialect none/);
   throws(() => tg.dialectToml(3), "argument", /^id: a string is needed/);
   const none = { dialects: null, toml: undefined, tools: null, limits: null, start: null, fence: undefined, retain: null };
   assert.equal(new tg.Engine(none).parse("x").text, "x");
+});
+
+test("dialects alone", () => {
+  for (const options of ["hermes", ["hermes"], { dialects: "hermes" }]) assert.deepEqual(new tg.Engine(options).dialects, ["hermes"]);
+  assert.deepEqual(new tg.Engine(["hermes", "vcp"]).dialects, ["hermes", "vcp"]);
+  assert.deepEqual(new tg.Engine([]).dialects, new tg.Engine().dialects);
+  assert.deepEqual(new tg.Engine("any").dialects, new tg.Engine({ dialects: "any" }).dialects);
+});
+
+test("odd definitions of tools are reported, the others count", () => {
+  const odd = [{ name: "f" }, { nam: "g" }, 5, { name: "f" }, { function: { name: "工具", parameters: [] } }];
+  const wanted = ["tools[1]: it has no `name`", "tools[2]: a tool must be an object", /^tools\[3\].name: .*`f`/, /^tools\[4\].function.parameters: /];
+  for (const tools of [odd, JSON.stringify(odd)]) {
+    const own = new tg.Engine({ dialects: "tool-call-xml", tools });
+    const stream = engine.stream({ tools });
+    const copy = stream.copy();
+    const turn = engine.parse(CALL, { tools });
+    for (const issues of [own.toolIssues, stream.toolIssues, copy.toolIssues, turn.toolIssues, own.parse(CALL).toolIssues]) {
+      assert.equal(issues.length, wanted.length);
+      wanted.forEach((want, at) => (typeof want === "string" ? assert.equal(issues[at], want) : assert.match(issues[at], want)));
+    }
+    assert.deepEqual(own.tools, ["f", "工具"]);
+    assert.equal(turn.calls.length, 1);
+    for (const one of [own, stream, copy]) one.free();
+  }
+  assert.deepEqual(new tg.Engine({ tools: [] }).toolIssues, []);
+  assert.deepEqual(new tg.Engine({ tools: [{ name: "f" }] }).toolIssues, []);
+  assert.equal("toolIssues" in engine.parse(CALL, { tools: [{ name: "f" }] }), false);
+  for (const tools of [[5], [{ name: "" }, { nam: "f" }]]) throws(() => engine.stream({ tools }), "tools", /^tools\[0\]/);
+});
+
+test("where a stream stands", () => {
+  const stream = engine.stream();
+  const states = [
+    ["", false, false], ["Hi ", false, false], ["<", false, true], ["b>", false, false], ["<thi", false, true], ["nk>", true, false], ["想", true, false],
+    ["</", true, true], ["think>", false, false], ['<tool_call name="f">', false, true], ["</tool_call>", false, false],
+  ];
+  for (const [chunk, reasoning, marker] of states) {
+    stream.feed(chunk);
+    assert.deepEqual([stream.inReasoning, stream.mayHoldMarker], [reasoning, marker], chunk);
+  }
+  stream.feed("<think>");
+  stream.finish();
+  assert.deepEqual([stream.inReasoning, stream.mayHoldMarker], [false, false]);
+  stream.free();
+  const prompted = engine.stream({ promptTail: "<|im_start|>assistant\n<think>\n" });
+  assert.deepEqual([prompted.inReasoning, prompted.mayHoldMarker], [true, false]);
+  prompted.free();
+});
+
+test("what the request said about calls", () => {
+  const wanted = { tools: TOOLS, toolChoice: { function: { name: "f" } } };
+  assert.deepEqual(engine.parse('{"n":7}', wanted).calls.map(({ name, arguments: a }) => [name, a]), [["f", { n: 7 }]]);
+  assert.deepEqual(engine.parse(CALL, { toolChoice: "none" }).calls, []);
+});
+
+test("text that is no call for the next reader", () => {
+  const split = `<tool_${CALL}call name="g"></tool_call>`;
+  const [plain, guarded] = [engine.parse(split), engine.parse(split, { guard: true })];
+  assert.deepEqual([engine.parse(plain.text).calls.length, engine.parse(guarded.text).calls.length], [1, 0]);
+  assert.equal(guarded.calls.length, 1);
+  assert.equal(engine.parse("a < b, `<tool_call>` is a mention", { guard: true }).text, "a < b, `<tool_call>` is a mention");
+  throws(() => engine.parse("", { guard: 1 }), "argument", /^guard: true or false is needed/);
+});
+
+const OPENAI = [
+  { id: "c7", created: 5, model: "m", choices: [{ index: 0, delta: { role: "assistant", content: 'Grüße <tool_call na' } }] },
+  { id: "c7", created: 5, model: "m", choices: [{ index: 0, delta: { content: 'me="f"><param name="n">7</param></tool_call>' } }] },
+  { id: "c7", created: 5, model: "m", choices: [{ index: 0, delta: {}, finish_reason: "stop" }] },
+  { id: "c7", created: 5, model: "m", choices: [], usage: { total_tokens: 9 } },
+];
+const BODIES = {
+  openai: `${OPENAI.map((chunk) => `data: ${JSON.stringify(chunk)}\n\n`).join("")}data: [DONE]\n\n`,
+  ollama: `${JSON.stringify({ message: { content: `Grüße ${CALL}` }, done: false })}\n${JSON.stringify({ message: { content: "" }, done: true, done_reason: "stop" })}\n`,
+  anthropic: ["message_start", "content_block_start", "content_block_delta", "content_block_stop", "message_delta", "message_stop"].map((type) => {
+    const more = {
+      message_start: { message: { id: "m", role: "assistant", content: [] } }, content_block_start: { index: 0, content_block: { type: "text", text: "" } },
+      content_block_delta: { index: 0, delta: { type: "text_delta", text: `Grüße ${CALL}` } }, content_block_stop: { index: 0 },
+      message_delta: { delta: { stop_reason: "end_turn" } }, message_stop: {},
+    }[type];
+    return `event: ${type}\ndata: ${JSON.stringify({ type, ...more })}\n\n`;
+  }).join(""),
+  text: `Grüße ${CALL}`,
+};
+/** Ways to cut a text. */
+const pieces = (text) => [[text], [...text], [utf8.encode(text)], Array.from(utf8.encode(text), (byte) => Uint8Array.of(byte)), Array.from({ length: text.length }, (_, at) => text[at])];
+
+test("responses of servers become events", () => {
+  for (const [source, body] of Object.entries(BODIES)) {
+    const seen = pieces(body).map((chunks) => {
+      const reader = engine.reader(source);
+      const events = chunks.flatMap((chunk) => reader.feed(chunk));
+      assert.equal(reader.reason, null);
+      events.push(...reader.finish());
+      assert.deepEqual([reader.reason, reader.errors, reader.held, reader.finished], ["stop", [], 0, true]);
+      assert.deepEqual(reader.finish(), []);
+      throws(() => reader.feed("x"), "state", /the reader is finished/);
+      reader.free();
+      return [textOf(events), closes(events).map((close) => [close.name, close.arguments, close.complete])];
+    });
+    for (const one of seen) assert.deepEqual(one, ["Grüße ", [["f", { n: "7" }, true]]], source);
+  }
+  const reader = engine.reader("openai");
+  reader.feed("data: {broken}\n\n");
+  assert.equal(reader.errors.length, 1);
+  reader.finish("error");
+  assert.equal(reader.reason, "error");
+  reader.free();
+  throws(() => reader.errors, "freed", /the reader was freed/);
+  throws(() => engine.reader(), "argument", /^source: undefined is none of 'text', 'openai'/);
+  throws(() => engine.reader("openai", { choice: -1 }), "argument", /^choice: -1 is no whole number/);
+  throws(() => engine.reader("openai", { other: 1 }), "argument", /^options: there is no 'other'; there are choice, start/);
+  throws(() => new Reader(), "argument", /use engine.reader\(\)/);
+  assert.equal(tg.liveStreams, 0);
+});
+
+test("responses are written as chunks of OpenAI", () => {
+  for (const [source, body] of Object.entries(BODIES)) {
+    const seen = pieces(body).map((chunks) => {
+      const rewriter = engine.rewriter(source, { model: "m", idSeed: 7, id: "c7", created: 5 });
+      const out = [...chunks.flatMap((chunk) => rewriter.feed(chunk)), ...rewriter.finish()].map((line) => JSON.parse(line));
+      assert.deepEqual([rewriter.reason, rewriter.errors, rewriter.void], ["stop", [], []]);
+      rewriter.free();
+      assert(out.every(({ id, model, created }) => id === "c7" && model === "m" && created === 5));
+      const deltas = out.flatMap(({ choices }) => choices);
+      assert.equal(deltas.filter(({ finish_reason: reason }) => reason).map(({ finish_reason: reason }) => reason).join(), "tool_calls");
+      const calls = deltas.flatMap(({ delta }) => delta.tool_calls ?? []);
+      assert.match(calls[0].id, /^call_/);
+      assert.deepEqual([calls[0].function.name, calls.map((call) => call.function.arguments ?? "").join("")], ["f", '{"n":"7"}']);
+      if (source === "openai") assert.deepEqual(out.at(-1).usage, { total_tokens: 9 });
+      return [deltas.map(({ delta }) => delta.content ?? "").join(""), calls[0].id];
+    });
+    for (const one of seen) assert.deepEqual(one, ["Grüße ", seen[0][1]], source);
+  }
+  const whole = engine.rewriter("text", { calls: "close", reasoning: null, protected: true });
+  const lines = [...whole.feed(`<think>hm</think>${CALL}<tool_${CALL}call name="g"></tool_call>`), ...whole.finish("length")].map((line) => JSON.parse(line));
+  whole.free();
+  assert(lines.every(({ choices: [{ delta }] }) => !("reasoning_content" in delta)));
+  const content = lines.map(({ choices: [{ delta }] }) => delta.content ?? "").join("");
+  assert.deepEqual(engine.parse(content).calls, []);
+  assert.match(lines[0].id, /^chatcmpl-./);
+  assert(lines[0].created > 1.7e9);
+  const ids = [1, 2].map(() => toOpenAI(engine.parse(CALL).calls[0]).id);
+  assert.notEqual(ids[0], ids[1]);
+  throws(() => engine.rewriter("text", { calls: "x" }), "argument", /^calls: 'x' is none of 'live', 'close'/);
+  throws(() => engine.rewriter("x"), "argument", /^source: 'x' is none of/);
+  throws(() => engine.rewriter("text", { forced: "yes" }), "argument", /^forced: true or false is needed, not string/);
+  throws(() => engine.rewriter("text", { idSeed: -1 }), "argument", /^idSeed: -1 is no whole number/);
+  throws(() => new Rewriter(), "argument", /use engine.rewriter\(\)/);
+  assert.equal(tg.liveStreams, 0);
+});
+
+test("whole completions", () => {
+  const read = (text) => JSON.parse(text).choices[0];
+  const turn = engine.parse(`<think>hm</think>${BODIES.text}`);
+  for (const output of [`<think>hm</think>${BODIES.text}`, utf8.encode(`<think>hm</think>${BODIES.text}`), turn, JSON.parse(JSON.stringify(turn))]) {
+    const { message, finish_reason: reason } = read(engine.completion(output));
+    assert.deepEqual([message.content, message.reasoning_content, reason], ["Grüße ", "hm", "tool_calls"]);
+    assert.deepEqual(message.tool_calls.map((call) => [call.type, call.function]), [["function", { name: "f", arguments: '{"n":"7"}' }]]);
+  }
+  const body = JSON.stringify({ id: "r", model: "m", choices: [{ index: 0, message: { role: "assistant", content: CALL }, finish_reason: "stop" }], usage: { total_tokens: 3 } });
+  const whole = JSON.parse(engine.completion(body, "openai"));
+  assert.deepEqual([whole.id, whole.usage, whole.choices[0].finish_reason], ["r", { total_tokens: 3 }, "tool_calls"]);
+  assert.equal(read(engine.completion(BODIES.ollama, "ollama")).message.tool_calls[0].function.name, "f");
+  // A recovered call is withheld, and told, whatever it is made of.
+  const broken = '<tool_call name="f"><param name="a">1</param><param name="a">2</param></tool_call>';
+  for (const output of [broken, engine.parse(broken)]) {
+    const told = JSON.parse(engine.completion(output));
+    assert.deepEqual([told.choices[0].message.tool_calls ?? [], told.toolglot.withheld[0].kinds], [[], ["duplicate_param"]]);
+    assert.equal(read(engine.completion(output, undefined, { recovered: true })).message.tool_calls.length, 1);
+  }
+  const same = (options) => engine.completion(BODIES.text, "text", { idSeed: 3, created: 1, ...options });
+  assert.equal(same(), same());
+  assert.equal(JSON.parse(same({ id: "x", model: "m", idPrefix: "c-" })).choices[0].message.tool_calls[0].id.startsWith("c-"), true);
+  throws(() => engine.completion({ calls: [] }), "argument", /^output: a turn, a string/);
+  throws(() => engine.completion({ text: "", calls: [{ name: "f" }] }), "argument", /^output.calls\[0\].argumentsJson: a string is needed/);
+  throws(() => engine.completion(3), "argument", /^output: a string/);
+  throws(() => engine.completion("", "text", { finish: "no" }), "argument", /^finish: 'no' is none of/);
+});
+
+test("calls as JSON", () => {
+  const [call] = engine.parse(CALL).calls;
+  assert.deepEqual(JSON.parse(JSON.stringify(call)).arguments, { n: "7" });
+  assert.deepEqual(toOpenAI(call, "call_1"), { id: "call_1", type: "function", function: { name: "f", arguments: '{"n":"7"}' } });
+  assert.match(toOpenAI(call).id, /^call_[0-9a-f]{24}$/);
+  const [own] = engine.parse("", { nativeCalls: [toOpenAI(call, "call_own")] }).calls;
+  assert.equal(toOpenAI(own, "other").id, "call_own");
+  assert.equal(toOpenAI(closes(run([CALL]))[0], "x").function.arguments, '{"n":"7"}');
+  throws(() => toOpenAI({ name: "f" }), "argument", /^call.argumentsJson/);
+  throws(() => toOpenAI(null), "argument", /^call.argumentsJson/);
+});
+
+test("events of an iterable", async () => {
+  const wanted = run([REPLY]);
+  const plain = (events) => lines(joined(events));
+  assert.deepEqual(plain([...engine.events([...REPLY])]), plain(wanted));
+  const later = async (chunks, options) => {
+    const events = [];
+    for await (const event of engine.events((async function* () { yield* chunks; })(), options)) events.push(event);
+    return events;
+  };
+  assert.deepEqual(plain(await later([...REPLY])), plain(wanted));
+  const stream = new Response(BODIES.openai).body;
+  const read = [];
+  for await (const event of engine.events(stream, { source: "openai" })) read.push(event);
+  assert.deepEqual([textOf(read), closes(read).length], ["Grüße ", 1]);
+  assert.deepEqual(closes(await later(['{"n":', "7}"], { tools: TOOLS, toolChoice: { function: { name: "f" } } })).length, 1);
+  // Who stops early leaves nothing behind.
+  for (const event of engine.events(["a", "b"])) {
+    assert.equal(event.type, "text");
+    break;
+  }
+  assert([...engine.events(["<tool_call name=\"f\">"], { finish: "length" })].some(({ kind }) => kind === "unclosed_block"));
+  for (const bad of [undefined, 3, "text", new Uint8Array(3)]) throws(() => engine.events(bad), "argument", /^chunks: something to iterate over/);
+  throws(() => engine.events([], { finish: "no" }), "argument", /^finish: 'no'/);
+  throws(() => engine.events([], { source: "no" }), "argument", /^source: 'no'/);
+  assert.equal(tg.liveStreams, 0);
 });
 
 test("limits", () => {

@@ -1,5 +1,5 @@
 // Checked by `tsc --strict --noEmit`, never run: what programs rely on, and mistakes that must not pass.
-import { Engine, Stream, ToolglotError, load } from "toolglot";
+import { Engine, Reader, Rewriter, Stream, ToolglotError, load, toOpenAI } from "toolglot";
 import type { Call, Dialect, Event, Evidence, JsonValue, Toolglot, Turn } from "toolglot";
 
 export function show(event: Event): string {
@@ -13,6 +13,8 @@ export function show(event: Event): string {
       return String(event.data.length);
     case "block_open":
       return event.dialect;
+    case "call_named":
+      return event.name + String(event.provisional) + event.block.toFixed() + event.ordinal.toFixed();
     case "call_open":
       return event.name + (event.meta["id"] ?? "") + String(event.native);
     case "arg_delta":
@@ -63,6 +65,18 @@ export async function use(chunks: AsyncIterable<Uint8Array | string>): Promise<T
   const turn = engine.parse(text, { finish: "stop", nativeCalls: [{ function: { name: "f", arguments: "{}" } }] });
   const first: Call | undefined = turn.calls[0];
   if (first) engine.encode(first);
+  const plain: Engine = new toolglot.Engine(["hermes", "vcp"]);
+  const odd: string[] = [...plain.toolIssues, ...stream.toolIssues, ...(turn.toolIssues ?? [])];
+  const open: boolean = stream.inReasoning || stream.mayHoldMarker;
+  for await (const event of plain.events(chunks, { source: "openai", tools })) show(event);
+  for (const event of plain.events(["a", new Uint8Array(1)], { finish: "length" })) show(event);
+  using reader: Reader = plain.reader("ollama", { choice: 0 });
+  reader.feed("x").map(show);
+  using rewriter: Rewriter = plain.rewriter("text", { model: "m", calls: "close", reasoning: null });
+  const lines: string[] = [...rewriter.feed("x"), ...rewriter.finish("stop")];
+  const whole: string = plain.completion(turn, undefined, { finish: "stop" }) + plain.completion("x", "openai", { recovered: true });
+  const item: { id: string } | undefined = first && toOpenAI(first, "call_1");
+  console.log(odd, open, lines, whole, item, reader.reason, rewriter.void, engine.parse(text, { guard: true }).text);
   console.log(found.length, dialects.length, toolglot.version, toolglot.liveStreams);
   return turn;
 }
@@ -72,6 +86,10 @@ export function mistakes(toolglot: Toolglot, engine: Engine, stream: Stream, eve
   new Engine({});
   // @ts-expect-error: streams are made by engines.
   new Stream();
+  // @ts-expect-error: no such source.
+  engine.reader("grpc");
+  // @ts-expect-error: numbers are no dialects.
+  new toolglot.Engine([3]);
   // @ts-expect-error: no such option.
   new toolglot.Engine({ dialect: "vcp" });
   // @ts-expect-error: no such word.

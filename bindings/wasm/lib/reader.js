@@ -1,0 +1,216 @@
+// Responses of model servers: read into events, and written anew as chat completions of OpenAI.
+
+import { Owned, encoder } from "./core.js";
+import { Maker } from "./events.js";
+import { PRIVATE } from "./stream.js";
+import { FINISH, ToolglotError, bytesOf, flag, known, kind, string, whole, word, wrong } from "./words.js";
+
+export const SOURCES = ["text", "openai", "anthropic", "ollama"];
+const WRITING = ["model", "id", "created", "recovered", "reasoning", "forced", "idPrefix", "idSeed", "choice"];
+/** Options of completions, beside those of a stream. */
+export const COMPLETION_OPTIONS = [...WRITING, "finish"];
+/** Options of chunks, beside those of a stream. */
+export const REWRITER_OPTIONS = [...WRITING, "calls", "protected"];
+/** The response says why it ended. */
+const OPEN = 0xffffffff;
+
+/** The number of a reason that may be left to the response. */
+export function ending(what, reason) {
+  return reason === undefined || reason === null ? OPEN : word(what, reason, FINISH);
+}
+
+/** How a response is written, as JSON for the engine. What nobody says is made here: WebAssembly knows neither time nor chance. */
+export function writing(source, given) {
+  const said = (name, read) => ((given[name] ?? null) === null ? undefined : read(name, given[name]));
+  const seed = said("idSeed", whole) ?? Math.floor(Math.random() * 2 ** 53);
+  const text = (name) => said(name, string) || undefined;
+  const made = Array.from({ length: 4 }, () => Math.floor(Math.random() * 2 ** 32).toString(16).padStart(8, "0")).join("");
+  return JSON.stringify({
+    source,
+    close: said("calls", (name, value) => word(name, value, ["live", "close"])) === 1,
+    recovered: said("recovered", flag),
+    // `null` leaves reasoning out.
+    reasoning: given.reasoning === undefined ? "reasoning_content" : said("reasoning", string),
+    protected: said("protected", flag),
+    forced: said("forced", flag),
+    idPrefix: said("idPrefix", string) ?? "call_",
+    idSeed: seed,
+    choice: said("choice", whole),
+    model: text("model"),
+    id: text("id"),
+    madeId: `chatcmpl-${said("idSeed", whole)?.toString(16).padStart(16, "0") ?? made}`,
+    created: said("created", whole),
+    now: Math.floor(Date.now() / 1000),
+  });
+}
+
+/** What readers and rewriters share: chunks into bytes, an end, and what they have to say beside. */
+class Response {
+  #own;
+  #half = "";
+  #what;
+  #ended = false;
+  /** What the engine said at the end. */
+  #last = null;
+
+  constructor(key, core, what, handle) {
+    if (key !== PRIVATE) throw wrong(`${what}: use engine.${what.toLowerCase()}()`);
+    this.#what = what.toLowerCase();
+    this.handle = handle;
+    this.#own = new Owned(this, core, this.#what, [[`toolglot_wasm_${this.#what}_free`, handle]]);
+  }
+
+  /** Hands the bytes of a chunk to `step`. */
+  taken(chunk, step) {
+    const core = this.#own.get();
+    if (this.#ended) throw new ToolglotError("state", `the ${this.#what} is finished`);
+    if (typeof chunk !== "string") {
+      const bytes = bytesOf("chunk", chunk);
+      if (this.#half === "" || bytes.length === 0) return step(core, bytes);
+      const joined = new Uint8Array(bytes.length + 3);
+      joined.set(this.#rest());
+      joined.set(bytes, 3);
+      return step(core, joined);
+    }
+    const text = this.#half + chunk;
+    const last = text.charCodeAt(text.length - 1);
+    const cut = last >= 0xd800 && last < 0xdc00;
+    this.#half = cut ? text.slice(-1) : "";
+    return step(core, encoder.encode(cut ? text.slice(0, -1) : text));
+  }
+
+  /** What half a character becomes that nothing has completed. */
+  #rest() {
+    if (this.#half === "") return new Uint8Array(0);
+    this.#half = "";
+    return Uint8Array.of(0xef, 0xbf, 0xbd);
+  }
+
+  /** Ends it once: `rest` are bytes that were waiting. */
+  ends(reason, step) {
+    const core = this.#own.get();
+    const number = ending("reason", reason);
+    if (this.#ended) return [];
+    const done = step(core, number, this.#rest());
+    this.#ended = true;
+    return done;
+  }
+
+  told() {
+    const core = this.#own.get();
+    if (this.#last !== null) return this.#last;
+    const told = JSON.parse(core.written((buffer) => core.x[`toolglot_wasm_${this.#what}_about`](this.handle, buffer)));
+    if (this.#ended) this.#last = told;
+    return told;
+  }
+
+  get errors() {
+    return [...this.told().errors];
+  }
+
+  get reason() {
+    return this.told().reason;
+  }
+
+  get finished() {
+    this.#own.get();
+    return this.#ended;
+  }
+
+  free() {
+    this.#own.free();
+  }
+}
+
+/** Reads the body of one response. Made by `engine.reader()`. */
+export class Reader extends Response {
+  #maker;
+
+  constructor(key, core, handle, keep) {
+    super(key, core, "Reader", handle);
+    this.#maker = new Maker(keep);
+  }
+
+  feed(chunk) {
+    return this.taken(chunk, (core, bytes) => this.#fed(core, bytes, []));
+  }
+
+  finish(reason) {
+    return this.ends(reason, (core, number, rest) => {
+      const events = rest.length > 0 ? this.#fed(core, rest, []) : [];
+      return this.#read(core, core.x.toolglot_wasm_reader_finish(this.handle, number, core.out), events);
+    });
+  }
+
+  get held() {
+    return this.told().held;
+  }
+
+  #fed(core, bytes, events) {
+    return core.lend(bytes, (at, len) => this.#read(core, core.x.toolglot_wasm_reader_feed(this.handle, at, len, core.out), events));
+  }
+
+  #read(core, status, events) {
+    core.check(status);
+    this.#maker.read(core, core.u32[core.out >>> 2] >>> 2, core.u32[(core.out >>> 2) + 1], events);
+    return events;
+  }
+}
+
+/** Writes the chunks of one response. Made by `engine.rewriter()`. */
+export class Rewriter extends Response {
+  constructor(key, core, handle) {
+    super(key, core, "Rewriter", handle);
+  }
+
+  feed(chunk) {
+    return this.taken(chunk, (core, bytes) => this.#fed(core, bytes));
+  }
+
+  finish(reason) {
+    return this.ends(reason, (core, number, rest) => {
+      const before = rest.length > 0 ? this.#fed(core, rest) : [];
+      const last = core.written((buffer) => core.x.toolglot_wasm_rewriter_finish(this.handle, number, buffer));
+      return [...before, ...lines(last)];
+    });
+  }
+
+  get void() {
+    return [...this.told().void];
+  }
+
+  #fed(core, bytes) {
+    return lines(core.written((buffer) => core.lend(bytes, (at, len) => (
+      core.x.toolglot_wasm_rewriter_feed(this.handle, at, len, buffer)
+    ))));
+  }
+}
+
+function lines(text) {
+  return text === "" ? [] : text.slice(0, -1).split("\n");
+}
+
+/** A turn as the engine takes it; nothing else is one. */
+export function turnJson(turn) {
+  if (typeof turn.text !== "string" || !Array.isArray(turn.calls)) {
+    throw wrong(`output: a turn, a string, Uint8Array or ArrayBuffer is needed, not ${kind(turn)}`);
+  }
+  const call = (one, at) => ({
+    name: string(`output.calls[${at}].name`, one?.name),
+    arguments: string(`output.calls[${at}].argumentsJson`, one.argumentsJson),
+    grade: one.grade ?? "complete", kinds: one.kinds ?? [], dialect: one.dialect ?? "", native: one.native ?? false,
+    meta: Object.entries(one.meta ?? {}), span: [one.start ?? 0, one.end ?? 0],
+  });
+  const { text, reasoning = "", calls, toolglot } = turn;
+  return JSON.stringify({ text, reasoning, calls: calls.map(call), dropped: toolglot?.dropped ?? [] });
+}
+
+/** A call as a message of OpenAI has it. Without an id of the format's own the given one counts, or one is made. */
+export function toOpenAI(call, id) {
+  const given = known("call", call, Object.keys(call ?? {}));
+  const own = given.meta?.id || id || `call_${Array.from({ length: 24 }, () => Math.floor(Math.random() * 16).toString(16)).join("")}`;
+  const json = string("call.argumentsJson", given.argumentsJson);
+  return { id: string("id", own), type: "function", function: { name: string("call.name", given.name), arguments: json } };
+}
+
+if (Symbol.dispose) Object.defineProperty(Response.prototype, Symbol.dispose, { value: Response.prototype.free });
