@@ -41,6 +41,7 @@ pub mod json;
 mod limits;
 #[cfg(feature = "tools")]
 pub mod outcome;
+mod owned;
 mod pointer;
 #[cfg(feature = "tools")]
 pub mod prompt;
@@ -71,6 +72,7 @@ pub use limits::{
     Broken, Fence, Limits, Options, Prefer, ReasoningMode, Retain, Start, TextMode, ToolChoice,
     Unclosed, UnknownTool, Untyped,
 };
+pub use owned::{Events, EventsOf, OwnedEvent, OwnedIssue};
 pub use sink::Collect;
 
 /// Parses a whole output at once.

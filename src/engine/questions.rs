@@ -12,18 +12,21 @@ impl Parser {
         self.ask(|state| matches!(state.region, Region::Reasoning { .. }))
     }
 
-    /// Whether a marker or a block is under way: bytes wait that may be the beginning of a marker, or a call is being
-    /// written. False says that whatever was fed has come out as text or reasoning, but for half a character, and that
+    /// Whether a marker, a block or a protected region is under way: bytes wait that may be the beginning of a marker, or a call
+    /// is being written. False says that whatever was fed has come out as text or reasoning, but for half a character, and that
     /// nothing else is open: a host may cut here.
     #[must_use]
     pub fn may_hold_marker(&self) -> bool {
         self.ask(|state| {
+            // Of the prompt, too.
             let lead = state.lead.as_ref();
-            let waits = lead.is_some_and(|lead| !lead.bytes.is_empty())
-                || state.io.from.max(state.origin) < state.pos;
+            let waits =
+                lead.is_some_and(|lead| !lead.bytes.is_empty()) || state.io.from < state.pos;
             match state.mode {
                 // A dialect may open at the first byte, before there is one.
-                Mode::Flow | Mode::Opening(_) | Mode::Guess(_) => waits,
+                Mode::Flow | Mode::Opening(_) | Mode::Guess(_) => {
+                    waits || matches!(state.region, Region::Span { .. })
+                }
                 Mode::Body(_) | Mode::Skip(_) => true,
             }
         })

@@ -18,6 +18,7 @@ mod markers;
 mod mentions;
 mod names;
 mod openers;
+mod owned;
 mod pairs;
 mod pending;
 mod prefixes;

@@ -492,11 +492,7 @@ impl Engine {
     /// What was odd in the list of its tools, one sentence each: what was left out or passed over, and where.
     #[getter]
     fn tool_issues(&self) -> Vec<String> {
-        let tools = self.core.options.tools.iter();
-        tools
-            .flat_map(|tools| tools.issues())
-            .map(ToString::to_string)
-            .collect()
+        crate::stream::odd(&self.core.options)
     }
 
     /// Ids of its dialects, in order.

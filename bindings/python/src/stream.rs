@@ -170,6 +170,15 @@ impl Stream {
     }
 }
 
+/// What was odd in a list of tools.
+pub fn odd(options: &toolglot::Options) -> Vec<String> {
+    let tools = options.tools.iter();
+    tools
+        .flat_map(|tools| tools.issues())
+        .map(ToString::to_string)
+        .collect()
+}
+
 /// Events as a list.
 pub fn list(py: Python<'_>, made: Vec<Made>) -> PyResult<Vec<Py<PyAny>>> {
     made.into_iter().map(|event| event.give(py)).collect()
@@ -293,6 +302,36 @@ impl Stream {
     #[getter]
     fn position(&self) -> PyResult<u64> {
         Ok(self.inner.with(|inner| Ok(inner.parser.position()))?)
+    }
+
+    /// Whether a thought is open: what comes next is reasoning until its closer, or a call that ends it. Before the first byte:
+    /// what the dialects, `start` and `prompt_tail` have opened.
+    ///
+    /// ```
+    /// >>> import toolglot
+    /// >>> stream = toolglot.Engine().stream(prompt_tail="<|im_start|>assistant\n<think>\n")
+    /// >>> stream.in_reasoning, stream.feed("hm</thi"), stream.in_reasoning, stream.may_hold_marker
+    /// (True, [Reasoning(text='hm', start=0, end=2, framing=False)], True, True)
+    ///
+    /// ```
+    #[getter]
+    fn in_reasoning(&self) -> PyResult<bool> {
+        Ok(self.inner.with(|inner| Ok(inner.parser.in_reasoning()))?)
+    }
+
+    /// Whether a marker, a block or a protected region is under way: bytes are held that may be the beginning of a marker, or a
+    /// call is being written. If not, whatever was fed has come out, but for half a character.
+    #[getter]
+    fn may_hold_marker(&self) -> PyResult<bool> {
+        Ok(self
+            .inner
+            .with(|inner| Ok(inner.parser.may_hold_marker()))?)
+    }
+
+    /// What was odd in the list of its tools, one sentence each: what was left out or passed over, and where.
+    #[getter]
+    fn tool_issues(&self) -> Vec<String> {
+        odd(&self.core.options)
     }
 
     /// Whether it is finished.

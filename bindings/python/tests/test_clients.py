@@ -476,3 +476,13 @@ def test_odd_tools_are_reported():
     for odd in (3, {"type": "function"}, {"name": 7}, {"function": "x"}, good):
         engine = tg.Engine(tools=[good, odd])
         assert engine.tools == ["f"] and len(engine.tool_issues) == 1 and "[1]" in engine.tool_issues[0]
+        assert ENGINE.stream(tools=[good, odd]).tool_issues == engine.tool_issues
+    assert ENGINE.stream().tool_issues == []
+
+
+def test_a_list_of_which_nothing_can_be_read_is_refused():
+    for tools in ([3], [{"nam": "f"}, {"name": ""}], '[{"function": {}}]'):
+        for step in (lambda: tg.Engine(tools=tools), lambda: ENGINE.stream(tools=tools)):
+            with pytest.raises(tg.ToolsError, match=r"tools\[0\]"):
+                step()
+    assert tg.Engine(tools=[]).tools == []

@@ -228,3 +228,28 @@ def test_repr():
     assert repr(stream) == "<toolglot.Stream at byte 3>"
     stream.finish()
     assert repr(stream) == "<toolglot.Stream, finished at byte 3>"
+
+
+def test_where_a_stream_stands():
+    stream = ENGINE.stream()
+    steps = [
+        ("", False, False),
+        ("Hi ", False, False),
+        ("<", False, True),
+        ("b>", False, False),
+        ("<thi", False, True),
+        ("nk>", True, False),
+        ("想", True, False),
+        ("</", True, True),
+        ("think>", False, False),
+        ('<tool_call name="f">', False, True),
+        ("</tool_call>", False, False),
+        ("<think>", True, False),
+    ]
+    for chunk, reasoning, marker in steps:
+        stream.feed(chunk)
+        assert (stream.in_reasoning, stream.may_hold_marker) == (reasoning, marker), chunk
+    stream.finish()
+    assert not stream.in_reasoning and not stream.may_hold_marker
+    prompted = ENGINE.stream(prompt_tail="<|im_start|>assistant\n<think>\n")
+    assert prompted.in_reasoning and not prompted.may_hold_marker

@@ -1217,6 +1217,26 @@ class Stream:
         """
         Bytes that were fed and are in no event yet.
         """
+    @property
+    def in_reasoning(self, /) -> bool:
+        """
+        Whether a thought is open: what comes next is reasoning until its closer, or a call that ends it. Before the first byte:
+        what the dialects, `start` and `prompt_tail` have opened.
+
+        ```
+        >>> import toolglot
+        >>> stream = toolglot.Engine().stream(prompt_tail="<|im_start|>assistant\n<think>\n")
+        >>> stream.in_reasoning, stream.feed("hm</thi"), stream.in_reasoning, stream.may_hold_marker
+        (True, [Reasoning(text='hm', start=0, end=2, framing=False)], True, True)
+
+        ```
+        """
+    @property
+    def may_hold_marker(self, /) -> bool:
+        """
+        Whether a marker, a block or a protected region is under way: bytes are held that may be the beginning of a marker, or a
+        call is being written. If not, whatever was fed has come out, but for half a character.
+        """
     def native_call(self, /, name: str, arguments: str = "", id: str | None = None) -> list[_Event]:
         """
         Takes a call that the API delivered beside the text; the option `prefer` says when it comes out. `arguments` is

@@ -1,0 +1,347 @@
+//! Events that borrow nothing, for hosts that keep them, send them to another thread or pull them from an iterator.
+
+use std::collections::VecDeque;
+
+use crate::call::Report;
+use crate::engine::{Finish, Parser};
+use crate::error::Issue;
+use crate::event::{Abandoned, Arguments, CallState, Event, Origin, Sink, Span};
+
+/// An [`Event`] with data of its own. Fields mean what they mean there.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+#[allow(missing_docs, reason = "the fields are those of `Event`")]
+pub enum OwnedEvent {
+    /// [`Event::Text`].
+    Text {
+        data: Vec<u8>,
+        span: Span,
+        recovered: bool,
+    },
+    /// [`Event::Reasoning`].
+    Reasoning {
+        data: Vec<u8>,
+        span: Span,
+        framing: bool,
+    },
+    /// [`Event::Protected`].
+    Protected {
+        kind: String,
+        data: Vec<u8>,
+        span: Span,
+    },
+    /// [`Event::Raw`].
+    Raw { data: Vec<u8>, span: Span },
+    /// [`Event::BlockOpen`].
+    BlockOpen { dialect: String, span: Span },
+    /// [`Event::CallNamed`].
+    CallNamed {
+        block: u32,
+        ordinal: u32,
+        name: String,
+        provisional: bool,
+        span: Span,
+    },
+    /// [`Event::CallOpen`].
+    CallOpen {
+        call: u32,
+        name: String,
+        meta: Vec<(String, String)>,
+        dialect: String,
+        origin: Origin,
+        span: Span,
+    },
+    /// [`Event::ArgDelta`].
+    ArgDelta { call: u32, json: String, span: Span },
+    /// [`Event::ParamOpen`].
+    ParamOpen {
+        name: String,
+        depth: u32,
+        span: Span,
+    },
+    /// [`Event::ParamDelta`].
+    ParamDelta { data: Vec<u8>, span: Span },
+    /// [`Event::ParamClose`].
+    ParamClose { span: Span },
+    /// [`Event::CallAbandoned`].
+    CallAbandoned { call: u32, span: Span },
+    /// [`Event::CallClose`].
+    CallClose {
+        call: u32,
+        state: CallState,
+        arguments: Arguments,
+        span: Span,
+    },
+    /// [`Event::BlockClose`].
+    BlockClose { span: Span, raw: Vec<u8> },
+    /// [`Event::BlockAbandoned`].
+    BlockAbandoned {
+        span: Span,
+        becomes: Abandoned,
+        raw: Vec<u8>,
+    },
+    /// [`Event::Issue`].
+    Issue(OwnedIssue),
+}
+
+/// An [`Issue`] with data of its own: what a [`Turn`](crate::Turn) keeps of it, and whom it concerns.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OwnedIssue {
+    /// What, how bad and where, with its sentences.
+    pub report: Report,
+    /// The call concerned.
+    pub call: Option<u32>,
+    /// The tool concerned, or empty.
+    pub tool: String,
+    /// The parameter, entity or tag concerned, or empty.
+    pub subject: String,
+    /// A name that was probably meant, or empty.
+    pub suggestion: String,
+}
+
+impl From<&Issue<'_>> for OwnedIssue {
+    fn from(issue: &Issue<'_>) -> Self {
+        Self {
+            report: issue.into(),
+            call: issue.call,
+            tool: issue.tool.to_owned(),
+            subject: issue.subject.to_owned(),
+            suggestion: issue.suggestion.to_owned(),
+        }
+    }
+}
+
+impl From<Event<'_>> for OwnedEvent {
+    fn from(event: Event<'_>) -> Self {
+        match event {
+            Event::Text {
+                data,
+                span,
+                recovered,
+            } => Self::Text {
+                data: data.to_vec(),
+                span,
+                recovered,
+            },
+            Event::Reasoning {
+                data,
+                span,
+                framing,
+            } => Self::Reasoning {
+                data: data.to_vec(),
+                span,
+                framing,
+            },
+            Event::Protected { kind, data, span } => Self::Protected {
+                kind: kind.to_owned(),
+                data: data.to_vec(),
+                span,
+            },
+            Event::Raw { data, span } => Self::Raw {
+                data: data.to_vec(),
+                span,
+            },
+            Event::BlockClose { span, raw } => Self::BlockClose {
+                span,
+                raw: raw.to_vec(),
+            },
+            Event::BlockAbandoned { span, becomes, raw } => Self::BlockAbandoned {
+                span,
+                becomes,
+                raw: raw.to_vec(),
+            },
+            Event::Issue(issue) => Self::Issue((&issue).into()),
+            inner @ (Event::BlockOpen { .. }
+            | Event::CallNamed { .. }
+            | Event::CallOpen { .. }
+            | Event::ArgDelta { .. }
+            | Event::ParamOpen { .. }
+            | Event::ParamDelta { .. }
+            | Event::ParamClose { .. }
+            | Event::CallAbandoned { .. }
+            | Event::CallClose { .. }) => inside(inner),
+        }
+    }
+}
+
+/// What is inside a block.
+fn inside(event: Event<'_>) -> OwnedEvent {
+    match event {
+        Event::BlockOpen { dialect, span } => OwnedEvent::BlockOpen {
+            dialect: dialect.to_owned(),
+            span,
+        },
+        Event::CallNamed {
+            block,
+            ordinal,
+            name,
+            provisional,
+            span,
+        } => OwnedEvent::CallNamed {
+            block,
+            ordinal,
+            name: name.to_owned(),
+            provisional,
+            span,
+        },
+        Event::CallOpen {
+            call,
+            name,
+            meta,
+            dialect,
+            origin,
+            span,
+        } => OwnedEvent::CallOpen {
+            call,
+            name: name.to_owned(),
+            meta: meta.to_vec(),
+            dialect: dialect.to_owned(),
+            origin,
+            span,
+        },
+        Event::ArgDelta { call, json, span } => OwnedEvent::ArgDelta {
+            call,
+            json: json.to_owned(),
+            span,
+        },
+        Event::ParamOpen { name, depth, span } => OwnedEvent::ParamOpen {
+            name: name.to_owned(),
+            depth,
+            span,
+        },
+        Event::ParamDelta { data, span } => OwnedEvent::ParamDelta {
+            data: data.to_vec(),
+            span,
+        },
+        Event::ParamClose { span } => OwnedEvent::ParamClose { span },
+        Event::CallAbandoned { call, span } => OwnedEvent::CallAbandoned { call, span },
+        Event::CallClose {
+            call,
+            state,
+            arguments,
+            span,
+        } => OwnedEvent::CallClose {
+            call,
+            state,
+            arguments,
+            span,
+        },
+        Event::Text { .. }
+        | Event::Reasoning { .. }
+        | Event::Protected { .. }
+        | Event::Raw { .. }
+        | Event::BlockClose { .. }
+        | Event::BlockAbandoned { .. }
+        | Event::Issue(_) => event.into(),
+    }
+}
+
+/// A sink that keeps events until somebody takes them: an iterator over those that have come. It goes on after it has given
+/// `None`, once the parser was fed again. In asynchronous code feed what has arrived, then send what came.
+///
+/// ```
+/// use toolglot::{DialectSet, Events, Finish, Options, OwnedEvent, Parser};
+///
+/// let mut parser = Parser::new(&DialectSet::defaults(), Options::default());
+/// let mut events = Events::default();
+/// for chunk in ["Hi <tool_", "call name=\"f\"></tool_call>"] {
+///     parser.feed(chunk.as_bytes(), &mut events);
+///     for event in events.by_ref() {
+///         if let OwnedEvent::CallClose { call, .. } = event {
+///             assert_eq!(call, 0);
+///         }
+///     }
+/// }
+/// parser.finish(Finish::Stop, &mut events);
+/// assert_eq!(events.next(), None);
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Events {
+    waiting: VecDeque<OwnedEvent>,
+}
+
+impl Sink for Events {
+    fn event(&mut self, event: Event<'_>) {
+        self.waiting.push_back(event.into());
+    }
+}
+
+impl Iterator for Events {
+    type Item = OwnedEvent;
+
+    fn next(&mut self) -> Option<OwnedEvent> {
+        self.waiting.pop_front()
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (self.waiting.len(), Some(self.waiting.len()))
+    }
+}
+
+/// The events of a stream whose chunks an iterator gives; see [`Parser::events`].
+#[derive(Clone, Debug)]
+pub struct EventsOf<I> {
+    parser: Parser,
+    chunks: I,
+    finish: Finish,
+    waiting: Events,
+}
+
+impl Parser {
+    /// The events of an output whose chunks an iterator gives, each as soon as it can be said. `finish` is why the output ends
+    /// where the iterator does.
+    ///
+    /// ```
+    /// use toolglot::{DialectSet, Finish, Options, OwnedEvent, Parser};
+    ///
+    /// let parser = Parser::new(&DialectSet::defaults(), Options::default());
+    /// let chunks = ["Hi <tool_", "call name=\"f\"></tool_call>"];
+    /// let names: Vec<String> = parser
+    ///     .events(chunks, Finish::Stop)
+    ///     .filter_map(|event| match event {
+    ///         OwnedEvent::CallOpen { name, .. } => Some(name),
+    ///         _ => None,
+    ///     })
+    ///     .collect();
+    /// assert_eq!(names, ["f"]);
+    /// ```
+    pub fn events<C: IntoIterator<Item: AsRef<[u8]>>>(
+        self,
+        chunks: C,
+        finish: Finish,
+    ) -> EventsOf<C::IntoIter> {
+        EventsOf {
+            parser: self,
+            chunks: chunks.into_iter(),
+            finish,
+            waiting: Events::default(),
+        }
+    }
+}
+
+impl<I> EventsOf<I> {
+    /// The parser, with what it knows of the bytes so far.
+    #[must_use]
+    pub const fn parser(&self) -> &Parser {
+        &self.parser
+    }
+}
+
+impl<I: Iterator<Item: AsRef<[u8]>>> Iterator for EventsOf<I> {
+    type Item = OwnedEvent;
+
+    fn next(&mut self) -> Option<OwnedEvent> {
+        loop {
+            if let Some(event) = self.waiting.next() {
+                return Some(event);
+            }
+            if self.parser.is_finished() {
+                return None;
+            }
+            match self.chunks.next() {
+                Some(chunk) => self.parser.feed(chunk.as_ref(), &mut self.waiting),
+                None => self.parser.finish(self.finish, &mut self.waiting),
+            }
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! Events that are kept, iterators over them, and what a stream says of itself between two chunks.
+
+use toolglot::{
+    DialectSet, Event, Events, Finish, Options, OwnedEvent, Parser, ReasoningMode, TextMode,
+};
+
+use crate::support::{CASES, DEFAULTS, places};
+
+/// What a parser says to these chunks.
+fn told(mut parser: Parser, chunks: &[&[u8]], finish: Finish) -> Vec<OwnedEvent> {
+    let mut all = vec![];
+    for chunk in chunks {
+        parser.feed(chunk, &mut |event: Event<'_>| all.push(event.into()));
+    }
+    parser.finish(finish, &mut |event: Event<'_>| all.push(event.into()));
+    all
+}
+
+#[test]
+fn an_iterator_gives_what_a_sink_gets() {
+    for case in CASES.iter().filter(|case| case.native.is_empty()) {
+        for size in [1, 3, case.input.len().max(1)] {
+            let chunks: Vec<&[u8]> = case.input.chunks(size).collect();
+            let wanted = told(case.parser(), &chunks, case.finish);
+            let events = case.parser().events(chunks.iter().copied(), case.finish);
+            assert!(events.eq(wanted.iter().cloned()), "{} {size}", case.id);
+
+            let (mut parser, mut queue, mut got) = (case.parser(), Events::default(), vec![]);
+            for chunk in &chunks {
+                parser.feed(chunk, &mut queue);
+                let (low, high) = queue.size_hint();
+                let before = got.len();
+                got.extend(queue.by_ref());
+                assert_eq!((low, high), (got.len() - before, Some(low)), "{}", case.id);
+            }
+            parser.finish(case.finish, &mut queue);
+            got.extend(queue);
+            assert_eq!(got, wanted, "{} {size}", case.id);
+        }
+    }
+}
+
+#[test]
+fn an_iterator_is_as_early_as_its_chunks() {
+    let mut fed = 0;
+    let chunks = ["a", "b <tool", "_x c"].into_iter().inspect(|_| fed += 1);
+    let mut events = Parser::new(&DEFAULTS, Options::default()).events(chunks, Finish::Stop);
+    assert!(matches!(&events.next(), Some(OwnedEvent::Text { data, .. }) if data == b"a"));
+    assert_eq!(events.parser().position(), 1);
+    assert!(matches!(&events.next(), Some(OwnedEvent::Text { data, .. }) if data == b"b "));
+    assert!(events.parser().may_hold_marker());
+    assert!(events.by_ref().count() > 0);
+    assert!(events.next().is_none() && events.parser().is_finished());
+    assert_eq!(fed, 3);
+}
+
+#[test]
+fn an_issue_keeps_whom_it_concerns() {
+    let text =
+        "<tool_call name=\"f\"><param name=\"a\">1</param><param name=\"a\">2</param></tool_call>";
+    let parser = Parser::new(&DEFAULTS, Options::default());
+    let issues: Vec<OwnedEvent> = parser
+        .events([text], Finish::Stop)
+        .filter(|event| matches!(event, OwnedEvent::Issue(_)))
+        .collect();
+    let [OwnedEvent::Issue(issue)] = &issues[..] else {
+        panic!("{issues:?}")
+    };
+    assert_eq!((issue.call, issue.tool.as_str()), (Some(0), "f"));
+    assert_eq!(issue.subject, "a");
+    assert!(issue.report.message.contains("a") && !issue.report.observation.is_empty());
+}
+
+/// Whether an event is a leaf with bytes, and if so whether they are reasoning.
+fn leaf(event: &OwnedEvent) -> Option<bool> {
+    match event {
+        OwnedEvent::Reasoning { data, framing, .. } => (!data.is_empty()).then_some(!framing),
+        OwnedEvent::Text { data, .. }
+        | OwnedEvent::Protected { data, .. }
+        | OwnedEvent::Raw { data, .. } => (!data.is_empty()).then_some(false),
+        OwnedEvent::BlockOpen { .. } | OwnedEvent::BlockAbandoned { .. } => Some(false),
+        _ => None,
+    }
+}
+
+/// Where nothing is under way, the end brings nothing, and the next words are what the stream says they are.
+#[test]
+fn what_a_stream_says_of_itself_is_true() {
+    let mut answers = [0; 3];
+    for case in CASES
+        .iter()
+        .filter(|case| case.options.text == TextMode::Bytes)
+    {
+        for at in places(case.input.len(), 60) {
+            let mut parser = case.parser();
+            parser.feed(&case.input[..at], &mut |_: Event<'_>| ());
+            let at = format!("{} at {at}", case.id);
+            if parser.may_hold_marker() {
+                answers[0] += 1;
+                continue;
+            }
+            assert_eq!(parser.held(), 0, "{at}");
+            let end = told(parser.clone(), &[], Finish::Length);
+            assert_eq!(end.iter().find_map(leaf), None, "{at}: {end:?}");
+            if case.options.reasoning == ReasoningMode::Text {
+                continue;
+            }
+            let reasoning = parser.in_reasoning();
+            answers[1 + usize::from(reasoning)] += 1;
+            let next = told(parser, &[b" qz"], Finish::Stop);
+            assert_eq!(
+                next.iter().find_map(leaf),
+                Some(reasoning),
+                "{at}: {next:?}"
+            );
+        }
+    }
+    assert!(answers.iter().all(|count| *count > 1000), "{answers:?}");
+}
+
+/// Before the first byte counts what the prompt has opened; after the end nothing is open.
+#[test]
+fn what_the_prompt_has_opened_is_open() {
+    let open = |set: &DialectSet, tail: &str| {
+        let mut options = Options::default();
+        options.set_prompt_tail(tail.as_bytes());
+        let mut parser = Parser::new(set, options);
+        let said = (parser.in_reasoning(), parser.may_hold_marker());
+        parser.feed(b"qz", &mut |_: Event<'_>| ());
+        assert_eq!(
+            said,
+            (parser.in_reasoning(), parser.may_hold_marker()),
+            "{tail}"
+        );
+        parser.finish(Finish::Length, &mut |_: Event<'_>| ());
+        assert!(!parser.in_reasoning() && !parser.may_hold_marker());
+        said
+    };
+    let hermes = DialectSet::builder()
+        .builtin("hermes")
+        .builtin("reasoning-think");
+    let hermes = hermes.build().expect("a set");
+    let turn = "<|im_start|>assistant\n";
+    assert_eq!(open(&hermes, turn), (false, false));
+    assert_eq!(open(&hermes, &format!("{turn}<think>\n")), (true, false));
+    assert_eq!(
+        open(&hermes, &format!("{turn}<think>\n\n</think>\n")),
+        (false, false)
+    );
+    let call = format!("{turn}<tool_call>{{\"name\":\"f\",\"arguments\":{{\"a\":\"");
+    assert_eq!(open(&hermes, &call), (false, true));
+}
