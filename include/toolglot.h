@@ -645,6 +645,9 @@
 // Zeros before a number. (warning)
 #define TOOLGLOT_ISSUE_REPAIRED_NUMBER 67
 
+// A call of the text that gave way to native calls. (warning)
+#define TOOLGLOT_ISSUE_REPLACED_CALL 68
+
 // A growing buffer that functions write their answer into: encoded calls, escaped text, snapshots, JSON. Make one and use it
 // often: it keeps its memory. One thread at a time.
 typedef struct toolglot_buffer toolglot_buffer;

@@ -173,6 +173,7 @@ kinds! {
     LoneSurrogate = 65 "lone_surrogate" Warning Recovered "An escape of half a surrogate pair." "an escape names half a character";
     BareCall = 66 "bare_call" Warning Recovered "The text holds a bare call of a declared tool; a hint." "the text holds a call of a declared tool that no dialect of the set reads";
     RepairedNumber = 67 "repaired_number" Warning Recovered "Zeros before a number." "zeros before a number were left out";
+    ReplacedCall = 68 "replaced_call" Warning Recovered "A call of the text that gave way to native calls." "the call gave way to a call that was given beside the text";
 }
 
 impl Kind {

@@ -34,7 +34,8 @@ pub struct Limits {
     pub max_lookahead: u32,
     /// Issues that are reported one by one; after that they are counted (`limit_issues`). Default 10,000.
     pub max_issues: u32,
-    /// Bytes of native calls that may wait for the end of the text (`limit_native`). Default 1 MiB.
+    /// Bytes of native calls that may wait for the end of the text (`limit_native`), and with [`Prefer::Native`] of calls of
+    /// the text that may wait for a native one. Default 1 MiB.
     pub max_native: u64,
 }
 
@@ -83,11 +84,12 @@ pub enum Retain {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Prefer {
     /// Calls in the text; native ones only if the text had none, or none but withheld ones. Where it had both, a native
-    /// call counts in place of each withheld one of its name.
+    /// call counts in place of each one of its name that nobody gets: one that is withheld, or was abandoned.
     #[default]
     Text,
-    /// Native calls; from the first one on, markers in the text are text. One that repeats a call of the text that came out
-    /// before it is left out, so that no call comes twice; memory as with [`Both`](Self::Both).
+    /// Native calls; from the first one on, markers in the text are text. Until then calls of the text are held, at most
+    /// [`Limits::max_native`] bytes of them: they come out when the stream ends without a native call, and are dropped and
+    /// reported (`replaced_call`) when one comes. So no call comes twice.
     Native,
     /// Both, without native calls that repeat one of the text that is not withheld (same name, arguments that mean the
     /// same: `5` and `"5"` do). For that, names and up to
@@ -96,8 +98,8 @@ pub enum Prefer {
 }
 
 impl Prefer {
-    /// Whether calls of the text are remembered, to be compared with native ones.
-    pub(crate) const fn compares(self) -> bool {
+    /// Whether calls of the text are remembered whole, to be compared with native ones or to come out later.
+    pub(crate) const fn remembers(self) -> bool {
         match self {
             Self::Text => false,
             Self::Native | Self::Both => true,

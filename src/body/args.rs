@@ -320,11 +320,11 @@ impl Args {
                 Wait::No => {}
                 Wait::Yes => continue,
                 Wait::Over(head, span) => {
-                    if out.opts.prefer.compares() {
-                        out.io.heard.push(&head, out.opts.limits.max_native);
-                    }
                     let (call, json) = (self.call, head.as_str());
-                    out.sink.event(Event::ArgDelta { call, json, span });
+                    let max = out.opts.limits.max_native;
+                    if !(out.opts.prefer.remembers() && out.io.heard.takes(json, span, max)) {
+                        out.sink.event(Event::ArgDelta { call, json, span });
+                    }
                 }
             }
             let Some(param) = &mut self.param else {
@@ -333,29 +333,27 @@ impl Args {
             match &mut param.writer {
                 Writer::Decoded(decoder) => {
                     let (call, sink) = (self.call, &mut *out.sink);
-                    let both = out.opts.prefer.compares();
+                    let remembers = out.opts.prefer.remembers();
                     let max = out.opts.limits.max_native;
                     let heard = &mut out.io.heard;
                     decoder.push(data, at, |piece, span| {
                         json::escape(piece, |json| {
-                            if both {
-                                heard.push(json, max);
+                            if !(remembers && heard.takes(json, span, max)) {
+                                sink.event(Event::ArgDelta { call, json, span });
                             }
-                            sink.event(Event::ArgDelta { call, json, span });
                         });
                     });
                 }
                 Writer::Live(gate) => {
                     let (call, sink) = (self.call, &mut *out.sink);
-                    let both = out.opts.prefer.compares();
+                    let remembers = out.opts.prefer.remembers();
                     let max = out.opts.limits.max_native;
                     let heard = &mut out.io.heard;
                     gate.push(data, at, |piece, span| {
                         json::escape(piece, |json| {
-                            if both {
-                                heard.push(json, max);
+                            if !(remembers && heard.takes(json, span, max)) {
+                                sink.event(Event::ArgDelta { call, json, span });
                             }
-                            sink.event(Event::ArgDelta { call, json, span });
                         });
                     });
                 }

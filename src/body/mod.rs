@@ -14,6 +14,7 @@ mod framed;
 mod gate;
 mod given;
 mod head;
+mod heard;
 pub(crate) mod json;
 pub(crate) mod json_calls;
 mod key_quote;

@@ -7,6 +7,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::gate::Gate;
+use super::heard::{Heard, Held, Mark};
 use crate::dialect::{Dialect, SetInner};
 use crate::error::{Issue, Kind, KindSet, Severity};
 use crate::event::{Arguments, CallState, Event, Origin, Sink, Span};
@@ -48,56 +49,11 @@ pub(crate) struct Io {
     pub blocks: Vec<u32>,
     /// Offsets from here on were vouched for by the host.
     pub trusted_from: Option<u64>,
-    /// What native merging has to remember: name and arguments of calls in the text.
+    /// What has to be remembered of calls in the text for native ones.
     pub heard: Heard,
     /// The buffer of the last block, for the next one.
     #[serde(skip)]
     pub spare: Vec<u8>,
-}
-
-/// Calls in the text, as far as native merging has to remember them.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Heard {
-    /// Name and arguments; none of what need not be compared or was too long to remember.
-    pub calls: Vec<(String, Option<String>)>,
-    bytes: u64,
-}
-
-impl Heard {
-    fn open(&mut self, name: &str, prefer: Prefer) {
-        match prefer {
-            Prefer::Text => self.calls.push((name.to_owned(), None)),
-            Prefer::Native | Prefer::Both => {
-                self.calls.push((name.to_owned(), Some(String::new())));
-            }
-        }
-    }
-
-    /// The last call closed. Where native ones come only if the text has none, those that are withheld are remembered;
-    /// where both count, those that are not.
-    fn close(&mut self, withheld: bool, prefer: Prefer) {
-        match prefer {
-            Prefer::Text if !withheld => drop(self.calls.pop()),
-            Prefer::Native | Prefer::Both if withheld => {
-                if let Some((_, arguments)) = self.calls.last_mut() {
-                    *arguments = None;
-                }
-            }
-            Prefer::Text | Prefer::Both | Prefer::Native => {}
-        }
-    }
-
-    /// Adds to the arguments of the last call. Past `max` bytes in all nothing is remembered.
-    pub fn push(&mut self, json: &str, max: u64) {
-        self.bytes += json.len() as u64;
-        let Some((_, arguments)) = self.calls.last_mut() else {
-            return;
-        };
-        match arguments {
-            Some(text) if self.bytes <= max => text.push_str(json),
-            _ => *arguments = None,
-        }
-    }
 }
 
 /// An open block.
@@ -107,8 +63,8 @@ pub(crate) struct Block {
     pub start: u64,
     /// Its bytes from `start` on, if they are retained.
     pub raw: Vec<u8>,
-    /// Calls that stood, how many of them are not withheld, and calls remembered for native merging, before it.
-    pub before: (u32, u32, usize),
+    /// Calls that stood, how many of them are not withheld, and what was remembered for native calls, before it.
+    pub before: (u32, u32, Mark),
     /// Calls of it stand, whatever comes.
     pub kept: bool,
     /// Calls of it were left out because nobody offers their tools.
@@ -540,20 +496,26 @@ impl<'p> Out<'p> {
             self.io.stranger = Some(name.to_owned());
             return Ok(call);
         }
+        let holds = self.opts.prefer == Prefer::Native && origin == Origin::Text;
         self.io.heard.open(name, self.opts.prefer);
         let known = self.io.block.as_mut().map(|block| block.names.take(name));
         if known == Some(false) && origin == Origin::Text {
             self.call_named(name, false, span);
         }
         let dialect = self.dialect().map_or("", Dialect::id);
-        self.sink.event(Event::CallOpen {
-            call,
-            name,
-            meta,
-            dialect,
-            origin,
-            span,
-        });
+        if holds {
+            let dialect = self.io.block.as_ref().map(|block| block.dialect);
+            self.io.heard.hold(call, name, meta, dialect, span);
+        } else {
+            self.sink.event(Event::CallOpen {
+                call,
+                name,
+                meta,
+                dialect,
+                origin,
+                span,
+            });
+        }
         if let Some(tools) = self.tools().filter(|tools| tools.get(name).is_none()) {
             let close = self.suggest(name, tools.names());
             self.report(Kind::UnknownTool, Severity::Warning, span, name, "", close);
@@ -574,6 +536,8 @@ impl<'p> Out<'p> {
         if provisional {
             block.names.early.push(name.to_owned());
         }
+        // A native call can take every name of the text back.
+        let provisional = provisional || self.opts.prefer == Prefer::Native;
         self.sink.event(Event::CallNamed {
             block: number,
             ordinal,
@@ -588,8 +552,9 @@ impl<'p> Out<'p> {
         if self.io.stranger.is_some() {
             return;
         }
-        if self.opts.prefer.compares() {
-            self.io.heard.push(json, self.opts.limits.max_native);
+        let max = self.opts.limits.max_native;
+        if self.opts.prefer.remembers() && self.io.heard.takes(json, span, max) {
+            return;
         }
         self.sink.event(Event::ArgDelta { call, json, span });
     }
@@ -626,12 +591,59 @@ impl<'p> Out<'p> {
         self.io.heard.close(withheld, self.opts.prefer);
         self.io.open = None;
         self.io.closed = span.end;
+        if self.io.heard.holds() {
+            return self.call_held(call, kinds, arguments, span);
+        }
         self.sink.event(Event::CallClose {
             call,
             state,
             arguments,
             span,
         });
+    }
+
+    /// A call that is held closes; one that is too long for that is dropped.
+    fn call_held(&mut self, call: u32, kinds: KindSet, arguments: Arguments, span: Span) {
+        let max = self.opts.limits.max_native;
+        if let Some(long) = self.io.heard.keep(kinds, arguments, span, max) {
+            self.io.open = Some(call);
+            self.tell(Kind::LimitNative, span, &long.name, "");
+            self.io.open = None;
+        }
+    }
+
+    /// A call that was held comes out, behind its block.
+    pub fn call_release(&mut self, held: &Held) {
+        let call = held.call;
+        let dialect = held.dialect.and_then(|index| self.set.dialect(index));
+        self.sink.event(Event::CallOpen {
+            call,
+            name: &held.name,
+            meta: &held.meta,
+            dialect: dialect.map_or("", Dialect::id),
+            origin: Origin::Text,
+            span: held.named,
+        });
+        if let Some(span) = held.source {
+            let json = &held.json;
+            self.sink.event(Event::ArgDelta { call, json, span });
+        }
+        self.sink.event(Event::CallClose {
+            call,
+            state: CallState::from(held.kinds),
+            arguments: held.arguments(),
+            span: held.span,
+        });
+    }
+
+    /// A call that was held gives way to native ones.
+    pub fn call_replaced(&mut self, held: &Held) {
+        let dialect = held.dialect.and_then(|index| self.set.dialect(index));
+        let kind = Kind::ReplacedCall;
+        self.io.open = Some(held.call);
+        let (severity, span, name) = (kind.severity(), held.span, held.name.as_str());
+        self.report_for(dialect, kind, severity, span, name, "", "");
+        self.io.open = None;
     }
 
     /// The open call ends; true if nobody offers its tool, which is an error of these bytes.
@@ -657,7 +669,7 @@ impl<'p> Out<'p> {
         let Some(call) = self.io.open.take() else {
             return;
         };
-        self.io.heard.calls.pop();
+        self.io.heard.abandon(self.opts.prefer);
         self.sink.event(Event::CallAbandoned { call, span });
     }
 

@@ -211,7 +211,7 @@ impl<'p> Machine<'p> {
             dialect,
             start: header.span.start,
             raw,
-            before: (io.stood, io.good, io.heard.calls.len()),
+            before: (io.stood, io.good, io.heard.mark(self.opts.prefer)),
             kept: false,
             strangers: false,
             unmarked: false,
@@ -473,7 +473,7 @@ impl<'p> Machine<'p> {
         self.st.io.open = None;
         self.st.io.stranger = None;
         (self.st.io.stood, self.st.io.good, _) = block.before;
-        self.st.io.heard.calls.truncate(block.before.2);
+        self.st.io.heard.forget(block.before.2, self.opts.prefer);
         let becomes = if text && retained {
             Abandoned::Text
         } else {

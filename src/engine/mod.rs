@@ -23,7 +23,6 @@ mod tail;
 
 pub(crate) use opening::opens;
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -101,9 +100,7 @@ struct State {
     natives: Vec<NativeCall>,
     /// Bytes of them.
     native_bytes: u64,
-    /// Calls of the text as native ones are compared with them.
-    said: BTreeSet<(String, String)>,
-    /// A native call was given.
+    /// A native call came out.
     native: bool,
     finished: bool,
 }
@@ -214,7 +211,6 @@ impl State {
             io: Io::new(set.kinds_of_blocks(), set.marker()),
             natives: vec![],
             native_bytes: 0,
-            said: BTreeSet::new(),
             native: false,
             finished: false,
         }

@@ -139,15 +139,15 @@ fn number_meaning(text: &str) -> String {
     }
 }
 
-/// The native calls that stand for calls of the text that are withheld: one for each, by name.
-fn instead(heard: &[(String, Option<String>)], natives: &[NativeCall]) -> Vec<bool> {
-    let mut withheld: HashMap<&str, usize> = HashMap::new();
-    for (name, _) in heard {
-        *withheld.entry(name).or_default() += 1;
+/// The native calls that stand for calls of the text that nobody gets: one for each, by name.
+fn instead(lost: &[String], natives: &[NativeCall]) -> Vec<bool> {
+    let mut left: HashMap<&str, usize> = HashMap::new();
+    for name in lost {
+        *left.entry(name).or_default() += 1;
     }
     let counts = natives
         .iter()
-        .map(|call| match withheld.get_mut(call.name.as_str()) {
+        .map(|call| match left.get_mut(call.name.as_str()) {
             Some(left) if *left > 0 => {
                 *left -= 1;
                 true
@@ -178,49 +178,64 @@ impl Machine<'_> {
             return self.tell_all(chunk, Kind::LimitNative, Severity::Error, span, &call.name);
         }
         self.st.native_bytes = waiting;
-        self.st.native = true;
         self.st.natives.push(call.clone());
         if self.flows() {
             self.natives_now(self.st.pos);
         }
     }
 
-    /// Brings out native calls that need not wait: no block is open any more, text goes on at `at`. Each call of the text
-    /// is looked at once.
+    /// Where native calls are preferred: brings out those that wait, and lets the calls of the text give way to them. No
+    /// block is open, and text goes on at `at`.
     pub fn natives_now(&mut self, at: u64) {
-        if self.opts.prefer == Prefer::Native && !self.st.natives.is_empty() {
-            let heard = std::mem::take(&mut self.st.io.heard.calls);
-            self.st.said.extend(heard.iter().filter_map(meant));
-            self.st.native_bytes = 0;
-            for call in std::mem::take(&mut self.st.natives) {
-                if !repeats(&self.st.said, &call) {
-                    self.bring(&call, at);
-                    // It is no call of the text.
-                    self.st.io.heard.calls.clear();
-                }
-            }
+        if self.opts.prefer != Prefer::Native {
+            return;
+        }
+        self.st.native_bytes = 0;
+        for call in std::mem::take(&mut self.st.natives) {
+            self.bring(&call, at);
+        }
+        if self.st.native {
+            self.replace();
         }
     }
 
-    /// The text is finished: brings out the native calls that count. Linear in the calls of both kinds.
-    pub fn natives_last(&mut self) {
-        let natives = std::mem::take(&mut self.st.natives);
-        if natives.is_empty() {
-            return;
+    /// Calls of the text that were held give way to a native call.
+    fn replace(&mut self) {
+        let chunk = self.nothing();
+        for held in self.st.io.heard.release() {
+            self.out(chunk).call_replaced(&held);
         }
-        let heard = std::mem::take(&mut self.st.io.heard.calls);
+    }
+
+    /// The text is finished: brings out the calls that count and were not yet told. Linear in the calls of both kinds.
+    pub fn natives_last(&mut self) {
+        let natives = &self.st.natives;
+        let heard = &mut self.st.io.heard;
         let counts: Vec<bool> = match self.opts.prefer {
+            Prefer::Native => {
+                self.natives_now(self.st.pos);
+                return self.held_last();
+            }
+            Prefer::Text | Prefer::Both if natives.is_empty() => return,
             Prefer::Text if self.st.io.good == 0 => vec![true; natives.len()],
-            Prefer::Text => instead(&heard, &natives),
-            Prefer::Native | Prefer::Both => {
-                let mut said = std::mem::take(&mut self.st.said);
-                said.extend(heard.iter().filter_map(meant));
+            Prefer::Text => instead(&heard.lost(), natives),
+            Prefer::Both => {
+                let said: BTreeSet<_> = heard.calls.iter().filter_map(meant).collect();
                 let new = natives.iter().map(|call| !repeats(&said, call));
                 new.collect()
             }
         };
+        let natives = std::mem::take(&mut self.st.natives);
         for (call, _) in natives.iter().zip(counts).filter(|(_, counts)| *counts) {
             self.bring(call, self.st.pos);
+        }
+    }
+
+    /// No native call came: those of the text count.
+    fn held_last(&mut self) {
+        let chunk = self.nothing();
+        for held in self.st.io.heard.release() {
+            self.out(chunk).call_release(&held);
         }
     }
 
@@ -254,6 +269,12 @@ impl Machine<'_> {
             .iter()
             .map(|id| ("id".to_owned(), id.clone()))
             .collect();
+        if out.io.calls < out.limits().max_calls && !out.is_left_out(name) {
+            // It counts, so others give way before it.
+            self.st.native = true;
+            self.replace();
+        }
+        let mut out = self.out(chunk);
         match out.call_open(name, &meta, span, Origin::Native) {
             Ok(call) => {
                 out.arg(call, text, span);

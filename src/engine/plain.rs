@@ -75,7 +75,7 @@ impl Pace {
     fn value(state: &State, body: &Body, set: &SetInner, opts: &Options) -> Option<Short> {
         let io = &state.io;
         let waits = io.from != state.pos || !io.carry.is_empty();
-        if waits || state.finished || opts.prefer.compares() || io.stranger.is_some() {
+        if waits || state.finished || opts.prefer.remembers() || io.stranger.is_some() {
             return None;
         }
         let block = io.block.as_ref()?;

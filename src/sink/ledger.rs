@@ -2,7 +2,9 @@
 //! of the sink that withholds them.
 //!
 //! Dropped are a block that was abandoned and did not become text, the raw bytes that go on from it, a call that was
-//! abandoned in a block that stands, and a block that closes with an error and without a call.
+//! abandoned in a block that stands, a block that closes with an error and without a call, and a call that gave way to native
+//! ones. Where native calls are preferred the calls of a block come behind it, if they come: then what was lost beside them
+//! is dropped in the block's place.
 
 use crate::call::Dropped;
 use crate::error::{Issue, Kind, KindSet, Severity};
@@ -15,6 +17,8 @@ pub(crate) struct Ledger {
     /// The last error outside blocks: it may speak of what is dropped next.
     outside: Option<(Span, Kind)>,
     dropped: Vec<Dropped>,
+    /// Blocks among them whose calls may still come, and what else was lost in them.
+    empty: Vec<(Span, Option<Vec<Span>>)>,
 }
 
 /// The open block.
@@ -38,11 +42,10 @@ impl Ledger {
     pub fn event(&mut self, event: &Event<'_>) {
         match *event {
             Event::BlockOpen { .. } => self.block = Some(Block::default()),
-            Event::CallClose { .. } => {
-                if let Some(block) = &mut self.block {
-                    block.calls += 1;
-                }
-            }
+            Event::CallClose { span, .. } => match &mut self.block {
+                Some(block) => block.calls += 1,
+                None => self.late(span),
+            },
             Event::CallAbandoned { span, .. } => {
                 if let Some(block) = &mut self.block {
                     block.lost.push(span);
@@ -87,6 +90,52 @@ impl Ledger {
             }
         } else if !block.kinds.is_empty() || !block.lost.is_empty() {
             self.drop(span, block.kinds);
+            self.empty.push((span, Some(block.lost)));
+        }
+    }
+
+    /// A call closes outside blocks: if its block seemed to have none, only what else was lost in it is dropped.
+    fn late(&mut self, span: Span) {
+        let Some(at) = self.within(span) else {
+            return;
+        };
+        let Dropped { span, kinds } = self.dropped[at].clone();
+        let block = |(block, _): &(Span, _)| block.start;
+        let Ok(index) = self.empty.binary_search_by_key(&span.start, block) else {
+            return;
+        };
+        let (block, lost) = &mut self.empty[index];
+        let Some(mut lost) = lost.take() else {
+            return;
+        };
+        // Raw bytes went on from the block.
+        match lost.last_mut() {
+            Some(last) if last.end == block.end => last.end = span.end,
+            Some(_) | None if block.end < span.end => lost.push(Span::new(block.end, span.end)),
+            Some(_) | None => {}
+        }
+        let lost = lost.into_iter().map(|span| Dropped { span, kinds });
+        self.dropped.splice(at..=at, lost);
+    }
+
+    /// What was dropped that holds a range of the stream.
+    fn within(&self, span: Span) -> Option<usize> {
+        let next = self.dropped.partition_point(|d| d.span.start <= span.start);
+        let at = next.checked_sub(1)?;
+        (!span.is_empty() && span.end <= self.dropped[at].span.end).then_some(at)
+    }
+
+    /// A call gave way, long after its block.
+    fn replaced(&mut self, issue: &Issue<'_>) {
+        let mut kinds = KindSet::default();
+        kinds.insert(issue.kind);
+        let span = issue.span;
+        match self.within(span) {
+            Some(at) => self.dropped[at].kinds.extend(kinds),
+            None => {
+                let at = self.dropped.partition_point(|d| d.span.start < span.start);
+                self.dropped.insert(at, Dropped { span, kinds });
+            }
         }
     }
 
@@ -100,13 +149,16 @@ impl Ledger {
 
     /// An issue of the open block, or of what was dropped last.
     fn issue(&mut self, issue: &Issue<'_>) {
+        if issue.kind == Kind::ReplacedCall {
+            return self.replaced(issue);
+        }
         if issue.severity != Severity::Error {
             return;
         }
         if let Some(block) = &mut self.block {
             block.kinds.insert(issue.kind);
-            if issue.kind == Kind::UnknownTool {
-                // A call that is left out never opens.
+            if matches!(issue.kind, Kind::UnknownTool | Kind::LimitNative) {
+                // A call that is left out, or that cannot be held, never opens.
                 block.lost.push(issue.span);
             }
         } else if let Some(last) = self.dropped.last_mut()

@@ -4,12 +4,12 @@
 use std::sync::Arc;
 
 use toolglot::{
-    Abandoned, Arguments, CallState, Collect, DialectSet, Event, Fence, Finish, Kind, NativeCall,
-    Options, Origin, Parser, Prefer, ReasoningMode, Retain, Start, TextMode, Tools, Turn, Unclosed,
-    parse,
+    Abandoned, Arguments, CallState, Collect, DialectSet, Event, Fence, Finish, Kind, Options,
+    Parser, Prefer, ReasoningMode, Retain, Start, TextMode, Tools, Turn, Unclosed, parse,
 };
 use toolglot_cli::vectors;
 
+use crate::native::{native, with_native};
 use crate::support::{CASES, Case, DEFAULTS, nothing};
 
 fn options(change: impl FnOnce(&mut Options)) -> Options {
@@ -116,77 +116,6 @@ fn arguments_are_final_json_whatever_the_bytes() {
             );
         }
     }
-}
-
-fn native(name: &str, arguments: &str) -> NativeCall {
-    NativeCall {
-        id: Some("c1".to_owned()),
-        name: name.to_owned(),
-        arguments: arguments.to_owned(),
-    }
-}
-
-fn with_native(prefer: Prefer, early: bool, input: &str, calls: &[NativeCall]) -> Turn {
-    let mut parser = Parser::new(&DEFAULTS, options(|o| o.prefer = prefer));
-    let mut turn = Collect::new();
-    if early {
-        calls
-            .iter()
-            .for_each(|call| parser.native_call(call, &mut turn));
-    }
-    parser.feed(input.as_bytes(), &mut turn);
-    if !early {
-        calls
-            .iter()
-            .for_each(|call| parser.native_call(call, &mut turn));
-    }
-    parser.finish(Finish::ToolCalls, &mut turn);
-    turn.turn()
-}
-
-#[test]
-fn native_calls_are_merged_as_the_host_prefers() {
-    let same = native("f", "{ \"k\" : \"v\" }");
-    let other = native("g", "");
-    for early in [false, true] {
-        let text = with_native(Prefer::Text, early, CALL, std::slice::from_ref(&other));
-        assert_eq!(names(&text), ["f"]);
-        let text = with_native(Prefer::Text, early, "no call", std::slice::from_ref(&other));
-        assert_eq!(
-            (names(&text), text.calls[0].origin),
-            (vec!["g"], Origin::Native)
-        );
-        assert_eq!(text.calls[0].arguments, "{}");
-        assert_eq!(text.calls[0].meta, [("id".to_owned(), "c1".to_owned())]);
-        let both = with_native(Prefer::Both, early, CALL, &[same.clone(), other.clone()]);
-        assert_eq!(names(&both), ["f", "g"]);
-    }
-    let first = with_native(Prefer::Native, true, CALL, std::slice::from_ref(&other));
-    assert_eq!((names(&first), first.text.as_str()), (vec!["g"], CALL));
-    // An abandoned block is no call: the native one counts.
-    let cut = with_native(Prefer::Text, false, &CALL[..40], &[other]);
-    assert_eq!(names(&cut), ["g"]);
-}
-
-#[test]
-fn bad_native_calls_are_reported() {
-    let turn = with_native(
-        Prefer::Text,
-        false,
-        "",
-        &[native("f", "[1]"), native("", "{}"), native("g", "{")],
-    );
-    assert_eq!(
-        kinds(&turn),
-        [Kind::MalformedJson, Kind::MissingName, Kind::MalformedJson]
-    );
-    let mut small = options(|o| o.prefer = Prefer::Both);
-    small.limits.max_native = 8;
-    let mut parser = Parser::new(&DEFAULTS, small);
-    let mut turn = Collect::new();
-    parser.native_call(&native("f", "{\"long\": \"long\"}"), &mut turn);
-    parser.finish(Finish::Stop, &mut turn);
-    assert_eq!(kinds(&turn.turn()), [Kind::LimitNative]);
 }
 
 #[test]
@@ -586,23 +515,6 @@ fn the_count_of_issues_is_told_even_if_none_is() {
     let mut none = Options::default();
     none.limits.max_issues = 0;
     assert_eq!(kinds(&turn(none, "</tool_call>")), [Kind::LimitIssues]);
-}
-
-#[test]
-fn arguments_too_long_to_remember_equal_none() {
-    let long = format!(
-        "<tool_call name=\"u\"><param name=\"k\">{}</param></tool_call>",
-        "v".repeat(64)
-    );
-    let mut small = options(|o| o.prefer = Prefer::Both);
-    small.limits.max_native = 60;
-    let mut parser = Parser::new(&DEFAULTS, small);
-    let mut turn = Collect::new();
-    parser.feed(long.as_bytes(), &mut turn);
-    parser.feed(CALL.as_bytes(), &mut turn);
-    parser.native_call(&native("f", "{}"), &mut turn);
-    parser.finish(Finish::Stop, &mut turn);
-    assert_eq!(names(&turn.turn()), ["u", "f", "f"]);
 }
 
 #[test]

@@ -17,6 +17,7 @@ mod lines;
 mod markers;
 mod mentions;
 mod names;
+mod native;
 mod openers;
 mod owned;
 mod pairs;

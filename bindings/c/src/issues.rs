@@ -138,6 +138,8 @@ pub const TOOLGLOT_ISSUE_LONE_SURROGATE: u32 = 65;
 pub const TOOLGLOT_ISSUE_BARE_CALL: u32 = 66;
 /// Zeros before a number. (warning)
 pub const TOOLGLOT_ISSUE_REPAIRED_NUMBER: u32 = 67;
+/// A call of the text that gave way to native calls. (warning)
+pub const TOOLGLOT_ISSUE_REPLACED_CALL: u32 = 68;
 
 /// Every kind with its name. NUL-terminated.
 const NAMES: &[(u32, &str)] = &[
@@ -214,6 +216,7 @@ const NAMES: &[(u32, &str)] = &[
     (TOOLGLOT_ISSUE_LONE_SURROGATE, "lone_surrogate\0"),
     (TOOLGLOT_ISSUE_BARE_CALL, "bare_call\0"),
     (TOOLGLOT_ISSUE_REPAIRED_NUMBER, "repaired_number\0"),
+    (TOOLGLOT_ISSUE_REPLACED_CALL, "replaced_call\0"),
 ];
 
 /// The name of a kind, NUL-terminated.

@@ -1,0 +1,228 @@
+//! What a stream remembers of the calls in its text because the host may give native calls beside them: what is compared
+//! with those, or where native calls are preferred, the calls themselves.
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::KindSet;
+use crate::event::{Arguments, Span};
+use crate::limits::Prefer;
+
+/// Calls in the text, as far as native calls make it necessary to remember them.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Heard {
+    /// Name and arguments; none of what need not be compared or was too long to remember. Where native calls come in the
+    /// place of those that nobody gets: these, and those that are good so far since the last block opened.
+    pub calls: Vec<(String, Option<String>)>,
+    /// How many of them were there before that block.
+    settled: usize,
+    bytes: u64,
+    /// Calls that are held until a native one comes or the stream ends.
+    pub held: Vec<Held>,
+    /// The open call, if it is held.
+    open: Option<Held>,
+}
+
+/// How much was remembered when a block opened.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Mark {
+    calls: usize,
+    held: usize,
+}
+
+/// A call that is held.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Held {
+    /// Its number.
+    pub call: u32,
+    pub name: String,
+    pub meta: Vec<(String, String)>,
+    /// The index of its dialect.
+    pub dialect: Option<u16>,
+    /// What named it.
+    pub named: Span,
+    /// What its arguments came from, from the first byte to the last.
+    pub source: Option<Span>,
+    pub json: String,
+    /// Its arguments went by as parameters.
+    pub params: bool,
+    pub kinds: KindSet,
+    pub span: Span,
+    /// It is longer than what may be held.
+    over: bool,
+}
+
+impl Held {
+    /// What it counts.
+    fn len(&self) -> u64 {
+        let meta = self.meta.iter().map(|(key, value)| key.len() + value.len());
+        (self.name.len() + self.json.len() + meta.sum::<usize>()) as u64
+    }
+
+    /// Where its arguments are delivered.
+    pub fn arguments(&self) -> Arguments {
+        match self.params {
+            true => Arguments::Params,
+            false => Arguments::Deltas,
+        }
+    }
+}
+
+impl Heard {
+    /// A call opens that is not held.
+    pub fn open(&mut self, name: &str, prefer: Prefer) {
+        match prefer {
+            Prefer::Text => self.calls.push((name.to_owned(), None)),
+            Prefer::Both => self.calls.push((name.to_owned(), Some(String::new()))),
+            Prefer::Native => {}
+        }
+    }
+
+    /// A call opens that is held.
+    pub fn hold(
+        &mut self,
+        call: u32,
+        name: &str,
+        meta: &[(String, String)],
+        dialect: Option<u16>,
+        named: Span,
+    ) {
+        self.open = Some(Held {
+            call,
+            name: name.to_owned(),
+            meta: meta.to_vec(),
+            dialect,
+            named,
+            source: None,
+            json: String::new(),
+            params: false,
+            kinds: KindSet::default(),
+            span: named,
+            over: false,
+        });
+    }
+
+    /// Whether the open call is held.
+    pub fn holds(&self) -> bool {
+        self.open.is_some()
+    }
+
+    /// The last call closed. Where native ones come in the place of those that nobody gets, it is one of these only if it is
+    /// withheld or its block will be abandoned; where both count, those are compared that are not withheld.
+    pub fn close(&mut self, withheld: bool, prefer: Prefer) {
+        let arguments = self.calls.last_mut().map(|(_, arguments)| arguments);
+        match (prefer, arguments) {
+            (Prefer::Text, Some(good)) if !withheld => *good = Some(String::new()),
+            (Prefer::Both, Some(arguments)) if withheld => *arguments = None,
+            (Prefer::Text | Prefer::Both | Prefer::Native, _) => {}
+        }
+    }
+
+    /// The open call that is held closes. Gives it back if it is too long to be held.
+    pub fn keep(
+        &mut self,
+        kinds: KindSet,
+        arguments: Arguments,
+        span: Span,
+        max: u64,
+    ) -> Option<Held> {
+        let mut call = self.open.take()?;
+        let bytes = self.bytes.saturating_add(call.len());
+        if call.over || bytes > max {
+            return Some(call);
+        }
+        self.bytes = bytes;
+        call.kinds = kinds;
+        call.params = arguments == Arguments::Params;
+        call.span = span;
+        self.held.push(call);
+        None
+    }
+
+    /// The open call is none after all.
+    pub fn abandon(&mut self, prefer: Prefer) {
+        match prefer {
+            Prefer::Text => {}
+            Prefer::Native => self.open = None,
+            Prefer::Both => drop(self.calls.pop()),
+        }
+    }
+
+    /// Takes a piece of the open call's arguments; true if the piece is held, else it goes on its way. Of a call that is too
+    /// long nothing is kept.
+    pub fn takes(&mut self, json: &str, span: Span, max: u64) -> bool {
+        let Some(call) = &mut self.open else {
+            self.push(json, max);
+            return false;
+        };
+        let source = call.source.get_or_insert(span);
+        source.end = source.end.max(span.end);
+        call.over |= self
+            .bytes
+            .saturating_add((call.json.len() + json.len()) as u64)
+            > max;
+        match call.over {
+            true => call.json = String::new(),
+            false => call.json.push_str(json),
+        }
+        true
+    }
+
+    /// Adds to the arguments of the last call. Past `max` bytes in all nothing is remembered.
+    fn push(&mut self, json: &str, max: u64) {
+        let Some((_, arguments)) = self.calls.last_mut() else {
+            return;
+        };
+        self.bytes += json.len() as u64;
+        match arguments {
+            Some(text) if self.bytes <= max => text.push_str(json),
+            _ => *arguments = None,
+        }
+    }
+
+    /// Gives all that was held.
+    pub fn release(&mut self) -> Vec<Held> {
+        self.bytes = 0;
+        std::mem::take(&mut self.held)
+    }
+
+    /// A block opens: what is remembered so far.
+    pub fn mark(&mut self, prefer: Prefer) -> Mark {
+        if prefer == Prefer::Text {
+            self.settle();
+        }
+        Mark {
+            calls: self.calls.len(),
+            held: self.held.len(),
+        }
+    }
+
+    /// Calls of the last block that are good need no other in their place.
+    fn settle(&mut self) {
+        let last = self.calls.split_off(self.settled.min(self.calls.len()));
+        self.calls
+            .extend(last.into_iter().filter(|(_, good)| good.is_none()));
+        self.settled = self.calls.len();
+    }
+
+    /// The names of calls of the text that nobody gets.
+    pub fn lost(&mut self) -> Vec<String> {
+        self.settle();
+        let calls = std::mem::take(&mut self.calls);
+        calls.into_iter().map(|(name, _)| name).collect()
+    }
+
+    /// The block is abandoned: what came behind the mark does not stand.
+    pub fn forget(&mut self, mark: Mark, prefer: Prefer) {
+        self.open = None;
+        match prefer {
+            Prefer::Text => {
+                let void = self.calls.iter_mut().skip(mark.calls);
+                void.for_each(|(_, good)| *good = None);
+            }
+            Prefer::Native | Prefer::Both => self.calls.truncate(mark.calls),
+        }
+        let forgotten = self.held.iter().skip(mark.held).map(Held::len);
+        self.bytes = self.bytes.saturating_sub(forgotten.sum());
+        self.held.truncate(mark.held);
+    }
+}

@@ -1,0 +1,392 @@
+//! Native calls beside the text: which count, and that no call comes twice or in vain.
+
+use toolglot::sink::openai::{Delta, Deltas, Settings};
+use toolglot::{
+    Collect, DialectSet, Event, Finish, Kind, NativeCall, Options, Origin, Parser, Prefer, Sink,
+    Turn,
+};
+use toolglot_cli::vectors::Log;
+
+use crate::support::{CASES, Case, DEFAULTS, places};
+
+const CALL: &str = "<tool_call name=\"f\"><param name=\"k\">v</param></tool_call>";
+
+fn options(change: impl FnOnce(&mut Options)) -> Options {
+    let mut options = Options::default();
+    change(&mut options);
+    options
+}
+
+fn names(turn: &Turn) -> Vec<&str> {
+    turn.calls.iter().map(|call| call.name.as_str()).collect()
+}
+
+fn kinds(turn: &Turn) -> Vec<Kind> {
+    turn.errors.iter().map(|report| report.kind).collect()
+}
+
+pub fn native(name: &str, arguments: &str) -> NativeCall {
+    NativeCall {
+        id: Some("c1".to_owned()),
+        name: name.to_owned(),
+        arguments: arguments.to_owned(),
+    }
+}
+
+pub fn with_native(prefer: Prefer, early: bool, input: &str, calls: &[NativeCall]) -> Turn {
+    let mut parser = Parser::new(&DEFAULTS, options(|o| o.prefer = prefer));
+    let mut turn = Collect::new();
+    if early {
+        calls
+            .iter()
+            .for_each(|call| parser.native_call(call, &mut turn));
+    }
+    parser.feed(input.as_bytes(), &mut turn);
+    if !early {
+        calls
+            .iter()
+            .for_each(|call| parser.native_call(call, &mut turn));
+    }
+    parser.finish(Finish::ToolCalls, &mut turn);
+    turn.turn()
+}
+
+#[test]
+fn native_calls_are_merged_as_the_host_prefers() {
+    let same = native("f", "{ \"k\" : \"v\" }");
+    let other = native("g", "");
+    for early in [false, true] {
+        let text = with_native(Prefer::Text, early, CALL, std::slice::from_ref(&other));
+        assert_eq!(names(&text), ["f"]);
+        let text = with_native(Prefer::Text, early, "no call", std::slice::from_ref(&other));
+        assert_eq!(
+            (names(&text), text.calls[0].origin),
+            (vec!["g"], Origin::Native)
+        );
+        assert_eq!(text.calls[0].arguments, "{}");
+        assert_eq!(text.calls[0].meta, [("id".to_owned(), "c1".to_owned())]);
+        let both = with_native(Prefer::Both, early, CALL, &[same.clone(), other.clone()]);
+        assert_eq!(names(&both), ["f", "g"]);
+    }
+    let first = with_native(Prefer::Native, true, CALL, std::slice::from_ref(&other));
+    assert_eq!((names(&first), first.text.as_str()), (vec!["g"], CALL));
+    // An abandoned block is no call: the native one counts.
+    let cut = with_native(Prefer::Text, false, &CALL[..40], &[other]);
+    assert_eq!(names(&cut), ["g"]);
+}
+
+#[test]
+fn bad_native_calls_are_reported() {
+    let turn = with_native(
+        Prefer::Text,
+        false,
+        "",
+        &[native("f", "[1]"), native("", "{}"), native("g", "{")],
+    );
+    assert_eq!(
+        kinds(&turn),
+        [Kind::MalformedJson, Kind::MissingName, Kind::MalformedJson]
+    );
+    let mut small = options(|o| o.prefer = Prefer::Both);
+    small.limits.max_native = 8;
+    let mut parser = Parser::new(&DEFAULTS, small);
+    let mut turn = Collect::new();
+    parser.native_call(&native("f", "{\"long\": \"long\"}"), &mut turn);
+    parser.finish(Finish::Stop, &mut turn);
+    assert_eq!(kinds(&turn.turn()), [Kind::LimitNative]);
+}
+
+#[test]
+fn arguments_too_long_to_remember_equal_none() {
+    let long = format!(
+        "<tool_call name=\"u\"><param name=\"k\">{}</param></tool_call>",
+        "v".repeat(64)
+    );
+    let mut small = options(|o| o.prefer = Prefer::Both);
+    small.limits.max_native = 60;
+    let mut parser = Parser::new(&DEFAULTS, small);
+    let mut turn = Collect::new();
+    parser.feed(long.as_bytes(), &mut turn);
+    parser.feed(CALL.as_bytes(), &mut turn);
+    parser.native_call(&native("f", "{}"), &mut turn);
+    parser.finish(Finish::Stop, &mut turn);
+    assert_eq!(names(&turn.turn()), ["u", "f", "f"]);
+}
+
+/// A stream that gets pieces of text and native calls.
+enum Piece<'a> {
+    Text(&'a str),
+    Native(NativeCall),
+}
+
+fn stream(options: Options, pieces: &[Piece<'_>], size: usize, sink: &mut dyn Sink) {
+    let mut parser = Parser::new(&DEFAULTS, options);
+    for piece in pieces {
+        match piece {
+            Piece::Text(text) => {
+                for chunk in text.as_bytes().chunks(size) {
+                    parser.feed(chunk, sink);
+                }
+            }
+            Piece::Native(call) => parser.native_call(call, sink),
+        }
+    }
+    parser.finish(Finish::ToolCalls, sink);
+}
+
+fn preferred(pieces: &[Piece<'_>]) -> Turn {
+    let options = || options(|o| o.prefer = Prefer::Native);
+    let mut whole = Collect::new();
+    stream(options(), pieces, usize::MAX, &mut whole);
+    let whole = whole.turn();
+    for size in [1, 2, 7] {
+        let mut turn = Collect::new();
+        stream(options(), pieces, size, &mut turn);
+        assert_eq!(turn.turn(), whole);
+    }
+    whole
+}
+
+#[test]
+fn calls_of_the_text_give_way_to_native_ones() {
+    let zh = "看 <ACTION><查><词>雨</词></查></ACTION> 后";
+    let text = [
+        Piece::Text("a "),
+        Piece::Text(CALL),
+        Piece::Text(" b "),
+        Piece::Text(zh),
+    ];
+    let turn = preferred(&text);
+    assert_eq!(names(&turn), ["f", "查"]);
+    assert!(turn.errors.is_empty() && turn.not_delivered.is_empty());
+
+    let mut pieces = Vec::from(text);
+    pieces.push(Piece::Native(native("f", "{\"k\":\"v\"}")));
+    pieces.push(Piece::Native(native("f", "{\"k\":\"w\"}")));
+    pieces.push(Piece::Text(CALL));
+    let turn = preferred(&pieces);
+    assert_eq!(names(&turn), ["f", "f"]);
+    assert!(turn.calls.iter().all(|call| call.origin == Origin::Native));
+    assert_eq!(turn.text, format!("a  b 看  后{CALL}"));
+    assert_eq!(kinds(&turn)[..2], [Kind::ReplacedCall, Kind::ReplacedCall]);
+    assert_eq!(turn.errors[0].dialect, "tool-call-xml");
+    let first = 2 + CALL.len();
+    let dropped = &turn.not_delivered.dropped;
+    assert_eq!(dropped.len(), 2);
+    assert_eq!(
+        (dropped[0].span.start, dropped[0].span.end),
+        (2, first as u64)
+    );
+    assert!(dropped[1].kinds.contains(Kind::ReplacedCall));
+}
+
+#[test]
+fn a_native_call_inside_a_block_waits_for_its_end_and_replaces_it() {
+    let (head, tail) = CALL.split_at(40);
+    let turn = preferred(&[
+        Piece::Text(head),
+        Piece::Native(native("g", "")),
+        Piece::Text(tail),
+        Piece::Text(" 后"),
+    ]);
+    assert_eq!((names(&turn), turn.text.as_str()), (vec!["g"], " 后"));
+    assert_eq!(kinds(&turn), [Kind::ReplacedCall]);
+    // A block that is none leaves its text.
+    let turn = preferred(&[
+        Piece::Text("<tool_call name=\"f\"><param name=\"k\">v"),
+        Piece::Native(native("g", "")),
+    ]);
+    assert_eq!(names(&turn), ["g"]);
+    assert_eq!(kinds(&turn), [Kind::UnclosedValue, Kind::UnclosedBlock]);
+}
+
+#[test]
+fn native_calls_that_are_none_replace_nothing() {
+    for none in [native("g", "[1]"), native("", "{}"), native("g", "{")] {
+        let pieces = [Piece::Text(CALL), Piece::Native(none), Piece::Text(CALL)];
+        let turn = preferred(&pieces);
+        assert_eq!(names(&turn), ["f", "f"]);
+        assert_eq!(turn.errors.len(), 1);
+    }
+}
+
+#[test]
+fn what_is_held_is_bounded() {
+    let long = CALL.replace(">v<", &format!(">{}<", "长".repeat(40)));
+    let small = options(|o| {
+        o.prefer = Prefer::Native;
+        o.limits.max_native = 100;
+    });
+    let pieces = [Piece::Text(CALL), Piece::Text(&long), Piece::Text(CALL)];
+    for size in [1, 5, 1000] {
+        let mut turn = Collect::new();
+        stream(small.clone(), &pieces, size, &mut turn);
+        let turn = turn.turn();
+        assert_eq!(names(&turn), ["f", "f"]);
+        assert_eq!(kinds(&turn), [Kind::LimitNative]);
+        let dropped = &turn.not_delivered.dropped;
+        assert_eq!(
+            (dropped.len(), dropped[0].span.len()),
+            (1, long.len() as u64)
+        );
+    }
+}
+
+#[test]
+fn what_was_lost_beside_a_call_that_comes_late_is_listed() {
+    let set = DialectSet::builtin("kimi-k2").expect("a dialect");
+    let call = |id: &str, arguments: &str| {
+        format!("<|tool_call_begin|>{id}<|tool_call_argument_begin|>{arguments}<|tool_call_end|>")
+    };
+    let (good, bad) = (
+        call("functions.f:0", "{\"a\":1}"),
+        call("functions.g:1", "{\"a\":x}"),
+    );
+    let input = format!("<|tool_calls_section_begin|>{good}{bad}<|tool_calls_section_end|>");
+    let run = |prefer| {
+        let options = options(|o| o.prefer = prefer);
+        toolglot::parse(&set, options, input.as_bytes(), Finish::Stop)
+    };
+    let (text, native) = (run(Prefer::Text), run(Prefer::Native));
+    assert!(!text.not_delivered.dropped.is_empty());
+    assert_eq!(text.calls, native.calls);
+    assert_eq!(text.not_delivered, native.not_delivered);
+}
+
+fn prefers(case: &Case) -> Parser {
+    let mut options = case.options.clone();
+    options.prefer = Prefer::Native;
+    Parser::new(&case.set, options)
+}
+
+#[test]
+fn without_a_native_call_every_call_of_the_text_comes() {
+    for case in CASES.iter() {
+        let run = |prefer| {
+            let mut options = case.options.clone();
+            options.prefer = prefer;
+            toolglot::parse(&case.set, options, case.input, case.finish)
+        };
+        assert_eq!(run(Prefer::Native), run(Prefer::Text), "{}", case.id);
+    }
+}
+
+#[test]
+fn what_is_held_does_not_depend_on_the_cut() {
+    for case in CASES.iter() {
+        let run = |cuts: &[usize], gives: bool| {
+            let (mut parser, mut log, mut from) = (prefers(case), Log::new(), 0);
+            for to in cuts.iter().copied().chain([case.input.len()]) {
+                parser.feed(&case.input[from..to], &mut log);
+                from = to;
+            }
+            if gives {
+                parser.native_call(&native("beside", "{}"), &mut log);
+            }
+            parser.finish(case.finish, &mut log);
+            log
+        };
+        for gives in [false, true] {
+            let whole = run(&[], gives);
+            for at in places(case.input.len(), 30) {
+                let cut = run(&[at], gives);
+                assert_eq!(cut.difference(&whole), None, "{} cut at {at}", case.id);
+            }
+        }
+    }
+}
+
+#[test]
+fn with_a_native_call_none_of_the_text_comes_wherever_it_is_given() {
+    for case in CASES.iter() {
+        for at in places(case.input.len(), 20) {
+            let (mut parser, mut native_calls, mut text_calls) = (prefers(case), 0, 0);
+            let mut sink = |event: Event<'_>| match event {
+                Event::CallOpen {
+                    origin: Origin::Native,
+                    ..
+                } => native_calls += 1,
+                Event::CallOpen { .. } => text_calls += 1,
+                _ => {}
+            };
+            parser.feed(&case.input[..at], &mut sink);
+            parser.native_call(&native("beside", "{}"), &mut sink);
+            parser.feed(&case.input[at..], &mut sink);
+            parser.finish(case.finish, &mut sink);
+            let offered = case.options.unknown_tool.is_none() || case.options.tools.is_none();
+            if offered && case.options.limits.max_calls > 8 && case.options.limits.max_native > 99 {
+                assert_eq!((native_calls, text_calls), (1, 0), "{} at {at}", case.id);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_stream_that_holds_calls_can_be_moved() {
+    let mut parser = Parser::new(&DEFAULTS, options(|o| o.prefer = Prefer::Native));
+    let mut turn = Collect::new();
+    parser.feed(CALL.as_bytes(), &mut turn);
+    parser.feed(&CALL.as_bytes()[..30], &mut turn);
+    let snapshot = parser.snapshot();
+    let options = options(|o| o.prefer = Prefer::Native);
+    let mut parser = Parser::restore(&DEFAULTS, options, &snapshot).expect("its own snapshot");
+    parser.feed(&CALL.as_bytes()[30..], &mut turn);
+    parser.finish(Finish::Stop, &mut turn);
+    assert_eq!(names(&turn.turn()), ["f", "f"]);
+    parser.reset();
+    parser.finish(Finish::Stop, &mut |event: Event<'_>| panic!("{event:?}"));
+}
+
+#[test]
+fn a_response_in_openais_form_has_each_call_once() {
+    let run = |gives: bool| {
+        let mut said = vec![];
+        let mut deltas = Deltas::new(Settings::default(), |delta: Delta<'_>| match delta {
+            Delta::Call { name, .. } => said.push(name.to_owned()),
+            Delta::Finish { left, .. } => said.push(format!("{} left", left.dropped.len())),
+            _ => {}
+        });
+        let mut parser = Parser::new(&DEFAULTS, options(|o| o.prefer = Prefer::Native));
+        parser.feed(CALL.as_bytes(), &mut deltas);
+        if gives {
+            parser.native_call(&native("f", "{\"k\":\"v\"}"), &mut deltas);
+        }
+        parser.finish(Finish::ToolCalls, &mut deltas);
+        deltas.finish(Finish::ToolCalls);
+        drop(deltas);
+        said
+    };
+    assert_eq!(run(false), ["f", "0 left"]);
+    assert_eq!(run(true), ["f", "1 left"]);
+}
+
+#[test]
+fn a_good_native_call_is_never_lost_to_one_that_is_withheld() {
+    // The stream ends inside its second parameter, so the first call is salvaged.
+    let cut = "<tool_call name=\"f\"><param name=\"k\">v</param><param name=\"m\">w";
+    for prefer in [Prefer::Text, Prefer::Both, Prefer::Native] {
+        let mut parser = Parser::new(
+            &DEFAULTS,
+            options(|o| {
+                o.prefer = prefer;
+                o.unclosed = Some(toolglot::Unclosed::Salvage);
+            }),
+        );
+        let mut turn = Collect::new();
+        parser.feed(CALL.replace('f', "h").as_bytes(), &mut turn);
+        parser.feed(cut.as_bytes(), &mut turn);
+        parser.native_call(&native("f", "{\"k\":\"v\"}"), &mut turn);
+        parser.native_call(&native("h", "{\"k\":\"v\"}"), &mut turn);
+        parser.finish(Finish::Stop, &mut turn);
+        let turn = turn.turn();
+        let good: Vec<&str> = turn
+            .calls
+            .iter()
+            .filter(|call| call.grade != toolglot::Grade::Recovered)
+            .map(|call| call.name.as_str())
+            .collect();
+        let mut sorted = good.clone();
+        sorted.sort_unstable();
+        assert_eq!(sorted, ["f", "h"], "{prefer:?}: {good:?}");
+    }
+}
