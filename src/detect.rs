@@ -11,7 +11,7 @@ use crate::dialect::{Dialect, DialectSet, builtin_files};
 use crate::engine::{Finish, Parser};
 use crate::error::{BuildError, Severity};
 use crate::event::{CallState, Event, Sink, Span};
-use crate::limits::Options;
+use crate::limits::{Options, Prefer};
 
 /// How much evidence there is. Later ones are stronger.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -300,7 +300,12 @@ struct Block {
 
 fn read(set: &DialectSet, input: &[u8], options: &Options) -> Traces {
     let mut traces = Traces::default();
-    let mut parser = Parser::new(set, options.clone());
+    // No native calls are given here, so none must be waited for: calls count in their blocks.
+    let options = Options {
+        prefer: Prefer::Text,
+        ..options.clone()
+    };
+    let mut parser = Parser::new(set, options);
     parser.feed(input, &mut traces);
     parser.finish(Finish::Stop, &mut traces);
     traces

@@ -236,7 +236,8 @@ pub enum Event<'a> {
         span: Span,
     },
     /// The open call is none: it broke its grammar, broke a limit or was cut. It never closes, and its deltas are void.
-    /// Calls of the same block that closed before it stand.
+    /// Calls of the same block that closed before it stand. With [`Prefer::Native`](crate::Prefer::Native) a call of the text
+    /// that is abandoned never opened in the events.
     CallAbandoned {
         /// Number of the call.
         call: u32,

@@ -40,7 +40,7 @@ pub enum Show {
 /// everything kept, all that is written is the input, but for bytes that a host did not retain.
 ///
 /// The placeholder of a block is written when the block ends, if at least one of its calls stands; a block without calls
-/// leaves nothing. [`Event::Raw`], what follows in a block that broke a limit or its grammar, is dropped unless blocks are
+/// leaves nothing (with [`Prefer::Native`](crate::Prefer::Native) no call stands when its block ends). [`Event::Raw`], what follows in a block that broke a limit or its grammar, is dropped unless blocks are
 /// kept. Reasoning and protected regions are replaced where they begin, once for neighbouring ones of one kind. Native
 /// calls are not in the text and leave nothing.
 ///

@@ -265,6 +265,7 @@ fn without_a_native_call_every_call_of_the_text_comes() {
         let run = |prefer| {
             let mut options = case.options.clone();
             options.prefer = prefer;
+            options.limits.max_native = 1 << 20;
             toolglot::parse(&case.set, options, case.input, case.finish)
         };
         assert_eq!(run(Prefer::Native), run(Prefer::Text), "{}", case.id);
