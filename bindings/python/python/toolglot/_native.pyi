@@ -1225,7 +1225,7 @@ class Stream:
 
         ```
         >>> import toolglot
-        >>> stream = toolglot.Engine().stream(prompt_tail="<|im_start|>assistant\n<think>\n")
+        >>> stream = toolglot.Engine().stream(prompt_tail="<|im_start|>assistant\\n<think>\\n")
         >>> stream.in_reasoning, stream.feed("hm</thi"), stream.in_reasoning, stream.may_hold_marker
         (True, [Reasoning(text='hm', start=0, end=2, framing=False)], True, True)
 
@@ -1265,6 +1265,11 @@ class Stream:
     def tail(self, /) -> list[_Event]:
         """
         The events that came when a `with` block ended the stream.
+        """
+    @property
+    def tool_issues(self, /) -> list[str]:
+        """
+        What was odd in the list of its tools, one sentence each: what was left out or passed over, and where.
         """
 
 @final
