@@ -19,7 +19,7 @@ Examples:
   toolglot parse --output turn < reply.txt          the same as one JSON object
   toolglot parse --chunk 3 --delay 30 reply.txt     watch it stream
   toolglot batch replies.jsonl -o turns.jsonl       one turn a line, on all cores
-  toolglot check tests/vectors/*.jsonl              every way to cut every vector
+  toolglot check tests/vectors/*.jsonl              do they hold however they are cut?
   toolglot detect reply.txt                         which dialect is this?
   toolglot replay bug.json                          run a recorded stream again
   toolglot encode --dialect vcp < calls.json        the text that a model would write
@@ -30,6 +30,8 @@ Examples:
   toolglot dialects                                 what is recognised
   toolglot validate --tools tools.json < turn.json  may these calls be carried out?
   toolglot tools import mcp.json                    definitions of tools in one form
+  toolglot completions bash                         completions of a shell
+  toolglot man | man -l -                           the manual page
 
 Exit status: 0 it ran; 1 errors were found and --strict is set, or a check failed; 2 wrong usage or unreadable input.";
 
@@ -62,11 +64,13 @@ Examples:
   toolglot batch --dialect all --jobs 4 < replies.jsonl | jq -c '.calls[]'";
 
 const CHECK_EXAMPLES: &str = "\
-Every vector runs in one chunk, in chunks of every size, and under every 2-way and 3-way split (a sample of them above 400
-bytes), with its dialect alone and with all dialects active.
+Every vector runs in one chunk, in small chunks, and cut in two at every place (at a sample of places above 1 KiB), with its
+dialect alone and in the default set. Of the ways to cut it in three, short vectors (40 bytes) have all and longer ones a
+sample; with `--cuts all` vectors up to 256 bytes run under all of them and in chunks of every size, which takes 30 times as long.
 
 Examples:
   toolglot check tests/vectors/*.jsonl
+  toolglot check --cuts all mine.jsonl
   toolglot check --dialect-file mine.toml mine.jsonl";
 
 const DETECT_EXAMPLES: &str = "\
@@ -161,6 +165,18 @@ Examples:
   toolglot parse --output turn reply.txt | toolglot validate --tools tools.json
   toolglot validate --tools plugin.yaml --preset preset.json < turn.json | jq -r '.observations[]'";
 
+const COMPLETIONS_EXAMPLES: &str = "\
+Examples:
+  toolglot completions bash > ~/.local/share/bash-completion/completions/toolglot
+  toolglot completions zsh > ~/.zfunc/_toolglot          in a folder of $fpath
+  toolglot completions fish > ~/.config/fish/completions/toolglot.fish";
+
+const MAN_EXAMPLES: &str = "\
+Examples:
+  toolglot man | man -l -
+  toolglot man parse | man -l -
+  toolglot man --dir ~/.local/share/man/man1             toolglot.1, toolglot-parse.1 and so on";
+
 const TOOLS_EXAMPLES: &str = "\
 Examples:
   toolglot tools import openai.json plugin.yaml > tools.json
@@ -188,7 +204,7 @@ pub enum Command {
     /// Parse many outputs, one JSON record a line
     #[command(after_help = BATCH_EXAMPLES)]
     Batch(BatchArgs),
-    /// Check conformance vectors under every way to cut their input
+    /// Check conformance vectors, cut at every place
     #[command(after_help = CHECK_EXAMPLES)]
     Check(CheckArgs),
     /// Name the dialect that an output is written in
@@ -224,6 +240,29 @@ pub enum Command {
     /// Read definitions of tools
     #[command(after_help = TOOLS_EXAMPLES)]
     Tools(ToolsArgs),
+    /// Write the completions of a shell for this command
+    #[command(after_help = COMPLETIONS_EXAMPLES)]
+    Completions(CompletionsArgs),
+    /// Write manual pages of this command
+    #[command(after_help = MAN_EXAMPLES)]
+    Man(ManArgs),
+}
+
+#[derive(Debug, Args)]
+pub struct CompletionsArgs {
+    /// The shell
+    #[arg(value_enum, value_name = "SHELL")]
+    pub shell: clap_complete::Shell,
+}
+
+#[derive(Debug, Args)]
+pub struct ManArgs {
+    /// The page of one subcommand; without it, of the whole command
+    #[arg(value_name = "COMMAND", conflicts_with = "dir")]
+    pub of: Option<String>,
+    /// Write all pages into a folder, which is made if need be
+    #[arg(long, value_name = "DIR")]
+    pub dir: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -688,9 +727,30 @@ pub struct CheckArgs {
     /// Dialect file that vectors may name by its id; may be repeated
     #[arg(long = "dialect-file", value_name = "F")]
     pub dialect_files: Vec<PathBuf>,
+    /// How many of the ways to cut an input are tried
+    #[arg(long, value_enum, default_value_t = Cuts::Quick, value_name = "HOW")]
+    pub cuts: Cuts,
     /// Threads [default: one for each core]
     #[arg(long, value_name = "N")]
     pub jobs: Option<NonZeroUsize>,
+}
+
+/// How many of the ways to cut an input are tried.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Cuts {
+    /// Every place, and a sample of pairs of places
+    Quick,
+    /// Every pair of places in all but long inputs
+    All,
+}
+
+impl From<Cuts> for toolglot_cli::vectors::Cuts {
+    fn from(cuts: Cuts) -> Self {
+        match cuts {
+            Cuts::Quick => Self::Quick,
+            Cuts::All => Self::All,
+        }
+    }
 }
 
 #[derive(Debug, Args)]

@@ -19,7 +19,7 @@ const MISTAKES: usize = 20;
 pub fn run(args: &CheckArgs, color: ColorChoice) -> Result<Verdict, Stop> {
     let sets = Sets::load(&args.dialect_files).map_err(Stop::because)?;
     let vectors = load(args)?;
-    let summary = vectors::check(&vectors, &sets, threads(args.jobs))
+    let summary = vectors::check(&vectors, &sets, args.cuts.into(), threads(args.jobs))
         .map_err(|errors| unreadable(&errors))?;
 
     let mut out = AutoStream::new(io::stdout().lock(), color);

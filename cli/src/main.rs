@@ -15,6 +15,7 @@ mod dialects;
 mod encode;
 mod escape;
 mod input;
+mod manual;
 mod output;
 mod parse;
 mod pretty;
@@ -73,6 +74,8 @@ fn run(cli: &Cli) -> Result<Verdict, Stop> {
         Some(Command::Dialects(args)) => dialects::run(args, color),
         Some(Command::Validate(args)) => validate::run(args),
         Some(Command::Tools(args)) => tools::run(args),
+        Some(Command::Completions(args)) => manual::completions(args),
+        Some(Command::Man(args)) => manual::pages(args),
     }
 }
 

@@ -7,7 +7,7 @@ use toolglot::json::json;
 use toolglot::{
     DialectSet, Fence, Finish, Options, Parser, ReasoningMode, TextMode, Tools, builtin_files,
 };
-use toolglot_cli::vectors::{Cut, Log, each_cut};
+use toolglot_cli::vectors::{Cut, Cuts, Log, each_cut};
 
 /// What people and models put around a header.
 const DECORATIONS: [(&str, &str); 8] = [
@@ -114,7 +114,7 @@ fn log(set: &DialectSet, options: &Options, input: &str, cut: Option<Cut>) -> Lo
 /// Two-way cuts and sizes; three-way cuts of a few.
 fn holds(set: &DialectSet, options: &Options, input: &str, all: bool) {
     let whole = log(set, options, input, None);
-    let broken = each_cut(input.len(), 7, |cut| {
+    let broken = each_cut(Cuts::All, input.len(), 7, |cut| {
         if matches!(cut, Cut::Three(..)) && !all {
             return ControlFlow::Break(None);
         }

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::str::FromStr;
 
 use crate::chunks::{Chunking, Cutter, Rng};
-use crate::vectors::each_cut;
+use crate::vectors::{Cuts, each_cut};
 
 /// How many random cuts one seed gives.
 const RANDOM: usize = 100;
@@ -43,7 +43,7 @@ impl Way {
         mut check: impl FnMut(Vec<usize>) -> ControlFlow<B>,
     ) -> ControlFlow<B> {
         match self {
-            Self::Each => each_cut(input.len(), input.len() as u64, |cut| {
+            Self::Each => each_cut(Cuts::All, input.len(), input.len() as u64, |cut| {
                 let mut lens = vec![];
                 cut.feed(input, &mut |chunk| lens.push(chunk.len()));
                 check(lens)

@@ -14,7 +14,7 @@ use toolglot::{
 };
 
 use super::compare::differences;
-use super::cuts::{Cut, each_cut};
+use super::cuts::{Cut, Cuts, each_cut};
 use super::leaves::partition;
 use super::load::{LineError, Vector};
 use super::log::{Entry, Log};
@@ -91,6 +91,7 @@ pub struct Summary {
 pub fn check(
     vectors: &[Vector],
     sets: &Sets,
+    cuts: Cuts,
     jobs: NonZeroUsize,
 ) -> Result<Summary, Vec<LineError>> {
     let mut ready = vec![];
@@ -108,7 +109,7 @@ pub fn check(
     if !errors.is_empty() {
         return Err(errors);
     }
-    Ok(run(&ready, jobs))
+    Ok(run(&ready, cuts, jobs))
 }
 
 /// Checks one vector in every mode that it runs in.
@@ -117,7 +118,7 @@ pub fn check(
 /// It names a dialect, option, tool or kind that does not exist.
 pub fn check_one(vector: &Vector, sets: &Sets) -> Result<Vec<Failure>, LineError> {
     match Ready::new(vector, sets) {
-        Ok(ready) => Ok(ready.check()),
+        Ok(ready) => Ok(ready.check(Cuts::All)),
         Err(why) => Err(LineError {
             origin: vector.origin.clone(),
             line: vector.line,
@@ -126,14 +127,14 @@ pub fn check_one(vector: &Vector, sets: &Sets) -> Result<Vec<Failure>, LineError
     }
 }
 
-fn run(ready: &[Ready<'_>], jobs: NonZeroUsize) -> Summary {
+fn run(ready: &[Ready<'_>], cuts: Cuts, jobs: NonZeroUsize) -> Summary {
     let next = AtomicUsize::new(0);
     let found: Mutex<Vec<(usize, Vec<Failure>)>> = Mutex::default();
     thread::scope(|scope| {
         for _ in 0..jobs.get().min(ready.len()) {
             scope.spawn(|| {
                 while let Some((index, one)) = claim(&next, ready) {
-                    let failures = one.check();
+                    let failures = one.check(cuts);
                     if !failures.is_empty() {
                         found
                             .lock()
@@ -207,14 +208,14 @@ impl<'v> Ready<'v> {
         })
     }
 
-    fn check(&self) -> Vec<Failure> {
+    fn check(&self, cuts: Cuts) -> Vec<Failure> {
         self.modes
             .iter()
-            .filter_map(|(mode, set)| self.check_mode(*mode, set))
+            .filter_map(|(mode, set)| self.check_mode(*mode, set, cuts))
             .collect()
     }
 
-    fn check_mode(&self, mode: Mode, set: &DialectSet) -> Option<Failure> {
+    fn check_mode(&self, mode: Mode, set: &DialectSet, cuts: Cuts) -> Option<Failure> {
         let input = &self.vector.input;
         let fail = |cut: Cut, details: Vec<String>| Failure {
             id: self.vector.id.clone(),
@@ -243,7 +244,7 @@ impl<'v> Ready<'v> {
         if !details.is_empty() {
             return Some(fail(Cut::Whole, details));
         }
-        let cuts = each_cut(input.len(), seed(&self.vector.id), |cut| {
+        let cuts = each_cut(cuts, input.len(), seed(&self.vector.id), |cut| {
             let mut log = Log::new();
             if let Err(panic) = guarded(|| stream.run(|take| cut.feed(input, take), &mut log)) {
                 return ControlFlow::Break(fail(cut, vec![panic]));

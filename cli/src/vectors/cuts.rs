@@ -4,6 +4,7 @@
 //! run under all 2-way and 3-way splits, empty chunks included, and all chunk sizes; up to [`ALL_PAIRS`] bytes under all
 //! 2-way splits and a sample of the others; longer ones under a sample. Samples depend on nothing but the seed. The
 //! environment variable `TOOLGLOT_SPLITS` sets another length than [`ALL_SPLITS`], for a quick look while one works.
+//! [`Cuts::Quick`] is what a command can do while somebody waits: the lengths are other ones there, and so is the sample.
 
 use std::fmt;
 use std::ops::ControlFlow;
@@ -24,10 +25,36 @@ const ALL_PAIRS: usize = 4096;
 const SIZES: [usize; 8] = [1, 2, 3, 5, 7, 11, 16, 64];
 /// How many 2-way and 3-way splits a longer input gets, if it is not very long.
 const SAMPLE: usize = 500;
+/// Longest input, in bytes, that a quick check splits in every way.
+const QUICK_SPLITS: usize = 40;
+/// Longest input, in bytes, that a quick check splits in two in every way.
+const QUICK_PAIRS: usize = 1024;
+/// How many splits of a longer input a quick check takes.
+const QUICK_SAMPLE: usize = 60;
 /// Bytes that all sampled runs of one input may add up to, so that a long vector does not take minutes.
 const SAMPLE_BYTES: usize = 64 << 20;
 /// A sample is never smaller than this.
 const SAMPLE_MIN: usize = 20;
+
+/// How many of the ways to cut an input are tried.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Cuts {
+    /// Every place, and of pairs of places a sample.
+    #[default]
+    Quick,
+    /// Every pair of places in all but long inputs.
+    All,
+}
+
+impl Cuts {
+    /// The longest inputs that are split in every way, and in two in every way, and the size of a sample.
+    fn measure(self) -> (usize, usize, usize) {
+        match self {
+            Self::Quick => (QUICK_SPLITS, QUICK_PAIRS, QUICK_SAMPLE),
+            Self::All => (*SPLITS, ALL_PAIRS, SAMPLE),
+        }
+    }
+}
 
 /// One way to cut an input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,13 +112,15 @@ impl fmt::Display for Cut {
 /// Hands over every cut of an input of `len` bytes, simple ones first, until `check` breaks. The whole input is not among
 /// them: it is what the others are compared with.
 pub fn each_cut<B>(
+    cuts: Cuts,
     len: usize,
     seed: u64,
     mut check: impl FnMut(Cut) -> ControlFlow<B>,
 ) -> ControlFlow<B> {
-    match len <= *SPLITS {
+    let (splits, pairs, most) = cuts.measure();
+    match len <= splits {
         true => every(len, &mut check),
-        false => sample(len, seed, &mut check),
+        false => sample(len, pairs, most, seed, &mut check),
     }
 }
 
@@ -105,17 +134,19 @@ fn every<B>(len: usize, check: &mut impl FnMut(Cut) -> ControlFlow<B>) -> Contro
 
 fn sample<B>(
     len: usize,
+    pairs: usize,
+    most: usize,
     seed: u64,
     check: &mut impl FnMut(Cut) -> ControlFlow<B>,
 ) -> ControlFlow<B> {
     SIZES.into_iter().map(Cut::Size).try_for_each(&mut *check)?;
-    if len <= ALL_PAIRS {
+    if len <= pairs {
         (0..=len).map(Cut::Two).try_for_each(&mut *check)?;
     }
     let mut rng = Rng::new(seed);
     let mut at = |from: usize| from + rng.below((len - from + 1) as u64) as usize;
-    for _ in 0..SAMPLE.min(SAMPLE_BYTES / len).max(SAMPLE_MIN) {
-        if len > ALL_PAIRS {
+    for _ in 0..most.min(SAMPLE_BYTES / len).max(SAMPLE_MIN) {
+        if len > pairs {
             check(Cut::Two(at(0)))?;
         }
         let i = at(0);
@@ -128,13 +159,32 @@ fn sample<B>(
 mod tests {
     use super::*;
 
-    fn all(len: usize) -> Vec<Cut> {
+    fn of(cuts: Cuts, len: usize) -> Vec<Cut> {
         let mut out = vec![];
-        let _: ControlFlow<()> = each_cut(len, 7, |cut| {
+        let _: ControlFlow<()> = each_cut(cuts, len, 7, |cut| {
             out.push(cut);
             ControlFlow::Continue(())
         });
         out
+    }
+
+    fn all(len: usize) -> Vec<Cut> {
+        of(Cuts::All, len)
+    }
+
+    /// A quick check leaves out pairs of places only: a cut at any one place, and single bytes, are always tried.
+    #[test]
+    fn a_quick_check_cuts_at_every_place() {
+        for len in [0, 1, 40, 41, 256, 1024] {
+            let cuts = of(Cuts::Quick, len);
+            assert!((0..=len).all(|at| cuts.contains(&Cut::Two(at))), "{len}");
+            assert!(len == 0 || cuts.contains(&Cut::Size(1)), "{len}");
+            assert!(
+                cuts.iter().any(|cut| matches!(cut, Cut::Three(..))),
+                "{len}"
+            );
+            assert!(cuts.len() <= 1100, "{len}");
+        }
     }
 
     #[test]

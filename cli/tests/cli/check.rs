@@ -33,6 +33,8 @@ fn good_vectors_pass() {
         (ran.code, ran.out.as_str(), ran.err.as_str()),
         (0, "4 passed, 0 failed\n", "")
     );
+    let all = run(&["check", "--cuts", "all", &path], b"");
+    assert_eq!((all.code, all.out), (0, ran.out));
 }
 
 #[test]

@@ -21,8 +21,18 @@ fn no_arguments_print_help() {
 #[test]
 fn every_command_has_help_with_examples() {
     for name in [
-        "parse", "batch", "check", "detect", "replay", "escape", "unescape", "dialects",
-        "validate", "tools",
+        "parse",
+        "batch",
+        "check",
+        "detect",
+        "replay",
+        "escape",
+        "unescape",
+        "dialects",
+        "validate",
+        "tools",
+        "completions",
+        "man",
     ] {
         let ran = run(&[name, "--help"], b"");
         assert_eq!(ran.code, 0, "{name}");
@@ -46,10 +56,72 @@ fn wrong_usage_is_status_2() {
         &["batch", "--jobs", "0"],
         &["batch", "--max-line", "0"],
         &["check"],
+        &["check", "--cuts", "some", "x.jsonl"],
+        &["completions"],
+        &["completions", "csh"],
+        &["man", "nix"],
+        &["man", "parse", "--dir", "x"],
         &["detect", "--output", "turn"],
     ] {
         run(args, b"").refused(&[]);
     }
+}
+
+/// The commands, as the help lists them.
+fn commands() -> Vec<String> {
+    let help = run(&["--help"], b"").out;
+    let list = help.lines().skip_while(|line| *line != "Commands:").skip(1);
+    let names = list
+        .take_while(|line| line.starts_with("  "))
+        .filter(|line| !line.starts_with("   "));
+    let name = |line: &str| line.split_whitespace().next().map(str::to_owned);
+    names
+        .filter_map(name)
+        .filter(|name| name != "help")
+        .collect()
+}
+
+#[test]
+fn completions_know_every_command_and_option() {
+    let commands = commands();
+    assert!(commands.len() > 14, "{commands:?}");
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let ran = run(&["completions", shell], b"");
+        assert_eq!((ran.code, ran.err.as_str()), (0, ""), "{shell}");
+        for word in commands
+            .iter()
+            .map(String::as_str)
+            .chain(["dialect-file", "cuts"])
+        {
+            assert!(ran.out.contains(word), "{shell}: {word}");
+        }
+    }
+}
+
+#[test]
+fn every_command_has_a_manual_page() {
+    let dir = crate::directory();
+    let path = dir.join("man1");
+    let whole = run(&["man", "--dir", path.to_str().expect("a path")], b"");
+    assert_eq!(
+        (whole.code, whole.out.as_str(), whole.err.as_str()),
+        (0, "", "")
+    );
+    for name in commands() {
+        let page = run(&["man", &name], b"");
+        assert_eq!(page.code, 0, "{name}");
+        let title = format!(".TH toolglot-{name} 1");
+        for word in [title.as_str(), ".SH OPTIONS", "\\-\\-color", "Examples:"] {
+            assert!(page.out.contains(word), "{name}: {word}");
+        }
+        let file = std::fs::read_to_string(path.join(format!("toolglot-{name}.1")));
+        assert_eq!(file.expect("a page"), page.out, "{name}");
+    }
+    let root = run(&["man"], b"").out;
+    assert!(
+        root.starts_with(".ie") && root.contains(".TH toolglot 1") && root.contains("Exit status")
+    );
+    assert!(path.join("toolglot.1").exists() && path.join("toolglot-dialects-lint.1").exists());
 }
 
 #[test]
