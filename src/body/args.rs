@@ -8,7 +8,8 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use super::given::{Given, given};
+use super::given::{Given, given, is_fact};
+use super::live::LiveCall;
 use super::plain::Clean;
 use super::tree_payload::{Decoder, Elements};
 use super::typed::{Typed, each, repeated, typed};
@@ -168,6 +169,22 @@ impl Args {
 
     pub fn tool(&self) -> &str {
         &self.tool
+    }
+
+    /// The call, as one whose arguments are an object in JSON.
+    pub(super) fn live(&mut self, out: &mut Out<'_>) -> LiveCall {
+        let attributes = std::mem::take(&mut self.attributes);
+        for (key, _) in attributes.iter().filter(|(key, _)| !is_fact(key)) {
+            self.told(out, Kind::ExtraKey, self.tag, key);
+        }
+        let mut live = LiveCall::of(self.call, &self.tool, self.start);
+        live.recovered(self.kinds);
+        live
+    }
+
+    /// How many parameters came so far.
+    pub fn count(&self) -> u32 {
+        self.count
     }
 
     /// Opens a parameter whose value begins at `start`. An empty name is reported and its value left out.

@@ -549,6 +549,16 @@ impl Body {
                 None
             }
             Action::Param => self.param(out, table, walk, end),
+            Action::Whole => {
+                out.skip(end);
+                let args = self.args.as_mut().filter(|args| args.count() == 0);
+                let Some(payload) = args.map(|args| Payload::of(out, args)) else {
+                    return Some(self.refuse(out, Kind::MalformedBody, Span::new(start, end)));
+                };
+                self.args = None;
+                self.at = At::Payload(Box::new(payload));
+                None
+            }
             Action::Reopen => {
                 // Behind a payload only a closer was forgotten.
                 let severity = match self.at {
@@ -1311,6 +1321,9 @@ impl Body {
         end: u64,
         stopped: bool,
     ) -> Finished {
+        if self.lacks_closers(out, table, end) {
+            return self.close_cut(out, end);
+        }
         if let At::Value(_) | At::Plain(_) | At::Confirm { .. } = self.at
             && let Some(args) = &self.args
         {
@@ -1350,6 +1363,66 @@ impl Body {
         self.drop_call(out, end);
         finished
     }
+}
+
+impl Body {
+    /// Whether the stream ended at `end` behind a closed parameter, with nothing or a beginning of what closes the call.
+    fn lacks_closers(&self, out: &Out<'_>, table: &Framed, end: u64) -> bool {
+        let walk = match &self.at {
+            At::Confirm { walk, .. } => walk,
+            At::Inner(walk) if self.args.as_ref().is_some_and(|args| args.count() > 0) => walk,
+            _ => return false,
+        };
+        let began = walk.start().map(|start| out.slice(start, end));
+        let section = table.spec.section.iter().flat_map(|section| &section.close);
+        let unit = table.spec.unit[usize::from(self.unit)].close.iter();
+        let fix = String::from_utf8_lossy(&self.fix);
+        let closes = |began: &str| {
+            let mut closers = unit.chain(section).map(|close| close.replace("$x", &fix));
+            closers.any(|close| began_with(&close, began))
+        };
+        walk.blank() || began.is_none_or(|began| closes(&began))
+    }
+
+    /// Only closers are missing where the stream ended: the call counts, but more of it may have been meant.
+    fn close_cut(&mut self, out: &mut Out<'_>, end: u64) -> Finished {
+        if let (
+            At::Confirm {
+                value, end: ends, ..
+            },
+            Some(args),
+        ) = (&self.at, &mut self.args)
+        {
+            args.mixed(out, value.mixed, *ends);
+            if args.param_close(out, *ends).is_err() {
+                self.drop_call(out, end);
+                return Finished::Open;
+            }
+        }
+        if let Some(args) = &mut self.args {
+            args.recovered(Kind::UnclosedBlock);
+        }
+        out.skip(end);
+        match self.close_args(out, end) {
+            None if self.stood > 0 => Finished::Forgotten,
+            None | Some(_) => Finished::Open,
+        }
+    }
+}
+
+/// Whether `began` is a beginning of the pattern `close`, which has no holes but white space.
+fn began_with(close: &str, began: &str) -> bool {
+    let mut rest = began;
+    for literal in close.split("$_") {
+        if literal.starts_with(rest) {
+            return true;
+        }
+        match rest.strip_prefix(literal) {
+            Some(more) => rest = more.trim_ascii_start(),
+            None => return false,
+        }
+    }
+    false
 }
 
 /// Whether a parameter's tag is that of another tool.

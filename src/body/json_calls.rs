@@ -6,6 +6,7 @@
 //! rule reads is reported. A call closes at its own last bracket.
 
 mod arguments;
+mod chosen;
 mod members;
 #[cfg(test)]
 mod tests;
@@ -50,6 +51,8 @@ pub(crate) struct Body {
     bare: bool,
     item: Option<Item>,
     calls: u32,
+    /// What came of an object that may be the arguments of the tool that the host named.
+    head: Option<Vec<u8>>,
 }
 
 /// An object that is a call, or holds calls.
@@ -121,6 +124,7 @@ impl Body {
             bare: false,
             item: None,
             calls: 0,
+            head: None,
         }
     }
 
@@ -150,16 +154,21 @@ impl Body {
         span: Span,
     ) -> Result<Self, Kind> {
         let live = LiveCall::open(out, name, meta, span, span.start)?;
-        let mut item = Item::new(span.start, 0);
+        Ok(Self::of(live))
+    }
+
+    /// The arguments of an open call.
+    pub fn of(live: LiveCall) -> Self {
+        let mut item = Item::new(live.span(0).start, 0);
         item.named = true;
         item.argued = true;
         item.reading = Reading::Args;
         item.args = Some(Arguments::new(live));
-        Ok(Self {
+        Self {
             bare: true,
             item: Some(item),
             ..Self::new()
-        })
+        }
     }
 
     /// The open string, if its next bytes leave as they stand.
@@ -265,6 +274,7 @@ impl Body {
             if let Some(kept) = self.keeping() {
                 kept.extend_from_slice(&bytes[i..to]);
             }
+            self.look(&bytes[i..to]);
             let pos = source.pos(to);
             if pos >= max {
                 return (to, Step::Limit(kind));
@@ -272,8 +282,8 @@ impl Body {
             i = to;
             let step = match token {
                 Token::More => Some(Step::More),
-                Token::Open(shape) => self.open(out, table, shape, pos),
-                Token::Key => self.key(out, table, pos),
+                Token::Open(shape) => self.open(out, rules, table, shape, pos),
+                Token::Key => self.key(out, rules, table, pos),
                 Token::Close => self.close(out, rules, table, pos),
                 Token::Repaired(kind, at) => {
                     self.repaired(out, kind, at);
@@ -369,13 +379,21 @@ impl Body {
     }
 
     /// A value begins at `pos`.
-    fn open(&mut self, out: &mut Out<'_>, table: &Table, shape: Shape, pos: u64) -> Option<Step> {
+    fn open(
+        &mut self,
+        out: &mut Out<'_>,
+        rules: &Rules<'_>,
+        table: &Table,
+        shape: Shape,
+        pos: u64,
+    ) -> Option<Step> {
         let depth = self.lexer.depth();
         let Some(item) = &mut self.item else {
             return match shape {
                 Shape::Array if depth == 0 => None,
                 Shape::Object if depth <= 1 => {
                     self.item = Some(Item::new(pos, depth));
+                    self.head = chosen::chosen(out).filter(|_| depth == 0).map(|_| vec![]);
                     None
                 }
                 _ => Some(self.broken(out, Kind::MalformedBody, Span::new(pos, pos + 1))),
@@ -424,6 +442,9 @@ impl Body {
                     bytes: vec![],
                 });
             }
+            (Member::Name, _) if !item.named && self.head.is_some() => {
+                return self.as_arguments(out, rules);
+            }
             (Member::Name, _) if !item.named => {
                 return Some(self.broken(out, Kind::MalformedBody, Span::new(pos, pos + 1)));
             }
@@ -438,11 +459,20 @@ impl Body {
     }
 
     /// A key ends at `pos`.
-    fn key(&mut self, out: &mut Out<'_>, table: &Table, pos: u64) -> Option<Step> {
-        let item = self.item.as_mut()?;
-        if self.lexer.depth() != item.level {
+    fn key(
+        &mut self,
+        out: &mut Out<'_>,
+        rules: &Rules<'_>,
+        table: &Table,
+        pos: u64,
+    ) -> Option<Step> {
+        if self.lexer.depth() != self.item.as_ref()?.level {
             return None;
         }
+        if self.key_decides(out, table) {
+            return self.as_arguments(out, rules);
+        }
+        let item = self.item.as_mut()?;
         let key = self.lexer.key();
         item.member = table.member(key);
         item.key = Span::new(self.lexer.key_at(), pos);
@@ -502,9 +532,14 @@ impl Body {
         }
         item.member = Member::Other;
         match std::mem::replace(&mut item.reading, Reading::Nothing) {
-            Reading::Name { start } => self
-                .name(out, Span::new(start, pos))
-                .or_else(|| self.replay(out, rules)),
+            Reading::Name { start } => {
+                let name = item.text.clone();
+                if self.name_decides(out, &name) {
+                    return self.as_arguments(out, rules);
+                }
+                self.name(out, Span::new(start, pos))
+                    .or_else(|| self.replay(out, rules))
+            }
             Reading::Id { .. } => {
                 let id = std::mem::take(&mut item.text);
                 if !item.named {
@@ -514,6 +549,9 @@ impl Body {
             }
             Reading::Sort => {
                 let sort = std::mem::take(&mut item.text);
+                if !is_sort(&sort) && self.head.is_some() {
+                    return self.as_arguments(out, rules);
+                }
                 if !is_sort(&sort) {
                     let span = item.key;
                     item.extra(out, self.lexer.key(), span);
@@ -540,6 +578,9 @@ impl Body {
         pos: u64,
     ) -> Option<Step> {
         let item = self.item.as_mut()?;
+        if !item.named && self.head.is_some() {
+            return self.as_arguments(out, rules);
+        }
         if !item.named {
             let span = Span::new(item.start, pos);
             self.item = None;

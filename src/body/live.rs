@@ -135,7 +135,12 @@ impl LiveCall {
         start: u64,
     ) -> Result<Self, Kind> {
         let call = out.call_open(name, meta, span, Origin::Text)?;
-        Ok(Self {
+        Ok(Self::of(call, name, start))
+    }
+
+    /// A call that is open; its bytes begin at `start`.
+    pub fn of(call: u32, name: &str, start: u64) -> Self {
+        Self {
             call,
             tool: name.to_owned(),
             start,
@@ -146,7 +151,7 @@ impl LiveCall {
             kinds: KindSet::default(),
             param: None,
             lexer: Lexer::new(1),
-        })
+        }
     }
 
     /// Strings at the top have the types of the schema: their quotes are delimiters.
@@ -273,7 +278,7 @@ impl LiveCall {
     }
 
     /// What is open where the call broke.
-    pub fn torn(&self, syntax: &Syntax, torn: &mut Torn) {
+    pub(super) fn torn(&self, syntax: &Syntax, torn: &mut Torn) {
         self.lexer.torn(syntax, torn);
     }
 

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::live::Step;
 use super::lost::Torn;
-use super::{Opened, Out, Short, brace_calls, json_calls, python_calls, yaml_call};
+use super::{Args, Opened, Out, Short, brace_calls, json_calls, python_calls, yaml_call};
 use crate::dialect::{Framed, spec};
 use crate::error::Kind;
 use crate::limits::Limits;
@@ -45,6 +45,11 @@ impl Payload {
             | spec::Payload::Tree
             | spec::Payload::Content => Self::Json(json_calls::Body::new()),
         })
+    }
+
+    /// All arguments of a call that is open.
+    pub(super) fn of(out: &mut Out<'_>, args: &mut Args) -> Self {
+        Self::Json(json_calls::Body::of(args.live(out)))
     }
 
     /// Takes the chunk from index `i` up to `end`.

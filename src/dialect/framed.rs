@@ -22,6 +22,8 @@ pub(crate) enum Action {
     Repeat,
     /// A parameter opens.
     Param,
+    /// All parameters follow as an object in JSON.
+    Whole,
     /// A parameter's closer that closes nothing.
     Stray,
     /// The next block, or call, begins inside.
@@ -188,6 +190,7 @@ impl Framed {
                 | Action::Separator
                 | Action::Repeat
                 | Action::Param
+                | Action::Whole
                 | Action::Reopen
                 | Action::WrongEnd
                 | Action::WrongClose => p.clone(),
@@ -261,7 +264,11 @@ impl Framed {
                 ];
                 let (open, stray) = match spec.params(unit) {
                     Some(param) => (
-                        list(&param.open, Action::Param),
+                        [
+                            list(&param.open, Action::Param),
+                            list(&param.whole, Action::Whole),
+                        ]
+                        .concat(),
                         list(&param.close, Action::Stray),
                     ),
                     None => (vec![], vec![]),

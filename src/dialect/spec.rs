@@ -540,6 +540,9 @@ pub(crate) enum Payload {
 pub(crate) struct Param {
     pub open: Vec<String>,
     pub close: Vec<String>,
+    /// What all parameters stand behind as one object in JSON.
+    #[serde(default)]
+    pub whole: Vec<String>,
     /// The attribute that names it.
     #[serde(default = "name_attribute")]
     pub name: String,

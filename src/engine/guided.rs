@@ -10,7 +10,7 @@ use super::bare::{Bare, Member, Shown};
 use super::machine::{Chunk, Concat, Machine, Taken};
 use super::{Mode, Region, State};
 use crate::body::{Opened, pieces, xml};
-use crate::dialect::{Family, guided};
+use crate::dialect::{Family, Framed, guided, spec};
 use crate::event::Span;
 use crate::limits::{Options, ToolChoice};
 
@@ -231,6 +231,30 @@ impl Machine<'_> {
         self.st.io.from = start;
         self.st.io.carry.clear();
         Some(looked)
+    }
+
+    /// Whether what a guided model may write begins right behind a marker of JSON calls, and nothing else would: a list
+    /// of calls, or no arguments.
+    pub fn guided_behind(
+        &self,
+        chunk: Chunk<'_>,
+        (literal, behind): (&str, u64),
+        table: &Framed,
+        byte: u8,
+        end: u64,
+    ) -> bool {
+        let reads = |unit: &spec::Unit| unit.payload == spec::Payload::Json;
+        let marker = literal.len() > 1 && table.spec.section.is_none();
+        if !looks(self.opts) || !marker || !table.spec.unit.iter().all(reads) {
+            return false;
+        }
+        let looked = self.bytes(chunk, behind.min(end - 1), end - 1);
+        let looked = looked.trim_ascii();
+        match looked.strip_prefix(literal.as_bytes()).unwrap_or(looked) {
+            [] => byte == b'[',
+            [b'{'] => byte == b'}' && self.chosen().is_some(),
+            _ => false,
+        }
     }
 
     /// The stream ends before it is clear what it is.

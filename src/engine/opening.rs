@@ -762,6 +762,7 @@ impl Machine<'_> {
             return self.message(chunk, opening, candidate, &channels.spec, byte, end);
         }
         let family = &self.dialect(candidate.dialect).family;
+        let behind = candidate.end;
         match &mut candidate.at {
             At::Probe(walk) => {
                 let Family::Framed(table) = family else {
@@ -788,6 +789,20 @@ impl Machine<'_> {
                         Verdict::Text(look)
                     }
                     Go::More => Verdict::More,
+                    Go::None
+                        if self.guided_behind(
+                            chunk,
+                            (&opener.literal, behind),
+                            table,
+                            byte,
+                            end,
+                        ) =>
+                    {
+                        Verdict::Open {
+                            taken: true,
+                            closed: false,
+                        }
+                    }
                     Go::None => Verdict::Text(look),
                     Go::Found { taken, .. } if opener.json.is_some() => {
                         let start = end - u64::from(!taken);

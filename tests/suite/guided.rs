@@ -196,3 +196,83 @@ fn choices_are_read_as_requests_say_them() {
         assert_eq!(ToolChoice::from_json(text).ok(), want, "{text}");
     }
 }
+
+/// What a dialect writes around the object of a call, where its calls are objects that name the tool.
+fn around(set: &DialectSet, id: &str) -> Option<(String, String)> {
+    let call = toolglot::EncodeCall {
+        name: "get_weather".to_owned(),
+        arguments: r#"{"city":"x"}"#.to_owned(),
+        id: None,
+    };
+    let mut options = toolglot::EncodeOptions::default();
+    options.tools = Some(Arc::new(Tools::from_json(TOOLS).expect("tools")));
+    let text = toolglot::encode(set, id, &[call], &options).ok()?;
+    let (open, close) = (text.find('{')?, text.rfind('}')?);
+    let object = toolglot_cli::vectors::value(&text[open..=close]).ok()?;
+    let named = object.as_object()?.get("name").is_some();
+    let (before, behind) = (text[..open].to_owned(), text[close + 1..].to_owned());
+    let marked = before.trim_start().starts_with('<') && !before.trim_end().ends_with('[');
+    (named && marked).then_some((before, behind))
+}
+
+#[test]
+fn bare_arguments_are_read_between_the_markers_of_a_dialect() {
+    let mut tried = 0;
+    for (id, _) in builtin_files() {
+        let set = DialectSet::builtin(id).expect("a built-in dialect");
+        let Some((before, behind)) = around(&set, id) else {
+            continue;
+        };
+        tried += 1;
+        for (choice, object, name, arguments) in [
+            (WEATHER, r#"{"city":"里斯 }","days":3}"#, "get_weather", ""),
+            (WEATHER, "{}", "get_weather", ""),
+            (WEATHER, r#"{ "days" : 2 }"#, "get_weather", ""),
+            (WEATHER, r#"{"type":"arid","city":"x"}"#, "get_weather", ""),
+            (RENAME, r#"{"name":"新","arguments":{}}"#, "rename", ""),
+            (RENAME, r#"{"arguments":{"a":1},"name":"b"}"#, "rename", ""),
+            (
+                WEATHER,
+                r#"{"name":"get_weather","arguments":{"city":"y"},"x":1}"#,
+                "get_weather",
+                r#"{"city":"y"}"#,
+            ),
+        ] {
+            let text = format!("{before}{object}{behind}");
+            let read = turn(&set, choice, &text, Finish::Stop);
+            let want = match arguments {
+                "" => object,
+                given => given,
+            };
+            let [call] = &*read.calls else {
+                panic!("{id}: {text}: {read:?}");
+            };
+            let own = arguments.is_empty();
+            assert_eq!(call.grade == Grade::Complete, own, "{id}: {text}: {read:?}");
+            assert_eq!(call.name, name, "{id}: {text}");
+            if own || *id != "inkling" {
+                assert_eq!(call.arguments, want, "{id}: {text}");
+            }
+            assert_eq!(read.text.trim(), "", "{id}: {text}: {read:?}");
+        }
+        // Where nobody was named, it is no call.
+        let text = format!("{before}{{\"city\":\"x\"}}{behind}");
+        assert!(turn(&set, "auto", &text, Finish::Stop).calls.is_empty());
+    }
+    assert!(tried > 8, "{tried}");
+}
+
+#[test]
+fn a_list_of_calls_is_read_between_markers_of_one() {
+    let set = DialectSet::builtin("hermes").expect("a built-in dialect");
+    let list =
+        r#"[{"name":"get_weather","parameters":{"city":"x"}},{"name":"rename","arguments":{}}]"#;
+    let text = format!("<tool_call>\n{list}\n</tool_call>");
+    for choice in ["required", WEATHER] {
+        let read = turn(&set, choice, &text, Finish::Stop);
+        let want = vec![("get_weather", r#"{"city":"x"}"#), ("rename", "{}")];
+        assert_eq!(calls(&read), want, "{read:?}");
+    }
+    let read = turn(&set, "auto", &text, Finish::Stop);
+    assert!(read.calls.is_empty(), "{read:?}");
+}

@@ -4,6 +4,7 @@ mod allocation;
 mod any;
 mod broken;
 mod closers;
+mod cut;
 mod detect;
 mod dialects;
 mod earliest;

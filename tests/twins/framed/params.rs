@@ -109,8 +109,17 @@ impl<'a> Twin<'a> {
             .collect();
         let all: Vec<(&Pattern, Place)> = all.iter().map(|(p, place)| (p, *place)).collect();
         let mut at = fit.end;
+        let mut some = false;
         loop {
-            let fit = self.walk_on(at, &all)?;
+            let fit = match self.walk_on(at, &all) {
+                Err(Stop::Cut) if some && self.lacks_closers(index, at) => {
+                    let whole = arguments.whole(self.tree().as_ref())?;
+                    self.out.calls.push((name, whole));
+                    return Err(Stop::Cut);
+                }
+                fit => fit?,
+            };
+            some |= fit.action == Place::Param;
             match fit.action {
                 Place::Stray => at = fit.end,
                 Place::Param if unit.fix_name && self.is_tool(&name, &fit) => {
@@ -139,6 +148,14 @@ impl<'a> Twin<'a> {
         let tree = self.spec.units[self.unit].payload == "tree";
         let fix = self.fix.as_deref().unwrap_or_default();
         tree.then(|| Tree::new(param, &self.opening(), &param.close[0].replace("$x", fix)))
+    }
+
+    /// Whether the input ends at `at`, or with the beginning of what closes the call.
+    fn lacks_closers(&self, index: usize, at: usize) -> bool {
+        let section = self.spec.section.iter().flat_map(|section| &section.close);
+        let closers = self.spec.units[index].close.iter().chain(section);
+        let closers: Vec<_> = closers.map(|close| (close, Place::Close)).collect();
+        matches!(self.walk_on(at, &closers), Err(Stop::Cut))
     }
 
     /// The opener of a parameter up to its bracket, with `$key` in it.
@@ -356,7 +373,8 @@ impl<'a> Twin<'a> {
                             !(named && self.foreign(tool, &fit))
                         }
                         Ok(_) => true,
-                        Err(Stop::Cut) => return Err(Stop::Cut),
+                        // Else it may be content, if another closer follows.
+                        Err(Stop::Cut) => self.lacks_closers(self.unit, next),
                         Err(Stop::Malformed(broken)) => {
                             seen = broken;
                             false
