@@ -200,7 +200,9 @@ impl Machine<'_> {
             Role::Reasoning { id } => {
                 let reasoning = &self.set.reasoning[usize::from(id)];
                 self.deliver(chunk, start.min(safe));
-                let here = self.stands(reasoning.spec.at);
+                // A token that the host vouches for is no mention.
+                let vouched = self.st.io.trusted_from.is_some_and(|from| start >= from);
+                let here = vouched || self.stands(reasoning.spec.at);
                 let reads = self.opts.reasoning.reads();
                 let over = reasoning.spec.first && self.st.reasoned;
                 if !reads
