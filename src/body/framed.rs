@@ -664,7 +664,7 @@ impl Body {
             self.last = self.last.max(start);
             return Some(self.refuse(out, kind, span));
         }
-        let name = name.trim().to_owned();
+        let name = single(out, name.trim(), &table.spec.doubled).to_owned();
         if unit.fix_name {
             self.fix = name.clone().into_bytes();
         }
@@ -1408,6 +1408,16 @@ impl Body {
             None | Some(_) => Finished::Open,
         }
     }
+}
+
+/// The name of a tool that is written twice, where there is one of that name and none of the doubled.
+fn single<'n>(out: &Out<'_>, name: &'n str, between: &str) -> &'n str {
+    let halves = name.split_once(between).filter(|_| !between.is_empty());
+    let Some((head, tail)) = halves else {
+        return name;
+    };
+    let doubled = head == tail && out.tool(name).is_none() && out.tool(head).is_some();
+    if doubled { head } else { name }
 }
 
 /// Whether `began` is a beginning of the pattern `close`, which has no holes but white space.

@@ -105,6 +105,12 @@ impl spec::Channels {
         route.map(|route| route.kind)
     }
 
+    /// What begins the next message: a header, or the rest of one.
+    fn ended_by(&self) -> Vec<String> {
+        let first = Some(&self.first).filter(|first| !first.is_empty());
+        self.start.iter().chain(first).cloned().collect()
+    }
+
     /// What messages are taken for that are reasoning.
     pub fn reasoning(&self) -> spec::Reasoning {
         spec::Reasoning {
@@ -116,7 +122,7 @@ impl spec::Channels {
             implicit: false,
             first: false,
             label: String::new(),
-            ended_by: self.start.clone(),
+            ended_by: self.ended_by(),
             after_call: spec::AfterCall::Text,
         }
     }

@@ -342,6 +342,8 @@ pub(crate) enum Begins {
     Block(u16),
     /// The header of a message.
     Message,
+    /// The same without its beginning, in a thought that was left without a closer.
+    Rest,
 }
 
 impl Begins {
@@ -349,7 +351,7 @@ impl Begins {
     pub fn of(self, table: &Framed) -> Option<&framed::Opener> {
         match self {
             Self::Block(number) => table.openers.get(usize::from(number)),
-            Self::Message => None,
+            Self::Message | Self::Rest => None,
         }
     }
 }
@@ -396,6 +398,8 @@ pub(crate) struct Reasoning {
     pub ends: Vec<Role>,
     /// What ends it are headers at the start of a line: what each opens.
     pub headers: Vec<u16>,
+    /// Which of what ends it is a header without its beginning, and what that opens.
+    rest: Option<(u16, u16)>,
     /// The same, then all call openers; made when a stream first asks for it.
     with_calls: OnceLock<Scanner>,
 }
@@ -412,6 +416,13 @@ pub(crate) enum Inside {
 }
 
 impl Reasoning {
+    /// What a pattern opens that is a header without its beginning.
+    pub fn rest(&self, pattern: u16) -> Option<u16> {
+        let before: usize = self.kinds[..2].iter().sum();
+        let (place, refs) = self.rest?;
+        (usize::from(pattern) == before + usize::from(place)).then_some(refs)
+    }
+
     fn new(
         dialect: u16,
         spec: &spec::Reasoning,
@@ -432,6 +443,7 @@ impl Reasoning {
             kinds: lists.map(<[String]>::len),
             ends: calls.iter().map(|(_, role)| *role).collect(),
             headers: vec![],
+            rest: None,
             with_calls: OnceLock::new(),
         })
     }
@@ -708,7 +720,7 @@ impl SetInner {
                 line.thoughts = *id;
             }
         }
-        for (index, reasoning) in messages {
+        for (index, reasoning) in messages.iter().copied() {
             let dialect = &mut dialects[usize::from(index)];
             dialect.channels = dialect
                 .spec
@@ -774,6 +786,21 @@ impl SetInner {
                     entry.headers.push(refs);
                 }
             }
+        }
+        for (dialect, id) in messages {
+            let channels = dialects[usize::from(dialect)].spec.channels.as_ref();
+            let first = channels.map_or("", |channels| &channels.first);
+            let entry = &mut reasoning[usize::from(id)];
+            let place = entry
+                .spec
+                .ended_by
+                .iter()
+                .position(|marker| marker == first);
+            entry.rest = place.map(|place| (place as u16, opens.len() as u16));
+            opens.push(vec![OpenRef {
+                dialect,
+                begins: Begins::Rest,
+            }]);
         }
         let text = Scanner::new(patterns).map_err(too_big)?;
         let skips = dialects

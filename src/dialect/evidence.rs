@@ -58,14 +58,13 @@ pub(super) fn of_section(spec: &spec::Framed, opener: &str) -> Vec<String> {
 
 /// What must follow a message's header that is one marker alone, where the message is a call.
 pub(super) fn of_message(spec: &spec::Framed) -> Vec<String> {
-    if let Some(section) = &spec.section {
-        return section
-            .open
-            .iter()
-            .map(|open| format!("$_{open}"))
-            .collect();
-    }
     let mut out = vec![];
+    if let Some(section) = &spec.section {
+        out.extend(section.open.iter().map(|open| format!("$_{open}")));
+        if !section.optional {
+            return out;
+        }
+    }
     for unit in &spec.unit {
         for open in &unit.open {
             match path::literal(open).as_deref() {

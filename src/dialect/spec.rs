@@ -359,6 +359,9 @@ pub(crate) struct Framed {
     /// Those of the openers and closers that are known misspellings.
     #[serde(default)]
     pub misspelt: Vec<String>,
+    /// What stands between a name that is written twice, as `f.f`.
+    #[serde(default)]
+    pub doubled: String,
 }
 
 /// What encloses calls.

@@ -182,9 +182,8 @@ impl Machine<'_> {
                 if let Role::ThoughtEnd { .. } = role {
                     self.st.owed = None;
                 }
-                if role == Role::MessageEnd {
-                    self.st.message = false;
-                }
+                let message = role == Role::MessageEnd;
+                self.st.message &= !message;
                 self.deliver(chunk, start);
                 if let Role::Framing { dialect } = role
                     && self.dialect(dialect).spec.line_start
@@ -195,6 +194,10 @@ impl Machine<'_> {
                 self.flow_end(chunk);
                 self.adopt(start, chunk.base);
                 self.framing(chunk, end);
+                if message {
+                    // The next one begins right behind it, as behind a block.
+                    self.st.line = Line::Behind(0);
+                }
                 true
             }
             Role::Reasoning { id } => {
@@ -351,6 +354,10 @@ impl Machine<'_> {
                 let own: Vec<_> = own.copied().collect();
                 self.candidates(chunk, &own, start, end, safe)
             }
+            Some(Inside::EndedBy) if let Some(refs) = reasoning.rest(pattern) => {
+                let refs = &self.set.opens[usize::from(refs)];
+                self.candidates(chunk, refs, start, end, safe)
+            }
             Some(Inside::EndedBy) if let Some(own) = self.enders(pattern) => {
                 self.deliver(chunk, start.min(safe));
                 self.st.code.settle();
@@ -418,6 +425,7 @@ impl Machine<'_> {
         };
         let reasoning = &self.set.reasoning[usize::from(id)];
         match reasoning.meaning(pattern, &self.set.calls) {
+            Some(Inside::EndedBy) if reasoning.rest(pattern).is_some() => false,
             Some(Inside::Close | Inside::EndedBy) => reasoning.headers.is_empty(),
             Some(Inside::Open | Inside::Ends(_) | Inside::Call(_)) | None => false,
         }

@@ -79,6 +79,8 @@ enum At {
     Payload(Walk),
     /// At the beginning of the stream, with so many bytes of what begins a header there.
     First { have: u8 },
+    /// In a thought, in the recipient of a header whose beginning is missing, or in the marker behind it, from there on.
+    Rest { marker: Option<u64> },
 }
 
 /// So many markers may end the header of a message.
@@ -113,6 +115,7 @@ impl Candidate {
         };
         let at = match (&dialect.family, opener.begins) {
             (_, Begins::Message) => message,
+            (_, Begins::Rest) => At::Rest { marker: None },
             (Family::Plain, _) => return None,
             (Family::KeyQuote(_), _) => At::Field(Field::new()),
             (Family::Line(table), Begins::Block(number)) => {
@@ -197,7 +200,8 @@ impl Candidate {
                     ..
                 }
                 | At::Nameless { .. }
-                | At::First { .. },
+                | At::First { .. }
+                | At::Rest { .. },
                 _,
             ) => true,
             // A tag named after a tool, and a word, are no markers before their probes say so.
@@ -222,7 +226,9 @@ impl Candidate {
     /// Whether the state fits its tables.
     pub fn fits(&self, dialect: &Dialect) -> bool {
         match (self.at, &dialect.family) {
-            (At::Message { .. } | At::First { .. }, _) => dialect.channels.is_some(),
+            (At::Message { .. } | At::First { .. } | At::Rest { .. }, _) => {
+                dialect.channels.is_some()
+            }
             (At::Tag(_), Family::ElementTree(_))
             | (At::Field(_), Family::KeyQuote(_))
             | (
@@ -565,6 +571,13 @@ impl Machine<'_> {
         })
     }
 
+    /// Whether a marker that begins at `inside` is the first one of a header whose beginning is missing.
+    fn in_rest(&self, chunk: Chunk<'_>, opening: &Opening, inside: u64) -> bool {
+        let rest = |candidate: &Candidate| candidate.begins == Begins::Rest;
+        let word = || self.bytes(chunk, opening.start, inside.max(opening.start));
+        self.st.candidates.iter().any(rest) && !word().contains(&b'<')
+    }
+
     /// Whether JSON that must show a call is being read, and all that a marker opens is such JSON too.
     fn in_bare(&self, refs: u16) -> bool {
         let mut candidates = self.st.candidates.iter();
@@ -617,6 +630,7 @@ impl Machine<'_> {
                     self.markers(chunk, end);
                     return Some(None);
                 }
+                None if self.in_rest(chunk, opening, start) => {}
                 None if self.ends_here(*pattern) => inside = Some(start),
                 Some(
                     Role::Close { .. }
@@ -756,7 +770,7 @@ impl Machine<'_> {
         byte: u8,
         end: u64,
     ) -> Verdict {
-        if let (At::First { .. } | At::Message { .. }, Some(channels)) =
+        if let (At::First { .. } | At::Message { .. } | At::Rest { .. }, Some(channels)) =
             (candidate.at, &self.dialect(candidate.dialect).channels)
         {
             return self.message(chunk, opening, candidate, &channels.spec, byte, end);
@@ -913,7 +927,7 @@ impl Machine<'_> {
                     }
                 }
             }
-            At::First { .. } | At::Message { .. } => Verdict::Text(None),
+            At::First { .. } | At::Message { .. } | At::Rest { .. } => Verdict::Text(None),
             At::Payload(walk) => {
                 let Family::Framed(table) = family else {
                     return Verdict::Text(None);
@@ -1077,7 +1091,59 @@ impl Machine<'_> {
                 }
                 Verdict::More
             }
+            At::Rest { marker } => {
+                let from = match *marker {
+                    Some(from) => from,
+                    None if byte == b'<' => end - 1,
+                    None if byte != b' ' && in_header(byte) => return Verdict::More,
+                    None => return Verdict::Text(None),
+                };
+                *marker = Some(from);
+                let mut came = self.bytes(chunk, from, end - 1);
+                came.push(byte);
+                let is = |marker: &String| marker.as_bytes() == came;
+                if channels.end.iter().any(is) {
+                    return self.rest_ends(chunk, opening, candidate, end);
+                }
+                if is(&channels.channel) {
+                    candidate.at = At::Message {
+                        have: [0; MAX_ENDS],
+                    };
+                    return Verdict::More;
+                }
+                let mut markers = channels.end.iter().chain([&channels.channel]);
+                match markers.any(|marker| marker.as_bytes().starts_with(&came)) {
+                    true if end - opening.start <= MAX_HEADER => Verdict::More,
+                    true | false => Verdict::Text(None),
+                }
+            }
             _ => Verdict::Text(None),
+        }
+    }
+
+    /// A header whose beginning is missing is complete before `end`: calls must show themselves behind it.
+    fn rest_ends(
+        &self,
+        chunk: Chunk<'_>,
+        opening: &Opening,
+        candidate: &mut Candidate,
+        end: u64,
+    ) -> Verdict {
+        let shows = match &self.dialect(candidate.dialect).family {
+            Family::Framed(table) => table.message.as_ref(),
+            _ => None,
+        };
+        match (self.route(chunk, opening, candidate, end), shows) {
+            (Some(RouteKind::Call | RouteKind::Calls), Some(shows)) => {
+                candidate.end = end;
+                candidate.at = At::Payload(shows.begin());
+                Verdict::More
+            }
+            (Some(_), _) => Verdict::Open {
+                taken: true,
+                closed: false,
+            },
+            (None, _) => Verdict::Text(None),
         }
     }
 
@@ -1146,7 +1212,14 @@ impl Machine<'_> {
         let span = Span::new(opening.start, end);
         let mut again = None;
         match at {
-            At::Message { .. } | At::First { .. } => self.message_begins(chunk, dialect, span),
+            At::Message { .. } | At::First { .. } | At::Rest { .. } => {
+                if let Region::Reasoning { .. } = self.st.region {
+                    self.flow_end(chunk);
+                    self.st.reasoned = true;
+                    self.enter(Region::Text, opening.start);
+                }
+                self.message_begins(chunk, dialect, span);
+            }
             At::Head(walk) => self.line_begins(chunk, dialect, &walk, span),
             At::Header { .. } => {
                 let mut meta = self.attributes(chunk, &candidate, end);
