@@ -85,6 +85,7 @@ rm -rf "$out/prefix" "$out/moved"
 bindings/c/install.sh "$out/prefix" "$out"
 mv "$out/prefix" "$out/moved"
 lib=$out/moved/lib
+for text in LICENSE-APACHE LICENSE-MIT; do cmp "$text" "$out/moved/share/licenses/toolglot/$text"; done
 readelf -d "$lib/libtoolglot.so" | grep -q 'SONAME.*\[libtoolglot.so.0\]'
 if command -v pkg-config > /dev/null; then
   export PKG_CONFIG_PATH=$lib/pkgconfig

@@ -6,6 +6,7 @@
 #
 #   include/toolglot.h [toolglot.hpp]   lib/libtoolglot.a   lib/libtoolglot.so -> .so.0 -> .so.VERSION
 #   lib/libtoolglot_isolated.a          lib/pkgconfig/toolglot.pc   lib/cmake/toolglot/*.cmake
+#   share/licenses/toolglot/LICENSE-*
 #
 # The isolated archive is the static one as a single object whose Rust symbols are hidden. Two static Rust libraries define
 # the same names and cannot be linked into one program by GNU ld; with this one they can. It needs `ld` and LLVM's objcopy
@@ -14,7 +15,7 @@ set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 root=$here/../..
 if (($# < 1)); then
-  sed -n '2,6p' "$0" >&2
+  sed -n '2,7p' "$0" >&2
   exit 2
 fi
 mkdir -p "$1"
@@ -28,7 +29,8 @@ else
   from=${CARGO_TARGET_DIR:-$root/target}/release
 fi
 
-mkdir -p "$prefix/include" "$prefix/lib/pkgconfig" "$prefix/lib/cmake/toolglot"
+mkdir -p "$prefix/include" "$prefix/lib/pkgconfig" "$prefix/lib/cmake/toolglot" "$prefix/share/licenses/toolglot"
+cp "$root"/LICENSE-* "$prefix/share/licenses/toolglot/"
 cp "$root"/include/toolglot.h* "$prefix/include/"
 cp "$from/libtoolglot.a" "$prefix/lib/"
 cp "$from/libtoolglot.so" "$prefix/lib/libtoolglot.so.$version"
