@@ -54,7 +54,7 @@ Records, one JSON object a line:
   {\"id\"?, \"input\" | \"input_b64\", \"dialect\"? | \"dialects\"?, \"tools\"?, \"finish\"?, \"options\"?, \"native_tool_calls\"?,
    \"prompt_tail\"?, \"tool_choice\"?, \"start\"?, \"prefill\"?}
 gives, in the same order,
-  {\"id\"?, \"text\", \"reasoning\", \"calls\": [...], \"errors\": [...]}
+  {\"id\"?, \"text\", \"reasoning\", \"calls\": [...], \"errors\": [...], \"tool_issues\"?: [...]}
 and for a line that is no record
   {\"line\": N, \"id\"?, \"error\": \"...\"}
 Blank lines are skipped. Memory does not grow with the length of the file.

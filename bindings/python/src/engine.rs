@@ -275,7 +275,9 @@ impl Engine {
 
     /// Parses a whole output.
     ///
-    /// `native_calls` are calls that the API delivered beside the text: an OpenAI `tool_calls` array, or its JSON text.
+    /// `native_calls` are calls that the API delivered beside the text: an OpenAI `tool_calls` array, or its JSON text. `guard`
+    /// keeps the turn's text from being a call for the next reader of this engine's dialects, for hosts that send it on without
+    /// the calls; without it the text is verbatim.
     #[pyo3(signature = (
         text: "str | bytes | bytearray | memoryview",
         *,
@@ -285,6 +287,7 @@ impl Engine {
         prompt_tail: "str | None" = None,
         tools: "str | Iterable[Any] | None" = None,
         tool_choice: "str | Mapping[str, Any] | None" = None,
+        guard=false,
     ))]
     // Keywords of a Python method.
     #[allow(clippy::too_many_arguments)]
@@ -298,6 +301,7 @@ impl Engine {
         prompt_tail: Option<&str>,
         tools: Option<Bound<'_, PyAny>>,
         tool_choice: Option<Bound<'_, PyAny>>,
+        guard: bool,
     ) -> PyResult<Turn> {
         let core = self.core_with(py, start, prompt_tail, tools, tool_choice)?;
         let finish = options::finish(finish)?;
@@ -310,6 +314,9 @@ impl Engine {
         let (turn, issues) = chunk::run(py, &chunk, |bytes| {
             caught(|| {
                 let mut sink = Whole::default();
+                if guard {
+                    sink.turn = Collect::new().guard(&core.set);
+                }
                 let mut parser = core.parser();
                 parser.feed(bytes, &mut sink);
                 native

@@ -47,11 +47,41 @@ function options(pairs) {
   return out;
 }
 
+/** Bytes at the end of these that are the beginning of a character. */
+function half(bytes) {
+  for (let n = 1; n <= Math.min(3, bytes.length); n++) {
+    const byte = bytes[bytes.length - n];
+    if (byte >= 0xc0) return n < (byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : 2) ? n : 0;
+    if (byte < 0x80) return 0;
+  }
+  return 0;
+}
+
+/** The file has bytes, in which a call that comes beside the text may stand inside a character; a whole character comes behind it. */
+function whole(entries) {
+  const out = entries.map((entry) => ({ ...entry }));
+  out.forEach((entry, at) => {
+    const waits = entry.kind === 1 || entry.kind === 2 ? half(entry.data) : 0;
+    if (waits === 0) return;
+    const next = out.slice(at + 1).find(({ kind }) => kind <= 5);
+    if (next?.kind !== entry.kind || next.flags !== entry.flags || next.start !== entry.end) return;
+    const cut = entry.data.length - waits;
+    const joined = new Uint8Array(waits + next.data.length);
+    joined.set(entry.data.subarray(cut));
+    joined.set(next.data, waits);
+    next.data = joined;
+    next.start -= waits;
+    entry.data = entry.data.subarray(0, cut);
+    entry.end -= waits;
+  });
+  return out.filter(({ kind, start, end }) => !((kind === 1 || kind === 2) && start === end));
+}
+
 /** Entries of the file as entries of a joined log, members in the order of the package. */
 function wanted(entries) {
   const log = [];
   let last = null;
-  for (const { kind, flags, call, code, start, end, data, aux } of entries) {
+  for (const { kind, flags, call, code, start, end, data, aux } of whole(entries)) {
     const span = { start, end };
     const type = KINDS[kind];
     const shown = utf8.decode(data);

@@ -11,13 +11,14 @@ use toolglot::json::Value;
 pub struct Beside(Vec<(String, Box<RawValue>)>);
 
 /// What a turn says itself. A member of that name goes into `record`.
-const TURN: [&str; 7] = [
+const TURN: [&str; 8] = [
     "id",
     "text",
     "reasoning",
     "calls",
     "errors",
     "toolglot",
+    "tool_issues",
     "record",
 ];
 

@@ -144,7 +144,14 @@ impl<'a> Answers<'a> {
         options.untyped = options.untyped.or(self.defaults.untyped);
         let choice = self.choice(&record, switches)?;
         let set = self.defaults.sets.get(&choice).map_err(|e| e.to_string())?;
+        let own = record.tools.is_some();
         options.tools = self.tools(record.tools)?;
+        // Those of the command line were told on standard error.
+        let odd = options.tools.iter().filter(|_| own);
+        let odd: Vec<String> = odd
+            .flat_map(|tools| tools.issues())
+            .map(ToString::to_string)
+            .collect();
         let native = match &record.native_tool_calls {
             Some(calls) => {
                 NativeCall::from_openai(calls).map_err(|e| format!("native_tool_calls: {e}"))?
@@ -182,7 +189,7 @@ impl<'a> Answers<'a> {
             .iter()
             .any(|report| report.severity == Severity::Error);
         Ok(Answer {
-            text: beside.behind(json::turn(&turn, record.id.as_deref())),
+            text: beside.behind(with_odd(json::turn(&turn, record.id.as_deref()), odd)),
             bad: false,
             errors,
         })
@@ -223,6 +230,14 @@ impl<'a> Answers<'a> {
         let tools = Arc::new(Tools::from_json(raw.get()).map_err(|e| e.to_string())?);
         self.tools = Some((raw, tools.clone()));
         Ok(Some(tools))
+    }
+}
+
+/// A turn that says what was odd in the tools of its record.
+fn with_odd(turn: String, odd: Vec<String>) -> String {
+    match turn.strip_suffix('}') {
+        Some(open) if !odd.is_empty() => format!("{open},\"tool_issues\":{}}}", Value::from(odd)),
+        Some(_) | None => turn,
     }
 }
 

@@ -26,6 +26,39 @@ fn turns_come_in_the_order_of_records() {
     }
 }
 
+/// A definition that is odd is told in the turn, and the others count; where none can be read, the record is none.
+#[test]
+fn odd_tools_of_a_record_are_told() {
+    let odd = json!([{"name": "weather"}, {"nam": "x"}, 5, {"name": "weather"}]);
+    let ran = run(
+        &["batch"],
+        format!(
+            "{}\n{}\n{}\n{}\n",
+            json!({"input": CALL, "tools": odd, "tool_issues": "mine"}),
+            json!({"input": CALL, "tools": odd}),
+            json!({"input": CALL, "tools": [{"name": "weather"}]}),
+            json!({"id": 4, "input": CALL, "tools": [5, {"nam": "x"}]}),
+        )
+        .as_bytes(),
+    );
+    let turns = ran.json();
+    let told = json!([
+        "tools[1]: it has no `name`",
+        "tools[2]: a tool must be an object",
+        "tools[3].name: there are two tools called `weather`; the first counts"
+    ]);
+    for turn in &turns[..2] {
+        assert_eq!(turn["tool_issues"], told);
+        assert_eq!(turn["calls"][0]["name"], "weather");
+    }
+    assert_eq!(turns[0]["record"], json!({"tool_issues": "mine"}));
+    assert_eq!(turns[2].get("tool_issues"), None);
+    assert_eq!(
+        (&turns[3]["id"], &turns[3]["error"]),
+        (&json!(4), &json!("tools[0]: a tool must be an object"))
+    );
+}
+
 #[test]
 fn a_record_says_how_it_is_parsed() {
     let tools = json!([{"name": "weather", "parameters": {"type": "object", "properties": {"n": {"type": "integer"}}}}]);

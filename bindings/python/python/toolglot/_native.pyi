@@ -577,11 +577,13 @@ class Engine:
         """
         What works and may still surprise, one sentence each.
         """
-    def parse(self, /, text: str | bytes | bytearray | memoryview, *, finish: Literal['stop', 'length', 'tool_calls', 'error', 'cancelled'] = "stop", native_calls: str | Iterable[Any] | None = None, start: Literal['dialect', 'text', 'reasoning'] | None = None, prompt_tail: str | None = None, tools: str | Iterable[Any] | None = None, tool_choice: str | Mapping[str, Any] | None = None) -> Turn:
+    def parse(self, /, text: str | bytes | bytearray | memoryview, *, finish: Literal['stop', 'length', 'tool_calls', 'error', 'cancelled'] = "stop", native_calls: str | Iterable[Any] | None = None, start: Literal['dialect', 'text', 'reasoning'] | None = None, prompt_tail: str | None = None, tools: str | Iterable[Any] | None = None, tool_choice: str | Mapping[str, Any] | None = None, guard: bool = False) -> Turn:
         """
         Parses a whole output.
 
-        `native_calls` are calls that the API delivered beside the text: an OpenAI `tool_calls` array, or its JSON text.
+        `native_calls` are calls that the API delivered beside the text: an OpenAI `tool_calls` array, or its JSON text. `guard`
+        keeps the turn's text from being a call for the next reader of this engine's dialects, for hosts that send it on without
+        the calls; without it the text is verbatim.
         """
     def reader(self, /, source: Literal['openai', 'anthropic', 'ollama'], *, choice: SupportsIndex = 0, start: Literal['dialect', 'text', 'reasoning'] | None = None, prompt_tail: str | None = None, tools: str | Iterable[Any] | None = None, tool_choice: str | Mapping[str, Any] | None = None) -> Reader:
         """
