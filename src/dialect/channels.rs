@@ -124,6 +124,7 @@ impl spec::Channels {
             label: String::new(),
             ended_by: self.ended_by(),
             after_call: spec::AfterCall::Text,
+            suffix: false,
         }
     }
 }

@@ -344,6 +344,8 @@ pub(crate) enum Begins {
     Message,
     /// The same without its beginning, in a thought that was left without a closer.
     Rest,
+    /// A marker of a thought, by its number, that has a suffix.
+    Thought(u16),
 }
 
 impl Begins {
@@ -351,7 +353,7 @@ impl Begins {
     pub fn of(self, table: &Framed) -> Option<&framed::Opener> {
         match self {
             Self::Block(number) => table.openers.get(usize::from(number)),
-            Self::Message | Self::Rest => None,
+            Self::Message | Self::Rest | Self::Thought(_) => None,
         }
     }
 }
@@ -398,7 +400,7 @@ pub(crate) struct Reasoning {
     pub ends: Vec<Role>,
     /// What ends it are headers at the start of a line: what each opens.
     pub headers: Vec<u16>,
-    /// Which of what ends it is a header without its beginning, and what that opens.
+    /// Which of what ends it is a header without its beginning, or a closer with a suffix, and what that opens.
     rest: Option<(u16, u16)>,
     /// The same, then all call openers; made when a stream first asks for it.
     with_calls: OnceLock<Scanner>,
@@ -415,8 +417,13 @@ pub(crate) enum Inside {
     Call(Role),
 }
 
+/// What a marker begins with where it has a suffix: `<think:`.
+fn suffixed(marker: &str) -> String {
+    format!("{}:", marker.strip_suffix('>').unwrap_or(marker))
+}
+
 impl Reasoning {
-    /// What a pattern opens that is a header without its beginning.
+    /// What a pattern opens that must be looked at: a header without its beginning, or a closer with a suffix.
     pub fn rest(&self, pattern: u16) -> Option<u16> {
         let before: usize = self.kinds[..2].iter().sum();
         let (place, refs) = self.rest?;
@@ -648,6 +655,7 @@ impl SetInner {
                 let mut own = spec.clone();
                 for (_, have) in merged.iter_mut().filter(|(_, have)| shares(&have.open)) {
                     have.ended_by.extend_from_slice(&spec.ended_by);
+                    have.suffix |= spec.suffix;
                     own.open.retain(|open| !have.open.contains(open));
                 }
                 if own.open.is_empty() {
@@ -763,6 +771,10 @@ impl SetInner {
                 }
             }
         }
+        for (_, spec) in merged.iter_mut().filter(|(_, spec)| spec.suffix) {
+            let close = spec.close.first().map_or("", String::as_str);
+            spec.ended_by.push(suffixed(close));
+        }
         let thinks = !enders.is_empty();
         let mut reasoning = merged
             .iter()
@@ -785,6 +797,21 @@ impl SetInner {
                 if let Some(Role::Open { refs }) = opens(marker) {
                     entry.headers.push(refs);
                 }
+            }
+        }
+        for (id, (dialect, spec)) in merged.iter().enumerate() {
+            if spec.suffix {
+                let refs = opens.len() as u16;
+                for open in &spec.open {
+                    patterns.push(Pattern::new(suffixed(open), Case::Exact));
+                    roles.push(Role::Open { refs });
+                }
+                opens.push(vec![OpenRef {
+                    dialect: *dialect,
+                    begins: Begins::Thought(id as u16),
+                }]);
+                let last = spec.ended_by.len().saturating_sub(1);
+                reasoning[id].rest = Some((last as u16, refs));
             }
         }
         for (dialect, id) in messages {

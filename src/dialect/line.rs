@@ -114,6 +114,7 @@ impl Line {
             label: String::new(),
             ended_by: self.openers.iter().map(|(open, _)| open.clone()).collect(),
             after_call: super::spec::AfterCall::Text,
+            suffix: false,
         }
     }
 

@@ -791,6 +791,9 @@ pub(crate) struct Reasoning {
     /// What follows a call that ended it.
     #[serde(default)]
     pub after_call: AfterCall,
+    /// The markers may have a suffix before their last byte, the opener's and the closer's the same.
+    #[serde(default)]
+    pub suffix: bool,
 }
 
 /// What follows a call that ended a thought.

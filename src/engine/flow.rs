@@ -220,6 +220,7 @@ impl Machine<'_> {
                 let data = self.set.text.dfa.patterns()[usize::from(pattern)]
                     .bytes
                     .as_slice();
+                self.st.suffix.clear();
                 self.out(chunk).event(Event::Reasoning {
                     data,
                     span,
@@ -254,6 +255,14 @@ impl Machine<'_> {
                 true
             }
         }
+    }
+
+    /// Whether a thought may open, or close, where nothing but its opener stands before what comes next.
+    fn may_think(&self, id: u16) -> bool {
+        let spec = &self.set.reasoning[usize::from(id)].spec;
+        let open = matches!(self.st.region, Region::Reasoning { .. });
+        let over = spec.first && self.st.reasoned;
+        open || (self.opts.reasoning.reads() && !over && self.stands(spec.at))
     }
 
     /// Whether what comes next stands where a marker counts.
@@ -456,11 +465,18 @@ impl Machine<'_> {
     pub fn counts(
         &mut self,
         chunk: Chunk<'_>,
-        dialect: u16,
+        (dialect, thought): (u16, Option<u16>),
         span: Span,
         safe: u64,
         told: bool,
     ) -> bool {
+        self.deliver(chunk, span.start.min(safe));
+        if thought.is_some_and(|id| !self.may_think(id)) {
+            return false;
+        }
+        if thought.is_some() {
+            return !self.hidden(chunk, dialect, span, safe, told);
+        }
         let denied = self.opts.tool_choice == ToolChoice::None;
         if denied || (self.opts.prefer == Prefer::Native && self.st.native) {
             return false;

@@ -92,6 +92,8 @@ struct State {
     reasoned: bool,
     /// The thought that a call ended, whose closer may still come.
     owed: Option<u16>,
+    /// The suffix of the open thought's markers.
+    suffix: Vec<u8>,
     /// The opener of an element tree that began a line and showed no tag: its dialect, and where it stands. Its closer makes
     /// it malformed XML.
     untagged: Option<(u16, u64)>,
@@ -207,6 +209,7 @@ impl State {
             message: false,
             reasoned: false,
             owed: None,
+            suffix: vec![],
             untagged: None,
             io: Io::new(set.kinds_of_blocks(), set.marker()),
             natives: vec![],

@@ -79,9 +79,14 @@ enum At {
     Payload(Walk),
     /// At the beginning of the stream, with so many bytes of what begins a header there.
     First { have: u8 },
+    /// In the suffix of a thought's marker.
+    Suffix,
     /// In a thought, in the recipient of a header whose beginning is missing, or in the marker behind it, from there on.
     Rest { marker: Option<u64> },
 }
+
+/// The longest suffix of a thought's marker.
+const MAX_SUFFIX: u64 = 64;
 
 /// So many markers may end the header of a message.
 pub(crate) const MAX_ENDS: usize = 8;
@@ -116,6 +121,7 @@ impl Candidate {
         let at = match (&dialect.family, opener.begins) {
             (_, Begins::Message) => message,
             (_, Begins::Rest) => At::Rest { marker: None },
+            (_, Begins::Thought(_)) => At::Suffix,
             (Family::Plain, _) => return None,
             (Family::KeyQuote(_), _) => At::Field(Field::new()),
             (Family::Line(table), Begins::Block(number)) => {
@@ -201,7 +207,8 @@ impl Candidate {
                 }
                 | At::Nameless { .. }
                 | At::First { .. }
-                | At::Rest { .. },
+                | At::Rest { .. }
+                | At::Suffix,
                 _,
             ) => true,
             // A tag named after a tool, and a word, are no markers before their probes say so.
@@ -229,6 +236,7 @@ impl Candidate {
             (At::Message { .. } | At::First { .. } | At::Rest { .. }, _) => {
                 dialect.channels.is_some()
             }
+            (At::Suffix, _) => matches!(self.begins, Begins::Thought(_)),
             (At::Tag(_), Family::ElementTree(_))
             | (At::Field(_), Family::KeyQuote(_))
             | (
@@ -343,7 +351,12 @@ impl Machine<'_> {
         };
         let mut told = opening.is_some();
         for opener in refs {
-            if !self.counts(chunk, opener.dialect, Span::new(start, end), safe, told) {
+            let thought = match opener.begins {
+                Begins::Thought(id) => Some(id),
+                Begins::Block(_) | Begins::Message | Begins::Rest => None,
+            };
+            let whose = (opener.dialect, thought);
+            if !self.counts(chunk, whose, Span::new(start, end), safe, told) {
                 told = true;
                 continue;
             }
@@ -927,6 +940,7 @@ impl Machine<'_> {
                     }
                 }
             }
+            At::Suffix => self.suffix(chunk, behind, byte, end),
             At::First { .. } | At::Message { .. } | At::Rest { .. } => Verdict::Text(None),
             At::Payload(walk) => {
                 let Family::Framed(table) = family else {
@@ -1121,6 +1135,55 @@ impl Machine<'_> {
         }
     }
 
+    /// Takes a byte of the suffix that begins at `from` in a marker of a thought. In a thought it must be the opener's, where
+    /// that has been seen.
+    fn suffix(&self, chunk: Chunk<'_>, from: u64, byte: u8, end: u64) -> Verdict {
+        let word = byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
+        let len = end - 1 - from;
+        if word && len < MAX_SUFFIX {
+            return Verdict::More;
+        }
+        let closes = matches!(self.st.region, Region::Reasoning { .. });
+        let own = !closes
+            || self.st.suffix.is_empty()
+            || self.bytes(chunk, from, end - 1) == self.st.suffix;
+        match byte == b'>' && len > 0 && own {
+            true => Verdict::Open {
+                taken: true,
+                closed: false,
+            },
+            false => Verdict::Text(None),
+        }
+    }
+
+    /// A marker of a thought, whose suffix begins at `from`, is complete: it opens one, or closes the open one.
+    fn suffixed(&mut self, chunk: Chunk<'_>, id: u16, span: Span, from: u64) {
+        let data = self.bytes(chunk, span.start, span.end);
+        let suffix = self.bytes(chunk, from, span.end - 1);
+        let closes = matches!(self.st.region, Region::Reasoning { .. });
+        self.flow_end(chunk);
+        self.out(chunk).event(Event::Reasoning {
+            data: &data,
+            span,
+            framing: true,
+        });
+        self.st.io.carry.clear();
+        self.st.mode = Mode::Flow;
+        if closes {
+            self.st.reasoned = true;
+            self.enter(Region::Text, span.end);
+            return;
+        }
+        self.st.suffix = suffix;
+        let region = Region::Reasoning {
+            id,
+            depth: 1,
+            start: span.start,
+            label: self.set.reasoning[usize::from(id)].label(),
+        };
+        self.enter(region, span.end);
+    }
+
     /// A header whose beginning is missing is complete before `end`: calls must show themselves behind it.
     fn rest_ends(
         &self,
@@ -1243,6 +1306,12 @@ impl Machine<'_> {
                 if closed {
                     self.close_empty(chunk, end);
                 }
+            }
+            At::Suffix => {
+                let Begins::Thought(id) = candidate.begins else {
+                    return None;
+                };
+                self.suffixed(chunk, id, span, candidate.end);
             }
             At::Nameless { .. } => {
                 self.open(
