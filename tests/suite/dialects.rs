@@ -361,9 +361,12 @@ fn a_switch_may_take_a_value() {
     let input = b"<think:7b2e>hm</think:7b2e>yes";
     let turn = parse_whole(&set, input);
     assert_eq!((turn.text.as_str(), turn.reasoning.as_str()), ("yes", "hm"));
+    // One that is known excludes all others; without it the opener shows it.
+    let other = b"<think:7b2f>hm</think:7b2f>yes";
+    assert_eq!(parse_whole(&set, other).text.as_bytes(), other);
     let plain = DialectSet::builtin("hy-v4").expect("a set");
-    let turn = parse_whole(&plain, input);
-    assert_eq!(turn.text.as_bytes(), input);
+    let turn = parse_whole(&plain, other);
+    assert_eq!((turn.text.as_str(), turn.reasoning.as_str()), ("yes", "hm"));
     let why =
         |dialect: &str, switch: &str| build(dialect, switch).expect_err("refused").to_string();
     assert!(why("hy-v4", "suffix").contains("it takes a value: suffix=VALUE"));

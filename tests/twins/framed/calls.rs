@@ -1,5 +1,6 @@
 //! What a call is: the tool that its opener names, and its payload.
 
+use crate::naive::schema;
 use toolglot::json::{Map, Value};
 
 use super::json::{Fault, Reader};
@@ -20,7 +21,13 @@ impl<'a> Twin<'a> {
             (None, None, Some(id)) => self.tool_of(id),
             (None, None, None) => String::new(),
         };
-        crate::naive::name_of(&raw).map_err(|_| Stop::Malformed(fit.end))
+        let name = crate::naive::name_of(&raw).map_err(|_| Stop::Malformed(fit.end))?;
+        let known = |name: &str| schema::tool(self.tools, name).is_some();
+        let once = match name.split_once(&self.spec.doubled) {
+            Some((head, tail)) if head == tail && known(head) && !known(&name) => head.to_owned(),
+            _ => return Ok(name),
+        };
+        Ok(once)
     }
 
     pub(super) fn tool_of(&self, id: &str) -> String {

@@ -78,6 +78,8 @@ impl<'a> Twin<'a> {
             if let Some(len) = here(&channels.close).filter(|_| open) {
                 at += len;
                 open = false;
+                // The next message begins where a line would.
+                line.clear();
                 continue;
             }
             let c = input[at..].chars().next().expect("not at the end");
@@ -146,6 +148,9 @@ impl<'a> Twin<'a> {
                 let ends = [find(&channels.close, true), find(&channels.start, false)];
                 let ends = ends.into_iter().flatten().min();
                 let (to, len) = ends.unwrap_or((input.len(), 0));
+                // Whether the rest of a header ends a thought is left open.
+                self.out.open |=
+                    !channels.first.is_empty() && input[end..to].contains(&channels.first);
                 self.out.reasoning.push_str(&input[end..to]);
                 (to + len, false)
             }

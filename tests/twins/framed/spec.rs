@@ -15,6 +15,8 @@ pub struct Spec {
     pub python: Python,
     pub braces: Braces,
     pub ids: Vec<(String, String)>,
+    /// What stands in the middle of a name that is written twice.
+    pub doubled: String,
     pub reasoning: Vec<Reasoning>,
     /// Its calls end an open thought.
     pub ends_thought: bool,
@@ -505,6 +507,7 @@ impl Spec {
                 all_delimited: is(braces, "all_delimited"),
             },
             ids: pairs(framed.get("ids")),
+            doubled: word(framed, "doubled", ""),
             reasoning: reasoning.collect(),
             ends_thought: is(&file, "ends_thought"),
             framing: strings(&file, "framing", &[]),

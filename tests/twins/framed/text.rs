@@ -77,6 +77,10 @@ impl<'a> Twin<'a> {
     pub(super) fn text(&mut self) {
         let input = self.input;
         let openers = self.openers();
+        // Suffixes of thoughts are left open.
+        let mut thoughts = self.spec.reasoning.iter().flat_map(|entry| &entry.open);
+        let suffixed = |open: &String| input.contains(&format!("{}:", open.trim_end_matches('>')));
+        self.out.open |= thoughts.any(suffixed);
         let mut at = 0;
         // Where the line, as reasoning sees it, began.
         let mut line = 0;
