@@ -274,8 +274,37 @@ impl<'p> Out<'p> {
                 | Event::ParamClose { .. }
                 | Event::ArgDelta { .. }
         );
-        if !part || self.io.stranger.is_none() {
-            self.sink.event(event);
+        if part && self.io.stranger.is_some() {
+            return;
+        }
+        if self.opts.text == TextMode::Chars {
+            return self.whole_characters(event);
+        }
+        self.sink.event(event);
+    }
+
+    /// Framing holds whatever the model wrote into it; where whole characters are asked for, these leave.
+    fn whole_characters(&mut self, event: Event<'_>) {
+        match event {
+            Event::Reasoning {
+                data,
+                span,
+                framing,
+            } => {
+                let text = String::from_utf8_lossy(data);
+                let data = text.as_bytes();
+                self.sink.event(Event::Reasoning {
+                    data,
+                    span,
+                    framing,
+                });
+            }
+            Event::Protected { kind, data, span } => {
+                let text = String::from_utf8_lossy(data);
+                let data = text.as_bytes();
+                self.sink.event(Event::Protected { kind, data, span });
+            }
+            other => self.sink.event(other),
         }
     }
 

@@ -26,7 +26,8 @@ pub(crate) struct Header<'h> {
 impl spec::Channels {
     /// Reads a header, its markers included.
     pub fn read<'h>(&self, header: &'h str) -> Header<'h> {
-        let end = self.end.iter().find(|end| header.ends_with(end.as_str()));
+        let ends = self.end.iter().filter(|end| header.ends_with(end.as_str()));
+        let end = ends.max_by_key(|end| end.len());
         let (rest, end) = header.split_at(header.len() - end.map_or(0, String::len));
         // Where a header is begun twice, the last one counts.
         let twice = rest

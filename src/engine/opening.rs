@@ -73,8 +73,8 @@ enum At {
     Json(Bare),
     /// In a header at the start of a line.
     Head(Walk),
-    /// In the header of a message, with so many bytes of each marker that may end it.
-    Message { have: [u8; MAX_ENDS] },
+    /// In the header of a message, behind its first marker, which ends at `from`.
+    Message { from: u64 },
     /// Behind a message's header that was one marker alone.
     Payload(Walk),
     /// At the beginning of the stream, with so many bytes of what begins a header there.
@@ -115,9 +115,7 @@ impl Candidate {
     /// None if the marker alone opens a block.
     pub fn new(dialect: &Dialect, opener: OpenRef, span: Span) -> Option<Self> {
         let mut end = span.end;
-        let message = At::Message {
-            have: [0; MAX_ENDS],
-        };
+        let message = At::Message { from: end };
         let at = match (&dialect.family, opener.begins) {
             (_, Begins::Message) => message,
             (_, Begins::Rest) => At::Rest { marker: None },
@@ -1076,27 +1074,18 @@ impl Machine<'_> {
                 }
                 *have += 1;
                 if usize::from(*have) == channels.first.len() {
-                    candidate.at = At::Message {
-                        have: [0; MAX_ENDS],
-                    };
+                    candidate.at = At::Message { from: end };
                 }
                 Verdict::More
             }
-            At::Message { have } => {
+            At::Message { from } => {
                 if end - opening.start > MAX_HEADER {
                     return Verdict::Text(Some(Kind::MalformedHeader));
                 }
-                let mut complete = false;
-                for (have, marker) in have.iter_mut().zip(&channels.end) {
-                    let marker = marker.as_bytes();
-                    let next = marker.get(usize::from(*have)) == Some(&byte);
-                    *have = if next {
-                        *have + 1
-                    } else {
-                        u8::from(marker.first() == Some(&byte))
-                    };
-                    complete |= usize::from(*have) == marker.len();
-                }
+                let room = end.saturating_sub(*from);
+                let ends =
+                    |marker: &String| self.ends_with(chunk, marker.as_bytes(), byte, end, room);
+                let complete = channels.end.iter().any(ends);
                 if complete {
                     return self.routed(chunk, opening, candidate, end);
                 }
@@ -1208,6 +1197,13 @@ impl Machine<'_> {
             },
             (None, _) => Verdict::Text(None),
         }
+    }
+
+    /// Whether a marker stands right before `end`, in no more than `room` bytes of which `last` is the last.
+    fn ends_with(&self, chunk: Chunk<'_>, marker: &[u8], last: u8, end: u64, room: u64) -> bool {
+        let len = marker.len() as u64;
+        let may = len <= room && marker.last() == Some(&last);
+        may && self.bytes(chunk, end - len, end) == marker
     }
 
     /// The tag is complete: does it name a tool?

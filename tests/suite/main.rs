@@ -3,6 +3,7 @@
 mod allocation;
 mod any;
 mod broken;
+mod characters;
 mod closers;
 mod cut;
 mod detect;
@@ -20,6 +21,7 @@ mod mentions;
 mod names;
 mod native;
 mod openers;
+mod overlaps;
 mod owned;
 mod pairs;
 mod pending;
