@@ -127,7 +127,7 @@ def bare(text):
 
 def main():
     chunking, builtin, user, escape = fresh("chunking"), fresh("builtin"), fresh("user_dialect"), fresh("escape")
-    encode = fresh("encode")
+    encode, snapshot = fresh("encode"), fresh("snapshot")
     inputs = {}
     for number, (dialect, name, data) in enumerate(vectors()):
         header = list(HEADERS[number % len(HEADERS)])
@@ -137,6 +137,10 @@ def main():
         else:
             header[0] = number % 16
         (chunking / name).write_bytes(bytes(header) + data)
+        # Two places of the state and what stands there; the stream is cut about its middle.
+        if number % 2 == 0:
+            changes = bytes([number * 5 % 256, 0, number * 91 % 256, number * 13 % 256, 0, 255 - number % 3])
+            (snapshot / name).write_bytes(changes + bytes(header[:7]) + bytes([len(data) // 2 % 256]) + data)
         if number % 2 == 0 or dialect == "bounds":
             (builtin / name).write_bytes(data)
         # Set, chunk size, and the text: all of it, or a part that the cuts leave.

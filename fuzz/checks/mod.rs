@@ -12,6 +12,7 @@ mod escape;
 mod json;
 mod log;
 mod payload;
+mod snapshot;
 mod user;
 mod watch;
 
@@ -23,6 +24,9 @@ pub use chunking::cuts;
 pub use encode::encode;
 pub use escape::escape;
 pub use payload::{json, pythonic, tagged};
+#[allow(unused_imports, reason = "the tests of the repository use it")]
+pub use snapshot::repair;
+pub use snapshot::snapshot;
 pub use user::user_dialect;
 
 use std::sync::LazyLock;

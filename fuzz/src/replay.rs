@@ -20,9 +20,10 @@ fn main() -> ExitCode {
         Some("json") => checks::json,
         Some("pythonic") => checks::pythonic,
         Some("tagged") => checks::tagged,
+        Some("snapshot") => checks::snapshot,
         _ => {
             eprintln!(
-                "usage: replay chunking|builtin|user_dialect|escape|encode|json|pythonic|tagged FILE-OR-FOLDER..."
+                "usage: replay chunking|builtin|user_dialect|escape|encode|json|pythonic|tagged|snapshot FILE-OR-FOLDER..."
             );
             return ExitCode::from(2);
         }

@@ -368,7 +368,7 @@ impl Body {
                 return Ok(i + 1);
             }
             At::Attribute if xml::is_name(byte) => {
-                if pos - out.io.from >= u64::from(out.limits().max_name) {
+                if pos.saturating_sub(out.io.from) >= u64::from(out.limits().max_name) {
                     return Err((i, limit(Kind::LimitName)));
                 }
                 return Ok(i + 1);
@@ -390,7 +390,7 @@ impl Body {
             }
             At::Named { quote } => {
                 if byte != quote {
-                    if pos - out.io.from >= u64::from(out.limits().max_name) {
+                    if pos.saturating_sub(out.io.from) >= u64::from(out.limits().max_name) {
                         return Err((i, limit(Kind::LimitName)));
                     }
                     return Ok(i + 1);
@@ -460,7 +460,7 @@ impl Body {
             return Ok(i + 1);
         }
         if xml::is_name(byte) && byte != b'?' {
-            if pos - out.io.from > u64::from(out.limits().max_name) {
+            if pos.saturating_sub(out.io.from) > u64::from(out.limits().max_name) {
                 return Err((i, limit(Kind::LimitName)));
             }
             return Ok(i + 1);

@@ -168,7 +168,7 @@ impl Body {
         i: usize,
     ) -> (usize, Step) {
         let bytes = std::mem::take(&mut self.name);
-        let span = Span::new(at - bytes.len() as u64, at);
+        let span = Span::new(at.saturating_sub(bytes.len() as u64), at);
         let text = String::from_utf8_lossy(&bytes);
         let name = match tool_name(&text, rules.max_name) {
             Ok(name) => name,

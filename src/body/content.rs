@@ -97,7 +97,7 @@ impl Content {
     /// Goes on before `pos` after a closing tag that was none; `lt` is a construct that has begun since.
     pub fn resume(&mut self, out: &mut Out<'_>, args: &mut Args, lt: Option<Lt>, pos: u64) {
         self.at = lt.map_or(At::Text, At::Lt);
-        args.value(out, pos - lt.map_or(0, Lt::len));
+        args.value(out, pos.saturating_sub(lt.map_or(0, Lt::len)));
     }
 
     /// The open value, if its next bytes leave as they stand.
@@ -185,8 +185,8 @@ impl Content {
     fn settled(&self, out: &Out<'_>, pos: u64) -> u64 {
         match self.at {
             At::Text => pos,
-            At::Cdata { len } => pos - u64::from(len),
-            At::Lt(lt) => (pos - lt.len()).max(out.io.from),
+            At::Cdata { len } => pos.saturating_sub(u64::from(len)),
+            At::Lt(lt) => pos.saturating_sub(lt.len()).max(out.io.from),
             At::Tail { .. } | At::Entity { .. } => out.io.from,
         }
     }
@@ -265,9 +265,17 @@ pub(super) fn entity(
     }
     let mut bytes = [0; xml::MAX_ENTITY];
     let mut have = 0;
-    for (piece, _) in pieces(&out.io.carry, out.seg, out.base, pos - u64::from(len), pos) {
-        bytes[have..have + piece.len()].copy_from_slice(piece);
-        have += piece.len();
+    for (piece, _) in pieces(
+        &out.io.carry,
+        out.seg,
+        out.base,
+        pos.saturating_sub(u64::from(len)),
+        pos,
+    ) {
+        for byte in piece.iter().take(bytes.len() - have) {
+            bytes[have] = *byte;
+            have += 1;
+        }
     }
     let name = &bytes[..have];
     match xml::entity(name) {

@@ -304,7 +304,7 @@ impl Body {
         pos: u64,
         i: usize,
     ) -> Result<usize, (usize, Flow)> {
-        if pos + 1 - out.io.from > u64::from(max) + 2 {
+        if (pos + 1).saturating_sub(out.io.from) > u64::from(max) + 2 {
             Err((i + 1, limit(kind)))
         } else {
             Ok(i + 1)
@@ -551,7 +551,7 @@ impl Body {
             }
         };
         let pos = out.base + next as u64;
-        let content = pos - u64::from(len);
+        let content = pos.saturating_sub(u64::from(len));
         if self.open.len() > 1 {
             out.param(content)
         } else {

@@ -369,7 +369,7 @@ impl Body {
         pos: u64,
     ) -> Option<Flow> {
         let at = match hit {
-            Found::Turn(len) => pos - len,
+            Found::Turn(len) => pos.saturating_sub(len),
             Found::Opener { walk, .. } => walk.start().unwrap_or(pos),
             Found::Call | Found::Section | Found::Payload { .. } | Found::Item => pos,
         };
@@ -1235,7 +1235,7 @@ impl Body {
         let walk = *walk;
         match hit {
             Some(Hit::Close { len, which }) => {
-                let ends = value.ends(out, pos - len);
+                let ends = value.ends(out, pos.saturating_sub(len));
                 args.value(out, ends);
                 self.at = At::Confirm {
                     value,
@@ -1246,7 +1246,7 @@ impl Body {
                 };
             }
             Some(Hit::Line(_)) | None => {
-                let settled = value.settled(out, pos - value.have());
+                let settled = value.settled(out, pos.saturating_sub(value.have()));
                 args.value(out, settled);
                 self.at = At::Value(value);
             }

@@ -6,9 +6,32 @@ use crate::event::Span;
 
 /// Holds the beginning of a character that is not complete yet: at most 3 bytes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "Written")]
 pub(crate) struct Gate {
     bytes: [u8; 4],
     len: u8,
+}
+
+/// A gate as it was read from a snapshot.
+#[derive(Deserialize)]
+struct Written {
+    bytes: [u8; 4],
+    len: u8,
+}
+
+impl TryFrom<Written> for Gate {
+    type Error = &'static str;
+
+    fn try_from(Written { bytes, len }: Written) -> Result<Self, Self::Error> {
+        let held = bytes.get(..usize::from(len)).unwrap_or(b"x");
+        let whole =
+            |error: std::str::Utf8Error| error.valid_up_to() > 0 || error.error_len().is_some();
+        let begins = std::str::from_utf8(held).map_or_else(|error| !whole(error), str::is_empty);
+        match begins {
+            true => Ok(Self { bytes, len }),
+            false => Err("no beginning of a character"),
+        }
+    }
 }
 
 impl Gate {
@@ -38,7 +61,7 @@ impl Gate {
         let mut rest = bytes;
         let mut at = at;
         while self.len > 0 && !rest.is_empty() {
-            let start = at - self.len() as u64;
+            let start = at.saturating_sub(self.len() as u64);
             self.hold(&rest[..1]);
             match std::str::from_utf8(self.held()) {
                 Ok(text) => {
@@ -84,7 +107,10 @@ impl Gate {
     /// Nothing follows: what waits up to `at` is ill-formed.
     pub fn end(&mut self, at: u64, mut piece: impl FnMut(&str, Span)) {
         if self.len > 0 {
-            piece("\u{FFFD}", Span::new(at - self.len() as u64, at));
+            piece(
+                "\u{FFFD}",
+                Span::new(at.saturating_sub(self.len() as u64), at),
+            );
             self.clear();
         }
     }

@@ -15,7 +15,8 @@ pub(crate) struct Heard {
     pub calls: Vec<(String, Option<String>)>,
     /// How many of them were there before that block.
     settled: usize,
-    bytes: u64,
+    /// Bytes of arguments. No offset, so it is wider than one: they may be longer than what they were made of.
+    bytes: u128,
     /// Calls that are held until a native one comes or the stream ends.
     pub held: Vec<Held>,
     /// The open call, if it is held.
@@ -53,9 +54,9 @@ pub(crate) struct Held {
 
 impl Held {
     /// What it counts.
-    fn len(&self) -> u64 {
+    fn len(&self) -> u128 {
         let meta = self.meta.iter().map(|(key, value)| key.len() + value.len());
-        (self.name.len() + self.json.len() + meta.sum::<usize>()) as u64
+        (self.name.len() + self.json.len() + meta.sum::<usize>()) as u128
     }
 
     /// Where its arguments are delivered.
@@ -127,7 +128,7 @@ impl Heard {
     ) -> Option<Held> {
         let mut call = self.open.take()?;
         let bytes = self.bytes.saturating_add(call.len());
-        if call.over || bytes > max {
+        if call.over || bytes > u128::from(max) {
             return Some(call);
         }
         self.bytes = bytes;
@@ -156,10 +157,8 @@ impl Heard {
         };
         let source = call.source.get_or_insert(span);
         source.end = source.end.max(span.end);
-        call.over |= self
-            .bytes
-            .saturating_add((call.json.len() + json.len()) as u64)
-            > max;
+        let bytes = self.bytes + (call.json.len() + json.len()) as u128;
+        call.over |= bytes > u128::from(max);
         match call.over {
             true => call.json = String::new(),
             false => call.json.push_str(json),
@@ -172,9 +171,9 @@ impl Heard {
         let Some((_, arguments)) = self.calls.last_mut() else {
             return;
         };
-        self.bytes += json.len() as u64;
+        self.bytes = self.bytes.saturating_add(json.len() as u128);
         match arguments {
-            Some(text) if self.bytes <= max => text.push_str(json),
+            Some(text) if self.bytes <= u128::from(max) => text.push_str(json),
             _ => *arguments = None,
         }
     }

@@ -138,9 +138,14 @@ impl Body {
             let pos = out.base + i as u64;
             self.marks = table.marks.next(self.marks, byte);
             // The beginning of a block's opener stays in the carry: it may be the next block's.
-            out.skip(pos - table.marks.hold(self.marks) as u64);
+            out.skip(pos.saturating_sub(table.marks.hold(self.marks) as u64));
             let hit = table.marks.hits(self.marks).first().copied();
-            let hit = hit.map(|pattern| (pattern, pos - table.marks.len_of(pattern) as u64));
+            let hit = hit.map(|pattern| {
+                (
+                    pattern,
+                    pos.saturating_sub(table.marks.len_of(pattern) as u64),
+                )
+            });
             if let Some((pattern, start)) = hit.filter(|(_, start)| *start >= out.trusted()) {
                 self.leave(out, start);
                 if usize::from(pattern) < table.closers {
@@ -196,7 +201,7 @@ impl Body {
         let mut result = Ok(());
         chars.step(byte, |c| {
             if result.is_ok() {
-                result = self.char(out, table, c, pos - c.len_utf8() as u64, pos);
+                result = self.char(out, table, c, pos.saturating_sub(c.len_utf8() as u64), pos);
             }
         });
         self.chars = chars;

@@ -186,7 +186,13 @@ pub(crate) struct Lexer {
     force: bool,
     key_at: u64,
     pen: Pen,
+    /// Tokens in a row that took no byte.
+    #[serde(skip)]
+    idle: u8,
 }
+
+/// So many tokens in a row may take no byte. More come only of a state that was made up, whose reader would go on for ever.
+const MAX_IDLE: u8 = 32;
 
 /// The index to go on from, and what must be told.
 type Took = (usize, Option<Token>);
@@ -241,6 +247,7 @@ impl Lexer {
             force: false,
             key_at: 0,
             pen: Pen::default(),
+            idle: 0,
         }
     }
 
@@ -332,9 +339,16 @@ impl Lexer {
         i: usize,
         emit: &mut E,
     ) -> (usize, Token) {
+        let from = i;
         let mut feed = self.pen.start(src, base, i, emit);
         let (i, token) = self.run(rules, &mut feed, i);
         self.pen.leave(&mut feed, i);
+        let took = i > from || token == Token::More;
+        self.idle = if took { 0 } else { self.idle + 1 };
+        if self.idle == MAX_IDLE {
+            self.idle = 0;
+            return (i, Token::Malformed(Kind::MalformedBody));
+        }
         (i, token)
     }
 

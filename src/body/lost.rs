@@ -198,7 +198,7 @@ impl Lost {
         let turns = self.ends.iter().filter(|(_, end)| *end == End::Turn);
         let have = turns.map(|(needle, _)| needle.have()).max().unwrap_or(0);
         let walk = self.walk.as_ref().and_then(Walk::start);
-        walk.unwrap_or(pos).min(pos - have)
+        walk.unwrap_or(pos).min(pos.saturating_sub(have))
     }
 
     /// Takes bytes that were looked at before the call broke: only a closer may begin in them.
@@ -265,7 +265,7 @@ impl Lost {
                 self.walk = Some(table.again.begin());
             }
             let Some(walk) = &mut self.walk else { continue };
-            let long = pos - walk.start().unwrap_or(pos) > u64::from(max);
+            let long = pos.saturating_sub(walk.start().unwrap_or(pos)) > u64::from(max);
             match table.again.step(walk, byte, pos, fix) {
                 Go::More if !long => return None,
                 Go::More | Go::None => self.walk = None,

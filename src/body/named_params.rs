@@ -331,7 +331,7 @@ impl Body {
             }
             None => None,
             Some((tag, lt)) => {
-                let start = pos - tag.len();
+                let start = pos.saturating_sub(tag.len());
                 match tag.step(byte, &literals(table)) {
                     MatchStep::More => {
                         *lt = lt.and_then(|mut lt| lt.step(byte, closer).then_some(lt));

@@ -193,18 +193,13 @@ pub(crate) fn pieces<'a>(
     if to <= from {
         return [(&[], from), (&[], from)];
     }
-    let carried = base - carry.len() as u64;
-    let head = if from < base {
-        &carry[(from - carried) as usize..(to.min(base) - carried) as usize]
-    } else {
-        &[]
-    };
+    // Of a state that was made up what it says it has may not be there.
+    let carried = base.saturating_sub(carry.len() as u64);
+    let at = |offset: u64| offset.saturating_sub(carried) as usize;
+    let head = carry.get(at(from)..at(to.min(base))).unwrap_or_default();
     let begin = from.max(base);
-    let tail = if to > begin {
-        &seg[(begin - base) as usize..(to - base) as usize]
-    } else {
-        &[]
-    };
+    let at = |offset: u64| offset.saturating_sub(base) as usize;
+    let tail = seg.get(at(begin)..at(to)).unwrap_or_default();
     [(head, from), (tail, begin)]
 }
 
@@ -337,7 +332,7 @@ impl<'p> Out<'p> {
         match pos.checked_sub(self.base) {
             Some(at) => self.seg.get(at as usize).copied(),
             None => {
-                let carried = self.base - self.io.carry.len() as u64;
+                let carried = self.base.saturating_sub(self.io.carry.len() as u64);
                 let at = pos.checked_sub(carried)?;
                 self.io.carry.get(at as usize).copied()
             }

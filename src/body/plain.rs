@@ -86,11 +86,11 @@ impl Plain {
             }
             let pos = out.base + i as u64;
             if let Some((len, spaced)) = found {
-                let end = pos - len;
+                let end = pos.saturating_sub(len);
                 deliver(out, end);
                 return (i, Came::Closed { end, spaced });
             }
-            if pos - self.have() >= max {
+            if pos.saturating_sub(self.have()) >= max {
                 deliver(out, max - 1);
                 return (i, Came::Limit);
             }

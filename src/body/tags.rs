@@ -82,7 +82,7 @@ impl Match {
                     };
                 }
                 self.alive &= !(1 << index);
-            } else if literal[at] != byte {
+            } else if literal.get(at) != Some(&byte) {
                 self.alive &= !(1 << index);
             } else if at + 1 == literal.len() && *edge == Edge::None {
                 return MatchStep::Found { index, taken: true };

@@ -310,7 +310,7 @@ impl Decoder {
                 .flatten();
             match known {
                 Some(c) => {
-                    let start = pos - self.waits.len() as u64;
+                    let start = pos.saturating_sub(self.waits.len() as u64);
                     piece(c.encode_utf8(&mut [0; 4]), Span::new(start, pos + 1));
                     self.waits.clear();
                     i += 1;
@@ -324,7 +324,10 @@ impl Decoder {
     fn give_up(&mut self, pos: u64, piece: &mut impl FnMut(&str, Span)) {
         let text = String::from_utf8_lossy(&self.waits);
         if !text.is_empty() {
-            piece(&text, Span::new(pos - self.waits.len() as u64, pos));
+            piece(
+                &text,
+                Span::new(pos.saturating_sub(self.waits.len() as u64), pos),
+            );
         }
         self.waits.clear();
     }

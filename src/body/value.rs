@@ -94,7 +94,7 @@ impl Line {
         let mut chars = std::mem::take(&mut self.chars);
         chars.step(byte, |c| {
             if result == LineStep::More {
-                result = self.char(c, pos - c.len_utf8() as u64, table, max);
+                result = self.char(c, pos.saturating_sub(c.len_utf8() as u64), table, max);
             }
         });
         self.chars = chars;
@@ -205,7 +205,7 @@ impl Value {
 
     /// Up to where everything is known to be content, having looked at everything before `pos`.
     pub fn settled(&self, pos: u64, hold: usize) -> u64 {
-        let mut to = pos - hold as u64;
+        let mut to = pos.saturating_sub(hold as u64);
         if self.line.on {
             to = to.min(self.line.start);
         }
@@ -252,7 +252,7 @@ impl Value {
             .iter()
             .map(|p| (*p, quote.ends[usize::from(*p)]));
         for (pattern, end) in hits {
-            let start = pos - quote.scanner.dfa.len_of(pattern) as u64;
+            let start = pos.saturating_sub(quote.scanner.dfa.len_of(pattern) as u64);
             match end {
                 QuoteEnd::Close => {
                     return ValueStep::Closed {
@@ -296,7 +296,7 @@ impl Value {
         let Some(ahead) = self.ahead else {
             return field.map_or(ValueStep::More, ValueStep::Field);
         };
-        if field.is_some() || pos - ahead.end >= bounds.lookahead {
+        if field.is_some() || pos.saturating_sub(ahead.end) >= bounds.lookahead {
             let shown = field.is_some() && ahead.opened;
             return ValueStep::Ended { ahead, shown };
         }

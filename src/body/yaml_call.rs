@@ -69,14 +69,14 @@ impl Body {
                 if self.closer.spaced() {
                     let kind = Kind::RepairedCloseTag;
                     self.kinds.insert(kind);
-                    let span = Span::new(pos - self.closer.len() as u64, pos);
+                    let span = Span::new(pos.saturating_sub(self.closer.len() as u64), pos);
                     out.tell(kind, span, &self.tool, "");
                 }
                 out.skip(pos);
                 self.closed = true;
                 return (i, self.read(out, pos));
             }
-            if pos - self.closer.have() >= max {
+            if pos.saturating_sub(self.closer.have()) >= max {
                 return (i, Step::Limit(Kind::LimitValue));
             }
         }
@@ -95,7 +95,7 @@ impl Body {
         let text = std::mem::take(&mut self.text);
         let closer = self.closer.len();
         let text = String::from_utf8_lossy(&text[..text.len() - closer]);
-        self.write(out, &text, end - closer as u64, end)
+        self.write(out, &text, end.saturating_sub(closer as u64), end)
     }
 
     /// Writes what a mapping says that ends before `last`, and the call at `end`.

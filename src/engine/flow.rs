@@ -122,9 +122,9 @@ impl Machine<'_> {
     /// Markers end at `end`; true if one of them changed the mode or the region.
     pub fn markers(&mut self, chunk: Chunk<'_>, end: u64) -> bool {
         let dfa = &self.scanner().dfa;
-        let safe = end - dfa.hold(self.st.node) as u64;
+        let safe = end.saturating_sub(dfa.hold(self.st.node) as u64);
         for pattern in dfa.hits(self.st.node) {
-            let start = end - dfa.len_of(*pattern) as u64;
+            let start = end.saturating_sub(dfa.len_of(*pattern) as u64);
             if start < self.st.io.from && dfa.patterns()[usize::from(*pattern)].hold {
                 // It began in a marker that counted.
                 continue;

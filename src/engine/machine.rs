@@ -115,11 +115,12 @@ impl<'p> Machine<'p> {
             io.carry.clear();
         } else if io.from >= chunk.base {
             io.carry.clear();
-            io.carry
-                .extend_from_slice(&chunk.seg[(io.from - chunk.base) as usize..]);
+            let rest = chunk.seg.get((io.from - chunk.base) as usize..);
+            io.carry.extend_from_slice(rest.unwrap_or_default());
         } else {
-            let carried = chunk.base - io.carry.len() as u64;
-            io.carry.drain(..(io.from - carried) as usize);
+            let carried = chunk.base.saturating_sub(io.carry.len() as u64);
+            let done = io.from.saturating_sub(carried) as usize;
+            io.carry.drain(..done.min(io.carry.len()));
             io.carry.extend_from_slice(chunk.seg);
         }
     }
@@ -176,10 +177,8 @@ impl<'p> Machine<'p> {
     pub fn adopt(&mut self, start: u64, base: u64) {
         if start < base && self.st.io.carry.is_empty() {
             let len = (base - start) as usize;
-            self.st
-                .io
-                .carry
-                .extend_from_slice(&self.held[self.held.len() - len..]);
+            let held = self.held.len().saturating_sub(len);
+            self.st.io.carry.extend_from_slice(&self.held[held..]);
         }
         self.st.io.from = start;
     }
@@ -283,7 +282,11 @@ impl<'p> Machine<'p> {
             };
         };
         let family = &compiled.family;
-        let room = self.opts.limits.max_block.saturating_sub(pos - block.start);
+        let room = self
+            .opts
+            .limits
+            .max_block
+            .saturating_sub(pos.saturating_sub(block.start));
         let mut room = usize::try_from(room).unwrap_or(usize::MAX);
         let retained = self.opts.retain == Retain::Block;
         if retained {
@@ -322,7 +325,9 @@ impl<'p> Machine<'p> {
             // Calls that were left out keep nothing.
             block.kept |= stands && self.st.io.stood > block.before.0;
             if retained {
-                block.raw.truncate((pos - block.start) as usize);
+                block
+                    .raw
+                    .truncate((pos.saturating_sub(block.start)) as usize);
             }
         }
         let mut again = None;
@@ -384,7 +389,9 @@ impl<'p> Machine<'p> {
         let Some(mut block) = self.st.io.block.take() else {
             return;
         };
-        block.raw.truncate((end - block.start) as usize);
+        block
+            .raw
+            .truncate((end.saturating_sub(block.start)) as usize);
         let mut out = self.out(chunk);
         out.event(Event::BlockClose {
             span: Span::new(block.start, end),
@@ -457,7 +464,9 @@ impl<'p> Machine<'p> {
             return;
         };
         let retained = self.opts.retain == Retain::Block;
-        block.raw.truncate((end - block.start) as usize);
+        block
+            .raw
+            .truncate((end.saturating_sub(block.start)) as usize);
         let span = Span::new(block.start, end);
         if block.kept {
             // Its calls stand, whatever came behind them.

@@ -7,6 +7,7 @@
 //! State is a function of the bytes so far and never of how they were cut.
 
 mod bare;
+mod bounds;
 mod code;
 mod evidence;
 mod finish;

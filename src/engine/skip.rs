@@ -71,7 +71,11 @@ impl Machine<'_> {
         let mut end = chunk.seg.len();
         if let Some(block) = self.st.io.block.as_ref().filter(|_| skip.hidden) {
             let pos = chunk.base + at as u64;
-            let room = self.opts.limits.max_block.saturating_sub(pos - block.start);
+            let room = self
+                .opts
+                .limits
+                .max_block
+                .saturating_sub(pos.saturating_sub(block.start));
             let room = usize::try_from(room).unwrap_or(usize::MAX);
             end = end.min(at.saturating_add(room));
             if end == at {

@@ -5,9 +5,10 @@
 
 use std::sync::Arc;
 
+use super::bounds::within;
 use super::machine::scanner;
 use super::opening::Candidate;
-use super::{Mode, Pace, Parser, State};
+use super::{Mode, Pace, Parser, Region, State};
 use crate::dialect::{DialectSet, Fnv, SetInner};
 use crate::error::SnapshotError;
 use crate::limits::Options;
@@ -76,9 +77,44 @@ impl Parser {
     }
 }
 
+/// No stream is longer.
+const MAX_POS: u64 = 1 << 62;
+
 impl State {
+    /// What holds offsets. (Bytes of native calls are counted by themselves.)
+    fn offsets(&self) -> impl serde::Serialize {
+        let Self {
+            pos,
+            origin,
+            lead,
+            mode,
+            candidates,
+            region,
+            untagged,
+            io,
+            begun: _,
+            node: _,
+            line: _,
+            code: _,
+            blank: _,
+            guided: _,
+            message: _,
+            reasoned: _,
+            owed: _,
+            natives: _,
+            native_bytes: _,
+            native: _,
+            finished: _,
+        } = self;
+        (pos, origin, lead, mode, candidates, region, untagged, io)
+    }
+
     /// Whether every index points at something; false only for a snapshot that was made up.
     fn fits(&self, set: &SetInner, options: &Options) -> bool {
+        // Offsets lie in the stream, and no stream is longer than what can be counted.
+        if self.pos > MAX_POS || !within(&self.offsets(), self.pos) {
+            return false;
+        }
         let lead = self.lead.as_ref().is_none_or(|lead| lead.fits(set));
         if self.origin > self.pos || !lead {
             return false;
@@ -91,6 +127,18 @@ impl State {
         if self.finished {
             // Nothing of it is looked at any more.
             return self.io.from <= self.pos;
+        }
+        if let Region::Reasoning {
+            id,
+            label: Some(have),
+            ..
+        } = self.region
+            && !set
+                .reasoning
+                .get(usize::from(id))
+                .is_some_and(|r| usize::from(have) < r.spec.label.len())
+        {
+            return false;
         }
         let dialect = |index: u16| set.dialect(index);
         let scanner = scanner(set, options, self.region, self.owed.is_some());

@@ -10,6 +10,7 @@ mod detect;
 mod dialects;
 mod earliest;
 mod encode;
+mod forged;
 mod formats;
 mod fragments;
 mod grades;

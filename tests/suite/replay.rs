@@ -67,3 +67,8 @@ fn pythonic() {
 fn tagged() {
     replay("tagged", checks::tagged);
 }
+
+#[test]
+fn snapshot() {
+    replay("snapshot", checks::snapshot);
+}

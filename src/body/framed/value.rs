@@ -141,7 +141,12 @@ impl Value {
     }
 
     pub fn fits(&self) -> bool {
-        !self.closers.is_empty() && self.needles().all(Needle::fits)
+        let lead = match self.lead {
+            Lead::Open(have) => usize::from(have) < CDATA.len(),
+            Lead::Cdata(have) => have <= 2,
+            Lead::Past => true,
+        };
+        lead && !self.closers.is_empty() && self.needles().all(Needle::fits)
     }
 
     /// What may end it.

@@ -353,7 +353,7 @@ impl Lexer {
         match char::from(byte).to_digit(radix) {
             Some(digit) => {
                 escape.value = escape.value.wrapping_mul(radix).wrapping_add(digit);
-                escape.digits += 1;
+                escape.digits = escape.digits.saturating_add(1);
                 to += 1;
             }
             // The byte behind is not part of it.
