@@ -1109,9 +1109,7 @@ impl Machine<'_> {
                     return self.rest_ends(chunk, opening, candidate, end);
                 }
                 if is(&channels.channel) {
-                    candidate.at = At::Message {
-                        have: [0; MAX_ENDS],
-                    };
+                    candidate.at = At::Message { from: end };
                     return Verdict::More;
                 }
                 let mut markers = channels.end.iter().chain([&channels.channel]);
