@@ -385,7 +385,8 @@ impl Body {
         let At::Value(value) = &self.at else {
             return Flow::Malformed { ended: false };
         };
-        out.io.doubted = out.io.doubted.max(if shown { pos } else { u64::MAX });
+        let until = if shown { u128::from(pos) } else { u128::MAX };
+        out.io.doubted = out.io.doubted.max(until);
         let start = value.start;
         self.close(
             out,

@@ -40,7 +40,9 @@ pub(crate) struct Io {
     /// Issues so far.
     pub issues: u32,
     /// Blocks that open before this offset stand behind a provisional closer, and may be content of what it closed.
-    pub doubted: u64,
+    ///
+    /// Wider than an offset, because it may lie behind every one.
+    pub doubted: u128,
     /// The open block.
     pub block: Option<Block>,
     /// Blocks so far.

@@ -218,7 +218,7 @@ impl<'p> Machine<'p> {
             number: io.opened,
             names: Names::default(),
         });
-        let doubted = header.span.start < io.doubted;
+        let doubted = u128::from(header.span.start) < io.doubted;
         io.opened = io.opened.saturating_add(1);
         let quoted = io.quoted.is_some();
         let mut out = self.out(chunk);

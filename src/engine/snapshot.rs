@@ -104,6 +104,7 @@ impl State {
             natives: _,
             native_bytes: _,
             native: _,
+            suffix: _,
             finished: _,
         } = self;
         (pos, origin, lead, mode, candidates, region, untagged, io)
