@@ -62,6 +62,12 @@ pub(super) fn dialect(spec: &Spec) -> Result<(), BuildError> {
     for (index, reasoning) in spec.reasoning.iter().enumerate() {
         reasoning_markers(spec, index, reasoning)?;
     }
+    for (index, framing) in spec.markup.iter().enumerate() {
+        marker(spec, &format!("markup[{index}]"), framing)?;
+    }
+    for (index, framing) in spec.messages.iter().enumerate() {
+        marker(spec, &format!("messages[{index}]"), framing)?;
+    }
     for (index, framing) in spec.framing.iter().enumerate() {
         marker(spec, &format!("framing[{index}]"), framing)?;
     }

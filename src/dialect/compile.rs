@@ -15,7 +15,7 @@ use super::channels::{Channels, MAX_HEADER};
 use super::framed::{self, Framed};
 use super::line::Line;
 use super::spec::{self, Case, Spec};
-use super::{Dialect, check};
+use super::{Dialect, Sort, check};
 
 /// The grammar of a block's body, with its tables.
 #[derive(Debug)]
@@ -365,9 +365,9 @@ pub(crate) enum Role {
     Open {
         refs: u16,
     },
-    /// Part of no text: the dialect's framing.
-    Framing {
-        dialect: u16,
+    /// Part of no text where it is framing: an entry of `SetInner::tokens`.
+    Token {
+        id: u16,
     },
     Reasoning {
         id: u16,
@@ -375,16 +375,32 @@ pub(crate) enum Role {
     Span {
         id: u16,
     },
-    /// The end of a message; part of no text where one is open.
-    MessageEnd,
-    /// What closes a thought; part of no text where a call has ended that thought.
-    ThoughtEnd {
-        id: u16,
-    },
-    /// A closer without its block. Never held back.
-    Close {
-        dialect: u16,
-    },
+}
+
+/// White space that may stand between a token and what it belongs to.
+pub(crate) const BESIDE: u64 = 64;
+
+/// A token that is part of no text where it is framing.
+#[derive(Debug)]
+pub(crate) struct Token {
+    /// Whose it is, in the order of the set.
+    pub dialects: Vec<u16>,
+    /// It opens messages of text.
+    pub opens: bool,
+    /// It closes blocks or calls.
+    pub closes: bool,
+    /// It closes blocks or calls, and is no framing.
+    pub stray: bool,
+    /// It closes thoughts, and is nothing else.
+    pub thought: bool,
+    /// It closes messages.
+    pub message: bool,
+    /// No dialect of it is a model's own: what closes its thoughts and messages is framing only where one is open or beside one.
+    pub plain: bool,
+    /// It is ordinary markup too.
+    pub markup: bool,
+    /// The thoughts that it closes.
+    pub thoughts: Vec<u16>,
 }
 
 /// Reasoning markers of one dialect.
@@ -539,8 +555,6 @@ impl Written {
 pub(crate) struct SetInner {
     pub dialects: Vec<Dialect>,
     pub text: Scanner,
-    /// The same where a call has ended a thought, whose closer may come; made when it is first asked for.
-    owing: OnceLock<Scanner>,
     /// Per pattern of `text`.
     pub roles: Vec<Role>,
     /// Who opens a block with a marker, in the order of the set.
@@ -549,14 +563,15 @@ pub(crate) struct SetInner {
     /// Openers of calls.
     pub calls: Vec<(Pattern, Role)>,
     pub spans: Vec<SpanMarks>,
+    pub tokens: Vec<Token>,
+    /// It has one dialect of calls, or is one of reasoning alone: the host has chosen a model.
+    pub chosen: bool,
     /// Dialects that look for the rest of a header at the beginning of a stream.
     pub first: Vec<u16>,
     /// What the prompt may have written.
     pub begins: Vec<Written>,
     /// Some dialect does not look into code.
     pub skips: bool,
-    /// For some dialect it matters where code is.
-    pub code: bool,
     /// Some dialect's calls end thoughts: there code matters.
     pub thinks: bool,
     pub fingerprint: u64,
@@ -678,18 +693,6 @@ impl SetInner {
                 headed.push(merged.len() as u16);
                 merged.push((index, line.reasoning()));
             }
-            let channels = dialect.spec.channels.iter();
-            let closers = channels.flat_map(|channels| &channels.close);
-            let closers = closers.map(|marker| (marker, Role::MessageEnd));
-            let framing = Role::Framing { dialect: index };
-            let framing = dialect.spec.framing.iter().map(|marker| (marker, framing));
-            for (marker, role) in framing.chain(closers) {
-                let pattern = Pattern::new(marker, Case::Exact);
-                if !patterns.contains(&pattern) {
-                    roles.push(role);
-                    patterns.push(pattern);
-                }
-            }
             for spec in &dialect.spec.span {
                 roles.push(Role::Span {
                     id: spans.len() as u16,
@@ -705,22 +708,52 @@ impl SetInner {
                     inside: inside.map_err(too_big)?,
                 });
             }
-            for close in dialect.family.closers() {
-                let close = if dialect.family.tag_header() {
-                    format!("{close}>")
-                } else {
-                    close
-                };
+        }
+        let mut tokens: Vec<Token> = vec![];
+        for (index, dialect) in dialects.iter().enumerate() {
+            for (marker, sort) in dialect.tokens() {
+                // What is text in any case is never held back.
                 let pattern = Pattern {
-                    hold: false,
-                    ..Pattern::new(close, dialect.family.case())
+                    hold: sort != Sort::Stray,
+                    ..Pattern::new(marker, dialect.family.case())
                 };
-                // A newline is the end of what has no closer, and a fence closes code: neither tells anything in text.
-                let tells = pattern.bytes != b"\n" && pattern.bytes.iter().any(|b| *b != b'`');
-                if tells && !patterns.iter().any(|have| have.bytes == pattern.bytes) {
-                    roles.push(Role::Close { dialect: index });
-                    patterns.push(pattern);
+                let same = |have: &Pattern| have.bytes == pattern.bytes;
+                let at = patterns.iter().position(same);
+                if let Some(at) = at {
+                    patterns[at].hold |= pattern.hold;
                 }
+                let id = match at.map(|at| roles[at]) {
+                    Some(Role::Token { id }) => usize::from(id),
+                    Some(_) => continue,
+                    None => {
+                        roles.push(Role::Token {
+                            id: tokens.len() as u16,
+                        });
+                        patterns.push(pattern);
+                        tokens.push(Token {
+                            dialects: vec![],
+                            opens: false,
+                            closes: false,
+                            stray: true,
+                            thought: true,
+                            message: false,
+                            plain: true,
+                            markup: false,
+                            thoughts: vec![],
+                        });
+                        tokens.len() - 1
+                    }
+                };
+                let token = &mut tokens[id];
+                token.dialects.push(index as u16);
+                token.dialects.dedup();
+                token.opens |= sort == Sort::Opener;
+                token.closes |= matches!(sort, Sort::Closer | Sort::Stray);
+                token.stray &= sort == Sort::Stray;
+                token.thought &= sort == Sort::Thought;
+                token.plain &= !matches!(dialect.family, Family::Framed(_));
+                token.message |= sort == Sort::Message;
+                token.markup |= sort == Sort::Markup;
             }
         }
         for (index, id) in &thoughts {
@@ -759,14 +792,10 @@ impl SetInner {
             let thoughts = merged.iter().enumerate();
             for (id, (_, spec)) in thoughts.filter(|(id, _)| !headed.contains(&(*id as u16))) {
                 for close in &spec.close {
-                    let pattern = Pattern::new(close, Case::Exact);
-                    if !patterns.iter().any(|have| have.bytes == pattern.bytes) {
-                        roles.push(Role::ThoughtEnd { id: id as u16 });
-                        // Nothing waits for it while no call has ended a thought.
-                        patterns.push(Pattern {
-                            hold: false,
-                            ..pattern
-                        });
+                    let same = |have: &Pattern| have.bytes == close.as_bytes();
+                    let role = patterns.iter().position(same).map(|at| roles[at]);
+                    if let Some(Role::Token { id: token }) = role {
+                        tokens[usize::from(token)].thoughts.push(id as u16);
                     }
                 }
             }
@@ -830,15 +859,14 @@ impl SetInner {
             }]);
         }
         let text = Scanner::new(patterns).map_err(too_big)?;
+        let calls_of = |dialect: &&Dialect| !matches!(dialect.family, Family::Plain);
+        let with_calls = dialects.iter().filter(calls_of).count();
+        let chosen = with_calls == 1 || (with_calls == 0 && dialects.len() == 1);
         let skips = dialects
             .iter()
             .any(|d| d.spec.fence == crate::limits::Fence::Skip);
-        // A pair of markers around no XML is a mention in code.
-        let tree = |d: &Dialect| matches!(d.family, Family::ElementTree(_));
-        let code = skips || dialects.iter().any(tree);
         Ok(Self {
             text,
-            owing: OnceLock::new(),
             roles,
             first,
             opens,
@@ -847,27 +875,13 @@ impl SetInner {
             spans,
             begins: Written::all(&dialects)?,
             skips,
-            code,
+            tokens,
+            chosen,
             thinks,
             fingerprint,
             any: false,
             escapes: OnceLock::new(),
             dialects,
-        })
-    }
-
-    /// The scanner of text; `owed`: a call has ended a thought, and its closer may come.
-    pub fn text(&self, owed: bool) -> &Scanner {
-        if !owed {
-            return &self.text;
-        }
-        self.owing.get_or_init(|| {
-            let patterns = self.text.dfa.patterns().iter().zip(&self.roles);
-            let held = patterns.map(|(pattern, role)| Pattern {
-                hold: pattern.hold || matches!(role, Role::ThoughtEnd { .. }),
-                ..pattern.clone()
-            });
-            Scanner::new(held.collect()).unwrap_or_else(|_| self.text.clone())
         })
     }
 
@@ -889,6 +903,25 @@ impl SetInner {
         longest.saturating_sub(1)
     }
 
+    /// The most bytes that wait with a token until it is told whether it is framing: the token, and white space behind it.
+    fn waits(&self) -> usize {
+        let token = |(pattern, role): (&Pattern, &Role)| match role {
+            Role::Token { .. } => pattern.bytes.len(),
+            Role::Open { .. } | Role::Reasoning { .. } | Role::Span { .. } => 0,
+        };
+        let longest = self
+            .text
+            .dfa
+            .patterns()
+            .iter()
+            .zip(&self.roles)
+            .map(token)
+            .max();
+        longest
+            .filter(|len| *len > 0)
+            .map_or(0, |len| len + BESIDE as usize)
+    }
+
     /// The most bytes that are ever withheld: the longest marker less one, or the longest lookahead.
     pub fn bound(&self, limits: &Limits) -> usize {
         let ahead = self
@@ -908,6 +941,6 @@ impl SetInner {
             .map(|reasoning| reasoning.spec.label.len());
         let label = labels.max().unwrap_or(0);
         let lead = if self.begins.is_empty() { 0 } else { MAX_LEAD };
-        self.marker().max(ahead).max(header).max(label).max(lead)
+        self.marker().max(ahead).max(header).max(label).max(lead) + self.waits()
     }
 }

@@ -24,8 +24,8 @@ pub(crate) use set::Fnv;
 pub use set::{DialectSet, Lint, SetBuilder};
 
 pub(crate) use compile::{
-    AttributeParams, Begins, ElementTree, Family, Inside, KeyQuote, MAX_LEAD, NamedParams, OpenRef,
-    QuoteEnd, Role, SetInner, Written,
+    AttributeParams, BESIDE, Begins, ElementTree, Family, Inside, KeyQuote, MAX_LEAD, NamedParams,
+    OpenRef, QuoteEnd, Role, SetInner, Token, Written,
 };
 
 pub(crate) use evidence::Evidence;
@@ -34,6 +34,7 @@ pub(crate) use line::{Head, Line};
 
 use crate::error::Kind;
 use crate::limits::Limits;
+use crate::scan;
 use spec::Spec;
 
 /// The built-in dialect files: `(id, TOML text)`, in the order of the default set.
@@ -46,6 +47,22 @@ pub fn builtin_files() -> &'static [(&'static str, &'static str)] {
 #[cfg(feature = "tools")]
 pub(crate) const fn default_protocol() -> &'static str {
     builtin::DEFAULT_PROTOCOL
+}
+
+/// What sort of token something is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sort {
+    Turn,
+    /// It opens a message of text.
+    Opener,
+    /// It closes a thought.
+    Thought,
+    /// It closes a message with a header.
+    Message,
+    Closer,
+    /// It closes what is no token of a model: never framing.
+    Stray,
+    Markup,
 }
 
 /// One compiled dialect. Immutable.
@@ -129,6 +146,60 @@ impl Dialect {
     #[must_use]
     pub fn closers(&self) -> Vec<String> {
         self.family.closers()
+    }
+
+    /// Tokens that are part of no text where they are framing.
+    pub(crate) fn tokens(&self) -> Vec<(String, Sort)> {
+        let mut out: Vec<(String, Sort)> = vec![];
+        let mut add = |sort: Sort, marker: &str| {
+            let literal = scan::path::literal(marker).as_deref() == Ok(marker);
+            // A newline is the end of what has no closer, and a fence closes code: neither is a token.
+            let short = marker.trim().is_empty() || marker.bytes().all(|byte| byte == b'`');
+            if literal && !short {
+                out.push((marker.to_owned(), sort));
+            }
+        };
+        for marker in &self.spec.markup {
+            add(Sort::Markup, marker);
+        }
+        for marker in &self.spec.messages {
+            add(Sort::Opener, marker);
+        }
+        for marker in &self.spec.framing {
+            add(Sort::Turn, marker);
+        }
+        if let Some(channels) = &self.spec.channels {
+            channels
+                .close
+                .iter()
+                .for_each(|marker| add(Sort::Message, marker));
+            channels
+                .end
+                .iter()
+                .for_each(|marker| add(Sort::Turn, marker));
+        }
+        // A dialect of messages with headers opens calls in no other place, and what only a prompt asks for is no token of a
+        // model: closers that close nothing are text there.
+        let sort = match (&self.family, &self.spec.channels) {
+            (compile::Family::Framed(_), None) => Sort::Closer,
+            _ => Sort::Stray,
+        };
+        let tag = if self.family.tag_header() { ">" } else { "" };
+        for marker in self.family.closers() {
+            add(sort, &format!("{marker}{tag}"));
+        }
+        if let compile::Family::Framed(table) = &self.family {
+            let section = table.spec.section.iter().flat_map(|section| &section.close);
+            let units = table.spec.unit.iter().flat_map(|unit| &unit.close);
+            section.chain(units).for_each(|marker| add(sort, marker));
+        }
+        for reasoning in &self.spec.reasoning {
+            reasoning
+                .close
+                .iter()
+                .for_each(|marker| add(Sort::Thought, marker));
+        }
+        out
     }
 
     /// What opens reasoning in it.

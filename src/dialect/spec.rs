@@ -69,6 +69,12 @@ pub(crate) struct Spec {
     /// Markers that are part of no text: of messages, of the end of a stream.
     #[serde(default)]
     pub framing: Vec<String>,
+    /// Framing that opens messages of text: at the start of a reply it is framing in every set.
+    #[serde(default)]
+    pub messages: Vec<String>,
+    /// Framing that is ordinary markup too.
+    #[serde(default)]
+    pub markup: Vec<String>,
     /// Messages with headers that say what they are.
     pub channels: Option<Channels>,
     #[serde(default)]

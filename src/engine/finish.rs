@@ -2,11 +2,12 @@
 
 use super::machine::{Chunk, Concat, Machine};
 use super::opening::Opening;
+use super::plain::skips_code;
 use super::{Mode, Region};
 use crate::body::{Finished, pieces};
 use crate::error::{Issue, Kind, Severity};
 use crate::event::{Event, Span};
-use crate::limits::{Fence, Unclosed};
+use crate::limits::Unclosed;
 
 /// Why a stream ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -93,7 +94,8 @@ impl Machine<'_> {
             }
         }
         let chunk = self.nothing();
-        if self.st.region == Region::Text && self.st.io.from < self.st.pos {
+        self.meet_end(chunk);
+        if self.set.chosen && self.st.region == Region::Text && self.st.io.from < self.st.pos {
             // The beginning of a marker that the end has cut is text, unless a special token of it is complete.
             let held = self.bytes(chunk, self.st.io.from, self.st.pos);
             if held.windows(2).any(|pair| pair == b"|>") {
@@ -129,11 +131,8 @@ impl Machine<'_> {
             }
         }
         self.st.code.settle();
-        let skips = self
-            .opts
-            .fence
-            .map_or(self.set.skips, |fence| fence == Fence::Skip);
-        if skips && self.st.code.in_fence() && self.st.region == Region::Text {
+        let fence = skips_code(self.opts, self.set) && self.st.code.in_fence();
+        if fence && self.st.region == Region::Text {
             self.tell_all(
                 chunk,
                 Kind::UnclosedFence,
@@ -242,6 +241,7 @@ impl Machine<'_> {
                     "",
                 );
                 if self.unclosed(compiled) != Unclosed::Text {
+                    self.settle_token(chunk, span.start, false);
                     self.flow_end(chunk);
                     let raw = self.bytes(chunk, opening.start, end);
                     let becomes = crate::event::Abandoned::Drop;

@@ -3,6 +3,7 @@
 use super::code::{Code, Line};
 use super::machine::{Chunk, Machine};
 use super::plain::looks_at_code;
+use super::token::Tail;
 use super::{Mode, Region};
 use crate::body::{Out, Stuff, pieces};
 use crate::dialect::spec::{AfterCall, ReasoningAt};
@@ -13,7 +14,7 @@ use crate::limits::{Fence, Prefer, ToolChoice};
 use crate::scan::{ROOT, Skip};
 
 /// The kind of regions that are framing: message markers, ends of streams.
-const FRAMING: &str = "framing";
+pub(super) const FRAMING: &str = "framing";
 
 impl Machine<'_> {
     /// Takes bytes from index `at` on, up to the end of the chunk or a change of mode.
@@ -157,49 +158,13 @@ impl Machine<'_> {
         safe: u64,
     ) -> bool {
         let span = Span::new(start, end);
+        // The token that waits came first.
+        if self.st.waiting.is_some_and(|waiting| start < waiting.end) {
+            return false;
+        }
         match role {
-            Role::Close { dialect } => {
-                self.deliver(chunk, safe);
-                let most = u64::from(self.opts.limits.max_lookahead);
-                let pair = |(own, from): (u16, u64)| own == dialect && end - from <= most;
-                if self.st.untagged.take().is_some_and(pair) {
-                    let own = self.dialect(dialect);
-                    let (kind, severity) = (Kind::MalformedXml, Severity::Error);
-                    self.out(chunk)
-                        .report_for(Some(own), kind, severity, span, "", "", "");
-                    return false;
-                }
-                // In a code sample its opener was told already.
-                if self.looks_into_code(dialect) || !self.st.code.hides() {
-                    self.tell(chunk, dialect, Kind::OrphanClose, span);
-                }
-                false
-            }
             Role::Open { refs } => self.call(chunk, refs, start, end, safe),
-            Role::MessageEnd if !self.st.message => false,
-            Role::ThoughtEnd { id } if self.st.owed != Some(id) => false,
-            Role::Framing { .. } | Role::MessageEnd | Role::ThoughtEnd { .. } => {
-                if let Role::ThoughtEnd { .. } = role {
-                    self.st.owed = None;
-                }
-                let message = role == Role::MessageEnd;
-                self.st.message &= !message;
-                self.deliver(chunk, start);
-                if let Role::Framing { dialect } = role
-                    && self.dialect(dialect).spec.line_start
-                    && !self.st.line.begins()
-                {
-                    return false;
-                }
-                self.flow_end(chunk);
-                self.adopt(start, chunk.base);
-                self.framing(chunk, end);
-                if message {
-                    // The next one begins right behind it, as behind a block.
-                    self.st.line = Line::Behind(0);
-                }
-                true
-            }
+            Role::Token { id } => self.token(chunk, id, start, end, safe),
             Role::Reasoning { id } => {
                 let reasoning = &self.set.reasoning[usize::from(id)];
                 self.deliver(chunk, start.min(safe));
@@ -213,8 +178,10 @@ impl Machine<'_> {
                     || over
                     || self.hidden(chunk, reasoning.dialect, span, safe, false)
                 {
+                    self.st.thoughts = self.st.thoughts.saturating_add(1);
                     return false;
                 }
+                self.meet_thought(chunk, id, start);
                 self.flow_end(chunk);
                 self.adopt(start, chunk.base);
                 let data = self.set.text.dfa.patterns()[usize::from(pattern)]
@@ -245,6 +212,7 @@ impl Machine<'_> {
                 {
                     return false;
                 }
+                self.settle_token(chunk, start, false);
                 self.flow_end(chunk);
                 if let Some(kind) = marks.spec.issue.as_deref().and_then(Kind::from_name) {
                     self.tell(chunk, marks.dialect, kind, span);
@@ -270,8 +238,13 @@ impl Machine<'_> {
         match at {
             ReasoningAt::Anywhere => true,
             ReasoningAt::Start => self.st.blank,
-            ReasoningAt::LineStart => self.st.line.begins(),
+            ReasoningAt::LineStart => self.begins(),
         }
+    }
+
+    /// Whether what comes next begins a line. A token that waits is taken for framing.
+    pub fn begins(&self) -> bool {
+        self.st.waiting.is_some() || self.st.line.begins()
     }
 
     fn in_reasoning(
@@ -378,7 +351,11 @@ impl Machine<'_> {
                 self.flow_end(chunk);
                 self.adopt(start, chunk.base);
                 self.st.reasoned = true;
+                let before = self.st.region;
                 self.enter(Region::Text, start);
+                if let Region::Reasoning { id, .. } = before {
+                    self.near_thought(id, start);
+                }
                 // The marker is read as text.
                 let dfa = &self.set.text.dfa;
                 self.st.node = marker.iter().fold(ROOT, |node, byte| dfa.next(node, *byte));
@@ -487,7 +464,7 @@ impl Machine<'_> {
         let compiled = self.dialect(dialect);
         if compiled.spec.line_start {
             self.deliver(chunk, span.start.min(safe));
-            if !self.st.line.begins() {
+            if !self.begins() {
                 return false;
             }
         }
@@ -512,6 +489,8 @@ impl Machine<'_> {
         self.st.io.carry.clear();
         self.st.io.from = end;
         self.st.node = ROOT;
+        self.st.line = Line::Behind(0);
+        self.st.tail = Tail::default();
     }
 
     /// Whether a marker is in code that its dialect does not look into. Delivers everything before the marker.
@@ -572,6 +551,8 @@ impl Machine<'_> {
         }
         self.st.line = Line::Behind(0);
         self.st.blank = false;
+        self.st.near = None;
+        self.st.tail = Tail::default();
         self.st.region = region;
         self.st.node = ROOT;
         self.st.io.from = from;
@@ -580,12 +561,16 @@ impl Machine<'_> {
     /// The region ends at `end`; text follows.
     fn leave(&mut self, chunk: Chunk<'_>, end: u64) {
         self.flow_end(chunk);
+        let before = self.st.region;
         self.enter(Region::Text, end);
+        if let Region::Reasoning { id, .. } = before {
+            self.near_thought(id, end);
+        }
     }
 
     /// Delivers bytes up to `to` as what the region makes of them.
     pub fn deliver(&mut self, chunk: Chunk<'_>, to: u64) {
-        if to <= self.st.io.from {
+        if to <= self.st.io.from || !self.may_deliver(chunk, to) || to <= self.st.io.from {
             return;
         }
         // The held bytes are the carry's or the marker table's; the carry is lent out for the time being.
@@ -597,10 +582,10 @@ impl Machine<'_> {
                 self.st.code.after(piece, self.st.line);
             }
             self.st.line = self.st.line.after(piece);
-            let blank = piece.trim_ascii().is_empty();
-            self.st.blank = self.st.blank && blank;
             // What begins with other text is not guided.
+            let blank = piece.trim_ascii().is_empty();
             self.st.guided = self.st.guided && (blank || self.st.region != Region::Text);
+            self.st.text(piece);
         }
         let region = self.st.region;
         let set = self.set;

@@ -2,6 +2,7 @@
 
 use super::code::Line;
 use super::skip::Skipping;
+use super::token::Tail;
 use super::{Mode, Region, State};
 use crate::body::{Block, Body, Flow, Gate, Names, Opened, Out, pieces};
 use crate::dialect::spec::Malformed;
@@ -103,7 +104,7 @@ impl<'p> Machine<'p> {
 
     /// Whether the automaton's node tells the withheld bytes.
     fn exact(&self) -> bool {
-        self.scanner().dfa.exact() && !self.st.region.labelled()
+        self.scanner().dfa.exact() && !self.st.region.labelled() && self.st.waiting.is_none()
     }
 
     /// Keeps what was not delivered for the next chunk.
@@ -127,8 +128,7 @@ impl<'p> Machine<'p> {
 
     /// The automaton of the region, with what its patterns mean.
     pub fn scanner(&self) -> &'p Scanner {
-        scanner(self.set, self.opts, self.st.region, self.st.owed.is_some())
-            .unwrap_or(&self.set.text)
+        scanner(self.set, self.opts, self.st.region).unwrap_or(&self.set.text)
     }
 
     /// What a pattern of the region's automaton opens or closes in text.
@@ -175,6 +175,11 @@ impl<'p> Machine<'p> {
     /// Sees to it that bytes from `start` on, before the chunk, are in the carry: the marker table no longer stands for
     /// them.
     pub fn adopt(&mut self, start: u64, base: u64) {
+        if let Some(waiting) = self.st.waiting {
+            // What waits is in the carry already, or in the chunk.
+            self.st.io.from = waiting.start;
+            return;
+        }
         if start < base && self.st.io.carry.is_empty() {
             let len = (base - start) as usize;
             let held = self.held.len().saturating_sub(len);
@@ -185,6 +190,10 @@ impl<'p> Machine<'p> {
 
     /// A block opens behind `header`.
     pub fn open(&mut self, chunk: Chunk<'_>, dialect: u16, header: Opened<'_>) {
+        self.meet_block(chunk, dialect, header.span.start);
+        self.st.paired = None;
+        self.st.within = None;
+        self.st.near = None;
         self.flow_end(chunk);
         self.end_thought();
         self.st.blank = false;
@@ -400,6 +409,7 @@ impl<'p> Machine<'p> {
         out.skip(end);
         self.st.io.spare = block.raw;
         self.flow_again(end);
+        self.near_block(block.dialect, end);
     }
 
     /// Text begins at `from`, right behind a block.
@@ -407,6 +417,7 @@ impl<'p> Machine<'p> {
         self.st.mode = Mode::Flow;
         self.st.node = ROOT;
         self.st.line = Line::Behind(0);
+        self.st.tail = Tail::default();
         self.st.io.from = from;
         self.natives_now(from);
     }
@@ -488,6 +499,9 @@ impl<'p> Machine<'p> {
         } else {
             Abandoned::Drop
         };
+        if becomes == Abandoned::Text {
+            self.was_text(block.dialect, block.start);
+        }
         self.out(chunk).event(Event::BlockAbandoned {
             span,
             becomes,
@@ -617,10 +631,9 @@ pub(super) fn scanner<'p>(
     set: &'p SetInner,
     opts: &Options,
     region: Region,
-    owed: bool,
 ) -> Option<&'p Scanner> {
     match region {
-        Region::Text => Some(set.text(owed)),
+        Region::Text => Some(&set.text),
         Region::Reasoning { id, .. } => {
             let reasoning = set.reasoning.get(usize::from(id))?;
             let calls = opts.calls_in_reasoning.then_some(set.calls.as_slice());

@@ -21,6 +21,7 @@ mod questions;
 mod skip;
 mod snapshot;
 mod tail;
+mod token;
 
 pub(crate) use opening::opens;
 
@@ -40,6 +41,7 @@ use opening::{Candidate, Opening};
 use plain::{Pace, SHORT};
 use skip::Skipping;
 use tail::{Lead, Shift};
+use token::{Near, Paired, Tail, Waiting};
 
 pub use finish::Finish;
 pub use native::NativeCall;
@@ -87,6 +89,18 @@ struct State {
     blank: bool,
     /// Guided output may begin with the first text.
     guided: bool,
+    /// The last bytes of text.
+    tail: Tail,
+    /// A token that may be framing.
+    waiting: Option<Waiting>,
+    /// What ended last, with nothing but blanks since.
+    near: Option<Near>,
+    /// An opener that was text, and whose closer is text too.
+    paired: Option<Paired>,
+    /// Openers of thoughts that were text, and whose closers have not come.
+    thoughts: u16,
+    /// Inside a message of text that this token opened.
+    within: Option<u16>,
     /// Inside a message that a header opened.
     message: bool,
     /// Reasoning has ended once.
@@ -207,6 +221,12 @@ impl State {
             code: Code::default(),
             blank: true,
             guided: false,
+            tail: Tail::default(),
+            waiting: None,
+            near: None,
+            paired: None,
+            thoughts: 0,
+            within: None,
             message: false,
             reasoned: false,
             owed: None,
@@ -255,7 +275,7 @@ impl Parser {
     pub fn feed(&mut self, chunk: &[u8], sink: &mut dyn Sink) {
         let short = self.pace == Pace::Plain && chunk.len().wrapping_sub(1) < SHORT;
         if short && self.set.inner.text.plain(chunk) {
-            let span = self.state.pass(chunk.len());
+            let span = self.state.pass_text(chunk);
             sink.event(Event::Text {
                 data: chunk,
                 span,
@@ -273,7 +293,7 @@ impl Parser {
     #[inline]
     pub fn feed_text(&mut self, chunk: &[u8]) -> Option<Span> {
         let short = self.pace == Pace::Plain && chunk.len().wrapping_sub(1) < SHORT;
-        (short && self.set.inner.text.bland(chunk)).then(|| self.state.pass(chunk.len()))
+        (short && self.set.inner.text.bland(chunk)).then(|| self.state.pass_text(chunk))
     }
 
     /// Takes a chunk that the shortest way is not for.

@@ -361,8 +361,8 @@ impl Machine<'_> {
             let compiled = self.dialect(opener.dialect);
             let must_show = bare(compiled, *opener);
             let head = matches!(compiled.family, Family::Line(_));
-            let displaced = must_show.is_some_and(|bare| !self.may_show(bare.at))
-                || (head && !self.st.line.begins());
+            let displaced =
+                must_show.is_some_and(|bare| !self.may_show(bare.at)) || (head && !self.begins());
             let candidate = Candidate::new(compiled, *opener, Span::new(start, end));
             // A marker that is under way comes before one inside it that is not decided.
             if displaced || (safe < start && candidate.is_some()) {
@@ -394,6 +394,9 @@ impl Machine<'_> {
             }
         }
         let Some(opening) = opening else {
+            if let Some(opener) = refs.first().filter(|_| start <= safe) {
+                self.was_text(opener.dialect, start);
+            }
             return false;
         };
         // A longer marker that began before this one is given up.
@@ -409,7 +412,7 @@ impl Machine<'_> {
         let here = match at {
             ReasoningAt::Anywhere => true,
             ReasoningAt::Start => self.st.blank,
-            ReasoningAt::LineStart => self.st.line.begins(),
+            ReasoningAt::LineStart => self.begins(),
         };
         // Without tools on offer there is nothing that it could call.
         here && self.opts.tools.is_some()
@@ -438,7 +441,7 @@ impl Machine<'_> {
                 self.st.candidates[index].at = At::Payload(shows.begin());
             }
             (Some(RouteKind::Text | RouteKind::Reasoning), _)
-                if !self.st.blank && !self.st.line.begins() =>
+                if !self.st.blank && !self.begins() =>
             {
                 self.st.candidates.remove(index);
                 if self.st.candidates.is_empty() {
@@ -634,7 +637,7 @@ impl Machine<'_> {
                 Some(Role::Open { .. } | Role::Reasoning { .. } | Role::Span { .. }) => {
                     inside = Some(start);
                 }
-                Some(Role::Framing { .. }) if start == opening.start => {
+                Some(Role::Token { .. }) if start == opening.start => {
                     // A longer marker at the same place, which is framing.
                     self.st.candidates.clear();
                     self.st.mode = Mode::Flow;
@@ -643,13 +646,7 @@ impl Machine<'_> {
                 }
                 None if self.in_rest(chunk, opening, start) => {}
                 None if self.ends_here(*pattern) => inside = Some(start),
-                Some(
-                    Role::Close { .. }
-                    | Role::Framing { .. }
-                    | Role::MessageEnd
-                    | Role::ThoughtEnd { .. },
-                )
-                | None => {}
+                Some(Role::Token { .. }) | None => {}
             }
         }
         let inside = inside?;
@@ -675,6 +672,7 @@ impl Machine<'_> {
         self.tell_unknown(chunk, opening, end);
         if !opening.bare && inside > opening.start {
             let span = Span::new(opening.start, opening.start);
+            self.was_text(opening.first, opening.start);
             self.tell(chunk, opening.first, Kind::LookalikeMarker, span);
         }
         let again = self.read_again(chunk, opening, end);
@@ -706,9 +704,12 @@ impl Machine<'_> {
         let span = Span::new(opening.start, end);
         let several = opening.count > 1;
         self.tell_unknown(chunk, &opening, end);
+        let told = !opening.bare && (opening.kind.is_some() || several);
+        if told {
+            self.was_text(opening.first, opening.start);
+        }
         match opening.kind {
-            _ if opening.bare => {}
-            None if !several => {}
+            _ if !told => {}
             Some(Kind::MalformedXml) if opening.unquoted => {
                 let compiled = self.dialect(opening.first);
                 let (kind, severity) = (Kind::MalformedXml, Severity::Warning);
@@ -1367,6 +1368,8 @@ impl Machine<'_> {
         let text = String::from_utf8_lossy(&header);
         let read = channels.spec.read(&text);
         let kind = channels.spec.route(&read).unwrap_or(RouteKind::Text);
+        self.meet_block(chunk, dialect, span.start);
+        self.near_block(dialect, span.end);
         let reads = self.opts.reasoning.reads();
         self.st.mode = Mode::Flow;
         self.st.message = match kind {
@@ -1469,6 +1472,7 @@ impl Machine<'_> {
             (Some(kind), true) => kind,
             _ => Head::Action,
         };
+        self.meet_block(chunk, dialect, span.start);
         self.flow_end(chunk);
         if let Region::Reasoning { .. } = self.st.region {
             self.st.region = Region::Text;

@@ -57,11 +57,13 @@ impl Pace {
             && state.io.from >= state.origin
             && state.io.quoted.is_none()
             && !(state.guided && state.region == Region::Text)
+            && state.waiting.is_none()
             && opts.text == TextMode::Bytes;
         let settled = state.node == ROOT
             && state.io.from == state.pos
             && state.line == Line::Other
             && !state.blank
+            && state.near.is_none()
             && state.code.settled();
         match (flows, settled, state.region) {
             (false, _, _) => Self::Careful,
@@ -96,6 +98,22 @@ impl State {
         self.io.from = end;
         Span::new(start - self.origin, end - self.origin)
     }
+
+    /// The same for text.
+    #[inline]
+    pub fn pass_text(&mut self, chunk: &[u8]) -> Span {
+        self.tail = self.tail.after(chunk);
+        self.pass(chunk.len())
+    }
+
+    /// Remembers what more text is, beside lines and code.
+    pub fn text(&mut self, piece: &[u8]) {
+        self.tail = self.tail.after(piece);
+        if (self.blank || self.near.is_some()) && !piece.trim_ascii().is_empty() {
+            self.blank = false;
+            self.near = None;
+        }
+    }
 }
 
 impl Parser {
@@ -122,7 +140,7 @@ impl Parser {
     pub(super) fn passes(&mut self, chunk: &[u8], sink: &mut dyn Sink) -> bool {
         let set = &*self.set.inner;
         let state = &mut self.state;
-        let Some(scanner) = scanner(set, &self.opts, state.region, state.owed.is_some()) else {
+        let Some(scanner) = scanner(set, &self.opts, state.region) else {
             return false;
         };
         let dfa = &scanner.dfa;
@@ -130,7 +148,7 @@ impl Parser {
             return false;
         }
         if self.pace == Pace::Thought && chunk.len() <= SHORT && scanner.plain(chunk) {
-            let span = state.pass(chunk.len());
+            let span = state.pass_text(chunk);
             sink.event(stuff(set, state.region).event(chunk, span));
             return true;
         }
@@ -162,7 +180,7 @@ impl Parser {
                     state.code.after(data, state.line);
                 }
                 state.line = state.line.after(data);
-                state.blank = state.blank && data.trim_ascii().is_empty();
+                state.text(data);
                 let start = start - state.origin;
                 sink.event(stuff.event(data, Span::new(start, start + data.len() as u64)));
             }
@@ -174,13 +192,17 @@ impl Parser {
     }
 }
 
-/// Whether lines and code matter in a region.
+/// Whether lines and code matter in a region: in code nothing is framing, and markers of some dialects are none.
 pub(super) fn looks_at_code(opts: &Options, set: &SetInner, region: Region) -> bool {
-    match (region, opts.fence) {
-        (Region::Text, Some(fence)) => fence == Fence::Skip,
-        (Region::Text, None) => set.code,
+    match region {
+        Region::Text => !set.tokens.is_empty() || skips_code(opts, set),
         // A call that is shown in code ends no thought.
-        (Region::Reasoning { .. }, _) => set.thinks,
-        (Region::Span { .. }, _) => false,
+        Region::Reasoning { .. } => set.thinks,
+        Region::Span { .. } => false,
     }
+}
+
+/// Whether markers in code are none for some dialect.
+pub(super) fn skips_code(opts: &Options, set: &SetInner) -> bool {
+    opts.fence.map_or(set.skips, |fence| fence == Fence::Skip)
 }

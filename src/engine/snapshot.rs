@@ -142,7 +142,7 @@ impl State {
             return false;
         }
         let dialect = |index: u16| set.dialect(index);
-        let scanner = scanner(set, options, self.region, self.owed.is_some());
+        let scanner = scanner(set, options, self.region);
         let block = self
             .io
             .block
@@ -156,7 +156,7 @@ impl State {
                     dialect(candidate.dialect).is_some_and(|d| candidate.fits(d))
                 };
                 dialect(opening.first).is_some()
-                    && opening.start == self.io.from
+                    && opening.start >= self.io.from
                     && self.candidates.iter().all(fits)
             }
             Mode::Skip(skip) => {
@@ -173,10 +173,15 @@ impl State {
             }
         };
         let node = scanner.is_some_and(|s| s.dfa.knows(self.node));
+        let waits = self.waiting.is_none_or(|waiting| {
+            let stands = waiting.start == self.io.from && waiting.start < waiting.end;
+            stands && waiting.end <= self.pos && self.region == Region::Text
+        });
         let carried = self.pos.checked_sub(self.io.from);
         let exact = matches!(self.mode, Mode::Flow)
             && scanner.is_some_and(|s| s.dfa.exact())
-            && !self.region.labelled();
+            && !self.region.labelled()
+            && self.waiting.is_none();
         let carry = match (carried, exact, scanner) {
             (Some(n), true, Some(s)) => {
                 node && n == s.dfa.hold(self.node) as u64 && self.io.carry.is_empty()
@@ -184,7 +189,7 @@ impl State {
             (Some(n), false, _) => n == self.io.carry.len() as u64,
             _ => false,
         };
-        block && mode && node && carry && self.io.blocks.len() == set.kinds_of_blocks()
+        block && mode && waits && node && carry && self.io.blocks.len() == set.kinds_of_blocks()
     }
 }
 

@@ -277,11 +277,7 @@ fn suffix<'t>(set: &SetInner, tail: &'t str) -> Says<'t> {
         let label = match role {
             Role::Reasoning { id } => set.reasoning[usize::from(*id)].spec.label.as_str(),
             Role::Open { .. } => "",
-            Role::Framing { .. }
-            | Role::Span { .. }
-            | Role::MessageEnd
-            | Role::ThoughtEnd { .. }
-            | Role::Close { .. } => {
+            Role::Token { .. } | Role::Span { .. } => {
                 return None;
             }
         };

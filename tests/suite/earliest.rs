@@ -29,15 +29,31 @@ fn starters(set: &DialectSet) -> Vec<String> {
         };
         for table in ["reasoning", "span"] {
             let list = file.get(table).and_then(|t| t.as_array());
-            out.extend(
-                list.into_iter()
-                    .flatten()
-                    .flat_map(|entry| texts(&entry["open"])),
-            );
+            let entries: Vec<_> = list.into_iter().flatten().collect();
+            out.extend(entries.iter().flat_map(|entry| texts(&entry["open"])));
+            if table == "reasoning" {
+                let closers = entries.iter().filter_map(|entry| entry.get("close"));
+                out.extend(closers.flat_map(texts));
+            }
         }
-        out.extend(file.get("framing").into_iter().flat_map(texts));
-        let channels = file.get("channels").and_then(|t| t.get("close"));
-        out.extend(channels.into_iter().flat_map(texts));
+        for key in ["framing", "messages", "markup"] {
+            out.extend(file.get(key).into_iter().flat_map(texts));
+        }
+        let channels = file.get("channels");
+        for key in ["close", "end"] {
+            let markers = channels.and_then(|table| table.get(key));
+            out.extend(markers.into_iter().flat_map(texts));
+        }
+        // Closers of what a model writes may be framing; others are text in any case.
+        if let (Some(framed), None) = (file.get("framed"), channels) {
+            let units = framed.get("unit").and_then(|list| list.as_array());
+            let units = units.into_iter().flatten();
+            let closers = units
+                .chain(framed.get("section"))
+                .filter_map(|table| table.get("close"));
+            let literal = |text: &String| !text.contains('$') && text.bytes().any(|b| b != b'`');
+            out.extend(closers.flat_map(texts).filter(literal));
+        }
     }
     out
 }

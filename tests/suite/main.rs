@@ -13,6 +13,7 @@ mod encode;
 mod forged;
 mod formats;
 mod fragments;
+mod framing;
 mod grades;
 mod guided;
 mod hosts;

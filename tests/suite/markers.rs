@@ -28,6 +28,8 @@ pub struct Marker {
     pub dialect: &'static str,
     pub does: Does,
     pub text: String,
+    /// It has no holes.
+    pub literal: bool,
 }
 
 /// All of them, each once for each dialect that has it.
@@ -36,12 +38,14 @@ pub static MARKERS: LazyLock<Vec<Marker>> = LazyLock::new(|| {
     for (id, text) in builtin_files() {
         let table: toml::Table = toml::from_str(text).expect("a built-in file");
         let mut add = |does: Does, text: &str| {
+            let literal = !text.contains('$');
             let text = filled(text);
             if !text.is_empty() {
                 out.push(Marker {
                     dialect: id,
                     does,
                     text,
+                    literal,
                 });
             }
         };
@@ -64,7 +68,8 @@ fn walk(table: &toml::Table, place: &str, add: &mut impl FnMut(Does, &str)) {
     for (key, value) in table {
         let does = match (place, key.as_str()) {
             ("prompt" | "observe" | "switch", _) => continue,
-            ("", "framing") => Does::Frame,
+            ("", "framing" | "messages") => Does::Frame,
+            ("", "markup") => Does::Inner,
             ("reasoning" | "span", "open" | "close") => Does::Region,
             ("param" | "tree" | "quotes", "open" | "close") => Does::Inner,
             ("channels", "start") | (_, "open" | "action" | "thought" | "answer") => Does::Open,

@@ -34,7 +34,7 @@ pub const SENTENCES: [&str; 20] = [
 ];
 
 /// For each dialect an input that is one call and nothing else.
-static CALLS: LazyLock<BTreeMap<&'static str, &'static str>> = LazyLock::new(|| {
+pub static CALLS: LazyLock<BTreeMap<&'static str, &'static str>> = LazyLock::new(|| {
     let mut out = BTreeMap::new();
     for vector in VECTORS.iter() {
         let plain = vector.tools.is_none() && vector.native_tool_calls.is_none();

@@ -1,0 +1,408 @@
+//! Tokens that are part of no text where they are framing: of turns and messages, and closers that close nothing.
+//!
+//! In a set with one dialect of calls they are framing wherever they stand. In a set of many they are framing beside a
+//! call, a message or a thought of their dialect, with white space between at most, and text elsewhere. What is ordinary
+//! markup too must stand at an end of the reply or beside another such token or a call. Between two quotation marks of one
+//! kind, or backticks, a token is spoken of and stays text, and in code nothing is framing. What cannot be told yet waits.
+
+use serde::{Deserialize, Serialize};
+
+use super::Region;
+use super::machine::{Chunk, Machine};
+use crate::dialect::{BESIDE, Token};
+use crate::error::{Kind, Severity};
+use crate::event::{Event, Span};
+
+/// A token that is not decided yet. Everything from it on is withheld.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Waiting {
+    token: u16,
+    pub start: u64,
+    pub end: u64,
+    /// The quotation mark behind it that makes it a mention, by its place in [`QUOTES`].
+    quote: Option<u8>,
+    /// It is framing if it is no mention.
+    sure: bool,
+}
+
+/// An opener that was text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Paired {
+    pub dialect: u16,
+    pub start: u64,
+    /// Openers of the dialect that were text since, this one too, whose closers have not come.
+    pub count: u16,
+}
+
+/// What ended last, with nothing but white space since.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Near {
+    what: What,
+    end: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+enum What {
+    /// A block or a message of this dialect.
+    Block(u16),
+    /// A thought.
+    Thought(u16),
+    Token(u16),
+}
+
+/// Quotation marks that open, and what closes them.
+const QUOTES: [(&str, &str); 15] = [
+    ("\"", "\""),
+    ("'", "'"),
+    ("`", "`"),
+    ("“", "”"),
+    ("”", "”"),
+    ("‘", "’"),
+    ("’", "’"),
+    ("「", "」"),
+    ("『", "』"),
+    ("«", "»"),
+    ("»", "«"),
+    ("„", "“"),
+    ("‹", "›"),
+    ("＂", "＂"),
+    ("《", "》"),
+];
+
+/// The last bytes of text, for the quotation mark before a token.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Tail(u32);
+
+impl Tail {
+    /// After more text.
+    #[inline]
+    pub fn after(self, text: &[u8]) -> Self {
+        match text.last_chunk::<4>() {
+            Some(last) => Self(u32::from_be_bytes(*last)),
+            None => text
+                .iter()
+                .fold(self, |Self(tail), byte| Self(tail << 8 | u32::from(*byte))),
+        }
+    }
+
+    fn quote(self) -> Option<u8> {
+        let bytes = self.0.to_be_bytes();
+        let ends = |(open, _): &(&str, &str)| bytes.ends_with(open.as_bytes());
+        QUOTES.iter().position(ends).map(|at| at as u8)
+    }
+}
+
+enum Decided {
+    Wait,
+    Text,
+    Framing,
+}
+
+impl Waiting {
+    /// What the bytes behind it decide.
+    fn decide(&mut self, behind: &[u8]) -> Decided {
+        if let Some((_, close)) = self.quote.and_then(|at| QUOTES.get(usize::from(at))) {
+            if behind.starts_with(close.as_bytes()) {
+                return Decided::Text;
+            }
+            if close.as_bytes().starts_with(behind) {
+                return Decided::Wait;
+            }
+        }
+        if !behind.is_empty() {
+            self.quote = None;
+        }
+        let blank = behind.iter().all(u8::is_ascii_whitespace);
+        match (self.sure, blank && behind.len() as u64 <= BESIDE) {
+            (true, _) if self.quote.is_none() => Decided::Framing,
+            (_, true) => Decided::Wait,
+            (_, false) => Decided::Text,
+        }
+    }
+}
+
+impl Machine<'_> {
+    /// A token `start..end` in text; true if it is framing.
+    pub fn token(&mut self, chunk: Chunk<'_>, id: u16, start: u64, end: u64, safe: u64) -> bool {
+        let Some(token) = self.set.tokens.get(usize::from(id)) else {
+            return false;
+        };
+        let span = Span::new(start, end);
+        // What is text in any case was not held back.
+        let to = if token.stray { safe } else { start.min(safe) };
+        self.deliver(chunk, to);
+        self.st.code.settle();
+        let paired = self.closes_no_xml(chunk, token, span)
+            || self.closes_text(chunk, token, span)
+            || (token.thought && (!self.opts.reasoning.reads() || self.closes_mention()));
+        if paired || self.st.code.hides() {
+            return false;
+        }
+        if token.stray {
+            self.tell(chunk, token.dialects[0], Kind::OrphanClose, span);
+            return false;
+        }
+        if start < self.st.io.from || safe < start {
+            return false;
+        }
+        let another = self.st.waiting.filter(|waiting| waiting.end <= start);
+        let beside = another.is_some_and(|other| self.relatives(other.token, id));
+        if another.is_some() {
+            self.settle_token(chunk, start, beside);
+        }
+        let line = |index: &u16| self.dialect(*index).spec.line_start && !self.st.line.begins();
+        if token.dialects.iter().all(line) {
+            return false;
+        }
+        let near = beside || self.is_near(id, start);
+        let first = self.st.blank && self.set.chosen;
+        let owed = self
+            .st
+            .owed
+            .is_some_and(|owed| token.thoughts.contains(&owed));
+        let opens = token.opens && self.st.blank;
+        let closes = self
+            .st
+            .within
+            .is_some_and(|opener| self.relatives(opener, id));
+        let message = (token.message && self.st.message) || owed || opens || closes;
+        let loose = token.markup || (token.plain && (token.message || token.thought));
+        let sure = message || near || (self.set.chosen && !loose) || (first && token.markup);
+        if token.closes && !near {
+            self.tell(chunk, token.dialects[0], Kind::OrphanClose, span);
+        }
+        let vouched = self.st.io.trusted_from.is_some_and(|from| from <= start);
+        let waiting = Waiting {
+            token: id,
+            start,
+            end,
+            quote: self.st.tail.quote().filter(|_| !vouched),
+            sure: sure || vouched,
+        };
+        self.adopt(start, chunk.base);
+        if waiting.quote.is_some() || !waiting.sure {
+            self.st.waiting = Some(waiting);
+            return false;
+        }
+        self.flow_end(chunk);
+        self.framing(chunk, end);
+        self.framed(id, end);
+        true
+    }
+
+    /// A token was framing.
+    fn framed(&mut self, id: u16, end: u64) {
+        self.st.near = Some(Near {
+            what: What::Token(id),
+            end,
+        });
+        let Some(token) = self.set.tokens.get(usize::from(id)) else {
+            return;
+        };
+        self.st.message &= !token.message;
+        self.st.within = token.opens.then_some(id);
+    }
+
+    /// An opener at `start` is text: its closer will be text too.
+    pub fn was_text(&mut self, dialect: u16, start: u64) {
+        let before = self.st.paired.filter(|paired| paired.dialect == dialect);
+        self.st.paired = match before {
+            Some(paired) if start <= paired.start => Some(paired),
+            Some(paired) => Some(Paired {
+                start,
+                count: paired.count.saturating_add(1),
+                ..paired
+            }),
+            None => Some(Paired {
+                dialect,
+                start,
+                count: 1,
+            }),
+        };
+    }
+
+    /// Whether a closer belongs to a pair around what is no XML, and tells the model so.
+    fn closes_no_xml(&mut self, chunk: Chunk<'_>, token: &Token, span: Span) -> bool {
+        let most = u64::from(self.opts.limits.max_lookahead);
+        let pair = |(dialect, from): &(u16, u64)| {
+            token.closes && token.dialects.contains(dialect) && span.end - from <= most
+        };
+        let Some((dialect, _)) = self.st.untagged.filter(pair) else {
+            return false;
+        };
+        self.st.untagged = None;
+        self.st.paired = None;
+        let own = self.dialect(dialect);
+        let (kind, severity) = (Kind::MalformedXml, Severity::Error);
+        self.out(chunk)
+            .report_for(Some(own), kind, severity, span, "", "", "");
+        true
+    }
+
+    /// Whether a closer belongs to an opener that was text: then it is text too.
+    fn closes_text(&mut self, chunk: Chunk<'_>, token: &Token, span: Span) -> bool {
+        let Some(paired) = self.st.paired else {
+            return false;
+        };
+        if !(token.closes || token.message) || !token.dialects.contains(&paired.dialect) {
+            return false;
+        }
+        let count = paired.count - 1;
+        self.st.paired = (count > 0).then_some(Paired { count, ..paired });
+        if self.st.code.hides() {
+            return true;
+        }
+        self.tell(chunk, paired.dialect, Kind::OrphanClose, span);
+        true
+    }
+
+    /// Whether the closer of a thought belongs to an opener that was text.
+    fn closes_mention(&mut self) -> bool {
+        let open = self.st.thoughts > 0;
+        self.st.thoughts = self.st.thoughts.saturating_sub(1);
+        open
+    }
+
+    /// Whether two tokens are of one dialect.
+    fn relatives(&self, one: u16, other: u16) -> bool {
+        let of = |id: u16| self.set.tokens.get(usize::from(id));
+        let Some((one, other)) = of(one).zip(of(other)) else {
+            return false;
+        };
+        one.dialects
+            .iter()
+            .any(|dialect| other.dialects.contains(dialect))
+    }
+
+    /// Whether a token at `start` stands behind something of its dialect, with white space between at most.
+    fn is_near(&self, id: u16, start: u64) -> bool {
+        let Some(near) = self
+            .st
+            .near
+            .filter(|near| start - near.end.min(start) <= BESIDE)
+        else {
+            return false;
+        };
+        match near.what {
+            What::Block(dialect) => self.belongs(id, dialect),
+            What::Token(other) => self.relatives(id, other),
+            What::Thought(thought) => self.of_thought(id, thought),
+        }
+    }
+
+    fn belongs(&self, id: u16, dialect: u16) -> bool {
+        let token = self.set.tokens.get(usize::from(id));
+        token.is_some_and(|token| token.dialects.contains(&dialect))
+    }
+
+    /// Whether a thought may be one of a token's dialects: they may share its markers.
+    fn of_thought(&self, id: u16, thought: u16) -> bool {
+        let token = self.set.tokens.get(usize::from(id));
+        let Some((token, thought)) = token.zip(self.set.reasoning.get(usize::from(thought))) else {
+            return false;
+        };
+        let same = |index: &u16| {
+            let own = &self.dialect(*index).spec.reasoning;
+            let shared = |open: &String| thought.spec.open.contains(open);
+            *index == thought.dialect || own.iter().any(|own| own.open.iter().any(shared))
+        };
+        token.dialects.iter().any(same)
+    }
+
+    /// A block or a message of a dialect ended here.
+    pub fn near_block(&mut self, dialect: u16, end: u64) {
+        self.st.near = Some(Near {
+            what: What::Block(dialect),
+            end,
+        });
+    }
+
+    /// A thought ended here.
+    pub fn near_thought(&mut self, thought: u16, end: u64) {
+        self.st.near = Some(Near {
+            what: What::Thought(thought),
+            end,
+        });
+    }
+
+    /// A call or a message of a dialect begins at `start`: what waits before it is decided.
+    pub fn meet_block(&mut self, chunk: Chunk<'_>, dialect: u16, start: u64) {
+        let Some(waiting) = self.st.waiting else {
+            return;
+        };
+        let beside = self.belongs(waiting.token, dialect);
+        self.settle_token(chunk, start, beside);
+    }
+
+    /// A thought begins at `start`.
+    pub fn meet_thought(&mut self, chunk: Chunk<'_>, thought: u16, start: u64) {
+        let Some(waiting) = self.st.waiting else {
+            return;
+        };
+        let beside = self.of_thought(waiting.token, thought);
+        self.settle_token(chunk, start, beside);
+    }
+
+    /// The reply ends: what waits is decided.
+    pub fn meet_end(&mut self, chunk: Chunk<'_>) {
+        let last = self.set.chosen;
+        self.settle_token(chunk, self.st.pos, last);
+    }
+
+    /// Something begins at `start`, `beside` what waits or not: that is framing or text.
+    pub fn settle_token(&mut self, chunk: Chunk<'_>, start: u64, beside: bool) {
+        let Some(mut waiting) = self.st.waiting.take() else {
+            return;
+        };
+        let most = start.min(waiting.end + BESIDE + 1);
+        let behind = self.bytes(chunk, waiting.end, most.max(waiting.end));
+        let framing = match waiting.decide(&behind) {
+            Decided::Framing => true,
+            Decided::Wait => waiting.sure || beside,
+            Decided::Text => false,
+        };
+        if framing {
+            self.frame(chunk, waiting);
+        }
+        self.deliver(chunk, start);
+    }
+
+    /// What waits is framing.
+    fn frame(&mut self, chunk: Chunk<'_>, waiting: Waiting) {
+        self.deliver(chunk, waiting.start);
+        self.flow_end(chunk);
+        let data = self.bytes(chunk, waiting.start, waiting.end);
+        let span = Span::new(waiting.start, waiting.end);
+        self.out(chunk).event(Event::Protected {
+            kind: super::flow::FRAMING,
+            data: &data,
+            span,
+        });
+        self.st.io.from = waiting.end;
+        self.st.tail = Tail::default();
+        self.framed(waiting.token, waiting.end);
+    }
+
+    /// Whether text may be delivered up to `to`: not while a token waits for what is behind it.
+    pub fn may_deliver(&mut self, chunk: Chunk<'_>, to: u64) -> bool {
+        let Some(mut waiting) = self.st.waiting else {
+            return true;
+        };
+        if to <= waiting.end || self.st.region != Region::Text {
+            return to <= waiting.start;
+        }
+        let behind = self.bytes(chunk, waiting.end, to.min(waiting.end + BESIDE + 1));
+        match waiting.decide(&behind) {
+            Decided::Wait => {
+                self.st.waiting = Some(waiting);
+                return false;
+            }
+            Decided::Text => self.st.waiting = None,
+            Decided::Framing => {
+                self.st.waiting = None;
+                self.frame(chunk, waiting);
+            }
+        }
+        true
+    }
+}

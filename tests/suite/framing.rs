@@ -1,0 +1,183 @@
+//! Every closer and every framing token of every built-in dialect, in sentences: part of no text where the host chose that
+//! dialect, text in sets of many but beside its own calls, and text wherever it is quoted or in code.
+
+use std::collections::BTreeMap;
+
+use toolglot::{DialectSet, Finish, Options, Turn, builtin_files, parse};
+
+use crate::markers::{Does, MARKERS, Marker, set};
+use crate::openers::CALLS;
+
+/// Where a token, which stands for `@`, is framing if it is so anywhere.
+const BARE: [&str; 5] = [
+    "Some text @ goes on here.",
+    "中文的一句话@后面还有。",
+    "one word@another",
+    "A first line.\n@\nA second line.",
+    "It ends with @",
+];
+
+/// Where it is text in every set.
+const QUOTED: [&str; 8] = [
+    "A \"@\" mark and more.",
+    "Some write '@' here.",
+    "用“@”结束。",
+    "「@」是一个标记。",
+    "『@』也是。",
+    "The closer is `@` in backticks.",
+    "Code:\n```text\nx @ y\n```\nand more.",
+    "在 ‘@’ 里面。",
+];
+
+/// Closers of what only a prompt asks for, and of calls that are messages: text everywhere.
+fn stray(marker: &Marker) -> bool {
+    let file = builtin_files()
+        .iter()
+        .find(|(id, _)| *id == marker.dialect)
+        .map_or("", |(_, text)| *text);
+    let own = file.contains("[framed") || file.contains("[[framed");
+    marker.does == Does::Close && (!own || file.contains("[channels]"))
+}
+
+/// Whether a reply of this set begins inside a thought.
+fn thinks(set: &DialectSet) -> bool {
+    !read(set, "x").reasoning.is_empty()
+}
+
+fn read(set: &DialectSet, input: &str) -> Turn {
+    parse(set, Options::default(), input.as_bytes(), Finish::Stop)
+}
+
+/// Tokens that stand for themselves.
+fn tokens() -> impl Iterator<Item = &'static Marker> {
+    MARKERS.iter().filter(|marker| {
+        let kind = matches!(marker.does, Does::Close | Does::Frame);
+        kind && marker.literal && !marker.text.contains('\n') && !marker.text.contains("```")
+    })
+}
+
+fn report(mut failures: Vec<String>) {
+    let count = failures.len();
+    let mut seen: BTreeMap<String, usize> = BTreeMap::new();
+    failures.retain(|failure| {
+        let of = seen.entry(failure.split(':').next().unwrap_or_default().to_owned());
+        let of = of.or_default();
+        *of += 1;
+        *of < 4
+    });
+    assert!(count == 0, "{count}:\n{}", failures.join("\n"));
+}
+
+#[test]
+fn tokens_of_the_chosen_dialect_are_part_of_no_text() {
+    let mut failures = vec![];
+    let mut tried = 0;
+    for marker in tokens() {
+        let Marker { dialect, text, .. } = marker;
+        let own = set(dialect);
+        if thinks(&own) {
+            continue;
+        }
+        for sentence in BARE {
+            tried += 1;
+            let turn = read(&own, &sentence.replace('@', text));
+            let left = if stray(marker) { text.as_str() } else { "" };
+            if turn.text != sentence.replace('@', left) {
+                failures.push(format!(
+                    "{dialect}: {text} in {sentence:?}: {:?}",
+                    turn.text
+                ));
+            }
+        }
+    }
+    assert!(tried > 500, "{tried}");
+    report(failures);
+}
+
+#[test]
+fn tokens_of_others_are_text() {
+    let mut failures = vec![];
+    for name in ["default", "all"] {
+        let many = set(name);
+        for Marker { dialect, text, .. } in tokens() {
+            for sentence in BARE {
+                let input = sentence.replace('@', text);
+                let turn = read(&many, &input);
+                if turn.text != input {
+                    failures.push(format!("{dialect}: {name}: {input:?}: {:?}", turn.text));
+                }
+            }
+        }
+    }
+    report(failures);
+}
+
+#[test]
+fn tokens_in_quotation_and_code_are_text() {
+    let mut failures = vec![];
+    let many = ["default", "all"].map(set);
+    for Marker { dialect, text, .. } in tokens() {
+        let own = set(dialect);
+        for set in many.iter().chain([&own]).filter(|set| !thinks(set)) {
+            for sentence in QUOTED {
+                let input = sentence.replace('@', text);
+                let turn = read(set, &input);
+                if turn.text != input {
+                    failures.push(format!("{dialect}: {input:?}: {:?}", turn.text));
+                }
+            }
+        }
+    }
+    report(failures);
+}
+
+#[test]
+fn tokens_beside_a_call_of_their_dialect_are_framing() {
+    let mut failures = vec![];
+    let many = ["default", "all"].map(set);
+    for Marker { dialect, text, .. } in tokens().filter(|marker| !stray(marker)) {
+        let Some(call) = CALLS.get(dialect) else {
+            continue;
+        };
+        for set in &many {
+            let whole = read(set, call);
+            let here = whole.calls.first();
+            if here.is_none_or(|call| call.dialect != *dialect) || !whole.text.is_empty() {
+                // Another dialect of the set reads it.
+                continue;
+            }
+            for blanks in ["", " ", "\n\n"] {
+                let turn = read(set, &format!("{call}{blanks}{text} more"));
+                let names = turn.calls.len() == whole.calls.len();
+                if turn.text != format!("{blanks} more") || !names {
+                    failures.push(format!(
+                        "{dialect}: {text} behind {call:?}: {:?}",
+                        turn.text
+                    ));
+                }
+                if read(set, &format!("before {blanks}{call}"))
+                    .calls
+                    .is_empty()
+                {
+                    // It must begin the reply or a line.
+                    continue;
+                }
+                let turn = read(set, &format!("before {text}{blanks}{call}"));
+                if turn.text != format!("before {blanks}") {
+                    failures.push(format!(
+                        "{dialect}: {text} before {call:?}: {:?}",
+                        turn.text
+                    ));
+                }
+            }
+        }
+    }
+    report(failures);
+}
+
+#[test]
+fn every_dialect_is_tried() {
+    let have = |id: &str| tokens().any(|marker| marker.dialect == id);
+    let count = builtin_files().iter().filter(|(id, _)| have(id)).count();
+    assert!(count > 60, "{count} dialects have tokens");
+}
