@@ -146,7 +146,7 @@ impl Machine<'_> {
             return false;
         }
         let another = self.st.waiting.filter(|waiting| waiting.end <= start);
-        let beside = another.is_some_and(|other| self.relatives(other.token, id));
+        let beside = another.is_some_and(|other| other.sure && self.relatives(other.token, id));
         if another.is_some() {
             self.settle_token(chunk, start, beside);
         }

@@ -36,7 +36,18 @@ fn stray(marker: &Marker) -> bool {
         .find(|(id, _)| *id == marker.dialect)
         .map_or("", |(_, text)| *text);
     let own = file.contains("[framed") || file.contains("[[framed");
-    marker.does == Does::Close && (!own || file.contains("[channels]"))
+    let table: toml::Table = file.parse().expect("a dialect file");
+    let channels = table.get("channels");
+    let listed = |key| {
+        let list = channels.and_then(|table| table.get(key));
+        let list = list.and_then(|list| list.as_array());
+        list.is_some_and(|list| {
+            list.iter()
+                .any(|m| m.as_str() == Some(marker.text.as_str()))
+        })
+    };
+    let message = listed("close") || listed("end");
+    marker.does == Does::Close && !message && (!own || channels.is_some())
 }
 
 /// Whether a reply of this set begins inside a thought.
