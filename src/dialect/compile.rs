@@ -393,6 +393,8 @@ pub(crate) struct Token {
     pub stray: bool,
     /// It closes thoughts, and is nothing else.
     pub thought: bool,
+    /// It closes thoughts that calls have ended, and is nothing else.
+    pub owed: bool,
     /// It closes messages.
     pub message: bool,
     /// No dialect of it is a model's own: what closes its thoughts and messages is framing only where one is open or beside one.
@@ -736,6 +738,7 @@ impl SetInner {
                             closes: false,
                             stray: true,
                             thought: true,
+                            owed: true,
                             message: false,
                             plain: true,
                             markup: false,
@@ -750,7 +753,8 @@ impl SetInner {
                 token.opens |= sort == Sort::Opener;
                 token.closes |= matches!(sort, Sort::Closer | Sort::Stray);
                 token.stray &= sort == Sort::Stray;
-                token.thought &= sort == Sort::Thought;
+                token.thought &= matches!(sort, Sort::Thought | Sort::Owed);
+                token.owed &= sort == Sort::Owed;
                 token.plain &= !matches!(dialect.family, Family::Framed(_));
                 token.message |= sort == Sort::Message;
                 token.markup |= sort == Sort::Markup;

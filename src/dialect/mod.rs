@@ -57,6 +57,8 @@ pub(crate) enum Sort {
     Opener,
     /// It closes a thought.
     Thought,
+    /// The same where only a prompt asks for the format: framing where a call has ended that thought, and else text.
+    Owed,
     /// It closes a message with a header.
     Message,
     Closer,
@@ -193,11 +195,15 @@ impl Dialect {
             let units = table.spec.unit.iter().flat_map(|unit| &unit.close);
             section.chain(units).for_each(|marker| add(sort, marker));
         }
+        let thought = match &self.family {
+            compile::Family::Framed(_) | compile::Family::Plain => Sort::Thought,
+            _ => Sort::Owed,
+        };
         for reasoning in &self.spec.reasoning {
             reasoning
                 .close
                 .iter()
-                .for_each(|marker| add(Sort::Thought, marker));
+                .for_each(|marker| add(thought, marker));
         }
         out
     }

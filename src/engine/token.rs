@@ -165,6 +165,9 @@ impl Machine<'_> {
             .st
             .within
             .is_some_and(|opener| self.relatives(opener, id));
+        if token.owed && !owed {
+            return false;
+        }
         let message = (token.message && self.st.message) || owed || opens || closes;
         let loose = token.markup || (token.plain && (token.message || token.thought));
         let sure = message || near || (self.set.chosen && !loose) || (first && token.markup);

@@ -21,6 +21,10 @@ pub struct Spec {
     /// Its calls end an open thought.
     pub ends_thought: bool,
     pub framing: Vec<String>,
+    /// Framing that opens messages of text.
+    pub messages: Vec<String>,
+    /// Framing that is ordinary markup too.
+    pub markup: Vec<String>,
     /// What a reply begins with where the prompt has opened something.
     pub begins: Vec<Pattern>,
     pub channels: Option<Channels>,
@@ -511,6 +515,8 @@ impl Spec {
             reasoning: reasoning.collect(),
             ends_thought: is(&file, "ends_thought"),
             framing: strings(&file, "framing", &[]),
+            messages: strings(&file, "messages", &[]),
+            markup: strings(&file, "markup", &[]),
             begins: begins(&file),
             channels,
             malformed_is_text: word(&file, "malformed", "drop") == "text",

@@ -78,15 +78,18 @@ impl<'a> Twin<'a> {
         let input = self.input;
         let openers = self.openers();
         // Suffixes of thoughts are left open.
-        let mut thoughts = self.spec.reasoning.iter().flat_map(|entry| &entry.open);
+        let mut marks = self.spec.reasoning.iter().flat_map(|entry| &entry.open);
         let suffixed = |open: &String| input.contains(&format!("{}:", open.trim_end_matches('>')));
-        self.out.open |= thoughts.any(suffixed);
+        self.out.open |= marks.any(suffixed);
+        let closers = self.closers();
+        // An opener was text, so that a closer may be its own: the vectors hold such pairs.
+        let mut doubt = false;
         let mut at = 0;
         // Where the line, as reasoning sees it, began.
         let mut line = 0;
         while at < input.len() {
             // Framing that is longer than an opener at the same place is meant.
-            let framing = self.spec.framing.iter();
+            let framing = self.spec.framing.iter().chain(&self.spec.messages);
             let framing = framing.filter(|marker| input[at..].starts_with(marker.as_str()));
             let framing = framing.map(String::len).max().unwrap_or(0);
             let here =
@@ -100,11 +103,12 @@ impl<'a> Twin<'a> {
                         continue;
                     }
                     Opens::Spoilt(end) if end > at => {
+                        doubt = true;
                         self.out.text.push_str(&input[at..end]);
                         at = end;
                         continue;
                     }
-                    Opens::Text | Opens::Spoilt(_) => {}
+                    Opens::Text | Opens::Spoilt(_) => doubt = true,
                 }
             }
             let owed = self
@@ -121,10 +125,20 @@ impl<'a> Twin<'a> {
                 line = at;
                 continue;
             }
-            if framing > 0 {
-                at += framing;
+            let stands = |marker: &&String| input[at..].starts_with(marker.as_str());
+            let mut thoughts = self.spec.reasoning.iter().flat_map(|entry| &entry.open);
+            doubt |= thoughts.any(|open| stands(&open));
+            let closer = closers.iter().filter(stands).map(String::len).max();
+            if let Some(token) = closer.or((framing > 0).then_some(framing)) {
+                // Quotation and code are the vectors' too.
+                let text = &self.out.text;
+                let mention = text.contains('`')
+                    || text.ends_with(|c: char| !c.is_alphanumeric() && !c.is_whitespace());
+                self.out.open |= mention || (closer.is_some() && doubt);
+                at += token.max(framing);
                 continue;
             }
+            self.out.open |= self.spec.markup.iter().any(|marker| stands(&marker));
             // A marker that the end cuts is framing if a whole special token stands in it.
             let rest = &input[at..];
             let cut = |marker: &&String| {
@@ -132,7 +146,13 @@ impl<'a> Twin<'a> {
             };
             let literals: Vec<String> = openers.iter().map(|o| o.literal.clone()).collect();
             let reasoning = self.spec.reasoning.iter().flat_map(|entry| &entry.open);
-            let mut markers = self.spec.framing.iter().chain(&literals).chain(reasoning);
+            let framing = self
+                .spec
+                .framing
+                .iter()
+                .chain(&self.spec.messages)
+                .chain(&closers);
+            let mut markers = framing.chain(&literals).chain(reasoning);
             if markers.any(|marker| cut(&marker)) {
                 return;
             }
@@ -143,6 +163,22 @@ impl<'a> Twin<'a> {
                 line = at;
             }
         }
+    }
+
+    /// Closers that are framing where they close nothing.
+    fn closers(&self) -> Vec<String> {
+        let section = self.spec.section.iter().flat_map(|section| &section.close);
+        let units = self.spec.units.iter().flat_map(|unit| &unit.close);
+        let whole = |close: &&Pattern| close.iter().all(|part| matches!(part, Part::Byte(_)));
+        let mut out: Vec<String> = section.chain(units).filter(whole).map(literal).collect();
+        out.extend(
+            self.spec
+                .reasoning
+                .iter()
+                .flat_map(|entry| entry.close.clone()),
+        );
+        out.retain(|close| !close.trim().is_empty() && close.bytes().any(|b| b != b'`'));
+        out
     }
 
     /// Nothing stood here but white space and framing.
