@@ -186,14 +186,21 @@ impl Dialect {
             (compile::Family::Framed(_), None) => Sort::Closer,
             _ => Sort::Stray,
         };
-        let tag = if self.family.tag_header() { ">" } else { "" };
-        for marker in self.family.closers() {
-            add(sort, &format!("{marker}{tag}"));
-        }
         if let compile::Family::Framed(table) = &self.family {
             let section = table.spec.section.iter().flat_map(|section| &section.close);
             let units = table.spec.unit.iter().flat_map(|unit| &unit.close);
-            section.chain(units).for_each(|marker| add(sort, marker));
+            let named = table.spec.unit.iter().any(|unit| unit.fix_name);
+            for marker in section.chain(units).filter(|_| !named) {
+                let known = table.spec.fixed.values().map(String::as_str);
+                for suffix in known.chain([""]) {
+                    add(sort, &marker.replace("$x", suffix));
+                }
+            }
+        } else {
+            let tag = if self.family.tag_header() { ">" } else { "" };
+            for marker in self.family.closers() {
+                add(sort, &format!("{marker}{tag}"));
+            }
         }
         let thought = match &self.family {
             compile::Family::Framed(_) | compile::Family::Plain => Sort::Thought,

@@ -543,8 +543,9 @@ impl Machine<'_> {
     pub fn enter(&mut self, region: Region, from: u64) {
         let thought = |region| matches!(region, Region::Reasoning { .. });
         if thought(region) || thought(self.st.region) {
-            // Code that begins in a thought ends with it.
+            // Code that begins in a thought ends with it, and so does what an opener in it may pair with.
             self.st.code = Code::default();
+            self.st.paired = None;
         }
         if thought(region) {
             self.st.owed = None;

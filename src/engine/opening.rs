@@ -441,7 +441,9 @@ impl Machine<'_> {
                 self.st.candidates[index].at = At::Payload(shows.begin());
             }
             (Some(RouteKind::Text | RouteKind::Reasoning), _)
-                if !self.st.blank && !self.begins() =>
+                if !self.st.blank
+                    && !self.begins()
+                    && !self.follows(candidate.dialect, opening.start) =>
             {
                 self.st.candidates.remove(index);
                 if self.st.candidates.is_empty() {
@@ -617,8 +619,7 @@ impl Machine<'_> {
                 Some(Role::Open { refs }) if start == opening.start => {
                     // A longer marker at the same place: more candidates.
                     let refs = &self.set.opens[usize::from(refs)];
-                    let safe = self.st.io.from.min(start);
-                    self.candidates(chunk, refs, start, end, safe);
+                    self.candidates(chunk, refs, start, end, start);
                     if !matches!(self.st.mode, Mode::Opening(_)) {
                         return Some(None);
                     }
@@ -737,6 +738,11 @@ impl Machine<'_> {
         }
         let again = self.read_again(chunk, &opening, end);
         if again.is_none() {
+            // What it could not hold may be a token; a header that says nothing is text as a whole.
+            let header = self.dialect(opening.first).channels.is_some();
+            if !header && self.scanner().dfa.is_hit(self.st.node) {
+                self.markers(chunk, end);
+            }
             self.release(chunk, end);
         }
         again
@@ -1370,6 +1376,7 @@ impl Machine<'_> {
         let kind = channels.spec.route(&read).unwrap_or(RouteKind::Text);
         self.meet_block(chunk, dialect, span.start);
         self.near_block(dialect, span.end);
+        self.st.paired = None;
         let reads = self.opts.reasoning.reads();
         self.st.mode = Mode::Flow;
         self.st.message = match kind {

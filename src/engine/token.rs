@@ -247,7 +247,9 @@ impl Machine<'_> {
         let Some(paired) = self.st.paired else {
             return false;
         };
-        if !(token.closes || token.message) || !token.dialects.contains(&paired.dialect) {
+        // An open message is closed before an opener that it only mentions.
+        let closes = (token.closes || token.message) && !(token.message && self.st.message);
+        if token.stray || !closes || !token.dialects.contains(&paired.dialect) {
             return false;
         }
         let count = paired.count - 1;
@@ -279,18 +281,27 @@ impl Machine<'_> {
 
     /// Whether a token at `start` stands behind something of its dialect, with white space between at most.
     fn is_near(&self, id: u16, start: u64) -> bool {
-        let Some(near) = self
-            .st
-            .near
-            .filter(|near| start - near.end.min(start) <= BESIDE)
-        else {
-            return false;
-        };
-        match near.what {
+        let near = self.st.near;
+        let near = near.filter(|near| start - near.end.min(start) <= BESIDE);
+        near.is_some_and(|near| match near.what {
             What::Block(dialect) => self.belongs(id, dialect),
             What::Token(other) => self.relatives(id, other),
             What::Thought(thought) => self.of_thought(id, thought),
-        }
+        })
+    }
+
+    /// Whether something of a dialect ended right before `start`, with white space between at most.
+    pub fn follows(&self, dialect: u16, start: u64) -> bool {
+        let near = self.st.near;
+        let near = near.filter(|near| start - near.end.min(start) <= BESIDE);
+        near.is_some_and(|near| match near.what {
+            What::Block(other) => other == dialect,
+            What::Token(token) => self.belongs(token, dialect),
+            What::Thought(thought) => {
+                let thought = self.set.reasoning.get(usize::from(thought));
+                thought.is_some_and(|thought| thought.dialect == dialect)
+            }
+        })
     }
 
     fn belongs(&self, id: u16, dialect: u16) -> bool {
@@ -348,7 +359,11 @@ impl Machine<'_> {
 
     /// The reply ends: what waits is decided.
     pub fn meet_end(&mut self, chunk: Chunk<'_>) {
-        let last = self.set.chosen;
+        // The closer of a message whose call another reader is to read is his.
+        let other = |token: &Token| token.plain && token.message;
+        let token = self.st.waiting.map(|waiting| usize::from(waiting.token));
+        let token = token.and_then(|token| self.set.tokens.get(token));
+        let last = self.set.chosen && !token.is_some_and(other);
         self.settle_token(chunk, self.st.pos, last);
     }
 

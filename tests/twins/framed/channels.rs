@@ -32,6 +32,11 @@ impl<'a> Twin<'a> {
         let mut open = false;
         // The open message held calls.
         let mut called = false;
+        // Openers that were text, whose closers are text too.
+        let mut paired = 0;
+        let mut doubt = false;
+        // Where something of the dialect ended.
+        let mut near = None;
         let mut at = 0;
         // What stands on the line.
         let mut line = String::new();
@@ -46,9 +51,11 @@ impl<'a> Twin<'a> {
             if let Some(start) = here(&channels.start).or(first) {
                 let broken = match read(channels, input, at, start) {
                     Ends::At(end, header) => match route(channels, &header) {
-                        Some(route) if self.counts(channels, route, at, end, &line) => {
+                        Some(route) if self.counts(channels, route, at..end, &line, near) => {
                             (at, open) = self.message(channels, route, at, end, &header);
                             called = open && route.kind == "calls";
+                            paired = 0;
+                            near = Some(at);
                             if route.kind != "text" {
                                 self.begun = true;
                                 line.clear();
@@ -58,6 +65,8 @@ impl<'a> Twin<'a> {
                         Some(_) => {
                             // Whether the message of calls before it is over is left open.
                             self.out.open |= open && called;
+                            // So is whether its closer is text.
+                            doubt = true;
                             end
                         }
                         None => end,
@@ -73,13 +82,28 @@ impl<'a> Twin<'a> {
                 self.out.text.push_str(&input[at..broken]);
                 line.push_str(&input[at..broken]);
                 at = broken;
+                paired += usize::from(first.is_none());
                 continue;
             }
-            if let Some(len) = here(&channels.close).filter(|_| open) {
+            let token = [&channels.close, &channels.end, &self.spec.framing];
+            let token = token.into_iter().filter_map(|list| here(list)).max();
+            let own = token.is_some() && !open && paired > 0 && here(&channels.close).is_some();
+            paired -= usize::from(own);
+            self.out.open |= token.is_some() && !open && doubt;
+            // Where calls are left to another reader, a closer behind nothing is his.
+            let blank = |near: usize| input[near..at].trim().is_empty() && at - near <= 64;
+            let his = self.spec.units.is_empty()
+                && here(&channels.close).is_some()
+                && !near.is_some_and(blank);
+            // A message may follow that it stands beside.
+            self.out.open |= his;
+            let framing = |len: &usize| open || !(own || his || self.is_quoted(at..at + len));
+            if let Some(len) = token.filter(framing) {
+                open &= here(&channels.close).is_none();
                 at += len;
-                open = false;
                 // The next message begins where a line would.
                 line.clear();
+                near = Some(at);
                 continue;
             }
             let c = input[at..].chars().next().expect("not at the end");
@@ -97,11 +121,12 @@ impl<'a> Twin<'a> {
         &self,
         channels: &Channels,
         route: &Route,
-        at: usize,
-        end: usize,
+        header: std::ops::Range<usize>,
         line: &str,
+        near: Option<usize>,
     ) -> bool {
         let input = self.input;
+        let (at, end) = (header.start, header.end);
         if !channels.end.iter().any(|marker| *marker == input[at..end]) {
             return true;
         }
@@ -115,7 +140,8 @@ impl<'a> Twin<'a> {
             }
             _ => {
                 let begins = line.len() <= 3 && line.trim_matches([' ', '\t']).is_empty();
-                begins || !self.begun && self.out.text.trim().is_empty()
+                let blank = |near: usize| input[near..at].trim().is_empty() && at - near <= 64;
+                begins || near.is_some_and(blank) || !self.begun && self.out.text.trim().is_empty()
             }
         }
     }

@@ -20,9 +20,18 @@ struct Opener<'s> {
     bare: Option<(usize, &'s str)>,
 }
 
+impl Opener<'_> {
+    /// Where it is text, a closer behind it may be its own: not so of what begins many things.
+    fn pairs(&self) -> bool {
+        self.bare.is_none() && self.literal.len() > 1
+    }
+}
+
 enum Opens {
     Yes,
     Text,
+    /// The end of the reply cuts it: what is text then, tokens too, is left open.
+    Cut,
     /// What looked like a call in JSON up to there is text.
     Spoilt(usize),
 }
@@ -81,9 +90,9 @@ impl<'a> Twin<'a> {
         let mut marks = self.spec.reasoning.iter().flat_map(|entry| &entry.open);
         let suffixed = |open: &String| input.contains(&format!("{}:", open.trim_end_matches('>')));
         self.out.open |= marks.any(suffixed);
-        let closers = self.closers();
-        // An opener was text, so that a closer may be its own: the vectors hold such pairs.
-        let mut doubt = false;
+        let (closers, thoughts) = (self.closers(), self.thought_closers());
+        // Openers that were text, whose closers are text too: of calls and of thoughts.
+        let (mut paired, mut mused, mut cut) = (0, 0, false);
         let mut at = 0;
         // Where the line, as reasoning sees it, began.
         let mut line = 0;
@@ -100,15 +109,19 @@ impl<'a> Twin<'a> {
                         self.begun = true;
                         at = self.block(at);
                         line = at;
+                        paired = 0;
                         continue;
                     }
                     Opens::Spoilt(end) if end > at => {
-                        doubt = true;
+                        paired += usize::from(opener.pairs());
                         self.out.text.push_str(&input[at..end]);
                         at = end;
                         continue;
                     }
-                    Opens::Text | Opens::Spoilt(_) => doubt = true,
+                    Opens::Cut => cut = true,
+                    Opens::Text | Opens::Spoilt(_) => {
+                        paired += usize::from(opener.pairs());
+                    }
                 }
             }
             let owed = self
@@ -123,25 +136,35 @@ impl<'a> Twin<'a> {
             if let Some(end) = self.reason(at, line, &openers) {
                 at = end;
                 line = at;
+                paired = 0;
                 continue;
             }
             let stands = |marker: &&String| input[at..].starts_with(marker.as_str());
-            let mut thoughts = self.spec.reasoning.iter().flat_map(|entry| &entry.open);
-            doubt |= thoughts.any(|open| stands(&open));
-            let closer = closers.iter().filter(stands).map(String::len).max();
-            if let Some(token) = closer.or((framing > 0).then_some(framing)) {
-                // Quotation and code are the vectors' too.
-                let text = &self.out.text;
-                let mention = text.contains('`')
-                    || text.ends_with(|c: char| !c.is_alphanumeric() && !c.is_whitespace());
-                self.out.open |= mention || (closer.is_some() && doubt);
-                at += token.max(framing);
+            let longest = |list: &[String]| list.iter().filter(stands).map(String::len).max();
+            let mut opens = self.spec.reasoning.iter().flat_map(|entry| &entry.open);
+            mused += usize::from(opens.any(|open| stands(&open)));
+            let (closer, thought) = (longest(&closers), longest(&thoughts));
+            let framing = (framing > 0).then_some(framing);
+            if let Some(len) = closer.max(thought).max(framing) {
+                self.out.open |= cut;
+                let pair = match closer.is_some() {
+                    true => &mut paired,
+                    false => &mut mused,
+                };
+                let own = *pair > 0 && framing.is_none();
+                *pair -= usize::from(own);
+                if own || self.is_quoted(at..at + len) {
+                    self.out.text.push_str(&input[at..at + len]);
+                } else {
+                    line = at + len;
+                }
+                at += len;
                 continue;
             }
             self.out.open |= self.spec.markup.iter().any(|marker| stands(&marker));
             // A marker that the end cuts is framing if a whole special token stands in it.
             let rest = &input[at..];
-            let cut = |marker: &&String| {
+            let cut_off = |marker: &&String| {
                 marker.starts_with(rest) && **marker != *rest && rest.contains("|>")
             };
             let literals: Vec<String> = openers.iter().map(|o| o.literal.clone()).collect();
@@ -151,9 +174,10 @@ impl<'a> Twin<'a> {
                 .framing
                 .iter()
                 .chain(&self.spec.messages)
-                .chain(&closers);
+                .chain(&closers)
+                .chain(&thoughts);
             let mut markers = framing.chain(&literals).chain(reasoning);
-            if markers.any(|marker| cut(&marker)) {
+            if markers.any(|marker| cut_off(&marker)) {
                 return;
             }
             let c = input[at..].chars().next().expect("not at the end");
@@ -165,19 +189,47 @@ impl<'a> Twin<'a> {
         }
     }
 
-    /// Closers that are framing where they close nothing.
+    /// A token there stands between two quotation marks of one kind. What backticks quote is the vectors' too.
+    pub(super) fn is_quoted(&mut self, token: std::ops::Range<usize>) -> bool {
+        let text = &self.out.text;
+        self.out.open |= text.contains('`');
+        let pairs = [
+            "\"\"", "''", "“”", "”“", "‘’", "’‘", "「」", "『』", "«»", "»«", "„“", "‹›", "＂＂",
+            "《》",
+        ];
+        pairs.iter().any(|pair| {
+            let mut marks = pair.chars();
+            let before = marks
+                .next()
+                .is_some_and(|open| self.input[..token.start].ends_with(open));
+            before
+                && marks
+                    .next()
+                    .is_some_and(|close| self.input[token.end..].starts_with(close))
+        })
+    }
+
+    /// Closers of calls that are framing where they close nothing.
     fn closers(&self) -> Vec<String> {
         let section = self.spec.section.iter().flat_map(|section| &section.close);
         let units = self.spec.units.iter().flat_map(|unit| &unit.close);
-        let whole = |close: &&Pattern| close.iter().all(|part| matches!(part, Part::Byte(_)));
-        let mut out: Vec<String> = section.chain(units).filter(whole).map(literal).collect();
-        out.extend(
-            self.spec
-                .reasoning
-                .iter()
-                .flat_map(|entry| entry.close.clone()),
-        );
+        // Without the suffix that a block's opener may have shown.
+        let named = self.spec.units.iter().any(|unit| unit.fix_name);
+        let part = |part: &Part| matches!(part, Part::Byte(_) | Part::Hole("x"));
+        let whole = |close: &&Pattern| close.iter().all(part) && !named;
+        let bare = |close: &Pattern| {
+            let bytes = close.iter().filter(|part| matches!(part, Part::Byte(_)));
+            literal(&bytes.cloned().collect())
+        };
+        let mut out: Vec<String> = section.chain(units).filter(whole).map(bare).collect();
         out.retain(|close| !close.trim().is_empty() && close.bytes().any(|b| b != b'`'));
+        out
+    }
+
+    fn thought_closers(&self) -> Vec<String> {
+        let close = |entry: &Reasoning| entry.close.clone();
+        let mut out: Vec<String> = self.spec.reasoning.iter().flat_map(close).collect();
+        out.retain(|close| !close.trim().is_empty());
         out
     }
 
@@ -331,7 +383,8 @@ impl<'a> Twin<'a> {
         match walk(self.input, from, &patterns) {
             Walk::Fits(fit) if fit.end - from <= 256 && named(&fit.holes) => Opens::Yes,
             // A marker that shows nothing is text, also where the reply ends before it can.
-            Walk::Fits(_) | Walk::Breaks(_) | Walk::Cut(_) => Opens::Text,
+            Walk::Fits(_) | Walk::Breaks(_) => Opens::Text,
+            Walk::Cut(_) => Opens::Cut,
         }
     }
 
