@@ -380,6 +380,9 @@ pub(crate) enum Role {
 /// White space that may stand between a token and what it belongs to.
 pub(crate) const BESIDE: u64 = 64;
 
+/// Tokens of one dialect that wait together, with white space between at most, for what stands behind the last.
+pub(crate) const TOGETHER: usize = 4;
+
 /// A token that is part of no text where it is framing.
 #[derive(Debug)]
 pub(crate) struct Token {
@@ -923,7 +926,7 @@ impl SetInner {
             .max();
         longest
             .filter(|len| *len > 0)
-            .map_or(0, |len| len + BESIDE as usize)
+            .map_or(0, |len| (len + BESIDE as usize) * TOGETHER)
     }
 
     /// The most bytes that are ever withheld: the longest marker less one, or the longest lookahead.

@@ -25,7 +25,7 @@ pub use set::{DialectSet, Lint, SetBuilder};
 
 pub(crate) use compile::{
     AttributeParams, BESIDE, Begins, ElementTree, Family, Inside, KeyQuote, MAX_LEAD, NamedParams,
-    OpenRef, QuoteEnd, Role, SetInner, Token, Written,
+    OpenRef, QuoteEnd, Role, SetInner, TOGETHER, Token, Written,
 };
 
 pub(crate) use evidence::Evidence;
@@ -190,9 +190,10 @@ impl Dialect {
             let section = table.spec.section.iter().flat_map(|section| &section.close);
             let units = table.spec.unit.iter().flat_map(|unit| &unit.close);
             let named = table.spec.unit.iter().any(|unit| unit.fix_name);
-            for marker in section.chain(units).filter(|_| !named) {
-                let known = table.spec.fixed.values().map(String::as_str);
-                for suffix in known.chain([""]) {
+            let known = |marker: &&String| !named && !table.spec.misspelt.contains(marker);
+            for marker in section.chain(units).filter(known) {
+                let suffixes = table.spec.fixed.values().map(String::as_str);
+                for suffix in suffixes.chain([""]) {
                     add(sort, &marker.replace("$x", suffix));
                 }
             }

@@ -177,7 +177,7 @@ impl<'p> Machine<'p> {
     pub fn adopt(&mut self, start: u64, base: u64) {
         if let Some(waiting) = self.st.waiting {
             // What waits is in the carry already, or in the chunk.
-            self.st.io.from = waiting.start;
+            self.st.io.from = waiting.first;
             return;
         }
         if start < base && self.st.io.carry.is_empty() {

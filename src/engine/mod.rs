@@ -93,6 +93,8 @@ struct State {
     tail: Tail,
     /// A token that may be framing.
     waiting: Option<Waiting>,
+    /// Tokens before it that wait with it.
+    together: Vec<(u16, Span)>,
     /// What ended last, with nothing but blanks since.
     near: Option<Near>,
     /// An opener that was text, and whose closer is text too.
@@ -223,6 +225,7 @@ impl State {
             guided: false,
             tail: Tail::default(),
             waiting: None,
+            together: vec![],
             near: None,
             paired: None,
             thoughts: 0,

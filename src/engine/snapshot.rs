@@ -174,7 +174,7 @@ impl State {
         };
         let node = scanner.is_some_and(|s| s.dfa.knows(self.node));
         let waits = self.waiting.is_none_or(|waiting| {
-            let stands = waiting.start == self.io.from && waiting.start < waiting.end;
+            let stands = waiting.stands(self.io.from, &self.together);
             stands && waiting.end <= self.pos && self.region == Region::Text
         });
         let carried = self.pos.checked_sub(self.io.from);

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Region;
 use super::machine::{Chunk, Machine};
-use crate::dialect::{BESIDE, Token};
+use crate::dialect::{BESIDE, TOGETHER, Token};
 use crate::error::{Kind, Severity};
 use crate::event::{Event, Span};
 
@@ -17,7 +17,9 @@ use crate::event::{Event, Span};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Waiting {
     token: u16,
-    pub start: u64,
+    /// Where the first of those that wait together begins.
+    pub first: u64,
+    start: u64,
     pub end: u64,
     /// The quotation mark behind it that makes it a mention, by its place in [`QUOTES`].
     quote: Option<u8>,
@@ -99,6 +101,19 @@ enum Decided {
 }
 
 impl Waiting {
+    /// Whether it and those before it that wait with it stand in order from `from` on.
+    pub fn stands(&self, from: u64, together: &[(u16, Span)]) -> bool {
+        let mut at = self.first;
+        let spans = together.iter().map(|(_, span)| *span);
+        let mut spans = spans.chain([Span::new(self.start, self.end)]);
+        let ordered = spans.all(|span| {
+            let fits = at <= span.start && span.start < span.end;
+            at = span.end;
+            fits
+        });
+        ordered && self.first == from && together.len() < TOGETHER
+    }
+
     /// What the bytes behind it decide.
     fn decide(&mut self, behind: &[u8]) -> Decided {
         if let Some((_, close)) = self.quote.and_then(|at| QUOTES.get(usize::from(at))) {
@@ -146,8 +161,10 @@ impl Machine<'_> {
             return false;
         }
         let another = self.st.waiting.filter(|waiting| waiting.end <= start);
-        let beside = another.is_some_and(|other| other.sure && self.relatives(other.token, id));
-        if another.is_some() {
+        let kin = another.filter(|other| self.relatives(other.token, id));
+        let beside = kin.is_some_and(|other| other.sure);
+        let together = kin.filter(|other| self.waits_with(chunk, *other, start));
+        if another.is_some() && together.is_none() {
             self.settle_token(chunk, start, beside);
         }
         let line = |index: &u16| self.dialect(*index).spec.line_start && !self.st.line.begins();
@@ -177,11 +194,26 @@ impl Machine<'_> {
         let vouched = self.st.io.trusted_from.is_some_and(|from| from <= start);
         let waiting = Waiting {
             token: id,
+            first: start,
             start,
             end,
             quote: self.st.tail.quote().filter(|_| !vouched),
             sure: sure || vouched,
         };
+        match together {
+            Some(other) if !waiting.sure => {
+                self.st
+                    .together
+                    .push((other.token, Span::new(other.start, other.end)));
+                self.st.waiting = Some(Waiting {
+                    first: other.first,
+                    ..waiting
+                });
+                return false;
+            }
+            Some(_) => self.settle_token(chunk, start, true),
+            None => {}
+        }
         self.adopt(start, chunk.base);
         if waiting.quote.is_some() || !waiting.sure {
             self.st.waiting = Some(waiting);
@@ -191,6 +223,13 @@ impl Machine<'_> {
         self.framing(chunk, end);
         self.framed(id, end);
         true
+    }
+
+    /// Whether a token that waits is to wait for what is behind the next one, at `start`, too.
+    fn waits_with(&self, chunk: Chunk<'_>, mut waiting: Waiting, start: u64) -> bool {
+        let behind = self.bytes(chunk, waiting.end, start);
+        let waits = matches!(waiting.decide(&behind), Decided::Wait);
+        waits && !waiting.sure && self.st.together.len() + 1 < TOGETHER
     }
 
     /// A token was framing.
@@ -372,6 +411,7 @@ impl Machine<'_> {
         let Some(mut waiting) = self.st.waiting.take() else {
             return;
         };
+        let together = std::mem::take(&mut self.st.together);
         let most = start.min(waiting.end + BESIDE + 1);
         let behind = self.bytes(chunk, waiting.end, most.max(waiting.end));
         let framing = match waiting.decide(&behind) {
@@ -380,25 +420,27 @@ impl Machine<'_> {
             Decided::Text => false,
         };
         if framing {
-            self.frame(chunk, waiting);
+            for (token, span) in together {
+                self.frame(chunk, token, span);
+            }
+            self.frame(chunk, waiting.token, Span::new(waiting.start, waiting.end));
         }
         self.deliver(chunk, start);
     }
 
-    /// What waits is framing.
-    fn frame(&mut self, chunk: Chunk<'_>, waiting: Waiting) {
-        self.deliver(chunk, waiting.start);
+    /// A token that waited is framing.
+    fn frame(&mut self, chunk: Chunk<'_>, token: u16, span: Span) {
+        self.deliver(chunk, span.start);
         self.flow_end(chunk);
-        let data = self.bytes(chunk, waiting.start, waiting.end);
-        let span = Span::new(waiting.start, waiting.end);
+        let data = self.bytes(chunk, span.start, span.end);
         self.out(chunk).event(Event::Protected {
             kind: super::flow::FRAMING,
             data: &data,
             span,
         });
-        self.st.io.from = waiting.end;
+        self.st.io.from = span.end;
         self.st.tail = Tail::default();
-        self.framed(waiting.token, waiting.end);
+        self.framed(token, span.end);
     }
 
     /// Whether text may be delivered up to `to`: not while a token waits for what is behind it.
@@ -407,7 +449,7 @@ impl Machine<'_> {
             return true;
         };
         if to <= waiting.end || self.st.region != Region::Text {
-            return to <= waiting.start;
+            return to <= waiting.first;
         }
         let behind = self.bytes(chunk, waiting.end, to.min(waiting.end + BESIDE + 1));
         match waiting.decide(&behind) {
@@ -415,10 +457,16 @@ impl Machine<'_> {
                 self.st.waiting = Some(waiting);
                 return false;
             }
-            Decided::Text => self.st.waiting = None,
+            Decided::Text => {
+                self.st.waiting = None;
+                self.st.together.clear();
+            }
             Decided::Framing => {
                 self.st.waiting = None;
-                self.frame(chunk, waiting);
+                for (token, span) in std::mem::take(&mut self.st.together) {
+                    self.frame(chunk, token, span);
+                }
+                self.frame(chunk, waiting.token, Span::new(waiting.start, waiting.end));
             }
         }
         true
