@@ -59,7 +59,7 @@ impl Parser {
     fn goes_on(&mut self, set: &SetInner, opts: &Options, tail: &str, sink: &mut dyn Sink) {
         let mut whole = State::outside(set);
         read(set, opts, &mut whole, tail, &mut |_: Event<'_>| ());
-        if whole.plain() && !self.state.plain() {
+        if whole.plain() && whole.within.is_none() && !self.state.plain() {
             // Words alone open no thought, and close none that the dialect's prompts open.
             return;
         }
