@@ -8,6 +8,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::Region;
+use super::code::Line;
 use super::machine::{Chunk, Machine};
 use crate::dialect::{BESIDE, TOGETHER, Token};
 use crate::error::{Kind, Severity};
@@ -242,6 +243,10 @@ impl Machine<'_> {
             return;
         };
         self.st.message &= !token.message;
+        if token.message {
+            // The next one begins right behind it, as behind a block.
+            self.st.line = Line::Behind(0);
+        }
         self.st.within = token.opens.then_some(id);
     }
 
