@@ -91,6 +91,10 @@ impl State {
             candidates,
             region,
             untagged,
+            waiting,
+            together,
+            near,
+            paired,
             io,
             begun: _,
             node: _,
@@ -99,6 +103,9 @@ impl State {
             blank: _,
             guided: _,
             message: _,
+            within: _,
+            thoughts: _,
+            tail: _,
             reasoned: _,
             owed: _,
             natives: _,
@@ -107,7 +114,10 @@ impl State {
             suffix: _,
             finished: _,
         } = self;
-        (pos, origin, lead, mode, candidates, region, untagged, io)
+        let tokens = (waiting, together, near, paired);
+        (
+            pos, origin, lead, mode, candidates, region, untagged, tokens, io,
+        )
     }
 
     /// Whether every index points at something; false only for a snapshot that was made up.

@@ -476,10 +476,7 @@ fn calls_in_the_text_and_native_ones_follow_preference() {
         + DONE;
     for (prefer, calls) in [
         (Prefer::Text, &[("f", "{}", None)][..]),
-        (
-            Prefer::Native,
-            &[("f", "{}", None), ("n", "{\"a\":1}", Some("i"))],
-        ),
+        (Prefer::Native, &[("n", "{\"a\":1}", Some("i"))]),
         (
             Prefer::Both,
             &[("f", "{}", None), ("n", "{\"a\":1}", Some("i"))],
