@@ -571,7 +571,11 @@ impl Machine<'_> {
 
     /// Delivers bytes up to `to` as what the region makes of them.
     pub fn deliver(&mut self, chunk: Chunk<'_>, to: u64) {
-        if to <= self.st.io.from || !self.may_deliver(chunk, to) || to <= self.st.io.from {
+        if to <= self.st.io.from || !self.may_deliver(chunk, to) {
+            return;
+        }
+        // A token that waited may have come out.
+        if to <= self.st.io.from {
             return;
         }
         // The held bytes are the carry's or the marker table's; the carry is lent out for the time being.

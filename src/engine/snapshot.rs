@@ -144,10 +144,10 @@ impl State {
             label: Some(have),
             ..
         } = self.region
-            && !set
+            && set
                 .reasoning
                 .get(usize::from(id))
-                .is_some_and(|r| usize::from(have) < r.spec.label.len())
+                .is_none_or(|r| r.spec.label.len() <= usize::from(have))
         {
             return false;
         }
