@@ -314,7 +314,8 @@ impl Body {
         let turns = turns.map(String::as_str);
         let mut lost = Lost::new(table, self.unit, &fix, torn, turns);
         lost.prime(&prefix);
-        out.skip(pos);
+        // What it looked at already may begin a marker.
+        out.skip(lost.keeps(pos));
         self.at = At::Lost(Box::new(lost));
     }
 
@@ -1291,7 +1292,11 @@ impl Body {
             between: matches!(self.at, At::Gap(_)),
             ..Torn::default()
         });
-        Some(self.refuse(out, Kind::MalformedBody, Span::new(pos, pos + 1)))
+        // What was looked at may begin a marker that ends what is hidden.
+        out.skip(start);
+        out.issue(Kind::MalformedBody, Span::new(pos, pos + 1), "");
+        self.drop_call(out, pos);
+        Some(Flow::Malformed { ended: false })
     }
 
     fn refuse(&mut self, out: &mut Out<'_>, kind: Kind, span: Span) -> Flow {

@@ -61,11 +61,17 @@ impl Seams {
 
     /// What must stand before more text, if anything. The text is written as it is.
     fn text(&mut self, data: &[u8]) -> Option<[u8; 1]> {
-        let meets = std::mem::take(&mut self.seam) && self.node != ROOT;
+        let dfa = &self.table.dfa;
+        // A marker meets its rest only if the first byte goes on with it.
+        let goes_on = data.first().is_some_and(|byte| {
+            let next = dfa.next(self.node, *byte);
+            dfa.hold(next) > 1 || dfa.is_hit(next)
+        });
+        let meets = goes_on && self.seam && self.node != ROOT;
+        self.seam &= data.is_empty();
         if meets {
             self.node = ROOT;
         }
-        let dfa = &self.table.dfa;
         self.node = data
             .iter()
             .fold(self.node, |node, byte| dfa.next(node, *byte));

@@ -372,6 +372,10 @@ static void guards(void) {
     int joined = !has(toolglot_buffer_view(buffer), "\"content\":\"\\\\\"");
     CHECK(has(toolglot_buffer_view(buffer), "\"content\":\"<tool_\""));
     STATUS(TOOLGLOT_E_STATE, toolglot_openai_guard(openai, engine));
+    /* Whether the last closer is text is known at the end. */
+    OK(toolglot_stream_finish(stream, 0, &batch));
+    OK(toolglot_turn_add(turn, &batch));
+    OK(toolglot_openai_write(openai, &batch, buffer));
     OK(toolglot_openai_finish(openai, 0, buffer));
     /* The first round has no guard, the others have one, also after a reset. */
     CHECK(calls_in(toolglot_turn_text(turn)) == (round == 0 || round == 3));

@@ -122,7 +122,10 @@ void between(const tg::engine &engine) {
   plain.add(batch);
   guarded.add(batch);
   sent = writer.write(batch);
-  stream.finish();
+  // Whether the last closer is text is known at the end.
+  batch = stream.finish();
+  plain.add(batch);
+  guarded.add(batch);
   CHECK(stream.state() == TOOLGLOT_STATE_FINISHED);
   tg::turn again = tg::parse(engine, plain.text()), never = tg::parse(engine, guarded.text());
   CHECK(again.calls().size() == 1 && never.calls().empty());
