@@ -58,15 +58,29 @@ def cuts(data, seed):
         yield [data[a:b] for a, b in zip(edges, edges[1:])]
 
 
-def run(engine, chunks, vector):
-    stream = engine.stream(prompt_tail=vector.get("options", {}).get("prompt_tail"))
-    events = [event for chunk in chunks for event in stream.feed(chunk)]
-    for call in vector.get("native_tool_calls", ()):
+def natives(stream, calls):
+    events = []
+    for call in calls:
         function = call["function"]
         arguments = function.get("arguments") or ""
         if not isinstance(arguments, str):
             arguments = json.dumps(arguments)
         events += stream.native_call(function["name"], arguments, call.get("id"))
+    return events
+
+
+def run(engine, chunks, vector):
+    stream = engine.stream(prompt_tail=vector.get("options", {}).get("prompt_tail"))
+    events = []
+    # Where native calls are preferred they come first, as a host would give them.
+    calls = vector.get("native_tool_calls", ())
+    first = vector.get("options", {}).get("prefer") == "native"
+    if first:
+        events += natives(stream, calls)
+    for chunk in chunks:
+        events += stream.feed(chunk)
+    if not first:
+        events += natives(stream, calls)
     return events + stream.finish(vector.get("finish", "stop"))
 
 
