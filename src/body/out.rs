@@ -116,6 +116,11 @@ impl Block {
 }
 
 impl Io {
+    /// Whether the host vouches for a marker that starts at `start`.
+    pub fn vouches(&self, start: u64) -> bool {
+        self.trusted_from.is_some_and(|from| from <= start)
+    }
+
     pub fn new(dialects: usize, bound: usize) -> Self {
         Self {
             from: 0,
@@ -247,7 +252,7 @@ impl<'p> Out<'p> {
     /// Whether a marker that starts at `start` counts, as far as the host must vouch for it.
     pub fn trusts(&self, dialect: &Dialect, start: u64) -> bool {
         let needed = self.opts.trusted_only || dialect.spec.trusted_only;
-        !needed || self.io.trusted_from.is_some_and(|from| start >= from)
+        !needed || self.io.vouches(start)
     }
 
     /// Where markers of the open block's dialect begin to count.

@@ -169,7 +169,7 @@ impl Machine<'_> {
                 let reasoning = &self.set.reasoning[usize::from(id)];
                 self.deliver(chunk, start.min(safe));
                 // A token that the host vouches for is no mention.
-                let vouched = self.st.io.trusted_from.is_some_and(|from| start >= from);
+                let vouched = self.st.io.vouches(start);
                 let here = vouched || self.stands(reasoning.spec.at);
                 let reads = self.opts.reasoning.reads();
                 let over = reasoning.spec.first && self.st.reasoned;

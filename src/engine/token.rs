@@ -192,7 +192,7 @@ impl Machine<'_> {
         if token.closes && !near {
             self.tell(chunk, token.dialects[0], Kind::OrphanClose, span);
         }
-        let vouched = self.st.io.trusted_from.is_some_and(|from| from <= start);
+        let vouched = self.st.io.vouches(start);
         let waiting = Waiting {
             token: id,
             first: start,
@@ -323,11 +323,15 @@ impl Machine<'_> {
             .any(|dialect| other.dialects.contains(dialect))
     }
 
+    /// What ended before `start`, with white space between at most.
+    fn what_ended(&self, start: u64) -> Option<What> {
+        let near = self.st.near?;
+        (start.saturating_sub(near.end) <= BESIDE).then_some(near.what)
+    }
+
     /// Whether a token at `start` stands behind something of its dialect, with white space between at most.
     fn is_near(&self, id: u16, start: u64) -> bool {
-        let near = self.st.near;
-        let near = near.filter(|near| start - near.end.min(start) <= BESIDE);
-        near.is_some_and(|near| match near.what {
+        self.what_ended(start).is_some_and(|what| match what {
             What::Block(dialect) => self.belongs(id, dialect),
             What::Token(other) => self.relatives(id, other),
             What::Thought(thought) => self.of_thought(id, thought),
@@ -336,9 +340,7 @@ impl Machine<'_> {
 
     /// Whether something of a dialect ended right before `start`, with white space between at most.
     pub fn follows(&self, dialect: u16, start: u64) -> bool {
-        let near = self.st.near;
-        let near = near.filter(|near| start - near.end.min(start) <= BESIDE);
-        near.is_some_and(|near| match near.what {
+        self.what_ended(start).is_some_and(|what| match what {
             What::Block(other) => other == dialect,
             What::Token(token) => self.belongs(token, dialect),
             What::Thought(thought) => {
@@ -425,12 +427,17 @@ impl Machine<'_> {
             Decided::Text => false,
         };
         if framing {
-            for (token, span) in together {
-                self.frame(chunk, token, span);
-            }
-            self.frame(chunk, waiting.token, Span::new(waiting.start, waiting.end));
+            self.frame_all(chunk, waiting, together);
         }
         self.deliver(chunk, start);
+    }
+
+    /// A token that waited and those that waited with it are framing.
+    fn frame_all(&mut self, chunk: Chunk<'_>, waiting: Waiting, together: Vec<(u16, Span)>) {
+        for (token, span) in together {
+            self.frame(chunk, token, span);
+        }
+        self.frame(chunk, waiting.token, Span::new(waiting.start, waiting.end));
     }
 
     /// A token that waited is framing.
@@ -468,10 +475,8 @@ impl Machine<'_> {
             }
             Decided::Framing => {
                 self.st.waiting = None;
-                for (token, span) in std::mem::take(&mut self.st.together) {
-                    self.frame(chunk, token, span);
-                }
-                self.frame(chunk, waiting.token, Span::new(waiting.start, waiting.end));
+                let together = std::mem::take(&mut self.st.together);
+                self.frame_all(chunk, waiting, together);
             }
         }
         true

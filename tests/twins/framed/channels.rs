@@ -95,8 +95,11 @@ impl<'a> Twin<'a> {
             let his = self.spec.units.is_empty()
                 && here(&channels.close).is_some()
                 && !near.is_some_and(blank);
-            // A message may follow that it stands beside.
-            self.out.open |= his;
+            // What it may stand beside is left open: a message, or another token.
+            let behind = token.map_or("", |len| input[at + len..].trim_start());
+            let company = [&channels.start, &channels.close, &channels.end];
+            let mut company = company.into_iter().chain([&self.spec.framing]).flatten();
+            self.out.open |= his && company.any(|marker| behind.starts_with(marker.as_str()));
             let framing = |len: &usize| open || !(own || his || self.is_quoted(at..at + len));
             if let Some(len) = token.filter(framing) {
                 open &= here(&channels.close).is_none();

@@ -192,7 +192,9 @@ impl<'a> Twin<'a> {
     /// A token there stands between two quotation marks of one kind. What backticks quote is the vectors' too.
     pub(super) fn is_quoted(&mut self, token: std::ops::Range<usize>) -> bool {
         let text = &self.out.text;
-        self.out.open |= text.contains('`');
+        // Inline code ends with its line.
+        let line = text.rsplit('\n').next().unwrap_or_default();
+        self.out.open |= line.contains('`') || text.contains("```");
         let pairs = [
             "\"\"", "''", "“”", "”“", "‘’", "’‘", "「」", "『』", "«»", "»«", "„“", "‹›", "＂＂",
             "《》",
