@@ -408,14 +408,14 @@ impl<'a> Block<'a> {
             }
             .into());
         };
-        let mut framing = self.ctx.dialect.spec.framing.iter();
+        let spec = &self.ctx.dialect.spec;
+        let mut framing = spec.framing.iter().chain(&spec.messages).chain(&spec.markup);
         if framing.any(|marker| self.text.starts_with(marker.as_str())) {
             return Err(Reason::Name {
                 why: "with its opener it is framing",
             }
             .into());
         }
-        let spec = &self.ctx.dialect.spec;
         let reasoning = spec.reasoning.iter().flat_map(|r| &r.open);
         let mut others = reasoning.chain(spec.span.iter().map(|span| &span.open));
         if others.any(|marker| self.text.starts_with(marker.as_str())) {
