@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use super::given::{Given, given, is_fact};
+use super::given::{Given, given, is_fact, unread};
 use super::live::LiveCall;
 use super::plain::Clean;
 use super::tree_payload::{Decoder, Elements};
@@ -615,6 +615,12 @@ impl Args {
         let attributes = std::mem::take(&mut self.attributes);
         let (span, inside) = (self.tag, self.count > 0);
         let depth = out.limits().max_depth;
+        if inside {
+            let unread: Vec<_> = unread(&attributes, out.tool(&self.tool)).collect();
+            for key in unread {
+                self.told(out, Kind::ExtraKey, span, key);
+            }
+        }
         match given(&attributes, out.tool(&self.tool), inside, depth) {
             Given::Object(json, keys, kinds) => {
                 self.seen.extend(keys);

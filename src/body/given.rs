@@ -23,8 +23,8 @@ pub(super) enum Given<'a> {
     Each(Vec<&'a (String, String)>),
 }
 
-/// The arguments among the attributes of a call's tag. Where the call has parameters inside (`inside`), only those count
-/// that the tool is known to have.
+/// The arguments among the attributes of a call's tag. Where the call has parameters inside (`inside`) and its tool is known,
+/// only those count that the tool has; [`unread`] names the others.
 pub(super) fn given<'a>(
     attributes: &'a [(String, String)],
     tool: Option<&Tool>,
@@ -32,7 +32,7 @@ pub(super) fn given<'a>(
     max_depth: u32,
 ) -> Given<'a> {
     let known = |key: &str| tool.is_some_and(|tool| tool.param(key).is_some());
-    let counts = |key: &str| known(key) || !(inside || is_fact(key));
+    let counts = |key: &str| known(key) || !(is_fact(key) || inside && tool.is_some());
     let all: Vec<_> = attributes.iter().filter(|(key, _)| counts(key)).collect();
     if let [(key, value)] = all.as_slice()
         && !inside
@@ -51,4 +51,13 @@ pub(super) fn given<'a>(
         }
     }
     Given::Each(all)
+}
+
+/// The attributes of the tag of a call with parameters inside that are neither facts nor arguments of its tool.
+pub(super) fn unread<'a>(
+    attributes: &'a [(String, String)],
+    tool: Option<&Tool>,
+) -> impl Iterator<Item = &'a str> {
+    let keys = attributes.iter().map(|(key, _)| key.as_str());
+    keys.filter(move |key| !is_fact(key) && tool.is_some_and(|tool| tool.param(key).is_none()))
 }

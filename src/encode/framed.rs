@@ -409,7 +409,11 @@ impl<'a> Block<'a> {
             .into());
         };
         let spec = &self.ctx.dialect.spec;
-        let mut framing = spec.framing.iter().chain(&spec.messages).chain(&spec.markup);
+        let mut framing = spec
+            .framing
+            .iter()
+            .chain(&spec.messages)
+            .chain(&spec.markup);
         if framing.any(|marker| self.text.starts_with(marker.as_str())) {
             return Err(Reason::Name {
                 why: "with its opener it is framing",
