@@ -39,7 +39,7 @@ def find(folder):
 
 
 def load(folder):
-    """The templates that write calls, ready to render, and how many there are in all."""
+    """The templates that write calls, ready to render, how many there are in all, and the reasons for what is not read."""
     known = tomllib.loads((HERE / "templates.toml").read_text())
     usual = known["variables"]["*"]
     templates, count, unknown = [], 0, []
@@ -53,7 +53,7 @@ def load(folder):
             (templates if template.dialects else unknown).append(template)
     if unknown:
         sys.exit("no dialect is given in templates.toml for: " + ", ".join(t.name for t in unknown))
-    return templates, count
+    return templates, count, known["reasons"]
 
 
 def cells(templates):
@@ -84,7 +84,7 @@ def verdict(cell, outs):
 
 def main():
     command, folder, *rest = sys.argv[1:]
-    templates, count = load(folder)
+    templates, count, reasons = load(folder)
     table = list(cells(templates))
     written = [cell for cell in table if "reply" in cell]
     for cell, outs in zip(written, read(command, written), strict=True):
@@ -97,7 +97,7 @@ def main():
         show(table, rest[1] if len(rest) > 1 else "")
         return
     archives = sorted({template.archive for template in templates})
-    page = report(table, count, len(templates), archives, len(CUTS))
+    page = report(table, count, len(templates), archives, len(CUTS), reasons)
     path = HERE.parent.parent / "docs" / "TEMPLATES.md"
     if rest == ["--write"]:
         path.write_text(page)

@@ -72,7 +72,20 @@ def closer(template, tools):
 
 def judge(template, tools, said, got, reply):
     """The differences, each with whose loss it is: (path, said, read, template or us)."""
-    return [(*one, "template" if lost(template, tools, said, got, one, reply) else "us") for one in differences(said, got)]
+    broken = breaks(template, tools, said, reply)
+    out = []
+    for one in differences(said, got):
+        # A call that such a value broke stands in the text.
+        whose = "template" if (broken and len(one[0]) == 1) or lost(template, tools, said, got, one, reply) else "us"
+        out.append((*one, whose))
+    return out
+
+
+def breaks(template, tools, said, reply):
+    """Whether a value is written without escapes and holds what the template ends values with."""
+    end = closer(template, tools)
+    values = [value for call in said["calls"] for value in call["arguments"].values()]
+    return bool(end) and any(isinstance(value, str) and end in value and value in reply for value in values)
 
 
 def less(said, got, key):

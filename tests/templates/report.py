@@ -2,7 +2,8 @@
 
 HEAD = """# Templates
 
-What chat templates write, and whether it is read back. Written by `ci/templates.sh --write`; nothing in it is typed by hand.
+What chat templates write, and whether it is read back. Written by `ci/templates.sh --write`; only the reasons why something is not
+read are typed by hand, in `tests/templates/templates.toml`.
 
 The templates are those in the source archives {archives} ({count} that differ, {writing} of them write calls). Each is rendered with
 Jinja2, as the servers do, over {shapes} turns of an assistant: {names}.
@@ -22,7 +23,7 @@ to write is *refused*.
 """
 
 
-def report(table, count, writing, archives, cuts):
+def report(table, count, writing, archives, cuts, reasons):
     sums = {key: sum(cell["verdict"] == key for cell in table) for key in ("right", "template", "us", "refused")}
     shapes = list(dict.fromkeys(cell["shape"] for cell in table))
     head = HEAD.format(
@@ -32,6 +33,7 @@ def report(table, count, writing, archives, cuts):
     parts = [head]
     parts += section("What templates lose", "template", table)
     parts += section("What we lose", "us", table)
+    parts += why(table, reasons)
     parts.append("\n## All templates\n\n| template | archive | dialect | right | lost by it | ours | refused |\n|---|---|---|---|---|---|---|\n")
     for template in dict.fromkeys(cell["template"] for cell in table):
         mine = [cell["verdict"] for cell in table if cell["template"] is template]
@@ -53,6 +55,18 @@ def section(title, verdict, table):
     out = [f"\n## {title}\n\n| template | turns | what |\n|---|---|---|\n"]
     out += [f"| {name} | {', '.join(shapes)} | {whats} |\n" for (name, whats), shapes in rows.items()]
     return out
+
+
+def why(table, reasons):
+    """Why what we lose is not read: typed by hand, and asked for."""
+    names = dict.fromkeys(cell["template"].name for cell in table if cell["verdict"] == "us")
+    missing = [name for name in names if name not in reasons]
+    unused = [name for name in reasons if name not in names]
+    if missing or unused:
+        raise SystemExit(f"reasons in templates.toml: none for {missing}, no use for {unused}")
+    if not names:
+        return []
+    return ["\n| template | why it is not read |\n|---|---|\n", *(f"| {name} | {reasons[name]} |\n" for name in names)]
 
 
 def what(loss):
