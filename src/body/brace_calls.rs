@@ -84,6 +84,11 @@ impl Body {
         self.at != At::Open && self.calls == 0
     }
 
+    /// Whether a string of the open call holds a quote that may have ended it.
+    pub fn unquoted(&self) -> bool {
+        self.call.as_ref().is_some_and(LiveCall::unquoted)
+    }
+
     /// The open call goes no further than `end`.
     pub fn abandon(&mut self, out: &mut Out<'_>, end: u64) {
         if let Some(call) = self.call.take() {

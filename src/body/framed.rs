@@ -1362,6 +1362,10 @@ impl Body {
             At::Gap(_) if self.looks_ahead(table) && self.stands() => Finished::Closed(self.last),
             At::Gap(_) if self.looks_ahead(table) => Finished::Hidden(self.last),
             At::Payload(payload) if !payload.under_way() && self.stands() => Finished::Forgotten,
+            // The model was done: what looks like a string without end began or ended elsewhere.
+            At::Payload(payload) if stopped && payload.unquoted() => {
+                Finished::Broken(self.good.max(out.io.closed))
+            }
             At::Gap(walk) | At::Tail(walk) if self.stood > 0 && walk.blank() => Finished::Forgotten,
             _ => Finished::Open,
         };

@@ -218,6 +218,12 @@ impl Body {
             .is_some_and(|item| item.args.is_some() || item.kept.is_some() || !item.named)
     }
 
+    /// Whether a string of the open call holds a quote that may have ended it.
+    pub fn unquoted(&self) -> bool {
+        let args = self.item.as_ref().and_then(|item| item.args.as_ref());
+        args.is_some_and(|args| args.live.unquoted())
+    }
+
     /// The open call goes no further than `end`.
     pub fn abandon(&mut self, out: &mut Out<'_>, end: u64) {
         let item = self.item.take();

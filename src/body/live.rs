@@ -179,6 +179,11 @@ impl LiveCall {
         out.tell(kind, span, &self.tool, subject);
     }
 
+    /// Whether a string of it holds a quote that may have ended it.
+    pub fn unquoted(&self) -> bool {
+        self.kinds.contains(Kind::BareQuote)
+    }
+
     /// Name of the tool.
     pub fn tool(&self) -> &str {
         &self.tool

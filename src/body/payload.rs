@@ -139,6 +139,16 @@ impl Payload {
         }
     }
 
+    /// Whether a string of the open call holds a quote that may have ended it.
+    pub fn unquoted(&self) -> bool {
+        match self {
+            Self::Json(body) => body.unquoted(),
+            Self::Python(body) => body.unquoted(),
+            Self::Braces(body) => body.unquoted(),
+            Self::Yaml(_) => false,
+        }
+    }
+
     /// The stream ended: a call that waits for what follows it ends.
     pub fn finish(&mut self, out: &mut Out<'_>, stopped: bool) {
         match self {

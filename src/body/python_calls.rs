@@ -166,6 +166,12 @@ impl Body {
         }
     }
 
+    /// Whether a string of the open call holds a quote that may have ended it.
+    pub fn unquoted(&self) -> bool {
+        let json = self.json.as_ref().is_some_and(json_calls::Body::unquoted);
+        json || self.call.as_ref().is_some_and(LiveCall::unquoted)
+    }
+
     /// The open call goes no further than `end`.
     pub fn abandon(&mut self, out: &mut Out<'_>, end: u64) {
         if let Some(json) = &mut self.json {
