@@ -18,6 +18,9 @@ pub struct Turn {
     pub errors: Vec<Report>,
     /// What a host does not get, or should not act on without asking.
     pub not_delivered: NotDelivered,
+    /// All that the model wrote, markup included, where it was asked for and all of it was retained:
+    /// [`Collect::keep_original`](crate::Collect::keep_original). Bytes that are no UTF-8 are replaced, as in `text`.
+    pub original: Option<String>,
 }
 
 /// What a reply holds and a host does not get. It has one shape in every output: a member `toolglot` that is absent when

@@ -326,6 +326,9 @@ pub struct ParseArgs {
     /// Check each call against the definition of its tool: what is wrong is an error. Takes any form of definitions
     #[arg(long, requires = "tools")]
     pub validate: bool,
+    /// Also show all that the model wrote, markup included (`--output turn`)
+    #[arg(long)]
+    pub original: bool,
     /// Feed it in chunks: a number of bytes, `whole`, or `random:SEED` [default: as it comes]
     #[arg(long, value_name = "N|whole|random:SEED")]
     pub chunk: Option<Chunking>,

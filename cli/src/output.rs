@@ -63,10 +63,15 @@ pub struct Turn<W: Write> {
 }
 
 impl<W: Write> Turn<W> {
-    pub fn new(out: W) -> Self {
+    pub fn new(out: W, original: bool) -> Self {
+        let collect = Collect::new();
         Self {
             out,
-            collect: Collect::new(),
+            collect: if original {
+                collect.keep_original()
+            } else {
+                collect
+            },
         }
     }
 }

@@ -103,6 +103,8 @@ fn check(args: &ParseArgs) -> Result<(), Stop> {
         Some((flag, "--output openai or completion"))
     } else if let Some(flag) = args.mask.given().filter(|_| args.output != Shown::Mask) {
         Some((flag, "--output mask"))
+    } else if args.original && args.output != Shown::Turn {
+        Some(("--original", "--output turn"))
     } else if args.choice.is_some() && args.input != Format::OpenaiSse {
         Some(("--choice", "--input openai-sse"))
     } else if args.record.is_some() && args.prefill.is_some() {
@@ -185,7 +187,7 @@ fn output(args: &ParseArgs, set: &DialectSet, color: ColorChoice) -> Box<dyn Out
     let openai = &args.openai;
     match args.output {
         Shown::Pretty => Box::new(Pretty::new(BufWriter::new(AutoStream::new(out, color)))),
-        Shown::Turn => Box::new(Turn::new(BufWriter::new(out))),
+        Shown::Turn => Box::new(Turn::new(BufWriter::new(out), args.original)),
         Shown::Events => Box::new(Events::new(BufWriter::new(out))),
         Shown::Openai => Box::new(Chunks::new(out, set, openai.settings(), openai.head())),
         Shown::Completion => Box::new(Completion::new(out, set, openai.settings(), openai.head())),

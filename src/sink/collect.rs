@@ -6,7 +6,7 @@ use crate::call::{Call, NotDelivered, Report, Turn, Withheld};
 use crate::dialect::DialectSet;
 use crate::error::Grade;
 use crate::escape::Seams;
-use crate::event::{Event, Sink};
+use crate::event::{Abandoned, Event, Sink};
 
 /// A sink that builds a [`Turn`]. Memory grows with the turn.
 ///
@@ -19,6 +19,8 @@ pub struct Collect {
     /// The end of the last piece of text.
     behind: u64,
     seams: Option<Seams>,
+    /// All that came, if it is kept; nothing from where bytes were not retained.
+    original: Option<Vec<u8>>,
     reasoning: Vec<u8>,
     calls: Vec<Call>,
     open: Gather,
@@ -40,6 +42,14 @@ impl Collect {
     #[must_use]
     pub fn guard(mut self, set: &DialectSet) -> Self {
         self.seams = Seams::new(set).ok();
+        self
+    }
+
+    /// Keeps all that the model wrote, for [`Turn::original`]: the bytes of all leaves in order, as much memory again as the
+    /// reply is long. A turn of a stream with [`Retain::None`](crate::Retain::None) that holds a block has none.
+    #[must_use]
+    pub fn keep_original(mut self) -> Self {
+        self.original = Some(vec![]);
         self
     }
 
@@ -109,6 +119,47 @@ impl Collect {
             calls: self.calls,
             errors: self.errors,
             not_delivered,
+            original: self
+                .original
+                .map(|bytes| String::from_utf8_lossy(&bytes).into_owned()),
+        }
+    }
+
+    /// Takes the bytes of a leaf, if they are kept.
+    fn leaf(&mut self, event: &Event<'_>) {
+        let Some(original) = &mut self.original else {
+            return;
+        };
+        let (span, bytes) = match *event {
+            Event::Text { span, data, .. }
+            | Event::Reasoning { span, data, .. }
+            | Event::Protected { span, data, .. }
+            | Event::Raw { span, data, .. } => (span, data),
+            Event::BlockClose { span, raw } => (span, raw),
+            Event::BlockAbandoned {
+                span,
+                becomes: Abandoned::Drop,
+                raw,
+            } => (span, raw),
+            Event::BlockAbandoned {
+                becomes: Abandoned::Text,
+                ..
+            }
+            | Event::BlockOpen { .. }
+            | Event::Issue(_)
+            | Event::CallNamed { .. }
+            | Event::CallOpen { .. }
+            | Event::ArgDelta { .. }
+            | Event::ParamOpen { .. }
+            | Event::ParamDelta { .. }
+            | Event::ParamClose { .. }
+            | Event::CallAbandoned { .. }
+            | Event::CallClose { .. } => return,
+        };
+        if bytes.is_empty() && span.end > span.start {
+            self.original = None;
+        } else {
+            original.extend_from_slice(bytes);
         }
     }
 }
@@ -118,6 +169,7 @@ impl Sink for Collect {
         if let Some(seams) = &mut self.seams {
             seams.event(&event);
         }
+        self.leaf(&event);
         self.calls.extend(self.open.event(&event));
         self.ledger.event(&event);
         match event {

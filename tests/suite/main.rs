@@ -23,6 +23,7 @@ mod mentions;
 mod names;
 mod native;
 mod openers;
+mod original;
 mod overlaps;
 mod owned;
 mod pairs;

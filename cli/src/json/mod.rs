@@ -25,6 +25,7 @@ pub fn turn(turn: &Turn, id: Option<&RawValue>) -> String {
         reasoning: &turn.reasoning,
         calls: turn.calls.iter().map(CallLine::from).collect(),
         errors: turn.errors.iter().map(ReportLine::from).collect(),
+        original: turn.original.as_deref(),
         toolglot: (!turn.not_delivered.is_empty()).then_some(&turn.not_delivered),
     })
 }
@@ -50,6 +51,8 @@ struct TurnLine<'a> {
     reasoning: &'a str,
     calls: Vec<CallLine<'a>>,
     errors: Vec<ReportLine<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    original: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     toolglot: Option<&'a NotDelivered>,
 }

@@ -218,6 +218,7 @@ mod tests {
             calls: vec![call],
             errors: vec![report(Kind::BareMarkup, Severity::Warning)],
             not_delivered: NotDelivered::default(),
+            original: None,
         }
     }
 
