@@ -132,7 +132,7 @@ impl Body {
             invented: false,
             torn: None,
         };
-        let text = String::from_utf8_lossy(&literal).into_owned();
+        let text = table.plain(&String::from_utf8_lossy(&literal));
         if let Some(fix) = table.spec.fixed.get(&text) {
             body.fix = fix.clone().into_bytes();
         }
@@ -142,7 +142,10 @@ impl Body {
         if table.opener(&text).is_some_and(|opener| opener.bare) {
             out.repaired(Kind::RepairedOpener, header.span);
         }
-        match table.enter.seek(&mut walk, &literal, header.at) {
+        let go = table.enter.seek(&mut walk, &literal, header.at);
+        // The engine has told what stands in its tag.
+        walk.told();
+        match go {
             Go::Found {
                 action: Action::Section,
                 ..
@@ -444,8 +447,12 @@ impl Body {
                 (true, None)
             }
             Go::Found { action, taken } => {
-                let walk = *walk;
+                let mut walk = *walk;
                 let end = pos + u64::from(taken);
+                if let Action::Section | Action::Unit(_) = action {
+                    let span = Span::new(walk.start().unwrap_or(pos), end);
+                    tell_loose(out, &mut walk, span);
+                }
                 (taken, self.found(out, table, action, &walk, end))
             }
             Go::None => {
@@ -511,12 +518,12 @@ impl Body {
                 None
             }
             Action::End | Action::WrongEnd => {
-                let wrong = action == Action::WrongEnd;
+                let wrong = action == Action::WrongEnd || walk.loose().is_some();
                 self.spelt(out, Span::new(start, end), wrong);
                 self.section_ends(out, end)
             }
             Action::Close | Action::WrongClose => {
-                let wrong = action == Action::WrongClose;
+                let wrong = action == Action::WrongClose || walk.loose().is_some();
                 self.spelt(out, Span::new(start, end), wrong);
                 self.call_closes(out, table, end)
             }
@@ -1416,6 +1423,14 @@ impl Body {
             None if self.stood > 0 => Finished::Forgotten,
             None | Some(_) => Finished::Open,
         }
+    }
+}
+
+/// Reports blanks and attributes in a wrapper's tag, which say nothing.
+fn tell_loose(out: &mut Out<'_>, walk: &mut Walk, span: Span) {
+    if walk.loose().is_some() {
+        out.repaired(Kind::RepairedMarker, span);
+        walk.told();
     }
 }
 

@@ -8,7 +8,7 @@ use crate::body::{LINE_BLANKS, MAX_TAIL, PROBE_BLANKS};
 use crate::error::BuildError;
 use crate::escape::{EscapeError, Table};
 use crate::limits::Limits;
-use crate::scan::path::Paths;
+use crate::scan::path::{self, Paths};
 use crate::scan::{Dfa, Pattern, Scanner};
 
 use super::channels::{Channels, MAX_HEADER};
@@ -177,6 +177,19 @@ impl Family {
         }
     }
 
+    /// The name of an opener that is a tag without attributes: these and blanks may stand in it all the same, unless another
+    /// opener is that tag with attributes.
+    pub fn wrapper<'m>(&self, opener: &'m str) -> Option<&'m str> {
+        let name = path::tag_name(opener)?;
+        let other = || self.openers().iter().any(|other| other == name);
+        match self {
+            Self::ElementTree(_) | Self::KeyQuote(_) | Self::Framed(_) => {
+                (!other()).then_some(name)
+            }
+            Self::NamedParams(_) | Self::AttributeParams(_) | Self::Line(_) | Self::Plain => None,
+        }
+    }
+
     /// Whether what follows an opener decides if it is one.
     pub fn probes(&self, opener: &str) -> bool {
         match self {
@@ -340,6 +353,8 @@ pub(crate) struct OpenRef {
 pub(crate) enum Begins {
     /// A block, by the opener of that number among those of the dialect.
     Block(u16),
+    /// The same, in whose tag stand blanks or attributes.
+    Tag(u16),
     /// The header of a message.
     Message,
     /// The same without its beginning, in a thought that was left without a closer.
@@ -352,7 +367,7 @@ impl Begins {
     /// Its opener among those of a framed dialect.
     pub fn of(self, table: &Framed) -> Option<&framed::Opener> {
         match self {
-            Self::Block(number) => table.openers.get(usize::from(number)),
+            Self::Block(number) | Self::Tag(number) => table.openers.get(usize::from(number)),
             Self::Message | Self::Rest | Self::Thought(_) => None,
         }
     }
@@ -643,13 +658,10 @@ impl SetInner {
                 Some(channels) => channels.start.clone(),
                 None => dialect.family.openers(),
             };
-            for (number, open) in markers.into_iter().enumerate() {
+            let mut add = |open: String, begins: Begins| {
                 let entry = OpenRef {
                     dialect: index as u16,
-                    begins: match messages {
-                        Some(_) => Begins::Message,
-                        None => Begins::Block(number as u16),
-                    },
+                    begins,
                 };
                 let pattern = Pattern::new(open, case);
                 match calls.iter().position(|(have, _)| *have == pattern) {
@@ -660,6 +672,19 @@ impl SetInner {
                         opens.push(vec![entry]);
                     }
                 }
+            };
+            for (number, open) in markers.into_iter().enumerate() {
+                let number = number as u16;
+                if messages.is_some() {
+                    add(open, Begins::Message);
+                    continue;
+                }
+                if let Some(name) = dialect.family.wrapper(&open) {
+                    for blank in [" ", "\n", "\t", "\r"] {
+                        add(format!("{name}{blank}"), Begins::Tag(number));
+                    }
+                }
+                add(open, Begins::Block(number));
             }
         }
         for (pattern, role) in &calls {

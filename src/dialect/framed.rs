@@ -34,6 +34,23 @@ pub(crate) enum Action {
     WrongClose,
 }
 
+impl Action {
+    /// Whether it opens or closes what stands around calls or payloads: attributes say nothing in its tag.
+    fn wraps(self) -> bool {
+        match self {
+            Self::Unit(_)
+            | Self::Section
+            | Self::End
+            | Self::Close
+            | Self::Repeat
+            | Self::Reopen
+            | Self::WrongEnd
+            | Self::WrongClose => true,
+            Self::Separator | Self::Param | Self::Whole | Self::Stray => false,
+        }
+    }
+}
+
 /// Tables of the framed family. Immutable.
 #[derive(Debug)]
 pub(crate) struct Framed {
@@ -198,8 +215,8 @@ impl Framed {
             patterns.iter().map(|p| (spelt(p), of(p))).collect()
         };
         let build = |groups: Vec<Vec<(String, Action)>>| {
-            Paths::new(groups.iter().flatten().map(|(p, a)| (p.as_str(), *a)))
-                .map(Paths::with_blanks)
+            let all = groups.iter().flatten().map(|(p, a)| (p.as_str(), *a));
+            Paths::tags(all, Action::wraps).map(Paths::with_blanks)
         };
         // Where openers tell what `$x` is, each is looked for with every suffix.
         let mut fixes: Vec<&str> = spec.fixed.values().map(String::as_str).collect();
@@ -322,8 +339,9 @@ impl Framed {
         }
         let opener = |found: Found| {
             let probe = match found.probe {
-                Some(patterns) => Some(Paths::new(
+                Some(patterns) => Some(Paths::tags(
                     patterns.iter().map(|p| (p.as_str(), Evidence::of(p))),
+                    |_| true,
                 )?),
                 None => None,
             };
@@ -366,7 +384,7 @@ impl Framed {
             None
         } else {
             let patterns = message.iter().map(|p| (p.as_str(), Evidence::of(p)));
-            Some(Paths::new(patterns)?)
+            Some(Paths::tags(patterns, |_| true)?)
         };
         let (json, python, braces) = payloads(&spec);
         let again = again(&spec, bare)?;
@@ -388,6 +406,14 @@ impl Framed {
     /// The opener with that literal.
     pub fn opener(&self, literal: &str) -> Option<&Opener> {
         self.openers.iter().find(|opener| opener.literal == literal)
+    }
+
+    /// An opener as the description has it: without blanks and attributes that stand in its tag.
+    pub fn plain(&self, opener: &str) -> String {
+        let blank = opener.find([' ', '\n', '\t', '\r']);
+        let name = blank.filter(|_| self.opener(opener).is_none());
+        let name = name.filter(|_| opener.ends_with('>'));
+        name.map_or_else(|| opener.to_owned(), |at| format!("{}>", &opener[..at]))
     }
 
     /// The most bytes that a block withholds; `tag` is the longest header.
@@ -498,15 +524,18 @@ fn again(spec: &spec::Framed, bare: bool) -> Result<Paths<Action>, String> {
             patterns.extend(all);
         }
     }
+    let build = |list: &[(String, Action)]| {
+        Paths::tags(list.iter().map(|(p, a)| (p.as_str(), *a)), Action::wraps)
+    };
     // Two forms of a call may ask for holes where only one can stand: the first form counts.
     let mut good: Vec<(String, Action)> = vec![];
     for (pattern, action) in patterns {
         good.push((pattern, action));
-        if Paths::new(good.iter().map(|(p, a)| (p.as_str(), *a))).is_err() {
+        if build(&good).is_err() {
             good.pop();
         }
     }
-    Paths::new(good.iter().map(|(p, a)| (p.as_str(), *a)))
+    build(&good)
 }
 
 /// An opener of a call with the first bytes of its payload.

@@ -21,7 +21,7 @@ use crate::dialect::{Begins, Dialect, Evidence, Family, Framed, Head, OpenRef, O
 use crate::error::{Kind, Severity};
 use crate::event::{Event, Span};
 use crate::hints::Tool;
-use crate::scan::path::{Go, Hole, Walk};
+use crate::scan::path::{Go, Hole, Loose, LooseStep, Walk};
 
 /// A marker that is not decided yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -50,11 +50,15 @@ pub(super) struct Candidate {
     begins: Begins,
     /// Offset behind the marker.
     end: u64,
+    /// Blanks or attributes stand in the marker, which is a tag.
+    loose: bool,
     at: At,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum At {
+    /// In a tag that should have no attributes, behind the blank that its marker ends with.
+    Own(Loose),
     /// In the tag; `complete` once an attribute is.
     Header { header: Header, complete: bool },
     /// Behind a tag without a name: what the body begins with tells an error from a mention.
@@ -120,6 +124,7 @@ impl Candidate {
             (_, Begins::Message) => message,
             (_, Begins::Rest) => At::Rest { marker: None },
             (_, Begins::Thought(_)) => At::Suffix,
+            (_, Begins::Tag(_)) => At::Own(Loose::default()),
             (Family::Plain, _) => return None,
             (Family::KeyQuote(_), _) => At::Field(Field::new()),
             (Family::Line(table), Begins::Block(number)) => {
@@ -159,6 +164,7 @@ impl Candidate {
             dialect: opener.dialect,
             begins: opener.begins,
             end,
+            loose: matches!(opener.begins, Begins::Tag(_)),
             at,
         })
     }
@@ -189,6 +195,7 @@ impl Candidate {
             dialect,
             begins: Begins::Message,
             end: 0,
+            loose: false,
             at: At::First { have: 0 },
         }
     }
@@ -206,6 +213,7 @@ impl Candidate {
                 | At::Nameless { .. }
                 | At::First { .. }
                 | At::Rest { .. }
+                | At::Own(_)
                 | At::Suffix,
                 _,
             ) => true,
@@ -235,6 +243,7 @@ impl Candidate {
                 dialect.channels.is_some()
             }
             (At::Suffix, _) => matches!(self.begins, Begins::Thought(_)),
+            (At::Own(_), _) => matches!(self.begins, Begins::Tag(_)),
             (At::Tag(_), Family::ElementTree(_))
             | (At::Field(_), Family::KeyQuote(_))
             | (
@@ -351,7 +360,7 @@ impl Machine<'_> {
         for opener in refs {
             let thought = match opener.begins {
                 Begins::Thought(id) => Some(id),
-                Begins::Block(_) | Begins::Message | Begins::Rest => None,
+                Begins::Block(_) | Begins::Tag(_) | Begins::Message | Begins::Rest => None,
             };
             let whose = (opener.dialect, thought);
             if !self.counts(chunk, whose, Span::new(start, end), safe, told) {
@@ -793,6 +802,10 @@ impl Machine<'_> {
         {
             return self.message(chunk, opening, candidate, &channels.spec, byte, end);
         }
+        if let (At::Own(tag), Begins::Tag(number)) = (&mut candidate.at, candidate.begins) {
+            let step = tag.step(byte);
+            return self.own_tag(opening, candidate, number, step, end);
+        }
         let family = &self.dialect(candidate.dialect).family;
         let behind = candidate.end;
         match &mut candidate.at {
@@ -946,7 +959,9 @@ impl Machine<'_> {
                 }
             }
             At::Suffix => self.suffix(chunk, behind, byte, end),
-            At::First { .. } | At::Message { .. } | At::Rest { .. } => Verdict::Text(None),
+            At::Own(_) | At::First { .. } | At::Message { .. } | At::Rest { .. } => {
+                Verdict::Text(None)
+            }
             At::Payload(walk) => {
                 let Family::Framed(table) = family else {
                     return Verdict::Text(None);
@@ -1026,6 +1041,44 @@ impl Machine<'_> {
                     HeaderStep::End { closed } => self.named(chunk, candidate, end, closed),
                 }
             }
+        }
+    }
+
+    /// A byte of a tag that should have no attributes ends before `end`: behind the tag must stand what is asked for behind
+    /// the plain marker.
+    fn own_tag(
+        &self,
+        opening: &Opening,
+        candidate: &mut Candidate,
+        number: u16,
+        step: LooseStep,
+        end: u64,
+    ) -> Verdict {
+        let most = u64::from(PROBE_BLANKS.min(self.opts.limits.max_header));
+        match step {
+            LooseStep::More if end - opening.start <= most => return Verdict::More,
+            LooseStep::More | LooseStep::None => {
+                return Verdict::Text(Some(Kind::LookalikeMarker));
+            }
+            LooseStep::End => {}
+        }
+        let opener = OpenRef {
+            dialect: candidate.dialect,
+            begins: Begins::Block(number),
+        };
+        let span = Span::new(opening.start, end);
+        match Candidate::new(self.dialect(candidate.dialect), opener, span) {
+            Some(plain) => {
+                *candidate = Candidate {
+                    loose: true,
+                    ..plain
+                };
+                Verdict::More
+            }
+            None => Verdict::Open {
+                taken: true,
+                closed: false,
+            },
         }
     }
 
@@ -1270,7 +1323,9 @@ impl Machine<'_> {
         end: u64,
         closed: bool,
     ) -> Option<Vec<u8>> {
-        let Candidate { dialect, at, .. } = candidate;
+        let Candidate {
+            dialect, at, loose, ..
+        } = candidate;
         self.st.untagged = None;
         let family = &self.dialect(dialect).family;
         let span = Span::new(opening.start, end);
@@ -1314,7 +1369,7 @@ impl Machine<'_> {
                 };
                 self.suffixed(chunk, id, span, candidate.end);
             }
-            At::Nameless { .. } => {
+            At::Nameless { .. } | At::Own(_) => {
                 self.open(
                     chunk,
                     dialect,
@@ -1325,6 +1380,9 @@ impl Machine<'_> {
                         at: end,
                     },
                 );
+                if loose {
+                    self.out(chunk).repaired(Kind::RepairedMarker, span);
+                }
             }
             At::Payload(_) => {
                 let looked = pieces(&self.st.io.carry, chunk.seg, chunk.base, candidate.end, end)
@@ -1355,6 +1413,10 @@ impl Machine<'_> {
                 };
                 if let Some(block) = self.st.io.block.as_mut().filter(|_| bare) {
                     block.unmarked = true;
+                }
+                if loose {
+                    let span = Span::new(opening.start, candidate.end);
+                    self.out(chunk).repaired(Kind::RepairedMarker, span);
                 }
                 self.st.pos = candidate.end;
                 self.st.io.carry.clear();

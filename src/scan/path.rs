@@ -17,6 +17,9 @@
 //! A word ends at the first byte with which the pattern can go on, or that no word has. Patterns of one place become one tree, so a byte is
 //! looked at once. Where a pattern is complete and others go on, the next byte decides. Where literal bytes and a word may
 //! begin at one place, the literal pattern counts if it becomes complete, and else the word: `<item>` beside `<$key>`.
+//!
+//! In the tags of what opens a block (`<tool_call>`), blanks and attributes may stand that the pattern does not show: a tag
+//! with attributes is no other tag. They are taken by a hole that no file writes ([`Hole::Loose`]).
 
 use serde::{Deserialize, Serialize};
 
@@ -34,10 +37,12 @@ pub(crate) enum Hole {
     Fix,
     Number,
     Ticks,
+    /// Blanks and attributes in a tag that shows none.
+    Loose,
 }
 
 /// How many kinds of holes remember what they took.
-pub(crate) const HOLES: usize = 8;
+pub(crate) const HOLES: usize = 9;
 
 /// White space that a `$_` takes at most.
 pub(crate) const MAX_BLANKS: u16 = 1024;
@@ -54,6 +59,11 @@ mod tag {
     const VALUE: u8 = 3;
     /// In a value without quotes.
     const BARE: u8 = 4;
+
+    /// Whether what comes next belongs to a value.
+    pub fn in_value(at: u8) -> bool {
+        matches!(at, VALUE | BARE)
+    }
 
     /// Takes a byte; none if no attributes go on with it.
     pub fn step(at: u8, byte: u8) -> Option<u8> {
@@ -78,6 +88,99 @@ mod tag {
     }
 }
 
+/// Blanks and attributes in a tag that has none by its pattern, from behind its name on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Loose(u8);
+
+/// What one byte of such a tag did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LooseStep {
+    More,
+    /// The tag ends with it.
+    End,
+    /// It is no such tag.
+    None,
+}
+
+impl Loose {
+    /// Takes a byte.
+    pub fn step(&mut self, byte: u8) -> LooseStep {
+        if matches!(self.0, b'"' | b'\'') {
+            if byte == self.0 {
+                self.0 = tag::BETWEEN;
+            }
+            // A quote that is not closed on its line is none.
+            return if byte == b'\n' {
+                LooseStep::None
+            } else {
+                LooseStep::More
+            };
+        }
+        // What closes itself encloses nothing.
+        let closes = byte == b'/' && !tag::in_value(self.0);
+        match tag::step(self.0, byte) {
+            _ if byte == b'>' => LooseStep::End,
+            Some(next) if !closes => {
+                self.0 = next;
+                LooseStep::More
+            }
+            Some(_) | None => LooseStep::None,
+        }
+    }
+}
+
+/// Whether literal bytes stand in the name of a tag that has neither blanks nor attributes, and how much of it has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum TagName {
+    Outside,
+    Begun,
+    Word,
+}
+
+impl TagName {
+    /// At the beginning of a pattern, which may go on with a tag whose name stands before it.
+    fn new(pattern: &str) -> Self {
+        match pattern.starts_with('>') {
+            true => Self::Word,
+            false => Self::Outside,
+        }
+    }
+
+    fn after(self, byte: u8) -> Self {
+        match (self, byte) {
+            (_, b'<') => Self::Begun,
+            (Self::Begun, b'/') => Self::Begun,
+            (Self::Begun, byte) if name_byte(byte) && byte != b'|' => Self::Word,
+            (Self::Word, byte) if name_byte(byte) => Self::Word,
+            (Self::Outside | Self::Begun | Self::Word, _) => Self::Outside,
+        }
+    }
+
+    /// Behind a hole.
+    fn behind(self, hole: Hole) -> Self {
+        match (self, hole) {
+            (Self::Begun | Self::Word, Hole::Fix) => Self::Word,
+            _ => Self::Outside,
+        }
+    }
+}
+
+/// Whether a byte may stand in the name of a tag that a model's document spells out.
+fn name_byte(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"_:-.|".contains(&byte)
+}
+
+/// A marker that is a whole tag without attributes, up to its `>`; none if it is something else.
+pub(crate) fn tag_name(marker: &str) -> Option<&str> {
+    let name = marker.strip_suffix('>')?;
+    let bytes = name.strip_prefix('<')?.as_bytes();
+    let [first, .., last] = bytes else {
+        return None;
+    };
+    let whole = bytes.iter().all(|byte| name_byte(*byte));
+    (whole && *first != b'|' && *last != b'|').then_some(name)
+}
+
 impl Hole {
     /// Whether a word that other patterns spell out in part may begin with the byte.
     fn word(self, byte: u8) -> bool {
@@ -91,7 +194,7 @@ impl Hole {
                 byte > b' ' && byte != 0x7f && !matches!(byte, b'<' | b'>' | b'"' | b'\'' | b'`')
             }
             Self::Key => byte >= b' ' && byte != 0x7f && !matches!(byte, b'<' | b'>'),
-            Self::Tag => true,
+            Self::Tag | Self::Loose => true,
             Self::Number => byte.is_ascii_digit(),
             Self::Ticks => byte == b'`',
             Self::Fix => byte.is_ascii_alphanumeric() || matches!(byte, b':' | b'_' | b'-' | b'.'),
@@ -116,6 +219,8 @@ struct Node<A> {
     after: Option<u16>,
     /// The checkpoint's suffix must stand here.
     fix: Option<u16>,
+    /// Blanks and attributes may stand here; the node is their inside.
+    loose: Option<u16>,
     /// Bytes that complete a pattern without being taken.
     peeks: Vec<(u8, A)>,
     /// A pattern ends here.
@@ -132,6 +237,7 @@ impl<A> Default for Node<A> {
             inside: None,
             after: None,
             fix: None,
+            loose: None,
             peeks: vec![],
             accept: None,
         }
@@ -269,24 +375,33 @@ pub(crate) fn literal(pattern: &str) -> Result<String, String> {
 impl<A: Copy> Paths<A> {
     /// A tree of patterns inside a block; each leads to an action.
     pub fn new<'a>(patterns: impl IntoIterator<Item = (&'a str, A)>) -> Result<Self, String> {
-        Self::build(patterns, false)
+        Self::build(patterns, false, |_| false)
     }
 
-    /// A tree of patterns that open a block.
+    /// The same; in tags of patterns whose action is `loose`, up to their first word, blanks and attributes may stand.
+    pub fn tags<'a>(
+        patterns: impl IntoIterator<Item = (&'a str, A)>,
+        loose: impl Fn(A) -> bool,
+    ) -> Result<Self, String> {
+        Self::build(patterns, false, loose)
+    }
+
+    /// A tree of patterns that open a block; blanks and attributes may stand in their tags.
     pub fn opening<'a>(patterns: impl IntoIterator<Item = (&'a str, A)>) -> Result<Self, String> {
-        Self::build(patterns, true)
+        Self::build(patterns, true, |_| true)
     }
 
     fn build<'a>(
         patterns: impl IntoIterator<Item = (&'a str, A)>,
         opens: bool,
+        loose: impl Fn(A) -> bool,
     ) -> Result<Self, String> {
         let mut tree = Self {
             nodes: vec![Node::default()],
             opens,
         };
         for (pattern, action) in patterns {
-            tree.add(pattern, action)
+            tree.add(pattern, action, loose(action))
                 .map_err(|why| format!("`{pattern}`: {why}"))?;
         }
         Ok(tree)
@@ -309,14 +424,36 @@ impl<A: Copy> Paths<A> {
         &mut self.nodes[usize::from(at)]
     }
 
-    fn add(&mut self, pattern: &str, action: A) -> Result<(), String> {
+    /// Before the `>` that leads from one of these nodes to another, blanks and attributes may stand.
+    fn loosen(&mut self, here: &[u16], there: u16) {
+        let known = here.iter().find_map(|at| self.node(*at).loose);
+        let inside = known.unwrap_or_else(|| {
+            self.fresh(Node {
+                inside: Some(Hole::Loose),
+                bytes: vec![(b'>', there)],
+                ..Node::default()
+            })
+        });
+        for at in here {
+            self.node(*at).loose = Some(inside);
+        }
+    }
+
+    fn add(&mut self, pattern: &str, action: A, loose: bool) -> Result<(), String> {
         if self.nodes.len() > 32_000 {
             return Err("the patterns are too many or too long".to_owned());
         }
         // The nodes at which the pattern has come so far: behind a hole there are two, with and without white space.
         let mut here: Vec<u16> = vec![0];
         let mut peek = false;
+        // Behind the first word stands what is no wrapper's tag.
+        let mut tag = TagName::new(pattern);
+        let mut loose = loose;
         for part in parts(pattern)? {
+            if let Part::Hole(hole) = part {
+                loose &= hole == Hole::Fix;
+                tag = tag.behind(hole);
+            }
             match part {
                 Part::Blanks | Part::Lines => {
                     let lines = part == Part::Lines;
@@ -349,11 +486,15 @@ impl<A: Copy> Paths<A> {
                             .iter()
                             .find_map(|at| self.nodes[usize::from(*at)].byte(byte));
                         let there = known.unwrap_or_else(|| self.fresh(Node::default()));
-                        for at in here {
+                        for at in here.clone() {
                             if self.node(at).byte(byte).is_none() {
                                 self.node(at).bytes.push((byte, there));
                             }
                         }
+                        if loose && byte == b'>' && tag == TagName::Word {
+                            self.loosen(&here, there);
+                        }
+                        tag = tag.after(byte);
                         here = vec![there];
                     }
                 }
@@ -422,7 +563,7 @@ impl<A: Copy> Paths<A> {
     /// Whether a walk stands in literal bytes, neither at the beginning nor in a hole.
     pub fn literal(&self, walk: &Walk) -> bool {
         let node = &self.nodes[usize::from(walk.node)];
-        walk.start.is_some() && node.inside.is_none()
+        walk.start.is_some() && matches!(node.inside, None | Some(Hole::Loose))
     }
 
     /// Takes bytes that are known to stand here, ending before `end`: a literal beginning of one of the patterns.
@@ -542,6 +683,11 @@ impl<A: Copy> Paths<A> {
                 taken: false,
             };
         }
+        // Where a pattern asks for attributes, they are its own.
+        let asked = matches!(node.hole, Some((Hole::Tag, _)));
+        if let Some(inside) = node.loose.filter(|_| xml::is_space(byte) && !asked) {
+            return self.enter(walk, Hole::Loose, inside, byte, pos);
+        }
         if node.skips(byte) {
             self.spelt(walk);
             walk.blanks += 1;
@@ -552,27 +698,21 @@ impl<A: Copy> Paths<A> {
             };
         }
         if let Some((hole, inside)) = node.hole {
-            let empty = matches!(hole, Hole::Tag | Hole::Fix)
-                && self.nodes[usize::from(inside)].byte(byte).is_some();
+            let behind = &self.nodes[usize::from(inside)];
+            let loose = behind.loose.is_some() && xml::is_space(byte);
+            let empty =
+                matches!(hole, Hole::Tag | Hole::Fix) && (behind.byte(byte).is_some() || loose);
             let begins = match hole {
                 Hole::Tag => xml::is_space(byte) || byte == b'/' || empty || walk.blanks > 0,
                 Hole::Fix => byte == b':' || empty,
                 // There is no tool without a name: what ends one cannot begin it.
                 Hole::Name => {
-                    let inside = &self.nodes[usize::from(inside)];
-                    hole.takes(byte) && inside.byte(byte).is_none() && inside.peek(byte).is_none()
+                    hole.takes(byte) && behind.byte(byte).is_none() && behind.peek(byte).is_none()
                 }
                 _ => hole.takes(byte),
             };
             if begins {
-                self.spelt(walk);
-                walk.start.get_or_insert(pos);
-                walk.blanks = 0;
-                walk.tag = tag::BETWEEN;
-                walk.spans[hole as usize] = Span::new(pos, pos);
-                walk.node = inside;
-                let node = &self.nodes[usize::from(inside)];
-                return self.inside(walk, node, hole, byte, pos);
+                return self.enter(walk, hole, inside, byte, pos);
             }
         }
         match node.accept {
@@ -587,6 +727,34 @@ impl<A: Copy> Paths<A> {
         }
     }
 
+    /// A hole, whose inside is a node, begins with the byte at `pos`.
+    fn enter(&self, walk: &mut Walk, hole: Hole, inside: u16, byte: u8, pos: u64) -> Go<A> {
+        self.spelt(walk);
+        walk.start.get_or_insert(pos);
+        walk.blanks = 0;
+        walk.tag = tag::BETWEEN;
+        walk.spans[hole as usize] = Span::new(pos, pos);
+        walk.node = inside;
+        let node = &self.nodes[usize::from(inside)];
+        self.inside(walk, node, hole, byte, pos)
+    }
+
+    /// Takes a byte of the blanks and attributes in a tag that shows none.
+    fn loose(&self, walk: &mut Walk, node: &Node<A>, byte: u8, pos: u64) -> Go<A> {
+        let mut tag = Loose(walk.tag);
+        let step = tag.step(byte);
+        walk.tag = tag.0;
+        walk.spans[Hole::Loose as usize].end = pos;
+        match (step, node.byte(byte)) {
+            (LooseStep::More, _) => {
+                walk.spans[Hole::Loose as usize].end = pos + 1;
+                Go::More
+            }
+            (LooseStep::End, Some(there)) => self.arrive(walk, there),
+            (LooseStep::End | LooseStep::None, _) => Go::None,
+        }
+    }
+
     /// Whether a run of backticks ends before the byte at `pos` and is shorter than that of the block's opener.
     fn too_few(&self, walk: &Walk, hole: Hole, byte: u8, pos: u64, fix: &[u8]) -> bool {
         let span = walk.span(hole);
@@ -596,6 +764,13 @@ impl<A: Copy> Paths<A> {
 
     fn inside(&self, walk: &mut Walk, node: &Node<A>, hole: Hole, byte: u8, pos: u64) -> Go<A> {
         let end = |walk: &mut Walk| walk.spans[hole as usize].end = pos;
+        if hole == Hole::Loose {
+            return self.loose(walk, node, byte, pos);
+        }
+        if let Some(loose) = node.loose.filter(|_| xml::is_space(byte)) {
+            end(walk);
+            return self.enter(walk, Hole::Loose, loose, byte, pos);
+        }
         if hole == Hole::Tag && matches!(walk.tag, b'"' | b'\'') {
             if byte == b'\n' {
                 // A quote that is not closed on its line is none.
@@ -665,6 +840,17 @@ impl Walk {
     /// What a hole took; empty if it took nothing.
     pub fn span(&self, hole: Hole) -> Span {
         self.spans[hole as usize]
+    }
+
+    /// What stood in a tag that shows no attributes, if something did.
+    pub fn loose(&self) -> Option<Span> {
+        let span = self.span(Hole::Loose);
+        (!span.is_empty()).then_some(span)
+    }
+
+    /// The same walk, with what stood in such a tag told.
+    pub fn told(&mut self) {
+        self.spans[Hole::Loose as usize] = Span::default();
     }
 
     /// Offset of the first byte that is no white space before the pattern.
@@ -778,6 +964,58 @@ mod tests {
             assert_eq!(hole(&walk, Hole::Key, text), key);
         }
         assert_eq!(run(&["<$name>", "</a>"], "</b>").0, Go::None);
+    }
+
+    #[test]
+    fn blanks_and_attributes_in_a_wrapper_s_tag_say_nothing() {
+        let patterns = [
+            "<call>$_$^{",
+            "<ifm|calls$x>$_<call>",
+            "<inv$tag>",
+            "<inv>$_<n>",
+            "<f=$name>",
+        ];
+        let paths = Paths::tags(patterns.iter().enumerate().map(|(i, p)| (*p, i)), |_| true)
+            .expect("patterns")
+            .with_blanks();
+        let run = |text: &str| {
+            let mut walk = paths.begin();
+            for (at, byte) in text.bytes().enumerate() {
+                match paths.step(&mut walk, byte, at as u64, b"") {
+                    Go::More => {}
+                    Go::Found { action, .. } => return Some((action, walk.loose())),
+                    Go::None => return None,
+                }
+            }
+            None
+        };
+        for (text, action, inside) in [
+            ("<call>{", 0, ""),
+            ("<call >{", 0, " "),
+            ("<call\n>\n{", 0, "\n"),
+            ("<call a='x > y' 乙=\"2\">{", 0, " a='x > y' 乙=\"2\""),
+            ("<ifm|calls id=1/2><call>", 1, " id=1/2"),
+            ("<inv x=\"1\">", 2, ""),
+            ("<f=g>", 4, ""),
+        ] {
+            let (found, loose) = run(text).unwrap_or_else(|| panic!("{text}"));
+            let got = loose.map_or("", |span| &text[span.start as usize..span.end as usize]);
+            assert_eq!((found, got), (action, inside), "{text}");
+        }
+        for text in [
+            "<call/>{",
+            "<call x='1'/>{",
+            "<call a b>{",
+            "<callx>{",
+            "<call <",
+            "<f=g x='1'>",
+        ] {
+            assert_eq!(run(text), None, "{text}");
+        }
+        assert_eq!(tag_name("<ifm|calls>"), Some("<ifm|calls"));
+        for text in ["<|call|>", "<call|>", "<>", "<a b>", "</a>", "[a]", "<a"] {
+            assert_eq!(tag_name(text), None, "{text}");
+        }
     }
 
     #[test]

@@ -39,6 +39,7 @@ mod state;
 mod support;
 mod twins;
 mod vectors;
+mod wrappers;
 
 #[path = "../twins/mod.rs"]
 mod naive;
