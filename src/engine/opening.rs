@@ -383,7 +383,8 @@ impl Machine<'_> {
             let opening = opening.get_or_insert(Opening::new(start, opener.dialect));
             opening.count += 1;
             // Of a single byte nothing is said either.
-            opening.bare &= must_show.is_some() || end == start + 1;
+            let unborn = matches!(opener.begins, Begins::Tag(_));
+            opening.bare &= must_show.is_some() || end == start + 1 || unborn;
             match candidate {
                 Some(candidate) => self.st.candidates.push(candidate),
                 None => {
@@ -486,7 +487,10 @@ impl Machine<'_> {
                 if winner.is_some() {
                     return false;
                 }
-                match self.verdict(chunk, &opening, candidate, byte, end) {
+                let verdict = self.verdict(chunk, &opening, candidate, byte, end);
+                // A tag with attributes is a marker once it has ended.
+                opening.bare &= !candidate.loose || matches!(candidate.at, At::Own(_));
+                match verdict {
                     Verdict::More => true,
                     Verdict::Open { taken, closed } => {
                         winner = Some((*candidate, taken, closed));

@@ -94,7 +94,7 @@ impl Sink for Count {
 fn text_waits_only_while_it_may_begin_a_marker() {
     let texts = [
         "plain words, a < b, <b>bold</b>, <tool, <tool_cal, <tool_callx name> <<[TOOL_REQUEST]>> <<<[TOOL_REQUES",
-        "<<<<[TOOL_<<<[TOOL_REQUEST]>><|[REQUEST_TOOL]|<|<|[REQ<|[[[VCP<ACTIO<ACTION <think<thinkin<tool_actions>",
+        "<<<<[TOOL_<<<[TOOL_REQUEST]>><|[REQUEST_TOOL]|<|<|[REQ<|[[[VCP<ACTIO<ACTIONS <think<thinkin<tool_actions>",
         "标记是 <|[REQUEST_TOOLS]|> 和 <|REQUEST_TOOL|>，还有 <|[REQUEST_TOOL]| [[VCP调用结果信息汇：[本轮工具调用摘",
     ];
     let mut ids: Vec<Vec<&str>> = toolglot::builtin_files()

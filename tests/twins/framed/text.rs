@@ -124,6 +124,13 @@ impl<'a> Twin<'a> {
                     }
                 }
             }
+            // A wrapper's tag with blanks or attributes opens what the engine repairs, or is text with its closer.
+            let loose = |o: &Opener<'_>| {
+                let name = o.literal.strip_suffix('>').filter(|n| n.starts_with('<'));
+                let rest = name.and_then(|name| input[at..].strip_prefix(name));
+                rest.is_some_and(|rest| rest.starts_with([' ', '\n', '\t', '\r']))
+            };
+            self.out.open |= openers.iter().any(loose);
             let owed = self
                 .owed
                 .iter()
