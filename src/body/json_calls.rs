@@ -13,7 +13,7 @@ mod tests;
 
 use serde::{Deserialize, Serialize};
 
-use super::lexer::{Emit, Lexer, Rules, Shape, Syntax, Token};
+use super::lexer::{Emit, Lexer, Rules, Shape, Syntax, Token, is_blank};
 use super::live::{LiveCall, Source, Step, rules};
 use super::lost::Torn;
 use super::{Out, Short, tool_name};
@@ -40,6 +40,10 @@ pub(crate) struct Table {
     pub wrapper: Vec<String>,
     /// The key is the name, its value the arguments.
     pub name_is_key: bool,
+    /// Arguments may be a text; the parameter that takes it where no schema says which one does. Empty: they may not.
+    pub plain: String,
+    /// Names that are no tool: their arguments are the answer.
+    pub answer: Vec<String>,
 }
 
 /// The state of a payload.
@@ -53,6 +57,8 @@ pub(crate) struct Body {
     calls: u32,
     /// What came of an object that may be the arguments of the tool that the host named.
     head: Option<Vec<u8>>,
+    /// Inside of the string that is the answer.
+    answer: Option<Span>,
 }
 
 /// An object that is a call, or holds calls.
@@ -84,6 +90,8 @@ struct Item {
     args: Option<Arguments>,
     /// What was forgiven before the call was open.
     kinds: KindSet,
+    /// It names no tool: its arguments are the answer.
+    answers: bool,
 }
 
 /// What becomes of the value under way.
@@ -125,7 +133,13 @@ impl Body {
             item: None,
             calls: 0,
             head: None,
+            answer: None,
         }
+    }
+
+    /// Inside of the string that is the answer, if one of the calls was none but the answer.
+    pub fn answer(&self) -> Option<Span> {
+        self.answer
     }
 
     /// A list of calls whose opening bracket has been taken.
@@ -490,13 +504,18 @@ impl Body {
         item.argued = false;
         item.text = key.to_owned();
         let span = Span::new(item.start, pos);
-        self.name(out, span)
+        self.name(out, table, span)
     }
 
     /// The name is known: it stands at `span`.
-    fn name(&mut self, out: &mut Out<'_>, span: Span) -> Option<Step> {
+    fn name(&mut self, out: &mut Out<'_>, table: &Table, span: Span) -> Option<Step> {
         let item = self.item.as_mut()?;
         let text = std::mem::take(&mut item.text);
+        if table.answer.iter().any(|answer| answer == text.trim()) {
+            item.named = true;
+            item.answers = true;
+            return None;
+        }
         let name = match tool_name(&text, out.limits().max_name) {
             Ok(name) => name,
             Err(Kind::LimitName) => return Some(Step::Limit(Kind::LimitName)),
@@ -506,6 +525,7 @@ impl Body {
         match LiveCall::open(out, name, &item.meta, span, item.start) {
             Ok(mut live) => {
                 live.recovered(item.kinds);
+                live.plain(&table.plain);
                 item.args = Some(Arguments::new(live));
                 None
             }
@@ -543,7 +563,7 @@ impl Body {
                 if self.name_decides(out, &name) {
                     return self.as_arguments(out, rules);
                 }
-                self.name(out, Span::new(start, pos))
+                self.name(out, table, Span::new(start, pos))
                     .or_else(|| self.replay(out, rules))
             }
             Reading::Id { .. } => {
@@ -570,7 +590,7 @@ impl Body {
 
     /// Writes arguments that came before their name.
     fn replay(&mut self, out: &mut Out<'_>, rules: &Rules<'_>) -> Option<Step> {
-        let item = self.item.as_mut()?;
+        let item = self.item.as_mut().filter(|item| !item.answers)?;
         let (base, bytes) = item.kept.take()?;
         item.write(out, rules, base, &bytes)
     }
@@ -593,6 +613,11 @@ impl Body {
             return Some(self.broken(out, Kind::MissingName, span));
         }
         if table.name_is_key {
+            self.item = None;
+            return None;
+        }
+        if item.answers {
+            self.answer = item.answer().or(self.answer);
             self.item = None;
             return None;
         }
@@ -629,7 +654,19 @@ impl Item {
             argued: false,
             args: None,
             kinds: KindSet::default(),
+            answers: false,
         }
+    }
+
+    /// Inside of the string that stands as the arguments.
+    fn answer(&self) -> Option<Span> {
+        let (start, bytes) = self.kept.as_ref()?;
+        let blanks = bytes.iter().take_while(|byte| is_blank(**byte)).count();
+        let text = bytes.trim_ascii();
+        let quoted = text.len() > 1 && matches!(text[0], b'"' | b'\'');
+        let from = start + blanks as u64;
+        let quotes = u64::from(quoted);
+        Some(Span::new(from + quotes, from + text.len() as u64 - quotes))
     }
 
     /// The member whose key was read is a fact of the call; whether it has it.

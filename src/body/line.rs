@@ -1,12 +1,13 @@
 //! An action and its input, each behind a header at the start of a line: `Action: f`, `Action Input: {..}`.
 //!
 //! The header and the name are read before the block opens. The input is a JSON object and ends by itself; the rest of
-//! its line belongs to it. What the model writes behind it as if the tool had run is hidden: results up to the next
+//! its line belongs to it. Where a dialect has a parameter for it, the input may be a text, up to the next header; and
+//! JSON that names the tool may stand in place of name and input. What the model writes behind it as if the tool had run is hidden: results up to the next
 //! thought or action, answers beside an action. Headers mean nothing inside the object.
 
 use serde::{Deserialize, Serialize};
 
-use super::live::Step;
+use super::live::{LiveCall, Step, rules};
 use super::{Finished, Flow, Opened, Out, Short, json_calls};
 use crate::dialect::{Head, Line};
 use crate::error::Kind;
@@ -23,6 +24,8 @@ pub(crate) struct Body {
     span: Span,
     /// Calls that are closed.
     stood: u32,
+    /// Its JSON broke; what is hidden behind it was not closed by anything.
+    broke: bool,
     /// Where the last line that counts ended.
     last: u64,
 }
@@ -33,6 +36,12 @@ enum At {
     Next(Walk),
     /// Behind the header of the input.
     Input(Walk),
+    /// In an input that is no object, from `start` on; `line` is the walk at the beginning of a line.
+    Plain {
+        start: u64,
+        text: Vec<u8>,
+        line: Option<Walk>,
+    },
     Json {
         payload: Box<json_calls::Body>,
         fenced: bool,
@@ -43,6 +52,17 @@ enum At {
     After(Walk),
     /// In lines that are hidden; none in the middle of one.
     Hidden(Option<Walk>),
+}
+
+/// A text without the code fence around it.
+fn unfenced(text: &str) -> &str {
+    let inner = || {
+        let (info, rest) = text.strip_prefix("```")?.split_once('\n')?;
+        let inner = rest.strip_suffix("```")?;
+        (!info.contains('`') && (inner.is_empty() || inner.ends_with('\n')))
+            .then(|| inner.trim_end())
+    };
+    inner().unwrap_or(text)
 }
 
 impl Body {
@@ -58,13 +78,38 @@ impl Body {
             name: header.name.to_owned(),
             span: header.span,
             stood: 0,
+            broke: false,
             last: header.at,
         }
     }
 
     /// Whether a call of this block stands whatever comes.
     pub fn stands(&self) -> bool {
-        self.stood > 0
+        let inner = match &self.at {
+            At::Json { payload, .. } => payload.calls(),
+            At::Next(_)
+            | At::Input(_)
+            | At::Plain { .. }
+            | At::Tail { .. }
+            | At::After(_)
+            | At::Hidden(_) => 0,
+        };
+        self.stood + inner > 0
+    }
+
+    /// The block's header was followed by JSON that names the tool, in a fence or not.
+    pub fn begin_blob(&mut self, fenced: bool) {
+        let payload = Box::new(json_calls::Body::new());
+        self.at = At::Json { payload, fenced };
+    }
+
+    /// How the JSON that is read is written.
+    fn json_table<'t>(&self, table: &'t Line) -> &'t json_calls::Table {
+        if self.name.is_empty() {
+            &table.blob
+        } else {
+            &table.json
+        }
     }
 
     /// Whether the state fits its tables.
@@ -73,14 +118,17 @@ impl Body {
             At::Next(walk) | At::After(walk) | At::Hidden(Some(walk)) => table.all.fits(walk),
             At::Input(walk) => table.input.fits(walk),
             At::Tail { fenced, walk } => table.tails[usize::from(*fenced)].fits(walk),
-            At::Json { .. } | At::Hidden(None) => true,
+            At::Plain {
+                line: Some(walk), ..
+            } => table.all.fits(walk),
+            At::Plain { line: None, .. } | At::Json { .. } | At::Hidden(None) => true,
         }
     }
 
     /// The open string, if its next bytes leave as they stand.
     pub fn short(&self, table: &Line, limits: &Limits) -> Option<Short> {
         match &self.at {
-            At::Json { payload, .. } => payload.short(&table.json, limits),
+            At::Json { payload, .. } => payload.short(self.json_table(table), limits),
             _ => None,
         }
     }
@@ -95,12 +143,29 @@ impl Body {
     ) -> (usize, Flow) {
         while i < end {
             let pos = out.base + i as u64;
+            let json = self.json_table(table);
             let flow = match &mut self.at {
                 At::Json { payload, fenced } => {
-                    let (next, step) = payload.feed(out, &table.json, i, end);
+                    let (next, step) = payload.feed(out, json, i, end);
                     let fenced = *fenced;
                     i = next;
                     self.json(out, step, fenced, out.base + i as u64)
+                }
+                At::Plain {
+                    start, text, line, ..
+                } if line.is_none() => {
+                    let max = start.saturating_add(out.limits().max_value);
+                    let stop = out.clip(max.saturating_add(1), i, end);
+                    let newline = memchr::memchr(b'\n', &out.seg[i..stop]);
+                    let to = newline.map_or(stop, |n| i + n + 1);
+                    text.extend_from_slice(&out.seg[i..to]);
+                    i = to;
+                    out.skip(out.base + i as u64);
+                    *line = newline.map(|_| table.all.begin());
+                    (out.base + i as u64 > max).then_some(Flow::Limit {
+                        kind: Kind::LimitValue,
+                        ended: false,
+                    })
                 }
                 At::Hidden(None) => {
                     let newline = memchr::memchr(b'\n', &out.seg[i..end]);
@@ -111,7 +176,12 @@ impl Body {
                     }
                     None
                 }
-                At::Next(_) | At::Input(_) | At::Tail { .. } | At::After(_) | At::Hidden(_) => {
+                At::Next(_)
+                | At::Input(_)
+                | At::Plain { .. }
+                | At::Tail { .. }
+                | At::After(_)
+                | At::Hidden(_) => {
                     let (taken, flow) = self.walk(out, table, out.seg[i], pos);
                     i += usize::from(taken);
                     flow
@@ -135,14 +205,22 @@ impl Body {
             At::Next(walk) | At::After(walk) | At::Hidden(Some(walk)) => (&table.all, walk),
             At::Input(walk) => (&table.input, walk),
             At::Tail { fenced, walk } => (&table.tails[usize::from(*fenced)], walk),
-            At::Json { .. } | At::Hidden(None) => return (true, None),
+            At::Plain {
+                line: Some(walk), ..
+            } => (&table.all, walk),
+            At::Plain { line: None, .. } | At::Json { .. } | At::Hidden(None) => {
+                return (true, None);
+            }
         };
         let go = paths.step(walk, byte, pos, b"");
         let walk = *walk;
         match go {
             Go::More => {
-                if let At::Hidden(_) | At::Input(_) = self.at {
+                if let At::Hidden(_) | At::Input(_) | At::Plain { .. } = self.at {
                     out.skip(walk.start().unwrap_or(pos + 1));
+                }
+                if let At::Plain { text, .. } = &mut self.at {
+                    text.push(byte);
                 }
                 (true, None)
             }
@@ -170,10 +248,24 @@ impl Body {
             }
             At::Input(_) => {
                 let at = walk.start().unwrap_or(pos);
-                if !table.is_null(&self.name) {
+                let null = table.is_null(&self.name);
+                if !null && table.spec.plain.is_empty() {
                     out.tell(Kind::MalformedBody, Span::new(at, at + 1), &self.name, "");
+                    self.broke = true;
                 }
-                self.at = At::Hidden(None);
+                self.at = if null || table.spec.plain.is_empty() {
+                    At::Hidden(None)
+                } else {
+                    At::Plain {
+                        start: at,
+                        text: out.slice(at, pos).into_bytes(),
+                        line: None,
+                    }
+                };
+                (false, None)
+            }
+            At::Plain { ref mut line, .. } => {
+                *line = None;
                 (false, None)
             }
             At::Hidden(_) => {
@@ -212,6 +304,11 @@ impl Body {
                 self.at = At::Input(table.input.begin());
                 return None;
             }
+            (_, At::Plain { .. }) => {
+                if let Some(limit) = self.plain(out, table, start) {
+                    return Some(limit);
+                }
+            }
             (_, At::Next(_) | At::Input(_)) => {
                 if let Some(limit) = self.no_input(out, table, start) {
                     return Some(limit);
@@ -229,7 +326,47 @@ impl Body {
             _ => return Some(Flow::Closed { end: start }),
         }
         out.skip(end);
+        self.broke = false;
         self.at = At::Hidden(None);
+        None
+    }
+
+    /// The input that is no object ends before the header at `end`, or with the stream.
+    fn plain(&mut self, out: &mut Out<'_>, table: &Line, end: u64) -> Option<Flow> {
+        let At::Plain { start, text, .. } = &self.at else {
+            return None;
+        };
+        let (start, len) = (*start, usize::try_from(end - start).unwrap_or(usize::MAX));
+        let text = String::from_utf8_lossy(&text[..len.min(text.len())]).into_owned();
+        let whole = text.trim_end();
+        let inner = unfenced(whole);
+        // Of several lines, some may be no part of it.
+        let lines = whole.contains('\n').then_some(Kind::UnclosedValue);
+        let span = Span::new(start, start + whole.len() as u64);
+        let live = LiveCall::open(out, &self.name, &[], self.span, self.span.start);
+        let mut live = match live {
+            Ok(live) => live,
+            Err(kind) => return Some(Flow::Limit { kind, ended: false }),
+        };
+        live.plain(&table.spec.plain);
+        let rules = rules(out, &table.json.syntax);
+        let step = if table.is_null(inner.trim()) {
+            live.nothing(out, inner, span)
+        } else {
+            live.single(out, &rules, inner, span, lines)
+        };
+        match step {
+            Step::Limit(kind) => {
+                out.call_abandon(live.span(end));
+                return Some(Flow::Limit { kind, ended: false });
+            }
+            Step::Malformed | Step::More => out.call_abandon(live.span(end)),
+            Step::Done => {
+                live.close(out, span.end);
+                self.stood += 1;
+            }
+        }
+        self.last = end;
         None
     }
 
@@ -255,7 +392,7 @@ impl Body {
         match step {
             Step::More => None,
             Step::Done => {
-                self.stood += 1;
+                self.done(out);
                 self.last = pos;
                 out.skip(pos);
                 let walk = Walk::default();
@@ -265,6 +402,7 @@ impl Body {
             Step::Malformed => {
                 self.abandon(out, pos);
                 out.skip(pos);
+                self.broke = true;
                 self.at = At::Hidden(None);
                 None
             }
@@ -272,6 +410,22 @@ impl Body {
                 self.abandon(out, pos);
                 Some(Flow::Limit { kind, ended: false })
             }
+        }
+    }
+
+    /// The JSON is complete.
+    fn done(&mut self, out: &mut Out<'_>) {
+        let At::Json { payload, .. } = &self.at else {
+            return;
+        };
+        self.stood += payload.calls();
+        let Some(answer) = payload.answer() else {
+            return;
+        };
+        if out.io.stood > 0 {
+            out.tell(Kind::FinalAnswerWithAction, answer, &self.name, "");
+        } else if let Some(block) = &mut out.io.block {
+            block.answer = Some(answer);
         }
     }
 
@@ -306,6 +460,9 @@ impl Body {
     pub fn finish(&mut self, out: &mut Out<'_>, table: &Line, end: u64, stopped: bool) -> Finished {
         let header = match &self.at {
             At::Next(walk) | At::After(walk) => table.all.complete(walk, end, b""),
+            At::Plain {
+                line: Some(walk), ..
+            } if stopped => table.all.complete(walk, end, b""),
             _ => None,
         };
         match (&self.at, header) {
@@ -313,7 +470,14 @@ impl Body {
                 self.abandon(out, end);
                 Finished::Open
             }
-            (At::Next(walk) | At::After(walk), Some(action)) => {
+            (
+                At::Next(walk)
+                | At::After(walk)
+                | At::Plain {
+                    line: Some(walk), ..
+                },
+                Some(action),
+            ) => {
                 let walk = *walk;
                 match self.found(out, table, action, &walk, end) {
                     Some(Flow::Closed { end }) => Finished::Closed(end),
@@ -327,14 +491,19 @@ impl Body {
                 self.no_input(out, table, end);
                 Finished::Closed(end)
             }
-            // A header, or the beginning of the input, is cut.
-            (At::Next(_) | At::Input(_), _) => Finished::Open,
+            (At::Plain { .. }, _) if stopped => match self.plain(out, table, end) {
+                Some(_) => Finished::Open,
+                None => Finished::Closed(end),
+            },
+            // A header, the beginning of the input, or an input that may go on, is cut.
+            (At::Next(_) | At::Input(_) | At::Plain { .. }, _) => Finished::Open,
             (At::Tail { fenced, walk }, _) => {
                 // A fence that is missing, or cut.
                 let inside = *fenced || !walk.blank();
                 Finished::Closed(if inside { end } else { self.last })
             }
             (At::After(_), None) => Finished::Closed(self.last),
+            (At::Hidden(_), _) if self.broke => Finished::Broken(self.last),
             (At::Hidden(_), _) => Finished::Closed(end),
         }
     }

@@ -6,6 +6,7 @@
 
 #[cfg(test)]
 pub(super) mod rig;
+mod single;
 
 use std::collections::BTreeSet;
 
@@ -92,6 +93,8 @@ pub(crate) struct LiveCall {
     kinds: KindSet,
     param: Option<Param>,
     lexer: Lexer,
+    /// The parameter that takes a text in place of the object where no schema says which one; empty if none may stand.
+    plain: String,
 }
 
 /// The open parameter.
@@ -151,6 +154,7 @@ impl LiveCall {
             kinds: KindSet::default(),
             param: None,
             lexer: Lexer::new(1),
+            plain: String::new(),
         }
     }
 

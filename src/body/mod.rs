@@ -169,6 +169,18 @@ impl Body {
         }
     }
 
+    /// JSON that names a tool stands behind the header of its lines, in a fence or not.
+    pub fn begin_blob(&mut self, fenced: bool) {
+        match self {
+            Self::Line(body) => body.begin_blob(fenced),
+            Self::KeyQuote(_)
+            | Self::ElementTree(_)
+            | Self::NamedParams(_)
+            | Self::AttributeParams(_)
+            | Self::Framed(_) => {}
+        }
+    }
+
     /// The open value, if its next bytes leave as they stand.
     pub fn short(&self, family: &Family, limits: &Limits) -> Option<Short> {
         match (self, family) {

@@ -75,6 +75,8 @@ pub(crate) struct Block {
     pub unmarked: bool,
     /// What was repaired about the block itself: kinds of all its calls.
     pub kinds: KindSet,
+    /// The part of it that is no call but the answer.
+    pub answer: Option<Span>,
     /// Number of the block in the stream.
     pub number: u32,
     pub names: Names,

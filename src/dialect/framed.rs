@@ -599,6 +599,8 @@ fn payloads(spec: &spec::Framed) -> (json_calls::Table, python_calls::Table, bra
         id: spec.json.id.clone(),
         wrapper: spec.json.wrapper.clone(),
         name_is_key: spec.json.name_is_key,
+        plain: String::new(),
+        answer: vec![],
     };
     let python = python_calls::Table {
         syntax: Syntax {

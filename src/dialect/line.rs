@@ -16,8 +16,40 @@ pub(crate) enum Head {
     Object,
     /// The arguments begin in a code fence.
     Fenced,
+    /// JSON that names the tool begins.
+    Blob,
     /// The line of an input ends.
     Tail,
+}
+
+/// An action in JSON as far as its first key shows it: `Action: {"action":`, also in a list and in a fence.
+fn blobs(header: &str, blob: &spec::Blob) -> Vec<(String, Head)> {
+    let mut all = vec![];
+    for fence in ["", "$_```", "$_```json", "$_```JSON"] {
+        for list in ["", "[$_"] {
+            for key in [&blob.name, &blob.arguments] {
+                for quote in ['"', '\''] {
+                    let json = format!("{list}{{$_{quote}{key}{quote}$_:");
+                    all.push((format!("{header}{fence}$_{json}"), Head::Blob));
+                }
+            }
+        }
+    }
+    all
+}
+
+/// How an action in JSON is written.
+fn blob(spec: &spec::Line) -> json_calls::Table {
+    let Some(blob) = &spec.blob else {
+        return json_calls::Table::default();
+    };
+    json_calls::Table {
+        name: vec![blob.name.clone()],
+        args: vec![blob.arguments.clone()],
+        plain: spec.plain.clone(),
+        answer: blob.answer.clone(),
+        ..json_calls::Table::default()
+    }
 }
 
 /// Tables of the line family. Immutable.
@@ -35,6 +67,8 @@ pub(crate) struct Line {
     /// What ends an input's line, without and with a fence.
     pub tails: [Paths<Head>; 2],
     pub json: json_calls::Table,
+    /// How JSON that names the tool is written.
+    pub blob: json_calls::Table,
     /// The reasoning that thoughts are.
     pub thoughts: u16,
 }
@@ -62,7 +96,12 @@ impl Line {
                 all.extend(both.clone().map(|pattern| (pattern, kind)));
                 match kind {
                     Head::Input => continue,
-                    Head::Action => heads.push((format!("{pattern}$_$name$_\n"), kind)),
+                    Head::Action => {
+                        heads.push((format!("{pattern}$_$name$_\n"), kind));
+                        if let Some(blob) = &spec.blob {
+                            heads.extend(blobs(pattern, blob));
+                        }
+                    }
                     _ => heads.extend(both.map(|pattern| (pattern, kind))),
                 }
                 let literal = path::literal(pattern)?;
@@ -96,6 +135,7 @@ impl Line {
                 syntax: Syntax::default(),
                 ..json_calls::Table::default()
             },
+            blob: blob(&spec),
             thoughts: 0,
             spec,
         })
@@ -121,6 +161,17 @@ impl Line {
     /// Whether an action names no tool on purpose.
     pub fn is_null(&self, name: &str) -> bool {
         self.spec.null.iter().any(|null| null == name)
+    }
+
+    /// Where the JSON of an action begins in what shows it, and whether that is in a fence.
+    pub fn blob(&self, shown: &[u8]) -> (usize, bool) {
+        let object = shown.iter().rposition(|byte| *byte == b'{').unwrap_or(0);
+        let before = shown[..object].trim_ascii_end();
+        let list = before.ends_with(b"[");
+        let at = if list { before.len() - 1 } else { object };
+        let fenced = shown[..at].trim_ascii_end();
+        let info = fenced.iter().rposition(|byte| *byte == b'`');
+        (at, info.is_some_and(|at| fenced[..=at].ends_with(b"```")))
     }
 
     /// The most bytes that are withheld.

@@ -700,6 +700,25 @@ pub(crate) struct Line {
     /// Actions that name no tool on purpose.
     #[serde(default)]
     pub null: Vec<String>,
+    /// The parameter that takes an input without an object where no schema says which one does.
+    #[serde(default)]
+    pub plain: String,
+    /// JSON that names the tool, in place of the action's name and its input.
+    #[serde(default)]
+    pub blob: Option<Blob>,
+}
+
+/// An action that is one object: `{"action": "f", "action_input": {..}}`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Blob {
+    /// Key of the tool's name.
+    pub name: String,
+    /// Key of its arguments.
+    pub arguments: String,
+    /// Names that are no tool: what stands beside them is the answer.
+    #[serde(default)]
+    pub answer: Vec<String>,
 }
 
 impl Line {

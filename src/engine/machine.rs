@@ -224,6 +224,7 @@ impl<'p> Machine<'p> {
             strangers: false,
             unmarked: false,
             kinds: KindSet::default(),
+            answer: None,
             number: io.opened,
             names: Names::default(),
         });
@@ -401,15 +402,37 @@ impl<'p> Machine<'p> {
         block
             .raw
             .truncate((end.saturating_sub(block.start)) as usize);
+        let answer = block.answer.filter(|_| !block.raw.is_empty());
+        let to = answer.map_or(end, |answer| answer.start.clamp(block.start, end));
         let mut out = self.out(chunk);
         out.event(Event::BlockClose {
-            span: Span::new(block.start, end),
-            raw: &block.raw,
+            span: Span::new(block.start, to),
+            raw: block.slice(block.start, to),
         });
+        match (answer, block.answer) {
+            (Some(answer), _) => self.answer(chunk, &block, answer, end),
+            (None, Some(lost)) => out.issue(Kind::NullAction, lost, ""),
+            (None, None) => {}
+        }
+        let mut out = self.out(chunk);
         out.skip(end);
         self.st.io.spare = block.raw;
         self.flow_again(end);
         self.near_block(block.dialect, end);
+    }
+
+    /// A block that ends at `end` was no call but the answer: what stands around it is framing.
+    fn answer(&mut self, chunk: Chunk<'_>, block: &Block, answer: Span, end: u64) {
+        let to = answer.end.clamp(answer.start, end);
+        let span = Span::new(answer.start, to);
+        self.text(chunk, block.slice(answer.start, to), span, false);
+        if to < end {
+            self.out(chunk).event(Event::Protected {
+                kind: super::flow::FRAMING,
+                data: block.slice(to, end),
+                span: Span::new(to, end),
+            });
+        }
     }
 
     /// Text begins at `from`, right behind a block.
@@ -516,6 +539,14 @@ impl<'p> Machine<'p> {
 
     /// The bytes of a block, or of its end, come back as text.
     fn recovered(&mut self, chunk: Chunk<'_>, raw: &[u8], span: Span) {
+        self.text(chunk, raw, span, true);
+    }
+
+    /// Bytes of a block are text.
+    fn text(&mut self, chunk: Chunk<'_>, raw: &[u8], span: Span, recovered: bool) {
+        if raw.is_empty() {
+            return;
+        }
         self.st.code.after(raw, Line::Other);
         let mut out = self.out(chunk);
         let mut whole = String::new();
@@ -531,7 +562,7 @@ impl<'p> Machine<'p> {
         out.event(Event::Text {
             data,
             span,
-            recovered: true,
+            recovered,
         });
     }
 

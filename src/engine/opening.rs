@@ -944,12 +944,13 @@ impl Machine<'_> {
                     }
                     Go::More => Verdict::More,
                     Go::None => Verdict::Text(None),
-                    Go::Found { taken, .. } => {
+                    Go::Found { action, taken } => {
                         let name = walk.span(Hole::Name);
                         if name.len() > u64::from(self.opts.limits.max_name) {
                             return Verdict::Text(Some(Kind::LimitName));
                         }
-                        if offered && name.is_empty() && self.st.io.stood == 0 {
+                        let blob = action == Head::Blob;
+                        if offered && name.is_empty() && self.st.io.stood == 0 && !blob {
                             return Verdict::Text(None);
                         }
                         if offered && !name.is_empty() && !self.offered(chunk, name, false) {
@@ -1343,7 +1344,7 @@ impl Machine<'_> {
                 }
                 self.message_begins(chunk, dialect, span);
             }
-            At::Head(walk) => self.line_begins(chunk, dialect, &walk, span),
+            At::Head(walk) => again = self.line_begins(chunk, dialect, &walk, span),
             At::Header { .. } => {
                 let mut meta = self.attributes(chunk, &candidate, end);
                 let key = name_attribute(family);
@@ -1534,16 +1535,22 @@ impl Machine<'_> {
         self.st.candidates.iter().find(complete).copied()
     }
 
-    /// A header at the start of a line counts; `span` is what it takes.
-    pub fn line_begins(&mut self, chunk: Chunk<'_>, dialect: u16, walk: &Walk, span: Span) {
+    /// A header at the start of a line counts; `span` is what it takes. Gives bytes that are to be read again.
+    pub fn line_begins(
+        &mut self,
+        chunk: Chunk<'_>,
+        dialect: u16,
+        walk: &Walk,
+        span: Span,
+    ) -> Option<Vec<u8>> {
         let Family::Line(table) = &self.dialect(dialect).family else {
-            return;
+            return None;
         };
         let bytes = self.bytes(chunk, span.start, span.end);
         let name = self.named_in(chunk, walk);
         let kind = match (table.heads.complete(walk, span.end, b""), name.is_empty()) {
             (Some(kind), true) => kind,
-            _ => Head::Action,
+            (_, false) | (None, true) => Head::Action,
         };
         self.meet_block(chunk, dialect, span.start);
         self.flow_end(chunk);
@@ -1583,6 +1590,25 @@ impl Machine<'_> {
                 self.framing(chunk, span.end);
                 self.st.line = Line::Other;
             }
+            Head::Blob => {
+                let (at, fenced) = table.blob(&bytes);
+                let end = span.start + at as u64;
+                self.open(
+                    chunk,
+                    dialect,
+                    Opened {
+                        span: Span::new(span.start, end),
+                        at: end,
+                        ..opened
+                    },
+                );
+                if let Mode::Body(body) = &mut self.st.mode {
+                    body.begin_blob(fenced);
+                }
+                self.st.pos = end;
+                self.st.io.carry.clear();
+                return Some(bytes[at..].to_vec());
+            }
             Head::Action => {
                 self.open(chunk, dialect, opened);
                 if table.is_null(&name) {
@@ -1598,6 +1624,7 @@ impl Machine<'_> {
                 self.out(chunk).issue(issue, span, "");
             }
         }
+        None
     }
 
     /// The opening tag closed itself.

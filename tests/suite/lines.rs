@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use toolglot::json::json;
 use toolglot::{
-    DialectSet, Fence, Finish, Options, Parser, ReasoningMode, TextMode, Tools, builtin_files,
+    DialectSet, Fence, Finish, Grade, Options, Parser, ReasoningMode, TextMode, Tools,
+    builtin_files,
 };
 use toolglot_cli::vectors::{Cut, Cuts, Log, each_cut};
 
@@ -54,8 +55,9 @@ fn decorated() -> String {
         ("answer", "Final Answer"),
     ];
     let keys = keys.map(|(key, word)| format!("{key} = [{}]", list(word)));
+    let more = "plain = \"text\"\nblob = { name = \"action\", arguments = \"action_input\", answer = [\"Final Answer\"] }";
     format!(
-        "id = \"decorated\"\ntitle = \"t\"\nsources = [\"s\"]\ndeltas = \"live\"\n\n[line]\n{}\n",
+        "id = \"decorated\"\ntitle = \"t\"\nsources = [\"s\"]\ndeltas = \"live\"\n\n[line]\n{}\n{more}\n",
         keys.join("\n")
     )
 }
@@ -79,8 +81,13 @@ fn dialects() -> Vec<(DialectSet, toml::Table)> {
     all
 }
 
-fn options() -> Vec<Options> {
+/// A tool `f` with one parameter.
+fn offered() -> Arc<Tools> {
     let tools = json!([{"name": "f", "parameters": {"type": "object", "properties": {"a": {"type": "integer"}}}}]);
+    Arc::new(Tools::from_value(&tools).expect("tools"))
+}
+
+fn options() -> Vec<Options> {
     let with = |change: fn(&mut Options)| {
         let mut options = Options::default();
         change(&mut options);
@@ -94,9 +101,7 @@ fn options() -> Vec<Options> {
         with(|options| options.text = TextMode::Chars),
         with(|options| options.fence = Some(Fence::Allow)),
     ];
-    let mut offered = Options::default();
-    offered.tools = Some(Arc::new(Tools::from_value(&tools).expect("tools")));
-    all.push(offered);
+    all.push(with(|options| options.tools = Some(offered())));
     all
 }
 
@@ -144,9 +149,19 @@ fn decorated_lines_do_not_depend_on_the_cuts() {
             let input = &inputs[n % inputs.len()];
             for (m, before) in BEFORE.iter().enumerate() {
                 let other = &others[(n + m) % others.len()];
-                let text = format!("{before}{action} f\n{input} {{\"a\": 1}}\n{other} x\n");
+                let texts = [
+                    format!("{before}{action} f\n{input} {{\"a\": 1}}\n{other} x\n"),
+                    format!("{before}{action} f\n{input} 5\n{other} x\n"),
+                    format!(
+                        "{before}{action}\n```json\n{{\"action\": \"f\", \"action_input\": {{\"a\": 1}}}}\n```\n{other} x\n"
+                    ),
+                    format!(
+                        "{before}{action} [{{\"action\": \"Final Answer\", \"action_input\": \"好\"}}]\n{other} x\n"
+                    ),
+                ];
                 for (k, options) in options.iter().enumerate() {
-                    holds(&set, options, &text, (n + m + k) % 16 == 0);
+                    let text = &texts[(m + k) % texts.len()];
+                    holds(&set, options, text, (n + m + k) % 16 == 0);
                 }
             }
         }
@@ -158,15 +173,46 @@ fn decorated_lines_do_not_depend_on_the_cuts() {
     }
 }
 
+/// What every form of an action leaves: its call with its grade, and no byte of its lines in the text.
 #[test]
 fn a_decorated_action_is_one() {
+    let mut options = Options::default();
+    options.tools = Some(offered());
     for (set, line) in dialects() {
         for action in headers(&line, "action") {
             for input in headers(&line, "input") {
-                let text = format!("abcdef\n{action} f\n{input} {{\"a\": 1}}\n");
-                let turn = toolglot::parse(&set, Options::default(), text.as_bytes(), Finish::Stop);
-                assert_eq!(turn.calls.len(), 1, "{text:?}");
-                assert_eq!(turn.text, "abcdef\n", "{text:?}");
+                let blob = |arguments: &str| {
+                    format!(
+                        "{action}\n```json\n{{\"action\": \"f\", \"action_input\": {arguments}}}\n```\n"
+                    )
+                };
+                let forms = [
+                    (
+                        format!("{action} f\n{input} {{\"a\": 1}}\n"),
+                        Grade::Complete,
+                    ),
+                    (
+                        format!("{action} f\n{input}\n```json\n{{\"a\": 1}}\n```\n"),
+                        Grade::Complete,
+                    ),
+                    (format!("{action} f\n{input} 1\n"), Grade::Repaired),
+                    (format!("{action} f\n{input} \"1\""), Grade::Repaired),
+                    (blob("{\"a\": 1}"), Grade::Complete),
+                    (blob("1"), Grade::Repaired),
+                ];
+                for (form, grade) in forms {
+                    let text = format!("abcdef\n{form}");
+                    let turn =
+                        toolglot::parse(&set, options.clone(), text.as_bytes(), Finish::Stop);
+                    assert_eq!(turn.calls.len(), 1, "{text:?}");
+                    assert_eq!(
+                        turn.calls[0].arguments.replace(' ', ""),
+                        "{\"a\":1}",
+                        "{text:?}"
+                    );
+                    assert_eq!(turn.calls[0].grade, grade, "{text:?}");
+                    assert_eq!(turn.text, "abcdef\n", "{text:?}");
+                }
             }
         }
     }

@@ -124,7 +124,7 @@ fn resolves(tools: Option<&Value>) -> bool {
 /// The description of a dialect as its twin reads it.
 enum Second {
     Framed(Box<framed::Spec>),
-    Line(framed::line::Line),
+    Line(Box<framed::line::Line>),
 }
 
 impl Second {
@@ -154,7 +154,7 @@ impl Second {
 fn seconds() -> Vec<(&'static str, Second)> {
     let second = |text: &str| {
         let framed = framed::Spec::new(text).map(|spec| Second::Framed(Box::new(spec)));
-        framed.or_else(|| framed::line::Line::new(text).map(Second::Line))
+        framed.or_else(|| framed::line::Line::new(text).map(|line| Second::Line(Box::new(line))))
     };
     let files = toolglot::builtin_files().iter();
     files

@@ -26,6 +26,12 @@ enum How {
     Open,
     Object,
     Null(Lexer),
+    /// A value in place of the object, where one may stand: its bytes.
+    Plain {
+        lexer: Lexer,
+        start: u64,
+        bytes: Vec<u8>,
+    },
     /// A string that holds the object.
     Text {
         lexer: Lexer,
@@ -49,6 +55,15 @@ struct Reader<'r, 'p> {
     rules: &'r Rules<'r>,
     live: &'r mut LiveCall,
     inner: &'r mut Inner,
+}
+
+/// Takes nothing: the value is read when it has ended.
+struct Unread;
+
+impl Emit for Unread {
+    fn json(&mut self, _: &str, _: Span) {}
+
+    fn text(&mut self, _: &str, _: Span) {}
 }
 
 impl Emit for Reader<'_, '_> {
@@ -95,7 +110,9 @@ impl Arguments {
         match &self.how {
             How::Open => {}
             How::Object => self.live.torn(syntax, torn),
-            How::Null(lexer) | How::Text { lexer, .. } => lexer.torn(syntax, torn),
+            How::Null(lexer) | How::Plain { lexer, .. } | How::Text { lexer, .. } => {
+                lexer.torn(syntax, torn);
+            }
         }
     }
 
@@ -103,7 +120,7 @@ impl Arguments {
     pub fn short(&self, syntax: &Syntax, limits: &Limits) -> Option<Short> {
         match self.how {
             How::Object => self.live.short(syntax, limits),
-            How::Open | How::Null(_) | How::Text { .. } => None,
+            How::Open | How::Null(_) | How::Plain { .. } | How::Text { .. } => None,
         }
     }
 
@@ -121,6 +138,13 @@ impl Arguments {
                 Some(byte) if is_blank(*byte) => i += 1,
                 Some(b'{') => self.how = How::Object,
                 Some(b'n' | b'N') => self.how = How::Null(Lexer::new(0)),
+                Some(_) if self.live.takes_text() => {
+                    self.how = How::Plain {
+                        lexer: Lexer::new(0),
+                        start: source.pos(i),
+                        bytes: vec![],
+                    }
+                }
                 Some(b'"' | b'\'') => {
                     self.how = How::Text {
                         lexer: Lexer::new(0),
@@ -136,7 +160,53 @@ impl Arguments {
         if self.how == How::Object {
             return self.live.feed(out, rules, source, i);
         }
+        if let How::Plain { .. } = self.how {
+            return self.value(out, rules, source, i);
+        }
         self.scalar(out, rules, source, i)
+    }
+
+    /// A value in place of the object: the text of one parameter, or a string that holds the object.
+    fn value(
+        &mut self,
+        out: &mut Out<'_>,
+        rules: &Rules<'_>,
+        source: Source<'_>,
+        mut i: usize,
+    ) -> (usize, Step) {
+        let How::Plain {
+            lexer,
+            start,
+            bytes,
+        } = &mut self.how
+        else {
+            return (i, Step::More);
+        };
+        let start = *start;
+        let max = start.saturating_add(out.limits().max_value);
+        loop {
+            let clip = source.clip(max.saturating_add(1));
+            let (to, token) = lexer.next(rules, clip, source.base, i, &mut Unread);
+            bytes.extend_from_slice(&clip[i..to]);
+            i = to;
+            let pos = source.pos(i);
+            if pos > max {
+                return (i, Step::Limit(Kind::LimitValue));
+            }
+            match token {
+                Token::More => return (i, Step::More),
+                Token::Open(_) | Token::Key => {}
+                Token::Close if lexer.depth() > 0 => {}
+                Token::Close => {
+                    let text = String::from_utf8_lossy(bytes).into_owned();
+                    let span = Span::new(start, pos);
+                    return (i, self.live.single(out, rules, &text, span, None));
+                }
+                Token::Repaired(kind, at) => self.live.repaired(out, kind, at),
+                Token::Malformed(kind) => return (i, self.live.broken(out, kind, pos)),
+                Token::Limit(kind) => return (i, Step::Limit(kind)),
+            }
+        }
     }
 
     fn scalar(
@@ -151,7 +221,7 @@ impl Arguments {
             let (lexer, inner) = match &mut self.how {
                 How::Null(lexer) => (lexer, &mut none),
                 How::Text { lexer, inner } => (lexer, inner),
-                How::Open | How::Object => return (i, Step::More),
+                How::Open | How::Object | How::Plain { .. } => return (i, Step::More),
             };
             let mut reader = Reader {
                 out,
@@ -178,7 +248,7 @@ impl Arguments {
     fn scalar_end(&mut self, out: &mut Out<'_>, pos: u64) -> Step {
         let inner = match &self.how {
             How::Text { inner, .. } => *inner,
-            How::Null(_) | How::Open | How::Object => Inner::Open,
+            How::Null(_) | How::Open | How::Object | How::Plain { .. } => Inner::Open,
         };
         match inner {
             Inner::Done => Step::Done,

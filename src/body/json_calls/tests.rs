@@ -29,6 +29,7 @@ fn table() -> Table {
         id: list(&["id"]),
         wrapper: list(&["function"]),
         name_is_key: false,
+        ..Table::default()
     }
 }
 

@@ -23,6 +23,14 @@ enum Head {
     Answer,
     Object,
     Fenced,
+    Blob,
+}
+
+/// The keys of an action in JSON, and names that are the answer.
+struct Blob {
+    name: String,
+    arguments: String,
+    answer: Vec<String>,
 }
 
 /// A dialect's headers.
@@ -34,6 +42,9 @@ pub struct Line {
     input: Vec<(Pattern, Head)>,
     words: Vec<String>,
     null: Vec<String>,
+    /// The parameter of an input that is no object.
+    plain: Option<String>,
+    blob: Option<Blob>,
 }
 
 impl Line {
@@ -46,6 +57,23 @@ impl Line {
             let word = |v: &toml::Value| v.as_str().expect("a string").to_owned();
             list.into_iter().flatten().map(word).collect()
         };
+        let word = |table: &Table, key: &str| {
+            table
+                .get(key)
+                .and_then(toml::Value::as_str)
+                .map(str::to_owned)
+        };
+        let blob = table.get("blob").and_then(toml::Value::as_table);
+        let blob = blob.map(|blob| Blob {
+            name: word(blob, "name").expect("a key"),
+            arguments: word(blob, "arguments").expect("a key"),
+            answer: blob["answer"]
+                .as_array()
+                .expect("a list")
+                .iter()
+                .map(|v| v.as_str().expect("a string").to_owned())
+                .collect(),
+        });
         let heads = [
             ("thought", Head::Thought),
             ("action", Head::Action),
@@ -60,7 +88,10 @@ impl Line {
                 block.extend(both.iter().map(|p| (spaced(&pattern(p)), head)));
                 match head {
                     Head::Input => {}
-                    Head::Action => text.push((pattern(&format!("{header}$_$name$_\n")), head)),
+                    Head::Action => {
+                        text.push((pattern(&format!("{header}$_$name$_\n")), head));
+                        text.extend(blob.iter().flat_map(|blob| shown(&header, blob)));
+                    }
                     _ => text.extend(both.iter().map(|p| (pattern(p), head))),
                 }
                 words.push(header);
@@ -78,8 +109,24 @@ impl Line {
             input,
             words,
             null: list("null"),
+            plain: word(table, "plain"),
+            blob,
         })
     }
+}
+
+/// What shows an action in JSON: everything up to the colon behind its first key.
+fn shown(header: &str, blob: &Blob) -> Vec<(Pattern, Head)> {
+    let mut all = vec![];
+    for fence in ["", "$_```", "$_```json", "$_```JSON"] {
+        for list in ["$_", "$_[$_"] {
+            for key in [&blob.name, &blob.arguments] {
+                let json = format!("{header}{fence}{list}{{$_\"{key}\"$_:");
+                all.push((pattern(&json), Head::Blob));
+            }
+        }
+    }
+    all
 }
 
 struct Twin<'a> {
@@ -153,7 +200,11 @@ impl Twin<'_> {
             thought = fit.action == Head::Thought;
             (from, line) = match fit.action {
                 Head::Action => {
-                    let end = self.block(&fit);
+                    let end = self.block(&fit, from);
+                    (end, Some(end))
+                }
+                Head::Blob => {
+                    let end = self.blob(from, fit.end);
                     (end, Some(end))
                 }
                 Head::Answer if self.out.calls.is_empty() => (fit.end, None),
@@ -189,7 +240,7 @@ impl Twin<'_> {
     }
 
     /// Reads what belongs to an action, and says where text goes on.
-    fn block(&mut self, fit: &Fit<Head>) -> usize {
+    fn block(&mut self, fit: &Fit<Head>, start: usize) -> usize {
         let name = fit.holes["name"].clone();
         let input = self.input;
         let mut end = fit.end;
@@ -219,11 +270,17 @@ impl Twin<'_> {
                 let stood = self.without(&name);
                 return self.behind(&fit, end, stood);
             }
-            Walk::Breaks(_) => return self.hidden(end, false),
+            Walk::Breaks(_) if self.line.null.contains(&name) || self.line.plain.is_none() => {
+                return self.hidden(end, false);
+            }
+            Walk::Breaks(_) => return self.plain(&name, end),
+            // The beginning of an object's fence, or of a header, is a text if it stays at that.
+            Walk::Cut(_) if !input[end..].trim().is_empty() => {
+                self.out.open = true;
+                return input.len();
+            }
             Walk::Cut(_) => {
-                if input[end..].trim().is_empty() {
-                    self.without(&name);
-                }
+                self.without(&name);
                 return input.len();
             }
         };
@@ -241,10 +298,116 @@ impl Twin<'_> {
                 .out
                 .calls
                 .push((name.clone(), Value::Object(arguments))),
-            Err(Fault::At(broken)) => return self.hidden(broken, false),
+            Err(Fault::At(broken)) => return self.broken(broken, start),
             Err(Fault::Cut) => return input.len(),
         }
-        end = reader.at;
+        let end = reader.at;
+        self.tail(end, fenced)
+    }
+
+    /// What broke is hidden up to a header; without one it is text from `start` on.
+    fn broken(&mut self, at: usize, start: usize) -> usize {
+        let end = self.hidden(at, false);
+        if end == self.input.len() {
+            // A result that the model wrote behind it is hidden for its own sake.
+            self.out.open |= self
+                .line
+                .words
+                .iter()
+                .any(|w| self.input[at..].contains(literal(&pattern(w)).as_str()));
+            self.out.text.push_str(&self.input[start..]);
+        }
+        end
+    }
+
+    /// An input that is no object: everything up to a header.
+    fn plain(&mut self, name: &str, from: usize) -> usize {
+        let input = self.input;
+        let from = self.unspaced(from);
+        let mut next = from;
+        let mut header = None;
+        while let Some(len) = input[next..].find('\n') {
+            next += len + 1;
+            if let Walk::Fits(fit) = at(input, next, &self.line.block) {
+                header = Some((next, fit));
+                break;
+            }
+        }
+        let end = header.as_ref().map_or(input.len(), |(next, _)| *next);
+        let text = input[from..end].trim();
+        let tool = schema::tool(self.tools, name);
+        let key = self.line.plain.clone().unwrap_or_default();
+        // Who takes it, what a quotation and a fence mean, and words for nothing are the engine's.
+        self.out.open |= tool.is_some_and(|tool| !schema::required(tool).is_empty())
+            || text.starts_with(['"', '\'', '`'])
+            || self.line.null.iter().any(|null| null == text);
+        let arguments = [(key, Value::String(text.to_owned()))]
+            .into_iter()
+            .collect();
+        self.out
+            .calls
+            .push((name.to_owned(), Value::Object(arguments)));
+        match header {
+            Some((_, fit)) => self.behind(&fit, end, true),
+            None => input.len(),
+        }
+    }
+
+    /// An action in JSON that begins at `start` and is shown up to `end`.
+    fn blob(&mut self, start: usize, end: usize) -> usize {
+        let input = self.input;
+        let header = &input[start..end];
+        let object = header.rfind('{').expect("it shows an object");
+        let before = header[..object].trim_end();
+        let list = before.ends_with('[');
+        let fenced = before.trim_end_matches('[').contains("```");
+        let at = if list { before.len() - 1 } else { object };
+        let mut reader = Reader {
+            input,
+            at: start + at,
+        };
+        let value = match reader.value() {
+            Ok(value) => value,
+            Err(Fault::At(broken)) => {
+                self.out.open |= list;
+                return self.broken(broken, start);
+            }
+            Err(Fault::Cut) => return input.len(),
+        };
+        let end = reader.at;
+        let items = match value {
+            Value::Array(items) => items,
+            one => vec![one],
+        };
+        for item in items {
+            self.item(&item);
+        }
+        self.tail(end, fenced)
+    }
+
+    fn item(&mut self, item: &Value) {
+        let blob = self.line.blob.as_ref().expect("it was shown");
+        let name = item.get(&blob.name).and_then(Value::as_str);
+        let arguments = item.get(&blob.arguments);
+        let members = item.as_object().map_or(0, Map::len);
+        let known = usize::from(name.is_some()) + usize::from(arguments.is_some());
+        // Other keys, texts and answers are the engine's.
+        let (Some(name), true) = (name, members == known) else {
+            self.out.open = true;
+            return;
+        };
+        let empty = Value::Object(Map::new());
+        match arguments.unwrap_or(&empty) {
+            _ if blob.answer.iter().any(|answer| answer == name) => self.out.open = true,
+            Value::Null => self.out.calls.push((name.to_owned(), empty)),
+            object @ Value::Object(_) => self.out.calls.push((name.to_owned(), object.clone())),
+            _ => self.out.open = true,
+        }
+    }
+
+    /// The rest of the line behind an object that ended, and where text goes on.
+    fn tail(&mut self, end: usize, fenced: bool) -> usize {
+        let input = self.input;
         let tail = pattern(if fenced { "$_```$_\n" } else { "$_\n" });
         // A newline is white space too, so the rest of the line is looked at by hand.
         let rest = &input[end..];
@@ -350,6 +513,11 @@ pub fn sample(line: &Line, seed: u64) -> String {
                 "```\n{}\n```",
                 "{\"n\": 1} and more",
                 "text",
+                "a b",
+                "```json\n{\"action\": \"read_file\", \"action_input\": {\"path\": \"b\"}}\n```",
+                "{\"action\": \"t-1\", \"action_input\": null}",
+                "[{\"action_input\": {}, \"action\": \"go\"}, {\"action\": \"x\"}]",
+                "{\"action\": \"x\", \"action_input\": }",
                 "[1]",
                 "{\"cut",
             ]),

@@ -1,0 +1,142 @@
+//! A value where the object of a call's arguments was due: the text of the one parameter that can be meant.
+
+use super::{LiveCall, Source, Step};
+use crate::body::lexer::{Rules, forgiven};
+use crate::body::typed::typed;
+use crate::body::{Out, json};
+use crate::error::Kind;
+use crate::event::{Event, Span};
+use crate::hints::{Coerced, Param, Tool};
+
+/// The parameter that takes a text alone: the only one that is required, or the only one.
+fn sole(tool: &Tool) -> Option<&Param> {
+    let mut required = tool.params.iter().filter(|param| param.required);
+    match (required.next(), required.next(), tool.params.as_slice()) {
+        (Some(one), None, _) | (None, None, [one]) => Some(one),
+        _ => None,
+    }
+}
+
+impl LiveCall {
+    /// A text may stand in place of the arguments, for the parameter `plain` if no schema says which one.
+    pub fn plain(&mut self, plain: &str) {
+        plain.clone_into(&mut self.plain);
+    }
+
+    /// Whether a text may stand in place of the arguments.
+    pub fn takes_text(&self) -> bool {
+        !self.plain.is_empty()
+    }
+
+    /// What stands at `span` in place of the arguments is `text`, and `doubt` says what else is wrong with it.
+    pub fn single(
+        &mut self,
+        out: &mut Out<'_>,
+        rules: &Rules<'_>,
+        text: &str,
+        span: Span,
+        doubt: Option<Kind>,
+    ) -> Step {
+        let text = text.trim();
+        let mut read = String::new();
+        if text.starts_with(['"', '\''])
+            && let Some((json, kinds)) = forgiven(text, rules.max_depth)
+            && let Ok(inner) = serde_json::from_str(&json)
+        {
+            kinds
+                .iter()
+                .for_each(|kind| self.repaired(out, kind, span.start));
+            read = inner;
+        } else {
+            read.push_str(text);
+        }
+        if let Some(kind) = doubt {
+            self.recovered_at(out, kind, span, "");
+        }
+        if let Some((object, kinds)) = object(&read, rules) {
+            kinds.for_each(|kind| self.repaired(out, kind, span.start));
+            self.repaired(out, Kind::RepairedArguments, span.start);
+            let source = Source {
+                bytes: object.as_bytes(),
+                base: span.start,
+                until: span.end,
+                raw: false,
+            };
+            return match self.feed(out, rules, source, 0) {
+                (_, Step::More) => self.broken(out, Kind::MalformedBody, span.end),
+                (_, step) => step,
+            };
+        }
+        self.only(out, &read, span);
+        Step::Done
+    }
+
+    /// A word that says that there is nothing stands in place of the arguments.
+    pub fn nothing(&mut self, out: &mut Out<'_>, word: &str, span: Span) -> Step {
+        let param = out.tool(&self.tool).and_then(sole);
+        if param.is_some_and(|param| param.required) {
+            // Or it is meant as the value.
+            self.recovered_at(out, Kind::MissingInput, span, "");
+            self.only(out, word.trim(), span);
+        } else {
+            self.recovered_at(out, Kind::RepairedArguments, span, "");
+            self.empty(out, span.end);
+        }
+        Step::Done
+    }
+
+    /// Writes the arguments: one parameter with `text`.
+    fn only(&mut self, out: &mut Out<'_>, text: &str, span: Span) {
+        let param = out.tool(&self.tool).and_then(sole);
+        let key = param.map_or(self.plain.clone(), |param| param.name.clone());
+        let (kind, subject) = match param {
+            Some(_) => (Kind::RepairedArguments, key.as_str()),
+            None => (Kind::MalformedBody, ""),
+        };
+        self.recovered_at(out, kind, span, subject);
+        if param.is_none() {
+            out.unknown_param(&self.tool, &key, span);
+        }
+        let mut json = String::from("{");
+        json::string(&key, &mut json);
+        json.push_str(": ");
+        let from = json.len();
+        let schema = out.known(param.map(|param| &param.schema));
+        let result = typed(text, schema, out.limits().max_depth, &mut json);
+        for kind in result.kinds.iter() {
+            self.repaired(out, kind, span.start);
+        }
+        match result.how {
+            Coerced::Fits => {}
+            Coerced::Mismatch => self.recovered_at(out, Kind::TypeMismatch, span, &key),
+            Coerced::Malformed => {
+                self.recovered_at(out, Kind::MalformedValue, span, &key);
+                json.truncate(from);
+                json::string(text, &mut json);
+            }
+        }
+        json.push('}');
+        out.event(Event::ParamOpen {
+            name: &key,
+            depth: 0,
+            span: Span::new(span.start, span.start),
+        });
+        out.event(Event::ParamDelta {
+            data: text.as_bytes(),
+            span,
+        });
+        out.event(Event::ParamClose { span });
+        out.arg(self.call, &json, span);
+        self.begun = true;
+        self.seen.insert(key);
+    }
+}
+
+/// The object that a text is, and what was forgiven.
+fn object(text: &str, rules: &Rules<'_>) -> Option<(String, impl Iterator<Item = Kind>)> {
+    let (object, kinds) = text
+        .starts_with('{')
+        .then(|| forgiven(text, rules.max_depth))??;
+    let kinds: Vec<Kind> = kinds.iter().collect();
+    object.ends_with('}').then(|| (object, kinds.into_iter()))
+}
