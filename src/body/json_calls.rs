@@ -92,6 +92,8 @@ struct Item {
     kinds: KindSet,
     /// It names no tool: its arguments are the answer.
     answers: bool,
+    /// An object of a list that is the arguments alone.
+    alone: bool,
 }
 
 /// What becomes of the value under way.
@@ -385,11 +387,15 @@ impl Body {
         };
         item.reading = Reading::Nothing;
         item.member = Member::Other;
-        if (self.bare || table.name_is_key)
+        let alone = item.alone;
+        if (self.bare || alone || table.name_is_key)
             && let Some(args) = item.args.take()
         {
             args.live.close(out, pos);
             self.calls += 1;
+        }
+        if alone {
+            self.item = None;
         }
         if self.bare {
             return true;
@@ -413,7 +419,7 @@ impl Body {
                 Shape::Array if depth == 0 => None,
                 Shape::Object if depth <= 1 => {
                     self.item = Some(Item::new(pos, depth));
-                    self.head = chosen::chosen(out).filter(|_| depth == 0).map(|_| vec![]);
+                    self.head = chosen::chosen(out).map(|_| vec![]);
                     None
                 }
                 _ => Some(self.broken(out, Kind::MalformedBody, Span::new(pos, pos + 1))),
@@ -453,7 +459,11 @@ impl Body {
                 item.reading = Reading::Kept { start };
                 item.kept = Some((start, vec![]));
             }
+            (Member::Synonym, _) if self.head.is_some() && shape != Shape::Object => {
+                return self.as_arguments(out, rules);
+            }
             (Member::Synonym, Shape::Object) if item.spare.is_none() && !item.argued => {
+                self.head = None;
                 item.reading = Reading::Spare { start };
                 item.spare = Some(Spare {
                     key: self.lexer.key().to_owned(),
@@ -607,6 +617,10 @@ impl Body {
         if !item.named && self.head.is_some() {
             return self.as_arguments(out, rules);
         }
+        if let Some(step) = self.unnamed(out, rules, table) {
+            return Some(step);
+        }
+        let item = self.item.as_mut()?;
         if !item.named {
             let span = Span::new(item.start, pos);
             self.item = None;
@@ -655,6 +669,7 @@ impl Item {
             args: None,
             kinds: KindSet::default(),
             answers: false,
+            alone: false,
         }
     }
 

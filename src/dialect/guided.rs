@@ -34,6 +34,9 @@ id = "guided"
 title = "Calls as JSON that the host required"
 deltas = "live"
 
+[framed.json]
+wrapper = ["function"]
+
 [[framed.unit]]
 open = ["$^{", "$^["]
 payload = "json"

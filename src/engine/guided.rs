@@ -110,7 +110,16 @@ impl Machine<'_> {
             Shown::Key(key) => {
                 let member = self.means(&self.bytes(chunk, key.start, key.end));
                 if member == Member::Other && self.chosen().is_some() && self.is_own(chunk, key) {
-                    return Some(Is::Arguments);
+                    // Of a list, each object is the arguments of a call.
+                    return Some(match self.is_list(chunk, start) {
+                        true => Is::Calls,
+                        false => Is::Arguments,
+                    });
+                }
+                let arguments = matches!(member, Member::Arguments | Member::Synonym);
+                if arguments && guess.bare.only_name().is_none() && self.knows_chosen() {
+                    // The host has said the name.
+                    return Some(Is::Calls);
                 }
                 match guess.bare.member(member) {
                     true => Shown::More,
@@ -124,6 +133,12 @@ impl Machine<'_> {
             Shown::More | Shown::Key(_) => None,
             Shown::Call(name) => Some(self.calls(chunk, name)),
             Shown::Name(_) | Shown::None => {
+                // A list that begins with an object of no arguments.
+                let mut looked = self.bytes(chunk, start, end);
+                looked.retain(|byte| !xml::is_space(*byte));
+                if looked == b"[{}" && self.chosen().is_some() {
+                    return Some(Is::Calls);
+                }
                 // The name of a tool on offer alone is a call without arguments.
                 let name = guess.bare.only_name().filter(|_| byte == b'}');
                 Some(match name.filter(|name| self.is_on_offer(chunk, *name)) {
@@ -140,6 +155,13 @@ impl Machine<'_> {
             ToolChoice::Named(name) => Some(name),
             ToolChoice::Auto | ToolChoice::None | ToolChoice::Required => None,
         }
+    }
+
+    /// Whether the parameters of the tool that the host named are known.
+    fn knows_chosen(&self) -> bool {
+        let tools = self.opts.tools.as_deref();
+        let tool = self.chosen().and_then(|name| tools?.get(name));
+        tool.is_some_and(|tool| !tool.params.is_empty())
     }
 
     fn is_on_offer(&self, chunk: Chunk<'_>, name: Span) -> bool {
@@ -181,8 +203,10 @@ impl Machine<'_> {
             _ => name.start,
         };
         let fits = match self.chosen() {
-            // Arguments may have a name and arguments too.
-            Some(named) => self.bytes(chunk, name.start, name.end) == named.as_bytes(),
+            // Arguments may have a name and arguments too, where nobody knows the parameters.
+            Some(named) => {
+                self.knows_chosen() || self.bytes(chunk, name.start, name.end) == named.as_bytes()
+            }
             None => true,
         };
         match fits {

@@ -133,6 +133,13 @@ fn what_begins_the_reply_decides() {
             vec![],
             r#"{"name":"get_weather","arguments":{}}"#,
         ),
+        // As OpenAI's interface writes calls.
+        (
+            WEATHER,
+            r#"{"type":"function","function":{"name":"get_weather","arguments":{"city":"x"}}}"#,
+            vec![("get_weather", r#"{"city":"x"}"#)],
+            "",
+        ),
         // The model's own markup.
         (
             "required",
@@ -275,4 +282,63 @@ fn a_list_of_calls_is_read_between_markers_of_one() {
     }
     let read = turn(&set, "auto", &text, Finish::Stop);
     assert!(read.calls.is_empty(), "{read:?}");
+}
+
+/// Name, arguments and grade of a call.
+type Slip<'s> = (&'s str, &'s str, Grade);
+
+/// Objects that leave out the name which the host has said, or say another.
+#[test]
+fn the_name_that_the_host_said_may_be_left_out() {
+    let city = r#"{"city":"里斯 }"}"#;
+    let mut slips: Vec<(String, Vec<Slip>)> = vec![];
+    for key in [
+        "arguments",
+        "parameters",
+        "args",
+        "params",
+        "input",
+        "Arguments",
+        "INPUT",
+    ] {
+        let one = ("get_weather", city, Grade::Repaired);
+        slips.push((format!("{{\"{key}\":{city}}}"), vec![one]));
+        slips.push((format!("{{ \"id\": 7, \"{key}\" : {city} }}"), vec![one]));
+        slips.push((format!("[{{\"{key}\":{city}}}]"), vec![one]));
+        // A number under such a key is a parameter that nobody knows.
+        let own = format!("{{\"{key}\":5}}");
+        if !["arguments", "parameters"].contains(&key) {
+            slips.push((own, vec![("get_weather", "", Grade::Complete)]));
+        }
+    }
+    let list = [("get_weather", city, Grade::Complete); 2];
+    slips.push((format!("[{city}]"), list[..1].to_vec()));
+    slips.push((format!("[{city} , {city}]"), list.to_vec()));
+    slips.push((
+        "[{}]".to_owned(),
+        vec![("get_weather", "{}", Grade::Complete)],
+    ));
+    for wrapped in ["{}", "[{}]"] {
+        for text in [
+            format!("{{\"name\":\"rename\",\"arguments\":{city}}}"),
+            format!("{{\"arguments\":{city},\"name\":\"rename\"}}"),
+        ] {
+            let text = wrapped.replace("{}", &text);
+            slips.push((text, vec![("rename", city, Grade::Complete)]));
+        }
+    }
+    let set = DialectSet::builtin("hermes").expect("a built-in dialect");
+    for (text, want) in slips {
+        for text in [text.clone(), format!("<tool_call>\n{text}\n</tool_call>")] {
+            let read = turn(&set, WEATHER, &text, Finish::Stop);
+            assert_eq!(read.text.trim(), "", "{text}: {read:?}");
+            assert_eq!(read.calls.len(), want.len(), "{text}: {read:?}");
+            for (call, (name, arguments, grade)) in read.calls.iter().zip(&want) {
+                assert_eq!((call.name.as_str(), call.grade), (*name, *grade), "{text}");
+                if !arguments.is_empty() {
+                    assert_eq!(call.arguments, *arguments, "{text}");
+                }
+            }
+        }
+    }
 }

@@ -6,8 +6,9 @@ use super::arguments::Arguments;
 use super::members::Member;
 use super::{Body, Reading, Table, WATCH};
 use crate::body::Out;
-use crate::body::lexer::{Lexer, Rules};
+use crate::body::lexer::{Emit, Lexer, Rules};
 use crate::body::live::{LiveCall, Source, Step};
+use crate::error::Kind;
 use crate::event::Span;
 use crate::limits::ToolChoice;
 
@@ -82,19 +83,64 @@ impl Body {
             until: base + bytes.len() as u64,
             raw: true,
         };
+        let list = item.depth > 0;
+        item.alone = list;
         let args = item.args.insert(Arguments::new(live));
         let (_, step) = args.feed(out, rules, source, 0);
-        self.lexer = Lexer::new(WATCH);
-        self.bare = true;
+        self.bare = !list;
+        self.lexer = match list {
+            true => in_list(rules),
+            false => Lexer::new(WATCH),
+        };
         match step {
             Step::More => None,
             Step::Done => {
                 self.argued(out, &Table::default(), source.until);
-                Some(Step::Done)
+                (!list).then_some(Step::Done)
             }
             Step::Malformed | Step::Limit(_) => Some(step),
         }
     }
+
+    /// The object of a call ends without a name, and holds arguments: the host has named the tool.
+    pub(super) fn unnamed(
+        &mut self,
+        out: &mut Out<'_>,
+        rules: &Rules<'_>,
+        table: &Table,
+    ) -> Option<Step> {
+        let name = chosen(out)?;
+        let item = self.item.as_mut()?;
+        if item.named || (item.kept.is_none() && item.spare.is_none()) {
+            return None;
+        }
+        name.clone_into(&mut item.text);
+        let span = Span::new(item.start, item.start);
+        if item.kept.is_some() && !item.kinds.contains(Kind::RepairedArguments) {
+            item.kinds.insert(Kind::RepairedArguments);
+            out.issue(Kind::RepairedArguments, span, "");
+        }
+        self.name(out, table, span)
+            .or_else(|| self.replay(out, rules))
+    }
+}
+
+/// A lexer before the end of an object of a list, which others read.
+fn in_list(rules: &Rules<'_>) -> Lexer {
+    let mut lexer = Lexer::new(WATCH);
+    for bytes in [b"[", b"[", b"{"] {
+        // The list is reported, its bracket taken, and the object reported.
+        lexer.next(rules, bytes, 0, 0, &mut Nothing);
+    }
+    lexer
+}
+
+struct Nothing;
+
+impl Emit for Nothing {
+    fn json(&mut self, _: &str, _: Span) {}
+
+    fn text(&mut self, _: &str, _: Span) {}
 }
 
 /// What a key says of an object that is a call, or the arguments of the tool of that name.
@@ -110,7 +156,9 @@ fn shows(out: &Out<'_>, table: &Table, name: &str, key: &str) -> Shows {
         // The value tells.
         Member::Name if param => Shows::Nothing,
         Member::Args | Member::Synonym | Member::Wrapper if param => Shows::Arguments,
-        Member::Name | Member::Args | Member::Synonym | Member::Wrapper => Shows::Call,
+        Member::Name | Member::Args | Member::Wrapper => Shows::Call,
+        // The value tells: an object is the arguments.
+        Member::Synonym => Shows::Nothing,
         Member::Id | Member::Sort | Member::Index => Shows::Nothing,
         Member::Other => Shows::Arguments,
     }
