@@ -162,7 +162,7 @@ fn every_dialect_has_a_prompt_and_says_where_it_comes_from() {
 }
 
 #[test]
-fn item_15_the_list_of_the_tam_document() {
+fn the_list_of_the_tam_document() {
     // TAM document, section 6.2, word for word.
     let tool = Tool::new("FileOperator.ApplyEdit")
         .description("用于精确替换文件中的一行或多行文本。")
@@ -183,7 +183,7 @@ fn item_15_the_list_of_the_tam_document() {
 }
 
 #[test]
-fn item_17_the_rule_of_the_tam_document_and_its_block() {
+fn the_rule_of_the_tam_document_and_its_block() {
     // TAM document, section 6.2 item 4: the command is one of the granted ids; the block of section 3.1.1.
     let tools = Inventory::of([Tool::new("FileOperator.ApplyEdit").description("x")]);
     let tools = tools.expect("an inventory");
@@ -206,7 +206,7 @@ fn item_17_the_rule_of_the_tam_document_and_its_block() {
 }
 
 #[test]
-fn item_56_the_five_instructions_of_the_action_document() {
+fn the_five_instructions_of_the_action_document() {
     let usage = layout("action", &[])
         .usage(&golden_tools(), &PromptOptions::default())
         .expect("usage");
@@ -227,7 +227,7 @@ fn item_56_the_five_instructions_of_the_action_document() {
 }
 
 #[test]
-fn items_57_59_and_62_tools_and_skills_stand_apart() {
+fn tools_and_skills_stand_apart() {
     // Agent tool invocation protocol, section 4.2, word for word.
     let want = r#"You have access to the following tools and skills:
 
@@ -363,7 +363,7 @@ When you decide to use a tool or skill, first explain your reasoning, then outpu
 }
 
 #[test]
-fn items_58_and_32_examples_are_calls_that_the_parser_reads() {
+fn examples_are_calls_that_the_parser_reads() {
     let tools = golden_tools();
     for id in ids() {
         let layout = layout(id, &[]);
@@ -433,7 +433,7 @@ fn items_58_and_32_examples_are_calls_that_the_parser_reads() {
 }
 
 #[test]
-fn item_72_definitions_are_sorted_whatever_order_they_came_in() {
+fn definitions_are_sorted_whatever_order_they_came_in() {
     let one = |id: &str| Tool::new(id).description("x");
     let vcp = layout("vcp", &[]);
     let text = |ids: [&str; 3]| {
@@ -449,7 +449,7 @@ fn item_72_definitions_are_sorted_whatever_order_they_came_in() {
 }
 
 #[test]
-fn item_70_a_tool_is_called_by_its_command() {
+fn a_tool_is_called_by_its_command() {
     let mut tool = Tool::new("fs:read").description("Reads");
     tool.commands
         .push(("vcp".to_owned(), "FileRead".to_owned()));
@@ -468,7 +468,7 @@ fn item_70_a_tool_is_called_by_its_command() {
 }
 
 #[test]
-fn item_115_the_template_has_format_and_list_and_says_where_there_are_none() {
+fn the_template_has_format_and_list_and_says_where_there_are_none() {
     let text = layout("tool-action", &[])
         .system(&golden_tools(), &speaking(Lang::Zh))
         .expect("a prompt");
@@ -509,7 +509,7 @@ fn registry() -> Arc<Registry> {
 }
 
 #[test]
-fn items_13_59_68_75_and_91_macros_stand_for_what_is_offered() {
+fn macros_stand_for_what_is_offered() {
     let prompts = Prompts::new(layout("tam", &[]), registry());
     let expand = |text: &str, config: &CallConfig| {
         prompts
@@ -558,7 +558,7 @@ fn items_13_59_68_75_and_91_macros_stand_for_what_is_offered() {
 }
 
 #[test]
-fn item_74_texts_are_kept_while_nothing_changed() {
+fn texts_are_kept_while_nothing_changed() {
     use std::sync::atomic::{AtomicUsize, Ordering};
     let asked = Arc::new(AtomicUsize::new(0));
     let counter = Arc::clone(&asked);
@@ -604,7 +604,7 @@ fn item_74_texts_are_kept_while_nothing_changed() {
 }
 
 #[test]
-fn item_16_more_is_known_of_a_tool_than_its_definition() {
+fn more_is_known_of_a_tool_than_its_definition() {
     let tools = golden_tools();
     let knowledge = |tool: &Tool| (tool.id == "ping").then(|| "Mind the gap.".to_owned());
     let options = PromptOptions {
@@ -618,7 +618,7 @@ fn item_16_more_is_known_of_a_tool_than_its_definition() {
 }
 
 #[test]
-fn item_76_tokens_are_estimated() {
+fn tokens_are_estimated() {
     assert_eq!(tokens(""), 0);
     assert_eq!(tokens("abcd"), 1);
     assert_eq!(tokens("abcde天气预报"), 4);
@@ -631,7 +631,7 @@ fn item_76_tokens_are_estimated() {
 }
 
 #[test]
-fn item_67_a_dialect_file_has_all_that_a_protocol_has() {
+fn a_dialect_file_has_all_that_a_protocol_has() {
     let file = r#"
 id = "mine"
 title = "Mine"

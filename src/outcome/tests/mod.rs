@@ -24,7 +24,7 @@ fn ok(id: &str, name: &str, text: &str) -> ToolResult {
 }
 
 #[test]
-fn items_71_and_77_results_are_those_of_the_real_systems() {
+fn results_are_those_of_the_real_systems() {
     let both = [
         ok("abcdefghi", "get_weather", "sunny, 21"),
         ok("bcdefghij", "ping", "done"),
@@ -66,7 +66,7 @@ fn the_general_layout_of_results_is_the_same_for_all_that_have_it() {
 }
 
 #[test]
-fn item_83_a_denial_is_told_in_these_words() {
+fn a_denial_is_told_in_these_words() {
     let denied = ToolResult::text("c", "rm", Status::Denied, "");
     let text = renderer("vcp")
         .render(std::slice::from_ref(&denied), &RenderOptions::new(Lang::Zh))
@@ -101,7 +101,7 @@ fn item_83_a_denial_is_told_in_these_words() {
 }
 
 #[test]
-fn item_78_a_failure_keeps_the_words_of_its_observation() {
+fn a_failure_keeps_the_words_of_its_observation() {
     let wrong =
         "Observation: Error - Invalid parameters for f: Unknown parameter 'a', did you mean 'b'?";
     let result = ToolResult::text("c", "f", Status::Error, wrong);
