@@ -159,7 +159,7 @@ impl Machine<'_> {
     }
 
     /// In a thought that a call would end: a marker that the end has cut is part of it.
-    fn thinks(&self) -> bool {
+    pub(super) fn thinks(&self) -> bool {
         match self.st.region {
             Region::Reasoning { id, .. } => {
                 self.set.reasoning[usize::from(id)].headers.is_empty()

@@ -830,7 +830,11 @@ impl Machine<'_> {
                 let look = (opener.literal.len() > 1).then_some(Kind::LookalikeMarker);
                 let go = probe.step(walk, byte, end - 1, b"");
                 let open = probe.in_hole(walk) && matches!(go, Go::More);
-                if opener.offered && !self.offered(chunk, walk.span(Hole::Name), open) {
+                // In a thought, a wrapper before it may be quoted: only a tool on offer shows that the call is meant.
+                let name = walk.span(Hole::Name);
+                let quotable = opener.bare && !name.is_empty() && !special(&opener.literal);
+                let asked = opener.offered || quotable && self.thinks();
+                if asked && !self.offered(chunk, name, open) {
                     return Verdict::Text(look);
                 }
                 match go {

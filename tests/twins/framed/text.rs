@@ -16,6 +16,8 @@ struct Opener<'s> {
     /// There is nothing that must follow.
     sure: bool,
     offered: bool,
+    /// It opens a call whose section is missing.
+    alone: bool,
     /// JSON that must show a call: within so many bytes, at such a place.
     bare: Option<(usize, &'s str)>,
 }
@@ -45,7 +47,7 @@ fn looks_special(marker: &str) -> bool {
 impl<'a> Twin<'a> {
     fn openers(&self) -> Vec<Opener<'a>> {
         let mut out: Vec<Opener<'a>> = vec![];
-        let mut add = |open: &'a Pattern, probe: &'a [Pattern], offered, bare| {
+        let mut add = |open: &'a Pattern, probe: &'a [Pattern], offered, alone, bare| {
             let literal = literal(open);
             if literal.is_empty() {
                 return;
@@ -62,13 +64,14 @@ impl<'a> Twin<'a> {
                     probe: probe.iter().collect(),
                     sure: probe.is_empty(),
                     offered,
+                    alone,
                     bare,
                 }),
             }
         };
         if let Some(section) = &self.spec.section {
             for open in &section.open {
-                add(open, &section.probe, false, None);
+                add(open, &section.probe, false, false, None);
             }
         }
         for unit in &self.spec.units {
@@ -77,7 +80,13 @@ impl<'a> Twin<'a> {
                     .bare
                     .as_ref()
                     .map(|(within, at)| (*within, at.as_str()));
-                add(open, &unit.probe, unit.offered, bare);
+                add(
+                    open,
+                    &unit.probe,
+                    unit.offered,
+                    self.spec.section.is_some(),
+                    bare,
+                );
             }
         }
         out
@@ -104,7 +113,7 @@ impl<'a> Twin<'a> {
             let here =
                 |o: &&Opener<'_>| input[at..].starts_with(&o.literal) && framing <= o.literal.len();
             if let Some(opener) = openers.iter().find(here) {
-                match self.opens(opener, at, line) {
+                match self.opens(opener, at, line, false) {
                     Opens::Yes => {
                         self.begun = true;
                         at = self.block(at);
@@ -337,7 +346,7 @@ impl<'a> Twin<'a> {
                 .filter(|o| starts || entry.ended_by.contains(&o.literal))
                 .find(|o| self.input[at..].starts_with(&o.literal));
             if let Some(opener) = opener.filter(|_| self.spec.ends_thought)
-                && matches!(self.opens(opener, at, line), Opens::Yes)
+                && matches!(self.opens(opener, at, line, true), Opens::Yes)
             {
                 return Some(at);
             }
@@ -349,7 +358,7 @@ impl<'a> Twin<'a> {
     }
 
     /// Whether the opener that stands there opens a block.
-    fn opens(&self, opener: &Opener<'_>, at: usize, line: usize) -> Opens {
+    fn opens(&self, opener: &Opener<'_>, at: usize, line: usize, thought: bool) -> Opens {
         let peek = opener.peek;
         let from = if peek { at } else { at + opener.literal.len() };
         if let Some((within, place)) = opener.bare {
@@ -372,11 +381,13 @@ impl<'a> Twin<'a> {
         }
         let patterns: Vec<(&Pattern, ())> = opener.probe.iter().map(|p| (*p, ())).collect();
         let special = looks_special(&opener.literal);
+        // A tag in a thought may stand in a quotation of its section.
+        let asked = opener.offered || thought && opener.alone && !special;
         let named = |holes: &BTreeMap<&str, String>| {
             let attribute = holes.get("tag").is_none_or(|tag| tag.contains('='));
             let named = holes.get("name").is_none_or(|name| {
                 let looks = special || name.is_empty() || looks_like_a_name(name);
-                self.offers(name) || !opener.offered && looks
+                self.offers(name) || !asked && looks
             });
             attribute && named
         };
