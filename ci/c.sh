@@ -70,6 +70,8 @@ build() {
 say "tests, static and shared"
 for name in layout minimal threads vectors; do build $name "$out/libtoolglot.a"; done
 build alloc "$out/libtoolglot.a" -Wno-missing-prototypes -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
+build nomem "$out/libtoolglot.a" -Wno-missing-prototypes \
+  -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=posix_memalign,--wrap=aligned_alloc,--wrap=free
 build api "$out/panic/libtoolglot.a" -DTEST_PANIC
 build api-shared "$out/libtoolglot.so" -Wl,-rpath,"$out"
 "$out/layout"
@@ -78,6 +80,8 @@ build api-shared "$out/libtoolglot.so" -Wl,-rpath,"$out"
 "$out/api-shared"
 "$out/threads"
 "$out/alloc"
+# Every 97th allocation; `nomem` without an argument takes minutes.
+"$out/nomem" 97
 
 say "packages"
 # Installed, then moved: nothing in them may know where they were.
@@ -127,6 +131,9 @@ fi
 
 say "every vector, every 2-way split"
 "$out/vectors" "$out/vectors.flat"
+# And whether no call takes more memory than is reserved for it.
+build vectors-bounds "$out/panic/libtoolglot.a"
+"$out/vectors-bounds" "$out/vectors.flat" 16 4
 
 say "address and undefined-behaviour sanitizers"
 sanitize=(-fsanitize=address,undefined -fno-sanitize-recover=all)

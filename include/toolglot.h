@@ -33,6 +33,13 @@
  *   other handle by one at a time; it may move. Who
  *   comes second gets TOOLGLOT_E_BUSY and nothing happens. The library makes no threads, waits for nobody, works behind fork.
  * - Failures inside. A panic of the library is caught and gives TOOLGLOT_E_PANIC; its handle takes no further calls.
+ * - Memory. Where there is none the answer is TOOLGLOT_E_NOMEM, and the process lives. A handle that the call was to change
+ *   has ended: what it held and handed out is gone, each further call gives TOOLGLOT_E_NOMEM, and what is left is to free it.
+ *   A handle that the call only read, and every other one, goes on. Nothing is written through the last pointers. When there
+ *   is memory again, make a new stream and feed it the output from its beginning, or restore a snapshot. Functions that read
+ *   a document or work for a handle that holds much reserve address space beforehand, eight times what they hold and more,
+ *   and answer TOOLGLOT_E_NOMEM where they do not get it. Chunks of more than 16 KiB are taken in pieces: their text comes
+ *   in several events. SECURITY.md says what remains.
  * - Versions. New functions, options, kinds of events, flags and statuses may come without a new ABI version: skip what you
  *   do not know. Numbers are never used again for something else.
  */
@@ -75,7 +82,8 @@
 // The stream is finished: `toolglot_stream_reset` it or make another one.
 #define TOOLGLOT_E_STATE (-3)
 
-// There is not enough memory. Reserved: this version ends the process then, as Rust programs do.
+// There is not enough memory. A handle that the call was to change has ended: what it held and handed out is gone, every
+// further call on it gives this status, and only freeing it is possible. Other handles are not concerned.
 #define TOOLGLOT_E_NOMEM (-4)
 
 // A mistake inside the library, which was caught. The handle is poisoned from now on; other handles are not concerned.

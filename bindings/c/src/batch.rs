@@ -6,6 +6,7 @@
 //! allocation.
 
 use crate::event::*;
+use crate::memory;
 use crate::raw::toolglot_view;
 use crate::tg::{Abandoned, Arguments, Event, Grade, Issue, Origin, Severity, Sink, Span};
 
@@ -29,6 +30,12 @@ impl Default for Wanted {
             blocks: true,
         }
     }
+}
+
+/// Whether a list has room for more items. If not, the call has failed, and nobody will see the batch.
+#[inline]
+fn room<T>(list: &mut Vec<T>, more: usize) -> bool {
+    list.capacity() - list.len() >= more || memory::grow(list, more)
 }
 
 /// The events of one call.
@@ -60,8 +67,10 @@ impl Batch {
 
     #[cold]
     fn shrink(&mut self) {
-        self.events.shrink_to(KEEP_EVENTS);
-        self.bytes.shrink_to(KEEP_BYTES);
+        memory::apart(|| {
+            self.events.shrink_to(KEEP_EVENTS);
+            self.bytes.shrink_to(KEEP_BYTES);
+        });
     }
 
     /// A call that gives one event, this text. The batch is [ready](Self::ready).
@@ -135,6 +144,9 @@ impl Batch {
     /// Copies what is not of the chunk.
     fn copied(&mut self, data: &[u8], aux: bool) -> toolglot_view {
         let offset = self.bytes.len();
+        if !room(&mut self.bytes, data.len()) || !room(&mut self.moved, 1) {
+            return toolglot_view::EMPTY;
+        }
         self.bytes.extend_from_slice(data);
         self.moved.push((self.events.len(), aux));
         toolglot_view {
@@ -151,13 +163,15 @@ impl Batch {
         }
         let data = self.view(data, false);
         let aux = self.view(aux, true);
-        self.events.push(toolglot_event {
-            data,
-            aux,
-            start: span.start,
-            end: span.end,
-            ..event
-        });
+        if room(&mut self.events, 1) {
+            self.events.push(toolglot_event {
+                data,
+                aux,
+                start: span.start,
+                end: span.end,
+                ..event
+            });
+        }
     }
 
     fn detail(&mut self, call: u32, span: Span, key: &str, value: &str) {

@@ -4,8 +4,9 @@ use std::ffi::c_void;
 
 use crate::guard;
 use crate::handle::{self, Handle, Kind};
+use crate::memory;
 use crate::raw::{self, toolglot_view};
-use crate::status::toolglot_status;
+use crate::status::{Fault, toolglot_status};
 
 /// A growing buffer that functions write their answer into: encoded calls, escaped text, snapshots, JSON. Make one and use it
 /// often: it keeps its memory. One thread at a time.
@@ -29,7 +30,7 @@ pub unsafe extern "C" fn toolglot_buffer_new(out: *mut *mut toolglot_buffer) -> 
     guard::status(|| {
         // SAFETY: the contract of the header, see the essay in lib.rs.
         let out = unsafe { raw::out(out) }?;
-        out.write(handle::new(Vec::new()).cast());
+        out.write(handle::new(Vec::new())?.cast());
         Ok(())
     })
 }
@@ -64,8 +65,11 @@ pub unsafe extern "C" fn toolglot_buffer_set(
     // SAFETY: the contract of the header, see the essay in lib.rs.
     guard::status(|| unsafe {
         handle::write(handle(buffer), |bytes| {
-            let data = raw::bytes(data, len)?;
+            let data = raw::chunk(data, len)?;
             bytes.clear();
+            if bytes.capacity() < data.len() && !memory::grow(bytes, data.len()) {
+                return Err(Fault::no_memory());
+            }
             bytes.extend_from_slice(data);
             Ok(())
         })

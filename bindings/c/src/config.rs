@@ -5,8 +5,9 @@ use std::ffi::c_void;
 use crate::guard;
 use crate::handle::{self, Handle, Kind};
 use crate::library::TOOLGLOT_ABI_VERSION;
+use crate::memory;
 use crate::raw::{self, toolglot_view};
-use crate::status::{Fault, TOOLGLOT_E_ABI, TOOLGLOT_E_DIALECT, toolglot_status};
+use crate::status::{Done, Fault, TOOLGLOT_E_ABI, TOOLGLOT_E_DIALECT, toolglot_status};
 use crate::tg::{DialectSet, SetBuilder};
 
 /// A list of dialects that is to become an engine. One thread at a time, also in
@@ -20,6 +21,17 @@ pub struct toolglot_config {
 pub(crate) struct Config {
     set: SetBuilder,
     some: bool,
+    /// Bytes of the host's files.
+    written: usize,
+}
+
+/// What the built-in dialects take together while they are compiled, and what each byte of a host's file may.
+const BUILTIN: usize = 3 << 20;
+const COMPILED: usize = 64;
+
+/// A set is compiled: of the built-in dialects, and of so many bytes of a host's files.
+pub(crate) fn compiling(written: usize) -> Done {
+    memory::ensure(BUILTIN.saturating_add(written.saturating_mul(COMPILED)))
 }
 
 impl Kind for Config {
@@ -35,6 +47,7 @@ impl Config {
 
     /// The set; the default one if no dialect was named.
     pub fn build(&self) -> Result<DialectSet, Fault> {
+        compiling(self.written)?;
         let set = self.set.clone();
         let set = if self.some { set } else { set.defaults() };
         set.build()
@@ -62,7 +75,7 @@ pub unsafe extern "C" fn toolglot_config_new(
         }
         // SAFETY: the contract of the header, see the essay in lib.rs.
         let out = unsafe { raw::out(out) }?;
-        out.write(handle::new(Config::default()).cast());
+        out.write(handle::new(Config::default())?.cast());
         Ok(())
     })
 }
@@ -130,6 +143,7 @@ pub unsafe extern "C" fn toolglot_config_add_toml(
         handle::write(handle(config), |config| {
             let (origin, toml) = (raw::text(origin, origin_len)?, raw::text(toml, toml_len)?);
             let origin = if origin.is_empty() { "dialect" } else { origin };
+            config.written = config.written.saturating_add(toml.len());
             config.change(|set| set.toml(origin, toml));
             Ok(())
         })

@@ -1,8 +1,9 @@
 //! Dialects that are compiled together.
 
-use crate::config::{self, toolglot_config};
+use crate::config::{self, Config, toolglot_config};
 use crate::guard;
 use crate::handle::{self, Handle, Kind};
+use crate::memory;
 use crate::raw::{self, toolglot_view};
 use crate::status::{Done, toolglot_status};
 use crate::tg::{Dialect, DialectSet, Limits, builtin_files};
@@ -21,6 +22,8 @@ pub(crate) struct Engine {
     markers: Vec<toolglot_marker>,
     /// What the markers' texts point at.
     _texts: Vec<String>,
+    /// Bytes that making it took. What is made of it later takes less.
+    weight: usize,
 }
 
 impl Kind for Engine {
@@ -41,7 +44,11 @@ pub(crate) unsafe fn set(engine: *const toolglot_engine) -> Done<Option<DialectS
         return Ok(None);
     }
     // SAFETY: promised.
-    unsafe { handle::read(handle(engine), |engine| Ok(Some(engine.set.clone()))) }
+    unsafe {
+        handle::read(handle(engine), |engine| {
+            Ok(Some(engine.compiling()?.clone()))
+        })
+    }
 }
 
 /// A marker that the engine looks for: for stop strings (closers), for tokens that a tokenizer must not drop (all), and for
@@ -95,7 +102,14 @@ impl Engine {
             dialects: set.dialects().map(id).collect(),
             _texts: texts,
             set,
+            weight: memory::taken(),
         }
+    }
+
+    /// The set, for what compiles more of it than its streams need.
+    pub fn compiling(&self) -> Done<&DialectSet> {
+        memory::ensure(self.weight)?;
+        Ok(&self.set)
     }
 }
 
@@ -116,10 +130,13 @@ pub unsafe extern "C" fn toolglot_engine_new(
     guard::status(|| unsafe {
         let out = raw::out(out)?;
         let set = match config.is_null() {
-            true => DialectSet::defaults(),
-            false => handle::write(config::handle(config), |config| config.build())?,
+            true => {
+                config::compiling(0)?;
+                DialectSet::defaults()
+            }
+            false => handle::look(config::handle(config), Config::build)?,
         };
-        out.write(handle::new(Engine::new(set)).cast());
+        out.write(handle::new(Engine::new(set))?.cast());
         Ok(())
     })
 }

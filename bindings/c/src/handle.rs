@@ -6,15 +6,17 @@
 //! away when that call returns. (A pointer to a handle that is gone stays undefined behaviour: the word goes with it.)
 
 use std::any::Any;
+use std::borrow::Cow;
 use std::cell::UnsafeCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::guard;
+use crate::memory::{self, Holding, Scope};
 use crate::raw::toolglot_view;
 use crate::status::{
-    Done, Fault, TOOLGLOT_E_ARG, TOOLGLOT_E_BUSY, TOOLGLOT_E_NULL, TOOLGLOT_E_PANIC,
-    TOOLGLOT_E_POISONED, TOOLGLOT_OK, toolglot_status,
+    Done, Fault, TOOLGLOT_E_ARG, TOOLGLOT_E_BUSY, TOOLGLOT_E_NOMEM, TOOLGLOT_E_NULL,
+    TOOLGLOT_E_PANIC, TOOLGLOT_E_POISONED, TOOLGLOT_OK, toolglot_status,
 };
 
 /// Somebody is inside and may change things.
@@ -28,6 +30,10 @@ pub(crate) trait Kind: Sized {
     const MAGIC: u32;
     /// For messages.
     const NAME: &'static str;
+    /// A handle was made.
+    fn born() {}
+    /// A handle was freed.
+    fn gone() {}
 }
 
 /// The magic word stands first in every handle, so that it can be read of one of another type.
@@ -39,19 +45,28 @@ pub(crate) struct Handle<T> {
 }
 
 struct Slot<T> {
-    value: T,
+    state: State<T>,
     /// About the last failure.
-    message: String,
-    poisoned: bool,
+    message: Cow<'static, str>,
+    /// What the value takes.
+    holding: Holding,
+}
+
+enum State<T> {
+    Ready(T),
+    /// A call has panicked. The value is of no more use.
+    Poisoned(T),
+    /// A call has run out of memory. The value is gone, so that what it took can serve others.
+    Ended,
 }
 
 /// Leaves a handle; whoever is the last to leave a freed one drops it.
-struct Inside<T> {
+struct Inside<T: Kind> {
     handle: *const Handle<T>,
     weight: u32,
 }
 
-impl<T> Drop for Inside<T> {
+impl<T: Kind> Drop for Inside<T> {
     fn drop(&mut self) {
         // SAFETY: the handle is there while somebody is inside; `free` leaves it to us then.
         let users = unsafe { &(*self.handle).users };
@@ -66,26 +81,35 @@ impl<T> Drop for Inside<T> {
 /// The handle is from `new`, nobody uses it, and nobody will.
 #[cold]
 #[inline(never)]
-unsafe fn discard<T>(handle: *mut Handle<T>) {
+unsafe fn discard<T: Kind>(handle: *mut Handle<T>) {
     // SAFETY: promised.
     let mut boxed = unsafe { Box::from_raw(handle) };
     boxed.magic = 0;
-    if let Err(cause) = catch_unwind(AssertUnwindSafe(|| drop(boxed))) {
+    T::gone();
+    dispose(boxed);
+}
+
+/// Drops a value, whatever happens.
+fn dispose<T>(value: T) {
+    if let Err(cause) = catch_unwind(AssertUnwindSafe(|| drop(value))) {
         guard::forget(cause);
     }
 }
 
-/// A new handle, owned by whoever gets the pointer.
-pub(crate) fn new<T: Kind>(value: T) -> *mut Handle<T> {
-    Box::into_raw(Box::new(Handle {
+/// A new handle, owned by whoever gets the pointer; none if memory ran out meanwhile.
+pub(crate) fn new<T: Kind>(value: T) -> Done<*mut Handle<T>> {
+    let boxed = Box::new(Handle {
         magic: T::MAGIC,
         users: AtomicU32::new(0),
         slot: UnsafeCell::new(Slot {
-            value,
-            message: String::new(),
-            poisoned: false,
+            state: State::Ready(value),
+            message: Cow::Borrowed(""),
+            holding: Holding::of_call(),
         }),
-    }))
+    });
+    memory::check()?;
+    T::born();
+    Ok(Box::into_raw(boxed))
 }
 
 /// Enters a handle. A reader passes others, a writer passes nobody.
@@ -148,15 +172,18 @@ pub(crate) unsafe fn change<T: Kind>(
     };
     // SAFETY: we are inside as a writer: nobody else is.
     let slot = unsafe { &mut *it.slot.get() };
-    if slot.poisoned {
-        return TOOLGLOT_E_POISONED;
-    }
-    let value = &mut slot.value;
+    let State::Ready(value) = &mut slot.state else {
+        return slot.over();
+    };
     match catch_unwind(AssertUnwindSafe(|| quick(value))) {
         Ok(Some(Ok(()))) => TOOLGLOT_OK,
-        Ok(Some(Err(fault))) => slot.failed(fault),
+        Ok(Some(Err(fault))) => {
+            let status = fault.status;
+            slot.message = fault.message;
+            status
+        }
         Ok(None) => guarded(inside, slot, body),
-        Err(cause) => slot.poison(cause),
+        Err(cause) => slot.poison(cause).status,
     }
 }
 
@@ -173,39 +200,82 @@ fn refused<T: Kind>(handle: Option<&Handle<T>>) -> toolglot_status {
 
 /// Runs a body inside a handle and leaves it.
 #[inline(never)]
-fn guarded<T>(
+fn guarded<T: Kind>(
     _inside: Inside<T>,
     slot: &mut Slot<T>,
     body: impl FnOnce(&mut T) -> Done,
 ) -> toolglot_status {
-    let value = &mut slot.value;
-    match catch_unwind(AssertUnwindSafe(|| body(value))) {
-        Ok(Ok(())) => TOOLGLOT_OK,
-        Ok(Err(fault)) => slot.failed(fault),
-        Err(cause) => slot.poison(cause),
+    let _scope = Scope::enter();
+    match slot.run(true, body) {
+        Ok(()) => TOOLGLOT_OK,
+        Err(fault) => fault.status,
     }
 }
 
 impl<T> Slot<T> {
-    /// A failure leaves its message.
+    /// Runs a body on the value. What fails leaves its message; a panic poisons the handle. Where memory runs out, the handle
+    /// ends, if the body may have changed the value.
+    fn run<R>(&mut self, changes: bool, body: impl FnOnce(&mut T) -> Done<R>) -> Done<R> {
+        let State::Ready(value) = &mut self.state else {
+            return Err(Fault::new(self.over(), self.message.clone()));
+        };
+        let guarded = || {
+            memory::ensure(0)?;
+            let done = body(value)?;
+            memory::check()?;
+            Ok(done)
+        };
+        let caught = || catch_unwind(AssertUnwindSafe(guarded));
+        let done = self.holding.during(caught);
+        let done = done.unwrap_or_else(|cause| Err(self.poison(cause)));
+        if let Err(fault) = &done {
+            self.message = fault.message.clone();
+        }
+        match memory::failed() {
+            false => done,
+            true => Err(self.end(changes)),
+        }
+    }
+
+    /// The status of a handle that takes no calls.
     #[cold]
-    fn failed(&mut self, fault: Fault) -> toolglot_status {
-        self.message = fault.message;
-        fault.status
+    fn over(&self) -> toolglot_status {
+        match self.state {
+            State::Ended => TOOLGLOT_E_NOMEM,
+            State::Ready(_) | State::Poisoned(_) => TOOLGLOT_E_POISONED,
+        }
+    }
+
+    /// Memory ran out. Also the message may be of the reserve.
+    #[cold]
+    fn end(&mut self, changes: bool) -> Fault {
+        if changes {
+            let state = std::mem::replace(&mut self.state, State::Ended);
+            memory::apart(|| dispose(state));
+            self.holding = Holding::default();
+        }
+        let fault = Fault::no_memory();
+        self.message = fault.message.clone();
+        fault
     }
 
     #[cold]
-    fn poison(&mut self, cause: Box<dyn Any + Send>) -> toolglot_status {
+    fn poison(&mut self, cause: Box<dyn Any + Send>) -> Fault {
         guard::forget(cause);
-        self.poisoned = true;
-        self.failed(Fault::new(
+        if let State::Ready(value) = std::mem::replace(&mut self.state, State::Ended) {
+            self.state = State::Poisoned(value);
+        }
+        let fault = Fault::new(
             TOOLGLOT_E_PANIC,
             "the library failed inside; please report it",
-        ))
+        );
+        self.message = fault.message.clone();
+        fault
     }
 }
 
-/// Runs a body that may change what is behind the handle. Its fault's message stays on the handle; its panic poisons it.
+/// Runs a body that may change what is behind the handle. Its fault's message stays on the handle; its panic poisons it, and
+/// where memory runs out the handle ends.
 ///
 /// # Safety
 /// The pointer is NULL or a handle that was not freed.
@@ -216,25 +286,21 @@ pub(crate) unsafe fn write<T: Kind, R>(
     // SAFETY: promised.
     let _inside = unsafe { enter(handle, true) }?;
     // SAFETY: we are inside as a writer: nobody else is.
-    let slot = unsafe { &mut *(*handle).slot.get() };
-    if slot.poisoned {
-        return Err(Fault::new(
-            TOOLGLOT_E_POISONED,
-            "an earlier call failed inside the library",
-        ));
-    }
-    let value = &mut slot.value;
-    match catch_unwind(AssertUnwindSafe(|| body(value))) {
-        Ok(Ok(done)) => Ok(done),
-        Ok(Err(fault)) => {
-            slot.message.clone_from(&fault.message);
-            Err(fault)
-        }
-        Err(cause) => {
-            let status = slot.poison(cause);
-            Err(Fault::new(status, slot.message.as_str()))
-        }
-    }
+    unsafe { &mut *(*handle).slot.get() }.run(true, body)
+}
+
+/// As [`write()`], for a body that only reads: where memory runs out, the handle stays as it was.
+///
+/// # Safety
+/// The pointer is NULL or a handle that was not freed.
+pub(crate) unsafe fn look<T: Kind, R>(
+    handle: *const Handle<T>,
+    body: impl FnOnce(&T) -> Done<R>,
+) -> Done<R> {
+    // SAFETY: promised.
+    let _inside = unsafe { enter(handle, true) }?;
+    // SAFETY: we are inside as a writer: nobody else is.
+    unsafe { &mut *(*handle).slot.get() }.run(false, |value| body(value))
 }
 
 /// Runs a body that only reads. Several threads may at once.
@@ -249,13 +315,10 @@ pub(crate) unsafe fn read<T: Kind, R>(
     let _inside = unsafe { enter(handle, false) }?;
     // SAFETY: we are inside as a reader: nobody changes anything.
     let slot = unsafe { &*(*handle).slot.get() };
-    if slot.poisoned {
-        return Err(Fault::new(
-            TOOLGLOT_E_POISONED,
-            "an earlier call failed inside the library",
-        ));
+    match &slot.state {
+        State::Ready(value) => body(value),
+        State::Poisoned(_) | State::Ended => Err(Fault::new(slot.over(), slot.message.clone())),
     }
-    body(&slot.value)
 }
 
 /// About the last failure on a handle; empty if there was none, or if the handle is NULL or busy.

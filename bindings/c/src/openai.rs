@@ -251,7 +251,7 @@ pub unsafe extern "C" fn toolglot_openai_new(out: *mut *mut toolglot_openai) -> 
     guard::status(|| {
         // SAFETY: the contract of the header, see the essay in lib.rs.
         let out = unsafe { raw::out(out) }?;
-        out.write(handle::new(Writer::default()).cast());
+        out.write(handle::new(Writer::default())?.cast());
         Ok(())
     })
 }

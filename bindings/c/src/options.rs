@@ -271,7 +271,7 @@ pub unsafe extern "C" fn toolglot_options_new(out: *mut *mut toolglot_options) -
     guard::status(|| {
         // SAFETY: the contract of the header, see the essay in lib.rs.
         let out = unsafe { raw::out(out) }?;
-        out.write(handle::new(Settings::default()).cast());
+        out.write(handle::new(Settings::default())?.cast());
         Ok(())
     })
 }

@@ -3,6 +3,7 @@
 use std::ffi::{c_char, c_void};
 use std::mem::MaybeUninit;
 
+use crate::memory;
 use crate::status::{Done, Fault};
 
 /// Bytes that belong to the library or to the host's chunk. Not NUL-terminated; may hold NUL bytes. `ptr` is never NULL in
@@ -41,15 +42,29 @@ impl toolglot_view {
     }
 }
 
+/// What is made of a document takes as much as so many times its bytes.
+const TREE: usize = 16;
+
 /// So many bytes are few.
 const FEW: usize = 32;
 
-/// The bytes of a host's argument.
+/// The bytes of a host's argument. What the call may take for them is ensured.
 ///
 /// # Safety
 /// `data` is NULL or points at `len` readable bytes that nobody changes during the call.
-#[inline]
 pub(crate) unsafe fn bytes<'a>(data: *const c_void, len: usize) -> Done<&'a [u8]> {
+    // SAFETY: the caller's promise is the same.
+    let bytes = unsafe { chunk(data, len) }?;
+    memory::ensure(bytes.len())?;
+    Ok(bytes)
+}
+
+/// The bytes of a host's argument, which are taken in pieces.
+///
+/// # Safety
+/// As [`bytes`].
+#[inline]
+pub(crate) unsafe fn chunk<'a>(data: *const c_void, len: usize) -> Done<&'a [u8]> {
     if len == 0 {
         return Ok(&[]);
     }
@@ -76,13 +91,14 @@ pub(crate) unsafe fn few<'a>(data: *const c_void, len: usize) -> Option<&'a [u8]
     Some(unsafe { std::slice::from_raw_parts(data.cast(), len) })
 }
 
-/// The bytes of a host's argument, as text.
+/// The bytes of a host's argument, as text: a document, of which something larger may be made.
 ///
 /// # Safety
 /// As [`bytes`].
 pub(crate) unsafe fn text<'a>(data: *const c_void, len: usize) -> Done<&'a str> {
     // SAFETY: the caller's promise is the same.
-    let bytes = unsafe { bytes(data, len) }?;
+    let bytes = unsafe { chunk(data, len) }?;
+    memory::ensure(bytes.len().saturating_mul(TREE))?;
     std::str::from_utf8(bytes).map_err(|error| Fault::arg(format!("the text is no UTF-8: {error}")))
 }
 

@@ -1,5 +1,7 @@
 //! Statuses.
 
+use std::borrow::Cow;
+
 /// What a function answers: 0 for success, less for a failure. Numbers are never reused; treat an unknown negative number as
 /// a failure. `toolglot_status_name` gives the name.
 ///
@@ -16,7 +18,8 @@ pub const TOOLGLOT_E_NULL: i32 = -1;
 pub const TOOLGLOT_E_ARG: i32 = -2;
 /// The stream is finished: `toolglot_stream_reset` it or make another one.
 pub const TOOLGLOT_E_STATE: i32 = -3;
-/// There is not enough memory. Reserved: this version ends the process then, as Rust programs do.
+/// There is not enough memory. A handle that the call was to change has ended: what it held and handed out is gone, every
+/// further call on it gives this status, and only freeing it is possible. Other handles are not concerned.
 pub const TOOLGLOT_E_NOMEM: i32 = -4;
 /// A mistake inside the library, which was caught. The handle is poisoned from now on; other handles are not concerned.
 pub const TOOLGLOT_E_PANIC: i32 = -5;
@@ -59,11 +62,11 @@ pub(crate) const NAMES: &[(i32, &str)] = &[
 #[derive(Debug)]
 pub(crate) struct Fault {
     pub status: i32,
-    pub message: String,
+    pub message: Cow<'static, str>,
 }
 
 impl Fault {
-    pub fn new(status: i32, message: impl Into<String>) -> Self {
+    pub fn new(status: i32, message: impl Into<Cow<'static, str>>) -> Self {
         Self {
             status,
             message: message.into(),
@@ -74,8 +77,12 @@ impl Fault {
         Self::new(TOOLGLOT_E_NULL, format!("{what} is NULL"))
     }
 
-    pub fn arg(message: impl Into<String>) -> Self {
+    pub fn arg(message: impl Into<Cow<'static, str>>) -> Self {
         Self::new(TOOLGLOT_E_ARG, message)
+    }
+
+    pub fn no_memory() -> Self {
+        Self::new(TOOLGLOT_E_NOMEM, "there is not enough memory")
     }
 }
 

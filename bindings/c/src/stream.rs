@@ -11,6 +11,7 @@ use crate::event::{TOOLGLOT_EVENT_TEXT, toolglot_batch, toolglot_event};
 use crate::guard;
 use crate::handle::{self, Handle, Kind};
 use crate::library::LIVE;
+use crate::memory::{self, PIECE};
 use crate::options::{self, Settings, toolglot_options};
 use crate::raw::{self, toolglot_view};
 use crate::status::{
@@ -39,10 +40,12 @@ pub(crate) struct Stream {
 impl Kind for Stream {
     const MAGIC: u32 = 0x7467_7374;
     const NAME: &'static str = "the stream";
-}
 
-impl Drop for Stream {
-    fn drop(&mut self) {
+    fn born() {
+        LIVE.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn gone() {
         LIVE.fetch_sub(1, Ordering::Relaxed);
     }
 }
@@ -76,9 +79,18 @@ pub(crate) fn reason(finish: u32) -> Done<Finish> {
         .ok_or_else(|| Fault::arg(format!("there is no reason {finish}")))
 }
 
+/// Gives a chunk to a parser, in pieces: what one may take has a bound. Ends with the first one that there is no memory for.
+pub(crate) fn in_pieces(chunk: &[u8], mut feed: impl FnMut(&[u8])) {
+    for piece in chunk.chunks(PIECE) {
+        if memory::failed() || memory::ensure(piece.len()).is_err() {
+            return;
+        }
+        feed(piece);
+    }
+}
+
 impl Stream {
     fn new(parser: Parser, options: Options, wanted: Wanted) -> Self {
-        LIVE.fetch_add(1, Ordering::Relaxed);
         Self {
             parser,
             options,
@@ -108,6 +120,8 @@ impl Stream {
         self.taken = 0;
         self.batch.begin(chunk, self.wanted);
         step(&mut self.parser, &mut self.batch);
+        // The batch may lack events.
+        memory::check()?;
         Ok(self.batch.end(self.parser.held(), self.parser.position()))
     }
 
@@ -123,7 +137,9 @@ impl Stream {
     }
 
     fn feed(&mut self, chunk: &[u8]) -> Done<toolglot_batch> {
-        self.step(chunk, |parser, batch| parser.feed(chunk, batch))
+        self.step(chunk, |parser, batch| {
+            in_pieces(chunk, |piece| parser.feed(piece, batch))
+        })
     }
 
     fn finish(&mut self, reason: Finish) -> Done<toolglot_batch> {
@@ -196,7 +212,7 @@ pub unsafe extern "C" fn toolglot_stream_new(
         let parser = handle::read(engine::handle(engine), |engine| {
             Ok(Parser::new(&engine.set, options.clone()))
         })?;
-        out.write(handle::new(Stream::new(parser, options, wanted)).cast());
+        out.write(handle::new(Stream::new(parser, options, wanted))?.cast());
         Ok(())
     })
 }
@@ -224,7 +240,7 @@ pub unsafe extern "C" fn toolglot_stream_feed(
             },
             |stream| {
                 let out = raw::out(out)?;
-                let chunk = raw::bytes(data, len)?;
+                let chunk = raw::chunk(data, len)?;
                 out.write(stream.feed(chunk)?);
                 Ok(())
             },
@@ -337,7 +353,7 @@ pub unsafe extern "C" fn toolglot_stream_feed_each(
             },
             |stream| {
                 take.ok_or_else(|| Fault::null("the callback"))?;
-                stream.feed(raw::bytes(data, len)?)?;
+                stream.feed(raw::chunk(data, len)?)?;
                 stream.hand_over(take, user)
             },
         )
@@ -396,7 +412,7 @@ pub unsafe extern "C" fn toolglot_stream_state(
 ) -> toolglot_status {
     // SAFETY: the contract of the header, see the essay in lib.rs.
     guard::status(|| unsafe {
-        handle::write(handle(stream), |stream| {
+        handle::look(handle(stream), |stream| {
             let flags = raw::out(flags)?;
             flags.write(stream.state());
             Ok(())
@@ -428,12 +444,12 @@ pub unsafe extern "C" fn toolglot_stream_clone(
 ) -> toolglot_status {
     // SAFETY: the contract of the header, see the essay in lib.rs.
     guard::status(|| unsafe {
-        handle::write(handle(stream), |stream| {
+        handle::look(handle(stream), |stream| {
             let out = raw::out(out)?;
             let mut copy =
                 Stream::new(stream.parser.clone(), stream.options.clone(), stream.wanted);
             copy.finished = stream.finished;
-            out.write(handle::new(copy).cast());
+            out.write(handle::new(copy)?.cast());
             Ok(())
         })
     })
@@ -448,7 +464,7 @@ pub unsafe extern "C" fn toolglot_stream_snapshot(
 ) -> toolglot_status {
     // SAFETY: the contract of the header, see the essay in lib.rs.
     guard::status(|| unsafe {
-        handle::write(handle(stream), |stream| {
+        handle::look(handle(stream), |stream| {
             handle::write(buffer::handle(buffer), |buffer| {
                 *buffer = stream.parser.snapshot();
                 Ok(())

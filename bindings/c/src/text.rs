@@ -45,7 +45,7 @@ pub unsafe extern "C" fn toolglot_encode(
                 .map(call)
                 .collect();
             handle::read(engine::handle(engine), |engine| {
-                let text = encode(&engine.set, dialect, &calls, &how);
+                let text = encode(engine.compiling()?, dialect, &calls, &how);
                 let refused = |error: NotRepresentable| {
                     let status = match error.reason {
                         Reason::Dialect { .. } => TOOLGLOT_E_DIALECT,
@@ -115,7 +115,7 @@ unsafe fn convert(
     // SAFETY: promised.
     unsafe {
         handle::read(engine::handle(engine), |engine| {
-            let done = way(&engine.set, text);
+            let done = way(engine.compiling()?, text);
             *buffer = done.map_err(|error| Fault::new(TOOLGLOT_E_DIALECT, error.to_string()))?;
             Ok(())
         })

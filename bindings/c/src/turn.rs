@@ -3,15 +3,17 @@
 use std::ffi::c_void;
 
 use crate::batch::graded;
+use crate::config;
 use crate::engine::{self, toolglot_engine};
 use crate::event::{TOOLGLOT_FLAG_ERROR, TOOLGLOT_FLAG_NATIVE, toolglot_batch};
 use crate::guard;
 use crate::handle::{self, Handle, Kind};
+use crate::memory;
 use crate::options::{self, Settings, toolglot_options};
 use crate::raw::{self, toolglot_view};
 use crate::replay::{Take, replay};
 use crate::status::{Done, toolglot_status};
-use crate::stream::reason;
+use crate::stream::{in_pieces, reason};
 use crate::tg::{Call, Collect, DialectSet, Event, Origin, Parser, Report, Severity, Sink};
 
 /// What an output says, put together: its text, its reasoning, its calls with whole arguments, its issues. One thread at a
@@ -204,7 +206,7 @@ pub unsafe extern "C" fn toolglot_turn_new(out: *mut *mut toolglot_turn) -> tool
     guard::status(|| {
         // SAFETY: the contract of the header, see the essay in lib.rs.
         let out = unsafe { raw::out(out) }?;
-        out.write(handle::new(Turn::default()).cast());
+        out.write(handle::new(Turn::default())?.cast());
         Ok(())
     })
 }
@@ -257,6 +259,7 @@ pub unsafe extern "C" fn toolglot_turn_hint(
         let Settings { options, .. } = options::settings(options)?;
         handle::write(handle(turn), |turn| {
             turn.stale = true;
+            config::compiling(0)?;
             turn.collect.hint(options.tools.as_ref());
             Ok(())
         })
@@ -277,20 +280,24 @@ pub unsafe extern "C" fn toolglot_parse(
     // SAFETY: the contract of the header, see the essay in lib.rs.
     guard::status(|| unsafe {
         let out = raw::out(out)?;
-        let input = raw::bytes(data, len)?;
+        let input = raw::chunk(data, len)?;
         let finish = self::reason(reason)?;
         let Settings { options, .. } = options::settings(options)?;
         let mut turn = Turn::default();
         handle::read(engine::handle(engine), |engine| {
             let tools = options.tools.clone();
             let mut parser = Parser::new(&engine.set, options);
-            parser.feed(input, &mut turn.collect);
+            in_pieces(input, |piece| parser.feed(piece, &mut turn.collect));
+            memory::check()?;
             parser.finish(finish, &mut turn.collect);
-            turn.collect.hint(tools.as_ref());
+            if tools.is_some() {
+                config::compiling(0)?;
+                turn.collect.hint(tools.as_ref());
+            }
             Ok(())
         })?;
         turn.stale = true;
-        out.write(handle::new(turn).cast());
+        out.write(handle::new(turn)?.cast());
         Ok(())
     })
 }
@@ -331,6 +338,7 @@ pub unsafe extern "C" fn toolglot_turn_calls(
     guard::status(|| unsafe {
         handle::write(handle(turn), |turn| {
             turn.show();
+            memory::check()?;
             raw::list(&turn.calls, calls, len)
         })
     })
@@ -347,6 +355,7 @@ pub unsafe extern "C" fn toolglot_turn_issues(
     guard::status(|| unsafe {
         handle::write(handle(turn), |turn| {
             turn.show();
+            memory::check()?;
             raw::list(&turn.issues, issues, len)
         })
     })
@@ -365,6 +374,7 @@ pub unsafe extern "C" fn toolglot_turn_not_delivered(
         let json = raw::out(json)?;
         handle::write(handle(turn), |turn| {
             turn.show();
+            memory::check()?;
             json.write(of(&turn.left));
             Ok(())
         })
