@@ -411,7 +411,7 @@ impl Lexer {
             At::Colon => self.colon(rules, f, i, byte),
             At::Behind => self.behind(rules, f, i, byte),
             At::Quote(quoted, len) => self.quote(f, i, byte, quoted, len),
-            At::Closing(quoted) => self.closing(f, i, byte, quoted),
+            At::Closing(quoted) => self.closing(rules, f, i, byte, quoted),
             At::String(quoted) => self.string(rules, f, i, quoted),
             At::Triple(quoted, len) => self.triple(f, i, byte, quoted, len),
             At::Escape(quoted, escape) => self.escape(rules, f, i, byte, quoted, escape),

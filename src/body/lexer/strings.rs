@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::pen::{Emit, Feed, Meaning};
-use super::{At, Lexer, Rules, Token, Took, is_blank, is_name};
+use super::{At, Frame, Lexer, Rules, Token, Took, is_blank, is_name};
 use crate::body::json;
 use crate::error::Kind;
 
@@ -173,6 +173,7 @@ impl Lexer {
     /// goes on right behind it, and then every other quote that nothing can follow is, too.
     pub(super) fn closing<E: Emit>(
         &mut self,
+        rules: &Rules<'_>,
         f: &mut Feed<'_, E>,
         i: usize,
         byte: u8,
@@ -180,6 +181,16 @@ impl Lexer {
     ) -> Took {
         let waits = self.pen.waits(f, i);
         if is_blank(byte) && waits < MAX_BEHIND {
+            return (i + 1, None);
+        }
+        if waits > 1 && matches!(byte, b'"' | b'\'') && self.joins(rules, quoted) {
+            // Python joins strings that follow one another.
+            self.pen.swap(f, i + 1, "", Meaning::Text(""));
+            let next = Quoted {
+                quote: byte,
+                ..quoted
+            };
+            self.at = At::Quote(next, 1);
             return (i + 1, None);
         }
         let follows = is_blank(byte) || b",:}])".contains(&byte);
@@ -194,6 +205,15 @@ impl Lexer {
             ..quoted
         });
         (i, Some(Token::Repaired(Kind::BareQuote, at)))
+    }
+
+    /// Whether another string may follow one: in a list, a comma may be missing instead.
+    fn joins(&self, rules: &Rules<'_>, quoted: Quoted) -> bool {
+        let value = match self.stack.last() {
+            Some(Frame::Call | Frame::Object) => !quoted.key,
+            Some(Frame::Array | Frame::Tuple | Frame::Tuples) | None => false,
+        };
+        rules.syntax.python && value && !quoted.torn
     }
 
     pub(super) fn triple<E: Emit>(
