@@ -190,6 +190,19 @@ impl Family {
         }
     }
 
+    /// Whether an opener is that of a call whose section's opener is missing.
+    pub fn lacks_section(&self, begins: Begins) -> bool {
+        match self {
+            Self::Framed(body) => begins.of(body).is_some_and(|opener| opener.bare),
+            Self::KeyQuote(_)
+            | Self::ElementTree(_)
+            | Self::NamedParams(_)
+            | Self::AttributeParams(_)
+            | Self::Line(_)
+            | Self::Plain => false,
+        }
+    }
+
     /// Whether what follows an opener decides if it is one.
     pub fn probes(&self, opener: &str) -> bool {
         match self {

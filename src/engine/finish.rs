@@ -227,8 +227,8 @@ impl Machine<'_> {
                 self.text_at_end(chunk, &opening);
             }
             Mode::Opening(opening) => {
+                let compiled = self.dialect(self.under_way().unwrap_or(opening.first));
                 self.st.candidates.clear();
-                let compiled = self.dialect(opening.first);
                 let span = Span::new(opening.start, end);
                 let severity = Kind::UnclosedBlock.severity();
                 self.out(chunk).report_for(

@@ -343,7 +343,12 @@ impl Machine<'_> {
             Some(Inside::EndedBy) if let Some(own) = self.enders(pattern) => {
                 self.deliver(chunk, start.min(safe));
                 self.st.code.settle();
-                !self.st.code.hides() && self.candidates(chunk, &own, start, end, safe)
+                let spoken = self.st.code.hides() || self.st.tail.quoted();
+                // If it opens a block, the thought is over, and with it what it mentions.
+                if spoken || !self.st.line.begins() {
+                    self.mentions(&own);
+                }
+                !spoken && self.candidates(chunk, &own, start, end, safe)
             }
             Some(Inside::EndedBy) => {
                 let marker = data();
@@ -368,11 +373,12 @@ impl Machine<'_> {
             Some(Inside::Ends(Role::Open { refs })) => {
                 self.deliver(chunk, start.min(safe));
                 self.st.code.settle();
+                let own = self.own_enders(refs);
                 if !self.st.line.begins() || self.st.code.hides() {
+                    self.mentions(&own);
                     return false;
                 }
-                let own = self.own_enders(refs);
-                self.candidates(chunk, &own, start, end, safe)
+                !own.is_empty() && self.candidates(chunk, &own, start, end, safe)
             }
             Some(Inside::Call(Role::Open { refs })) => self.call(chunk, refs, start, end, safe),
             Some(Inside::Call(_) | Inside::Ends(_)) | None => false,
@@ -387,10 +393,30 @@ impl Machine<'_> {
 
     /// Of those who open calls with a marker, the ones whose calls end a thought.
     fn own_enders(&self, refs: u16) -> Vec<OpenRef> {
-        let refs = self.set.opens[usize::from(refs)].iter();
-        refs.filter(|open| self.dialect(open.dialect).spec.ends_thought)
+        let refs = &self.set.opens[usize::from(refs)];
+        let lacks = |open: &&OpenRef| {
+            let family = &self.dialect(open.dialect).family;
+            family.lacks_section(open.begins)
+        };
+        // Whose call it would be nobody can tell: it belongs to the mention.
+        let mut calls = refs.iter().filter(lacks);
+        let spoken = calls.any(|open| self.st.mentioned.contains(&open.dialect));
+        refs.iter()
+            .filter(|open| self.dialect(open.dialect).spec.ends_thought)
+            .filter(|open| !(spoken && lacks(open)))
             .copied()
             .collect()
+    }
+
+    /// The openers of sections among these are mentioned in the open thought: what a call would be without its section's
+    /// opener belongs to the mention.
+    fn mentions(&mut self, openers: &[OpenRef]) {
+        for open in openers {
+            let lacks = self.dialect(open.dialect).family.lacks_section(open.begins);
+            if !lacks && !self.st.mentioned.contains(&open.dialect) {
+                self.st.mentioned.push(open.dialect);
+            }
+        }
     }
 
     /// Who opens calls with what ends the open thought: then it ends only if a call follows.
@@ -428,6 +454,7 @@ impl Machine<'_> {
             self.st.node = ROOT;
             self.st.code = Code::default();
             self.st.reasoned = true;
+            self.st.mentioned.clear();
             self.st.owed = Some(id);
         }
     }
@@ -550,6 +577,7 @@ impl Machine<'_> {
         if thought(region) {
             self.st.owed = None;
         }
+        self.st.mentioned.clear();
         self.st.line = Line::Behind(0);
         self.st.blank = false;
         self.st.near = None;

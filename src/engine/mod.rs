@@ -109,6 +109,8 @@ struct State {
     reasoned: bool,
     /// The thought that a call ended, whose closer may still come.
     owed: Option<u16>,
+    /// Dialects whose section's opener the open thought only mentions: a call without that opener is part of it too.
+    mentioned: Vec<u16>,
     /// The suffix of the open thought's markers.
     suffix: Vec<u8>,
     /// The opener of an element tree that began a line and showed no tag: its dialect, and where it stands. Its closer makes
@@ -233,6 +235,7 @@ impl State {
             message: false,
             reasoned: false,
             owed: None,
+            mentioned: vec![],
             suffix: vec![],
             untagged: None,
             io: Io::new(set.kinds_of_blocks(), set.marker()),

@@ -1646,13 +1646,18 @@ impl Machine<'_> {
 
     /// Whether the stream may end here without a word.
     pub fn unborn(&self) -> bool {
-        let unborn = |candidate: &Candidate| {
+        self.under_way().is_none()
+    }
+
+    /// The first dialect whose marker is complete and still fits.
+    pub fn under_way(&self) -> Option<u16> {
+        let born = |candidate: &&Candidate| {
             let dialect = self.dialect(candidate.dialect);
-            candidate.unborn(&dialect.family)
+            !(candidate.unborn(&dialect.family)
                 || candidate.bare(dialect)
-                || candidate.cut_head(dialect)
+                || candidate.cut_head(dialect))
         };
-        self.st.candidates.iter().all(unborn)
+        self.st.candidates.iter().find(born).map(|c| c.dialect)
     }
 }
 

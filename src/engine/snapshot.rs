@@ -111,6 +111,7 @@ impl State {
             natives: _,
             native_bytes: _,
             native: _,
+            mentioned: _,
             suffix: _,
             finished: _,
         } = self;
@@ -127,7 +128,8 @@ impl State {
             return false;
         }
         let lead = self.lead.as_ref().is_none_or(|lead| lead.fits(set));
-        if self.origin > self.pos || !lead {
+        let mentioned = self.mentioned.len() <= set.dialects.len();
+        if self.origin > self.pos || !lead || !mentioned {
             return false;
         }
         let untagged =

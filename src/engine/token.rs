@@ -88,6 +88,11 @@ impl Tail {
         }
     }
 
+    /// Whether they end with a quotation mark.
+    pub fn quoted(self) -> bool {
+        self.quote().is_some()
+    }
+
     fn quote(self) -> Option<u8> {
         let bytes = self.0.to_be_bytes();
         let ends = |(open, _): &(&str, &str)| bytes.ends_with(open.as_bytes());

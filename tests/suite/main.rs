@@ -37,6 +37,7 @@ mod sinks;
 mod slips;
 mod state;
 mod support;
+mod thoughts;
 mod twins;
 mod vectors;
 mod wrappers;

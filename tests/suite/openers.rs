@@ -123,3 +123,44 @@ fn openers_that_are_spoken_of_are_text() {
     });
     assert!(count == 0, "{count} of {tried}:\n{}", failures.join("\n"));
 }
+
+/// A call that is cut anywhere behind its opener is a truncated block.
+#[test]
+fn an_opener_that_a_length_limit_cuts_is_no_text() {
+    let many = [set("default"), set("all")];
+    let mut failures = vec![];
+    let mut tried = 0;
+    let cut = |set: &DialectSet, input: &str, finish| {
+        parse(set, Options::default(), input.as_bytes(), finish)
+    };
+    for (id, call) in CALLS.iter() {
+        let own = set(id);
+        for set in many.iter().chain([&own]) {
+            let whole = cut(set, call, Finish::Length);
+            let openers = own.dialects().flat_map(|dialect| dialect.openers());
+            // A word is no marker before more shows that it is one.
+            let word = |opener: &String| opener.bytes().all(|b| b.is_ascii_alphanumeric());
+            let opener = openers.filter(|opener| opener.len() > 1 && !word(opener));
+            let opener = opener.filter(|opener| call.starts_with(opener.as_str()));
+            let Some(opener) = opener.max_by_key(String::len) else {
+                continue;
+            };
+            // What a dialect gives back is another matter.
+            let file = builtin_files().iter().find(|(name, _)| name == id);
+            let back = file.is_some_and(|(_, text)| text.contains("unclosed = \"text\""));
+            if whole.calls.is_empty() || !whole.text.is_empty() || back {
+                continue;
+            }
+            for at in (opener.len()..call.len()).filter(|at| call.is_char_boundary(*at)) {
+                tried += 1;
+                let turn = cut(set, &call[..at], Finish::Length);
+                if !turn.text.is_empty() {
+                    failures.push(format!("{id}: {:?}: {:?}", &call[..at], turn.text));
+                }
+            }
+        }
+    }
+    assert!(tried > 1000, "{tried}");
+    let some: Vec<_> = failures.iter().take(40).collect();
+    assert!(failures.is_empty(), "{}: {some:#?}", failures.len());
+}

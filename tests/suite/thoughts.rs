@@ -1,0 +1,118 @@
+//! Openers that an open thought only speaks of, in every built-in dialect whose calls end thoughts.
+
+use std::collections::BTreeMap;
+
+use toolglot::{Collect, DialectSet, Finish, Options, Parser, Turn, builtin_files};
+
+use crate::markers::set;
+use crate::openers::CALLS;
+
+/// A thought that speaks of a section's opener, which stands for `@`, before what looks like its call, which stands for `#`.
+const SPOKEN: [&str; 8] = [
+    "I could use `@` like:\n#\nand so on.",
+    "Calls begin with @ and then\n\n#\nfollows.",
+    "我会用 @\n#\n这样就行。",
+    "Use \"@\"\n#\nfor that.",
+    "```\n@\n```\nthen\n#\n",
+    "模型写“@”，\n  #",
+    "In the middle @\n#",
+    "(@)\n#\n#\n",
+];
+
+fn read(set: &DialectSet, text: &str, step: usize) -> Turn {
+    let mut parser = Parser::new(set, Options::default());
+    let mut turn = Collect::new();
+    for piece in text.as_bytes().chunks(step) {
+        parser.feed(piece, &mut turn);
+    }
+    parser.finish(Finish::Stop, &mut turn);
+    turn.turn()
+}
+
+/// A dialect whose calls end thoughts: the thought's markers, a section's opener, what stands behind it in a call, and the call.
+struct Spoken {
+    id: &'static str,
+    open: String,
+    close: String,
+    section: String,
+    inner: &'static str,
+    call: &'static str,
+}
+
+fn spoken() -> Vec<Spoken> {
+    let mut all = vec![];
+    for (id, file) in builtin_files() {
+        let file: toml::Table = toml::from_str(file).expect("a dialect file");
+        let ends = file.get("ends_thought").and_then(toml::Value::as_bool);
+        let own = set(id);
+        let Some(dialect) = own.dialects().find(|dialect| dialect.id() == *id) else {
+            continue;
+        };
+        let (open, close) = (dialect.reasoning_openers(), dialect.reasoning_closers());
+        let (Some(open), Some(close), Some(call)) = (open.first(), close.first(), CALLS.get(id))
+        else {
+            continue;
+        };
+        let openers = dialect.openers();
+        let longest = openers.iter().filter(|o| call.starts_with(o.as_str()));
+        let Some(section) = longest.max_by_key(|opener| opener.len()) else {
+            continue;
+        };
+        let inner = call[section.len()..].trim_start();
+        let alone = read(&own, &format!("{open}a word\n{inner}"), 4096);
+        if ends == Some(true) && !alone.calls.is_empty() {
+            all.push(Spoken {
+                id,
+                open: open.clone(),
+                close: close.clone(),
+                section: section.clone(),
+                inner,
+                call,
+            });
+        }
+    }
+    let ids: Vec<_> = all.iter().map(|one| one.id).collect();
+    assert!(all.len() > 3, "{ids:?}");
+    all
+}
+
+#[test]
+fn a_call_of_a_section_that_is_spoken_of_is_part_of_the_thought() {
+    let many = [set("default"), set("all")];
+    let mut failures: BTreeMap<String, String> = BTreeMap::new();
+    for one in spoken() {
+        let own = set(one.id);
+        for set in [&own].into_iter().chain(&many) {
+            // What a dialect lists ends a thought wherever its call follows.
+            let listed = |sentence: &&str| {
+                let ends = |(_, file): &(&str, &str)| {
+                    let lists = file.lines().filter(|line| line.starts_with("ended_by"));
+                    let mut lists = lists.filter(|line| line.contains(&one.section));
+                    lists.next().is_some()
+                };
+                sentence.contains("@\n#") && builtin_files().iter().any(ends)
+            };
+            for sentence in SPOKEN.iter().filter(|sentence| !listed(sentence)) {
+                let thought = sentence.replace('@', &one.section).replace('#', one.inner);
+                let text = format!("{}{thought}{}Done.", one.open, one.close);
+                let turn = read(set, &text, 4096);
+                if !turn.calls.is_empty() || turn.reasoning != thought || turn.text != "Done." {
+                    failures.insert(format!("{} {text:?}", one.id), format!("{turn:?}"));
+                }
+                if read(set, &text, 1) != turn {
+                    failures.insert(format!("{} {text:?} in bytes", one.id), String::new());
+                }
+                // The call itself ends the thought all the same, or stands behind it.
+                for glue in ["\n".to_owned(), format!("{}\n", one.close)] {
+                    let both = format!("{}{thought}{glue}{}", one.open, one.call);
+                    let calls = read(set, &both, 4096).calls.len();
+                    if calls != read(set, one.call, 4096).calls.len() {
+                        failures.insert(format!("{} {both:?}", one.id), format!("{calls} calls"));
+                    }
+                }
+            }
+        }
+    }
+    let some: Vec<_> = failures.iter().take(12).collect();
+    assert!(failures.is_empty(), "{}: {some:#?}", failures.len());
+}
