@@ -99,7 +99,7 @@ fn a_call_of_a_section_that_is_spoken_of_is_part_of_the_thought() {
                 if !turn.calls.is_empty() || turn.reasoning != thought || turn.text != "Done." {
                     failures.insert(format!("{} {text:?}", one.id), format!("{turn:?}"));
                 }
-                if read(set, &text, 1) != turn {
+                if std::ptr::eq(set, &own) && read(set, &text, 1) != turn {
                     failures.insert(format!("{} {text:?} in bytes", one.id), String::new());
                 }
                 // The call itself ends the thought all the same, or stands behind it.

@@ -308,6 +308,9 @@ impl<'a> Twin<'a> {
             .unwrap_or((input.len(), 0));
         if let Some(call) = self.ends_thought(from..end, openers, entry) {
             (end, len) = (call, 0);
+            // Whether the thought only mentions the section is left open.
+            let mut sections = self.spec.section.iter().flat_map(|s| &s.open);
+            self.out.open |= sections.any(|open| input[from..call].contains(&literal(open)));
             self.owed.clone_from(&entry.close);
         }
         // Code in thoughts is not followed here.
