@@ -823,7 +823,7 @@ impl Machine<'_> {
                 let Some(probe) = &opener.probe else {
                     return Verdict::Text(None);
                 };
-                if end - candidate.end > u64::from(PROBE_BLANKS) {
+                if end.saturating_sub(candidate.end) > u64::from(PROBE_BLANKS) {
                     return Verdict::Text(Some(Kind::LookalikeMarker));
                 }
                 // A single byte opens many things that look like nothing.
@@ -903,7 +903,7 @@ impl Machine<'_> {
                 let within = candidate.begins.of(table).and_then(|opener| opener.json);
                 let within = within.map_or(0, |bare| u64::from(bare.within));
                 let shown = match json.step(byte, end - 1) {
-                    _ if end - json.start > within => Shown::None,
+                    _ if end.saturating_sub(json.start) > within => Shown::None,
                     Shown::Key(key) => {
                         let key = self.bytes(chunk, key.start, key.end);
                         match json.member(member(table, &key)) {
@@ -943,7 +943,9 @@ impl Machine<'_> {
                 let offered = table.spec.offered;
                 match table.heads.step(walk, byte, end - 1, b"") {
                     _ if offered && self.opts.tools.is_none() => Verdict::Text(None),
-                    _ if end - opening.start > u64::from(self.opts.limits.max_header) => {
+                    _ if end.saturating_sub(opening.start)
+                        > u64::from(self.opts.limits.max_header) =>
+                    {
                         Verdict::Text(None)
                     }
                     Go::More => Verdict::More,
@@ -975,7 +977,7 @@ impl Machine<'_> {
                 let Family::Framed(table) = family else {
                     return Verdict::Text(None);
                 };
-                let long = end - candidate.end > u64::from(PROBE_BLANKS);
+                let long = end.saturating_sub(candidate.end) > u64::from(PROBE_BLANKS);
                 match table
                     .message
                     .as_ref()
@@ -990,7 +992,8 @@ impl Machine<'_> {
                 let Family::ElementTree(table) = family else {
                     return Verdict::Text(None);
                 };
-                let long = end - opening.start > u64::from(self.opts.limits.max_header);
+                let long =
+                    end.saturating_sub(opening.start) > u64::from(self.opts.limits.max_header);
                 shown(if long {
                     Shows::No
                 } else {
@@ -1001,7 +1004,7 @@ impl Machine<'_> {
                 let Family::KeyQuote(table) = family else {
                     return Verdict::Text(None);
                 };
-                let came = end - 1 - candidate.end;
+                let came = (end - 1).saturating_sub(candidate.end);
                 shown(field.step(byte, table, came, self.opts.limits.max_lookahead))
             }
             At::Nameless {
@@ -1037,7 +1040,8 @@ impl Machine<'_> {
                     // No value of a header holds the beginning of a tag: an unclosed quote ends here.
                     HeaderStep::More if byte == b'<' => Verdict::Unquoted,
                     HeaderStep::More
-                        if end - opening.start > u64::from(self.opts.limits.max_header) =>
+                        if end.saturating_sub(opening.start)
+                            > u64::from(self.opts.limits.max_header) =>
                     {
                         Verdict::Text(Some(Kind::LimitHeader))
                     }
@@ -1065,7 +1069,7 @@ impl Machine<'_> {
     ) -> Verdict {
         let most = u64::from(PROBE_BLANKS.min(self.opts.limits.max_header));
         match step {
-            LooseStep::More if end - opening.start <= most => return Verdict::More,
+            LooseStep::More if end.saturating_sub(opening.start) <= most => return Verdict::More,
             LooseStep::More | LooseStep::None => {
                 return Verdict::Text(Some(Kind::LookalikeMarker));
             }
@@ -1148,7 +1152,7 @@ impl Machine<'_> {
                 Verdict::More
             }
             At::Message { from } => {
-                if end - opening.start > MAX_HEADER {
+                if end.saturating_sub(opening.start) > MAX_HEADER {
                     return Verdict::Text(Some(Kind::MalformedHeader));
                 }
                 let room = end.saturating_sub(*from);
@@ -1183,7 +1187,7 @@ impl Machine<'_> {
                 }
                 let mut markers = channels.end.iter().chain([&channels.channel]);
                 match markers.any(|marker| marker.as_bytes().starts_with(&came)) {
-                    true if end - opening.start <= MAX_HEADER => Verdict::More,
+                    true if end.saturating_sub(opening.start) <= MAX_HEADER => Verdict::More,
                     true | false => Verdict::Text(None),
                 }
             }
@@ -1195,7 +1199,7 @@ impl Machine<'_> {
     /// that has been seen.
     fn suffix(&self, chunk: Chunk<'_>, from: u64, byte: u8, end: u64) -> Verdict {
         let word = byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
-        let len = end - 1 - from;
+        let len = (end - 1).saturating_sub(from);
         if word && len < MAX_SUFFIX {
             return Verdict::More;
         }
