@@ -1,5 +1,6 @@
 //! Definitions are read as they stand, names stay apart, and nothing is offered that nobody allowed.
 
+mod agree;
 mod check;
 mod coerce;
 mod hostile;
