@@ -466,6 +466,39 @@ pub(crate) enum Inside {
     Call(Role),
 }
 
+/// A closer of a thought as models slip: with a blank before its last bracket or behind its slash (`</think >`), or around
+/// what stands between two special tokens (`<|close|> think <|sep|>`).
+fn with_blanks(closer: &str) -> Vec<String> {
+    let inner = |open: &str, close: &str| Some(closer.strip_prefix(open)?.strip_suffix(close)?);
+    let specials = || {
+        let (before, rest) = closer.split_once("|>")?;
+        let (name, behind) = rest.split_once("<|")?;
+        Some((format!("{before}|>"), name, format!("<|{behind}")))
+    };
+    let around = |before: &str, name: &str, behind: &str| {
+        let word = !name.is_empty()
+            && name
+                .bytes()
+                .all(|b| b.is_ascii_alphanumeric() || b"_-:".contains(&b));
+        let blanks: &[(&str, &str)] = if word {
+            &[("", " "), (" ", ""), (" ", " "), ("", "\n")]
+        } else {
+            &[]
+        };
+        let spaced = |(one, other): &(&str, &str)| format!("{before}{one}{name}{other}{behind}");
+        blanks.iter().map(spaced).collect()
+    };
+    if let Some(name) = inner("</", ">") {
+        around("</", name, ">")
+    } else if let Some(name) = inner("[/", "]") {
+        around("[/", name, "]")
+    } else if let Some((before, name, behind)) = specials() {
+        around(&before, name, &behind)
+    } else {
+        vec![]
+    }
+}
+
 /// What a marker begins with where it has a suffix: `<think:`.
 fn suffixed(marker: &str) -> String {
     format!("{}:", marker.strip_suffix('>').unwrap_or(marker))
@@ -711,6 +744,8 @@ impl SetInner {
                 // only a later one has keep its rules.
                 let shares = |open: &[String]| spec.open.iter().any(|own| open.contains(own));
                 let mut own = spec.clone();
+                own.close
+                    .extend(spec.close.iter().flat_map(|close| with_blanks(close)));
                 for (_, have) in merged.iter_mut().filter(|(_, have)| shares(&have.open)) {
                     have.ended_by.extend_from_slice(&spec.ended_by);
                     have.suffix |= spec.suffix;

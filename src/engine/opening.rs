@@ -656,6 +656,7 @@ impl Machine<'_> {
                     self.st.candidates.clear();
                     self.st.mode = Mode::Flow;
                     self.markers(chunk, end);
+                    self.release(chunk, end);
                     return Some(None);
                 }
                 None if self.in_rest(chunk, opening, start) => {}

@@ -415,11 +415,18 @@ fn the_readme_lists_the_dialects_as_they_are() {
     for (id, _) in builtin_files() {
         let set = DialectSet::builtin(id).expect("a built-in dialect");
         let dialect = set.dialects().next().expect("one dialect");
-        let opens: Vec<String> = dialect
-            .openers()
-            .iter()
-            .map(|open| format!("`{}`", open.replace('|', "\\|")))
-            .collect();
+        let mut opens: Vec<String> = vec![];
+        for open in dialect.openers() {
+            let open = format!("`{}`", open.replace('|', "\\|"));
+            if !opens.contains(&open) {
+                opens.push(open);
+            }
+        }
+        // Of many spellings the first ones are enough.
+        if opens.len() > 6 {
+            opens.truncate(5);
+            opens.push("..".to_owned());
+        }
         let default = if dialect.in_default_set() {
             "yes"
         } else {

@@ -44,6 +44,33 @@ fn looks_special(marker: &str) -> bool {
         .any(|part| marker.contains(part))
 }
 
+/// Closers of thoughts, also with blanks in them: `</think >`, `</ think>`, `<|close|> think <|sep|>`.
+fn with_blanks(closers: &[String]) -> Vec<String> {
+    let mut out = closers.to_vec();
+    for closer in closers {
+        let shapes = [("</", ">"), ("[/", "]")];
+        let plain = shapes.iter().find_map(|(open, close)| {
+            let name = closer.strip_prefix(open)?.strip_suffix(close)?;
+            Some(((*open).to_owned(), name, (*close).to_owned()))
+        });
+        let special = || {
+            let (before, rest) = closer.split_once("|>")?;
+            let (name, behind) = rest.split_once("<|")?;
+            Some((format!("{before}|>"), name, format!("<|{behind}")))
+        };
+        let Some((before, name, behind)) = plain.or_else(special) else {
+            continue;
+        };
+        let word = |c: char| c.is_ascii_alphanumeric() || "_-:".contains(c);
+        if !name.is_empty() && name.chars().all(word) {
+            for (one, other) in [("", " "), (" ", ""), (" ", " "), ("", "\n")] {
+                out.push(format!("{before}{one}{name}{other}{behind}"));
+            }
+        }
+    }
+    out
+}
+
 impl<'a> Twin<'a> {
     fn openers(&self) -> Vec<Opener<'a>> {
         let mut out: Vec<Opener<'a>> = vec![];
@@ -296,7 +323,7 @@ impl<'a> Twin<'a> {
             });
             found.min()
         };
-        let close = find(&entry.close, true);
+        let close = find(&with_blanks(&entry.close), true);
         let calls = |mark: &&String| openers.iter().any(|o| o.literal == **mark);
         let mut ended_by = entry.ended_by.clone();
         ended_by.retain(|mark| !calls(&mark));
