@@ -400,6 +400,13 @@ impl Body {
                 None
             }
             Step::Malformed => {
+                // The calls before it stand.
+                if let At::Json { payload, .. } = &self.at
+                    && payload.calls() > 0
+                {
+                    self.stood += payload.calls();
+                    self.last = out.io.closed;
+                }
                 self.abandon(out, pos);
                 out.skip(pos);
                 self.broke = true;

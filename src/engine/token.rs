@@ -301,7 +301,7 @@ impl Machine<'_> {
         if token.stray || !closes || !token.dialects.contains(&paired.dialect) {
             return false;
         }
-        let count = paired.count - 1;
+        let count = paired.count.saturating_sub(1);
         self.st.paired = (count > 0).then_some(Paired { count, ..paired });
         if self.st.code.hides() {
             return true;
