@@ -469,34 +469,27 @@ pub(crate) enum Inside {
 /// A closer of a thought as models slip: with a blank before its last bracket or behind its slash (`</think >`), or around
 /// what stands between two special tokens (`<|close|> think <|sep|>`).
 fn with_blanks(closer: &str) -> Vec<String> {
-    let inner = |open: &str, close: &str| Some(closer.strip_prefix(open)?.strip_suffix(close)?);
+    let between = |open: &str, close: &str| {
+        let name = closer.strip_prefix(open)?.strip_suffix(close)?;
+        Some((open.to_owned(), name, close.to_owned()))
+    };
     let specials = || {
         let (before, rest) = closer.split_once("|>")?;
         let (name, behind) = rest.split_once("<|")?;
         Some((format!("{before}|>"), name, format!("<|{behind}")))
     };
-    let around = |before: &str, name: &str, behind: &str| {
-        let word = !name.is_empty()
-            && name
-                .bytes()
-                .all(|b| b.is_ascii_alphanumeric() || b"_-:".contains(&b));
-        let blanks: &[(&str, &str)] = if word {
-            &[("", " "), (" ", ""), (" ", " "), ("", "\n")]
-        } else {
-            &[]
-        };
-        let spaced = |(one, other): &(&str, &str)| format!("{before}{one}{name}{other}{behind}");
-        blanks.iter().map(spaced).collect()
+    let tag = between("</", ">").or_else(|| between("[/", "]"));
+    let Some((before, name, behind)) = tag.or_else(specials) else {
+        return vec![];
     };
-    if let Some(name) = inner("</", ">") {
-        around("</", name, ">")
-    } else if let Some(name) = inner("[/", "]") {
-        around("[/", name, "]")
-    } else if let Some((before, name, behind)) = specials() {
-        around(&before, name, &behind)
-    } else {
-        vec![]
+    let word = |byte: u8| byte.is_ascii_alphanumeric() || b"_-:".contains(&byte);
+    if name.is_empty() || !name.bytes().all(word) {
+        return vec![];
     }
+    let blanks = [("", " "), (" ", ""), (" ", " "), ("", "\n")];
+    blanks
+        .map(|(one, other)| format!("{before}{one}{name}{other}{behind}"))
+        .to_vec()
 }
 
 /// What a marker begins with where it has a suffix: `<think:`.

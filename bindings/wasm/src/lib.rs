@@ -24,6 +24,7 @@ mod batch;
 mod guard;
 #[path = "../../c/src/handle.rs"]
 mod handle;
+mod memory;
 #[path = "../../c/src/replay.rs"]
 mod replay;
 

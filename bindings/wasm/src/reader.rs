@@ -167,7 +167,7 @@ pub unsafe extern "C" fn toolglot_wasm_reader_new(
             wanted,
             ending: Ending::new(),
         };
-        out.write(handle::new(made).cast());
+        out.write(handle::new(made)?.cast());
         Ok(())
     })
 }
@@ -444,7 +444,7 @@ pub unsafe extern "C" fn toolglot_wasm_rewriter_new(
         let made = handle::read(engine::handle(engine), |engine| {
             Rewriter::new(&engine.set, options, writing)
         })?;
-        out.write(handle::new(made).cast());
+        out.write(handle::new(made)?.cast());
         Ok(())
     })
 }
