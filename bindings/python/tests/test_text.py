@@ -103,7 +103,8 @@ def test_detect():
 
 
 def test_parse_options():
-    assert tg.parse("a <tool_call", finish="length").text == "a <tool_call"
+    assert tg.parse("a <tool_call").text == "a <tool_call"
+    assert tg.parse("a <tool_call", finish="length").text == "a "
     assert tg.parse("x</think>y", engine=tg.Engine("reasoning-think", start="reasoning")).reasoning == "x"
     assert tg.parse(CALL, tools=TOOLS).calls[0].arguments == {"a": 1}
     with pytest.raises(ValueError, match="reason='x'"):

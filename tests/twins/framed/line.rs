@@ -372,7 +372,10 @@ impl Twin<'_> {
                 self.out.open |= list;
                 return self.broken(broken, start);
             }
-            Err(Fault::Cut) => return input.len(),
+            Err(Fault::Cut) => {
+                self.out.open |= list;
+                return input.len();
+            }
         };
         let end = reader.at;
         let items = match value {
