@@ -337,12 +337,13 @@ impl Body {
             return None;
         };
         let (start, len) = (*start, usize::try_from(end - start).unwrap_or(usize::MAX));
-        let text = String::from_utf8_lossy(&text[..len.min(text.len())]).into_owned();
+        let raw = text[..len.min(text.len())].trim_ascii_end().to_vec();
+        let text = String::from_utf8_lossy(&raw);
         let whole = text.trim_end();
         let inner = unfenced(whole);
         // Of several lines, some may be no part of it.
         let lines = whole.contains('\n').then_some(Kind::UnclosedValue);
-        let span = Span::new(start, start + whole.len() as u64);
+        let span = Span::new(start, start + raw.len() as u64);
         let live = LiveCall::open(out, &self.name, &[], self.span, self.span.start);
         let mut live = match live {
             Ok(live) => live,
@@ -351,9 +352,9 @@ impl Body {
         live.plain(&table.spec.plain);
         let rules = rules(out, &table.json.syntax);
         let step = if table.is_null(inner.trim()) {
-            live.nothing(out, inner, span)
+            live.nothing(out, inner, (&raw, span))
         } else {
-            live.single(out, &rules, inner, span, lines)
+            live.single(out, &rules, inner, (&raw, span), lines)
         };
         match step {
             Step::Limit(kind) => {

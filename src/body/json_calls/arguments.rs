@@ -200,7 +200,7 @@ impl Arguments {
                 Token::Close => {
                     let text = String::from_utf8_lossy(bytes).into_owned();
                     let span = Span::new(start, pos);
-                    return (i, self.live.single(out, rules, &text, span, None));
+                    return (i, self.live.single(out, rules, &text, (bytes, span), None));
                 }
                 Token::Repaired(kind, at) => self.live.repaired(out, kind, at),
                 Token::Malformed(kind) => return (i, self.live.broken(out, kind, pos)),

@@ -28,15 +28,17 @@ impl LiveCall {
         !self.plain.is_empty()
     }
 
-    /// What stands at `span` in place of the arguments is `text`, and `doubt` says what else is wrong with it.
+    /// What stands in place of the arguments is `text`, written as `raw` at its place, and `doubt` says what else is wrong with
+    /// it.
     pub fn single(
         &mut self,
         out: &mut Out<'_>,
         rules: &Rules<'_>,
         text: &str,
-        span: Span,
+        raw: (&[u8], Span),
         doubt: Option<Kind>,
     ) -> Step {
+        let span = raw.1;
         let text = text.trim();
         let mut read = String::new();
         if text.starts_with(['"', '\''])
@@ -67,17 +69,18 @@ impl LiveCall {
                 (_, step) => step,
             };
         }
-        self.only(out, &read, span);
+        self.only(out, &read, raw);
         Step::Done
     }
 
     /// A word that says that there is nothing stands in place of the arguments.
-    pub fn nothing(&mut self, out: &mut Out<'_>, word: &str, span: Span) -> Step {
+    pub fn nothing(&mut self, out: &mut Out<'_>, word: &str, raw: (&[u8], Span)) -> Step {
+        let span = raw.1;
         let param = out.tool(&self.tool).and_then(sole);
         if param.is_some_and(|param| param.required) {
             // Or it is meant as the value.
             self.recovered_at(out, Kind::MissingInput, span, "");
-            self.only(out, word.trim(), span);
+            self.only(out, word.trim(), raw);
         } else {
             self.recovered_at(out, Kind::RepairedArguments, span, "");
             self.empty(out, span.end);
@@ -86,7 +89,7 @@ impl LiveCall {
     }
 
     /// Writes the arguments: one parameter with `text`.
-    fn only(&mut self, out: &mut Out<'_>, text: &str, span: Span) {
+    fn only(&mut self, out: &mut Out<'_>, text: &str, (raw, span): (&[u8], Span)) {
         let param = out.tool(&self.tool).and_then(sole);
         let key = param.map_or(self.plain.clone(), |param| param.name.clone());
         let (kind, subject) = match param {
@@ -121,10 +124,7 @@ impl LiveCall {
             depth: 0,
             span: Span::new(span.start, span.start),
         });
-        out.event(Event::ParamDelta {
-            data: text.as_bytes(),
-            span,
-        });
+        out.event(Event::ParamDelta { data: raw, span });
         out.event(Event::ParamClose { span });
         out.arg(self.call, &json, span);
         self.begun = true;
