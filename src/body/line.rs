@@ -2,8 +2,8 @@
 //!
 //! The header and the name are read before the block opens. The input is a JSON object and ends by itself; the rest of
 //! its line belongs to it. Where a dialect has a parameter for it, the input may be a text, up to the next header; and
-//! JSON that names the tool may stand in place of name and input. What the model writes behind it as if the tool had run is hidden: results up to the next
-//! thought or action, answers beside an action. Headers mean nothing inside the object.
+//! JSON that names the tool may stand in place of name and input. What the model writes behind it as if the tool had run is
+//! hidden: results up to the next thought or action, answers beside an action. Headers mean nothing inside the object.
 
 use serde::{Deserialize, Serialize};
 
@@ -248,12 +248,11 @@ impl Body {
             }
             At::Input(_) => {
                 let at = walk.start().unwrap_or(pos);
-                let null = table.is_null(&self.name);
-                if !null && table.spec.plain.is_empty() {
+                self.at = if table.is_null(&self.name) {
+                    At::Hidden(None)
+                } else if table.spec.plain.is_empty() {
                     out.tell(Kind::MalformedBody, Span::new(at, at + 1), &self.name, "");
                     self.broke = true;
-                }
-                self.at = if null || table.spec.plain.is_empty() {
                     At::Hidden(None)
                 } else {
                     At::Plain {
@@ -336,7 +335,10 @@ impl Body {
         let At::Plain { start, text, .. } = &self.at else {
             return None;
         };
-        let (start, len) = (*start, usize::try_from(end - start).unwrap_or(usize::MAX));
+        let (start, len) = (
+            *start,
+            usize::try_from(end.saturating_sub(*start)).unwrap_or(usize::MAX),
+        );
         let raw = text[..len.min(text.len())].trim_ascii_end().to_vec();
         let text = String::from_utf8_lossy(&raw);
         let whole = text.trim_end();

@@ -177,14 +177,13 @@ impl Family {
         }
     }
 
-    /// The name of an opener that is a tag without attributes: these and blanks may stand in it all the same, unless another
-    /// opener is that tag with attributes.
-    pub fn wrapper<'m>(&self, opener: &'m str) -> Option<&'m str> {
+    /// The name of one of its `openers` that is a tag without attributes: these and blanks may stand in it all the same,
+    /// unless another opener is that tag with attributes.
+    pub fn wrapper<'m>(&self, opener: &'m str, openers: &[String]) -> Option<&'m str> {
         let name = path::tag_name(opener)?;
-        let other = || self.openers().iter().any(|other| other == name);
         match self {
             Self::ElementTree(_) | Self::KeyQuote(_) | Self::Framed(_) => {
-                (!other()).then_some(name)
+                openers.iter().all(|other| other != name).then_some(name)
             }
             Self::NamedParams(_) | Self::AttributeParams(_) | Self::Line(_) | Self::Plain => None,
         }
@@ -712,18 +711,18 @@ impl SetInner {
                     }
                 }
             };
-            for (number, open) in markers.into_iter().enumerate() {
+            for (number, open) in markers.iter().enumerate() {
                 let number = number as u16;
                 if messages.is_some() {
-                    add(open, Begins::Message);
+                    add(open.clone(), Begins::Message);
                     continue;
                 }
-                if let Some(name) = dialect.family.wrapper(&open) {
+                if let Some(name) = dialect.family.wrapper(open, &markers) {
                     for blank in [" ", "\n", "\t", "\r"] {
                         add(format!("{name}{blank}"), Begins::Tag(number));
                     }
                 }
-                add(open, Begins::Block(number));
+                add(open.clone(), Begins::Block(number));
             }
         }
         for (pattern, role) in &calls {

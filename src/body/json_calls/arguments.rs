@@ -57,8 +57,8 @@ struct Reader<'r, 'p> {
     inner: &'r mut Inner,
 }
 
-/// Takes nothing: the value is read when it has ended.
-struct Unread;
+/// Takes nothing: what a lexer reads is looked at elsewhere.
+pub(super) struct Unread;
 
 impl Emit for Unread {
     fn json(&mut self, _: &str, _: Span) {}

@@ -2,11 +2,11 @@
 //!
 //! The first key that can stand in one of the two only decides. Until then the bytes are kept, at most [`WITHIN`] of them.
 
-use super::arguments::Arguments;
+use super::arguments::{Arguments, Unread};
 use super::members::Member;
 use super::{Body, Reading, Table, WATCH};
 use crate::body::Out;
-use crate::body::lexer::{Emit, Lexer, Rules};
+use crate::body::lexer::{Lexer, Rules};
 use crate::body::live::{LiveCall, Source, Step};
 use crate::error::Kind;
 use crate::event::Span;
@@ -130,17 +130,9 @@ fn in_list(rules: &Rules<'_>) -> Lexer {
     let mut lexer = Lexer::new(WATCH);
     for bytes in [b"[", b"[", b"{"] {
         // The list is reported, its bracket taken, and the object reported.
-        lexer.next(rules, bytes, 0, 0, &mut Nothing);
+        lexer.next(rules, bytes, 0, 0, &mut Unread);
     }
     lexer
-}
-
-struct Nothing;
-
-impl Emit for Nothing {
-    fn json(&mut self, _: &str, _: Span) {}
-
-    fn text(&mut self, _: &str, _: Span) {}
 }
 
 /// What a key says of an object that is a call, or the arguments of the tool of that name.
