@@ -34,8 +34,8 @@ for arg in "$@"; do
   esac
 done
 
-# One profile for each call of `measured`, and nothing of what happens between the calls.
-name='instructions::measured'
+# One profile for each call of `counted`, and nothing of what happens between the calls.
+name='instructions::counted'
 if ! valgrind --tool=callgrind --callgrind-out-file="$folder/profile" \
   --zero-before="$name" --dump-after="$name" --toggle-collect="$name" \
   "$bench" "${work[@]}" > "$folder/lines" 2> "$folder/log"; then

@@ -399,7 +399,7 @@ impl<'t> Reader<'t> {
         self.next_line();
         let outer = parent.map_or(0, |parent| parent + 1);
         let mut indent = given.map(|n| parent.unwrap_or(0) + n as usize);
-        let mut lines: Vec<&str> = vec![];
+        let mut lines = Lines::new(folded);
         while self.at < self.text.len() {
             let line = self.line().trim_end_matches('\r');
             let blanks = line.len() - line.trim_start_matches(' ').len();
@@ -413,11 +413,7 @@ impl<'t> Reader<'t> {
             }
             self.next_line();
         }
-        let mut text = if folded {
-            folded_lines(&lines)
-        } else {
-            lines.iter().flat_map(|line| [*line, "\n"]).collect()
-        };
+        let mut text = lines.end();
         if chomp != Some('+') {
             let end = text.trim_end_matches('\n').len();
             let clip = chomp.is_none() && end > 0;
@@ -589,31 +585,56 @@ fn fold(text: &mut String, empty: usize) {
     }
 }
 
-/// Joins the lines of a folded scalar: lines that are indented further, and line ends beside them, stay.
-fn folded_lines(lines: &[&str]) -> String {
-    let mut out = String::new();
-    let mut empty = 0;
-    let mut last: Option<bool> = None;
-    for line in lines {
+/// The lines of a block scalar, joined while they are read. In a folded one, lines that are indented further and the line
+/// ends beside them stay.
+struct Lines {
+    text: String,
+    folded: bool,
+    /// Empty lines of a folded scalar that were read and not written yet.
+    empty: usize,
+    /// Whether the last line of a folded scalar that was not empty is indented further than the scalar.
+    last: Option<bool>,
+}
+
+impl Lines {
+    fn new(folded: bool) -> Self {
+        Lines {
+            text: String::new(),
+            folded,
+            empty: 0,
+            last: None,
+        }
+    }
+
+    fn push(&mut self, line: &str) {
+        if !self.folded {
+            self.text.push_str(line);
+            self.text.push('\n');
+            return;
+        }
         if line.is_empty() {
-            empty += 1;
-            continue;
+            self.empty += 1;
+            return;
         }
         let deeper = line.starts_with([' ', '\t']);
-        match last {
-            None => out.extend(std::iter::repeat_n('\n', empty)),
-            Some(before) if before || deeper => out.extend(std::iter::repeat_n('\n', empty + 1)),
-            Some(_) => fold(&mut out, empty),
+        match self.last {
+            None => self.ends(self.empty),
+            Some(before) if before || deeper => self.ends(self.empty + 1),
+            Some(_) => fold(&mut self.text, self.empty),
         }
-        out.push_str(line);
-        empty = 0;
-        last = Some(deeper);
+        self.text.push_str(line);
+        self.empty = 0;
+        self.last = Some(deeper);
     }
-    out.extend(std::iter::repeat_n(
-        '\n',
-        empty + usize::from(last.is_some()),
-    ));
-    out
+
+    fn ends(&mut self, count: usize) {
+        self.text.extend(std::iter::repeat_n('\n', count));
+    }
+
+    fn end(mut self) -> String {
+        self.ends(self.empty + usize::from(self.last.is_some()));
+        self.text
+    }
 }
 
 /// Reads the quoted scalar at `at`, and gives where it ends.

@@ -98,6 +98,8 @@ pub(crate) struct Opener {
     pub offered: bool,
     /// It opens a call whose section is missing.
     pub bare: bool,
+    /// People type it: it is not spelled like a special token.
+    pub typed: bool,
 }
 
 impl Opener {
@@ -345,7 +347,9 @@ impl Framed {
                 )?),
                 None => None,
             };
+            let special = ["<|", "|>", "｜", "]<]"];
             Ok(Opener {
+                typed: !special.iter().any(|part| found.literal.contains(part)),
                 peek: found.peek,
                 literal: found.literal,
                 probe,

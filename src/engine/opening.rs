@@ -335,13 +335,6 @@ pub(super) fn member(table: &Framed, key: &[u8]) -> Member {
     }
 }
 
-/// Whether no person types a marker: it is spelled like a special token.
-fn special(marker: &str) -> bool {
-    ["<|", "|>", "<｜", "｜>", "｜", "]<]"]
-        .iter()
-        .any(|part| marker.contains(part))
-}
-
 impl Machine<'_> {
     /// A marker `start..end` is complete; text up to `safe` is decided. True if it opens a block or may do so.
     pub fn candidates(
@@ -833,13 +826,13 @@ impl Machine<'_> {
                 let open = probe.in_hole(walk) && matches!(go, Go::More);
                 // In a thought, a wrapper before it may be quoted: only a tool on offer shows that the call is meant.
                 let name = walk.span(Hole::Name);
-                let quotable = opener.bare && !name.is_empty() && !special(&opener.literal);
+                let quotable = opener.bare && opener.typed && !name.is_empty();
                 let asked = opener.offered || quotable && self.thinks();
                 if asked && !self.offered(chunk, name, open) {
                     return Verdict::Text(look);
                 }
                 match go {
-                    Go::More if self.is_prose(chunk, &opener.literal, walk, byte, end) => {
+                    Go::More if self.is_prose(chunk, opener, walk, byte, end) => {
                         Verdict::Text(look)
                     }
                     Go::More => Verdict::More,
@@ -1104,9 +1097,9 @@ impl Machine<'_> {
 
     /// Whether a name behind a marker that people type cannot become one: no letter of it is ASCII, or begins a tool on
     /// offer.
-    fn is_prose(&self, chunk: Chunk<'_>, literal: &str, walk: &Walk, byte: u8, end: u64) -> bool {
+    fn is_prose(&self, chunk: Chunk<'_>, opener: &Opener, walk: &Walk, byte: u8, end: u64) -> bool {
         let name = walk.span(Hole::Name);
-        if byte < 0x80 || special(literal) || name.end != end {
+        if byte < 0x80 || !opener.typed || name.end != end {
             return false;
         }
         let word = self.bytes(chunk, name.start, name.end);
@@ -1668,7 +1661,7 @@ impl Machine<'_> {
 
 /// Whether an opener whose probe fits opens a block: what it takes for a tool must be one, or look like one.
 pub(crate) fn opens(opener: &Opener, name: &str, known: bool) -> bool {
-    let typed = !special(&opener.literal) && !name.is_empty();
+    let typed = opener.typed && !name.is_empty();
     known || (!opener.offered && (!typed || like_a_name(name)))
 }
 
