@@ -1336,7 +1336,7 @@ impl Body {
         if self.lacks_closers(out, table, end) {
             return self.close_cut(out, end);
         }
-        if let At::Value(_) | At::Plain(_) | At::Confirm { .. } = self.at
+        if let At::Value(_) | At::Plain(_) = self.at
             && let Some(args) = &self.args
         {
             let span = Span::new(args.value_start(), out.io.from.max(args.value_start()));

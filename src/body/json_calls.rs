@@ -219,8 +219,9 @@ impl Body {
     }
 
     /// The call whose arguments are to come has none: it ends at `end`.
-    pub fn close_empty(&mut self, out: &mut Out<'_>, end: u64) {
+    pub fn close_empty(&mut self, out: &mut Out<'_>, end: u64, doubts: KindSet) {
         if let Some(mut args) = self.item.take().and_then(|item| item.args) {
+            args.live.recovered(doubts);
             args.live.empty(out, end);
             args.live.close(out, end);
             self.calls += 1;

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::live::{LiveCall, Step, rules};
 use super::{Finished, Flow, Opened, Out, Short, json_calls};
 use crate::dialect::{Head, Line};
-use crate::error::Kind;
+use crate::error::{Kind, KindSet, Severity};
 use crate::event::Span;
 use crate::limits::Limits;
 use crate::scan::path::{Go, Walk};
@@ -242,7 +242,8 @@ impl Body {
     ) -> (bool, Option<Flow>) {
         match self.at {
             At::Next(_) => {
-                let limit = self.no_input(out, table, self.last);
+                // What stands there may be the input.
+                let limit = self.no_input(out, table, self.last, true);
                 let closed = Flow::Closed { end: self.last };
                 (false, Some(limit.unwrap_or(closed)))
             }
@@ -309,7 +310,7 @@ impl Body {
                 }
             }
             (_, At::Next(_) | At::Input(_)) => {
-                if let Some(limit) = self.no_input(out, table, start) {
+                if let Some(limit) = self.no_input(out, table, start, false) {
                     return Some(limit);
                 }
             }
@@ -446,8 +447,8 @@ impl Body {
         }
     }
 
-    /// The action has no input; known at `end`.
-    fn no_input(&mut self, out: &mut Out<'_>, table: &Line, end: u64) -> Option<Flow> {
+    /// The action has no input; known at `end`. `other` stands there that is no header.
+    fn no_input(&mut self, out: &mut Out<'_>, table: &Line, end: u64, other: bool) -> Option<Flow> {
         if table.is_null(&self.name) {
             return None;
         }
@@ -456,9 +457,16 @@ impl Body {
             out.tell(Kind::MissingInput, self.span, &self.name, "");
             return None;
         }
+        let takes = tool.is_none_or(|tool| !tool.params.is_empty());
+        let mut doubts = KindSet::default();
+        if other && takes {
+            doubts.insert(Kind::MissingInput);
+            let severity = Severity::Warning;
+            out.report(Kind::MissingInput, severity, self.span, &self.name, "", "");
+        }
         match json_calls::Body::arguments(out, &self.name, &[], self.span) {
             Ok(mut payload) => {
-                payload.close_empty(out, end);
+                payload.close_empty(out, end, doubts);
                 self.stood += 1;
                 None
             }
@@ -498,7 +506,7 @@ impl Body {
             (At::Next(walk) | At::Input(walk), None)
                 if walk.blank() && (stopped || table.is_null(&self.name)) =>
             {
-                self.no_input(out, table, end);
+                self.no_input(out, table, end, false);
                 Finished::Closed(end)
             }
             (At::Plain { .. }, _) if stopped => match self.plain(out, table, end) {

@@ -90,7 +90,7 @@ impl Body {
 
     /// The stream ended: the call is not closed.
     pub fn finish(&mut self, out: &mut Out<'_>) -> Option<u64> {
-        if let At::Confirm { .. } | At::Value(_) = self.at {
+        if let At::Value(_) = self.at {
             let span = Span::new(self.args.value_start(), out.io.from);
             let key = self.args.key().to_owned();
             out.report(

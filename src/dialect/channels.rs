@@ -29,13 +29,7 @@ impl spec::Channels {
         let ends = self.end.iter().filter(|end| header.ends_with(end.as_str()));
         let end = ends.max_by_key(|end| end.len());
         let (rest, end) = header.split_at(header.len() - end.map_or(0, String::len));
-        // Where a header is begun twice, the last one counts.
-        let twice = rest
-            .rfind(&self.channel)
-            .filter(|at| rest[..*at].contains(&self.channel));
-        let rest = twice
-            .filter(|_| !self.channel.is_empty())
-            .map_or(rest, |at| &rest[at..]);
+        let rest = self.last_begun(rest);
         let part = |before: &str| {
             let at = rest.find(before).filter(|_| !before.is_empty())?;
             let word = &rest[at + before.len()..];
@@ -67,6 +61,19 @@ impl spec::Channels {
             content,
             end,
         }
+    }
+
+    /// The header that counts where one is begun before the one before it has ended: the last.
+    fn last_begun<'h>(&self, header: &'h str) -> &'h str {
+        let starts = self.start.iter().filter(|start| **start != self.channel);
+        let again = starts.filter_map(|start| header.rfind(start.as_str()));
+        let header = again.max().map_or(header, |at| &header[at..]);
+        let twice = header
+            .rfind(&self.channel)
+            .filter(|at| header[..*at].contains(&self.channel));
+        twice
+            .filter(|_| !self.channel.is_empty())
+            .map_or(header, |at| &header[at..])
     }
 
     /// Whether what has come looks like the beginning of a header and not like prose: words right behind the markers.

@@ -417,6 +417,8 @@ pub(crate) struct Token {
     pub dialects: Vec<u16>,
     /// It opens messages of text.
     pub opens: bool,
+    /// It is a tag of ordinary markup whose closing tag is a token as well.
+    pub pairs: bool,
     /// It closes blocks or calls.
     pub closes: bool,
     /// It closes blocks or calls, and is no framing.
@@ -782,6 +784,7 @@ impl SetInner {
         let mut tokens: Vec<Token> = vec![];
         for (index, dialect) in dialects.iter().enumerate() {
             for (marker, sort) in dialect.tokens() {
+                let pairs = sort == Sort::Markup && dialect.spec.closes_markup(&marker);
                 // What is text in any case is never held back.
                 let pattern = Pattern {
                     hold: sort != Sort::Stray,
@@ -803,6 +806,7 @@ impl SetInner {
                         tokens.push(Token {
                             dialects: vec![],
                             opens: false,
+                            pairs: false,
                             closes: false,
                             stray: true,
                             thought: true,
@@ -826,6 +830,7 @@ impl SetInner {
                 token.plain &= !matches!(dialect.family, Family::Framed(_));
                 token.message |= sort == Sort::Message;
                 token.markup |= sort == Sort::Markup;
+                token.pairs |= pairs;
             }
         }
         for (index, id) in &thoughts {

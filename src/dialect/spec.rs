@@ -430,6 +430,19 @@ pub(crate) struct Unit {
 }
 
 impl Spec {
+    /// Whether ordinary markup that is framing closes this tag of it.
+    pub(crate) fn closes_markup(&self, tag: &str) -> bool {
+        let inner = tag
+            .strip_prefix('<')
+            .filter(|inner| !inner.starts_with('/'));
+        let closer = |inner: &str| {
+            self.markup
+                .iter()
+                .any(|marker| marker.strip_prefix("</") == Some(inner))
+        };
+        inner.is_some_and(closer)
+    }
+
     /// Of calls whose markers could stand in prose only those of tools on offer count.
     pub fn only_offered(&mut self) {
         if let Some(line) = &mut self.line {

@@ -529,7 +529,9 @@ impl Machine<'_> {
             }
             self.st.candidates = candidates;
             self.st.mode = Mode::Opening(opening);
-            if scanner.dfa.is_hit(node) {
+            // A reply that begins with no header may be guided, also where a dialect reads JSON without a marker.
+            let guided = opening.count == 0 && self.st.guided && self.st.candidates.is_empty();
+            if scanner.dfa.is_hit(node) && !(guided && matches!(byte, b'{' | b'[')) {
                 self.st.node = node;
                 if let Some(again) = self.inner_marker(chunk, &opening, end) {
                     return Taken { to: at + 1, again };

@@ -194,7 +194,7 @@ impl Machine<'_> {
         let message = (token.message && self.st.message) || owed || opens || closes;
         let loose = token.markup || (token.plain && (token.message || token.thought));
         let sure = message || near || (self.set.chosen && !loose) || (first && token.markup);
-        if token.closes && !near {
+        if token.closes && !near && !message {
             self.tell(chunk, token.dialects[0], Kind::OrphanClose, span);
         }
         let vouched = self.st.io.vouches(start);
@@ -252,7 +252,7 @@ impl Machine<'_> {
             // The next one begins right behind it, as behind a block.
             self.st.line = Line::Behind(0);
         }
-        self.st.within = token.opens.then_some(id);
+        self.st.within = (token.opens || token.pairs).then_some(id);
     }
 
     /// An opener at `start` is text: its closer will be text too.
