@@ -289,7 +289,9 @@ impl NamedParams {
             Step::Value(value) => value,
             Step::Cut(value) => {
                 value.complain(run);
-                run.error("unclosed_value");
+                if value.end == 0 {
+                    run.error("unclosed_value");
+                }
                 return Err(Block::unclosed(run));
             }
             Step::Limit(at) => return Err(Block::limit(run, self, "limit_value", at)),
@@ -381,6 +383,7 @@ fn value(input: &str, from: usize, max: usize) -> Step {
                 }
                 None => {
                     out.decode(&mut raw);
+                    out.end = at + len;
                     return Step::Cut(out);
                 }
             }

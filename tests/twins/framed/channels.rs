@@ -256,6 +256,12 @@ fn parts(channels: &Channels, header: &str) -> Header {
     let end = end.expect("that is how it ended").clone();
     let text = header.strip_suffix(&end).expect("it ends so");
     // Of two beginnings the last one counts.
+    let starts = channels
+        .start
+        .iter()
+        .filter(|start| **start != channels.channel);
+    let begun = starts.filter_map(|start| text.rfind(start.as_str())).max();
+    let text = &text[begun.unwrap_or(0)..];
     let again = !channels.channel.is_empty() && text.matches(&channels.channel).count() > 1;
     let text = match text.rfind(&channels.channel).filter(|_| again) {
         Some(at) => &text[at..],
