@@ -8,6 +8,7 @@
 //!
 //! The rest is neighbour, text, neighbour.
 
+use std::ops::Range;
 use std::sync::LazyLock;
 
 use toolglot::{DialectSet, Escaper, Event, Finish, Kind, Options, Parser, Span, Unescaper};
@@ -39,11 +40,24 @@ pub fn escape(data: &[u8]) {
     let given = data.len().min(header.len());
     header[..given].copy_from_slice(&data[..given]);
     let [set, size, a, b] = header;
-    let (set, size) = (&SETS[usize::from(set) % SETS.len()], usize::from(size) + 1);
+    let (set, size) = (usize::from(set) % SETS.len(), usize::from(size) + 1);
     let rest = &data[given..];
     let place = |byte: u8| rest.len() * usize::from(byte) / 255;
     let (from, to) = (place(a.min(b)), place(a.max(b)));
-    let text = &rest[from..to];
+    check(&SETS[set], size, rest, from..to);
+    // What most hosts choose is half of what is tried.
+    if set > 0 {
+        check(&SETS[0], size, rest, from..to);
+    }
+}
+
+/// The bytes of `rest` in the range are the text, in chunks of `size`.
+fn check(set: &DialectSet, size: usize, rest: &[u8], range: Range<usize>) {
+    let Range {
+        start: from,
+        end: to,
+    } = range;
+    let text = &rest[range];
 
     let escaped = toolglot::escape(set, text).expect("these markers can be escaped");
     let mut escaper = Escaper::new(set).expect("as above");

@@ -29,21 +29,33 @@ pub use snapshot::repair;
 pub use snapshot::snapshot;
 pub use user::user_dialect;
 
-use std::sync::LazyLock;
-
 use toolglot::{Collect, DialectSet, Event, Finish, Options, Parser, Retain, Sink};
 
 use watch::Watch;
 
+/// Every target and its check.
+#[allow(dead_code, reason = "the tests of the repository name each")]
+pub const TARGETS: [(&str, fn(&[u8])); 9] = [
+    ("chunking", chunking),
+    ("builtin", builtin),
+    ("user_dialect", user_dialect),
+    ("escape", escape),
+    ("encode", encode),
+    ("json", json),
+    ("pythonic", pythonic),
+    ("tagged", tagged),
+    ("snapshot", snapshot),
+];
+
 /// All default dialects, arbitrary bytes: no panic, the leaves partition the input, no more is withheld than the set's
 /// bound, and a call that is complete stays complete.
 pub fn builtin(data: &[u8]) {
-    static DEFAULTS: LazyLock<DialectSet> = LazyLock::new(DialectSet::defaults);
-    laws(&DEFAULTS, &Options::default(), data, 4096);
+    let defaults = &case::SETS[0];
+    laws(defaults, &Options::default(), data, 4096);
     let mut options = Options::default();
     options.retain = Retain::None;
-    laws(&DEFAULTS, &options, data, 5);
-    let turn = toolglot::parse(&DEFAULTS, Options::default(), data, Finish::Stop);
+    laws(defaults, &options, data, 5);
+    let turn = toolglot::parse(defaults, Options::default(), data, Finish::Stop);
     for call in &turn.calls {
         json::object(&call.arguments);
     }

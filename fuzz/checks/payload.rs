@@ -89,7 +89,7 @@ fn run(frames: &[Frame], data: &[u8], meaning: fn(Part, &str) -> Option<Value>) 
     let whole = [header, stream.as_slice()].concat();
     let mut case = Case::read(&whole);
     case.set = frame.set.clone();
-    check(&case);
+    case.each(check);
     let mut options = Options::default();
     options.tools = Some(Arc::clone(&TOOLS));
     let turn = parse(&frame.set, options, &stream, Finish::Stop);

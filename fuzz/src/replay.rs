@@ -2,31 +2,19 @@
 //!
 //! Says which file is at work before a check fails, so that a finding can be looked at with the stable compiler.
 
-#[path = "../checks/mod.rs"]
-mod checks;
-
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::{env, fs, io, panic};
 
+use toolglot_fuzz::TARGETS;
+
 fn main() -> ExitCode {
     let mut args = env::args().skip(1);
-    let target: fn(&[u8]) = match args.next().as_deref() {
-        Some("chunking") => checks::chunking,
-        Some("builtin") => checks::builtin,
-        Some("user_dialect") => checks::user_dialect,
-        Some("escape") => checks::escape,
-        Some("encode") => checks::encode,
-        Some("json") => checks::json,
-        Some("pythonic") => checks::pythonic,
-        Some("tagged") => checks::tagged,
-        Some("snapshot") => checks::snapshot,
-        _ => {
-            eprintln!(
-                "usage: replay chunking|builtin|user_dialect|escape|encode|json|pythonic|tagged|snapshot FILE-OR-FOLDER..."
-            );
-            return ExitCode::from(2);
-        }
+    let name = args.next().unwrap_or_default();
+    let Some((_, target)) = TARGETS.iter().find(|(known, _)| *known == name) else {
+        let names: Vec<_> = TARGETS.iter().map(|(name, _)| *name).collect();
+        eprintln!("usage: replay {} FILE-OR-FOLDER...", names.join("|"));
+        return ExitCode::from(2);
     };
     let mut files = vec![];
     for path in args.map(PathBuf::from) {

@@ -6,7 +6,7 @@
 use memchr::memchr2;
 use serde::{Deserialize, Serialize};
 
-use super::content::{Content, EntityStep, Step, entity};
+use super::content::{Content, EntityStep, Step, entity, tell_spaced};
 use super::given::is_fact;
 use super::named_params::{fail, limit, malformed};
 use super::tags::{CommentEnd, Edge, Match, MatchStep};
@@ -245,6 +245,8 @@ impl Body {
                         Step::More => Ok(next),
                         Step::Limit(kind) => Err((next, limit(kind))),
                         Step::Closed => {
+                            let to = out.base + next as u64;
+                            content.tell_spaced(out, &mut self.args, to);
                             self.param_end(out, out.io.from, out.base + next as u64, next)
                         }
                     }
@@ -338,6 +340,7 @@ impl Body {
                 match closing.step(byte, &[(table.close.as_bytes(), Edge::Close)]) {
                     MatchStep::More => At::Closing(closing),
                     MatchStep::Found { .. } => {
+                        self.spaced(out, closing, pos);
                         self.at = At::Close;
                         return Ok(i);
                     }
@@ -417,6 +420,7 @@ impl Body {
                 match closing.step(byte, &[(self.closer.as_bytes(), Edge::Close)]) {
                     MatchStep::More => At::Empty(Some(closing)),
                     MatchStep::Found { .. } => {
+                        self.spaced(out, closing, pos);
                         self.at = At::End;
                         return Ok(i);
                     }
@@ -433,6 +437,14 @@ impl Body {
         out.skip(pos + 1);
         self.at = next;
         Ok(i + 1)
+    }
+
+    /// The name of a closing tag ends before `pos`: blanks behind its `</` are reported.
+    fn spaced(&mut self, out: &mut Out<'_>, closing: Match, pos: u64) {
+        if closing.spaced() {
+            let start = pos.saturating_sub(closing.len());
+            tell_spaced(out, &mut self.args, Span::new(start, pos));
+        }
     }
 
     /// Takes a byte of a tag's name.

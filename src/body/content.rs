@@ -7,6 +7,7 @@
 use memchr::{memchr, memchr2};
 use serde::{Deserialize, Serialize};
 
+use super::tags::MAX_BLANKS;
 use super::{Args, Out, Short, pieces, xml};
 use crate::error::Kind;
 use crate::event::Span;
@@ -23,6 +24,8 @@ pub(crate) struct Lt {
     len: u16,
     close: bool,
     cdata: bool,
+    /// Blanks behind `</`.
+    blanks: u8,
 }
 
 impl Lt {
@@ -32,16 +35,22 @@ impl Lt {
             len: 1,
             close: true,
             cdata: true,
+            blanks: 0,
         }
     }
 
     pub fn len(self) -> u64 {
-        u64::from(self.len)
+        u64::from(self.len) + u64::from(self.blanks)
     }
 
     /// Takes the next byte; false if neither fits any more.
     pub fn step(&mut self, byte: u8, closer: &[u8]) -> bool {
         let at = usize::from(self.len);
+        if at == 2 && self.close && xml::is_space(byte) && self.blanks < MAX_BLANKS {
+            self.cdata = false;
+            self.blanks += 1;
+            return true;
+        }
         self.close &= closer.get(at) == Some(&byte);
         self.cdata &= CDATA.get(at) == Some(&byte);
         self.len += 1;
@@ -74,6 +83,8 @@ pub(crate) struct Content {
     at: At,
     /// Unescaped markup was reported.
     bare: bool,
+    /// Blanks stand behind the `</` of the closing tag that was looked at last.
+    spaced: bool,
 }
 
 /// How far it came.
@@ -91,6 +102,7 @@ impl Content {
         Self {
             at: At::Text,
             bare: false,
+            spaced: false,
         }
     }
 
@@ -98,6 +110,13 @@ impl Content {
     pub fn resume(&mut self, out: &mut Out<'_>, args: &mut Args, lt: Option<Lt>, pos: u64) {
         self.at = lt.map_or(At::Text, At::Lt);
         args.value(out, pos.saturating_sub(lt.map_or(0, Lt::len)));
+    }
+
+    /// Reports blanks behind the `</` of the closing tag that it ended with, which the carry begins with.
+    pub fn tell_spaced(&self, out: &mut Out<'_>, args: &mut Args, end: u64) {
+        if self.spaced {
+            tell_spaced(out, args, Span::new(out.io.from, end));
+        }
     }
 
     /// The open value, if its next bytes leave as they stand.
@@ -136,6 +155,7 @@ impl Content {
                         i += 1;
                         self.at = At::Lt(lt);
                         if lt.close && usize::from(lt.len) == closer.len() {
+                            self.spaced = lt.blanks > 0;
                             self.at = At::Tail { blanks: 0 };
                         } else if lt.cdata && usize::from(lt.len) == CDATA.len() {
                             out.skip(pos + 1);
@@ -237,6 +257,12 @@ impl Content {
             out.tell(Kind::BareMarkup, span, args.tool(), &subject);
         }
     }
+}
+
+/// A closing tag has blanks behind its `</`; it is that tag all the same.
+pub(super) fn tell_spaced(out: &mut Out<'_>, args: &mut Args, span: Span) {
+    out.issue(Kind::RepairedCloseTag, span, "");
+    args.recovered(Kind::RepairedCloseTag);
 }
 
 /// What a byte behind `&` did.

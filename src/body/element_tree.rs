@@ -9,7 +9,7 @@ use memchr::memchr;
 use serde::{Deserialize, Serialize};
 
 use super::named_params::limit;
-use super::tags::{CommentEnd, Edge, Match, MatchStep};
+use super::tags::{CommentEnd, Edge, MAX_BLANKS, Match, MatchStep};
 use super::tree::{self, Element};
 use super::xml::{self, Header, HeaderStep};
 use super::{Flow, Out, pieces};
@@ -52,6 +52,8 @@ enum At {
     /// In a closing tag; `name` once its name has ended.
     Closing {
         name: Option<u64>,
+        /// Blanks before the name.
+        blanks: u8,
     },
     /// Behind `<!`.
     Bang(Match),
@@ -152,7 +154,9 @@ impl Body {
                 At::Loose { .. } => {
                     self.length(out, out.limits().max_header, Kind::LimitHeader, pos, i)
                 }
-                At::Closing { name } => self.closing(out, table, byte, name, pos, i),
+                At::Closing { name, blanks } => {
+                    self.closing(out, table, byte, (name, blanks), pos, i)
+                }
                 At::Bang(mut bang) => match bang.step(byte, &BANGS) {
                     MatchStep::More => {
                         self.at = At::Bang(bang);
@@ -267,7 +271,10 @@ impl Body {
 
     fn lt(&mut self, out: &mut Out<'_>, byte: u8, i: usize) -> usize {
         self.at = match byte {
-            b'/' => At::Closing { name: None },
+            b'/' => At::Closing {
+                name: None,
+                blanks: 0,
+            },
             b'!' => {
                 let mut bang = Match::behind_lt(BANGS.len());
                 bang.step(byte, &BANGS);
@@ -412,24 +419,46 @@ impl Body {
         out: &mut Out<'_>,
         table: &ElementTree,
         byte: u8,
-        name: Option<u64>,
+        (name, blanks): (Option<u64>, u8),
         pos: u64,
         i: usize,
     ) -> Result<usize, (usize, Flow)> {
+        let first = out.io.from + 2 + u64::from(blanks);
         match (name, byte) {
-            (_, b'>') if pos > out.io.from + 2 => {
-                let tag = out.slice(out.io.from + 2, name.unwrap_or(pos));
+            (_, b'>') if pos > first => {
+                let tag = out.slice(first, name.unwrap_or(pos));
+                if blanks > 0 && !self.is_open(table, &tag) {
+                    return Ok(self.literal(out, i));
+                }
+                if blanks > 0 {
+                    let span = Span::new(out.io.from, pos + 1);
+                    self.kinds.insert(Kind::RepairedCloseTag);
+                    out.issue(Kind::RepairedCloseTag, span, &tag);
+                }
                 return self.closed(out, table, &tag, pos + 1, i + 1);
             }
-            (_, b) if xml::is_space(b) && pos > out.io.from + 2 => {
+            (_, b) if xml::is_space(b) && pos > first => {
                 self.at = At::Closing {
                     name: name.or(Some(pos)),
+                    blanks,
+                }
+            }
+            (None, b) if xml::is_space(b) && blanks < MAX_BLANKS => {
+                self.at = At::Closing {
+                    name,
+                    blanks: blanks + 1,
                 }
             }
             (None, b) if xml::is_name(b) || b == b'/' => {}
             _ => return Ok(self.literal(out, i)),
         }
         self.length(out, out.limits().max_name, Kind::LimitName, pos, i)
+    }
+
+    /// Whether a closing tag closes something: the block, or an element that is open.
+    fn is_open(&self, table: &ElementTree, tag: &str) -> bool {
+        let mut open = self.open.iter();
+        tag == table.tag || open.any(|index| self.elements[*index as usize].name == tag)
     }
 
     /// A closing tag is complete.

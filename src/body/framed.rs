@@ -520,7 +520,7 @@ impl Body {
             Action::End | Action::WrongEnd => {
                 let wrong = action == Action::WrongEnd || walk.loose().is_some();
                 self.spelt(out, Span::new(start, end), wrong);
-                self.section_ends(out, end)
+                self.section_ends(out, table, start, end)
             }
             Action::Close | Action::WrongClose => {
                 let wrong = action == Action::WrongClose || walk.loose().is_some();
@@ -538,7 +538,10 @@ impl Body {
                 out.issue(Kind::RepeatedMarker, Span::new(start, end), "");
                 out.skip(end);
                 self.last = end;
-                self.at = At::Gap(table.gap.begin());
+                self.at = match self.at {
+                    At::More(walk) => At::More(walk.restart()),
+                    _ => At::Gap(table.gap.begin()),
+                };
                 None
             }
             Action::Stray => {
@@ -891,7 +894,13 @@ impl Body {
     }
 
     /// The section's closer ends at `end`.
-    fn section_ends(&mut self, out: &mut Out<'_>, end: u64) -> Option<Flow> {
+    fn section_ends(
+        &mut self,
+        out: &mut Out<'_>,
+        table: &Framed,
+        start: u64,
+        end: u64,
+    ) -> Option<Flow> {
         let forgotten = matches!(self.at, At::Inner(_) | At::Confirm { .. } | At::Tail(_));
         if forgotten {
             let span = Span::new(self.last, end);
@@ -904,6 +913,22 @@ impl Body {
             }
         }
         out.skip(end);
+        if let At::More(_) = self.at {
+            out.issue(Kind::RepeatedMarker, Span::new(start, end), "");
+        }
+        // In a message the closer may stand once more; elsewhere it is a token of the dialect.
+        let message = out
+            .dialect()
+            .is_some_and(|dialect| dialect.channels.is_some());
+        if let Some(more) = table.units[usize::from(self.unit)]
+            .more
+            .as_ref()
+            .filter(|_| message)
+        {
+            self.last = end;
+            self.at = At::More(more.begin());
+            return None;
+        }
         Some(Flow::Closed { end })
     }
 
@@ -916,6 +941,7 @@ impl Body {
         let mut key = String::new();
         let mut closed = false;
         let mut kind = None;
+        let mut slip = false;
         let mut pairs = vec![];
         let tag = walk.span(Hole::Tag);
         if !tag.is_empty() {
@@ -930,7 +956,11 @@ impl Body {
         if !word.is_empty() {
             key = out.slice(word.start, word.end);
             let named = spec.close.iter().any(|close| close.contains("$key"));
-            let ends = out.slice(word.end, end) == ">";
+            let behind = out.slice(word.end, end);
+            if spaced(behind.as_bytes()) || repeats(&behind) {
+                slip = true;
+            }
+            let ends = behind == ">";
             if named || ends && (key.ends_with('/') || key.contains("=\"")) {
                 // It is a tag's name, with or without attributes.
                 closed = key.ends_with('/');
@@ -974,6 +1004,9 @@ impl Body {
         let value = closed.then(|| taken(&mut pairs, VALUE)).flatten();
         if let Some((key, _)) = pairs.iter().find(|(key, _)| !is_fact(key)) {
             args.told(out, Kind::ExtraKey, span, key);
+        }
+        if slip {
+            args.told(out, Kind::RepairedMarker, span, "");
         }
         if let Some(value) = value {
             let result = args.given(out, key.trim(), &value, span, end);
@@ -1442,6 +1475,13 @@ fn single<'n>(out: &Out<'_>, name: &'n str, between: &str) -> &'n str {
     };
     let doubled = head == tail && out.tool(name).is_none() && out.tool(head).is_some();
     if doubled { head } else { name }
+}
+
+/// Whether a closing tag stands twice in a row.
+fn repeats(text: &str) -> bool {
+    let tags: Vec<&str> = text.split("</").skip(1).map(str::trim).collect();
+    let twice = |pair: &[&str]| pair[0].ends_with('>') && pair[1].starts_with(pair[0]);
+    tags.windows(2).any(twice)
 }
 
 /// Whether `began` is a beginning of the pattern `close`, which has no holes but white space.

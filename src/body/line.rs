@@ -8,6 +8,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::live::{LiveCall, Step, rules};
+use super::plain::unfenced;
 use super::{Finished, Flow, Opened, Out, Short, json_calls};
 use crate::dialect::{Head, Line};
 use crate::error::{Kind, KindSet, Severity};
@@ -52,17 +53,6 @@ enum At {
     After(Walk),
     /// In lines that are hidden; none in the middle of one.
     Hidden(Option<Walk>),
-}
-
-/// A text without the code fence around it.
-fn unfenced(text: &str) -> &str {
-    let inner = || {
-        let (info, rest) = text.strip_prefix("```")?.split_once('\n')?;
-        let inner = rest.strip_suffix("```")?;
-        (!info.contains('`') && (inner.is_empty() || inner.ends_with('\n')))
-            .then(|| inner.trim_end())
-    };
-    inner().unwrap_or(text)
 }
 
 impl Body {
@@ -343,7 +333,7 @@ impl Body {
         let raw = text[..len.min(text.len())].trim_ascii_end().to_vec();
         let text = String::from_utf8_lossy(&raw);
         let whole = text.trim_end();
-        let inner = unfenced(whole);
+        let inner = unfenced(whole).unwrap_or(whole);
         // Of several lines, some may be no part of it.
         let lines = whole.contains('\n').then_some(Kind::UnclosedValue);
         let span = Span::new(start, start + raw.len() as u64);

@@ -6,7 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::content::{Content, Lt, Step};
+use super::content::{Content, Lt, Step, tell_spaced};
 use super::given::is_fact;
 use super::tags::{CommentEnd, Edge, Match, MatchStep};
 use super::xml::{self, Header, HeaderStep};
@@ -147,7 +147,8 @@ impl Body {
                         MatchStep::None => return malformed(out, Kind::MalformedBody, pos, i),
                         MatchStep::Found { index, taken } => {
                             i += usize::from(taken);
-                            if let Some(flow) = self.tag(out, index, start) {
+                            let tag = *tag;
+                            if let Some(flow) = self.tag(out, index, start, tag) {
                                 return (i, flow);
                             }
                         }
@@ -219,7 +220,10 @@ impl Body {
     }
 
     /// A tag that may stand between parameters began at `start` and its name is complete.
-    fn tag(&mut self, out: &mut Out<'_>, index: usize, start: u64) -> Option<Flow> {
+    fn tag(&mut self, out: &mut Out<'_>, index: usize, start: u64, tag: Match) -> Option<Flow> {
+        if tag.spaced() {
+            tell_spaced(out, &mut self.args, Span::new(start, start + tag.len()));
+        }
         match index {
             PARAM => {
                 out.io.from = start;
@@ -338,7 +342,9 @@ impl Body {
                         return (true, None);
                     }
                     MatchStep::Found { index, taken } => {
-                        let flow = self.ended(out, index, start);
+                        let (tag, end) = (*tag, *end);
+                        value.tell_spaced(out, &mut self.args, end);
+                        let flow = self.ended(out, index, start, tag);
                         return (taken, flow);
                     }
                     MatchStep::None => *lt,
@@ -357,11 +363,11 @@ impl Body {
     }
 
     /// The value ended where the carry begins, and a tag that began at `start` follows.
-    fn ended(&mut self, out: &mut Out<'_>, index: usize, start: u64) -> Option<Flow> {
+    fn ended(&mut self, out: &mut Out<'_>, index: usize, start: u64, tag: Match) -> Option<Flow> {
         let end = out.io.from;
         out.skip(start);
         match self.args.param_close(out, end) {
-            Ok(()) => self.tag(out, index, start),
+            Ok(()) => self.tag(out, index, start, tag),
             Err(kind) => Some(fail(kind, false)),
         }
     }

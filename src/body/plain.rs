@@ -126,7 +126,7 @@ impl Clean {
 }
 
 /// What stands in a code fence that is around the whole text.
-fn unfenced(text: &str) -> Option<&str> {
+pub(super) fn unfenced(text: &str) -> Option<&str> {
     let text = text.trim();
     let ticks = text.bytes().take_while(|b| *b == b'`').count();
     let (info, rest) = text[ticks..].split_once('\n')?;

@@ -4,12 +4,17 @@ use serde::{Deserialize, Serialize};
 
 use super::xml;
 
+/// Blanks that may stand behind `</`.
+pub(super) const MAX_BLANKS: u8 = 16;
+
 /// Matches bytes against up to eight literals at once. A literal that is the name of a tag counts only when the byte
-/// behind it ends the name.
+/// behind it ends the name. Behind the `</` of a closing tag blanks may stand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Match {
     len: u16,
     alive: u8,
+    /// Blanks behind `</`.
+    blanks: u8,
 }
 
 /// What must follow a literal.
@@ -51,6 +56,7 @@ impl Match {
         Self {
             len: 0,
             alive: ((1_u16 << count) - 1) as u8,
+            blanks: 0,
         }
     }
 
@@ -62,14 +68,28 @@ impl Match {
         }
     }
 
-    /// How many bytes have matched.
+    /// How many bytes have matched, with blanks behind `</`.
     pub fn len(self) -> u64 {
-        u64::from(self.len)
+        u64::from(self.len) + u64::from(self.blanks)
+    }
+
+    /// Whether blanks stand behind `</`.
+    pub fn spaced(self) -> bool {
+        self.blanks > 0
     }
 
     /// Takes the next byte.
     pub fn step(&mut self, byte: u8, literals: &[(&[u8], Edge)]) -> MatchStep {
         let at = usize::from(self.len);
+        if at == 2 && xml::is_space(byte) && self.blanks < MAX_BLANKS {
+            let alive = |index: usize| self.alive & (1 << index) != 0;
+            let mut all = literals.iter().enumerate();
+            // What has matched so far is the same in all that are left.
+            if all.any(|(index, (literal, _))| alive(index) && literal.starts_with(b"</")) {
+                self.blanks += 1;
+                return MatchStep::More;
+            }
+        }
         for (index, (literal, edge)) in literals.iter().enumerate() {
             if self.alive & (1 << index) == 0 {
                 continue;

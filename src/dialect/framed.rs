@@ -203,18 +203,29 @@ impl Framed {
                 _ => action,
             };
             let spelt = |p: &String| match action {
-                Action::End | Action::Close | Action::Stray => with_gaps(p),
+                Action::End | Action::Close | Action::Stray | Action::Param | Action::Whole => {
+                    with_gaps(p)
+                }
                 Action::Unit(_)
                 | Action::Section
                 | Action::Separator
                 | Action::Repeat
-                | Action::Param
-                | Action::Whole
                 | Action::Reopen
                 | Action::WrongEnd
                 | Action::WrongClose => p.clone(),
             };
-            patterns.iter().map(|p| (spelt(p), of(p))).collect()
+            let once = patterns.iter().map(|p| (spelt(p), of(p)));
+            let again = patterns.iter().flat_map(|p| {
+                let action = match action {
+                    Action::End => Action::WrongEnd,
+                    Action::Close => Action::WrongClose,
+                    _ => action,
+                };
+                repeated(p)
+                    .into_iter()
+                    .map(move |p| (with_gaps(&p), action))
+            });
+            once.chain(again).collect()
         };
         let build = |groups: Vec<Vec<(String, Action)>>| {
             let all = groups.iter().flatten().map(|(p, a)| (p.as_str(), *a));
@@ -260,7 +271,7 @@ impl Framed {
             marked(patterns).into_iter().map(again).collect()
         };
         let separators = section.map_or(none, |section| &section.separators);
-        let literal = |close: &&String| path::literal(close).as_deref() == Ok(close.as_str());
+        let literal = |close: &&String| !close.replace("$x", "").contains('$');
         let repeats = spec.unit.iter().flat_map(|unit| &unit.close);
         let repeats = repeats.filter(|_| section.is_some()).filter(literal);
         let repeats = repeats
@@ -309,7 +320,10 @@ impl Framed {
                 // Behind a call whose section's opener is missing, the section's closer may follow all the same.
                 let ends = section.filter(|section| section.optional && unit.more.is_empty());
                 let ends = ends.map_or(none, |section| &section.close);
-                let more = [more, list(ends, Action::End)].concat();
+                // No other token of the dialect is a closer that is named after its tool.
+                let named = unit.close.iter().filter(|_| unit.fix_name);
+                let named = named.map(|close| (with_gaps(close), Action::Repeat));
+                let more = [more, list(ends, Action::End), named.collect()].concat();
                 Ok(UnitTable {
                     tail: build(tail)?,
                     inner: build(inner.collect())?,
@@ -642,6 +656,24 @@ fn last_literal(pattern: &str) -> Option<String> {
         .iter()
         .filter_map(literal_part)
         .max_by_key(String::len)
+}
+
+/// A pattern with a closing tag in its middle, which stands there twice or three times.
+fn repeated(pattern: &str) -> Vec<String> {
+    let mut out = vec![];
+    for (at, _) in pattern.match_indices("</") {
+        let Some(len) = pattern[at..].find('>') else {
+            continue;
+        };
+        let (tag, rest) = pattern[at..].split_at(len + 1);
+        if rest.is_empty() || tag.replace("$x", "").contains('$') {
+            continue;
+        }
+        for more in [format!("$_{tag}"), format!("$_{tag}$_{tag}")] {
+            out.push(format!("{}{tag}{more}{rest}", &pattern[..at]));
+        }
+    }
+    out
 }
 
 /// A closer with holes for the blanks that it may hold.

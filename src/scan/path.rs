@@ -645,14 +645,20 @@ impl<A: Copy> Paths<A> {
                     }
                     return Go::More;
                 }
-                Some(_) if walk.fixed > 0 || (node.byte(byte).is_none() && node.hole.is_none()) => {
+                Some(_)
+                    if walk.fixed > 0
+                        || (node.byte(byte).is_none()
+                            && node.hole.is_none()
+                            && !node.skips(byte)) =>
+                {
                     return Go::None;
                 }
                 Some(_) => {}
                 // Nothing stands here: what is behind it counts, and what is beside it.
                 None => {
                     let behind = &self.nodes[usize::from(there)];
-                    if behind.byte(byte).is_some() || node.byte(byte).is_none() {
+                    let stays = node.byte(byte).is_some() || node.skips(byte);
+                    if behind.byte(byte).is_some() || !stays {
                         walk.node = there;
                         node = behind;
                     }

@@ -31,7 +31,7 @@ const QUOTED: [&str; 8] = [
 
 /// Closers of what only a prompt asks for, of calls that are messages, and of messages where calls are left to another reader,
 /// who needs them: text everywhere.
-fn stray(marker: &Marker) -> bool {
+pub fn stray(marker: &Marker) -> bool {
     let file = builtin_files()
         .iter()
         .find(|(id, _)| *id == marker.dialect)

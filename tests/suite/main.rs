@@ -35,6 +35,7 @@ mod refusals;
 mod replay;
 mod sinks;
 mod slips;
+mod spellings;
 mod state;
 mod support;
 mod thoughts;
