@@ -2,7 +2,9 @@
 
 use super::fields::{Field, observe};
 use super::named_params::{CallHeader, call_header, comment_end, finish, open_tag, report_twice};
-use super::xml::{attr_name_end, closing_tag, decode, is_blank, settled, skip_blanks};
+use super::xml::{
+    attr_name_end, closing_name, closing_tag, decode, is_blank, settled, skip_blanks,
+};
 use super::{Block, Family, Run, char_at, stands};
 
 const CALL: &str = "tool_action";
@@ -185,20 +187,7 @@ fn content(run: &mut Run<'_>, from: usize, key: &str) -> Result<(String, usize),
 fn no_element(input: &str, at: usize) -> Option<Fault> {
     match char_at(input, at + 1) {
         None => Some(Fault::Cut),
-        Some('/') => {
-            let close = "</tool_action";
-            let same = close
-                .bytes()
-                .zip(input[at..].bytes())
-                .take_while(|(a, b)| a == b)
-                .count();
-            let end = if same == close.len() {
-                skip_blanks(input, at + same)
-            } else {
-                at + same
-            };
-            Some(Fault::Offending(end))
-        }
+        Some('/') => Some(Fault::Offending(unfit(input, at, CALL))),
         Some('!') => {
             let dashes = input[at + 2..]
                 .bytes()
@@ -216,7 +205,10 @@ fn no_element(input: &str, at: usize) -> Option<Fault> {
 
 /// Where `</key  >` stops fitting.
 fn unfit(input: &str, at: usize, key: &str) -> usize {
-    let close = format!("</{key}");
+    let (close, at) = match stands(input, at, "</") {
+        true => (key.to_owned(), closing_name(input, at)),
+        false => (format!("</{key}"), at),
+    };
     let same = close
         .chars()
         .zip(input[at..].chars())

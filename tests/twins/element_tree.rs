@@ -2,7 +2,7 @@
 
 use super::named_params::comment_end;
 use super::tree_values::{Node, Piece, finish};
-use super::xml::{Header, header, is_blank, skip_blanks};
+use super::xml::{Header, closing_name, header, is_blank, skip_blanks};
 use super::{Block, Family, Run, char_at, stands};
 
 const OPEN: &str = "<ACTION>";
@@ -208,8 +208,9 @@ impl Reader {
         let rest = &input[at..];
         let begun = |sign: &str| sign.starts_with(rest);
         let closing = rest.strip_prefix("</").is_some_and(|_| {
-            let name = rest_of_name(input, at + 2);
-            name == input.len() || skip_blanks(input, name) == input.len() && name > at + 2
+            let from = closing_name(input, at);
+            let name = rest_of_name(input, from);
+            name == input.len() || skip_blanks(input, name) == input.len() && name > from
         });
         begun("<![CDATA[") || begun("<!--") || begun("<!DOCTYPE") || closing
     }

@@ -331,6 +331,20 @@ fn offending(input: &str, at: usize) -> Item {
         .iter()
         .max_by_key(|tag| same(tag))
         .expect("there are tags");
+    if stands(input, at, "</") {
+        let from = xml::closing_name(input, at);
+        let word = "tool_call";
+        let same = word.bytes().zip(input[from..].bytes());
+        let len = same.take_while(|(a, b)| a == b).count();
+        let end = match len == word.len() {
+            true => skip_blanks(input, from + len),
+            false => from + len,
+        };
+        return match end >= input.len() {
+            true => Item::Cut,
+            false => Item::Other(end),
+        };
+    }
     let mut end = at + same(longest);
     if end - at == longest.len() && longest.starts_with("</") {
         end = skip_blanks(input, end);
@@ -430,6 +444,15 @@ fn confirmed(input: &str, from: usize) -> Option<bool> {
         return Some(false);
     }
     let tags = ["<param", "<tool_call", "</tool_call", "<!--"];
+    if stands(input, at, "</") {
+        let name = xml::closing_name(input, at);
+        let end = name + "tool_call".len();
+        return match stands(input, name, "tool_call") {
+            true => char_at(input, end).map(|c| xml::is_blank(c) || c == '>'),
+            false if "tool_call".starts_with(&input[name..]) => None,
+            false => Some(false),
+        };
+    }
     for tag in tags {
         if stands(input, at, tag) {
             let next = char_at(input, at + tag.len());

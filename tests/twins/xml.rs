@@ -17,12 +17,22 @@ pub(super) fn ends_name(input: &str, at: usize) -> bool {
     char_at(input, at).is_some_and(|c| is_blank(c) || c == '>' || c == '/')
 }
 
-/// The length of the closing tag `</name  >` at `at`.
+/// Where the name of a closing tag begins whose `</` stands at `at`: behind at most 16 blanks.
+pub(super) fn closing_name(input: &str, at: usize) -> usize {
+    let blanks = skip_blanks(input, at + 2) - (at + 2);
+    at + 2 + blanks.min(16)
+}
+
+/// The length of the closing tag `</  name  >` at `at`.
 pub(super) fn closing_tag(input: &str, at: usize, name: &str) -> Option<usize> {
-    if !stands(input, at, "</") || !stands(input, at + 2, name) {
+    if !stands(input, at, "</") {
         return None;
     }
-    let end = skip_blanks(input, at + 2 + name.len());
+    let from = closing_name(input, at);
+    if !stands(input, from, name) {
+        return None;
+    }
+    let end = skip_blanks(input, from + name.len());
     stands(input, end, ">").then_some(end + 1 - at)
 }
 
@@ -131,7 +141,11 @@ pub(super) fn attr_name_end(input: &str, at: usize) -> usize {
 /// What is settled of a value that the stream ends in: an unfinished entity, section or closing tag is not.
 pub(super) fn settled<'a>(raw: &'a str, closer: &str) -> &'a str {
     let unfinished = |at: &usize| {
-        let tail = &raw[*at..];
+        let tail = match raw[*at..].starts_with("</") {
+            true => format!("</{}", &raw[closing_name(raw, *at)..]),
+            false => raw[*at..].to_owned(),
+        };
+        let tail = tail.as_str();
         let begun = "<![CDATA[".starts_with(tail) || closer.starts_with(tail);
         begun || tail.trim_end_matches(is_blank) == closer
     };

@@ -12,6 +12,21 @@ pub(super) fn spaced(pattern: &Pattern) -> Pattern {
     out
 }
 
+/// A closing tag that may hold blanks behind its slash and before its bracket.
+fn loose(close: &Pattern) -> Pattern {
+    let mut out = vec![];
+    for part in close {
+        if *part == pattern::Part::Byte(b'>') {
+            out.push(pattern::Part::Blanks);
+        }
+        out.push(part.clone());
+        if *part == pattern::Part::Byte(b'/') {
+            out.push(pattern::Part::Blanks);
+        }
+    }
+    out
+}
+
 impl<'a> Twin<'a> {
     /// Reads the block that opens at `at`, and says where text goes on.
     pub(super) fn block(&mut self, at: usize) -> usize {
@@ -29,7 +44,7 @@ impl<'a> Twin<'a> {
         };
         let stands = self.out.calls.len() > before;
         match stop {
-            Stop::Ends(end) => end,
+            Stop::Ends(end) => self.again(end),
             Stop::Reopen(next) => {
                 if self.spec.unclosed_is_text && !stands {
                     self.out.text.push_str(&self.input[at..next]);
@@ -54,6 +69,31 @@ impl<'a> Twin<'a> {
                 self.input.len()
             }
         }
+    }
+
+    /// Behind closers of the block that stand once more: those that are named after a tool, and those of sections in messages.
+    fn again(&self, mut end: usize) -> usize {
+        let unit = self.spec.units.get(self.unit);
+        let named = unit.filter(|unit| unit.fix_name).map(|unit| &unit.close);
+        let section = self
+            .spec
+            .section
+            .as_ref()
+            .filter(|section| section.optional);
+        let section = section.filter(|_| self.spec.channels.is_some());
+        let closers = named
+            .into_iter()
+            .chain(section.map(|section| &section.close));
+        let closers: Vec<Pattern> = closers.flatten().map(loose).collect();
+        let closers: Vec<_> = closers.iter().map(|close| (close, Place::Close)).collect();
+        while let Some(fit) = self
+            .walk_on(end, &closers)
+            .ok()
+            .filter(|_| !closers.is_empty())
+        {
+            end = fit.end;
+        }
+        end
     }
 
     /// Nothing counts up to a closer of the block.
@@ -194,6 +234,15 @@ impl<'a> Twin<'a> {
         let list = |list: &'a [Pattern], place| list.iter().map(move |p| (p, place));
         places.extend(list(&section.close, Place::End));
         places.extend(list(&section.separators, Place::Separator));
+        let plain = |close: &&Pattern| {
+            let simple = |part: &pattern::Part| {
+                matches!(part, pattern::Part::Byte(_)) || *part == pattern::Part::Hole("x")
+            };
+            close.iter().all(simple)
+        };
+        let repeats = self.spec.units.iter().flat_map(|unit| &unit.close);
+        let repeats = repeats.filter(plain).filter(|_| !section.close.is_empty());
+        places.extend(repeats.map(|close| (close, Place::Separator)));
         places.extend(list(&section.open, Place::Reopen));
         let mut known: Option<Fit<Place>> = None;
         // A closer that stands twice says the same twice.
@@ -275,6 +324,9 @@ impl<'a> Twin<'a> {
         let ends = self.input[..fit.end].ends_with("/>");
         if ends && self.spec.units[index].open.iter().any(closes) {
             let name = self.tool(index, fit)?;
+            if self.spec.units[index].fix_name {
+                self.fix = Some(name.clone());
+            }
             self.out.calls.push((name, Value::Object(Map::new())));
             return Ok((fit.end, None));
         }
