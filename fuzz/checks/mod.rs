@@ -33,9 +33,12 @@ use toolglot::{Collect, DialectSet, Event, Finish, Options, Parser, Retain, Sink
 
 use watch::Watch;
 
-/// Every target and its check.
+/// What a target does with an input.
+pub type Check = fn(&[u8]);
+
+/// Every target.
 #[allow(dead_code, reason = "the tests of the repository name each")]
-pub const TARGETS: [(&str, fn(&[u8])); 9] = [
+pub const TARGETS: [(&str, Check); 9] = [
     ("chunking", chunking),
     ("builtin", builtin),
     ("user_dialect", user_dialect),
