@@ -16,7 +16,7 @@ use super::args::As;
 use super::given::is_fact;
 use super::live::Step;
 use super::lost::{Hit as Found, Lost, Torn};
-use super::needle::{Needle, spaced};
+use super::needle::Needle;
 use super::payload::Payload;
 use super::plain::{Came, Clean, Plain};
 use super::tree_payload::{Elements, tag_name};
@@ -27,6 +27,7 @@ use crate::error::{Kind, Severity};
 use crate::event::Span;
 use crate::limits::Limits;
 use crate::scan::path::{Go, Hole, Paths, Walk};
+use crate::scan::tag;
 
 /// Name, meta and place of a call that a header outside its block names.
 type Header = (String, Vec<(String, String)>, Span);
@@ -132,7 +133,8 @@ impl Body {
             invented: false,
             torn: None,
         };
-        let text = table.plain(&String::from_utf8_lossy(&literal));
+        let spelt = out.dialect().map_or(&[][..], |dialect| &dialect.spelt);
+        let text = table.plain(&String::from_utf8_lossy(&literal), spelt);
         if let Some(fix) = table.spec.fixed.get(&text) {
             body.fix = fix.clone().into_bytes();
         }
@@ -447,12 +449,8 @@ impl Body {
                 (true, None)
             }
             Go::Found { action, taken } => {
-                let mut walk = *walk;
+                let walk = *walk;
                 let end = pos + u64::from(taken);
-                if let Action::Section | Action::Unit(_) = action {
-                    let span = Span::new(walk.start().unwrap_or(pos), end);
-                    tell_loose(out, &mut walk, span);
-                }
                 (taken, self.found(out, table, action, &walk, end))
             }
             Go::None => {
@@ -504,6 +502,11 @@ impl Body {
         end: u64,
     ) -> Option<Flow> {
         let start = walk.start().unwrap_or(end);
+        if let Action::Section | Action::Unit(_) | Action::Whole = action
+            && walk.loose().is_some()
+        {
+            out.repaired(Kind::RepairedMarker, Span::new(start, end));
+        }
         match action {
             Action::Section => {
                 self.section = true;
@@ -518,13 +521,15 @@ impl Body {
                 None
             }
             Action::End | Action::WrongEnd => {
-                let wrong = action == Action::WrongEnd || walk.loose().is_some();
-                self.spelt(out, Span::new(start, end), wrong);
+                if action == Action::WrongEnd || walk.loose().is_some() {
+                    self.misspelt(out, Span::new(start, end));
+                }
                 self.section_ends(out, table, start, end)
             }
             Action::Close | Action::WrongClose => {
-                let wrong = action == Action::WrongClose || walk.loose().is_some();
-                self.spelt(out, Span::new(start, end), wrong);
+                if action == Action::WrongClose || walk.loose().is_some() {
+                    self.misspelt(out, Span::new(start, end));
+                }
                 self.call_closes(out, table, end)
             }
             Action::Separator => {
@@ -607,14 +612,7 @@ impl Body {
         }
     }
 
-    /// A closer, which may be misspelt (`wrong`) or hold blanks.
-    fn spelt(&mut self, out: &mut Out<'_>, span: Span, wrong: bool) {
-        if wrong || spaced(out.slice(span.start, span.end).as_bytes()) {
-            self.misspelt(out, span);
-        }
-    }
-
-    /// A closer is misspelt, and what it closes is repaired.
+    /// A closer is misspelt or holds what it does not show, and what it closes is repaired.
     fn misspelt(&mut self, out: &mut Out<'_>, span: Span) {
         out.skip(span.start);
         out.issue(Kind::RepairedCloseTag, span, "");
@@ -656,6 +654,10 @@ impl Body {
         let word = walk.span(Hole::Name);
         if !word.is_empty() {
             name = out.slice(word.start, word.end);
+            if walk.loose().is_some_and(|loose| loose.start == word.end) {
+                // The tag names the tool, and its attributes may be arguments.
+                meta = tag::attributes(&out.slice(start, end));
+            }
             closed |= unit.fix_name && out.slice(word.end, end).trim_start() == "/>";
         }
         let id = walk.span(Hole::Id);
@@ -941,7 +943,7 @@ impl Body {
         let mut key = String::new();
         let mut closed = false;
         let mut kind = None;
-        let mut slip = false;
+        let mut slip = walk.loose().is_some();
         let mut pairs = vec![];
         let tag = walk.span(Hole::Tag);
         if !tag.is_empty() {
@@ -957,14 +959,15 @@ impl Body {
             key = out.slice(word.start, word.end);
             let named = spec.close.iter().any(|close| close.contains("$key"));
             let behind = out.slice(word.end, end);
-            if spaced(behind.as_bytes()) || repeats(&behind) {
-                slip = true;
-            }
+            slip |= repeats(&behind);
             let ends = behind == ">";
-            if named || ends && (key.ends_with('/') || key.contains("=\"")) {
+            let name = key.trim_end_matches('/');
+            let blank = name.find([' ', '\n', '\t', '\r']);
+            let loose = blank.is_some_and(|at| tag::is_loose(&name[at..]));
+            if named || ends && (key.ends_with('/') || loose) {
                 // It is a tag's name, with or without attributes.
                 closed = key.ends_with('/');
-                match tag_name(key.trim_end_matches('/')) {
+                match tag_name(name) {
                     Some(name) => {
                         pairs = xml::loose_attributes(&key.as_bytes()[name.len()..]);
                         key = name.to_owned();
@@ -972,6 +975,9 @@ impl Body {
                     None => return Some(self.refuse(out, Kind::MalformedBody, span)),
                 }
             }
+        }
+        if walk.loose().is_some() && tag.is_empty() {
+            pairs.extend(tag::attributes(&out.slice(start, end)));
         }
         if unit.fix_name && key_is_tool(out, self.args.as_ref(), &key) {
             // No parameter but the next call.
@@ -1456,14 +1462,6 @@ impl Body {
             None if self.stood > 0 => Finished::Forgotten,
             None | Some(_) => Finished::Open,
         }
-    }
-}
-
-/// Reports blanks and attributes in a wrapper's tag, which say nothing.
-fn tell_loose(out: &mut Out<'_>, walk: &mut Walk, span: Span) {
-    if walk.loose().is_some() {
-        out.repaired(Kind::RepairedMarker, span);
-        walk.told();
     }
 }
 

@@ -51,7 +51,7 @@ pub(crate) use framed::{Strange, name_in_id};
 pub(crate) use gate::Gate;
 pub(crate) use head::{LINE_BLANKS, Utf8, is_key};
 pub(crate) use lexer::Syntax;
-pub(crate) use needle::{Needle, gaps};
+pub(crate) use needle::Needle;
 pub(crate) use out::{Block, Io, Names, Out, Stuff, pieces};
 pub(crate) use plain::Clean;
 pub(crate) use short::Short;

@@ -9,7 +9,7 @@ use crate::error::BuildError;
 use crate::escape::{EscapeError, Table};
 use crate::limits::Limits;
 use crate::scan::path::{self, Paths};
-use crate::scan::{Dfa, Pattern, Scanner};
+use crate::scan::{Dfa, Pattern, Scanner, tag};
 
 use super::channels::{Channels, MAX_HEADER};
 use super::framed::{self, Framed};
@@ -174,18 +174,6 @@ impl Family {
             Self::Framed(body) => body.closers.clone(),
             Self::Line(_) => vec!["\n".to_owned()],
             Self::Plain => vec![],
-        }
-    }
-
-    /// The name of one of its `openers` that is a tag without attributes: these and blanks may stand in it all the same,
-    /// unless another opener is that tag with attributes.
-    pub fn wrapper<'m>(&self, opener: &'m str, openers: &[String]) -> Option<&'m str> {
-        let name = path::tag_name(opener)?;
-        match self {
-            Self::ElementTree(_) | Self::KeyQuote(_) | Self::Framed(_) => {
-                openers.iter().all(|other| other != name).then_some(name)
-            }
-            Self::NamedParams(_) | Self::AttributeParams(_) | Self::Line(_) | Self::Plain => None,
         }
     }
 
@@ -365,7 +353,7 @@ pub(crate) struct OpenRef {
 pub(crate) enum Begins {
     /// A block, by the opener of that number among those of the dialect.
     Block(u16),
-    /// The same, in whose tag stand blanks or attributes.
+    /// The same, in which stands what it does not show: blanks or attributes.
     Tag(u16),
     /// The header of a message.
     Message,
@@ -373,6 +361,8 @@ pub(crate) enum Begins {
     Rest,
     /// A marker of a thought, by its number, that has a suffix.
     Thought(u16),
+    /// A marker of a thought in which stands what it does not show, by its number in `SetInner::marks`.
+    Mark(u16),
 }
 
 impl Begins {
@@ -380,7 +370,7 @@ impl Begins {
     pub fn of(self, table: &Framed) -> Option<&framed::Opener> {
         match self {
             Self::Block(number) | Self::Tag(number) => table.openers.get(usize::from(number)),
-            Self::Message | Self::Rest | Self::Thought(_) => None,
+            Self::Message | Self::Rest | Self::Thought(_) | Self::Mark(_) => None,
         }
     }
 }
@@ -450,8 +440,9 @@ pub(crate) struct Reasoning {
     pub ends: Vec<Role>,
     /// What ends it are headers at the start of a line: what each opens.
     pub headers: Vec<u16>,
-    /// Which of what ends it is a header without its beginning, or a closer with a suffix, and what that opens.
-    rest: Option<(u16, u16)>,
+    /// Which of what ends it is a header without its beginning, or the beginning of a closer that has a suffix or holds what it
+    /// does not show, and what that opens.
+    rest: Vec<(u16, u16)>,
     /// The same, then all call openers; made when a stream first asks for it.
     with_calls: OnceLock<Scanner>,
 }
@@ -467,43 +458,19 @@ pub(crate) enum Inside {
     Call(Role),
 }
 
-/// A closer of a thought as models slip: with a blank before its last bracket or behind its slash (`</think >`), or around
-/// what stands between two special tokens (`<|close|> think <|sep|>`).
-fn with_blanks(closer: &str) -> Vec<String> {
-    let between = |open: &str, close: &str| {
-        let name = closer.strip_prefix(open)?.strip_suffix(close)?;
-        Some((open.to_owned(), name, close.to_owned()))
-    };
-    let specials = || {
-        let (before, rest) = closer.split_once("|>")?;
-        let (name, behind) = rest.split_once("<|")?;
-        Some((format!("{before}|>"), name, format!("<|{behind}")))
-    };
-    let tag = between("</", ">").or_else(|| between("[/", "]"));
-    let Some((before, name, behind)) = tag.or_else(specials) else {
-        return vec![];
-    };
-    let word = |byte: u8| byte.is_ascii_alphanumeric() || b"_-:".contains(&byte);
-    if name.is_empty() || !name.bytes().all(word) {
-        return vec![];
-    }
-    let blanks = [("", " "), (" ", ""), (" ", " "), ("", "\n")];
-    blanks
-        .map(|(one, other)| format!("{before}{one}{name}{other}{behind}"))
-        .to_vec()
-}
-
 /// What a marker begins with where it has a suffix: `<think:`.
 fn suffixed(marker: &str) -> String {
     format!("{}:", marker.strip_suffix('>').unwrap_or(marker))
 }
 
 impl Reasoning {
-    /// What a pattern opens that must be looked at: a header without its beginning, or a closer with a suffix.
+    /// What a pattern opens that must be looked at: a header without its beginning, or a closer that is not as it is spelled.
     pub fn rest(&self, pattern: u16) -> Option<u16> {
         let before: usize = self.kinds[..2].iter().sum();
-        let (place, refs) = self.rest?;
-        (usize::from(pattern) == before + usize::from(place)).then_some(refs)
+        let place = usize::from(pattern).checked_sub(before)?;
+        let mut rest = self.rest.iter();
+        let found = rest.find(|(at, _)| usize::from(*at) == place);
+        found.map(|(_, refs)| *refs)
     }
 
     fn new(
@@ -526,7 +493,7 @@ impl Reasoning {
             kinds: lists.map(<[String]>::len),
             ends: calls.iter().map(|(_, role)| *role).collect(),
             headers: vec![],
-            rest: None,
+            rest: vec![],
             with_calls: OnceLock::new(),
         })
     }
@@ -568,6 +535,15 @@ impl Reasoning {
         let call = calls.get(at - self.ends.len());
         call.map(|(_, role)| Inside::Call(*role))
     }
+}
+
+/// A marker of a thought, with what may stand in it that it does not show.
+#[derive(Debug)]
+pub(crate) struct Mark {
+    /// The thought.
+    pub id: u16,
+    pub closes: bool,
+    pub paths: Paths<()>,
 }
 
 /// A protected region of one dialect.
@@ -620,6 +596,8 @@ pub(crate) struct SetInner {
     /// Who opens a block with a marker, in the order of the set.
     pub opens: Vec<Vec<OpenRef>>,
     pub reasoning: Vec<Reasoning>,
+    /// Markers of thoughts with what may stand in them.
+    pub marks: Vec<Mark>,
     /// Openers of calls.
     pub calls: Vec<(Pattern, Role)>,
     pub spans: Vec<SpanMarks>,
@@ -670,7 +648,12 @@ impl SetInner {
                 .map(|close| Pattern::new(close, family.case()))
                 .collect();
             let closer = Dfa::new(closers).map_err(|why| check::key(&spec, "close", &why))?;
+            let openers = family.openers();
+            let spelt = openers.iter().map(|open| path::spelt(open));
+            let spelt = spelt.collect::<Result<_, _>>();
+            let spelt = spelt.map_err(|why| check::key(&spec, "open", &why))?;
             dialects.push(Dialect {
+                spelt,
                 channels: None,
                 family,
                 closer,
@@ -719,9 +702,11 @@ impl SetInner {
                     add(open.clone(), Begins::Message);
                     continue;
                 }
-                if let Some(name) = dialect.family.wrapper(open, &markers) {
-                    for blank in [" ", "\n", "\t", "\r"] {
-                        add(format!("{name}{blank}"), Begins::Tag(number));
+                for slip in tag::slips(open) {
+                    // That tag with attributes may be another opener.
+                    let other = markers.iter().any(|other| other == slip.trim_ascii_end());
+                    if !other {
+                        add(slip, Begins::Tag(number));
                     }
                 }
                 add(open.clone(), Begins::Block(number));
@@ -738,8 +723,9 @@ impl SetInner {
                 // only a later one has keep its rules.
                 let shares = |open: &[String]| spec.open.iter().any(|own| open.contains(own));
                 let mut own = spec.clone();
-                own.close
-                    .extend(spec.close.iter().flat_map(|close| with_blanks(close)));
+                let ends = spec.ended_by.iter();
+                own.ended_by
+                    .extend(ends.flat_map(|marker| tag::with_blanks(marker)));
                 for (_, have) in merged.iter_mut().filter(|(_, have)| shares(&have.open)) {
                     have.ended_by.extend_from_slice(&spec.ended_by);
                     have.suffix |= spec.suffix;
@@ -783,7 +769,14 @@ impl SetInner {
         }
         let mut tokens: Vec<Token> = vec![];
         for (index, dialect) in dialects.iter().enumerate() {
-            for (marker, sort) in dialect.tokens() {
+            let spelt = dialect.tokens().into_iter().flat_map(|(marker, sort)| {
+                // What people type holds no blanks by a slip.
+                let special = marker.contains("|>") || marker.contains('｜');
+                let slips = special.then(|| tag::with_blanks(&marker));
+                let slips = slips.into_iter().flatten();
+                std::iter::once(marker).chain(slips).map(move |m| (m, sort))
+            });
+            for (marker, sort) in spelt {
                 let pairs = sort == Sort::Markup && dialect.spec.closes_markup(&marker);
                 // What is text in any case is never held back.
                 let pattern = Pattern {
@@ -877,6 +870,56 @@ impl SetInner {
                 }
             }
         }
+        let mut marks: Vec<Mark> = vec![];
+        let mut rests: Vec<(u16, u16, u16)> = vec![];
+        for (id, (dialect, spec)) in merged.iter_mut().enumerate() {
+            let id = id as u16;
+            if headed.contains(&id) {
+                continue;
+            }
+            let openers = spec.open.iter().map(|marker| (marker.clone(), false));
+            let closers = spec.close.iter().map(|marker| (marker.clone(), true));
+            let all: Vec<_> = openers.chain(closers).collect();
+            for (marker, closes) in all {
+                let Some(paths) = path::spelt(&marker).map_err(too_big)? else {
+                    continue;
+                };
+                let entry = OpenRef {
+                    dialect: *dialect,
+                    begins: Begins::Mark(marks.len() as u16),
+                };
+                marks.push(Mark { id, closes, paths });
+                for slip in tag::slips(&marker) {
+                    if closes {
+                        let known = spec.ended_by.iter().position(|have| *have == slip);
+                        let place = known.unwrap_or(spec.ended_by.len()) as u16;
+                        let refs = rests.iter().find(|rest| (rest.0, rest.1) == (id, place));
+                        match refs {
+                            Some((.., refs)) => opens[usize::from(*refs)].push(entry),
+                            None => {
+                                spec.ended_by.push(slip);
+                                rests.push((id, place, opens.len() as u16));
+                                opens.push(vec![entry]);
+                            }
+                        }
+                        continue;
+                    }
+                    let pattern = Pattern::new(&slip, Case::Exact);
+                    let same = patterns.iter().position(|have| *have == pattern);
+                    match same.map(|at| roles[at]) {
+                        Some(Role::Open { refs }) => opens[usize::from(refs)].push(entry),
+                        Some(_) => {}
+                        None => {
+                            roles.push(Role::Open {
+                                refs: opens.len() as u16,
+                            });
+                            patterns.push(pattern);
+                            opens.push(vec![entry]);
+                        }
+                    }
+                }
+            }
+        }
         for (_, spec) in merged.iter_mut().filter(|(_, spec)| spec.suffix) {
             let close = spec.close.first().map_or("", String::as_str);
             spec.ended_by.push(suffixed(close));
@@ -893,6 +936,9 @@ impl SetInner {
                 Reasoning::new(*index, spec, own).map_err(too_big)
             })
             .collect::<Result<Vec<_>, _>>()?;
+        for (id, place, refs) in rests {
+            reasoning[usize::from(id)].rest.push((place, refs));
+        }
         for (_, id) in thoughts {
             let entry = &mut reasoning[usize::from(id)];
             let opens = |marker: &String| {
@@ -917,7 +963,7 @@ impl SetInner {
                     begins: Begins::Thought(id as u16),
                 }]);
                 let last = spec.ended_by.len().saturating_sub(1);
-                reasoning[id].rest = Some((last as u16, refs));
+                reasoning[id].rest.push((last as u16, refs));
             }
         }
         for (dialect, id) in messages {
@@ -929,7 +975,8 @@ impl SetInner {
                 .ended_by
                 .iter()
                 .position(|marker| marker == first);
-            entry.rest = place.map(|place| (place as u16, opens.len() as u16));
+            let refs = opens.len() as u16;
+            entry.rest.extend(place.map(|place| (place as u16, refs)));
             opens.push(vec![OpenRef {
                 dialect,
                 begins: Begins::Rest,
@@ -949,6 +996,7 @@ impl SetInner {
             opens,
             calls,
             reasoning,
+            marks,
             spans,
             begins: Written::all(&dialects)?,
             skips,

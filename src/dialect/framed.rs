@@ -34,23 +34,6 @@ pub(crate) enum Action {
     WrongClose,
 }
 
-impl Action {
-    /// Whether it opens or closes what stands around calls or payloads: attributes say nothing in its tag.
-    fn wraps(self) -> bool {
-        match self {
-            Self::Unit(_)
-            | Self::Section
-            | Self::End
-            | Self::Close
-            | Self::Repeat
-            | Self::Reopen
-            | Self::WrongEnd
-            | Self::WrongClose => true,
-            Self::Separator | Self::Param | Self::Whole | Self::Stray => false,
-        }
-    }
-}
-
 /// Tables of the framed family. Immutable.
 #[derive(Debug)]
 pub(crate) struct Framed {
@@ -202,34 +185,20 @@ impl Framed {
                 Action::Close if spec.misspelt.contains(pattern) => Action::WrongClose,
                 _ => action,
             };
-            let spelt = |p: &String| match action {
-                Action::End | Action::Close | Action::Stray | Action::Param | Action::Whole => {
-                    with_gaps(p)
-                }
-                Action::Unit(_)
-                | Action::Section
-                | Action::Separator
-                | Action::Repeat
-                | Action::Reopen
-                | Action::WrongEnd
-                | Action::WrongClose => p.clone(),
-            };
-            let once = patterns.iter().map(|p| (spelt(p), of(p)));
+            let once = patterns.iter().map(|p| (p.clone(), of(p)));
             let again = patterns.iter().flat_map(|p| {
                 let action = match action {
                     Action::End => Action::WrongEnd,
                     Action::Close => Action::WrongClose,
                     _ => action,
                 };
-                repeated(p)
-                    .into_iter()
-                    .map(move |p| (with_gaps(&p), action))
+                repeated(p).into_iter().map(move |p| (p, action))
             });
             once.chain(again).collect()
         };
         let build = |groups: Vec<Vec<(String, Action)>>| {
             let all = groups.iter().flatten().map(|(p, a)| (p.as_str(), *a));
-            Paths::tags(all, Action::wraps).map(Paths::with_blanks)
+            Paths::tags(all).map(Paths::with_blanks)
         };
         // Where openers tell what `$x` is, each is looked for with every suffix.
         let mut fixes: Vec<&str> = spec.fixed.values().map(String::as_str).collect();
@@ -275,7 +244,7 @@ impl Framed {
         let repeats = spec.unit.iter().flat_map(|unit| &unit.close);
         let repeats = repeats.filter(|_| section.is_some()).filter(literal);
         let repeats = repeats
-            .map(|close| (with_gaps(close), Action::Repeat))
+            .map(|close| (close.clone(), Action::Repeat))
             .collect();
         let gap = build(vec![
             units.clone(),
@@ -322,7 +291,7 @@ impl Framed {
                 let ends = ends.map_or(none, |section| &section.close);
                 // No other token of the dialect is a closer that is named after its tool.
                 let named = unit.close.iter().filter(|_| unit.fix_name);
-                let named = named.map(|close| (with_gaps(close), Action::Repeat));
+                let named = named.map(|close| (close.clone(), Action::Repeat));
                 let more = [more, list(ends, Action::End), named.collect()].concat();
                 Ok(UnitTable {
                     tail: build(tail)?,
@@ -355,10 +324,12 @@ impl Framed {
         }
         let opener = |found: Found| {
             let probe = match found.probe {
-                Some(patterns) => Some(Paths::tags(
-                    patterns.iter().map(|p| (p.as_str(), Evidence::of(p))),
-                    |_| true,
-                )?),
+                Some(patterns) => {
+                    // What is only looked at stands in the patterns, too.
+                    let before = if found.peek { "" } else { &found.literal };
+                    let patterns = patterns.iter().map(|p| (p.as_str(), Evidence::of(p)));
+                    Some(Paths::behind(before, patterns)?)
+                }
                 None => None,
             };
             let special = ["<|", "|>", "｜", "]<]"];
@@ -402,7 +373,7 @@ impl Framed {
             None
         } else {
             let patterns = message.iter().map(|p| (p.as_str(), Evidence::of(p)));
-            Some(Paths::tags(patterns, |_| true)?)
+            Some(Paths::tags(patterns)?)
         };
         let (json, python, braces) = payloads(&spec);
         let again = again(&spec, bare)?;
@@ -426,12 +397,12 @@ impl Framed {
         self.openers.iter().find(|opener| opener.literal == literal)
     }
 
-    /// An opener as the description has it: without blanks and attributes that stand in its tag.
-    pub fn plain(&self, opener: &str) -> String {
-        let blank = opener.find([' ', '\n', '\t', '\r']);
-        let name = blank.filter(|_| self.opener(opener).is_none());
-        let name = name.filter(|_| opener.ends_with('>'));
-        name.map_or_else(|| opener.to_owned(), |at| format!("{}>", &opener[..at]))
+    /// An opener as the description has it; `spelt` are its openers with what may stand in them.
+    pub fn plain(&self, opener: &str, spelt: &[Option<Paths<()>>]) -> String {
+        let shown = self.opener(opener).is_some();
+        let mut openers = self.openers.iter().zip(spelt).filter(|_| !shown);
+        let slip = openers.find(|(_, spelt)| spelt.as_ref().is_some_and(|paths| paths.is(opener)));
+        slip.map_or_else(|| opener.to_owned(), |(plain, _)| plain.literal.clone())
     }
 
     /// The most bytes that a block withholds; `tag` is the longest header.
@@ -542,9 +513,7 @@ fn again(spec: &spec::Framed, bare: bool) -> Result<Paths<Action>, String> {
             patterns.extend(all);
         }
     }
-    let build = |list: &[(String, Action)]| {
-        Paths::tags(list.iter().map(|(p, a)| (p.as_str(), *a)), Action::wraps)
-    };
+    let build = |list: &[(String, Action)]| Paths::tags(list.iter().map(|(p, a)| (p.as_str(), *a)));
     // Two forms of a call may ask for holes where only one can stand: the first form counts.
     let mut good: Vec<(String, Action)> = vec![];
     for (pattern, action) in patterns {
@@ -672,21 +641,6 @@ fn repeated(pattern: &str) -> Vec<String> {
         for more in [format!("$_{tag}"), format!("$_{tag}$_{tag}")] {
             out.push(format!("{}{tag}{more}{rest}", &pattern[..at]));
         }
-    }
-    out
-}
-
-/// A closer with holes for the blanks that it may hold.
-fn with_gaps(pattern: &str) -> String {
-    // The suffix and the name of a tag are words.
-    let masked = pattern.replace("$x", "xx").replace("$key", "xxxx");
-    let masked = masked.replace("$_", "\n\n");
-    if masked.contains('$') {
-        return pattern.to_owned();
-    }
-    let mut out = pattern.to_owned();
-    for at in crate::body::gaps(masked.as_bytes()).into_iter().rev() {
-        out.insert_str(usize::from(at), "$_");
     }
     out
 }

@@ -69,6 +69,7 @@ fn make(text: &str) -> Result<Dialect, BuildError> {
         family,
         closer,
         blocks_close: 0,
+        spelt: vec![],
         spec,
     })
 }

@@ -77,6 +77,8 @@ pub struct Dialect {
     pub(crate) closer: crate::scan::Dfa,
     /// So many of its markers close blocks alone; the others close messages.
     pub blocks_close: usize,
+    /// Its openers with what may stand in them that they do not show, where something may.
+    pub(crate) spelt: Vec<Option<scan::path::Paths<()>>>,
 }
 
 impl Dialect {

@@ -7,7 +7,7 @@ use super::token::Tail;
 use super::{Mode, Region};
 use crate::body::{Out, Stuff, pieces};
 use crate::dialect::spec::{AfterCall, ReasoningAt};
-use crate::dialect::{Dialect, Inside, OpenRef, Role, SetInner};
+use crate::dialect::{Begins, Dialect, Inside, OpenRef, Role, SetInner};
 use crate::error::{Kind, Severity};
 use crate::event::{Event, Span};
 use crate::limits::{Fence, Prefer, ToolChoice};
@@ -402,6 +402,7 @@ impl Machine<'_> {
         let mut calls = refs.iter().filter(lacks);
         let spoken = calls.any(|open| self.st.mentioned.contains(&open.dialect));
         refs.iter()
+            .filter(|open| !matches!(open.begins, Begins::Mark(_)))
             .filter(|open| self.dialect(open.dialect).spec.ends_thought)
             .filter(|open| !(spoken && lacks(open)))
             .copied()
@@ -588,7 +589,7 @@ impl Machine<'_> {
     }
 
     /// The region ends at `end`; text follows.
-    fn leave(&mut self, chunk: Chunk<'_>, end: u64) {
+    pub fn leave(&mut self, chunk: Chunk<'_>, end: u64) {
         self.flow_end(chunk);
         let before = self.st.region;
         self.enter(Region::Text, end);

@@ -17,11 +17,13 @@ use crate::body::xml::{self, Header, HeaderStep};
 use crate::body::{Opened, PROBE_BLANKS, name_in_id, pieces, tool_name};
 use crate::dialect::channels::{MAX_HEADER, in_header};
 use crate::dialect::spec::{Channels, ReasoningAt, RouteKind};
-use crate::dialect::{Begins, Dialect, Evidence, Family, Framed, Head, OpenRef, Opener, Role};
+use crate::dialect::{
+    Begins, Dialect, Evidence, Family, Framed, Head, OpenRef, Opener, Role, SetInner,
+};
 use crate::error::{Kind, Severity};
 use crate::event::{Event, Span};
 use crate::hints::Tool;
-use crate::scan::path::{Go, Hole, Loose, LooseStep, Walk};
+use crate::scan::path::{Go, Hole, Paths, Walk};
 
 /// A marker that is not decided yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -57,8 +59,8 @@ pub(super) struct Candidate {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum At {
-    /// In a tag that should have no attributes, behind the blank that its marker ends with.
-    Own(Loose),
+    /// In a marker that holds what it does not show, behind the first blank in it.
+    Own(Walk),
     /// In the tag; `complete` once an attribute is.
     Header { header: Header, complete: bool },
     /// Behind a tag without a name: what the body begins with tells an error from a mention.
@@ -124,7 +126,7 @@ impl Candidate {
             (_, Begins::Message) => message,
             (_, Begins::Rest) => At::Rest { marker: None },
             (_, Begins::Thought(_)) => At::Suffix,
-            (_, Begins::Tag(_)) => At::Own(Loose::default()),
+            (_, Begins::Tag(_) | Begins::Mark(_)) => At::Own(Walk::default()),
             (Family::Plain, _) => return None,
             (Family::KeyQuote(_), _) => At::Field(Field::new()),
             (Family::Line(table), Begins::Block(number)) => {
@@ -164,7 +166,7 @@ impl Candidate {
             dialect: opener.dialect,
             begins: opener.begins,
             end,
-            loose: matches!(opener.begins, Begins::Tag(_)),
+            loose: matches!(opener.begins, Begins::Tag(_) | Begins::Mark(_)),
             at,
         })
     }
@@ -237,13 +239,23 @@ impl Candidate {
     }
 
     /// Whether the state fits its tables.
-    pub fn fits(&self, dialect: &Dialect) -> bool {
+    pub fn fits(&self, set: &SetInner, dialect: &Dialect) -> bool {
         match (self.at, &dialect.family) {
             (At::Message { .. } | At::First { .. } | At::Rest { .. }, _) => {
                 dialect.channels.is_some()
             }
             (At::Suffix, _) => matches!(self.begins, Begins::Thought(_)),
-            (At::Own(_), _) => matches!(self.begins, Begins::Tag(_)),
+            (At::Own(walk), _) => match self.begins {
+                Begins::Tag(number) => {
+                    let spelt = dialect.spelt.get(usize::from(number));
+                    spelt.is_some_and(|paths| paths.as_ref().is_some_and(|p| p.fits(&walk)))
+                }
+                Begins::Mark(number) => {
+                    let mark = set.marks.get(usize::from(number));
+                    mark.is_some_and(|mark| mark.paths.fits(&walk))
+                }
+                Begins::Block(_) | Begins::Message | Begins::Rest | Begins::Thought(_) => false,
+            },
             (At::Tag(_), Family::ElementTree(_))
             | (At::Field(_), Family::KeyQuote(_))
             | (
@@ -353,6 +365,14 @@ impl Machine<'_> {
         for opener in refs {
             let thought = match opener.begins {
                 Begins::Thought(id) => Some(id),
+                Begins::Mark(number) => {
+                    let mark = &self.set.marks[usize::from(number)];
+                    let inside = matches!(self.st.region, Region::Reasoning { .. });
+                    if mark.closes != inside {
+                        continue;
+                    }
+                    Some(mark.id)
+                }
                 Begins::Block(_) | Begins::Tag(_) | Begins::Message | Begins::Rest => None,
             };
             let whose = (opener.dialect, thought);
@@ -365,7 +385,14 @@ impl Machine<'_> {
             let head = matches!(compiled.family, Family::Line(_));
             let displaced =
                 must_show.is_some_and(|bare| !self.may_show(bare.at)) || (head && !self.begins());
-            let candidate = Candidate::new(compiled, *opener, Span::new(start, end));
+            let mut candidate = Candidate::new(compiled, *opener, Span::new(start, end));
+            if let Some((At::Own(walk), paths)) = candidate
+                .as_mut()
+                .map(|candidate| &mut candidate.at)
+                .zip(self.spelt(*opener))
+            {
+                paths.seek(walk, &self.bytes(chunk, start, end), end);
+            }
             // A marker that is under way comes before one inside it that is not decided.
             if displaced || (safe < start && candidate.is_some()) {
                 continue;
@@ -376,10 +403,16 @@ impl Machine<'_> {
             let opening = opening.get_or_insert(Opening::new(start, opener.dialect));
             opening.count += 1;
             // Of a single byte nothing is said either.
-            let unborn = matches!(opener.begins, Begins::Tag(_));
+            let unborn = matches!(opener.begins, Begins::Tag(_) | Begins::Mark(_));
             opening.bare &= must_show.is_some() || end == start + 1 || unborn;
             match candidate {
-                Some(candidate) => self.st.candidates.push(candidate),
+                // A marker as it is spelled comes before one that holds what it does not show.
+                Some(candidate) if candidate.loose => self.st.candidates.push(candidate),
+                Some(candidate) => {
+                    let others = self.st.candidates.iter();
+                    let at = others.take_while(|other| !other.loose).count();
+                    self.st.candidates.insert(at, candidate);
+                }
                 None => {
                     self.st.candidates.clear();
                     self.deliver(chunk, start);
@@ -408,6 +441,18 @@ impl Machine<'_> {
         self.st.mode = Mode::Opening(opening);
         self.whole_headers(chunk, opening, end);
         true
+    }
+
+    /// A marker with what may stand in it that it does not show.
+    fn spelt(&self, opener: OpenRef) -> Option<&Paths<()>> {
+        match opener.begins {
+            Begins::Tag(number) => {
+                let spelt = &self.dialect(opener.dialect).spelt;
+                spelt.get(usize::from(number))?.as_ref()
+            }
+            Begins::Mark(number) => Some(&self.set.marks.get(usize::from(number))?.paths),
+            Begins::Block(_) | Begins::Message | Begins::Rest | Begins::Thought(_) => None,
+        }
     }
 
     /// Whether an opener that must show a call may do so here.
@@ -802,9 +847,14 @@ impl Machine<'_> {
         {
             return self.message(chunk, opening, candidate, &channels.spec, byte, end);
         }
-        if let (At::Own(tag), Begins::Tag(number)) = (&mut candidate.at, candidate.begins) {
-            let step = tag.step(byte);
-            return self.own_tag(opening, candidate, number, step, end);
+        if let At::Own(walk) = &mut candidate.at {
+            let opener = OpenRef {
+                dialect: candidate.dialect,
+                begins: candidate.begins,
+            };
+            let paths = self.spelt(opener);
+            let go = paths.map_or(Go::None, |paths| paths.step(walk, byte, end - 1, b""));
+            return self.own_tag(opening, candidate, go, end);
         }
         let family = &self.dialect(candidate.dialect).family;
         let behind = candidate.end;
@@ -1053,24 +1103,27 @@ impl Machine<'_> {
         }
     }
 
-    /// A byte of a tag that should have no attributes ends before `end`: behind the tag must stand what is asked for behind
-    /// the plain marker.
+    /// A byte of a marker that holds what it does not show ends before `end`: behind it must stand what is asked for behind the
+    /// plain marker.
     fn own_tag(
         &self,
         opening: &Opening,
         candidate: &mut Candidate,
-        number: u16,
-        step: LooseStep,
+        go: Go<()>,
         end: u64,
     ) -> Verdict {
         let most = u64::from(PROBE_BLANKS.min(self.opts.limits.max_header));
-        match step {
-            LooseStep::More if end.saturating_sub(opening.start) <= most => return Verdict::More,
-            LooseStep::More | LooseStep::None => {
-                return Verdict::Text(Some(Kind::LookalikeMarker));
-            }
-            LooseStep::End => {}
+        match go {
+            Go::More if end.saturating_sub(opening.start) <= most => return Verdict::More,
+            Go::More | Go::None => return Verdict::Text(Some(Kind::LookalikeMarker)),
+            Go::Found { .. } => {}
         }
+        let Begins::Tag(number) = candidate.begins else {
+            return Verdict::Open {
+                taken: true,
+                closed: false,
+            };
+        };
         let opener = OpenRef {
             dialect: candidate.dialect,
             begins: Begins::Block(number),
@@ -1212,11 +1265,27 @@ impl Machine<'_> {
         }
     }
 
-    /// A marker of a thought, whose suffix begins at `from`, is complete: it opens one, or closes the open one.
-    fn suffixed(&mut self, chunk: Chunk<'_>, id: u16, span: Span, from: u64) {
-        let data = self.bytes(chunk, span.start, span.end);
-        let suffix = self.bytes(chunk, from, span.end - 1);
+    /// A marker of a thought that is not as it is spelled is complete: it opens one, or closes the open one.
+    fn thought_mark(&mut self, chunk: Chunk<'_>, id: u16, span: Span, suffix: Vec<u8>) {
+        self.st.mode = Mode::Flow;
+        if let Region::Reasoning { depth, start, .. } = self.st.region
+            && depth > 1
+        {
+            self.st.region = Region::Reasoning {
+                id,
+                depth: depth - 1,
+                start,
+                label: None,
+            };
+            self.st.node = crate::scan::ROOT;
+            self.deliver(chunk, span.end);
+            return;
+        }
         let closes = matches!(self.st.region, Region::Reasoning { .. });
+        if !closes {
+            self.meet_thought(chunk, id, span.start);
+        }
+        let data = self.bytes(chunk, span.start, span.end);
         self.flow_end(chunk);
         self.out(chunk).event(Event::Reasoning {
             data: &data,
@@ -1224,10 +1293,9 @@ impl Machine<'_> {
             framing: true,
         });
         self.st.io.carry.clear();
-        self.st.mode = Mode::Flow;
         if closes {
             self.st.reasoned = true;
-            self.enter(Region::Text, span.end);
+            self.leave(chunk, span.end);
             return;
         }
         self.st.suffix = suffix;
@@ -1376,7 +1444,13 @@ impl Machine<'_> {
                 let Begins::Thought(id) = candidate.begins else {
                     return None;
                 };
-                self.suffixed(chunk, id, span, candidate.end);
+                let suffix = self.bytes(chunk, candidate.end, end - 1);
+                self.thought_mark(chunk, id, span, suffix);
+            }
+            At::Own(_) if let Begins::Mark(number) = candidate.begins => {
+                let id = self.set.marks[usize::from(number)].id;
+                self.tell(chunk, dialect, Kind::RepairedMarker, span);
+                self.thought_mark(chunk, id, span, vec![]);
             }
             At::Nameless { .. } | At::Own(_) => {
                 self.open(

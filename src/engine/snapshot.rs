@@ -165,7 +165,7 @@ impl State {
             Mode::Guess(guess) => self.io.block.is_none() && guess.fits(self.io.from),
             Mode::Opening(opening) => {
                 let fits = |candidate: &Candidate| {
-                    dialect(candidate.dialect).is_some_and(|d| candidate.fits(d))
+                    dialect(candidate.dialect).is_some_and(|d| candidate.fits(set, d))
                 };
                 dialect(opening.first).is_some()
                     && opening.start >= self.io.from

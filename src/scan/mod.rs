@@ -10,6 +10,7 @@
 mod dfa;
 pub(crate) mod path;
 mod prefilter;
+pub(crate) mod tag;
 
 pub(crate) use dfa::{Dfa, Node, Pattern, ROOT};
 pub(crate) use prefilter::{Scanner, Skip};

@@ -18,11 +18,12 @@
 //! looked at once. Where a pattern is complete and others go on, the next byte decides. Where literal bytes and a word may
 //! begin at one place, the literal pattern counts if it becomes complete, and else the word: `<item>` beside `<$key>`.
 //!
-//! In the tags of what opens a block (`<tool_call>`), blanks and attributes may stand that the pattern does not show: a tag
-//! with attributes is no other tag. They are taken by a hole that no file writes ([`Hole::Loose`]).
+//! In tags, blanks and attributes may stand that the pattern does not show: a tag with attributes is no other tag. Where they
+//! may is told by its shape ([`tag::room`]), and they are taken by a hole that no file writes ([`Hole::Loose`]).
 
 use serde::{Deserialize, Serialize};
 
+use super::tag::{self, Loose, LooseStep, Room};
 use crate::body::xml;
 use crate::event::Span;
 
@@ -47,140 +48,6 @@ pub(crate) const HOLES: usize = 9;
 /// White space that a `$_` takes at most.
 pub(crate) const MAX_BLANKS: u16 = 1024;
 
-/// Where a walk stands in the attributes of a tag, outside quotes.
-mod tag {
-    use crate::body::xml::is_space;
-
-    pub const BETWEEN: u8 = 0;
-    const NAME: u8 = 1;
-    /// Behind a name, where only `=` may come.
-    const NAMED: u8 = 2;
-    /// Behind `=`.
-    const VALUE: u8 = 3;
-    /// In a value without quotes.
-    const BARE: u8 = 4;
-
-    /// Whether what comes next belongs to a value.
-    pub fn in_value(at: u8) -> bool {
-        matches!(at, VALUE | BARE)
-    }
-
-    /// Takes a byte; none if no attributes go on with it.
-    pub fn step(at: u8, byte: u8) -> Option<u8> {
-        let quote = matches!(byte, b'"' | b'\'');
-        match at {
-            _ if byte == b'<' => None,
-            BETWEEN if is_space(byte) || byte == b'/' => Some(BETWEEN),
-            BETWEEN if byte == b'=' || quote => None,
-            BETWEEN => Some(NAME),
-            NAME | NAMED if byte == b'=' => Some(VALUE),
-            NAME | NAMED if byte == b'/' => Some(BETWEEN),
-            NAME | NAMED if is_space(byte) => Some(NAMED),
-            NAME if !quote => Some(NAME),
-            VALUE if is_space(byte) => Some(VALUE),
-            VALUE if quote => Some(byte),
-            VALUE => Some(BARE),
-            BARE if is_space(byte) => Some(BETWEEN),
-            BARE => Some(BARE),
-            // A word without a value, or a quote where none can stand.
-            _ => None,
-        }
-    }
-}
-
-/// Blanks and attributes in a tag that has none by its pattern, from behind its name on.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Loose(u8);
-
-/// What one byte of such a tag did.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum LooseStep {
-    More,
-    /// The tag ends with it.
-    End,
-    /// It is no such tag.
-    None,
-}
-
-impl Loose {
-    /// Takes a byte.
-    pub fn step(&mut self, byte: u8) -> LooseStep {
-        if matches!(self.0, b'"' | b'\'') {
-            if byte == self.0 {
-                self.0 = tag::BETWEEN;
-            }
-            // A quote that is not closed on its line is none.
-            return if byte == b'\n' {
-                LooseStep::None
-            } else {
-                LooseStep::More
-            };
-        }
-        // What closes itself encloses nothing.
-        let closes = byte == b'/' && !tag::in_value(self.0);
-        match tag::step(self.0, byte) {
-            _ if byte == b'>' => LooseStep::End,
-            Some(next) if !closes => {
-                self.0 = next;
-                LooseStep::More
-            }
-            Some(_) | None => LooseStep::None,
-        }
-    }
-}
-
-/// Whether literal bytes stand in the name of a tag that has neither blanks nor attributes, and how much of it has come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum TagName {
-    Outside,
-    Begun,
-    Word,
-}
-
-impl TagName {
-    /// At the beginning of a pattern, which may go on with a tag whose name stands before it.
-    fn new(pattern: &str) -> Self {
-        match pattern.starts_with('>') {
-            true => Self::Word,
-            false => Self::Outside,
-        }
-    }
-
-    fn after(self, byte: u8) -> Self {
-        match (self, byte) {
-            (_, b'<') => Self::Begun,
-            (Self::Begun, b'/') => Self::Begun,
-            (Self::Begun, byte) if name_byte(byte) && byte != b'|' => Self::Word,
-            (Self::Word, byte) if name_byte(byte) => Self::Word,
-            (Self::Outside | Self::Begun | Self::Word, _) => Self::Outside,
-        }
-    }
-
-    /// Behind a hole.
-    fn behind(self, hole: Hole) -> Self {
-        match (self, hole) {
-            (Self::Begun | Self::Word, Hole::Fix) => Self::Word,
-            _ => Self::Outside,
-        }
-    }
-}
-
-/// Whether a byte may stand in the name of a tag that a model's document spells out.
-fn name_byte(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || b"_:-.|".contains(&byte)
-}
-
-/// A marker that is a whole tag without attributes, up to its `>`; none if it is something else.
-pub(crate) fn tag_name(marker: &str) -> Option<&str> {
-    let name = marker.strip_suffix('>')?;
-    let bytes = name.strip_prefix('<')?.as_bytes();
-    let [first, .., last] = bytes else {
-        return None;
-    };
-    let whole = bytes.iter().all(|byte| name_byte(*byte));
-    (whole && *first != b'|' && *last != b'|').then_some(name)
-}
-
 impl Hole {
     /// Whether a word that other patterns spell out in part may begin with the byte.
     fn word(self, byte: u8) -> bool {
@@ -193,7 +60,10 @@ impl Hole {
             Self::Name | Self::Id | Self::Type => {
                 byte > b' ' && byte != 0x7f && !matches!(byte, b'<' | b'>' | b'"' | b'\'' | b'`')
             }
-            Self::Key => byte >= b' ' && byte != 0x7f && !matches!(byte, b'<' | b'>'),
+            Self::Key => {
+                let control = byte < b' ' || byte == 0x7f;
+                (xml::is_space(byte) || !control) && !matches!(byte, b'<' | b'>')
+            }
             Self::Tag | Self::Loose => true,
             Self::Number => byte.is_ascii_digit(),
             Self::Ticks => byte == b'`',
@@ -219,8 +89,10 @@ struct Node<A> {
     after: Option<u16>,
     /// The checkpoint's suffix must stand here.
     fix: Option<u16>,
-    /// Blanks and attributes may stand here; the node is their inside.
+    /// Blanks and attributes may stand here that the pattern does not show; the node is their inside.
     loose: Option<u16>,
+    /// Blanks may stand here that the pattern does not show.
+    slip: bool,
     /// Bytes that complete a pattern without being taken.
     peeks: Vec<(u8, A)>,
     /// A pattern ends here.
@@ -238,6 +110,7 @@ impl<A> Default for Node<A> {
             after: None,
             fix: None,
             loose: None,
+            slip: false,
             peeks: vec![],
             accept: None,
         }
@@ -258,6 +131,11 @@ impl<A: Copy> Node<A> {
         self.blanks && xml::is_space(byte) || self.lines && matches!(byte, b'\n' | b'\r')
     }
 
+    /// Whether white space may stand here, shown or not.
+    fn blank(&self, byte: u8) -> bool {
+        self.skips(byte) || self.slip && xml::is_space(byte)
+    }
+
     fn goes_on(&self) -> bool {
         !self.bytes.is_empty()
             || self.hole.is_some()
@@ -265,6 +143,16 @@ impl<A: Copy> Node<A> {
             || !self.peeks.is_empty()
             || self.inside.is_some()
     }
+}
+
+/// What patterns are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Exact,
+    /// Their tags may hold what the patterns do not show.
+    Tags,
+    /// The same, and they open a block.
+    Opening,
 }
 
 /// Patterns that may stand at one place, each with what it leads to. Immutable.
@@ -372,36 +260,49 @@ pub(crate) fn literal(pattern: &str) -> Result<String, String> {
     Ok(out)
 }
 
+/// A marker with what may stand in it that it does not show, if something may.
+pub(crate) fn spelt(marker: &str) -> Result<Option<Paths<()>>, String> {
+    if tag::rooms(marker.as_bytes()).next().is_none() {
+        return Ok(None);
+    }
+    Paths::tags([(marker.replace('$', "$$").as_str(), ())]).map(Some)
+}
+
 impl<A: Copy> Paths<A> {
     /// A tree of patterns inside a block; each leads to an action.
     pub fn new<'a>(patterns: impl IntoIterator<Item = (&'a str, A)>) -> Result<Self, String> {
-        Self::build(patterns, false, |_| false)
+        Self::build(patterns, Kind::Exact, "")
     }
 
-    /// The same; in tags of patterns whose action is `loose`, up to their first word, blanks and attributes may stand.
-    pub fn tags<'a>(
+    /// The same; in tags, blanks and attributes may stand that the patterns do not show.
+    pub fn tags<'a>(patterns: impl IntoIterator<Item = (&'a str, A)>) -> Result<Self, String> {
+        Self::build(patterns, Kind::Tags, "")
+    }
+
+    /// The same, of what stands behind literal bytes in which a tag may have begun.
+    pub fn behind<'a>(
+        literal: &str,
         patterns: impl IntoIterator<Item = (&'a str, A)>,
-        loose: impl Fn(A) -> bool,
     ) -> Result<Self, String> {
-        Self::build(patterns, false, loose)
+        Self::build(patterns, Kind::Tags, literal)
     }
 
     /// A tree of patterns that open a block; blanks and attributes may stand in their tags.
     pub fn opening<'a>(patterns: impl IntoIterator<Item = (&'a str, A)>) -> Result<Self, String> {
-        Self::build(patterns, true, |_| true)
+        Self::build(patterns, Kind::Opening, "")
     }
 
     fn build<'a>(
         patterns: impl IntoIterator<Item = (&'a str, A)>,
-        opens: bool,
-        loose: impl Fn(A) -> bool,
+        kind: Kind,
+        before: &str,
     ) -> Result<Self, String> {
         let mut tree = Self {
             nodes: vec![Node::default()],
-            opens,
+            opens: kind == Kind::Opening,
         };
         for (pattern, action) in patterns {
-            tree.add(pattern, action, loose(action))
+            tree.add(pattern, action, kind != Kind::Exact, before.as_bytes())
                 .map_err(|why| format!("`{pattern}`: {why}"))?;
         }
         Ok(tree)
@@ -424,13 +325,25 @@ impl<A: Copy> Paths<A> {
         &mut self.nodes[usize::from(at)]
     }
 
-    /// Before the `>` that leads from one of these nodes to another, blanks and attributes may stand.
-    fn loosen(&mut self, here: &[u16], there: u16) {
+    /// At these nodes something may stand that the pattern does not show, before the byte that leads to another node.
+    fn make_room(&mut self, room: Room, here: &[u16], byte: u8, there: u16) {
+        let free = |tree: &Self, at: &u16| tree.nodes[usize::from(*at)].inside != Some(Hole::Key);
+        // A key with blanks takes all of it.
+        let here: Vec<u16> = here.iter().copied().filter(|at| free(self, at)).collect();
+        match room {
+            Room::Blanks => here.iter().for_each(|at| self.node(*at).slip = true),
+            Room::Attributes if !here.is_empty() => self.loosen(&here, byte, there),
+            Room::Attributes => {}
+        }
+    }
+
+    /// Before the byte that leads from one of these nodes to another, blanks and attributes may stand.
+    fn loosen(&mut self, here: &[u16], byte: u8, there: u16) {
         let known = here.iter().find_map(|at| self.node(*at).loose);
         let inside = known.unwrap_or_else(|| {
             self.fresh(Node {
                 inside: Some(Hole::Loose),
-                bytes: vec![(b'>', there)],
+                bytes: vec![(byte, there)],
                 ..Node::default()
             })
         });
@@ -439,20 +352,26 @@ impl<A: Copy> Paths<A> {
         }
     }
 
-    fn add(&mut self, pattern: &str, action: A, loose: bool) -> Result<(), String> {
+    fn add(&mut self, pattern: &str, action: A, loose: bool, before: &[u8]) -> Result<(), String> {
         if self.nodes.len() > 32_000 {
             return Err("the patterns are too many or too long".to_owned());
         }
         // The nodes at which the pattern has come so far: behind a hole there are two, with and without white space.
         let mut here: Vec<u16> = vec![0];
         let mut peek = false;
-        // Behind the first word stands what is no wrapper's tag.
-        let mut tag = TagName::new(pattern);
-        let mut loose = loose;
+        // What the pattern has shown so far.
+        let mut seen = before.to_vec();
         for part in parts(pattern)? {
-            if let Part::Hole(hole) = part {
-                loose &= hole == Hole::Fix;
-                tag = tag.behind(hole);
+            let shown = match part {
+                Part::Hole(Hole::Tag) => Some(tag::SHOWN),
+                Part::Hole(_) => Some(tag::WORD),
+                Part::Bytes(_) | Part::Blanks | Part::Lines | Part::Peek => None,
+            };
+            if let Some(word) = shown {
+                if loose && tag::room(&seen, &[word]).is_some() {
+                    here.iter().for_each(|at| self.node(*at).slip = true);
+                }
+                seen.push(word);
             }
             match part {
                 Part::Blanks | Part::Lines => {
@@ -481,7 +400,8 @@ impl<A: Copy> Paths<A> {
                     return Ok(());
                 }
                 Part::Bytes(bytes) => {
-                    for byte in bytes {
+                    for (index, byte) in bytes.iter().copied().enumerate() {
+                        let room = tag::room(&seen, &bytes[index..]).filter(|_| loose);
                         let known = here
                             .iter()
                             .find_map(|at| self.nodes[usize::from(*at)].byte(byte));
@@ -491,10 +411,10 @@ impl<A: Copy> Paths<A> {
                                 self.node(at).bytes.push((byte, there));
                             }
                         }
-                        if loose && byte == b'>' && tag == TagName::Word {
-                            self.loosen(&here, there);
+                        if let Some(room) = room {
+                            self.make_room(room, &here, byte, there);
                         }
-                        tag = tag.after(byte);
+                        seen.push(byte);
                         here = vec![there];
                     }
                 }
@@ -539,6 +459,17 @@ impl<A: Copy> Paths<A> {
             node.accept.get_or_insert(action);
         }
         Ok(())
+    }
+
+    /// Whether a text is one of the patterns, as a whole.
+    pub fn is(&self, text: &str) -> bool {
+        let mut walk = self.begin();
+        let last = text.len();
+        let mut bytes = text.bytes().enumerate();
+        bytes.any(|(at, byte)| {
+            let go = self.step(&mut walk, byte, at as u64, b"");
+            matches!(go, Go::Found { taken: true, .. }) && at + 1 == last
+        })
     }
 
     /// A walk at its start.
@@ -633,7 +564,8 @@ impl<A: Copy> Paths<A> {
 
     fn advance(&self, walk: &mut Walk, byte: u8, pos: u64, fix: &[u8]) -> Go<A> {
         let mut node = &self.nodes[usize::from(walk.node)];
-        if let Some(there) = node.fix {
+        let blank = node.blank(byte) && walk.fixed == 0;
+        if let Some(there) = node.fix.filter(|_| !blank) {
             match fix.get(usize::from(walk.fixed)) {
                 Some(want) if *want == byte && (walk.fixed > 0 || node.byte(byte).is_none()) => {
                     self.rival(walk, node, byte, pos);
@@ -694,8 +626,11 @@ impl<A: Copy> Paths<A> {
         if let Some(inside) = node.loose.filter(|_| xml::is_space(byte) && !asked) {
             return self.enter(walk, Hole::Loose, inside, byte, pos);
         }
-        if node.skips(byte) {
+        if node.blank(byte) {
             self.spelt(walk);
+            if !node.skips(byte) {
+                walk.spans[Hole::Loose as usize] = Span::new(pos, pos + 1);
+            }
             walk.blanks += 1;
             return if walk.blanks > MAX_BLANKS {
                 Go::None
@@ -748,7 +683,8 @@ impl<A: Copy> Paths<A> {
     /// Takes a byte of the blanks and attributes in a tag that shows none.
     fn loose(&self, walk: &mut Walk, node: &Node<A>, byte: u8, pos: u64) -> Go<A> {
         let mut tag = Loose(walk.tag);
-        let step = tag.step(byte);
+        let end = node.bytes.first().map_or(b'>', |(byte, _)| *byte);
+        let step = tag.step(byte, end);
         walk.tag = tag.0;
         walk.spans[Hole::Loose as usize].end = pos;
         match (step, node.byte(byte)) {
@@ -980,8 +916,11 @@ mod tests {
             "<inv$tag>",
             "<inv>$_<n>",
             "<f=$name>",
+            "<|o|>t$tag<|s|>",
+            "<|o|>j<|s|>",
+            "<｜D｜k>$key</｜D｜k>",
         ];
-        let paths = Paths::tags(patterns.iter().enumerate().map(|(i, p)| (*p, i)), |_| true)
+        let paths = Paths::tags(patterns.iter().enumerate().map(|(i, p)| (*p, i)))
             .expect("patterns")
             .with_blanks();
         let run = |text: &str| {
@@ -1003,6 +942,13 @@ mod tests {
             ("<ifm|calls id=1/2><call>", 1, " id=1/2"),
             ("<inv x=\"1\">", 2, ""),
             ("<f=g>", 4, ""),
+            ("<f=g x='1'>", 4, " x='1'"),
+            ("<f=g\n>", 4, "\n"),
+            ("<|o|> t x=\"1\"<|s|>", 5, " "),
+            ("<|o|>t <|s|>", 5, ""),
+            ("<|o|>j id='<' <|s|>", 6, " id='<' "),
+            ("<|o|>\n j<|s|>", 6, " "),
+            ("<｜D｜ k>a b</｜D｜k >", 7, " "),
         ] {
             let (found, loose) = run(text).unwrap_or_else(|| panic!("{text}"));
             let got = loose.map_or("", |span| &text[span.start as usize..span.end as usize]);
@@ -1014,13 +960,19 @@ mod tests {
             "<call a b>{",
             "<callx>{",
             "<call <",
-            "<f=g x='1'>",
+            "<f=g x>",
+            "<|o|>jj<|s|>",
+            "<|o |>j<|s|>",
         ] {
             assert_eq!(run(text), None, "{text}");
         }
-        assert_eq!(tag_name("<ifm|calls>"), Some("<ifm|calls"));
-        for text in ["<|call|>", "<call|>", "<>", "<a b>", "</a>", "[a]", "<a"] {
-            assert_eq!(tag_name(text), None, "{text}");
+        let spelt = spelt("<|o|>t<|s|>").expect("a marker").expect("a tag");
+        for (text, is) in [
+            ("<|o|> t<|s|>", true),
+            ("<|o|>t<|s|>", true),
+            ("<|o|> t", false),
+        ] {
+            assert_eq!(spelt.is(text), is, "{text}");
         }
     }
 

@@ -1,0 +1,333 @@
+//! The shape of tags: where blanks and attributes may stand that a marker does not show.
+//!
+//! Models know XML better than a format: they write `<tool_call id="1">`, `</ parameter >`, `<｜DSML｜ invoke name="f">` and
+//! `<|open|> tools <|sep|>`. Such a tag is no other tag. What is a tag is told by its shape alone, so that the rule is the
+//! same in every dialect:
+//!
+//! | shape | blanks | blanks and attributes |
+//! |---|---|---|
+//! | `<name>`, `<prefix=name>` | | before `>` |
+//! | `</name>` | behind `</` | before `>` |
+//! | `<｜PREFIX｜name>`, `</｜PREFIX｜name>` | behind the prefix | before `>` |
+//! | `<\|word\|>name<\|word\|>` | behind the first special token | before the second one |
+//! | `[/name]` | behind `[/` and before `]` | |
+//!
+//! A special token by itself (`<|name|>`, `<｜name｜>`, `<|name>`) is one token of a model's vocabulary: nothing stands in it.
+
+use serde::{Deserialize, Serialize};
+
+use crate::body::xml::{self, is_space};
+
+/// What may stand at a place of a tag that shows nothing there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Room {
+    Blanks,
+    Attributes,
+}
+
+/// Stands for a word that a hole takes, in what is asked for [`room`].
+pub(crate) const WORD: u8 = 1;
+/// Stands for attributes that a hole takes.
+pub(crate) const SHOWN: u8 = 2;
+
+/// The bar that special tokens of some models are spelled with.
+const BAR: &[u8] = "｜".as_bytes();
+
+/// What a tag may hold between `before` and `behind` that it does not show.
+pub(crate) fn room(before: &[u8], behind: &[u8]) -> Option<Room> {
+    let first = *behind.first()?;
+    let last = *before.last()?;
+    if behind.starts_with(BAR) {
+        return None;
+    }
+    if letter(first) || first == WORD {
+        return begins(before).then_some(Room::Blanks);
+    }
+    if !letter(last) && last != WORD {
+        return None;
+    }
+    match first {
+        b'>' => named(before).then_some(Room::Attributes),
+        b'<' if behind.starts_with(b"<|") => between(before).then_some(Room::Attributes),
+        b']' => {
+            let open = before.iter().rposition(|b| *b == b'[')?;
+            let name = before[open + 1..].strip_prefix(b"/")?;
+            name.iter().all(|b| letter(*b)).then_some(Room::Blanks)
+        }
+        _ => None,
+    }
+}
+
+/// Where a whole tag may hold what it does not show.
+pub(crate) fn rooms(tag: &[u8]) -> impl Iterator<Item = usize> {
+    (1..tag.len()).filter(|at| room(&tag[..*at], &tag[*at..]).is_some())
+}
+
+/// What a marker begins with where something stands in it that it does not show.
+pub(crate) fn slips(marker: &str) -> impl Iterator<Item = String> {
+    let beginnings = rooms(marker.as_bytes()).filter_map(|at| marker.get(..at));
+    beginnings.flat_map(|name| [" ", "\n", "\t", "\r"].map(|blank| format!("{name}{blank}")))
+}
+
+/// A marker with one blank or line end in each place where one may stand, and in some of them only.
+pub(crate) fn with_blanks(marker: &str) -> Vec<String> {
+    let mut all = vec![marker.to_owned()];
+    let places: Vec<usize> = rooms(marker.as_bytes()).collect();
+    for at in places.into_iter().rev() {
+        for plain in all.clone() {
+            for blank in [" ", "\n"] {
+                let mut text = plain.clone();
+                text.insert_str(at, blank);
+                all.push(text);
+            }
+        }
+    }
+    all.split_off(1)
+}
+
+/// The attributes of the tags in a marker, in their order.
+pub(crate) fn attributes(text: &str) -> Vec<(String, String)> {
+    let mut out = vec![];
+    let mut rest = text.as_bytes();
+    while let Some(at) = rest.iter().position(|b| *b == b'<') {
+        rest = &rest[at + 1..];
+        let name = rest.iter().position(|b| is_space(*b) || *b == b'>');
+        let Some(name) = name.filter(|at| is_space(rest[*at])) else {
+            continue;
+        };
+        let mut tag = Loose::default();
+        let inside = &rest[name..];
+        let mut more = |b: &u8| tag.step(*b, b'>') == LooseStep::More;
+        let len = inside.iter().copied().take_while(|b| more(b)).count();
+        out.extend(xml::loose_attributes(&inside[..len]));
+        rest = &inside[len..];
+    }
+    out
+}
+
+/// Whether what stands behind a tag's name are attributes and blanks.
+pub(crate) fn is_loose(inside: &str) -> bool {
+    let mut tag = Loose::default();
+    let steps = inside.bytes().all(|b| tag.step(b, b'>') == LooseStep::More);
+    steps && inside.starts_with([' ', '\n', '\t', '\r']) && tag.step(b'>', b'>') == LooseStep::End
+}
+
+/// Whether a tag's name may begin behind `before`.
+fn begins(before: &[u8]) -> bool {
+    let before = before.trim_ascii_end();
+    ["</", "[/", "|>"]
+        .iter()
+        .any(|lead| before.ends_with(lead.as_bytes()))
+        || prefixed(before)
+}
+
+/// Whether `before` ends with the prefix of a tag that is spelled as a special token: `<｜DSML｜`.
+fn prefixed(before: &[u8]) -> bool {
+    let open = before.iter().rposition(|b| *b == b'<');
+    open.is_some_and(|open| prefix(&before[open..]) == Some(before.len() - open))
+}
+
+/// The length of such a prefix that a tag begins with.
+fn prefix(tag: &[u8]) -> Option<usize> {
+    let rest = tag.strip_prefix(b"<")?;
+    let rest = rest.strip_prefix(b"/").unwrap_or(rest).strip_prefix(BAR)?;
+    let word = rest.iter().position(|b| !b.is_ascii_alphanumeric())?;
+    let rest = rest[word..].strip_prefix(BAR).filter(|_| word > 0)?;
+    Some(tag.len() - rest.len())
+}
+
+/// Whether `before` ends with a tag up to the end of its name.
+fn named(before: &[u8]) -> bool {
+    let Some(open) = before.iter().rposition(|b| *b == b'<') else {
+        return false;
+    };
+    let tag = &before[open..];
+    let name = &tag[prefix(tag).unwrap_or(1)..];
+    let name = name.strip_prefix(b"\\").unwrap_or(name);
+    let closes = name.first() == Some(&b'/');
+    let name = name.strip_prefix(b"/").unwrap_or(name).trim_ascii_start();
+    if name == [WORD] && !closes {
+        // Of a tag that is named after a tool or a parameter, nothing but its spelling shows what it is.
+        return false;
+    }
+    let inner = |b: &u8| letter(*b) || b":-.|=".contains(b) || *b == WORD;
+    let token = name.windows(BAR.len()).any(|part| part == BAR);
+    let word = name.first().is_some_and(|b| letter(*b) || *b == WORD);
+    word && !token && name.iter().all(inner)
+}
+
+/// Whether `before` ends with a special token and a word.
+fn between(before: &[u8]) -> bool {
+    let word = before.iter().rev().take_while(|b| letter(**b)).count();
+    let token = before[..before.len() - word].trim_ascii_end();
+    word > 0 && token.ends_with(b"|>")
+}
+
+fn letter(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 0x80
+}
+
+/// Where a walk stands in the attributes of a tag, outside quotes.
+pub(crate) const BETWEEN: u8 = 0;
+const NAME: u8 = 1;
+/// Behind a name, where only `=` may come.
+const NAMED: u8 = 2;
+/// Behind `=`.
+const VALUE: u8 = 3;
+/// In a value without quotes.
+const BARE: u8 = 4;
+
+/// Takes a byte of the attributes of a tag; none if no attributes go on with it.
+pub(crate) fn step(at: u8, byte: u8) -> Option<u8> {
+    let quote = matches!(byte, b'"' | b'\'');
+    match at {
+        _ if byte == b'<' => None,
+        BETWEEN if is_space(byte) || byte == b'/' => Some(BETWEEN),
+        BETWEEN if byte == b'=' || quote => None,
+        BETWEEN => Some(NAME),
+        NAME | NAMED if byte == b'=' => Some(VALUE),
+        NAME | NAMED if byte == b'/' => Some(BETWEEN),
+        NAME | NAMED if is_space(byte) => Some(NAMED),
+        NAME if !quote => Some(NAME),
+        VALUE if is_space(byte) => Some(VALUE),
+        VALUE if quote => Some(byte),
+        VALUE => Some(BARE),
+        BARE if is_space(byte) => Some(BETWEEN),
+        BARE => Some(BARE),
+        // A word without a value, or a quote where none can stand.
+        _ => None,
+    }
+}
+
+/// Blanks and attributes in a tag that shows none, from behind its name on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Loose(pub u8);
+
+/// What one byte of such a tag did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LooseStep {
+    More,
+    /// The tag ends with it.
+    End,
+    /// It is no such tag.
+    None,
+}
+
+impl Loose {
+    /// Takes a byte; the tag ends with `end`.
+    pub fn step(&mut self, byte: u8, end: u8) -> LooseStep {
+        if matches!(self.0, b'"' | b'\'') {
+            if byte == self.0 {
+                self.0 = BETWEEN;
+            }
+            // A quote that is not closed on its line is none.
+            return if byte == b'\n' {
+                LooseStep::None
+            } else {
+                LooseStep::More
+            };
+        }
+        if byte == end {
+            // A word without a value is prose.
+            return match self.0 {
+                NAME | NAMED => LooseStep::None,
+                _ => LooseStep::End,
+            };
+        }
+        // What closes itself encloses nothing.
+        let closes = byte == b'/' && !matches!(self.0, VALUE | BARE);
+        match step(self.0, byte) {
+            Some(next) if !closes => {
+                self.0 = next;
+                LooseStep::More
+            }
+            Some(_) | None => LooseStep::None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A marker with `~` where blanks may stand and `+` where attributes may, too.
+    fn shown(marker: &str) -> String {
+        let bytes = marker.as_bytes();
+        let mut out: Vec<u8> = vec![];
+        for at in 0..bytes.len() {
+            match room(&bytes[..at], &bytes[at..]) {
+                Some(Room::Blanks) => out.push(b'~'),
+                Some(Room::Attributes) => out.push(b'+'),
+                None => {}
+            }
+            out.push(bytes[at]);
+        }
+        String::from_utf8(out).expect("text")
+    }
+
+    #[test]
+    fn the_shape_tells_what_a_tag_may_hold() {
+        for marker in [
+            "<tool_call+>",
+            "</~tool_call+>",
+            "<ifm|calls+>",
+            "<a:b-c.d+>",
+            "<\\/invoke+>",
+            "<function=\u{1}+>",
+            "<f=\u{1}",
+            "<\u{1}>",
+            "</~\u{1}+>",
+            "<\u{1}tool+>",
+            "<invoke\u{2}>",
+            "<｜DSML｜~calls+>",
+            "</｜DSML｜~calls+>",
+            "<｜DSML｜ ~calls+>",
+            "]<]mm[>[<tool+>",
+            "]<]mm[>[</~tool+>",
+            "<|open|>~tools+<|sep|>",
+            "<|close|>~argument+<|sep|>",
+            "<|open|>~call\u{2}<|sep|>",
+            "<|begin|>~\u{1}<|args|>",
+            "</~中+>",
+            "[/~THINK~]",
+            "[THINK]",
+            "<|call|>",
+            "<call|>",
+            "<|channel>",
+            "<｜User｜>",
+            "<｜hy_eos｜>",
+            "<｜tool▁calls▁begin｜>",
+            "<｜tool calls begin｜>",
+            "<>",
+            "<a b>",
+            "[a]",
+            "a > b",
+        ] {
+            let plain: String = marker.chars().filter(|c| !"~+".contains(*c)).collect();
+            assert_eq!(shown(&plain), marker);
+        }
+        let all = with_blanks("<|open|>a<|sep|>");
+        assert_eq!(all.len(), 8);
+        assert!(all.contains(&"<|open|> a\n<|sep|>".to_owned()));
+        assert_eq!(slips("<a>").next().as_deref(), Some("<a "));
+        assert_eq!(slips("<|a|>").count(), 0);
+    }
+
+    #[test]
+    fn attributes_of_every_tag_of_a_marker() {
+        let pair = |(key, value): &(&str, &str)| ((*key).to_owned(), (*value).to_owned());
+        for (text, want) in [
+            (
+                "<k id=\"1\">x = 2</k>\n<v a='>' b=3>",
+                &[("id", "1"), ("a", ">"), ("b", "3")][..],
+            ),
+            ("<f=g x=\"1\">", &[("x", "1")]),
+            ("<f >", &[]),
+            ("<f about>", &[]),
+            ("</a>", &[]),
+        ] {
+            let want: Vec<_> = want.iter().map(pair).collect();
+            assert_eq!(attributes(text), want, "{text}");
+        }
+    }
+}
