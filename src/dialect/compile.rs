@@ -770,9 +770,10 @@ impl SetInner {
         let mut tokens: Vec<Token> = vec![];
         for (index, dialect) in dialects.iter().enumerate() {
             let spelt = dialect.tokens().into_iter().flat_map(|(marker, sort)| {
-                // What people type holds no blanks by a slip.
+                // What people type closes a thought with blanks in it, and else is text.
                 let special = marker.contains("|>") || marker.contains('｜');
-                let slips = special.then(|| tag::with_blanks(&marker));
+                let thought = matches!(sort, Sort::Thought | Sort::Owed);
+                let slips = (special || thought).then(|| tag::with_blanks(&marker));
                 let slips = slips.into_iter().flatten();
                 std::iter::once(marker).chain(slips).map(move |m| (m, sort))
             });
