@@ -976,8 +976,11 @@ impl Body {
                 }
             }
         }
-        if walk.loose().is_some() && tag.is_empty() {
-            pairs.extend(tag::attributes(&out.slice(start, end)));
+        if let Some(loose) = walk.loose().filter(|_| tag.is_empty()) {
+            pairs.extend(match loose.start == word.end {
+                true => xml::loose_attributes(out.slice(loose.start, loose.end).as_bytes()),
+                false => tag::attributes(&out.slice(start, end)),
+            });
         }
         if unit.fix_name && key_is_tool(out, self.args.as_ref(), &key) {
             // No parameter but the next call.

@@ -430,7 +430,10 @@ impl Machine<'_> {
             }
         }
         let Some(opening) = opening else {
-            if let Some(opener) = refs.first().filter(|_| start <= safe) {
+            // The beginning of a thought's marker pairs with nothing.
+            let mut refs = refs.iter();
+            let opener = refs.find(|opener| !matches!(opener.begins, Begins::Mark(_)));
+            if let Some(opener) = opener.filter(|_| start <= safe) {
                 self.was_text(opener.dialect, start);
             }
             return false;

@@ -60,10 +60,7 @@ impl Hole {
             Self::Name | Self::Id | Self::Type => {
                 byte > b' ' && byte != 0x7f && !matches!(byte, b'<' | b'>' | b'"' | b'\'' | b'`')
             }
-            Self::Key => {
-                let control = byte < b' ' || byte == 0x7f;
-                (xml::is_space(byte) || !control) && !matches!(byte, b'<' | b'>')
-            }
+            Self::Key => byte >= b' ' && byte != 0x7f && !matches!(byte, b'<' | b'>'),
             Self::Tag | Self::Loose => true,
             Self::Number => byte.is_ascii_digit(),
             Self::Ticks => byte == b'`',
@@ -327,13 +324,9 @@ impl<A: Copy> Paths<A> {
 
     /// At these nodes something may stand that the pattern does not show, before the byte that leads to another node.
     fn make_room(&mut self, room: Room, here: &[u16], byte: u8, there: u16) {
-        let free = |tree: &Self, at: &u16| tree.nodes[usize::from(*at)].inside != Some(Hole::Key);
-        // A key with blanks takes all of it.
-        let here: Vec<u16> = here.iter().copied().filter(|at| free(self, at)).collect();
         match room {
             Room::Blanks => here.iter().for_each(|at| self.node(*at).slip = true),
-            Room::Attributes if !here.is_empty() => self.loosen(&here, byte, there),
-            Room::Attributes => {}
+            Room::Attributes => self.loosen(here, byte, there),
         }
     }
 
@@ -709,7 +702,9 @@ impl<A: Copy> Paths<A> {
         if hole == Hole::Loose {
             return self.loose(walk, node, byte, pos);
         }
-        if let Some(loose) = node.loose.filter(|_| xml::is_space(byte)) {
+        // Blanks may stand in a key.
+        let leaves = xml::is_space(byte) && !(hole == Hole::Key && hole.takes(byte));
+        if let Some(loose) = node.loose.filter(|_| leaves) {
             end(walk);
             return self.enter(walk, Hole::Loose, loose, byte, pos);
         }

@@ -162,9 +162,14 @@ impl<'a> Twin<'a> {
             }
             // A wrapper's tag with blanks or attributes opens what the engine repairs, or is text with its closer.
             let loose = |o: &Opener<'_>| {
-                let name = o.literal.strip_suffix('>').filter(|n| n.starts_with('<'));
+                // What it shows in its tag is no slip, but for a suffix.
+                let shows = |probe: &&Pattern| matches!(probe.first(), Some(Part::Hole("tag")));
+                let shown = o.probe.iter().any(shows);
+                let name = Some(o.literal.trim_end_matches('>')).filter(|n| n.starts_with('<'));
                 let rest = name.and_then(|name| input[at..].strip_prefix(name));
-                rest.is_some_and(|rest| rest.starts_with([' ', '\n', '\t', '\r']))
+                let inner = |c: char| !c.is_whitespace() && !"<>".contains(c);
+                let rest = rest.map(|rest| rest.trim_start_matches(inner));
+                !shown && rest.is_some_and(|rest| rest.starts_with([' ', '\n', '\t', '\r']))
             };
             self.out.open |= openers.iter().any(loose);
             let owed = self
