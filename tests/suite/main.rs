@@ -38,6 +38,7 @@ mod slips;
 mod spellings;
 mod state;
 mod support;
+mod tags;
 mod thoughts;
 mod twins;
 mod vectors;

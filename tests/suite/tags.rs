@@ -1,0 +1,182 @@
+//! Blanks and attributes make no other tag, in every dialect and wherever a tag of it may stand: around blocks, calls,
+//! parameters and thoughts, spelled as ordinary tags or with special tokens.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use toolglot::{Collect, Finish, Grade, Parser, Turn};
+
+use crate::markers::{Does, MARKERS};
+use crate::support::{CASES, Case};
+
+fn read(case: &Case, text: &str, step: usize) -> Turn {
+    let mut parser = Parser::new(&case.set, case.options.clone());
+    let mut turn = Collect::new();
+    for chunk in text.as_bytes().chunks(step) {
+        parser.feed(chunk, &mut turn);
+    }
+    parser.finish(case.finish, &mut turn);
+    turn.turn()
+}
+
+fn same(one: &Turn, other: &Turn) -> bool {
+    let calls = |turn: &Turn| -> Vec<_> {
+        let call = |call: &toolglot::Call| (call.name.clone(), call.arguments.clone());
+        turn.calls.iter().map(call).collect()
+    };
+    one.text == other.text && one.reasoning == other.reasoning && calls(one) == calls(other)
+}
+
+/// A tag of a marker up to the end of its name, where its name begins, and what the tag ends with.
+fn head(marker: &str, at: usize) -> Option<(String, usize, &'static str)> {
+    let rest = &marker[at..];
+    let (name, end) = if let Some(token) = rest.strip_prefix("<|") {
+        (token.find("|>")? + 4, "<|")
+    } else if let Some(inner) = rest.trim_start_matches(['<', '/']).strip_prefix('｜') {
+        let bar = inner.find('｜')?;
+        (rest.len() - inner.len() + bar + '｜'.len_utf8(), ">")
+    } else {
+        (rest.len() - rest.trim_start_matches(['<', '/']).len(), ">")
+    };
+    let word = |c: char| c.is_ascii_alphanumeric() || "_:-.".contains(c);
+    let len = rest[name..].find(|c| !word(c))?;
+    let behind = &rest[name + len..];
+    let shows = behind.starts_with([' ', '=']) && rest.contains(end);
+    // What a hole's sample names is no name of the dialect.
+    let sample = ["f", "a"].contains(&&rest[name..name + len]);
+    let fits = len > 0 && !sample && (behind.starts_with(end) || shows);
+    fits.then(|| (rest[..name + len].to_owned(), name, end))
+}
+
+/// The tags of each dialect, but for those of framing, which may hold a blank and no more.
+fn tags() -> BTreeMap<&'static str, BTreeSet<(String, usize, &'static str)>> {
+    let heads = |text: &str| -> Vec<_> {
+        let starts = text.match_indices('<').map(|(at, _)| at);
+        starts.filter_map(|at| head(text, at)).collect()
+    };
+    let mut out: BTreeMap<_, BTreeSet<_>> = BTreeMap::new();
+    for marker in MARKERS.iter().filter(|marker| marker.does != Does::Frame) {
+        let tags: &mut BTreeSet<_> = out.entry(marker.dialect).or_default();
+        tags.extend(heads(&marker.text));
+    }
+    for (id, text) in toolglot::builtin_files() {
+        let file: toml::Table = toml::from_str(text).expect("a dialect file");
+        let lists = ["markup", "framing"]
+            .iter()
+            .filter_map(|key| file.get(*key)?.as_array());
+        let framing = lists.flatten().filter_map(toml::Value::as_str);
+        let own = out.entry(id).or_default();
+        framing.flat_map(heads).for_each(|head| {
+            own.remove(&head);
+        });
+    }
+    out
+}
+
+/// What slips make of the tag at `at`.
+fn slips(text: &str, at: usize, (head, name, end): &(String, usize, &str)) -> Vec<String> {
+    let behind = at + head.len();
+    let close = head.contains('/') || head.contains("close");
+    // A tag that shows attributes has them for arguments, perhaps; a closer of a value has none.
+    let shows = text[behind..].starts_with(' ');
+    let inside: &[&str] = match (close, shows) {
+        (true, _) | (_, true) => &[" ", "\n"],
+        (false, false) => &[" ", "\n", " id=\"1\"", "\n index='2 > 1' id=3 "],
+    };
+    let tail = text[behind..].find(end).map(|len| behind + len);
+    let put = |at: usize, slip: &str| format!("{}{slip}{}", &text[..at], &text[at..]);
+    let mut out: Vec<String> = tail
+        .iter()
+        .flat_map(|at| inside.iter().map(|s| put(*at, s)))
+        .collect();
+    if *name > 1 {
+        let lead: &[&str] = if head.starts_with("</") && *name == 2 {
+            &[" ", "\n"]
+        } else {
+            &[" ", "\n", "  "]
+        };
+        out.extend(lead.iter().map(|slip| put(at + name, slip)));
+    }
+    out
+}
+
+#[test]
+fn blanks_and_attributes_make_no_other_tag_in_any_place() {
+    let tags = tags();
+    let mut counts: BTreeMap<(&str, &str), usize> = BTreeMap::new();
+    let (mut tried, mut failures) = (0, vec![]);
+    for case in CASES.iter() {
+        let Ok(text) = std::str::from_utf8(case.input) else {
+            continue;
+        };
+        let plain = read(case, text, text.len().max(1));
+        let sound =
+            plain.errors.is_empty() && case.finish == Finish::Stop && case.native.is_empty();
+        let prompted = case.options.prompt_tail.is_some();
+        if !sound || prompted || plain.calls.is_empty() && plain.reasoning.is_empty() {
+            continue;
+        }
+        // Where a thought is open already, its opener is an echo.
+        if read(case, "x", 1).text.is_empty() {
+            continue;
+        }
+        for tag in tags.get(case.dialect).into_iter().flatten() {
+            let count = counts.entry((case.dialect, &tag.0)).or_default();
+            let Some(at) = text.find(&tag.0).filter(|_| *count < 1) else {
+                continue;
+            };
+            let next = text[at + tag.0.len()..].starts_with([' ', '=', '>', '<']);
+            let said = |part: &str| part.contains(&tag.0);
+            let mentioned = said(&plain.text) || said(&plain.reasoning);
+            if !next || mentioned || plain.calls.iter().any(|call| said(&call.arguments)) {
+                continue;
+            }
+            *count += 1;
+            for loose in slips(text, at, tag) {
+                tried += 1;
+                let turn = read(case, &loose, loose.len());
+                let sure = turn.calls.iter().all(|call| call.grade != Grade::Recovered);
+                if !same(&turn, &plain) || !sure {
+                    failures.push(format!("{}: {loose:?}: {turn:?}", case.id));
+                }
+                if read(case, &loose, 1) != turn {
+                    failures.push(format!("{}: {loose:?} byte by byte", case.id));
+                }
+            }
+        }
+    }
+    assert!(tried > 800, "{tried}");
+    let some: Vec<_> = failures.iter().take(40).cloned().collect();
+    assert!(
+        failures.is_empty(),
+        "{} of {tried}:\n{}",
+        failures.len(),
+        some.join("\n")
+    );
+}
+
+#[test]
+fn prose_opens_no_thought() {
+    for name in ["default", "hermes", "reasoning-think"] {
+        let set = crate::markers::set(name);
+        for text in [
+            "<think about it> and go on.",
+            "<think hard>\n",
+            "<think class>x",
+            "<think\nof it>, they say",
+            "Use <think class=\"a\"> for thoughts.",
+            "用 <think class=\"a\"> 思考。",
+            "<think class=\"a\n\">x",
+            "<think/>x",
+            "< think>x",
+        ] {
+            let turn = toolglot::parse(&set, Default::default(), text.as_bytes(), Finish::Stop);
+            let opens = name == "reasoning-think" && text.contains("class=\"a\">");
+            assert_eq!(
+                turn.reasoning.is_empty(),
+                !opens,
+                "{name}: {text}: {turn:?}"
+            );
+            assert!(opens || turn.text == text, "{name}: {text}: {turn:?}");
+        }
+    }
+}
