@@ -27,8 +27,9 @@ pub(crate) struct Body {
     kinds: KindSet,
     /// Unescaped markup was reported.
     bare: bool,
-    /// Text directly in the block, up to the next tag, was reported.
-    junk: bool,
+    /// Where text directly in the block began. It is reported when the block goes on behind it: if it does not, the text may
+    /// be the rest of the reply.
+    junk: Option<u64>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -85,7 +86,7 @@ impl Body {
             open: vec![],
             kinds: KindSet::default(),
             bare,
-            junk: false,
+            junk: None,
         }
     }
 
@@ -226,9 +227,7 @@ impl Body {
             .map(|index| &mut self.elements[*index as usize])
         {
             Some(element) => element.text = element.text || !blank(),
-            None if !self.junk && !blank() => {
-                self.junk = true;
-                self.kinds.insert(Kind::JunkInBlock);
+            None if self.junk.is_none() && !blank() => {
                 // One byte, so that the place does not depend on how the text was cut.
                 let bytes = pieces(&out.io.carry, out.seg, out.base, from, to);
                 let blanks = bytes
@@ -236,8 +235,7 @@ impl Body {
                     .flat_map(|(p, _)| p.iter())
                     .take_while(|b| b.is_ascii_whitespace())
                     .count();
-                let at = from + blanks as u64;
-                out.issue(Kind::JunkInBlock, Span::new(at, at + 1), "");
+                self.junk = Some(from + blanks as u64);
             }
             None => {}
         }
@@ -245,6 +243,14 @@ impl Body {
             out.param(to)
         } else {
             out.skip(to)
+        }
+    }
+
+    /// The block goes on behind text that stands directly in it.
+    fn tell_junk(&mut self, out: &mut Out<'_>) {
+        if let Some(at) = self.junk.take() {
+            self.kinds.insert(Kind::JunkInBlock);
+            out.issue(Kind::JunkInBlock, Span::new(at, at + 1), "");
         }
     }
 
@@ -362,7 +368,7 @@ impl Body {
     ) -> Result<usize, (usize, Flow)> {
         let start = out.io.from;
         let name = out.slice(start + 1, name_end);
-        self.junk = false;
+        self.tell_junk(out);
         if name == table.tag && self.open.len() > 1 {
             // Inside a parameter it is data.
             return Ok(self.literal(out, next));
@@ -473,7 +479,7 @@ impl Body {
         let start = out.io.from;
         out.skip(end);
         self.at = At::Text;
-        self.junk = false;
+        self.tell_junk(out);
         let block = tag == table.tag;
         let keep = if block {
             Some(0)
@@ -525,6 +531,7 @@ impl Body {
 
     fn bang(&mut self, out: &mut Out<'_>, index: usize, pos: u64, i: usize) -> usize {
         let span = Span::new(out.io.from, pos + 1);
+        self.tell_junk(out);
         out.skip(pos + 1);
         self.at = match index {
             0 => At::Comment(CommentEnd::default()),

@@ -122,7 +122,7 @@ impl Reader {
         let mut at = from;
         loop {
             let Some(c) = char_at(input, at) else {
-                self.flush(run);
+                self.cut(run);
                 return Err(Block::unclosed(run));
             };
             if c != '<' {
@@ -189,7 +189,7 @@ impl Reader {
             at = match self.open(family, run, at)? {
                 Opened::Tag { end } => end,
                 Opened::None { .. } if self.unclear(input, at) => {
-                    self.flush(run);
+                    self.cut(run);
                     return Err(Block::unclosed(run));
                 }
                 Opened::None { end } => {
@@ -243,7 +243,7 @@ impl Reader {
             return Err(Block::limit(run, family, "limit_header", at));
         }
         if end == input.len() {
-            self.flush(run);
+            self.cut(run);
             return Err(Block::unclosed(run));
         }
         self.flush(run);
@@ -301,6 +301,14 @@ impl Reader {
     fn flush(&mut self, run: &mut Run<'_>) {
         let text = std::mem::take(&mut self.raw);
         self.file(run, text, false);
+    }
+
+    /// As `flush`, at the end of the input: text directly in the block may be the rest of the reply.
+    fn cut(&mut self, run: &mut Run<'_>) {
+        if self.stack.len() == 1 {
+            self.raw.clear();
+        }
+        self.flush(run);
     }
 
     /// Adds a piece to the innermost element. Text directly in the block is junk.
