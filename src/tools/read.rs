@@ -121,7 +121,7 @@ fn read(
         Source::OpenAi => openai(item),
         Source::Anthropic => listed(item, "input_schema", true),
         Source::Mcp => listed(item, "inputSchema", false),
-        Source::Plugin => plugin(item),
+        Source::Plugin => plugin(item).map(|tool| named_after(value, tool)),
     };
     let (mut tools, mut odd) = (vec![], vec![]);
     let mut seen = std::collections::HashMap::new();
@@ -140,6 +140,15 @@ fn read(
         }
     }
     Ok((tools, odd))
+}
+
+/// Gives a tool of a manifest the namespace that it must have: the plugin's name, where the manifest says it.
+fn named_after(manifest: &Value, mut tool: Tool) -> Tool {
+    let plugin = manifest.get("name").and_then(Value::as_str);
+    if let Some(plugin) = plugin.filter(|name| !name.is_empty() && !tool.id.contains(':')) {
+        tool.id = format!("{plugin}:{}", tool.id);
+    }
+    tool
 }
 
 /// Puts the name of a server before the ids of its tools: `server:tool`.

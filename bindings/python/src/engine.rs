@@ -277,7 +277,7 @@ impl Engine {
     ///
     /// `native_calls` are calls that the API delivered beside the text: an OpenAI `tool_calls` array, or its JSON text. `guard`
     /// keeps the turn's text from being a call for the next reader of this engine's dialects, for hosts that send it on without
-    /// the calls; without it the text is verbatim.
+    /// the calls; without it the text is verbatim. `original` keeps all that the model wrote, markup included, as `Turn.original`.
     #[pyo3(signature = (
         text: "str | bytes | bytearray | memoryview",
         *,
@@ -288,6 +288,7 @@ impl Engine {
         tools: "str | Iterable[Any] | None" = None,
         tool_choice: "str | Mapping[str, Any] | None" = None,
         guard=false,
+        original=false,
     ))]
     // Keywords of a Python method.
     #[allow(clippy::too_many_arguments)]
@@ -302,6 +303,7 @@ impl Engine {
         tools: Option<Bound<'_, PyAny>>,
         tool_choice: Option<Bound<'_, PyAny>>,
         guard: bool,
+        original: bool,
     ) -> PyResult<Turn> {
         let core = self.core_with(py, start, prompt_tail, tools, tool_choice)?;
         let finish = options::finish(finish)?;
@@ -317,6 +319,9 @@ impl Engine {
                 if guard {
                     sink.turn = Collect::new().guard(&core.set);
                 }
+                if original {
+                    sink.turn = std::mem::take(&mut sink.turn).keep_original();
+                }
                 let mut parser = core.parser();
                 parser.feed(bytes, &mut sink);
                 native
@@ -329,7 +334,7 @@ impl Engine {
                 (sink.turn.turn(), sink.issues)
             })
         })?;
-        Turn::new(py, turn, issues)
+        Turn::new(py, turn, issues, crate::stream::odd(&core.options))
     }
 
     /// Reads responses of model servers, as bytes. `source` is `"openai"`, `"anthropic"` or `"ollama"`; `choice` is the

@@ -47,6 +47,11 @@ pub struct Turn {
     errors: Vec<Py<Issue>>,
     /// What was not delivered, as JSON.
     left: Option<Json>,
+    /// All that the model wrote, markup included; `None` where `original=True` did not ask for it, or not all of it was
+    /// retained. Bytes that are no UTF-8 are replaced, as in `text`.
+    #[pyo3(get)]
+    original: Option<String>,
+    tool_issues: Vec<String>,
 }
 
 impl PartialEq for Turn {
@@ -58,6 +63,8 @@ impl PartialEq for Turn {
             && self.calls.len() == other.calls.len()
             && self.errors.len() == other.errors.len()
             && self.left == other.left
+            && self.original == other.original
+            && self.tool_issues == other.tool_issues
             && calls.into_iter().all(|(a, b)| a.get() == b.get())
             && errors.into_iter().all(|(a, b)| a.get() == b.get())
     }
@@ -66,13 +73,15 @@ impl PartialEq for Turn {
 #[pymethods]
 impl Turn {
     #[new]
-    #[pyo3(signature = (text="", reasoning="", calls: "list[Call] | None" = None, errors: "list[Issue] | None" = None, toolglot_json: "str | None" = None))]
+    #[pyo3(signature = (text="", reasoning="", calls: "list[Call] | None" = None, errors: "list[Issue] | None" = None, toolglot_json: "str | None" = None, original: "str | None" = None, tool_issues: "list[str] | None" = None))]
     fn make(
         text: &str,
         reasoning: &str,
         calls: Option<Vec<Py<Call>>>,
         errors: Option<Vec<Py<Issue>>>,
         toolglot_json: Option<String>,
+        original: Option<String>,
+        tool_issues: Option<Vec<String>>,
     ) -> Self {
         Self {
             text: text.to_owned(),
@@ -80,6 +89,8 @@ impl Turn {
             calls: calls.unwrap_or_default(),
             errors: errors.unwrap_or_default(),
             left: toolglot_json.map(Json::new),
+            original,
+            tool_issues: tool_issues.unwrap_or_default(),
         }
     }
 
@@ -111,6 +122,13 @@ impl Turn {
         self.left.as_ref().map(|json| json.value(py)).transpose()
     }
 
+    /// What was odd in the list of tools that this output was parsed with, one sentence each: what was left out or passed
+    /// over, and where.
+    #[getter]
+    fn tool_issues(&self) -> Vec<String> {
+        self.tool_issues.clone()
+    }
+
     /// The turn as plain objects, which `json.dumps` takes.
     ///
     /// ```
@@ -138,6 +156,12 @@ impl Turn {
         if let Some(left) = &self.left {
             dict.set_item("toolglot", left.value(py)?)?;
         }
+        if let Some(original) = &self.original {
+            dict.set_item("original", original)?;
+        }
+        if !self.tool_issues.is_empty() {
+            dict.set_item("tool_issues", &self.tool_issues)?;
+        }
         Ok(dict.unbind())
     }
 
@@ -159,6 +183,8 @@ impl Turn {
             self.calls(py),
             self.errors(py),
             self.left.as_ref().map(Json::text),
+            self.original.as_deref(),
+            self.tool_issues.clone(),
         );
         Ok((py.get_type::<Self>(), fields).into_pyobject(py)?.unbind())
     }
@@ -193,7 +219,12 @@ impl Turn {
         Ok(turn)
     }
 
-    pub fn new(py: Python<'_>, turn: toolglot::Turn, issues: Vec<Issue>) -> PyResult<Self> {
+    pub fn new(
+        py: Python<'_>,
+        turn: toolglot::Turn,
+        issues: Vec<Issue>,
+        tool_issues: Vec<String>,
+    ) -> PyResult<Self> {
         let calls = turn
             .calls
             .into_iter()
@@ -203,6 +234,8 @@ impl Turn {
         let left = (!left.is_empty()).then(|| Json::new(left.to_json()));
         Ok(Self {
             left,
+            original: turn.original,
+            tool_issues,
             text: turn.text,
             reasoning: turn.reasoning,
             calls: calls.collect::<PyResult<_>>()?,

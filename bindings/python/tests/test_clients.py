@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import pickle
 import random
 from types import SimpleNamespace
 
@@ -477,7 +478,10 @@ def test_odd_tools_are_reported():
         engine = tg.Engine(tools=[good, odd])
         assert engine.tools == ["f"] and len(engine.tool_issues) == 1 and "[1]" in engine.tool_issues[0]
         assert ENGINE.stream(tools=[good, odd]).tool_issues == engine.tool_issues
-    assert ENGINE.stream().tool_issues == []
+        turn = ENGINE.parse("a", tools=[good, odd])
+        assert turn.tool_issues == engine.parse("a").tool_issues == engine.tool_issues
+        assert turn.to_dict()["tool_issues"] == engine.tool_issues and pickle.loads(pickle.dumps(turn)) == turn
+    assert ENGINE.stream().tool_issues == [] == ENGINE.parse("a").tool_issues and "tool_issues" not in ENGINE.parse("a").to_dict()
 
 
 def test_a_list_of_which_nothing_can_be_read_is_refused():

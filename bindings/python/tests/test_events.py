@@ -123,6 +123,17 @@ def test_turn():
             assert (name, arguments) == ("f", {"a": "1"}) and text
 
 
+def test_original():
+    text = '<think>想</think>a <tool_call name="f"><param name="a">1</param></tool_call> b <tool_call name="g">'
+    turn = tg.parse(text, original=True)
+    assert turn.original == text and len(turn.calls) == 1 and turn.to_dict()["original"] == text
+    assert pickle.loads(pickle.dumps(turn)).original == text
+    assert tg.parse(text).original is None and "original" not in tg.parse(text).to_dict()
+    assert tg.parse(b"\xff", original=True).original == "\ufffd"
+    guarded = tg.Engine().parse(text, original=True, guard=True)
+    assert guarded.original == text and guarded != tg.Engine().parse(text, guard=True)
+
+
 def test_recovered():
     turn = tg.parse('<tool_call name="f"><param name="a">1</param><param name="a">2</param></tool_call>')
     call = turn.calls[0]

@@ -61,6 +61,25 @@ fn a_manifest_is_read() {
     assert_eq!(flow.command("vcp"), Some("ComplexWorkflow"));
 }
 
+/// Item 5: the namespace is forced where the manifest says whose tools they are.
+#[test]
+fn a_tool_of_a_plugin_has_its_namespace() {
+    let ids = |text: &str| -> Vec<String> {
+        let tools = read::any("plugin.yaml", text).expect("tools");
+        tools.into_iter().map(|tool| tool.id).collect()
+    };
+    let tools = "tools:\n  - id: \"find\"\n  - id: \"其他:查\"\n";
+    assert_eq!(
+        ids(&format!("name: 我的插件\nversion: 1.0.0\n{tools}")),
+        ["我的插件:find", "其他:查"]
+    );
+    assert_eq!(ids(tools), ["find", "其他:查"]);
+    assert_eq!(ids(&format!("name: \"\"\n{tools}")), ["find", "其他:查"]);
+    let both = "name: p\ntools:\n  - id: find\n  - id: \"p:find\"\n";
+    let listing = read::listing("plugin.yaml", both).expect("a list");
+    assert_eq!((listing.tools.len(), listing.odd.len()), (1, 1));
+}
+
 #[test]
 fn lists_of_interfaces_are_read_and_keep_their_order() {
     let schema = json!({"type": "object", "properties": {"z": {}, "a": {"$ref": "#/$defs/d"}}, "$defs": {"d": {}}});

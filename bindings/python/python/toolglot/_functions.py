@@ -28,8 +28,9 @@ def parse(
     tools: str | Iterable[Any] | None = None,
     finish: Literal["stop", "length", "tool_calls", "error", "cancelled"] = "stop",
     native_calls: str | Iterable[Any] | None = None,
+    original: bool = False,
 ) -> Turn:
-    """Parses a whole output.
+    """Parses a whole output. `original` keeps all that the model wrote, markup included, as `Turn.original`.
 
     >>> import toolglot
     >>> turn = toolglot.parse("<think>hm</think>42", dialects="reasoning-think")
@@ -37,7 +38,7 @@ def parse(
     ('hm', '42')
     """
     one = engine_of(engine, dialects)
-    return one.parse(text, finish=finish, native_calls=native_calls, tools=tools)
+    return one.parse(text, finish=finish, native_calls=native_calls, tools=tools, original=original)
 
 
 def escape(text: _Text, *, engine: Engine | None = None, dialects: str | Iterable[str] | None = None) -> _Text:

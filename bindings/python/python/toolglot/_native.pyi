@@ -577,13 +577,13 @@ class Engine:
         """
         What works and may still surprise, one sentence each.
         """
-    def parse(self, /, text: str | bytes | bytearray | memoryview, *, finish: Literal['stop', 'length', 'tool_calls', 'error', 'cancelled'] = "stop", native_calls: str | Iterable[Any] | None = None, start: Literal['dialect', 'text', 'reasoning'] | None = None, prompt_tail: str | None = None, tools: str | Iterable[Any] | None = None, tool_choice: str | Mapping[str, Any] | None = None, guard: bool = False) -> Turn:
+    def parse(self, /, text: str | bytes | bytearray | memoryview, *, finish: Literal['stop', 'length', 'tool_calls', 'error', 'cancelled'] = "stop", native_calls: str | Iterable[Any] | None = None, start: Literal['dialect', 'text', 'reasoning'] | None = None, prompt_tail: str | None = None, tools: str | Iterable[Any] | None = None, tool_choice: str | Mapping[str, Any] | None = None, guard: bool = False, original: bool = False) -> Turn:
         """
         Parses a whole output.
 
         `native_calls` are calls that the API delivered beside the text: an OpenAI `tool_calls` array, or its JSON text. `guard`
         keeps the turn's text from being a call for the next reader of this engine's dialects, for hosts that send it on without
-        the calls; without it the text is verbatim.
+        the calls; without it the text is verbatim. `original` keeps all that the model wrote, markup included, as `Turn.original`.
         """
     def reader(self, /, source: Literal['openai', 'anthropic', 'ollama'], *, choice: SupportsIndex = 0, start: Literal['dialect', 'text', 'reasoning'] | None = None, prompt_tail: str | None = None, tools: str | Iterable[Any] | None = None, tool_choice: str | Mapping[str, Any] | None = None) -> Reader:
         """
@@ -1315,7 +1315,7 @@ class Turn:
     __match_args__ = ("text", "reasoning", "calls", "errors")
     def __eq__(self, value: object, /) -> bool: ...
     def __ne__(self, value: object, /) -> bool: ...
-    def __new__(cls, /, text: str = "", reasoning: str = "", calls: list[Call] | None = None, errors: list[Issue] | None = None, toolglot_json: str | None = None) -> Turn: ...
+    def __new__(cls, /, text: str = "", reasoning: str = "", calls: list[Call] | None = None, errors: list[Issue] | None = None, toolglot_json: str | None = None, original: str | None = None, tool_issues: list[str] | None = None) -> Turn: ...
     def __reduce__(self, /) -> tuple[object, ...]: ...
     def __repr__(self, /) -> str: ...
     @property
@@ -1327,6 +1327,12 @@ class Turn:
     def errors(self, /) -> list[Issue]:
         """
         What is wrong with the output, errors and warnings, in order of detection.
+        """
+    @property
+    def original(self, /) -> str | None:
+        """
+        All that the model wrote, markup included; `None` where `original=True` did not ask for it, or not all of it was
+        retained. Bytes that are no UTF-8 are replaced, as in `text`.
         """
     @property
     def reasoning(self, /) -> str:
@@ -1349,6 +1355,12 @@ class Turn:
         '{"a": "1"}'
 
         ```
+        """
+    @property
+    def tool_issues(self, /) -> list[str]:
+        """
+        What was odd in the list of tools that this output was parsed with, one sentence each: what was left out or passed
+        over, and where.
         """
     @property
     def toolglot(self, /) -> dict[str, Any] | None:
