@@ -230,23 +230,25 @@ impl Reader {
         if name_end - at - 1 > run.setup.limits.name {
             return Err(Block::limit(run, family, "limit_name", at));
         }
-        let (end, self_closing) = match header(input, name_end, &|_| false) {
+        let (end, self_closing, whole) = match header(input, name_end, &|_| false) {
             Header::Tag {
                 end, self_closing, ..
-            } => (end, self_closing),
+            } => (end, self_closing, true),
             // Chosen: what was taken for a tag is text up to where it broke.
             Header::Broken { at, .. } => return Ok(Opened::None { end: at }),
             // Chosen: a tag that the stream ends in, also in a quote that never closes, is no literal text.
-            Header::Cut => (input.len(), false),
+            Header::Cut => (input.len(), false, false),
         };
         if end - at > run.setup.limits.header {
             return Err(Block::limit(run, family, "limit_header", at));
+        }
+        if whole {
+            self.flush(run);
         }
         if end == input.len() {
             self.cut(run);
             return Err(Block::unclosed(run));
         }
-        self.flush(run);
         let name = input[at + 1..name_end].to_owned();
         if self.stack.len() > run.setup.limits.depth {
             return Err(Block::limit(run, family, "limit_depth", at));
