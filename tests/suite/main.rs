@@ -17,6 +17,7 @@ mod framing;
 mod grades;
 mod guided;
 mod hosts;
+mod leftovers;
 mod lines;
 mod markers;
 mod mentions;
