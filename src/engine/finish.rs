@@ -76,6 +76,9 @@ impl Finish {
     }
 }
 
+/// Bytes of a role in a header.
+const MAX_ROLE: usize = 16;
+
 impl Machine<'_> {
     /// Brings out what waits and reports what is open.
     pub fn finish(&mut self, reason: Finish) {
@@ -177,6 +180,25 @@ impl Machine<'_> {
         }
     }
 
+    /// Whether what the end cuts is the beginning of a header right behind a message, a thought or a token of its dialect, of
+    /// which no more than a role has come.
+    fn header_begins(&self, chunk: Chunk<'_>, opening: &Opening, end: u64) -> bool {
+        if self.st.region != Region::Text {
+            return false;
+        }
+        let begun = self.bytes(chunk, opening.start, end);
+        let role = |rest: &[u8]| rest.len() <= MAX_ROLE && rest.iter().all(u8::is_ascii_lowercase);
+        // Dialects share beginnings of headers, not what ends their messages.
+        let dialects = self.set.dialects.iter().zip(0_u16..);
+        let mut headed = dialects.filter_map(|(one, index)| Some((one.channels.as_ref()?, index)));
+        headed.any(|(channels, index)| {
+            let starts = channels.spec.start.iter();
+            let rest = starts.filter_map(|start| begun.strip_prefix(start.as_bytes()));
+            let rest = rest.min_by_key(|rest| rest.len());
+            rest.is_some_and(role) && self.follows(index, opening.start)
+        })
+    }
+
     /// The marker that is undecided is text; another one that began in what was looked at has its turn.
     fn text_at_end(&mut self, chunk: Chunk<'_>, opening: &Opening) {
         match self.read_again(chunk, opening, self.st.pos) {
@@ -212,6 +234,15 @@ impl Machine<'_> {
             Mode::Opening(opening) if let Some(head) = self.complete_head(chunk, end) => {
                 self.st.candidates.clear();
                 self.accept(chunk, *opening, head, end, false);
+            }
+            Mode::Opening(opening) if self.header_begins(chunk, opening, end) => {
+                let start = opening.start;
+                self.st.candidates.clear();
+                self.settle_token(chunk, start, true);
+                self.deliver(chunk, start);
+                self.flow_end(chunk);
+                self.framing(chunk, end);
+                self.flow_again(end);
             }
             Mode::Opening(opening) if self.unborn() || self.thinks() => {
                 let opening = *opening;

@@ -79,6 +79,14 @@ impl<'a> Twin<'a> {
                     }
                     Ends::Cut => input.len(),
                 };
+                // The next header has begun behind a message, and the reply ends: no text.
+                let role = &input[at + start..broken];
+                let role = role.len() <= 16 && role.bytes().all(|b| b.is_ascii_lowercase());
+                let blank = |near: usize| input[near..at].trim().is_empty() && at - near <= 64;
+                if broken == input.len() && first.is_none() && role && near.is_some_and(blank) {
+                    self.out.open |= open;
+                    return;
+                }
                 self.out.text.push_str(&input[at..broken]);
                 line.push_str(&input[at..broken]);
                 at = broken;
