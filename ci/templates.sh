@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # What models' own chat templates write is read back: the templates and test inputs in the source archives of two servers'
-# packages, fetched by pinned version and digest, unpacked below target/ and never built.
+# packages, fetched by pinned version and digest, unpacked below target/ and never built. The strings in the servers' own tests are
+# read under several cuts too (tests/templates/outputs.py).
 #
 #   ci/templates.sh                 compares with docs/TEMPLATES.md
 #   ci/templates.sh --write         writes it
@@ -35,4 +36,5 @@ fi
 
 cargo build -q -p toolglot-cli --locked
 export PYTHONDONTWRITEBYTECODE=1
+"$venv/bin/python" "$here/outputs.py" "$CARGO_TARGET_DIR/debug/toolglot" "$work/unpacked"
 "$venv/bin/python" "$here/check.py" "$CARGO_TARGET_DIR/debug/toolglot" "$work/unpacked" "$@"
