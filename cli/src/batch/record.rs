@@ -59,7 +59,7 @@ struct Record {
 
 impl Record {
     /// Its keys.
-    const KEYS: [&str; 12] = [
+    const KEYS: [&str; 13] = [
         "id",
         "input",
         "input_b64",
@@ -70,6 +70,7 @@ impl Record {
         "options",
         "native_tool_calls",
         "prompt_tail",
+        "tool_choice",
         "start",
         "prefill",
     ];

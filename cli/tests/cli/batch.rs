@@ -130,6 +130,10 @@ fn members_that_are_not_ours_pass_through() {
         b"{\"id\": \"k\", \"input\": \"a\", \"model\": \"m\"}",
     );
     assert!(ran.out.contains("unknown field `model`"), "{}", ran.out);
+    let known = json!({"id": 1, "input": "a", "dialect": "hermes", "tools": [], "finish": "stop", "options": {},
+        "native_tool_calls": [], "prompt_tail": "b", "tool_choice": "none"});
+    let ran = run(&["batch", "--deny-unknown"], known.to_string().as_bytes());
+    assert!(ran.out.contains("\"text\":\"a\""), "{}", ran.out);
 }
 
 #[test]
