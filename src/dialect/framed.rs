@@ -332,9 +332,8 @@ impl Framed {
                 }
                 None => None,
             };
-            let special = ["<|", "|>", "｜", "]<]"];
             Ok(Opener {
-                typed: !special.iter().any(|part| found.literal.contains(part)),
+                typed: !spec::special(&found.literal),
                 peek: found.peek,
                 literal: found.literal,
                 probe,

@@ -172,6 +172,18 @@ impl Dialect {
         for marker in &self.spec.framing {
             add(Sort::Turn, marker);
         }
+        // What opens a turn is no word of a reply that goes on behind it. In a dialect of messages it opens one of these.
+        let turns = self.spec.turn.iter().filter(|turn| turn.starts_with('<'));
+        for turn in turns.filter(|_| self.spec.channels.is_none()) {
+            let own = |token: &String| turn.starts_with(token) || token.starts_with(turn);
+            let special = spec::special(turn) || self.spec.framing.iter().any(own);
+            let sort = if special { Sort::Turn } else { Sort::Markup };
+            add(sort, turn);
+            // A role stands on a line of its own.
+            if turn.ends_with(char::is_alphanumeric) {
+                add(sort, &format!("{turn}\n"));
+            }
+        }
         if let Some(channels) = &self.spec.channels {
             channels
                 .close

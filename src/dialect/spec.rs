@@ -887,3 +887,9 @@ pub(crate) struct SpanSpec {
     /// What its opener is reported as.
     pub issue: Option<String>,
 }
+
+/// Whether a marker is spelled like a special token, so that nobody types it.
+pub(crate) fn special(marker: &str) -> bool {
+    let parts = ["<|", "|>", "｜", "]<]"];
+    parts.iter().any(|part| marker.contains(part))
+}

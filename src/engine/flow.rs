@@ -160,6 +160,9 @@ impl Machine<'_> {
         let span = Span::new(start, end);
         // The token that waits came first.
         if self.st.waiting.is_some_and(|waiting| start < waiting.end) {
+            if let Role::Token { id } = role {
+                self.longer_token(id, start, end);
+            }
             return false;
         }
         match role {

@@ -178,22 +178,10 @@ impl Machine<'_> {
             return false;
         }
         let near = beside || self.is_near(id, start);
-        let first = self.st.blank && self.set.chosen;
-        let owed = self
-            .st
-            .owed
-            .is_some_and(|owed| token.thoughts.contains(&owed));
-        let opens = token.opens && self.st.blank;
-        let closes = self
-            .st
-            .within
-            .is_some_and(|opener| self.relatives(opener, id));
-        if token.owed && !owed {
+        if token.owed && !self.owes(token) {
             return false;
         }
-        let message = (token.message && self.st.message) || owed || opens || closes;
-        let loose = token.markup || (token.plain && (token.message || token.thought));
-        let sure = message || near || (self.set.chosen && !loose) || (first && token.markup);
+        let message = self.in_message(id, token);
         if token.closes && !near && !message {
             self.tell(chunk, token.dialects[0], Kind::OrphanClose, span);
         }
@@ -204,7 +192,7 @@ impl Machine<'_> {
             start,
             end,
             quote: self.st.tail.quote().filter(|_| !vouched),
-            sure: sure || vouched,
+            sure: near || vouched || message || self.is_chosen(token),
         };
         match together {
             Some(other) if !waiting.sure => {
@@ -221,7 +209,8 @@ impl Machine<'_> {
             None => {}
         }
         self.adopt(start, chunk.base);
-        if waiting.quote.is_some() || !waiting.sure {
+        // A longer one may begin with it.
+        if waiting.quote.is_some() || !waiting.sure || safe == start {
             self.st.waiting = Some(waiting);
             return false;
         }
@@ -229,6 +218,52 @@ impl Machine<'_> {
         self.framing(chunk, end);
         self.framed(id, end);
         true
+    }
+
+    /// Whether a thought that a call has ended waits for this closer.
+    fn owes(&self, token: &Token) -> bool {
+        let owed = self.st.owed;
+        owed.is_some_and(|owed| token.thoughts.contains(&owed))
+    }
+
+    /// Whether a token opens or closes a message or a thought that is open.
+    fn in_message(&self, id: u16, token: &Token) -> bool {
+        let within = self.st.within;
+        (token.message && self.st.message)
+            || (token.opens && self.st.blank)
+            || within.is_some_and(|opener| self.relatives(opener, id))
+            || self.owes(token)
+    }
+
+    /// Whether a token is framing wherever it stands: the host has chosen its model.
+    fn is_chosen(&self, token: &Token) -> bool {
+        let loose = token.markup || (token.plain && (token.message || token.thought));
+        self.set.chosen && (!loose || token.markup && self.st.blank)
+    }
+
+    /// A token `start..end` that begins with the one that waits takes its place.
+    pub fn longer_token(&mut self, id: u16, start: u64, end: u64) {
+        let longer = |waiting: &Waiting| waiting.start == start && waiting.end < end;
+        let Some(waiting) = self.st.waiting.filter(longer) else {
+            return;
+        };
+        let Some(token) = self
+            .set
+            .tokens
+            .get(usize::from(id))
+            .filter(|token| !token.stray)
+        else {
+            return;
+        };
+        self.st.waiting = Some(Waiting {
+            token: id,
+            end,
+            sure: waiting.sure
+                || self.is_near(id, start)
+                || self.in_message(id, token)
+                || self.is_chosen(token),
+            ..waiting
+        });
     }
 
     /// Whether a token that waits is to wait for what is behind the next one, at `start`, too.

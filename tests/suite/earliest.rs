@@ -40,6 +40,14 @@ fn starters(set: &DialectSet) -> Vec<String> {
             out.extend(file.get(key).into_iter().flat_map(texts));
         }
         let channels = file.get("channels");
+        let turns = file.get("turn").into_iter().flat_map(texts);
+        let turns = turns.filter(|turn| channels.is_none() && turn.starts_with('<'));
+        for turn in turns {
+            if turn.ends_with(char::is_alphanumeric) {
+                out.push(format!("{turn}\n"));
+            }
+            out.push(turn);
+        }
         for key in ["close", "end"] {
             let markers = channels.and_then(|table| table.get(key));
             out.extend(markers.into_iter().flat_map(texts));

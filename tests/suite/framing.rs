@@ -54,6 +54,16 @@ pub fn stray(marker: &Marker) -> bool {
     marker.does == Does::Close && !message && (!own || channels.is_some())
 }
 
+/// Whether the line end after a token is part of it: a role stands on a line of its own.
+fn with_line_end(marker: &Marker) -> bool {
+    let listed = |other: &Marker| {
+        let longer = other.text.strip_suffix('\n') == Some(&marker.text);
+        other.does == Does::Frame && other.dialect == marker.dialect && longer
+    };
+    let role = marker.does == Does::Frame && marker.text.ends_with(char::is_alphanumeric);
+    role || MARKERS.iter().any(listed)
+}
+
 /// Whether a reply of this set begins inside a thought.
 fn thinks(set: &DialectSet) -> bool {
     !read(set, "x").reasoning.is_empty()
@@ -97,6 +107,10 @@ fn tokens_of_the_chosen_dialect_are_part_of_no_text() {
             tried += 1;
             let turn = read(&own, &sentence.replace('@', text));
             let left = if stray(marker) { text.as_str() } else { "" };
+            let sentence = match with_line_end(marker) {
+                true => sentence.replace("@\n", "@"),
+                false => sentence.to_owned(),
+            };
             if turn.text != sentence.replace('@', left) {
                 failures.push(format!(
                     "{dialect}: {text} in {sentence:?}: {:?}",
@@ -150,7 +164,8 @@ fn tokens_in_quotation_and_code_are_text() {
 fn tokens_beside_a_call_of_their_dialect_are_framing() {
     let mut failures = vec![];
     let many = ["default", "all"].map(set);
-    for Marker { dialect, text, .. } in tokens().filter(|marker| !stray(marker)) {
+    for marker in tokens().filter(|marker| !stray(marker)) {
+        let Marker { dialect, text, .. } = marker;
         let Some(call) = CALLS.get(dialect) else {
             continue;
         };
@@ -180,7 +195,11 @@ fn tokens_beside_a_call_of_their_dialect_are_framing() {
                     continue;
                 }
                 let turn = read(set, &format!("before {text}{blanks}{call}"));
-                if turn.text != format!("before {blanks}") {
+                let left = match with_line_end(marker) {
+                    true => blanks.strip_prefix('\n').unwrap_or(blanks),
+                    false => blanks,
+                };
+                if turn.text != format!("before {left}") {
                     failures.push(format!(
                         "{dialect}: {text} before {call:?}: {:?}",
                         turn.text

@@ -50,6 +50,19 @@ pub static MARKERS: LazyLock<Vec<Marker>> = LazyLock::new(|| {
             }
         };
         walk(&table, "", &mut add);
+        // Where calls are messages, what opens a turn opens one of these.
+        let strings = |key| {
+            let list = table.get(key).and_then(toml::Value::as_array);
+            list.into_iter().flatten().filter_map(toml::Value::as_str)
+        };
+        for turn in strings("turn").filter(|_| !table.contains_key("channels")) {
+            let framed =
+                strings("framing").any(|token| turn.starts_with(token) || token.starts_with(turn));
+            match turn.starts_with("<|") || turn.starts_with("<｜") || framed {
+                true => add(Does::Frame, turn),
+                false => add(Does::Inner, turn),
+            }
+        }
         for family in ["named_params", "attribute_params"] {
             let call = table.get(family).and_then(|family| family.get("call"));
             if let Some(call) = call.and_then(toml::Value::as_str) {

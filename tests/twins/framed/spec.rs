@@ -242,6 +242,25 @@ fn number(table: &Table, key: &str, default: usize) -> usize {
     given.map_or(default, |n| usize::try_from(n).expect("a size"))
 }
 
+/// What opens a turn, with and without its line end: special tokens, or what is ordinary markup too.
+fn turns(file: &Table, special: bool) -> Vec<String> {
+    let framing = strings(file, "framing", &[]);
+    let is_special = |turn: &String| {
+        let mut framing = framing.iter();
+        let token = framing.any(|token| turn.starts_with(token) || token.starts_with(turn));
+        token || turn.starts_with("<|") || turn.starts_with("<｜")
+    };
+    strings(file, "turn", &[])
+        .into_iter()
+        .filter(|turn| turn.starts_with('<') && !file.contains_key("channels"))
+        .filter(|turn| is_special(turn) == special)
+        .flat_map(|turn| match turn.ends_with(char::is_alphanumeric) {
+            true => vec![format!("{turn}\n"), turn],
+            false => vec![turn],
+        })
+        .collect()
+}
+
 /// What the twin does not do; a dialect with one of these has no twin.
 fn is_beyond(file: &Table, framed: &Table) -> bool {
     let units = framed.get("unit").and_then(Value::as_array);
@@ -514,9 +533,9 @@ impl Spec {
             doubled: word(framed, "doubled", ""),
             reasoning: reasoning.collect(),
             ends_thought: is(&file, "ends_thought"),
-            framing: strings(&file, "framing", &[]),
+            framing: [strings(&file, "framing", &[]), turns(&file, true)].concat(),
             messages: strings(&file, "messages", &[]),
-            markup: strings(&file, "markup", &[]),
+            markup: [strings(&file, "markup", &[]), turns(&file, false)].concat(),
             begins: begins(&file),
             channels,
             malformed_is_text: word(&file, "malformed", "drop") == "text",
