@@ -54,14 +54,17 @@ pub fn stray(marker: &Marker) -> bool {
     marker.does == Does::Close && !message && (!own || channels.is_some())
 }
 
-/// Whether the line end after a token is part of it: a role stands on a line of its own.
-fn with_line_end(marker: &Marker) -> bool {
-    let listed = |other: &Marker| {
-        let longer = other.text.strip_suffix('\n') == Some(&marker.text);
-        other.does == Does::Frame && other.dialect == marker.dialect && longer
-    };
+/// The line ends after a token that are part of it: a role stands on a line of its own.
+fn line_ends(marker: &Marker) -> String {
+    let longer = MARKERS
+        .iter()
+        .filter(|other| other.does == Does::Frame && other.dialect == marker.dialect)
+        .filter_map(|other| other.text.strip_prefix(&marker.text))
+        .filter(|rest| rest.bytes().all(|byte| byte == b'\n'))
+        .max();
     let role = marker.does == Does::Frame && marker.text.ends_with(char::is_alphanumeric);
-    role || MARKERS.iter().any(listed)
+    let least = if role { "\n" } else { "" };
+    longer.unwrap_or_default().max(least).to_owned()
 }
 
 /// Whether a reply of this set begins inside a thought.
@@ -107,10 +110,7 @@ fn tokens_of_the_chosen_dialect_are_part_of_no_text() {
             tried += 1;
             let turn = read(&own, &sentence.replace('@', text));
             let left = if stray(marker) { text.as_str() } else { "" };
-            let sentence = match with_line_end(marker) {
-                true => sentence.replace("@\n", "@"),
-                false => sentence.to_owned(),
-            };
+            let sentence = sentence.replace(&format!("@{}", line_ends(marker)), "@");
             if turn.text != sentence.replace('@', left) {
                 failures.push(format!(
                     "{dialect}: {text} in {sentence:?}: {:?}",
@@ -195,10 +195,7 @@ fn tokens_beside_a_call_of_their_dialect_are_framing() {
                     continue;
                 }
                 let turn = read(set, &format!("before {text}{blanks}{call}"));
-                let left = match with_line_end(marker) {
-                    true => blanks.strip_prefix('\n').unwrap_or(blanks),
-                    false => blanks,
-                };
+                let left = blanks.strip_prefix(&line_ends(marker)).unwrap_or(blanks);
                 if turn.text != format!("before {left}") {
                     failures.push(format!(
                         "{dialect}: {text} before {call:?}: {:?}",
