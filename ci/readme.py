@@ -14,6 +14,7 @@ PAGE = ROOT / "README.md"
 LIST = ROOT / "src" / "dialect" / "builtin.rs"
 FILES = ROOT / "src" / "dialect" / "builtin"
 FAMILIES = ("key_quote", "element_tree", "named_params", "attribute_params", "framed", "line")
+MOST = 6
 HOLE = re.compile(r"\$(?:\$|_|/|\^|[a-z]+)")
 
 
@@ -80,7 +81,9 @@ def row(name):
     dialect = load(name)
     family = next((family for family in FAMILIES if family in dialect), "plain")
     found = dialect["channels"]["start"] if "channels" in dialect else openers(family, dialect.get(family))
-    opens = " ".join("`" + o.replace("|", "\\|") + "`" for o in found)
+    opens = ["`" + o.replace("|", "\\|") + "`" for o in found]
+    # Of many spellings the first ones are enough.
+    opens = " ".join(opens if len(opens) <= MOST else [*opens[: MOST - 1], ".."])
     default = "yes" if dialect.get("default", True) else "no"
     return f"| `{name}` | {family.replace('_', '-')} | {opens} | {default} | {dialect['title']} |\n"
 

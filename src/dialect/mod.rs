@@ -32,6 +32,8 @@ pub(crate) use evidence::Evidence;
 pub(crate) use framed::{Action, Framed, Opener};
 pub(crate) use line::{Head, Line};
 
+use std::collections::BTreeSet;
+
 use crate::error::Kind;
 use crate::limits::Limits;
 use crate::scan;
@@ -140,10 +142,14 @@ impl Dialect {
     /// What opens its blocks; a tag is shown up to its name.
     #[must_use]
     pub fn openers(&self) -> Vec<String> {
-        match &self.spec.channels {
+        let mut out = match &self.spec.channels {
             Some(channels) => channels.start.clone(),
             None => self.family.openers(),
-        }
+        };
+        // Forms of one tag are shown alike.
+        let mut seen = BTreeSet::new();
+        out.retain(|opener| seen.insert(opener.clone()));
+        out
     }
 
     /// What closes its blocks; a tag is shown up to its name.

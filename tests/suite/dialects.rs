@@ -415,13 +415,8 @@ fn the_readme_lists_the_dialects_as_they_are() {
     for (id, _) in builtin_files() {
         let set = DialectSet::builtin(id).expect("a built-in dialect");
         let dialect = set.dialects().next().expect("one dialect");
-        let mut opens: Vec<String> = vec![];
-        for open in dialect.openers() {
-            let open = format!("`{}`", open.replace('|', "\\|"));
-            if !opens.contains(&open) {
-                opens.push(open);
-            }
-        }
+        let code = |open: &String| format!("`{}`", open.replace('|', "\\|"));
+        let mut opens: Vec<String> = dialect.openers().iter().map(code).collect();
         // Of many spellings the first ones are enough.
         if opens.len() > 6 {
             opens.truncate(5);
