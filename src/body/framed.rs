@@ -654,9 +654,9 @@ impl Body {
         let word = walk.span(Hole::Name);
         if !word.is_empty() {
             name = out.slice(word.start, word.end);
-            if walk.loose().is_some_and(|loose| loose.start == word.end) {
+            if let Some(loose) = walk.loose().filter(|loose| loose.start == word.end) {
                 // The tag names the tool, and its attributes may be arguments.
-                meta = tag::attributes(&out.slice(start, end));
+                meta = xml::loose_attributes(out.slice(loose.start, loose.end).as_bytes());
             }
             closed |= unit.fix_name && out.slice(word.end, end).trim_start() == "/>";
         }

@@ -13,6 +13,7 @@ mod tests;
 
 use serde::{Deserialize, Serialize};
 
+use super::given::is_fact;
 use super::lexer::{Emit, Lexer, Rules, Shape, Syntax, Token, is_blank};
 use super::live::{LiveCall, Source, Step, rules};
 use super::lost::Torn;
@@ -169,7 +170,10 @@ impl Body {
         meta: &[(String, String)],
         span: Span,
     ) -> Result<Self, Kind> {
-        let live = LiveCall::open(out, name, meta, span, span.start)?;
+        let mut live = LiveCall::open(out, name, meta, span, span.start)?;
+        for (key, _) in meta.iter().filter(|(key, _)| !is_fact(key)) {
+            live.recovered_at(out, Kind::ExtraKey, span, key);
+        }
         Ok(Self::of(live))
     }
 
