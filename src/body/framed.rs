@@ -813,7 +813,11 @@ impl Body {
         match step {
             Step::More => None,
             Step::Malformed => {
+                // What nothing closes ends with its payload.
+                let bare = table.spec.unit[usize::from(self.unit)].close.is_empty();
+                let mut ended = ended;
                 if let At::Payload(payload) = &self.at {
+                    ended |= bare && !self.section && payload.ended();
                     self.torn = Some(payload.torn(table));
                 }
                 self.count(out, pos);

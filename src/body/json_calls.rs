@@ -217,6 +217,11 @@ impl Body {
         torn
     }
 
+    /// Whether it has come to its own end, also where that is no call.
+    pub fn ended(&self) -> bool {
+        self.item.is_none() && self.lexer.done()
+    }
+
     /// Calls that were closed.
     pub fn calls(&self) -> u32 {
         self.calls

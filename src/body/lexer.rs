@@ -267,6 +267,11 @@ impl Lexer {
         self.stack.len()
     }
 
+    /// Whether the whole value has come.
+    pub fn done(&self) -> bool {
+        matches!(self.at, At::Done)
+    }
+
     /// The key that was reported.
     pub fn key(&self) -> &str {
         &self.pen.key

@@ -121,6 +121,14 @@ impl Payload {
         }
     }
 
+    /// Whether it has come to its own end, also where that is no call.
+    pub fn ended(&self) -> bool {
+        match self {
+            Self::Json(body) => body.ended(),
+            Self::Python(_) | Self::Braces(_) | Self::Yaml(_) => false,
+        }
+    }
+
     /// Whether the state fits its tables.
     pub fn fits(&self) -> bool {
         match self {
