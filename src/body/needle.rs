@@ -168,7 +168,7 @@ mod tests {
             ),
             ("]<]m[>[</k>", "]<]m[>]<]m[>[</\tk >", vec![(19, 13)]),
             ("</中>", "</ 中 >", vec![(8, 8)]),
-            ("</｜D｜k>", "</｜D｜\n k >", vec![(15, 15)]),
+            ("</｜D｜k>", "</｜D｜\n k >", vec![(14, 14)]),
         ] {
             let mut needle = Needle::tag(tag.into());
             let mut got = vec![];
