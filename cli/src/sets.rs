@@ -187,17 +187,27 @@ fn is_word(name: &str) -> bool {
     ["default", "any", "all"].contains(&name)
 }
 
-/// Adds what is still missing, one by one. A dialect that clashes with one that is there is left out: its group is taken.
-fn all(mut builder: SetBuilder) -> Result<SetBuilder, BuildError> {
-    for (id, _) in builtin_files() {
-        let more = builder.clone().builtin(id);
-        match more.clone().build() {
-            Ok(_) => builder = more,
-            Err(BuildError::Clash { .. }) => {}
-            Err(error) => return Err(error),
-        }
+/// Adds what is still missing. Of two that clash the later one is left out: the group of the other was taken first.
+fn all(builder: SetBuilder) -> Result<SetBuilder, BuildError> {
+    let mut missing: Vec<&str> = builtin_files().iter().map(|(id, _)| *id).collect();
+    loop {
+        let more = missing.iter().fold(builder.clone(), |b, id| b.builtin(id));
+        let error = match more.clone().build() {
+            Ok(_) => return Ok(more),
+            Err(error) => error,
+        };
+        let later = match &error {
+            BuildError::Clash { first, second, .. } => {
+                let place = |id: &String| missing.iter().position(|have| have == id);
+                place(first).max(place(second))
+            }
+            _ => None,
+        };
+        match later {
+            Some(at) => missing.remove(at),
+            None => return Err(error),
+        };
     }
-    Ok(builder)
 }
 
 #[cfg(test)]
@@ -224,6 +234,22 @@ mod tests {
                 .expect("the default set")),
             default
         );
+    }
+
+    #[test]
+    fn all_leaves_out_only_what_clashes() {
+        let names = ids(&Sets::new().get(&Choice::of(&["all"])).expect("all"));
+        let all = names
+            .iter()
+            .fold(DialectSet::builder(), |b, id| b.builtin(id));
+        assert!(all.clone().build().is_ok());
+        let out = builtin_files()
+            .iter()
+            .filter(|(id, _)| !names.iter().any(|name| name == id));
+        for (id, _) in out {
+            let more = all.clone().builtin(id).build();
+            assert!(matches!(more, Err(BuildError::Clash { .. })), "{id}");
+        }
     }
 
     #[test]

@@ -71,6 +71,11 @@ impl Breaks {
         }
     }
 
+    /// No marker begins before the text.
+    pub fn starts_afresh(&mut self) {
+        self.start = Start::Settled;
+    }
+
     pub fn push(&mut self, table: &Table, chunk: &[u8], out: &mut Vec<u8>) {
         let mut at = 0;
         while at < chunk.len() {

@@ -94,6 +94,13 @@ impl Escaper {
         self.breaks.push(&self.table, &self.between, out);
     }
 
+    fn all(mut self, text: &[u8]) -> Vec<u8> {
+        let mut out = Vec::with_capacity(text.len() + 8);
+        self.push(text, &mut out);
+        self.finish(&mut out);
+        out
+    }
+
     /// Ends the text: adds what waited. Another text may follow.
     pub fn finish(&mut self, out: &mut Vec<u8>) {
         self.between.clear();
@@ -171,11 +178,14 @@ impl Unescaper {
 /// # Errors
 /// The markers of the set cannot be escaped; no built-in dialect has such markers.
 pub fn escape(set: &DialectSet, text: &[u8]) -> Result<Vec<u8>, EscapeError> {
+    Ok(Escaper::new(set)?.all(text))
+}
+
+/// The same for a text behind something that no marker begins in: its start stays as it is.
+pub(crate) fn escape_behind(set: &DialectSet, text: &[u8]) -> Result<Vec<u8>, EscapeError> {
     let mut escaper = Escaper::new(set)?;
-    let mut out = Vec::with_capacity(text.len() + 8);
-    escaper.push(text, &mut out);
-    escaper.finish(&mut out);
-    Ok(out)
+    escaper.breaks.starts_afresh();
+    Ok(escaper.all(text))
 }
 
 /// The text that [`escape`] made this of.

@@ -10,7 +10,7 @@ use super::{Condense, Content, Status, ToolResult};
 use crate::dialect::spec::Spec;
 use crate::dialect::{DialectSet, SetInner};
 use crate::error::{breaks, one_line};
-use crate::escape::escape;
+use crate::escape::{escape, escape_behind};
 use crate::prompt::tool::Facts;
 use crate::prompt::{Lang, Layout, Part, PromptError};
 use crate::tools::guard::{Guard, ID, KEY, NAME, TEXT};
@@ -267,9 +267,10 @@ impl Renderer {
         })
     }
 
-    /// Without markers where these stand beside it; anywhere, if one of them is part of a marker.
+    /// Without markers where these stand beside it, and no marker begins before; anywhere, if one of them is part of a marker.
     fn between(&self, before: &str, text: &str, behind: &str) -> Result<String, PromptError> {
-        let whole = self.escaped(&format!("{before}{text}{behind}"))?;
+        let bytes = escape_behind(&self.set, format!("{before}{text}{behind}").as_bytes())?;
+        let whole = String::from_utf8(bytes).expect("escaping keeps UTF-8");
         let rest = whole.strip_prefix(before);
         match rest.and_then(|rest| rest.strip_suffix(behind)) {
             Some(own) => Ok(own.to_owned()),

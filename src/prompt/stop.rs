@@ -3,7 +3,8 @@
 //! Told from the dialect's file, unless its table `prompt` says it:
 //!
 //! * `turn`: what no reply should go on behind. Marks of results, which a model that writes them invents (the openers of
-//!   spans of kind `result`, the headers of observations), then the markers that are part of no text (`framing`).
+//!   spans of kind `result`, the headers of observations), then the markers that are part of no text (`framing`), but for
+//!   what opens the model's turn.
 //! * `block`: closers of blocks, for hosts that want one block of calls a reply. Most servers cut what stopped them: ask for
 //!   it to be kept, or put it back before parsing. Dialects whose calls end by themselves have none.
 
@@ -65,7 +66,9 @@ fn turn(spec: &Spec) -> Vec<String> {
             .filter_map(|pattern| path::literal(pattern).ok())
             .filter(|text| text.ends_with([':', '*'])),
     );
-    all.extend(spec.framing.iter().cloned());
+    // What opens a turn stands at its beginning.
+    let begins = |token: &String| spec.turn.iter().any(|turn| token.starts_with(turn));
+    all.extend(spec.framing.iter().filter(|token| !begins(token)).cloned());
     all
 }
 

@@ -750,7 +750,10 @@ fn stop_sequences_follow_their_rule() {
     );
     assert_eq!(stops("vcp").block, ["<<<[END_TOOL_REQUEST]>>>"]);
     assert_eq!(stops("tool-action").block, ["</tool_action>"]);
-    assert_eq!(stops("llama3-json").turn, ["<|eom_id|>", "<|eot_id|>"]);
+    assert_eq!(
+        stops("llama3-json").turn,
+        ["<|eom_id|>", "<|eot_id|>", "<|eom|>", "<|eot|>"]
+    );
     assert!(
         stops("react-text")
             .turn

@@ -61,7 +61,7 @@ fn a_manifest_is_read() {
     assert_eq!(flow.command("vcp"), Some("ComplexWorkflow"));
 }
 
-/// Item 5: the namespace is forced where the manifest says whose tools they are.
+/// The namespace is forced where the manifest says whose tools they are.
 #[test]
 fn a_tool_of_a_plugin_has_its_namespace() {
     let ids = |text: &str| -> Vec<String> {
