@@ -47,13 +47,24 @@ pub(crate) struct Scanner {
     kinds: [u8; 256],
     prints: Box<Prints>,
     searches: Vec<Search>,
+    dense: Option<Dense>,
+}
+
+/// What finds markers where candidates come dense.
+#[derive(Clone, Debug)]
+struct Dense {
     /// Over markers, or over their beginnings of at most so many bytes.
-    teddy: Option<packed::Searcher>,
+    teddy: packed::Searcher,
     prefix: usize,
+    /// First bytes of markers that are left out there, since it takes so many only.
+    others: Vec<u8>,
 }
 
 /// The first bytes of all markers: per place and byte, the groups of markers that have the byte there.
-type Prints = [[u8; 256]; PRINT];
+type Prints = [[u32; 256]; PRINT];
+
+/// So many groups of markers are told apart.
+const GROUPS: usize = 32;
 
 #[derive(Clone, Debug)]
 enum Search {
@@ -95,13 +106,11 @@ impl Scanner {
                 kinds[usize::from(byte)] |= MARKS;
             }
         }
-        let (teddy, prefix) = teddy(&dfa);
         Ok(Self {
             kinds,
             prints: prints(dfa.patterns()),
             searches: searches(&dfa),
-            teddy,
-            prefix,
+            dense: Dense::new(&dfa),
             dfa,
         })
     }
@@ -153,7 +162,7 @@ impl Scanner {
     #[inline]
     fn may(&self, hay: &[u8], at: usize) -> bool {
         let places = self.prints.iter().zip(&hay[at..]);
-        places.fold(u8::MAX, |all, (place, byte)| {
+        places.fold(u32::MAX, |all, (place, byte)| {
             all & place[usize::from(*byte)]
         }) != 0
     }
@@ -161,8 +170,8 @@ impl Scanner {
     fn bulk(&self, hay: &[u8], mut at: usize, state: &mut Skip) -> usize {
         while at < hay.len() {
             if at < state.dense_until || self.searches.is_empty() {
-                return match &self.teddy {
-                    Some(teddy) => self.dense(teddy, hay, at),
+                return match &self.dense {
+                    Some(dense) => self.dense(dense, hay, at),
                     None => self.table(hay, at),
                 };
             }
@@ -178,7 +187,7 @@ impl Scanner {
                 continue;
             };
             state.step = STEP;
-            state.candidate(found, self.teddy.is_some());
+            state.candidate(found, self.dense.is_some());
             if self.may(hay, found) {
                 return found;
             }
@@ -192,15 +201,7 @@ impl Scanner {
         let mut first = end;
         for search in &self.searches {
             let found = match search {
-                Search::Bytes(bytes) => {
-                    let rest = &hay[at..first];
-                    match *bytes.as_slice() {
-                        [a] => memchr(a, rest),
-                        [a, b] => memchr2(a, b, rest),
-                        [a, b, c] => memchr3(a, b, c, rest),
-                        _ => rest.iter().position(|byte| bytes.contains(byte)),
-                    }
-                }
+                Search::Bytes(bytes) => one_of(bytes, &hay[at..first]),
                 Search::Marker(marker) => {
                     let needle = marker.needle();
                     let to = hay.len().min(first + needle.len() - 1);
@@ -221,20 +222,52 @@ impl Scanner {
 
     /// Up to what begins like a marker, one that the chunk cuts included: it may begin before a whole one that it holds
     /// (`Action:` in `**Action:**`).
-    fn dense(&self, teddy: &packed::Searcher, hay: &[u8], at: usize) -> usize {
-        let tail = hay.len().saturating_sub(self.prefix - 1).max(at);
-        if at < tail {
-            let all = aho_corasick::Span {
+    fn dense(&self, dense: &Dense, hay: &[u8], mut at: usize) -> usize {
+        let tail = hay.len().saturating_sub(dense.prefix - 1).max(at);
+        while at < tail {
+            // Where two look for markers, what one of them finds ends the step of both.
+            let end = match dense.others.is_empty() {
+                true => tail,
+                false => tail.min(at + STEP),
+            };
+            let span = aho_corasick::Span {
                 start: at,
-                end: hay.len(),
+                end: hay.len().min(end + dense.prefix - 1),
             };
-            return match teddy.find_in(hay, all).map(|found| found.start()) {
-                Some(found) if found <= tail => found,
-                Some(found) => self.table(hay, tail).min(found),
-                None => self.table(hay, tail),
-            };
+            let found = dense.teddy.find_in(hay, span).map(|found| found.start());
+            let first = found.map_or(end, |found| end.min(found));
+            if let Some(other) = self.other(dense, hay, at, first) {
+                return other;
+            }
+            if first < end && self.may(hay, first) {
+                return first;
+            }
+            at = end.min(first + 1);
         }
         self.table(hay, at)
+    }
+
+    /// Where a marker may begin in `at..end` that Teddy does not look for.
+    fn other(&self, dense: &Dense, hay: &[u8], mut at: usize, end: usize) -> Option<usize> {
+        while at < end {
+            at += one_of(&dense.others, &hay[at..end])?;
+            if self.may(hay, at) {
+                return Some(at);
+            }
+            at += 1;
+        }
+        None
+    }
+}
+
+/// The first of a few bytes.
+fn one_of(bytes: &[u8], hay: &[u8]) -> Option<usize> {
+    match *bytes {
+        [] => None,
+        [a] => memchr(a, hay),
+        [a, b] => memchr2(a, b, hay),
+        [a, b, c] => memchr3(a, b, c, hay),
+        _ => hay.iter().position(|byte| bytes.contains(byte)),
     }
 }
 
@@ -253,23 +286,47 @@ impl Skip {
     }
 }
 
-/// Teddy over the markers, or, where they are too many, over as much of their beginnings as it takes; and the length of
-/// the longest.
-fn teddy(dfa: &Dfa) -> (Option<packed::Searcher>, usize) {
-    let markers = dfa.patterns();
-    if !dfa.exact() || markers.iter().any(|p| p.bytes.len() < 2) {
-        return (None, 1);
-    }
-    for most in [dfa.max_len(), 8, 4, 3] {
-        let begins = markers.iter().map(|p| beginning(dfa, p));
-        let begins = begins.map(|begin| &begin[..begin.len().min(most)]);
-        let begins: BTreeSet<&[u8]> = begins.collect();
-        if begins.len() <= TEDDY {
-            let searcher = packed::Config::new().builder().extend(begins).build();
-            return (searcher, most);
+impl Dense {
+    /// Looks for the markers, or, where they are too many, for as much of their beginnings as it takes; where these are
+    /// too many as well, markers that begin with other bytes than most do are looked for by these.
+    fn new(dfa: &Dfa) -> Option<Self> {
+        let markers = dfa.patterns();
+        if !dfa.exact() || markers.iter().any(|p| p.bytes.len() < 2) {
+            return None;
         }
+        let begins = |most: usize| -> BTreeSet<&[u8]> {
+            let begins = markers.iter().map(|p| beginning(dfa, p));
+            begins
+                .map(|begin| &begin[..begin.len().min(most)])
+                .collect()
+        };
+        for prefix in [dfa.max_len(), 8, 4, 3] {
+            let mut begins = begins(prefix);
+            let others = match begins.len() <= TEDDY {
+                true => vec![],
+                false => rare(&begins),
+            };
+            begins.retain(|begin| !others.contains(&begin[0]));
+            if begins.len() <= TEDDY && others.len() <= 3 {
+                let teddy = packed::Config::new().builder().extend(begins).build()?;
+                return Some(Self {
+                    teddy,
+                    prefix,
+                    others,
+                });
+            }
+        }
+        None
     }
-    (None, 1)
+}
+
+/// First bytes of markers but for the one that most begin with and those that are frequent in texts.
+fn rare(begins: &BTreeSet<&[u8]>) -> Vec<u8> {
+    let of = |byte: u8| begins.iter().filter(|begin| begin[0] == byte).count();
+    let common = (0..=255).max_by_key(|byte| of(*byte));
+    let firsts: BTreeSet<u8> = begins.iter().map(|begin| begin[0]).collect();
+    let rare = |byte: &u8| Some(*byte) != common && !frequent(*byte);
+    firsts.into_iter().filter(rare).collect()
 }
 
 /// As much of a marker as is looked for: up to the end of the first other marker inside it. Where that one ends, this one
@@ -336,7 +393,7 @@ fn prints(patterns: &[Pattern]) -> Box<Prints> {
     let mut prints = Box::new([[0; 256]; PRINT]);
     for pattern in sorted {
         let place = begins.iter().position(|have| *have == begin(&pattern));
-        let group = place.unwrap_or(0) * 8 / begins.len();
+        let group = place.unwrap_or(0) * GROUPS / begins.len();
         for (at, place) in prints.iter_mut().enumerate() {
             for byte in 0..=255_u8 {
                 if at >= pattern.bytes.len() || pattern.accepts(at, byte) {
