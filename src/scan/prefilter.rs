@@ -430,6 +430,81 @@ mod tests {
         (out, node)
     }
 
+    /// Skips in texts of many of these pieces.
+    fn same(scanner: &Scanner, pieces: &[&str]) {
+        let mut seed = 7_u64;
+        for round in 0..800 {
+            let mut hay = String::new();
+            for _ in 0..(round % 197) {
+                seed = seed
+                    .wrapping_mul(6_364_136_223_846_793_005)
+                    .wrapping_add(1_442_695_040_888_963_407);
+                hay.push_str(pieces[(seed >> 33) as usize % pieces.len()]);
+            }
+            let hay = hay.as_bytes();
+            assert_eq!(
+                ends(scanner, hay, true),
+                ends(scanner, hay, false),
+                "{}",
+                String::from_utf8_lossy(hay)
+            );
+        }
+    }
+
+    #[test]
+    fn more_markers_than_teddy_takes() {
+        let mut markers: Vec<String> = ('a'..='z')
+            .flat_map(|a| ["x", "y|", "z>"].map(|rest| format!("<{a}{rest}")))
+            .collect();
+        let all = markers.len();
+        markers.truncate(60);
+        markers.extend(["[THINK]", "[x", "]<]m", "{{", "**Do:**", "functools"].map(str::to_owned));
+        let scanner = |markers: &[String]| {
+            let pattern = |marker: &String| Pattern::new(marker, Case::Exact);
+            Scanner::new(markers.iter().map(pattern).collect()).expect("few patterns")
+        };
+        let pieces = [
+            "<",
+            "a < b; ",
+            "<ax",
+            "<by",
+            "<by|",
+            "<cz",
+            "<cz>",
+            "<d",
+            "[",
+            "[TH",
+            "[THINK]",
+            "[x",
+            "]<",
+            "]<]m",
+            "{",
+            "{{",
+            "**",
+            "**Do",
+            "**Do:**",
+            "fun",
+            "functools",
+            "plain words ",
+            "中文",
+            "]<]<ax",
+        ];
+        // Four rare first bytes are one too many.
+        let table = scanner(&markers);
+        assert!(table.dense.is_none());
+        same(&table, &pieces);
+        markers.retain(|marker| !marker.starts_with('*'));
+        let dense = scanner(&markers);
+        assert_eq!(
+            dense.dense.as_ref().map(|d| d.others.as_slice()),
+            Some(&b"[]{"[..])
+        );
+        same(&dense, &pieces);
+        markers.truncate(60);
+        let teddy = scanner(&markers);
+        assert!(all > TEDDY && teddy.dense.is_some_and(|d| d.others.is_empty()));
+    }
+
     #[test]
     fn skipping_changes_nothing() {
         let markers = [
@@ -451,7 +526,6 @@ mod tests {
                 .map(|m| Pattern::new(m, Case::Exact))
                 .collect();
             let scanner = Scanner::new(patterns).expect("few patterns");
-            let mut seed = 7_u64;
             let pieces = [
                 "<",
                 "plain words ",
@@ -477,22 +551,7 @@ mod tests {
                 "**Action:**",
                 "]<]<tool_call",
             ];
-            for round in 0..800 {
-                let mut hay = String::new();
-                for _ in 0..(round % 197) {
-                    seed = seed
-                        .wrapping_mul(6_364_136_223_846_793_005)
-                        .wrapping_add(1_442_695_040_888_963_407);
-                    hay.push_str(pieces[(seed >> 33) as usize % pieces.len()]);
-                }
-                let hay = hay.as_bytes();
-                assert_eq!(
-                    ends(&scanner, hay, true),
-                    ends(&scanner, hay, false),
-                    "{}",
-                    String::from_utf8_lossy(hay)
-                );
-            }
+            same(&scanner, &pieces);
         }
     }
 }
