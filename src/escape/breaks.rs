@@ -72,6 +72,7 @@ impl Breaks {
     }
 
     /// No marker begins before the text.
+    #[cfg(feature = "tools")]
     pub fn starts_afresh(&mut self) {
         self.start = Start::Settled;
     }

@@ -182,6 +182,7 @@ pub fn escape(set: &DialectSet, text: &[u8]) -> Result<Vec<u8>, EscapeError> {
 }
 
 /// The same for a text behind something that no marker begins in: its start stays as it is.
+#[cfg(feature = "tools")]
 pub(crate) fn escape_behind(set: &DialectSet, text: &[u8]) -> Result<Vec<u8>, EscapeError> {
     let mut escaper = Escaper::new(set)?;
     escaper.breaks.starts_afresh();

@@ -269,8 +269,8 @@ impl Renderer {
 
     /// Without markers where these stand beside it, and no marker begins before; anywhere, if one of them is part of a marker.
     fn between(&self, before: &str, text: &str, behind: &str) -> Result<String, PromptError> {
-        let bytes = escape_behind(&self.set, format!("{before}{text}{behind}").as_bytes())?;
-        let whole = String::from_utf8(bytes).expect("escaping keeps UTF-8");
+        let whole = format!("{before}{text}{behind}");
+        let whole = utf8(escape_behind(&self.set, whole.as_bytes())?);
         let rest = whole.strip_prefix(before);
         match rest.and_then(|rest| rest.strip_suffix(behind)) {
             Some(own) => Ok(own.to_owned()),
@@ -279,8 +279,7 @@ impl Renderer {
     }
 
     fn escaped(&self, text: &str) -> Result<String, PromptError> {
-        let bytes = escape(&self.set, text.as_bytes())?;
-        Ok(String::from_utf8(bytes).expect("escaping keeps UTF-8"))
+        Ok(utf8(escape(&self.set, text.as_bytes())?))
     }
 
     /// The same for every string and key of a value.
@@ -333,6 +332,10 @@ fn hollow(value: &Json) -> Json {
         }
         Json::Null | Json::Bool(_) | Json::Number(_) => value.clone(),
     }
+}
+
+fn utf8(bytes: Vec<u8>) -> String {
+    String::from_utf8(bytes).expect("escaping keeps UTF-8")
 }
 
 /// A picture for those who cannot see: what it is, and how big.

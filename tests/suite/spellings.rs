@@ -4,12 +4,13 @@
 use std::sync::Arc;
 
 use toolglot::{
-    Call, Collect, DialectSet, EncodeCall, EncodeOptions, Finish, Grade, Kind, Options, Parser,
-    Tools, Turn, builtin_files, encode,
+    Call, DialectSet, EncodeCall, EncodeOptions, Finish, Grade, Kind, Options, Parser, Tools, Turn,
+    builtin_files, encode,
 };
 
 use crate::framing::stray;
 use crate::markers::{Does, MARKERS, set};
+use crate::support::turn_of;
 
 const TOOLS: &str = r#"[
     {"name": "wipe", "parameters": {"properties": {"path": {"type": "string"}, "n": {"type": "string"}}}},
@@ -37,13 +38,11 @@ struct Written {
 fn read(set: &DialectSet, text: &str, step: usize) -> Turn {
     let mut options = Options::default();
     options.tools = Some(tools());
-    let mut parser = Parser::new(set, options);
-    let mut turn = Collect::new();
-    for piece in text.as_bytes().chunks(step) {
-        parser.feed(piece, &mut turn);
-    }
-    parser.finish(Finish::Stop, &mut turn);
-    turn.turn()
+    turn_of(
+        Parser::new(set, options),
+        text.as_bytes().chunks(step),
+        Finish::Stop,
+    )
 }
 
 /// Names and arguments.

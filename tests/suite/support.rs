@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock};
 
-use toolglot::{DialectSet, Event, Finish, NativeCall, Options, Parser, Sink, Tools};
+use toolglot::{
+    Call, Collect, DialectSet, Event, Finish, NativeCall, Options, Parser, Sink, Tools, Turn,
+};
 use toolglot_cli::options;
 use toolglot_cli::sets::{Choice, Sets};
 use toolglot_cli::vectors::{self, Log, Vector};
@@ -113,6 +115,29 @@ fn case(vector: &'static Vector) -> Case {
 
 /// A sink that throws away.
 pub fn nothing(_: Event<'_>) {}
+
+/// The turn of an output that comes in these pieces.
+pub fn turn_of<'t>(
+    mut parser: Parser,
+    pieces: impl IntoIterator<Item = &'t [u8]>,
+    finish: Finish,
+) -> Turn {
+    let mut turn = Collect::new();
+    for piece in pieces {
+        parser.feed(piece, &mut turn);
+    }
+    parser.finish(finish, &mut turn);
+    turn.turn()
+}
+
+/// Whether two turns say the same: text, reasoning, and names and arguments of calls.
+pub fn says_the_same(one: &Turn, other: &Turn) -> bool {
+    let calls = |turn: &Turn| -> Vec<_> {
+        let call = |call: &Call| (call.name.clone(), call.arguments.clone());
+        turn.calls.iter().map(call).collect()
+    };
+    one.text == other.text && one.reasoning == other.reasoning && calls(one) == calls(other)
+}
 
 /// Cuts to try for an input: all of them, or an even sample of a long one.
 pub fn places(len: usize, most: usize) -> impl Iterator<Item = usize> {

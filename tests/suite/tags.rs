@@ -3,27 +3,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use toolglot::{Collect, Finish, Grade, Parser, Turn};
+use toolglot::{Finish, Grade, Parser, Turn};
 
 use crate::markers::{Does, MARKERS};
-use crate::support::{CASES, Case};
+use crate::support::{CASES, Case, says_the_same, turn_of};
 
 fn read(case: &Case, text: &str, step: usize) -> Turn {
-    let mut parser = Parser::new(&case.set, case.options.clone());
-    let mut turn = Collect::new();
-    for chunk in text.as_bytes().chunks(step) {
-        parser.feed(chunk, &mut turn);
-    }
-    parser.finish(case.finish, &mut turn);
-    turn.turn()
-}
-
-fn same(one: &Turn, other: &Turn) -> bool {
-    let calls = |turn: &Turn| -> Vec<_> {
-        let call = |call: &toolglot::Call| (call.name.clone(), call.arguments.clone());
-        turn.calls.iter().map(call).collect()
-    };
-    one.text == other.text && one.reasoning == other.reasoning && calls(one) == calls(other)
+    let parser = Parser::new(&case.set, case.options.clone());
+    turn_of(parser, text.as_bytes().chunks(step), case.finish)
 }
 
 /// A tag of a marker up to the end of its name, where its name begins, and what the tag ends with.
@@ -135,7 +122,7 @@ fn blanks_and_attributes_make_no_other_tag_in_any_place() {
                 tried += 1;
                 let turn = read(case, &loose, loose.len());
                 let sure = turn.calls.iter().all(|call| call.grade != Grade::Recovered);
-                if !same(&turn, &plain) || !sure {
+                if !says_the_same(&turn, &plain) || !sure {
                     failures.push(format!("{}: {loose:?}: {turn:?}", case.id));
                 }
                 if read(case, &loose, 1) != turn {

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use toolglot::{Collect, DialectSet, Finish, Options, Parser, Turn, builtin_files};
+use toolglot::{DialectSet, Finish, Options, Parser, Turn, builtin_files};
 
 use crate::markers::set;
 use crate::openers::CALLS;
+use crate::support::turn_of;
 
 /// A thought that speaks of a section's opener, which stands for `@`, before what looks like its call, which stands for `#`.
 const SPOKEN: [&str; 8] = [
@@ -20,13 +21,8 @@ const SPOKEN: [&str; 8] = [
 ];
 
 fn read(set: &DialectSet, text: &str, step: usize) -> Turn {
-    let mut parser = Parser::new(set, Options::default());
-    let mut turn = Collect::new();
-    for piece in text.as_bytes().chunks(step) {
-        parser.feed(piece, &mut turn);
-    }
-    parser.finish(Finish::Stop, &mut turn);
-    turn.turn()
+    let parser = Parser::new(set, Options::default());
+    turn_of(parser, text.as_bytes().chunks(step), Finish::Stop)
 }
 
 /// A dialect whose calls end thoughts: the thought's markers, a section's opener, what stands behind it in a call, and the call.

@@ -3,10 +3,10 @@
 
 use std::collections::BTreeMap;
 
-use toolglot::{Collect, DialectSet, Finish, Grade, Kind, Parser, Turn};
+use toolglot::{DialectSet, Finish, Grade, Kind, Parser, Turn};
 
 use crate::markers::{Does, MARKERS, Marker, set};
-use crate::support::{CASES, Case};
+use crate::support::{CASES, Case, says_the_same, turn_of};
 
 /// What stands in the tag.
 const INSIDE: [&str; 12] = [
@@ -28,23 +28,11 @@ const INSIDE: [&str; 12] = [
 const OTHER: [&str; 5] = [" x=\"1", " is a tag that", "/", " x=\"1\"/", " \"x\""];
 
 fn read(case: &Case, set: &DialectSet, text: &str, cut: &[usize]) -> Turn {
-    let mut parser = Parser::new(set, case.options.clone());
-    let mut turn = Collect::new();
+    let parser = Parser::new(set, case.options.clone());
     let mut from = 0;
-    for at in cut.iter().copied().chain([text.len()]) {
-        parser.feed(&text.as_bytes()[from..at], &mut turn);
-        from = at;
-    }
-    parser.finish(case.finish, &mut turn);
-    turn.turn()
-}
-
-fn same(one: &Turn, other: &Turn) -> bool {
-    let calls = |turn: &Turn| -> Vec<_> {
-        let call = |call: &toolglot::Call| (call.name.clone(), call.arguments.clone());
-        turn.calls.iter().map(call).collect()
-    };
-    one.text == other.text && one.reasoning == other.reasoning && calls(one) == calls(other)
+    let ends = cut.iter().copied().chain([text.len()]);
+    let pieces = ends.map(|at| &text.as_bytes()[std::mem::replace(&mut from, at)..at]);
+    turn_of(parser, pieces, case.finish)
 }
 
 /// The tag without attributes that a marker begins with, up to its `>`.
@@ -116,7 +104,7 @@ fn blanks_and_attributes_make_no_other_tag() {
     for (case, text, tag, at) in cases() {
         let plain = read(case, &case.set, text, &[]);
         for set in [&case.set].into_iter().chain(&many) {
-            if !same(&read(case, set, text, &[]), &plain) {
+            if !says_the_same(&read(case, set, text, &[]), &plain) {
                 // Another dialect of the set reads it, or reads nothing.
                 continue;
             }
@@ -128,7 +116,7 @@ fn blanks_and_attributes_make_no_other_tag() {
                 let told = turn.errors.iter().any(|e| e.kind == Kind::RepairedMarker);
                 let grades = turn.calls.iter().all(|call| call.grade != Grade::Recovered);
                 let repaired = turn.calls.iter().any(|call| call.grade == Grade::Repaired);
-                if !same(&turn, &plain) || !told || !grades || !repaired {
+                if !says_the_same(&turn, &plain) || !told || !grades || !repaired {
                     failures.push(format!("{}: {loose:?}: {turn:?}", case.id));
                 }
                 let cuts = (at..loose.len().min(at + 60)).filter(|_| std::ptr::eq(set, &case.set));
