@@ -56,8 +56,8 @@ struct Dense {
     /// Over markers, or over their beginnings of at most so many bytes.
     teddy: packed::Searcher,
     prefix: usize,
-    /// First bytes of markers that are left out there, since it takes so many only.
-    others: Vec<u8>,
+    /// The two bytes that most markers begin with, where these are left out there, since it takes so many only.
+    pair: Option<Search>,
 }
 
 /// The first bytes of all markers: per place and byte, the groups of markers that have the byte there.
@@ -181,7 +181,7 @@ impl Scanner {
                 hay.len()
             };
             let end = hay.len().min(at.saturating_add(step));
-            let Some(found) = self.search(hay, at, end) else {
+            let Some(found) = search(&self.searches, hay, at, end) else {
                 state.step = MAX_STEP.min(2 * state.step);
                 at = end;
                 continue;
@@ -196,79 +196,63 @@ impl Scanner {
         hay.len()
     }
 
-    /// The first index in `at..end` that a search finds.
-    fn search(&self, hay: &[u8], at: usize, end: usize) -> Option<usize> {
-        let mut first = end;
-        for search in &self.searches {
-            let found = match search {
-                Search::Bytes(bytes) => one_of(bytes, &hay[at..first]),
-                Search::Marker(marker) => {
-                    let needle = marker.needle();
-                    let to = hay.len().min(first + needle.len() - 1);
-                    let found = marker.find(&hay[at..to]);
-                    if found.is_none() && to == hay.len() {
-                        // The end of the chunk may cut one.
-                        let tail = at.max((to + 1).saturating_sub(needle.len()));
-                        cut(needle, hay, tail).map(|n| n - at)
-                    } else {
-                        found
-                    }
-                }
-            };
-            first = found.map_or(first, |n| first.min(at + n));
-        }
-        (first < end).then_some(first)
-    }
-
     /// Up to what begins like a marker, one that the chunk cuts included: it may begin before a whole one that it holds
     /// (`Action:` in `**Action:**`).
     fn dense(&self, dense: &Dense, hay: &[u8], mut at: usize) -> usize {
         let tail = hay.len().saturating_sub(dense.prefix - 1).max(at);
+        // Where the pair stands next, or the end of what was looked at for it.
+        let (mut pair, mut step) = (at, WINDOW);
         while at < tail {
-            // Where two look for markers, what one of them finds ends the step of both.
-            let end = match dense.others.is_empty() {
-                true => tail,
-                false => tail.min(at + STEP),
-            };
+            if pair <= at {
+                let end = match dense.pair {
+                    None => tail,
+                    Some(_) => tail.min(at + step),
+                };
+                pair = search(dense.pair.as_slice(), hay, at, end).unwrap_or(end);
+                step = MAX_STEP.min(2 * step);
+            }
             let span = aho_corasick::Span {
                 start: at,
-                end: hay.len().min(end + dense.prefix - 1),
+                end: hay.len().min(pair + dense.prefix - 1),
             };
             let found = dense.teddy.find_in(hay, span).map(|found| found.start());
-            let first = found.map_or(end, |found| end.min(found));
-            if let Some(other) = self.other(dense, hay, at, first) {
-                return other;
-            }
-            if first < end && self.may(hay, first) {
+            let first = found.map_or(pair, |found| pair.min(found));
+            if first < tail && self.may(hay, first) {
                 return first;
             }
-            at = end.min(first + 1);
+            at = tail.min(first + 1);
         }
         self.table(hay, at)
     }
-
-    /// Where a marker may begin in `at..end` that Teddy does not look for.
-    fn other(&self, dense: &Dense, hay: &[u8], mut at: usize, end: usize) -> Option<usize> {
-        while at < end {
-            at += one_of(&dense.others, &hay[at..end])?;
-            if self.may(hay, at) {
-                return Some(at);
-            }
-            at += 1;
-        }
-        None
-    }
 }
 
-/// The first of a few bytes.
-fn one_of(bytes: &[u8], hay: &[u8]) -> Option<usize> {
-    match *bytes {
-        [] => None,
-        [a] => memchr(a, hay),
-        [a, b] => memchr2(a, b, hay),
-        [a, b, c] => memchr3(a, b, c, hay),
-        _ => hay.iter().position(|byte| bytes.contains(byte)),
+/// The first index in `at..end` that one of these searches finds.
+fn search(searches: &[Search], hay: &[u8], at: usize, end: usize) -> Option<usize> {
+    let mut first = end;
+    for search in searches {
+        let found = match search {
+            Search::Bytes(bytes) => match *bytes.as_slice() {
+                [a] => memchr(a, &hay[at..first]),
+                [a, b] => memchr2(a, b, &hay[at..first]),
+                [a, b, c] => memchr3(a, b, c, &hay[at..first]),
+                _ => hay[at..first].iter().position(|byte| bytes.contains(byte)),
+            },
+            Search::Marker(marker) => {
+                let needle = marker.needle();
+                let to = hay.len().min(first + needle.len() - 1);
+                let found = marker.find(&hay[at..to]);
+                if found.is_none() && to == hay.len() {
+                    // The end of the chunk may cut one.
+                    let tail = at.max((to + 1).saturating_sub(needle.len()));
+                    cut(needle, hay, tail).map(|n| n - at)
+                } else {
+                    found
+                }
+            }
+        };
+        first = found.map_or(first, |n| first.min(at + n));
     }
+    (first < end).then_some(first)
 }
 
 impl Skip {
@@ -288,31 +272,28 @@ impl Skip {
 
 impl Dense {
     /// Looks for the markers, or, where they are too many, for as much of their beginnings as it takes; where these are
-    /// too many as well, markers that begin with other bytes than most do are looked for by these.
+    /// too many as well, what most of them begin with is looked for beside them.
     fn new(dfa: &Dfa) -> Option<Self> {
         let markers = dfa.patterns();
         if !dfa.exact() || markers.iter().any(|p| p.bytes.len() < 2) {
             return None;
         }
-        let begins = |most: usize| -> BTreeSet<&[u8]> {
-            let begins = markers.iter().map(|p| beginning(dfa, p));
-            begins
-                .map(|begin| &begin[..begin.len().min(most)])
-                .collect()
-        };
         for prefix in [dfa.max_len(), 8, 4, 3] {
-            let mut begins = begins(prefix);
-            let others = match begins.len() <= TEDDY {
-                true => vec![],
-                false => rare(&begins),
+            let mut begins: BTreeSet<&[u8]> = markers
+                .iter()
+                .map(|marker| within(beginning(dfa, marker), prefix))
+                .collect();
+            let pair = match begins.len() <= TEDDY {
+                true => None,
+                false => Some(commonest(&begins)),
             };
-            begins.retain(|begin| !others.contains(&begin[0]));
-            if begins.len() <= TEDDY && others.len() <= 3 {
-                let teddy = packed::Config::new().builder().extend(begins).build()?;
+            begins.retain(|begin| pair.is_none_or(|pair| !begin.starts_with(pair)));
+            if begins.len() <= TEDDY {
+                let finder = |pair| Box::new(memmem::Finder::new(pair).into_owned());
                 return Some(Self {
-                    teddy,
+                    teddy: packed::Config::new().builder().extend(begins).build()?,
                     prefix,
-                    others,
+                    pair: pair.map(|pair| Search::Marker(finder(pair))),
                 });
             }
         }
@@ -320,13 +301,23 @@ impl Dense {
     }
 }
 
-/// First bytes of markers but for the one that most begin with and those that are frequent in texts.
-fn rare(begins: &BTreeSet<&[u8]>) -> Vec<u8> {
-    let of = |byte: u8| begins.iter().filter(|begin| begin[0] == byte).count();
-    let common = (0..=255).max_by_key(|byte| of(*byte));
-    let firsts: BTreeSet<u8> = begins.iter().map(|begin| begin[0]).collect();
-    let rare = |byte: &u8| Some(*byte) != common && !frequent(*byte);
-    firsts.into_iter().filter(rare).collect()
+/// At most so many bytes, and none behind white space: spellings that differ only there are found as one.
+fn within(begin: &[u8], most: usize) -> &[u8] {
+    let begin = &begin[..begin.len().min(most)];
+    let blank = begin.iter().skip(1).position(u8::is_ascii_whitespace);
+    blank.map_or(begin, |at| &begin[..at + 2])
+}
+
+/// The two bytes that most begin with.
+fn commonest<'m>(begins: &BTreeSet<&'m [u8]>) -> &'m [u8] {
+    let count = |pair: &[u8]| {
+        begins
+            .iter()
+            .filter(|begin| begin.starts_with(pair))
+            .count()
+    };
+    let pairs = begins.iter().map(|begin| &begin[..2]);
+    pairs.max_by_key(|pair| count(pair)).unwrap_or_default()
 }
 
 /// As much of a marker as is looked for: up to the end of the first other marker inside it. Where that one ends, this one
@@ -456,9 +447,22 @@ mod tests {
         let mut markers: Vec<String> = ('a'..='z')
             .flat_map(|a| ["x", "y|", "z>"].map(|rest| format!("<{a}{rest}")))
             .collect();
-        let all = markers.len();
+        // Beginnings of four bytes that are one where white space ends them, and those of one pair.
         markers.truncate(60);
-        markers.extend(["[THINK]", "[x", "]<]m", "{{", "**Do:**", "functools"].map(str::to_owned));
+        markers.extend(
+            [
+                "</ t",
+                "</ u",
+                "</ v",
+                "[THINK]",
+                "]<]m",
+                "functools",
+                "<|",
+                "<|x|>",
+            ]
+            .map(str::to_owned),
+        );
+        markers.extend(('a'..='z').map(|a| format!("<|{a}")));
         let scanner = |markers: &[String]| {
             let pattern = |marker: &String| Pattern::new(marker, Case::Exact);
             Scanner::new(markers.iter().map(pattern).collect()).expect("few patterns")
@@ -488,21 +492,26 @@ mod tests {
             "plain words ",
             "中文",
             "]<]<ax",
+            "<|",
+            "<|x|>",
+            "<|q",
+            "<| ",
+            "</ t",
+            "</ ",
         ];
-        // Four rare first bytes are one too many.
-        let table = scanner(&markers);
+        let pair = scanner(&markers);
+        let beside = pair.dense.as_ref().map(|dense| dense.pair.as_ref());
+        assert!(matches!(beside, Some(Some(Search::Marker(pair))) if pair.needle() == b"<|"));
+        same(&pair, &pieces);
+        // Too many for both.
+        let mut more = markers.clone();
+        more.extend(('a'..='z').map(|a| format!("{{{a}")));
+        let table = scanner(&more);
         assert!(table.dense.is_none());
         same(&table, &pieces);
-        markers.retain(|marker| !marker.starts_with('*'));
-        let dense = scanner(&markers);
-        assert_eq!(
-            dense.dense.as_ref().map(|d| d.others.as_slice()),
-            Some(&b"[]{"[..])
-        );
-        same(&dense, &pieces);
-        markers.truncate(60);
+        markers.retain(|marker| !marker.starts_with("<|"));
         let teddy = scanner(&markers);
-        assert!(all > TEDDY && teddy.dense.is_some_and(|d| d.others.is_empty()));
+        assert!(teddy.dense.is_some_and(|dense| dense.pair.is_none()));
     }
 
     #[test]
