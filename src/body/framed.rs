@@ -502,10 +502,13 @@ impl Body {
         end: u64,
     ) -> Option<Flow> {
         let start = walk.start().unwrap_or(end);
+        // The opener of the block has been told.
+        let first = matches!(self.at, At::Enter(_));
+        let span = Span::new(start, end);
         if let Action::Section | Action::Unit(_) | Action::Whole = action
-            && walk.loose().is_some()
+            && (walk.loose().is_some() || !first && misspells(out, table, span))
         {
-            out.repaired(Kind::RepairedMarker, Span::new(start, end));
+            out.repaired(Kind::RepairedMarker, span);
         }
         match action {
             Action::Section => {
@@ -947,7 +950,7 @@ impl Body {
         let mut key = String::new();
         let mut closed = false;
         let mut kind = None;
-        let mut slip = walk.loose().is_some();
+        let mut slip = walk.loose().is_some() || misspells(out, table, span);
         let mut pairs = vec![];
         let tag = walk.span(Hole::Tag);
         if !tag.is_empty() {
@@ -1049,7 +1052,7 @@ impl Body {
         };
         let closer = |close: &String| {
             let tag = close.replace("$x", &fix).replace("$key", key.trim());
-            Needle::tag(tag.into_bytes())
+            Needle::tag(tag.as_bytes())
         };
         let nest = args.nests().then(|| spec.open.first().map(tag)).flatten();
         let strange = nest.is_none().then(|| Strange::new(spec, &fix, key.trim()));
@@ -1526,6 +1529,15 @@ fn taken(pairs: &mut Vec<(String, String)>, name: &str) -> Option<String> {
     let value = pairs.remove(at).1;
     pairs.retain(|(key, _)| key != name);
     Some(value)
+}
+
+/// Whether an opener begins as a misspelt one does.
+fn misspells(out: &Out<'_>, table: &Framed, opener: Span) -> bool {
+    let misspelt = &table.spec.misspelt;
+    !misspelt.is_empty() && {
+        let text = out.slice(opener.start, opener.end);
+        misspelt.iter().any(|marker| text.starts_with(marker))
+    }
 }
 
 /// Whether a closer of values is a misspelt one, or holds blanks that are none of its own.

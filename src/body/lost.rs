@@ -108,7 +108,7 @@ impl Lost {
     ) -> Self {
         let unit = &table.spec.unit[usize::from(unit)];
         let needle = |literal: &str| Needle::new(literal.as_bytes().to_vec());
-        let closer = |literal: &str| Needle::tag(literal.as_bytes().to_vec());
+        let closer = |literal: &str| Needle::tag(literal.as_bytes());
         let mut ends = vec![];
         let mut add = |closers: &[String], end: End| {
             for close in closers {

@@ -5,9 +5,9 @@ use memchr::memchr;
 use serde::{Deserialize, Serialize};
 
 use super::xml;
-use crate::scan::tag;
+use crate::scan::{path, tag};
 
-/// Blanks that may stand in a tag that does not show them.
+/// Blanks that may stand in a closing tag that does not show them: they wait.
 const MAX_BLANKS: u16 = 16;
 
 /// A literal with what to fall back to where it breaks off.
@@ -19,12 +19,20 @@ pub(crate) struct Needle {
     have: u16,
     /// Where blanks may stand in it that it does not show.
     gaps: Vec<u16>,
-    /// Such blanks in what stands right before the present place.
+    /// So many at most.
+    most: u16,
+    /// Blanks that it does show in these places: one is left out of `bytes` for each.
+    own: u16,
+    /// Blanks in these places in what stands right before the present place.
     blanks: u16,
+    /// One of them is none that it would show.
+    odd: bool,
     /// Bytes of it behind the last of these blanks.
     since: u16,
     /// Such blanks where it was found last.
     spaced: u16,
+    /// They are not those that it shows.
+    slip: bool,
 }
 
 impl Needle {
@@ -44,18 +52,32 @@ impl Needle {
             fall,
             have: 0,
             gaps: vec![],
+            most: 0,
+            own: 0,
             blanks: 0,
+            odd: false,
             since: 0,
             spaced: 0,
+            slip: false,
         }
     }
 
-    /// A tag, in which blanks may stand that it does not show.
-    pub fn tag(bytes: Vec<u8>) -> Self {
-        let gaps = tag::rooms(&bytes).map(|at| at as u16).collect();
+    /// A tag, in which blanks may stand that it does not show, and where it shows one, others or none.
+    pub fn tag(tag: &[u8]) -> Self {
+        let bytes = tag::without_blanks(tag);
         Self {
-            gaps,
+            gaps: tag::rooms(&bytes).map(|at| at as u16).collect(),
+            most: MAX_BLANKS,
+            own: (tag.len() - bytes.len()) as u16,
             ..Self::new(bytes)
+        }
+    }
+
+    /// A tag that nothing waits for: as many blanks may stand in it as in an opener.
+    pub fn opener(tag: &[u8]) -> Self {
+        Self {
+            most: path::MAX_BLANKS,
+            ..Self::tag(tag)
         }
     }
 
@@ -64,9 +86,9 @@ impl Needle {
         self.bytes.len() + usize::from(self.spaced)
     }
 
-    /// Whether blanks stood in it where it was found last.
+    /// Whether other blanks stood in it where it was found last than it shows.
     pub fn spaced(&self) -> bool {
-        self.spaced > 0
+        self.slip
     }
 
     /// Its bytes, if they are text.
@@ -95,7 +117,7 @@ impl Needle {
             while self.blanks > 0 && have > usize::from(self.since) {
                 have = usize::from(self.fall[have - 1]);
             }
-            self.blanks = 0;
+            (self.blanks, self.odd) = (0, false);
         }
         while have > 0 && self.bytes[have] != byte {
             have = usize::from(self.fall[have - 1]);
@@ -104,7 +126,8 @@ impl Needle {
         self.since += u16::from(self.blanks > 0);
         let complete = have == self.bytes.len();
         if complete {
-            (self.spaced, self.blanks) = (self.blanks, 0);
+            self.slip = self.blanks != self.own || (self.odd && self.own > 0);
+            (self.spaced, self.blanks, self.odd) = (self.blanks, 0, false);
         }
         self.have = if complete { 0 } else { have as u16 };
         complete
@@ -113,9 +136,10 @@ impl Needle {
     /// Takes a blank that it does not show.
     fn blank(&mut self, byte: u8) -> bool {
         let may = self.gaps.contains(&self.have) && xml::is_space(byte);
-        let may = may && self.blanks < MAX_BLANKS;
+        let may = may && self.blanks < self.most;
         if may {
             (self.blanks, self.since) = (self.blanks + 1, 0);
+            self.odd |= byte != b' ';
         }
         may
     }
@@ -127,7 +151,7 @@ impl Needle {
 
     /// Nothing of it stands here any more.
     pub fn reset(&mut self) {
-        (self.have, self.blanks) = (0, 0);
+        (self.have, self.blanks, self.odd) = (0, 0, false);
     }
 
     /// Whether its tables fit; only a snapshot that was tampered with has others.
@@ -137,7 +161,7 @@ impl Needle {
             && self.fall.len() == len
             && usize::from(self.have) < len
             && (self.blanks == 0 || self.have > 0)
-            && self.blanks.max(self.spaced) <= MAX_BLANKS
+            && self.blanks.max(self.spaced) <= self.most
             && self.since <= len as u16
             && self
                 .fall
@@ -170,7 +194,7 @@ mod tests {
             ("</中>", "</ 中 >", vec![(8, 8)]),
             ("</｜D｜k>", "</｜D｜\n k >", vec![(14, 14)]),
         ] {
-            let mut needle = Needle::tag(tag.into());
+            let mut needle = Needle::tag(tag.as_bytes());
             let mut got = vec![];
             for (at, byte) in text.bytes().enumerate() {
                 if needle.step(byte) {
@@ -182,8 +206,18 @@ mod tests {
             assert_eq!(got, found, "{tag} in {text}");
         }
         let long = format!("</a{}>", " ".repeat(17));
-        let mut needle = Needle::tag("</a>".into());
+        let mut needle = Needle::tag(b"</a>");
         assert!(!long.bytes().any(|byte| needle.step(byte)));
+        for (text, slip) in [
+            ("</｜D｜ k>", false),
+            ("</｜D｜k>", true),
+            ("</｜D｜\nk>", true),
+            ("</｜D｜ k >", true),
+        ] {
+            let mut needle = Needle::tag("</｜D｜ k>".as_bytes());
+            assert!(text.bytes().any(|byte| needle.step(byte)), "{text}");
+            assert_eq!((needle.spaced(), needle.len()), (slip, text.len()));
+        }
     }
 
     #[test]

@@ -31,7 +31,7 @@ pub(crate) enum Came {
 impl Plain {
     /// A text that begins at `start`.
     pub fn new(closers: &[String], start: u64) -> Self {
-        let needle = |closer: &String| Needle::tag(closer.clone().into_bytes());
+        let needle = |closer: &String| Needle::tag(closer.as_bytes());
         Self {
             closers: closers.iter().map(needle).collect(),
             start,

@@ -35,7 +35,7 @@ impl Body {
             start: opened.span.start,
             from: opened.at,
             kinds: KindSet::default(),
-            closer: Needle::tag(closer.into_bytes()),
+            closer: Needle::tag(closer.as_bytes()),
             text: vec![],
             closed: false,
             stood: false,

@@ -297,7 +297,7 @@ impl<'p> Frame<'p> {
         let mut marks: Vec<(usize, usize, Option<&str>)> = vec![];
         for close in &self.closers {
             // With the blanks that it may hold.
-            let mut needle = Needle::tag(close.clone().into_bytes());
+            let mut needle = Needle::tag(close.as_bytes());
             for (at, byte) in whole.bytes().enumerate() {
                 if needle.step(byte) {
                     let end = at + 1;

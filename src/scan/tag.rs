@@ -63,6 +63,18 @@ pub(crate) fn rooms(tag: &[u8]) -> impl Iterator<Item = usize> {
     (1..tag.len()).filter(|at| room(&tag[..*at], &tag[*at..]).is_some())
 }
 
+/// A tag without the blanks that it shows in front of its name.
+pub(crate) fn without_blanks(tag: &[u8]) -> Vec<u8> {
+    let mut out = vec![];
+    for (at, byte) in tag.iter().enumerate() {
+        let name = tag[at..].trim_ascii_start();
+        if !is_space(*byte) || room(&out, name) != Some(Room::Blanks) {
+            out.push(*byte);
+        }
+    }
+    out
+}
+
 /// What a marker begins with where something stands in it that it does not show.
 pub(crate) fn slips(marker: &str) -> impl Iterator<Item = String> {
     let beginnings = rooms(marker.as_bytes()).filter_map(|at| marker.get(..at));
@@ -71,8 +83,9 @@ pub(crate) fn slips(marker: &str) -> impl Iterator<Item = String> {
 
 /// A marker with one blank or line end in each place where one may stand, and in some of them only.
 pub(crate) fn with_blanks(marker: &str) -> Vec<String> {
-    let mut all = vec![marker.to_owned()];
-    let places: Vec<usize> = rooms(marker.as_bytes()).collect();
+    let plain = String::from_utf8_lossy(&without_blanks(marker.as_bytes())).into_owned();
+    let places: Vec<usize> = rooms(plain.as_bytes()).collect();
+    let mut all = vec![plain];
     for at in places.into_iter().rev() {
         for plain in all.clone() {
             for blank in [" ", "\n"] {
@@ -82,7 +95,8 @@ pub(crate) fn with_blanks(marker: &str) -> Vec<String> {
             }
         }
     }
-    all.split_off(1)
+    all.retain(|text| text != marker);
+    all
 }
 
 /// The attributes of the tags in a marker, in their order.
@@ -309,6 +323,14 @@ mod tests {
         let all = with_blanks("<|open|>a<|sep|>");
         assert_eq!(all.len(), 8);
         assert!(all.contains(&"<|open|> a\n<|sep|>".to_owned()));
+        let all = with_blanks("</｜D｜ a>");
+        assert_eq!(all.len(), 8);
+        assert!(all.contains(&"</｜D｜a>".to_owned()));
+        assert_eq!(
+            without_blanks("<｜D｜ a b>".as_bytes()),
+            "<｜D｜a b>".as_bytes()
+        );
+        assert_eq!(without_blanks(b"<|a|> [b ]</c>\n"), b"<|a|> [b ]</c>\n");
         assert_eq!(slips("<a>").next().as_deref(), Some("<a "));
         assert_eq!(slips("<|a|>").count(), 0);
     }

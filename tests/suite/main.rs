@@ -21,6 +21,7 @@ mod leftovers;
 mod lines;
 mod markers;
 mod mentions;
+mod mixed;
 mod names;
 mod native;
 mod openers;

@@ -7,6 +7,7 @@ use super::super::{Args, Out, Short, xml};
 use crate::dialect::spec;
 use crate::limits::Limits;
 use crate::scan::path;
+use crate::scan::tag::{self, Loose, LooseStep, Room};
 
 /// The state of an open value.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -31,10 +32,13 @@ pub(super) struct Value {
 /// What begins a parameter, as far as it is known of all of them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Strange {
+    /// Up to where something may stand in it that it does not show; blanks before that are taken.
     needle: Needle,
     then: Then,
     /// It stands right before the present place.
     here: bool,
+    /// Behind it, in what a tag does not show.
+    tag: Option<Loose>,
 }
 
 /// What must stand behind it.
@@ -45,6 +49,8 @@ enum Then {
     Blank,
     /// Closers begin like it.
     Not(u8),
+    /// A tag ends with that byte, or with blanks and attributes before it.
+    End(u8),
 }
 
 impl Strange {
@@ -69,11 +75,20 @@ impl Strange {
             1 => (open.replace("$key", key), Then::Any),
             _ => (literal, then),
         };
-        let needle = Needle::new(text.into_bytes());
+        let mut text = text.into_bytes();
+        let mut then = then;
+        let last = tag::rooms(&text)
+            .filter(|at| tag::room(&text[..*at], &text[*at..]) == Some(Room::Attributes))
+            .last();
+        if let Some(at) = last.filter(|_| then == Then::Any) {
+            then = Then::End(text[at]);
+            text.truncate(at);
+        }
         Some(Self {
-            needle,
+            needle: Needle::opener(&text),
             then,
             here: false,
+            tag: None,
         })
     }
 
@@ -88,16 +103,36 @@ impl Strange {
         text.bytes().any(|byte| strange.step(byte))
     }
 
+    /// Whether nothing of it stands at the present place.
+    fn idle(&self) -> bool {
+        !self.here && self.tag.is_none()
+    }
+
     /// Takes a byte; true if a parameter begins there.
     fn step(&mut self, byte: u8) -> bool {
-        let begins = self.here
-            && match self.then {
-                Then::Any => true,
-                Then::Blank => xml::is_space(byte),
-                Then::Not(not) => byte != not,
-            };
+        let begins = match self.then {
+            Then::Any => self.here,
+            Then::Blank => self.here && xml::is_space(byte),
+            Then::Not(not) => self.here && byte != not,
+            Then::End(end) => self.ends(byte, end),
+        };
         self.here = self.needle.step(byte);
         begins
+    }
+
+    /// Takes a byte of a tag behind its name; true if the tag ends with it.
+    fn ends(&mut self, byte: u8, end: u8) -> bool {
+        if self.here && (byte == end || xml::is_space(byte)) {
+            self.tag = Some(Loose::default());
+        }
+        let Some(tag) = &mut self.tag else {
+            return false;
+        };
+        let step = tag.step(byte, end);
+        if step != LooseStep::More {
+            self.tag = None;
+        }
+        step == LooseStep::End
     }
 }
 
@@ -166,8 +201,8 @@ impl Value {
     }
 
     pub fn idle(&self) -> bool {
-        let here = |strange: &Strange| strange.here;
-        self.needles().all(|needle| needle.have() == 0) && !self.strange.as_ref().is_some_and(here)
+        self.needles().all(|needle| needle.have() == 0)
+            && self.strange.as_ref().is_none_or(Strange::idle)
     }
 
     /// Bytes that mean nothing.

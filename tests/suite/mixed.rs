@@ -1,0 +1,133 @@
+//! A value that misses its closer: what the model wrote behind it is never mixed into a value of a call that counts.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use toolglot::{
+    Call, DialectSet, EncodeCall, EncodeOptions, Finish, Grade, Options, Parser, Tools, Turn,
+    builtin_files, encode,
+};
+
+use crate::markers::set;
+use crate::support::turn_of;
+
+const TOOLS: &str = r#"[{"name": "wipe", "parameters": {"properties": {
+    "path": {"type": "string"}, "n": {"type": "string"}}}}]"#;
+const ARGUMENTS: &str = r#"{"path":"/x 中","n":"b c"}"#;
+const VALUES: [&str; 2] = ["/x 中", "b c"];
+/// Its document says that values are verbatim up to their closer.
+const VERBATIM: &str = "tool-call-xml";
+
+fn read(set: &DialectSet, tools: Option<&Arc<Tools>>, text: &str, step: usize) -> Turn {
+    let mut options = Options::default();
+    options.tools = tools.cloned();
+    let pieces = text.as_bytes().chunks(step);
+    turn_of(Parser::new(set, options), pieces, Finish::Stop)
+}
+
+/// An opener with what models slip into tags: behind the name of each tag, and behind a prefix.
+fn slips(opener: &str) -> Vec<String> {
+    let blanks = [" ", "\n", "   ", "\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t"];
+    let attributes = [" id=\"1\"", "\n\tid='2 > 1' index=3 "];
+    let mut out = vec![opener.to_owned()];
+    let mut put = |at: usize, all: &[&str]| {
+        let (head, rest) = opener.split_at(at);
+        out.extend(all.iter().map(|slip| format!("{head}{slip}{rest}")));
+    };
+    // A special token by itself has nothing in it.
+    for (at, _) in opener.match_indices('>') {
+        let special = opener[..at].ends_with('|');
+        match special {
+            false => [&blanks[..], &attributes[..]].map(|all| put(at, all)),
+            true => [(); 2].map(|()| put(at + 1, &blanks)),
+        };
+    }
+    for (at, _) in opener.match_indices("<|").filter(|(at, _)| *at > 1) {
+        put(at, &blanks);
+        put(at, &attributes);
+    }
+    for (at, lead) in opener.match_indices("<｜") {
+        let name = at + lead.len();
+        let bar = opener[name..].find('｜');
+        put(bar.map_or(at, |bar| name + bar + '｜'.len_utf8()), &blanks);
+    }
+    out
+}
+
+/// A call whose first value misses its closer.
+struct Open<'t> {
+    head: &'t str,
+    /// What stands behind that closer, up to the second value.
+    opener: &'t str,
+    tail: &'t str,
+}
+
+/// Cuts the closer of the first value out of a text; none if it is no tag.
+fn open(text: &str) -> Option<Open<'_>> {
+    let first = text.find(VALUES[0])? + VALUES[0].len();
+    let second = first + text[first..].find(VALUES[1])?;
+    let between = &text[first..second];
+    let (at, end) = match between.find("</") {
+        Some(at) => (at, between[at..].find('>')? + 1),
+        None => (between.find("<|close|>")?, between.find("<|sep|>")? + 7),
+    };
+    Some(Open {
+        head: &text[..first + at],
+        opener: between[at..].get(end..)?,
+        tail: &text[second..],
+    })
+}
+
+/// What is wrong with a turn, if something is.
+fn wrong(turn: &Turn) -> Option<&'static str> {
+    let both = |call: &Call| VALUES.iter().all(|value| call.arguments.contains(value));
+    let counts = |call: &&Call| call.grade != Grade::Recovered;
+    let empty = turn.calls.is_empty() && turn.text.trim().is_empty() && turn.errors.is_empty();
+    match turn.calls.iter().filter(counts).any(both) {
+        true => Some("a call that counts"),
+        false => empty.then_some("nothing"),
+    }
+}
+
+#[test]
+fn no_call_that_counts_mixes_two_values() {
+    let tools = Arc::new(Tools::from_json(TOOLS).expect("tools"));
+    let call = EncodeCall {
+        name: "wipe".to_owned(),
+        arguments: ARGUMENTS.to_owned(),
+        id: None,
+    };
+    let mut options = EncodeOptions::default();
+    options.tools = Some(Arc::clone(&tools));
+    let default = set("default");
+    let mut tried = BTreeMap::<&str, usize>::new();
+    let mut failures = vec![];
+    for (id, _) in builtin_files().iter().filter(|(id, _)| *id != VERBATIM) {
+        let own = set(id);
+        let written = encode(&own, id, std::slice::from_ref(&call), &options);
+        let Some(cut) = written.as_deref().ok().and_then(open) else {
+            continue;
+        };
+        let glued = |opener: String| ["", "\n", " 然后 "].map(|glue| format!("{glue}{opener}"));
+        for opener in slips(cut.opener.trim_start()).into_iter().flat_map(glued) {
+            let text = format!("{}{opener}{}", cut.head, cut.tail);
+            *tried.entry(id).or_default() += 1;
+            for (set, tools) in [(&own, None), (&own, Some(&tools)), (&default, Some(&tools))] {
+                let turn = read(set, tools, &text, text.len());
+                if let Some(wrong) = wrong(&turn) {
+                    failures.push(format!("{id}: {text:?}: {wrong}: {:?}", turn.calls));
+                }
+                if read(set, tools, &text, 1) != turn {
+                    failures.push(format!("{id}: {text:?} byte by byte"));
+                }
+            }
+        }
+    }
+    let shown = failures[..failures.len().min(12)].join("\n");
+    assert!(
+        failures.is_empty(),
+        "{} of {tried:?}:\n{shown}",
+        failures.len()
+    );
+    assert!(tried.len() > 25, "{tried:?}");
+}
