@@ -2,6 +2,9 @@
 # The C interface: the header against the sources, exported symbols against the list, C tests under gcc and clang, under
 # sanitizers and valgrind, and every conformance vector through it.
 #
+#   ci/c.sh            all of it
+#   ci/c.sh --quick    without packages, sanitizers and valgrind; vectors under some cuts
+#
 # What is not run: a thread sanitizer, which would have to know of the atomics in the Rust part. tests/threads.c checks what
 # threads must see instead: every call on a shared stream either does its work or answers that it is busy.
 set -euo pipefail
@@ -80,7 +83,13 @@ build api-shared "$out/libtoolglot.so" -Wl,-rpath,"$out"
 "$out/api-shared"
 "$out/threads"
 "$out/alloc"
-# Every 97th allocation; `nomem` without an argument takes minutes.
+# Every so many allocations; `nomem` without an argument takes minutes.
+if [[ ${1:-} == --quick ]]; then
+  "$out/nomem" 997
+  say "every vector, some 2-way splits"
+  "$out/vectors" "$out/vectors.flat" 64 8
+  exit
+fi
 "$out/nomem" 97
 
 say "packages"

@@ -54,3 +54,36 @@ build_fuzz() {
     -Cllvm-args=-simplifycfg-branch-fold-threshold=0" \
     cargo build -q --manifest-path fuzz/Cargo.toml --release --locked --target "$(fuzz_host)" "${bins[@]}"
 }
+
+# Runs stages, also behind one that failed, and says at the end which did. The caller says by `command_of NAME` how to run one,
+# and may have `after_stage NAME passed|skipped|FAILED SECONDS`.
+run_stages() {
+  local stage begun status verdict command failed=() skipped=()
+  for stage in "$@"; do
+    printf '\n==== %s ====\n' "$stage"
+    begun=$SECONDS
+    status=0
+    read -ra command <<< "$(command_of "$stage")"
+    "${command[@]}" || status=$?
+    case $status in
+      0) verdict=passed ;;
+      77)
+        verdict=skipped
+        skipped+=("$stage")
+        ;;
+      *)
+        verdict=FAILED
+        failed+=("$stage")
+        ;;
+    esac
+    echo "---- $stage $verdict after $((SECONDS - begun)) s"
+    if declare -F after_stage > /dev/null; then after_stage "$stage" "$verdict" $((SECONDS - begun)); fi
+  done
+  echo
+  if ((${#skipped[@]} > 0)); then echo "skipped for want of a tool: ${skipped[*]}"; fi
+  if ((${#failed[@]} > 0)); then
+    echo "FAILED after $SECONDS s: ${failed[*]}"
+    return 1
+  fi
+  echo "$(($# - ${#skipped[@]})) of $# stages passed after $SECONDS s"
+}

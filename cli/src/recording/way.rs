@@ -69,12 +69,12 @@ mod tests {
 
     #[test]
     fn chunks_add_up() {
-        let input = b"abcdefghij".repeat(5);
+        let input = b"abcdefghij".repeat(3);
         for (text, count) in [
             ("3", 1),
             ("whole", 1),
             ("random:7", RANDOM),
-            ("each", 51 + 50 + 51 * 52 / 2),
+            ("each", 31 + 30 + 31 * 32 / 2),
         ] {
             let way: Way = text.parse().expect("a way");
             let mut seen = 0;

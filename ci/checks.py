@@ -1,0 +1,36 @@
+#!/usr/bin/env python3
+"""Writes docs/CHECKS.md: what ci/full.sh saw last of each stage.
+
+    ci/checks.py RESULTS STAGE...
+
+Rows of stages that the results do not name stay as they are.
+"""
+import pathlib
+import re
+import sys
+
+PAGE = pathlib.Path(__file__).parent.parent / "docs/CHECKS.md"
+
+HEAD = """# Checks
+
+`ci/all.sh` runs for every change. `ci/full.sh` runs what takes longer or downloads much, and writes this table: what became of
+each stage when it ran last, and on which commit (`+`: with changes that were not committed). *skipped* means that a tool was missing.
+
+| stage | result | seconds | commit | day (UTC) |
+|---|---|---|---|---|
+"""
+
+
+def main(results, *stages):
+    rows = {}
+    if PAGE.exists():
+        for name, row in re.findall(r"^\| `([a-z-]+)` (\|.*)$", PAGE.read_text(), re.M):
+            rows[name] = row
+    for line in pathlib.Path(results).read_text().splitlines():
+        name, *cells = line.split()
+        rows[name] = "| " + " | ".join(cells) + " |"
+    never = "| not run yet | | | |"
+    PAGE.write_text(HEAD + "".join(f"| `{name}` {rows.get(name, never)}\n" for name in stages))
+
+
+main(*sys.argv[1:])

@@ -1,0 +1,54 @@
+#!/usr/bin/env bash
+# Every script that ci/all.sh leaves out or shortens: hours, and downloads of some gigabytes. docs/CHECKS.md gets the result and the
+# date of each.
+#
+#   ci/full.sh                goes on: stages that have not passed at this commit
+#   ci/full.sh wasm grammar   these stages, whatever has passed
+#
+# The list of stages says what there is; each script says what it does.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+# shellcheck source=ci/lib.sh
+. ci/lib.sh
+share_target
+
+stages=(test c cpp clients memory fuzz check-vectors bindings grammar json-schema tokens plugin-versions plugins templates wasm
+  prose ray instructions)
+
+command_of() {
+  case $1 in
+    # The interpreter that ci/python.sh has given the package.
+    bindings) echo "ci/bindings.sh --python $CARGO_TARGET_DIR/python-fresh/bin/python" ;;
+    fuzz) echo "ci/fuzz.sh 60" ;;
+    *) echo "ci/$1.sh" ;;
+  esac
+}
+
+# One line for each stage: its name, what became of it, seconds, the commit, the day.
+results=$CARGO_TARGET_DIR/full.txt
+mkdir -p "$CARGO_TARGET_DIR"
+touch "$results"
+commit=$(git rev-parse --short HEAD)
+[[ -z $(git status --porcelain --untracked-files=no -- ':!docs/CHECKS.md') ]] || commit+="+"
+
+after_stage() {
+  local others
+  others=$(grep -v "^$1 " "$results" || true)
+  printf '%s\n' "$others" "$1 $2 $3 $commit $(date -u +%F)" | sed '/^$/d' > "$results"
+  python3 ci/checks.py "$results" "${stages[@]}"
+}
+
+if (($# > 0)); then
+  todo=("$@")
+else
+  todo=()
+  for stage in "${stages[@]}"; do
+    grep -qE "^$stage passed [0-9]+ ${commit/+/[+]} " "$results" || todo+=("$stage")
+  done
+  if ((${#todo[@]} == 0)); then
+    echo "every stage has passed at $commit"
+    exit
+  fi
+fi
+
+run_stages "${todo[@]}"
