@@ -26,6 +26,8 @@ pub(crate) struct Body {
     tag_start: u64,
     /// Its value has been given.
     valued: bool,
+    /// An attribute was taken for a fact of the parameter.
+    fact: bool,
     /// A quote inside the value was reported.
     bare: bool,
     /// What a tag that is no parameter by its own name calls it: `<param name="k" value="v"/>`.
@@ -176,6 +178,7 @@ impl Body {
             closer: String::from("</"),
             tag_start: 0,
             valued: false,
+            fact: false,
             bare: false,
             key: String::new(),
         }
@@ -495,6 +498,7 @@ impl Body {
         self.closer.truncate(2);
         self.closer.push_str(&name);
         self.valued = false;
+        self.fact = false;
         self.key.clear();
         self.at = At::Space { edge: true };
         Ok(i)
@@ -546,8 +550,9 @@ impl Body {
         if name == table.spec.name && !known && !self.valued && PARAMS.contains(&tag.as_str()) {
             return Role::Name;
         }
-        if !is_fact(name) {
-            self.args.told(out, Kind::ExtraKey, span, name);
+        match is_fact(name) {
+            true => self.fact = true,
+            false => self.args.told(out, Kind::ExtraKey, span, name),
         }
         Role::Other
     }
@@ -576,6 +581,11 @@ impl Body {
             self.args.tool(),
             tag(&self.closer),
         );
+        if self.fact {
+            // It may be the value.
+            let name = tag(&self.closer).to_owned();
+            self.args.told(out, Kind::ExtraKey, span, &name);
+        }
         if closed {
             return self.param_end(out, end, end, next);
         }

@@ -641,6 +641,8 @@ impl Body {
         let mut meta: Vec<(String, String)> = vec![];
         let mut name = String::new();
         let mut closed = false;
+        let mut doubt = None;
+        let mut slip = false;
         if let Some((given, given_meta, place)) = self.header.take() {
             (name, meta, span) = (given, given_meta, place);
         }
@@ -649,6 +651,7 @@ impl Body {
             let text = out.slice(tag.start, tag.end);
             closed = text.ends_with('/');
             meta = xml::loose_attributes(text.as_bytes());
+            doubt = xml::doubtful(text.as_bytes());
             if let Some(at) = meta.iter().position(|(key, _)| *key == unit.name) {
                 name = meta.remove(at).1;
                 meta.retain(|(key, _)| *key != unit.name);
@@ -659,7 +662,14 @@ impl Body {
             name = out.slice(word.start, word.end);
             if let Some(loose) = walk.loose().filter(|loose| loose.start == word.end) {
                 // The tag names the tool, and its attributes may be arguments.
-                meta = xml::loose_attributes(out.slice(loose.start, loose.end).as_bytes());
+                let text = out.slice(loose.start, loose.end);
+                meta = xml::loose_attributes(text.as_bytes());
+                doubt = xml::doubtful(text.as_bytes());
+            }
+            // What has parameters inside or behind it does not close itself.
+            slip = name.len() > 1 && name.ends_with('/') && out.slice(word.end, end) == ">";
+            if slip {
+                name.pop();
             }
             closed |= unit.fix_name && out.slice(word.end, end).trim_start() == "/>";
         }
@@ -689,6 +699,12 @@ impl Body {
             spec::Payload::Params | spec::Payload::Tree | spec::Payload::Content
         );
         if !framed {
+            if slip {
+                out.repaired(Kind::RepairedMarker, span);
+            }
+            if doubt.is_some() {
+                out.repaired(Kind::ExtraKey, span);
+            }
             let opened = Opened {
                 name: &name,
                 meta: &meta,
@@ -740,6 +756,12 @@ impl Body {
         {
             let fix = String::from_utf8_lossy(&self.fix);
             args.with_elements(Elements::new(param, &fix));
+        }
+        if slip {
+            args.told(out, Kind::RepairedMarker, span, "");
+        }
+        if let Some(key) = doubt {
+            args.told(out, Kind::ExtraKey, span, &key);
         }
         for (key, value) in arguments {
             args.whole(out, &key, &value, span);
@@ -952,11 +974,13 @@ impl Body {
         let mut kind = None;
         let mut slip = walk.loose().is_some() || misspells(out, table, span);
         let mut pairs = vec![];
+        let mut doubt = None;
         let tag = walk.span(Hole::Tag);
         if !tag.is_empty() {
             let text = out.slice(tag.start, tag.end);
             closed = text.ends_with('/');
             pairs = xml::loose_attributes(text.as_bytes());
+            doubt = xml::doubtful(text.as_bytes());
             key = taken(&mut pairs, &spec.name).unwrap_or_default();
             let hint = spec.hint.as_ref();
             kind = hint.and_then(|hint| taken(&mut pairs, hint.attribute.as_deref()?));
@@ -980,6 +1004,16 @@ impl Body {
                         key = name.to_owned();
                     }
                     None => return Some(self.refuse(out, Kind::MalformedBody, span)),
+                }
+            }
+            if ends && !param_known(out, self.args.as_ref(), &key) {
+                match xml::unquoted(&key) {
+                    Some(plain) if plain.len() < key.len() => {
+                        key = plain.to_owned();
+                        slip = true;
+                    }
+                    Some(_) => {}
+                    None => doubt = Some(key.clone()),
                 }
             }
         }
@@ -1018,8 +1052,9 @@ impl Body {
         out.skip(end);
         let args = self.args.as_mut()?;
         let value = closed.then(|| taken(&mut pairs, VALUE)).flatten();
-        if let Some((key, _)) = pairs.iter().find(|(key, _)| !is_fact(key)) {
-            args.told(out, Kind::ExtraKey, span, key);
+        let unread = pairs.iter().find(|(key, _)| !is_fact(key));
+        if let Some(key) = doubt.or_else(|| unread.map(|(key, _)| key.clone())) {
+            args.told(out, Kind::ExtraKey, span, &key);
         }
         if slip {
             args.told(out, Kind::RepairedMarker, span, "");
@@ -1509,8 +1544,13 @@ fn began_with(close: &str, began: &str) -> bool {
 
 /// Whether a parameter's tag is that of another tool.
 fn key_is_tool(out: &Out<'_>, args: Option<&Args>, key: &str) -> bool {
+    !param_known(out, args, key) && out.tool(key).is_some()
+}
+
+/// Whether the open call's tool is known to have a parameter of that name.
+fn param_known(out: &Out<'_>, args: Option<&Args>, key: &str) -> bool {
     let param = args.and_then(|args| out.tool(args.tool())?.param(key));
-    param.is_none() && out.tool(key).is_some()
+    param.is_some()
 }
 
 /// Whether a tag is that of no parameter of the open call's tool, which has some.

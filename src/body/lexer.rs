@@ -29,7 +29,7 @@ use crate::event::Span;
 pub(crate) use pen::Emit;
 use pen::{Decode, Feed, Meaning, Pen};
 use scalars::{Literal, Python};
-use strings::{Escape, Quoted};
+use strings::{Escape, Quoted, border};
 
 /// How values are spelled. Part of a dialect.
 #[derive(Clone, Debug, Default)]
@@ -58,6 +58,19 @@ impl Rules<'_> {
     fn delim(&self, which: u8) -> &[u8] {
         let delim = self.syntax.delims.get(usize::from(which));
         delim.map_or(&[], |delim| delim.as_bytes())
+    }
+
+    /// How far a delimiter has come where `len` bytes of one have, and then `byte`.
+    fn delim_after(&self, which: u8, len: u8, byte: u8) -> Option<(u8, u8)> {
+        let delim = self.delim(which);
+        if delim.get(usize::from(len)) == Some(&byte) {
+            return Some((which, len + 1));
+        }
+        match border(delim, usize::from(len).min(delim.len()), byte) {
+            // No two begin with the same byte.
+            0 => self.delim_at(byte).map(|which| (which, 1)),
+            len => Some((which, len as u8)),
+        }
     }
 
     fn delim_at(&self, byte: u8) -> Option<u8> {
@@ -164,8 +177,11 @@ enum At {
     BareKey,
     /// A value without quotes that may be a literal yet.
     Literal(Literal),
-    /// A value without quotes that is a string.
-    BareText,
+    /// A value without quotes that is a string, with so many bytes of a delimiter.
+    BareText {
+        which: u8,
+        len: u8,
+    },
     Number(Python),
     Word {
         which: u8,
@@ -425,7 +441,7 @@ impl Lexer {
             At::Delim { which, len, key } => self.delim(rules, f, i, which, len, key),
             At::BareKey => self.bare_key(rules, f, i),
             At::Literal(literal) => self.literal(f, i, byte, literal),
-            At::BareText => self.bare_text(f, i, byte),
+            At::BareText { which, len } => self.bare_text(rules, f, i, (which, len)),
             At::Number(number) => self.number(rules, f, i, byte, number),
             At::Word { which, len } => self.word(rules, f, i, byte, which, len),
             At::Done => (i, Some(Token::Close)),

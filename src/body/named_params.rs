@@ -290,8 +290,9 @@ impl Body {
         let unread = |(key, _): &&(String, String)| {
             *key != table.spec.name && !is_fact(key) && !(closed && key == VALUE)
         };
-        if let Some((key, _)) = attributes.iter().find(unread) {
-            self.args.told(out, Kind::ExtraKey, span, key);
+        let unread = attributes.iter().find(unread).map(|(key, _)| key.clone());
+        if let Some(key) = unread.or_else(|| xml::doubtful(&header)) {
+            self.args.told(out, Kind::ExtraKey, span, &key);
         }
         if let Some((_, value)) = value.filter(|_| closed && !name.is_empty()) {
             self.at = At::Between;

@@ -91,9 +91,15 @@ pub(crate) fn attributes(header: &[u8]) -> Vec<(String, String)> {
     out
 }
 
-/// The attributes of a tag as models write them: quoted by either quote or by none, without entities but the five of
-/// XML. What is no attribute is left out.
-pub(crate) fn loose_attributes(text: &[u8]) -> Vec<(String, String)> {
+/// An attribute as it is written.
+struct Loose<'t> {
+    name: &'t [u8],
+    value: &'t [u8],
+    quoted: bool,
+}
+
+/// The attributes of a tag as models write them: quoted by either quote or by none. What is no attribute is left out.
+fn loose(text: &[u8]) -> Vec<Loose<'_>> {
     let mut out = vec![];
     let mut rest = text;
     loop {
@@ -109,20 +115,62 @@ pub(crate) fn loose_attributes(text: &[u8]) -> Vec<(String, String)> {
             continue;
         };
         let tail = tail.trim_ascii_start();
-        let (value, next) = match tail.first() {
-            Some(quote @ (b'"' | b'\'')) => {
+        let quoted = matches!(tail.first(), Some(b'"' | b'\''));
+        let (value, next) = match tail.first().filter(|_| quoted) {
+            Some(quote) => {
                 let len = tail[1..].iter().take_while(|b| *b != quote).count();
                 (&tail[1..=len], &tail[(len + 2).min(tail.len())..])
             }
-            _ => {
+            None => {
                 let len = tail.iter().take_while(|b| !is_space(**b)).count();
                 let bare = &tail[..len];
                 (bare.strip_suffix(b"/").unwrap_or(bare), &tail[len..])
             }
         };
-        out.push((String::from_utf8_lossy(name).into_owned(), decode(value)));
+        out.push(Loose {
+            name,
+            value,
+            quoted,
+        });
         rest = next;
     }
+}
+
+/// The attributes of a tag as models write them, without entities but the five of XML.
+pub(crate) fn loose_attributes(text: &[u8]) -> Vec<(String, String)> {
+    let pair = |one: Loose<'_>| {
+        let name = String::from_utf8_lossy(one.name).into_owned();
+        (name, decode(one.value))
+    };
+    loose(text).into_iter().map(pair).collect()
+}
+
+/// An attribute of a tag that nobody can be sure of: it stands there twice with different values, or there is a quotation mark in
+/// its value, which has none around it.
+pub(crate) fn doubtful(text: &[u8]) -> Option<String> {
+    let all = loose(text);
+    let other = |one: &Loose<'_>, two: &Loose<'_>| one.name == two.name && one.value != two.value;
+    let stray = |one: &Loose<'_>| {
+        let json = one.value.starts_with(b"{") || one.value.starts_with(b"[");
+        !one.quoted && !json && String::from_utf8_lossy(one.value).contains(QUOTES)
+    };
+    let doubt = |one: &&Loose<'_>| stray(one) || all.iter().any(|two| other(one, two));
+    let name = all.iter().find(doubt)?.name;
+    Some(String::from_utf8_lossy(name).into_owned())
+}
+
+/// Quotation marks that stand around values, or are meant to.
+const QUOTES: [char; 4] = ['"', '\'', '“', '”'];
+
+/// A name that stands in a tag as it is, without the quotation marks around it; none if there is one at one of its ends only.
+pub(crate) fn unquoted(name: &str) -> Option<&str> {
+    let inside = QUOTES.iter().find_map(|quote| {
+        let rest = name.strip_prefix(*quote)?;
+        rest.strip_suffix(if *quote == '“' { '”' } else { *quote })
+    });
+    let inside = inside.unwrap_or(name);
+    let quotes = inside.starts_with(QUOTES) || inside.ends_with(QUOTES);
+    (!quotes).then_some(inside)
 }
 
 /// Longest entity that is looked for, without `&` and `;`.
@@ -211,6 +259,32 @@ mod tests {
             loose_attributes(b" a=\"never closed"),
             [("a".to_owned(), "never closed".to_owned())]
         );
+    }
+
+    #[test]
+    fn attributes_that_nobody_can_be_sure_of() {
+        for (text, doubt) in [
+            (" name=\"a\" x='b'", None),
+            (" name='it\"s' x=b", None),
+            (" args={\"a\":1}", None),
+            (" a=\"1\" a=\"1\"", None),
+            (" a=\"1\" b=2 a='2'", Some("a")),
+            (" name=path\"", Some("name")),
+            (" name= string=\"true\"", Some("name")),
+            (" 名=“甲”", Some("名")),
+        ] {
+            assert_eq!(doubtful(text.as_bytes()).as_deref(), doubt, "{text}");
+        }
+        for (name, plain) in [
+            ("a", Some("a")),
+            ("\"a b\"", Some("a b")),
+            ("“甲”", Some("甲")),
+            ("\"a", None),
+            ("name=\"a\"", None),
+            ("it's", Some("it's")),
+        ] {
+            assert_eq!(unquoted(name), plain, "{name}");
+        }
     }
 
     #[test]

@@ -10,7 +10,7 @@ use super::error::{Fault, Reason};
 use super::framed::{Block, Holes, Place};
 use super::text::{entities, find_all, spellings, texts};
 use super::{Ctx, Item, fits};
-use crate::body::{Elements, Needle, Strange};
+use crate::body::{Elements, Needle, Strange, xml};
 use crate::dialect::Action;
 use crate::dialect::spec::{Deltas, Framing, Hint, Param, Payload};
 use crate::hints::{Schema, Types};
@@ -93,6 +93,10 @@ fn one(
     let ends = param.open.iter().any(|open| open.ends_with("$key>"));
     if ends && (key.ends_with('/') || key.contains("=\"")) {
         let why = "it would be read as a tag with attributes, or one that closes itself";
+        return Err(fault(Reason::Key { why }));
+    }
+    if ends && xml::unquoted(key) != Some(key) {
+        let why = "its quotation marks would be read as those of the tag";
         return Err(fault(Reason::Key { why }));
     }
     if param.close.iter().any(|close| close.contains("$key")) && !is_tag(key) {

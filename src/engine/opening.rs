@@ -1429,6 +1429,7 @@ impl Machine<'_> {
                     .map(|n| meta.remove(n).1)
                     .unwrap_or_default();
                 let name = name.trim();
+                let again = meta.iter().any(|(have, _)| have == key);
                 self.open(
                     chunk,
                     dialect,
@@ -1439,6 +1440,10 @@ impl Machine<'_> {
                         at: end,
                     },
                 );
+                if again {
+                    // Which of the two names the tool is a guess.
+                    self.out(chunk).repaired(Kind::ExtraKey, span);
+                }
                 if closed {
                     self.close_empty(chunk, end);
                 }

@@ -2,6 +2,7 @@
 
 mod allocation;
 mod any;
+mod attributes;
 mod broken;
 mod characters;
 mod closers;

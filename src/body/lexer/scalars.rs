@@ -253,7 +253,7 @@ impl Lexer {
             }
             None => {
                 self.pen.insert(f, i, "\"");
-                self.at = At::BareText;
+                self.at = At::BareText { which: 0, len: 0 };
                 (i, None)
             }
         }
@@ -306,11 +306,19 @@ impl Lexer {
         }
         // It is none: a string.
         self.spell(f, i, "\"");
-        self.at = At::BareText;
+        self.at = At::BareText { which: 0, len: 0 };
         (i, None)
     }
 
-    pub(super) fn bare_text<E: Emit>(&mut self, f: &mut Feed<'_, E>, i: usize, byte: u8) -> Took {
+    /// In a string without quotes. A delimiter in it may have begun or ended a string: what stands around it may be two values.
+    pub(super) fn bare_text<E: Emit>(
+        &mut self,
+        rules: &Rules<'_>,
+        f: &mut Feed<'_, E>,
+        i: usize,
+        (which, len): (u8, u8),
+    ) -> Took {
+        let byte = f.src[i];
         match byte {
             b',' | b'}' | b']' => {
                 self.pen.swap(f, i, "\"", Meaning::Text(""));
@@ -318,6 +326,7 @@ impl Lexer {
             }
             _ if is_blank(byte) => {
                 f.hold = f.hold.or(Some(i));
+                self.at = At::BareText { which: 0, len: 0 };
                 return (i + 1, None);
             }
             _ => {}
@@ -328,7 +337,15 @@ impl Lexer {
         if byte < 0x20 || byte == b'"' || byte == b'\\' {
             self.written(f, i, byte);
         }
-        (i + 1, None)
+        let found = rules.delim_after(which, len, byte);
+        let (which, len) = found.unwrap_or_default();
+        let whole = found.is_some() && rules.delim(which).len() == usize::from(len);
+        self.at = match whole {
+            true => At::BareText { which, len: 0 },
+            false => At::BareText { which, len },
+        };
+        let at = (f.pos(i) + 1).saturating_sub(u64::from(len));
+        (i + 1, whole.then_some(Token::Repaired(Kind::BareQuote, at)))
     }
 
     /// What is on hold before `i` means itself, behind `open`.

@@ -34,7 +34,7 @@ const MAX_BEHIND: usize = 64;
 const LONE: (&str, &str) = ("\\ufffd", "\u{FFFD}");
 
 /// The part of `delim` that a match may go on with, after `len` bytes of it and then `byte`.
-fn border(delim: &[u8], len: usize, byte: u8) -> usize {
+pub(super) fn border(delim: &[u8], len: usize, byte: u8) -> usize {
     let fits = |n: &usize| {
         n.checked_sub(1)
             .is_none_or(|last| delim[last] == byte && delim[..len].ends_with(&delim[..last]))
@@ -487,7 +487,7 @@ impl Lexer {
         let mut text = String::from("\"");
         json::escape(&begun, |piece| text.push_str(piece));
         self.pen.swap(f, i, &text, Meaning::Text(&begun));
-        self.at = At::BareText;
+        self.at = At::BareText { which: 0, len: 0 };
         (i, None)
     }
 

@@ -1,0 +1,217 @@
+//! Attributes as models misspell them, in every dialect whose calls or parameters take a name from one: a wrong name, quotes
+//! that are missing, others or doubled, another order, capitals, twice. Nothing in a call that counts is lost or guessed, and no
+//! cut shows.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use toolglot::{
+    Call, DialectSet, EncodeCall, EncodeOptions, Finish, Grade, Kind, Options, Parser, Tools, Turn,
+    builtin_files, encode,
+};
+
+use crate::markers::set;
+use crate::support::turn_of;
+
+const TOOLS: &str = r#"[{"name": "wipe", "parameters": {"properties": {
+    "path": {"type": "string"}, "n": {"type": "string"}}}}]"#;
+const ARGUMENTS: &str = r#"{"path":"/x 中","n":"b c"}"#;
+
+fn read(set: &DialectSet, tools: Option<&Arc<Tools>>, text: &str, step: usize) -> Turn {
+    let mut options = Options::default();
+    options.tools = tools.cloned();
+    let pieces = text.as_bytes().chunks(step);
+    turn_of(Parser::new(set, options), pieces, Finish::Stop)
+}
+
+/// An attribute, `name="value"`: where it begins, its name, and its value.
+fn attributes(text: &str) -> Vec<(usize, &str, &str)> {
+    let one = |(at, _): (usize, &str)| {
+        let head = &text[..at];
+        let name = head.rfind(|c: char| !c.is_ascii_alphanumeric())? + 1;
+        let end = at + 2 + text[at + 2..].find('"')?;
+        let blank = head[..name].ends_with([' ', '\n']) && name < at;
+        // Python calls look like it.
+        let tag = !head[head.rfind('<')?..].contains('(');
+        (blank && tag).then(|| (name, &text[name..at], &text[at + 2..end]))
+    };
+    text.match_indices("=\"").filter_map(one).collect()
+}
+
+/// What slips make of an attribute.
+fn slips(name: &str, value: &str) -> Vec<String> {
+    let mut capital = name.to_owned();
+    capital[..1].make_ascii_uppercase();
+    let names = [
+        &name[1..],
+        &name[..name.len() - 1],
+        &name.to_uppercase(),
+        &capital,
+        "nam",
+        "key",
+        "id",
+        "index",
+        "type",
+        "tool",
+        "title",
+        "名",
+        "data-name",
+        "xmlname",
+    ];
+    let names = names.iter().filter(|other| **other != name);
+    let mut out: Vec<String> = names.map(|other| format!("{other}=\"{value}\"")).collect();
+    let n = name;
+    for (left, right) in [
+        ("=", ""),
+        ("='", "'"),
+        ("=\"", ""),
+        ("=", "\""),
+        ("='", "\""),
+        (" = \"", "\""),
+        ("\n=\n\"", "\""),
+        ("=“", "”"),
+        (" \"", "\""),
+        (":\"", "\""),
+        ("=\"\"", "\"\""),
+    ] {
+        out.push(format!("{n}{left}{value}{right}"));
+    }
+    out.extend([
+        format!("\"{value}\""),
+        value.to_owned(),
+        format!("{n}="),
+        n.to_owned(),
+        format!("{n}=\"{value}\" {n}=\"{value}2\""),
+        format!("{n}=\"{value}2\" {n}=\"{value}\""),
+        format!("{n}=\"{value}\" {n}=\"{value}\""),
+        format!("x=\"1\" {n}=\"{value}\""),
+        format!("{n}=\"{value}\" x=\"1\""),
+        format!("id=\"1\" {n}=\"{value}\""),
+        format!("{n}=\"{value}\" 类=\"string\""),
+        format!("nam=\"y\" {n}=\"{value}\""),
+    ]);
+    out
+}
+
+/// What slips make of a tag that names something behind an equals sign: `<function=f>`.
+fn named(tag: &str, name: &str) -> Vec<String> {
+    [
+        "T=\"N\"",
+        "T='N'",
+        "T=“N”",
+        "T N",
+        "T name=\"N\"",
+        "T name=N",
+        "T key='N'",
+        "T= N",
+        "T =N",
+        "T = N",
+        "T=",
+        "T",
+        "T:N",
+        "T=\"N",
+        "T=N\"",
+        "T=name=\"N\"",
+        "T=N/",
+        "T=N x=\"1\"",
+        "T=N id=\"1\"",
+        "T-=N",
+        "Tx=N",
+    ]
+    .map(|slip| format!("<{}>", slip.replace('T', tag).replace('N', name)))
+    .into()
+}
+
+/// Every text that one slip makes.
+fn slipped(text: &str) -> Vec<String> {
+    let mut out = vec![];
+    for (at, name, value) in attributes(text) {
+        let (head, tail) = (&text[..at], &text[at + name.len() + value.len() + 3..]);
+        let all = slips(name, value);
+        out.extend(all.iter().map(|slip| format!("{head}{slip}{tail}")));
+        // The next attribute before this one.
+        let own = &text[at..text.len() - tail.len()];
+        let next = attributes(tail).into_iter().find(|(at, ..)| *at == 1);
+        if let Some((_, name, value)) = next {
+            let len = 1 + name.len() + value.len() + 3;
+            out.push(format!("{head}{} {own}{}", &tail[1..len], &tail[len..]));
+        }
+    }
+    for (at, _) in text.match_indices('<') {
+        let tag = &text[at + 1..];
+        let word = |c: char| c.is_ascii_alphanumeric() || c == ':';
+        let len = tag.find(|c| !word(c)).unwrap_or(0);
+        let (tag, behind) = tag.split_at(len);
+        let head = &text[..at];
+        // A tag that is named after a parameter has a name of its own in capitals.
+        if len > 0 && !["path", "n", "wipe"].contains(&tag) {
+            out.push(format!("{head}<{}{behind}", tag.to_uppercase()));
+        }
+        if let Some((name, tail)) = behind.strip_prefix('=').and_then(|b| b.split_once('>')) {
+            out.extend(
+                named(tag, name)
+                    .iter()
+                    .map(|slip| format!("{head}{slip}{tail}")),
+            );
+        }
+    }
+    out
+}
+
+fn value(text: &str) -> toolglot::json::Value {
+    toolglot_cli::vectors::value(text).expect("arguments are JSON")
+}
+
+/// Whether a call that counts says what was written, and no more than that.
+fn sound(call: &Call) -> bool {
+    let (own, want) = (value(&call.arguments), value(ARGUMENTS));
+    let more = call.kinds.contains(Kind::AttributeArguments);
+    let holds = ["path", "n"]
+        .iter()
+        .all(|key| own.get(key) == want.get(key));
+    call.name == "wipe" && holds && (more || own == want)
+}
+
+#[test]
+fn misspelt_attributes_lose_and_guess_nothing() {
+    let tools = Arc::new(Tools::from_json(TOOLS).expect("tools"));
+    let call = EncodeCall {
+        name: "wipe".to_owned(),
+        arguments: ARGUMENTS.to_owned(),
+        id: None,
+    };
+    let mut options = EncodeOptions::default();
+    options.tools = Some(Arc::clone(&tools));
+    let default = set("default");
+    let mut tried = BTreeMap::<&str, usize>::new();
+    let mut failures = vec![];
+    for (id, _) in builtin_files() {
+        let own = set(id);
+        let Ok(text) = encode(&own, id, std::slice::from_ref(&call), &options) else {
+            continue;
+        };
+        for text in slipped(&text) {
+            let text = format!("Go. {text}\nEnd.");
+            *tried.entry(id).or_default() += 1;
+            for (set, tools) in [(&own, None), (&own, Some(&tools)), (&default, Some(&tools))] {
+                let turn = read(set, tools, &text, text.len());
+                let mut counts = turn.calls.iter().filter(|c| c.grade != Grade::Recovered);
+                let told = !turn.errors.is_empty() || turn.text.contains("wipe");
+                if !counts.all(sound) || turn.calls.is_empty() && !told {
+                    failures.push(format!("{id}: {text:?}: {:?}", turn.calls));
+                }
+                if read(set, tools, &text, 1) != turn {
+                    failures.push(format!("{id}: {text:?} byte by byte"));
+                }
+            }
+        }
+    }
+    let shown = failures[..failures.len().min(12)].join("\n");
+    assert!(
+        failures.is_empty(),
+        "{} of {tried:?}:\n{shown}",
+        failures.len()
+    );
+    let fitting = tried.values().filter(|count| **count > 20).count();
+    assert!(fitting > 18, "{tried:?}");
+}
