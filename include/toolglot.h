@@ -268,6 +268,10 @@
 // `..._DROP`.
 #define TOOLGLOT_OPTION_UNKNOWN_TOOL 14
 
+// 1: the turn that `toolglot_parse` makes keeps all that the model wrote, for `toolglot_turn_original`. Default 0. Turns made of
+// batches are asked for it by `toolglot_turn_keep_original`.
+#define TOOLGLOT_OPTION_ORIGINAL 15
+
 // Bytes of one parameter value. Default 8 MiB.
 #define TOOLGLOT_OPTION_MAX_VALUE 32
 
@@ -1108,13 +1112,20 @@ TOOLGLOT_API
 toolglot_status toolglot_turn_guard(struct toolglot_turn *turn,
                                     const struct toolglot_engine *engine);
 
+// Keeps all that the model wrote, markup included, for `toolglot_turn_original`: as much memory again as the output is long.
+// `keep` is 1, or 0 to take it back. It empties the turn and outlives `toolglot_turn_reset`. For `toolglot_parse` there is
+// `TOOLGLOT_OPTION_ORIGINAL`.
+TOOLGLOT_API
+toolglot_status toolglot_turn_keep_original(struct toolglot_turn *turn,
+                                            uint32_t keep);
+
 // Adds the events of a batch, which must still be alive. Give it every batch of one stream in order, with all kinds of
 // events.
 TOOLGLOT_API toolglot_status toolglot_turn_add(struct toolglot_turn *turn, const struct toolglot_batch *batch);
 
 // The turn is finished: where it holds no call, its issues get a hint (`TOOLGLOT_ISSUE_BARE_CALL`) for each call of a tool on
-// offer that stands in its text and that no dialect of the engine has read. `options` say which tools are on offer.
-// `toolglot_parse` has done this already.
+// offer that stands in its text and that no dialect of the engine has read. `options` say which tools are on offer; what was
+// odd in their list is in `toolglot_turn_tool_issues` from here on. `toolglot_parse` has done this already.
 TOOLGLOT_API
 toolglot_status toolglot_turn_hint(struct toolglot_turn *turn,
                                    const struct toolglot_options *options);
@@ -1155,6 +1166,21 @@ toolglot_status toolglot_turn_issues(const struct toolglot_turn *turn,
 TOOLGLOT_API
 toolglot_status toolglot_turn_not_delivered(const struct toolglot_turn *turn,
                                             struct toolglot_view *json);
+
+// All that the model wrote, markup included: the bytes as they came. `*kept` becomes 1 where `toolglot_turn_keep_original` or
+// `TOOLGLOT_OPTION_ORIGINAL` asked for it and all of it was retained, else 0, and the text is empty then: a block of a stream
+// with `TOOLGLOT_RETAIN_NONE`, or without `TOOLGLOT_OPTION_BLOCK_BYTES`, has no bytes to keep.
+TOOLGLOT_API
+toolglot_status toolglot_turn_original(const struct toolglot_turn *turn,
+                                       struct toolglot_view *original,
+                                       uint32_t *kept);
+
+// What was odd in the list of tools that `toolglot_parse`, or `toolglot_turn_hint`, was given, one sentence each, as
+// `toolglot_options_tool_issues` has it: `*issues` becomes the first of `*len`.
+TOOLGLOT_API
+toolglot_status toolglot_turn_tool_issues(const struct toolglot_turn *turn,
+                                          const struct toolglot_view **issues,
+                                          size_t *len);
 
 // Empties the turn for another output.
 TOOLGLOT_API toolglot_status toolglot_turn_reset(struct toolglot_turn *turn);

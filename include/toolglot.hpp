@@ -33,6 +33,7 @@
 #include <initializer_list>
 #include <iterator>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -657,6 +658,9 @@ class turn : public detail::handle<toolglot_turn, toolglot_turn_free, toolglot_t
   }
   /* Keeps the text from being a call for the next reader of these dialects. Empties the turn; outlives `reset`. */
   void guard(const engine &dialects) { check(toolglot_turn_guard(get(), dialects.get())); }
+  /* Keeps all that the model wrote, for `original`. Empties the turn; outlives `reset`. For `parse` there is
+   * `TOOLGLOT_OPTION_ORIGINAL`. */
+  void keep_original(bool keep = true) { check(toolglot_turn_keep_original(get(), keep ? 1 : 0)); }
   /* Every batch of one stream, in order, each before the next call on the stream. */
   void add(const batch &events) { check(toolglot_turn_add(get(), events.get())); }
   /* The turn is finished: calls of the tools in `options` that its text holds and nobody has read become issues. */
@@ -686,6 +690,22 @@ class turn : public detail::handle<toolglot_turn, toolglot_turn_free, toolglot_t
     return detail::view(json);
   }
   std::string_view not_delivered() const && = delete;
+  /* All that the model wrote, markup included, where it was asked for and all of it was retained. */
+  std::optional<std::string_view> original() const & {
+    toolglot_view bytes = {};
+    std::uint32_t kept = 0;
+    check(toolglot_turn_original(get(), &bytes, &kept));
+    return kept != 0 ? std::optional(detail::view(bytes)) : std::nullopt;
+  }
+  std::optional<std::string_view> original() const && = delete;
+  /* What was odd in the tools of the options that `parse` or `hint` were given, one sentence each. */
+  list<std::string_view, toolglot_view> tool_issues() const & {
+    const toolglot_view *first = nullptr;
+    std::size_t size = 0;
+    check(toolglot_turn_tool_issues(get(), &first, &size));
+    return {first, size};
+  }
+  list<std::string_view, toolglot_view> tool_issues() const && = delete;
   void reset() { check(toolglot_turn_reset(get())); }
 
  private:

@@ -219,6 +219,11 @@ export interface Turn {
   readonly errors: readonly IssueEvent[];
   /** Absent where there is nothing to say. */
   readonly toolglot?: NotDelivered;
+  /**
+   * All that the model wrote, markup included; what is no UTF-8 is U+FFFD, as in `text`. Absent where `original: true` did not
+   * ask for it, or not all of it was kept (`retain: "none"`).
+   */
+  readonly original?: string;
   /** What was odd in the list of tools that it was parsed with, one sentence each. Absent where nothing was. */
   readonly toolIssues?: readonly string[];
 }
@@ -286,6 +291,8 @@ export interface ParseOptions extends StreamOptions {
    * By default it is verbatim.
    */
   guard?: boolean | null;
+  /** Keeps all that the model wrote, markup included, as `original` of the turn. */
+  original?: boolean | null;
 }
 
 /** Whose responses are read. `text` is the output itself. */

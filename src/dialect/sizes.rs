@@ -25,8 +25,10 @@ pub(super) const MARKER: usize = 256;
 /// Tables and keys, in switches too, that hold words for people and models, which no automaton is made of.
 const WORDS: [&str; 6] = ["title", "sources", "models", "observe", "prompt", "aliases"];
 
-/// Keys of markers that open or close something: they cannot be blank. A unit of a message may have an empty opener.
-const MARKS: [&str; 9] = [
+/// Keys of markers that open or close something: they cannot be blank. A unit of a message may have an empty opener, which the
+/// checks of the tables know.
+const MARKS: [&str; 10] = [
+    "open",
     "close",
     "loose_close",
     "start",
@@ -68,6 +70,7 @@ fn one(spec: &Spec, path: &str, key: &str, value: &Value) -> Result<(), BuildErr
             text.len()
         )),
         Value::String(text) if text.contains('\0') => fail("a NUL is in it"),
+        Value::String(text) if key == "open" && text.is_empty() => Ok(()),
         Value::String(text) if MARKS.contains(&key) && path != "channels.first" && blank(text) => {
             fail("an empty or blank marker would match everywhere")
         }
@@ -97,6 +100,10 @@ fn one(spec: &Spec, path: &str, key: &str, value: &Value) -> Result<(), BuildErr
     }
 }
 
+/// Whether nobody sees it: white space, and the characters without width that text is littered with.
 fn blank(text: &str) -> bool {
-    text.chars().all(char::is_whitespace)
+    let unseen = |one: char| {
+        one.is_whitespace() || matches!(one, '\u{200b}'..='\u{200f}' | '\u{2060}'..='\u{2064}' | '\u{feff}' | '\u{ad}')
+    };
+    text.chars().all(unseen)
 }

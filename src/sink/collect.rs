@@ -77,6 +77,13 @@ impl Collect {
         &self.errors
     }
 
+    /// All that the model wrote so far, the bytes as they came: where [`keep_original`](Self::keep_original) asked for it and
+    /// all of it was retained.
+    #[must_use]
+    pub fn original(&self) -> Option<&[u8]> {
+        self.original.as_deref()
+    }
+
     /// What a host does not get so far, or should not act on without asking.
     #[must_use]
     pub fn not_delivered(&self) -> NotDelivered {

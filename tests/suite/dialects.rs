@@ -279,6 +279,16 @@ fn files_of_any_size_are_refused_at_once() {
             "blank",
         ),
         (
+            framed(&unit("\"\\u200b\\ufeff\"", "'</c>'"), ""),
+            "`framed.unit[0].open[0]`",
+            "blank",
+        ),
+        (
+            GOOD.replacen("[[CALL]]", " \\t", 1),
+            "`key_quote.open[0]`",
+            "blank",
+        ),
+        (
             framed(&unit("\"<c\\u0000>\"", "'</c>'"), ""),
             "`framed.unit[0].open[0]`",
             "NUL",
@@ -303,6 +313,7 @@ fn files_of_any_size_are_refused_at_once() {
             "`framed.braces.delimiters`",
             "another value",
         ),
+        (braces("[' <']"), "`framed.braces.delimiters`", "blank"),
     ];
     for (text, place, reason) in cases {
         let message = build(&text).expect_err(place).to_string();

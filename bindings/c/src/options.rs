@@ -24,14 +24,16 @@ pub struct toolglot_options {
 pub(crate) struct Settings {
     pub options: Options,
     pub wanted: Wanted,
+    /// The turn of a whole output keeps all of it.
+    pub original: bool,
     /// What was odd in the list of tools. Streams are made of copies.
-    odd: Option<Arc<Odd>>,
+    pub odd: Option<Arc<Odd>>,
 }
 
 /// Sentences about definitions that were left out.
 #[derive(Debug)]
-struct Odd {
-    views: Vec<toolglot_view>,
+pub(crate) struct Odd {
+    pub views: Vec<toolglot_view>,
     /// What the views point at.
     _texts: Vec<String>,
 }
@@ -44,6 +46,11 @@ impl Odd {
             views: texts.iter().map(view).collect(),
             _texts: texts,
         }
+    }
+
+    /// None where nothing was odd, or no tools were given.
+    pub fn views(odd: Option<&Self>) -> &[toolglot_view] {
+        odd.map_or(&[], |odd| &odd.views)
     }
 }
 
@@ -90,6 +97,9 @@ pub const TOOLGLOT_OPTION_BROKEN: u32 = 13;
 /// What becomes of a call whose tool is not on offer: `TOOLGLOT_UNKNOWN_TOOL_SET` (default), `..._DELIVER`, `..._TEXT` or
 /// `..._DROP`.
 pub const TOOLGLOT_OPTION_UNKNOWN_TOOL: u32 = 14;
+/// 1: the turn that `toolglot_parse` makes keeps all that the model wrote, for `toolglot_turn_original`. Default 0. Turns made of
+/// batches are asked for it by `toolglot_turn_keep_original`.
+pub const TOOLGLOT_OPTION_ORIGINAL: u32 = 15;
 /// Bytes of one parameter value. Default 8 MiB.
 pub const TOOLGLOT_OPTION_MAX_VALUE: u32 = 32;
 /// Bytes of one block, which is also what is retained of it. Default 16 MiB.
@@ -236,6 +246,7 @@ impl Settings {
             }
             TOOLGLOT_OPTION_EVENTS => self.wanted.kinds = small()?,
             TOOLGLOT_OPTION_BLOCK_BYTES => self.wanted.blocks = flag()?,
+            TOOLGLOT_OPTION_ORIGINAL => self.original = flag()?,
             TOOLGLOT_OPTION_MAX_VALUE => limits.max_value = value,
             TOOLGLOT_OPTION_MAX_BLOCK => limits.max_block = value,
             TOOLGLOT_OPTION_MAX_CALLS => limits.max_calls = small()?,
@@ -354,8 +365,7 @@ pub unsafe extern "C" fn toolglot_options_tool_issues(
     // SAFETY: the contract of the header, see the essay in lib.rs.
     guard::status(|| unsafe {
         handle::read(handle(options), |settings| {
-            let odd = settings.odd.as_deref();
-            raw::list(odd.map_or(&[][..], |odd| &odd.views), issues, len)
+            raw::list(Odd::views(settings.odd.as_deref()), issues, len)
         })
     })
 }

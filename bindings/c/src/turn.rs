@@ -1,6 +1,7 @@
 //! A whole output, for hosts that do not need it piece by piece.
 
 use std::ffi::c_void;
+use std::sync::Arc;
 
 use crate::batch::graded;
 use crate::config;
@@ -9,10 +10,10 @@ use crate::event::{TOOLGLOT_FLAG_ERROR, TOOLGLOT_FLAG_NATIVE, toolglot_batch};
 use crate::guard;
 use crate::handle::{self, Handle, Kind};
 use crate::memory;
-use crate::options::{self, Settings, toolglot_options};
+use crate::options::{self, Odd, Settings, toolglot_options};
 use crate::raw::{self, toolglot_view};
 use crate::replay::{Take, replay};
-use crate::status::{Done, toolglot_status};
+use crate::status::{Done, Fault, toolglot_status};
 use crate::stream::{in_pieces, reason};
 use crate::tg::{Call, Collect, DialectSet, Event, Origin, Parser, Report, Severity, Sink};
 
@@ -30,12 +31,22 @@ pub(crate) struct Turn {
     details: Vec<toolglot_detail>,
     kinds: Vec<u8>,
     issues: Vec<toolglot_issue>,
-    /// For what reader the text is kept from being a call, also after a reset.
-    guard: Option<DialectSet>,
+    asked: Asked,
+    /// What was odd in the tools that it was parsed with.
+    odd: Option<Arc<Odd>>,
     /// What was left out, as JSON; empty where there is nothing to say.
     left: String,
     /// The arrays do not show what was collected.
     stale: bool,
+}
+
+/// What the host asked of a turn: it outlives a reset.
+#[derive(Debug, Default)]
+struct Asked {
+    /// For what reader the text is kept from being a call.
+    guard: Option<DialectSet>,
+    /// All that the model wrote is kept.
+    original: bool,
 }
 
 impl Kind for Turn {
@@ -122,17 +133,27 @@ fn of(text: &str) -> toolglot_view {
 }
 
 impl Turn {
-    /// Empty, with the guard that it has.
-    fn guarded(guard: Option<DialectSet>) -> Self {
-        let collect = match &guard {
-            Some(set) => Collect::new().guard(set),
-            None => Collect::new(),
-        };
+    /// Empty, for what was asked of it.
+    fn asked(asked: Asked) -> Self {
+        let mut collect = Collect::new();
+        if let Some(set) = &asked.guard {
+            collect = collect.guard(set);
+        }
+        if asked.original {
+            collect = collect.keep_original();
+        }
         Self {
             collect,
-            guard,
+            asked,
             ..Self::default()
         }
+    }
+
+    /// Empties it, and changes what is asked of it.
+    fn anew(&mut self, change: impl FnOnce(&mut Asked)) {
+        let mut asked = std::mem::take(&mut self.asked);
+        change(&mut asked);
+        *self = Self::asked(asked);
     }
 
     /// Makes the arrays anew if they must be.
@@ -223,7 +244,28 @@ pub unsafe extern "C" fn toolglot_turn_guard(
     // SAFETY: the contract of the header, see the essay in lib.rs.
     guard::status(|| unsafe {
         handle::write(handle(turn), |turn| {
-            *turn = Turn::guarded(engine::set(engine)?);
+            let set = engine::set(engine)?;
+            turn.anew(|asked| asked.guard = set);
+            Ok(())
+        })
+    })
+}
+
+/// Keeps all that the model wrote, markup included, for `toolglot_turn_original`: as much memory again as the output is long.
+/// `keep` is 1, or 0 to take it back. It empties the turn and outlives `toolglot_turn_reset`. For `toolglot_parse` there is
+/// `TOOLGLOT_OPTION_ORIGINAL`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn toolglot_turn_keep_original(
+    turn: *mut toolglot_turn,
+    keep: u32,
+) -> toolglot_status {
+    // SAFETY: the contract of the header, see the essay in lib.rs.
+    guard::status(|| unsafe {
+        handle::write(handle(turn), |turn| {
+            if keep > 1 {
+                return Err(Fault::arg(format!("`keep` is 0 or 1, not {keep}")));
+            }
+            turn.anew(|asked| asked.original = keep == 1);
             Ok(())
         })
     })
@@ -247,8 +289,8 @@ pub unsafe extern "C" fn toolglot_turn_add(
 }
 
 /// The turn is finished: where it holds no call, its issues get a hint (`TOOLGLOT_ISSUE_BARE_CALL`) for each call of a tool on
-/// offer that stands in its text and that no dialect of the engine has read. `options` say which tools are on offer.
-/// `toolglot_parse` has done this already.
+/// offer that stands in its text and that no dialect of the engine has read. `options` say which tools are on offer; what was
+/// odd in their list is in `toolglot_turn_tool_issues` from here on. `toolglot_parse` has done this already.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn toolglot_turn_hint(
     turn: *mut toolglot_turn,
@@ -256,9 +298,10 @@ pub unsafe extern "C" fn toolglot_turn_hint(
 ) -> toolglot_status {
     // SAFETY: the contract of the header, see the essay in lib.rs.
     guard::status(|| unsafe {
-        let Settings { options, .. } = options::settings(options)?;
+        let Settings { options, odd, .. } = options::settings(options)?;
         handle::write(handle(turn), |turn| {
             turn.stale = true;
+            turn.odd = odd;
             config::compiling(0)?;
             turn.collect.hint(options.tools.as_ref());
             Ok(())
@@ -282,8 +325,17 @@ pub unsafe extern "C" fn toolglot_parse(
         let out = raw::out(out)?;
         let input = raw::chunk(data, len)?;
         let finish = self::reason(reason)?;
-        let Settings { options, .. } = options::settings(options)?;
-        let mut turn = Turn::default();
+        let Settings {
+            options,
+            original,
+            odd,
+            ..
+        } = options::settings(options)?;
+        let asked = Asked {
+            original,
+            ..Asked::default()
+        };
+        let mut turn = Turn::asked(asked);
         handle::read(engine::handle(engine), |engine| {
             let tools = options.tools.clone();
             let mut parser = Parser::new(&engine.set, options);
@@ -297,6 +349,7 @@ pub unsafe extern "C" fn toolglot_parse(
             Ok(())
         })?;
         turn.stale = true;
+        turn.odd = odd;
         out.write(handle::new(turn)?.cast());
         Ok(())
     })
@@ -381,13 +434,50 @@ pub unsafe extern "C" fn toolglot_turn_not_delivered(
     })
 }
 
+/// All that the model wrote, markup included: the bytes as they came. `*kept` becomes 1 where `toolglot_turn_keep_original` or
+/// `TOOLGLOT_OPTION_ORIGINAL` asked for it and all of it was retained, else 0, and the text is empty then: a block of a stream
+/// with `TOOLGLOT_RETAIN_NONE`, or without `TOOLGLOT_OPTION_BLOCK_BYTES`, has no bytes to keep.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn toolglot_turn_original(
+    turn: *const toolglot_turn,
+    original: *mut toolglot_view,
+    kept: *mut u32,
+) -> toolglot_status {
+    // SAFETY: the contract of the header, see the essay in lib.rs.
+    guard::status(|| unsafe {
+        let (original, kept) = (raw::out(original)?, raw::out(kept)?);
+        handle::read(handle(turn), |turn| {
+            let bytes = turn.collect.original();
+            kept.write(u32::from(bytes.is_some()));
+            original.write(toolglot_view::of(bytes.unwrap_or_default()));
+            Ok(())
+        })
+    })
+}
+
+/// What was odd in the list of tools that `toolglot_parse`, or `toolglot_turn_hint`, was given, one sentence each, as
+/// `toolglot_options_tool_issues` has it: `*issues` becomes the first of `*len`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn toolglot_turn_tool_issues(
+    turn: *const toolglot_turn,
+    issues: *mut *const toolglot_view,
+    len: *mut usize,
+) -> toolglot_status {
+    // SAFETY: the contract of the header, see the essay in lib.rs.
+    guard::status(|| unsafe {
+        handle::read(handle(turn), |turn| {
+            raw::list(Odd::views(turn.odd.as_deref()), issues, len)
+        })
+    })
+}
+
 /// Empties the turn for another output.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn toolglot_turn_reset(turn: *mut toolglot_turn) -> toolglot_status {
     // SAFETY: the contract of the header, see the essay in lib.rs.
     guard::status(|| unsafe {
         handle::write(handle(turn), |turn| -> Done {
-            *turn = Turn::guarded(turn.guard.take());
+            turn.anew(|_| {});
             Ok(())
         })
     })

@@ -163,6 +163,16 @@ static void nulls(void) {
   STATUS(TOOLGLOT_E_NULL, toolglot_turn_issues(NULL, &issues, &len));
   STATUS(TOOLGLOT_E_NULL, toolglot_turn_issues(turn, NULL, &len));
   STATUS(TOOLGLOT_E_NULL, toolglot_turn_issues(turn, &issues, NULL));
+  uint32_t kept;
+  toolglot_view view;
+  const toolglot_view *odd;
+  STATUS(TOOLGLOT_E_NULL, toolglot_turn_keep_original(NULL, 1));
+  STATUS(TOOLGLOT_E_NULL, toolglot_turn_original(NULL, &view, &kept));
+  STATUS(TOOLGLOT_E_NULL, toolglot_turn_original(turn, NULL, &kept));
+  STATUS(TOOLGLOT_E_NULL, toolglot_turn_original(turn, &view, NULL));
+  STATUS(TOOLGLOT_E_NULL, toolglot_turn_tool_issues(NULL, &odd, &len));
+  STATUS(TOOLGLOT_E_NULL, toolglot_turn_tool_issues(turn, NULL, &len));
+  STATUS(TOOLGLOT_E_NULL, toolglot_turn_tool_issues(turn, &odd, NULL));
   STATUS(TOOLGLOT_E_NULL, toolglot_turn_reset(NULL));
   CHECK(is(toolglot_turn_error(NULL), ""));
 
@@ -236,11 +246,11 @@ static void configs(void) {
 }
 
 static void options(void) {
-  static const uint64_t last[] = {[1] = 1, [2] = 1, [3] = 2, [4] = 2, [5] = 1, [6] = 2, [7] = 3, [8] = 1, [9] = 2, [12] = 2, [13] = 1, [14] = 3};
+  static const uint64_t last[] = {[1] = 1, [2] = 1, [3] = 2, [4] = 2, [5] = 1, [6] = 2, [7] = 3, [8] = 1, [9] = 2, [12] = 2, [13] = 1, [14] = 3, [15] = 1};
   toolglot_options *options;
   OK(toolglot_options_new(&options));
   for (uint32_t option = 0; option < 100; option++) {
-    int known = (option >= 1 && option <= 14) || (option >= 32 && option <= 42);
+    int known = (option >= 1 && option <= 15) || (option >= 32 && option <= 42);
     STATUS(known ? TOOLGLOT_OK : TOOLGLOT_E_ARG, toolglot_options_set(options, option, 1));
     if (option < sizeof last / sizeof *last && last[option] != 0) {
       OK(toolglot_options_set(options, option, last[option]));
@@ -277,10 +287,23 @@ static void options(void) {
   size_t len;
   OK(toolglot_turn_issues(turn, &issues, &len));
   CHECK(len == 0);
+  OK(toolglot_turn_tool_issues(turn, &told, &odds));
+  CHECK(odds == 4 && is(told[1], "tools[2]: a tool must be an object"));
   toolglot_turn_free(turn);
   OK(toolglot_parse(engine, options, TOOLGLOT_LITERAL("<tool_call name=\"3\"></tool_call>"), 0, &turn));
   OK(toolglot_turn_issues(turn, &issues, &len));
   CHECK(len == 1 && issues[0].code == TOOLGLOT_ISSUE_UNKNOWN_TOOL);
+  /* A turn keeps what it was told, whatever becomes of the options. */
+  OK(toolglot_turn_tool_issues(turn, &told, &odds));
+  OK(toolglot_options_set_tools(options, TOOLGLOT_LITERAL("[{\"name\":\"f\"}]")));
+  CHECK(odds == 4 && is(told[0], "tools[0].name: it must be a string that is not empty"));
+  OK(toolglot_turn_reset(turn));
+  OK(toolglot_turn_tool_issues(turn, &told, &odds));
+  CHECK(odds == 0);
+  OK(toolglot_options_set_tools(options, odd, strlen(odd)));
+  OK(toolglot_turn_hint(turn, options));
+  OK(toolglot_turn_tool_issues(turn, &told, &odds));
+  CHECK(odds == 4 && has(told[3], "tools[4].parameters"));
   toolglot_turn_free(turn);
   OK(toolglot_options_set_tools(options, TOOLGLOT_LITERAL("[{\"name\":\"f\"}]")));
   OK(toolglot_options_tool_issues(options, &told, &odds));
@@ -396,6 +419,71 @@ static void guards(void) {
   toolglot_turn_free(turn);
   toolglot_openai_free(openai);
   toolglot_buffer_free(buffer);
+}
+
+/* What a turn says of its original text; NULL where it has none. */
+static const char *original_of(toolglot_turn *turn, size_t *len) {
+  toolglot_view view = {NULL, 99};
+  uint32_t kept = 7;
+  OK(toolglot_turn_original(turn, &view, &kept));
+  CHECK(kept <= 1 && (kept == 1 || view.len == 0));
+  *len = view.len;
+  return kept == 1 ? view.ptr : NULL;
+}
+
+/* All that the model wrote, in turns that ask for it: of batches cut anywhere, and of a whole output. */
+static void originals(void) {
+  static const char *texts[] = {"<think>\xe5\x97\xaf</think>Hi " CALL " there", "a <tool_call name=\"f\"><param name=\"a\">1", "",
+                                "\xff \xe7\xba\xaf <tool_call name=\"\xe5 " CALL};
+  toolglot_options *options;
+  toolglot_turn *turn, *whole;
+  toolglot_batch batch;
+  size_t len;
+  OK(toolglot_options_new(&options));
+  OK(toolglot_turn_new(&turn));
+  OK(toolglot_turn_keep_original(turn, 1));
+  OK(toolglot_turn_guard(turn, engine));
+  for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+    size_t all = strlen(texts[i]);
+    OK(toolglot_options_set(options, TOOLGLOT_OPTION_ORIGINAL, 1));
+    OK(toolglot_parse(engine, options, texts[i], all, TOOLGLOT_FINISH_LENGTH, &whole));
+    const char *kept = original_of(whole, &len);
+    CHECK(kept != NULL && len == all && memcmp(kept, texts[i], all) == 0);
+    toolglot_turn_free(whole);
+    OK(toolglot_options_set(options, TOOLGLOT_OPTION_ORIGINAL, 0));
+    OK(toolglot_parse(engine, options, texts[i], all, TOOLGLOT_FINISH_LENGTH, &whole));
+    CHECK(original_of(whole, &len) == NULL);
+    toolglot_turn_free(whole);
+    for (size_t step = 1; step < 4; step++) {
+      toolglot_stream *stream = stream_of(NULL);
+      for (size_t at = 0; at < all; at += step) {
+        OK(toolglot_stream_feed(stream, texts[i] + at, at + step < all ? step : all - at, &batch));
+        OK(toolglot_turn_add(turn, &batch));
+      }
+      OK(toolglot_stream_finish(stream, TOOLGLOT_FINISH_LENGTH, &batch));
+      OK(toolglot_turn_add(turn, &batch));
+      kept = original_of(turn, &len);
+      CHECK(kept != NULL && len == all && memcmp(kept, texts[i], all) == 0);
+      toolglot_stream_free(stream);
+      /* What was asked for outlives the reset. */
+      OK(toolglot_turn_reset(turn));
+      CHECK(original_of(turn, &len) != NULL && len == 0);
+    }
+  }
+  /* Without the bytes of a block there is none. */
+  OK(toolglot_options_set(options, TOOLGLOT_OPTION_BLOCK_BYTES, 0));
+  toolglot_stream *stream = stream_of(options);
+  OK(toolglot_stream_feed(stream, TOOLGLOT_LITERAL("a " CALL " b"), &batch));
+  OK(toolglot_turn_add(turn, &batch));
+  CHECK(original_of(turn, &len) == NULL);
+  toolglot_stream_free(stream);
+  OK(toolglot_turn_keep_original(turn, 0));
+  CHECK(original_of(turn, &len) == NULL);
+  STATUS(TOOLGLOT_E_ARG, toolglot_turn_keep_original(turn, 2));
+  CHECK(is(toolglot_turn_error(turn), "`keep` is 0 or 1, not 2"));
+  STATUS(TOOLGLOT_E_ARG, toolglot_options_set(options, TOOLGLOT_OPTION_ORIGINAL, 2));
+  toolglot_turn_free(turn);
+  toolglot_options_free(options);
 }
 
 /* What options do, seen from the events. */
@@ -796,6 +884,7 @@ int main(void) {
   options();
   states();
   guards();
+  originals();
   tools_and_masks();
   streams();
   callbacks();

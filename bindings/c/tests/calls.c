@@ -263,6 +263,10 @@ static void collect(reader *r, world *w, const slot *s) {
   touch(toolglot_buffer_view(out->buffer));
   touch(toolglot_turn_text(w->turn));
   touch(toolglot_turn_reasoning(w->turn));
+  toolglot_view original;
+  uint32_t kept;
+  OK(toolglot_turn_original(w->turn, &original, &kept));
+  touch(original);
   OK(toolglot_turn_calls(w->turn, &calls, &len));
   for (size_t i = 0; i < len; i++) {
     touch(calls[i].name);
@@ -274,6 +278,7 @@ static void collect(reader *r, world *w, const slot *s) {
   for (size_t i = 0; i < len; i++) touch(issues[i].message);
   OK(toolglot_openai_completion(w->openai, w->turn, pick(r, 5), out->buffer));
   if (pick(r, 4) == 0) OK(toolglot_turn_reset(w->turn));
+  if (pick(r, 8) == 0) OK(toolglot_turn_keep_original(w->turn, pick(r, 2)));
 }
 
 static void texts(reader *r, world *w) {

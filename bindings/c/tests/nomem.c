@@ -193,8 +193,10 @@ static toolglot_status reading(void) {
   const toolglot_issue *issues;
   toolglot_view view;
   size_t len, bytes = 0;
+  uint32_t kept;
   TRY(toolglot_stream_new(hermes, NULL, &made.stream));
   TRY(toolglot_turn_new(&made.turn));
+  TRY(toolglot_turn_keep_original(made.turn, 1));
   TRY(toolglot_openai_new(&made.openai));
   TRY(toolglot_openai_set(made.openai, TOOLGLOT_OPENAI_ID_SEED, 7));
   TRY(toolglot_openai_set_text(made.openai, TOOLGLOT_OPENAI_MODEL, TOOLGLOT_LITERAL("some")));
@@ -218,6 +220,8 @@ static toolglot_status reading(void) {
   for (size_t i = 0; i < len; i++) say_view(issues[i].observation);
   say_view(toolglot_turn_text(made.turn));
   TRY(toolglot_turn_not_delivered(made.turn, &view));
+  say_view(view);
+  TRY(toolglot_turn_original(made.turn, &view, &kept));
   say_view(view);
   STREAM(made.stream, toolglot_stream_reset(made.stream));
   STREAM(made.stream, toolglot_stream_feed_each(made.stream, call, sizeof call - 1, take, &bytes));

@@ -147,12 +147,14 @@ export class Engine {
     const finish = options?.finish ?? "stop";
     const native = options?.nativeCalls;
     const guards = flag("guard", options?.guard ?? false);
+    const keeps = flag("original", options?.original ?? false);
     word("finish", finish, FINISH);
-    return this.#with(options, ["finish", "nativeCalls", "guard", ...STREAM_OPTIONS], (core, handle) => {
+    return this.#with(options, ["finish", "nativeCalls", "guard", "original", ...STREAM_OPTIONS], (core, handle) => {
       const turn = core.made(core.x.toolglot_turn_new(core.out));
       let stream = null;
       try {
         if (guards) core.check(core.x.toolglot_turn_guard(turn, this.#engine), "toolglot_turn_error", turn);
+        if (keeps) core.check(core.x.toolglot_turn_keep_original(turn, 1), "toolglot_turn_error", turn);
         stream = this.#stream(core, handle, undefined, turn);
         const errors = stream.feed(data);
         if (native !== undefined && native !== null) errors.push(...stream.nativeCalls(native));
@@ -315,6 +317,8 @@ function turnOf(core, turn, errors, odd) {
   core.check(x.toolglot_turn_not_delivered(turn, out), "toolglot_turn_error", turn);
   const left = core.view(out);
   if (left !== "") made.toolglot = JSON.parse(left);
+  core.check(x.toolglot_turn_original(turn, out, out + 8), "toolglot_turn_error", turn);
+  if (core.u32[(out >>> 2) + 2] === 1) made.original = core.view(out);
   if (odd.length > 0) made.toolIssues = odd;
   return made;
 }

@@ -408,6 +408,29 @@ test("text that is no call for the next reader", () => {
   throws(() => engine.parse("", { guard: 1 }), "argument", /^guard: true or false is needed/);
 });
 
+test("the original text of a turn", () => {
+  const texts = [
+    `<think>嗯</think>Hi ${CALL} there`, "纯文本", "", `a <tool_call name="f"><param name="a">1`, `a <tool_call name="坏 ${CALL}`,
+    "Kimi marks calls with `<|tool_calls_section_begin|>`.",
+  ];
+  for (const text of texts) {
+    for (const finish of ["stop", "length"]) {
+      const turn = engine.parse(text, { original: true, finish });
+      assert.equal(turn.original, text);
+      const { original, ...rest } = turn;
+      assert.deepEqual(JSON.stringify(rest), JSON.stringify(engine.parse(text, { finish })));
+      assert.equal(engine.parse(text, { original: true, finish, guard: true }).original, text);
+    }
+  }
+  assert.equal(engine.parse(Uint8Array.of(0x61, 0xff), { original: true }).original, "a\ufffd");
+  const none = new tg.Engine({ retain: "none" });
+  assert.equal("original" in none.parse(CALL, { original: true }), false);
+  assert.equal(none.parse("no block", { original: true }).original, "no block");
+  for (const given of [undefined, {}, { original: false }, { original: null }]) assert.equal("original" in engine.parse(CALL, given), false);
+  throws(() => engine.parse("", { original: "yes" }), "argument", /^original: true or false is needed/);
+  none.free();
+});
+
 const OPENAI = [
   { id: "c7", created: 5, model: "m", choices: [{ index: 0, delta: { role: "assistant", content: 'Grüße <tool_call na' } }] },
   { id: "c7", created: 5, model: "m", choices: [{ index: 0, delta: { content: 'me="f"><param name="n">7</param></tool_call>' } }] },

@@ -66,7 +66,8 @@ export async function use(chunks: AsyncIterable<Uint8Array | string>): Promise<T
   const first: Call | undefined = turn.calls[0];
   if (first) engine.encode(first);
   const plain: Engine = new toolglot.Engine(["hermes", "vcp"]);
-  const odd: string[] = [...plain.toolIssues, ...stream.toolIssues, ...(turn.toolIssues ?? [])];
+  const original: string = engine.parse(text, { original: true }).original ?? "";
+  const odd: string[] = [original, ...plain.toolIssues, ...stream.toolIssues, ...(turn.toolIssues ?? [])];
   const open: boolean = stream.inReasoning || stream.mayHoldMarker;
   for await (const event of plain.events(chunks, { source: "openai", tools })) show(event);
   for (const event of plain.events(["a", new Uint8Array(1)], { finish: "length" })) show(event);

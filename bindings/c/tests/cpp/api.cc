@@ -99,6 +99,10 @@ void options(const tg::engine &engine) {
   CHECK(options.tool_issues().empty());
   tg::turn turn = tg::parse(engine, output, options);
   CHECK(turn.reasoning() == "hm" && turn.text() == "so " && turn.calls().size() == 1 && turn.issues().empty());
+  CHECK(!turn.original() && turn.tool_issues().empty());
+  options.set(TOOLGLOT_OPTION_ORIGINAL, 1).set_tools(R"([{"name":"f"},{"nam":"g"}])");
+  tg::turn kept = tg::parse(engine, output, options);
+  CHECK(kept.original() == output && kept.tool_issues().size() == 1 && kept.tool_issues()[0] == "tools[1]: it has no `name`");
   tg::call call = turn.calls()[0];
   CHECK(call.name() == "f" && call.arguments() == R"({"n":7})" && call.complete() && !call.recovered());
   CHECK(call.index() == 0 && !call.native() && call.details().empty() && call.dialect() == "tool-call-xml");
@@ -111,6 +115,7 @@ void between(const tg::engine &engine) {
   tg::turn plain, guarded;
   tg::openai writer;
   guarded.guard(engine);
+  guarded.keep_original();
   writer.guard(engine);
   CHECK(stream.state() == 0 && !stream.in_reasoning() && !stream.may_hold_marker());
   stream.feed("<think>hm <");
@@ -127,6 +132,7 @@ void between(const tg::engine &engine) {
   plain.add(batch);
   guarded.add(batch);
   CHECK(stream.state() == TOOLGLOT_STATE_FINISHED);
+  CHECK(!plain.original() && guarded.original() == R"(<tool_<tool_call name="f"></tool_call>call name="g"></tool_call>)");
   tg::turn again = tg::parse(engine, plain.text()), never = tg::parse(engine, guarded.text());
   CHECK(again.calls().size() == 1 && never.calls().empty());
   CHECK(sent.find(R"("content":"\\")") != sent.npos && sent.find(R"("content":"<tool_")") != sent.npos);
