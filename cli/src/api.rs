@@ -68,7 +68,7 @@ pub enum Recovered {
 }
 
 /// How chat completions are written.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Options of --output openai and completion")]
 pub struct OpenAiArgs {
     /// When calls are sent; a completion has them at close [default: live]
@@ -77,13 +77,13 @@ pub struct OpenAiArgs {
     /// What becomes of recovered calls [default: withhold]
     #[arg(long, value_enum, value_name = "RULE")]
     pub recovered: Option<Recovered>,
-    /// Name of the model [default: toolglot]
+    /// Name of the model [default: what a response says, or toolglot]
     #[arg(long, value_name = "NAME")]
     pub model: Option<String>,
-    /// Id of the response [default: chatcmpl-toolglot]
+    /// Id of the response [default: its own, or chatcmpl-toolglot]
     #[arg(long, value_name = "ID")]
     pub id: Option<String>,
-    /// When it was made, in seconds since 1970 [default: 0]
+    /// When it was made, in seconds since 1970 [default: what a response says, or 0]
     #[arg(long, value_name = "SECONDS")]
     pub created: Option<u64>,
     /// Seed of the ids of calls that have none: the same seed, the same ids [default: another one each time]

@@ -341,7 +341,7 @@ pub struct ParseArgs {
     /// What the input is
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub input: Format,
-    /// Which choice of an OpenAI response is read [default: 0]
+    /// Which choice of an OpenAI response is read [default: 0; all of them are written anew]
     #[arg(long, value_name = "N")]
     pub choice: Option<u64>,
     /// Which calls count where a response has native ones

@@ -68,6 +68,12 @@ fn pretty(
     let calls = |one: &Evidence| one.complete + one.recovered > 0;
     let mut found: Vec<&Evidence> = found.iter().collect();
     found.sort_by_key(|one| !(one.chosen && calls(one)));
+    // Beside calls, dialects that share nothing but a marker of reasoning say little, and they are many.
+    let mut beside = vec![];
+    if found.iter().any(|one| calls(one)) {
+        let says = |one: &&Evidence| calls(one) || one.broken > 0;
+        (found, beside) = found.into_iter().partition(says);
+    }
     for one in &found {
         let style = match one.confidence {
             Confidence::Strong => GOOD,
@@ -79,6 +85,14 @@ fn pretty(
             out,
             "{style}{confidence:6}{style:#}  {BOLD}{id}{BOLD:#}  {}",
             one.reason
+        )?;
+    }
+    if !beside.is_empty() {
+        let ids: Vec<&str> = beside.iter().map(|one| one.dialect.as_str()).collect();
+        let ids = ids.join(", ");
+        writeln!(
+            out,
+            "{DIM}only markers of reasoning or framing: {ids}{DIM:#}"
         )?;
     }
     for one in &found {

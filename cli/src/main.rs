@@ -23,6 +23,7 @@ mod prompt;
 mod record;
 mod replay;
 mod result;
+mod rewritten;
 mod seed;
 mod stop;
 mod tools;

@@ -18,6 +18,9 @@ use crate::validate::Check;
 
 /// A sink that writes.
 pub trait Output: Sink {
+    /// Takes bytes of the input as they came, before their events.
+    fn body(&mut self, _bytes: &[u8]) {}
+
     /// Makes everything said so far visible.
     fn flush(&mut self) -> io::Result<()>;
 
@@ -172,6 +175,12 @@ impl<W: Write> Completion<W> {
             head,
         }
     }
+
+    /// Writes one object.
+    pub fn line(&mut self, json: String) -> io::Result<()> {
+        writeln!(self.out, "{}", terminal::json(json))?;
+        self.out.flush()
+    }
 }
 
 impl<W: Write> Sink for Completion<W> {
@@ -187,10 +196,7 @@ impl<W: Write> Output for Completion<W> {
 
     fn end(&mut self, reason: Finish) -> io::Result<()> {
         let turn = std::mem::take(&mut self.collect).turn();
-        let line = completion(&turn, &self.head, &self.settings, reason);
-        let line = terminal::json(line);
-        writeln!(self.out, "{line}")?;
-        self.out.flush()
+        self.line(completion(&turn, &self.head, &self.settings, reason))
     }
 }
 

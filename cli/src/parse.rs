@@ -19,6 +19,7 @@ use crate::input::{self, Input};
 use crate::output::{Chunks, Completion, Counted, Events, Masked, Output, Turn};
 use crate::pretty::Pretty;
 use crate::record::Record;
+use crate::rewritten;
 use crate::stop::{Stop, Verdict};
 use crate::tools;
 use crate::validate::Check;
@@ -63,7 +64,7 @@ pub fn run(args: &ParseArgs, color: ColorChoice) -> Result<Verdict, Stop> {
     };
     let mut input = Input::open(&args.file)?;
 
-    let mut output = output(args, &set, color);
+    let mut output = output(args, &set, &options, color);
     let tools = options.tools.clone();
     let mut sink = Counted {
         hints: tools.as_ref().map(|_| Collect::new()),
@@ -82,6 +83,7 @@ pub fn run(args: &ParseArgs, color: ColorChoice) -> Result<Verdict, Stop> {
         if let Some(record) = &mut record {
             record.chunk(chunk);
         }
+        sink.inner.body(chunk);
         stream.feed(chunk, &mut sink);
         sink.inner.flush().map_err(Stop::output)
     })?;
@@ -182,8 +184,16 @@ impl Stream {
 }
 
 /// Colours, and the filter that takes them out where nobody wants them, are for people only: JSON goes out byte by byte.
-fn output(args: &ParseArgs, set: &DialectSet, color: ColorChoice) -> Box<dyn Output> {
-    let out = io::stdout().lock();
+fn output(
+    args: &ParseArgs,
+    set: &DialectSet,
+    options: &Options,
+    color: ColorChoice,
+) -> Box<dyn Output> {
+    let out = match rewritten::output(args, set, options, io::stdout().lock()) {
+        Ok(output) => return output,
+        Err(out) => out,
+    };
     let openai = &args.openai;
     match args.output {
         Shown::Pretty => Box::new(Pretty::new(BufWriter::new(AutoStream::new(out, color)))),

@@ -338,9 +338,8 @@ fn delimiters(spec: &Spec, list: &[String]) -> Result<(), BuildError> {
             let why = format!("`{other}` and `{delimiter}` begin with the same byte");
             return Err(key(spec, name, &why));
         }
-        let taken = |byte: u8| {
-            byte.is_ascii_alphanumeric() || b"\"'{}[],:+-._ \t\r\n".contains(&byte)
-        };
+        let taken =
+            |byte: u8| byte.is_ascii_alphanumeric() || b"\"'{}[],:+-._ \t\r\n".contains(&byte);
         if first(delimiter).is_some_and(taken) {
             let why = format!("`{delimiter}` begins as another value, a bracket or a blank does");
             return Err(key(spec, name, &why));

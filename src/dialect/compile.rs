@@ -607,7 +607,7 @@ pub(crate) struct SetInner {
     /// Dialects that look for the rest of a header at the beginning of a stream.
     pub first: Vec<u16>,
     /// What the prompt may have written.
-    pub begins: Vec<Written>,
+    pub begins: Arc<[Written]>,
     /// Some dialect does not look into code.
     pub skips: bool,
     /// Some dialect's calls end thoughts: there code matters.
@@ -999,7 +999,7 @@ impl SetInner {
             reasoning,
             marks,
             spans,
-            begins: Written::all(&dialects)?,
+            begins: Written::all(&dialects)?.into(),
             skips,
             tokens,
             chosen,

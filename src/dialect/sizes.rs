@@ -103,7 +103,8 @@ fn one(spec: &Spec, path: &str, key: &str, value: &Value) -> Result<(), BuildErr
 /// Whether nobody sees it: white space, and the characters without width that text is littered with.
 fn blank(text: &str) -> bool {
     let unseen = |one: char| {
-        one.is_whitespace() || matches!(one, '\u{200b}'..='\u{200f}' | '\u{2060}'..='\u{2064}' | '\u{feff}' | '\u{ad}')
+        one.is_whitespace()
+            || matches!(one, '\u{200b}'..='\u{200f}' | '\u{2060}'..='\u{2064}' | '\u{feff}' | '\u{ad}')
     };
     text.chars().all(unseen)
 }

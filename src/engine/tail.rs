@@ -143,7 +143,7 @@ impl Lead {
         };
         self.walks.len() == set.begins.len()
             && self.bytes.len() <= MAX_LEAD
-            && self.walks.iter().zip(&set.begins).all(fits)
+            && self.walks.iter().zip(set.begins.iter()).all(fits)
     }
 
     fn step(&mut self, begins: &[Written], opts: &Options, byte: u8) -> Leads {

@@ -11,6 +11,7 @@
 
 use std::collections::VecDeque;
 
+use super::lead::{Lead, Step};
 use super::table::Table;
 use crate::scan::{Node, ROOT};
 
@@ -52,6 +53,8 @@ pub(super) struct Breaks {
     way: Way,
     node: Node,
     start: Start,
+    /// What the text may begin with, if it is at the start of a reply.
+    lead: Option<Lead>,
     held: VecDeque<Held>,
     /// Breakers behind the last byte of the skeleton.
     breakers: u64,
@@ -65,6 +68,7 @@ impl Breaks {
             way,
             node: ROOT,
             start: Start::Tails(table.tails.clone()),
+            lead: Lead::new(&table.leads),
             held: VecDeque::new(),
             breakers: 0,
             since: usize::MAX,
@@ -75,6 +79,7 @@ impl Breaks {
     #[cfg(feature = "tools")]
     pub fn starts_afresh(&mut self) {
         self.start = Start::Settled;
+        self.lead = None;
     }
 
     pub fn push(&mut self, table: &Table, chunk: &[u8], out: &mut Vec<u8>) {
@@ -105,7 +110,10 @@ impl Breaks {
 
     /// Whether nothing is under way.
     fn idle(&self) -> bool {
-        self.held.is_empty() && self.breakers == 0 && matches!(self.start, Start::Settled)
+        self.held.is_empty()
+            && self.breakers == 0
+            && self.lead.is_none()
+            && matches!(self.start, Start::Settled)
     }
 
     /// One byte of the skeleton.
@@ -127,10 +135,29 @@ impl Breaks {
             }
             // A marker that stood before the text and went on up to here is broken by this, too.
             self.start = Start::Settled;
+            self.lead = None;
         }
+        self.lead(table, byte);
         self.follow(table, byte);
         if matches!(self.start, Start::Settled) {
             self.release(table.breaker, table.dfa.hold(self.node), out);
+        }
+    }
+
+    /// Breaks what a prompt may have opened, before the byte that completes it.
+    fn lead(&mut self, table: &Table, byte: u8) {
+        let Some(lead) = &mut self.lead else {
+            return;
+        };
+        match lead.step(&table.leads, byte) {
+            Step::More => {}
+            Step::Over => self.lead = None,
+            Step::Whole => {
+                self.lead = None;
+                if let Some(last) = self.held.back_mut() {
+                    self.way.site(&mut last.breakers);
+                }
+            }
         }
     }
 
@@ -157,6 +184,7 @@ impl Breaks {
             self.way.site(&mut first.breakers);
         }
         self.start = Start::Settled;
+        self.lead = None;
     }
 
     /// Lets out all but the last `keep` bytes of the skeleton.
@@ -172,7 +200,11 @@ impl Breaks {
     pub fn finish(&mut self, table: &Table, out: &mut Vec<u8>) {
         let begins = self.begins_marker(table);
         let inside = matches!(&self.start, Start::Tails(tails) if !tails.is_empty());
-        if begins {
+        let lead = self
+            .lead
+            .as_ref()
+            .is_some_and(|lead| lead.tells(&table.leads));
+        if begins || (lead && !inside) {
             // A marker around the whole text is broken by this, too.
             self.way.site(&mut self.breakers);
         } else if inside {

@@ -18,7 +18,9 @@
 //! # How
 //!
 //! A backslash goes behind the first character of a marker: `<\think>`. It goes to the start of a text that may begin with
-//! the rest of a marker (`\ll name=`) and to the end of one that ends with the beginning of a marker (`<tool_c\`). Where a
+//! the rest of a marker (`\ll name=`) and to the end of one that ends with the beginning of a marker (`<tool_c\`). At the start
+//! of a text stands another before what would complete a call that a prompt may have opened (`f` and a line with `\{`, behind
+//! `>>>`). Where a
 //! marker has backslashes in it already (`<\think>` in the original) there is one more; that is how it can be taken back.
 //! If a marker of the set holds a backslash, the first of `^ ~ % ! $` that is in no marker serves instead. A marker of one
 //! character cannot be broken and is written as its bytes in hex: `\x7b` for `{`.
@@ -28,6 +30,7 @@
 //! rather than further on, so that no token and no eye takes what is left for the marker.
 
 mod breaks;
+mod lead;
 mod seam;
 mod spell;
 mod table;

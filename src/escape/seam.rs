@@ -3,10 +3,12 @@
 //! Two things could make one. A block that turned out to be none comes back as text, and a block inside it that is taken
 //! out may have been what broke it. And what stands before and behind a part that is taken out meets: the beginning of a
 //! marker and its rest. So text that comes back is escaped, and where a marker may begin before a seam a breaker stands in
-//! the seam. All other text stays as it is.
+//! the seam. What is taken out at the start lets other text begin the reply: where that is what a prompt may have opened
+//! ([`lead`](super::lead)), it is broken. All other text stays as it is.
 
 use std::sync::Arc;
 
+use super::lead::{Lead, Step};
 use super::table::Table;
 use super::{EscapeError, Escaper};
 use crate::dialect::DialectSet;
@@ -19,20 +21,28 @@ pub(crate) struct Seams {
     table: Arc<Table>,
     node: Node,
     seam: bool,
+    /// Something was taken out.
+    cut: bool,
+    /// What the output may begin with.
+    lead: Option<Lead>,
 }
 
 impl Seams {
     pub fn new(set: &DialectSet) -> Result<Self, EscapeError> {
+        let table = set.escapes()?;
         Ok(Self {
-            table: set.escapes()?,
+            lead: Lead::new(&table.leads),
+            table,
             node: ROOT,
             seam: false,
+            cut: false,
         })
     }
 
     /// Something is taken out here.
     pub fn cut(&mut self) {
         self.seam = true;
+        self.cut = true;
     }
 
     /// Notes what an event takes out of the text, for sinks that write nothing but text.
@@ -51,12 +61,46 @@ impl Seams {
     /// Writes a text event.
     pub fn write(&mut self, data: &[u8], recovered: bool, mut out: impl FnMut(&[u8])) {
         if recovered {
-            return out(&self.recovered(data));
+            let text = self.recovered(data);
+            return self.begun(&text, &mut out);
         }
         if let Some(breaker) = self.text(data) {
+            self.lead = None;
             out(&breaker);
         }
-        out(data);
+        self.begun(data, &mut out);
+    }
+
+    /// Writes text that may be the beginning of the reply.
+    fn begun(&mut self, text: &[u8], out: &mut impl FnMut(&[u8])) {
+        let Some(at) = self.started(text) else {
+            return out(text);
+        };
+        let (before, rest) = text.split_at(at);
+        out(before);
+        out(&[self.table.breaker]);
+        out(rest);
+        let next = |node, byte: &u8| self.table.dfa.next(node, *byte);
+        self.node = rest.iter().fold(ROOT, next);
+    }
+
+    /// Where the text completes what a prompt may have opened, if something was taken out before: the place to break it.
+    fn started(&mut self, data: &[u8]) -> Option<usize> {
+        let lead = self.lead.as_mut()?;
+        for (at, byte) in data.iter().enumerate() {
+            match lead.step(&self.table.leads, *byte) {
+                Step::More => {}
+                Step::Over => {
+                    self.lead = None;
+                    return None;
+                }
+                Step::Whole => {
+                    self.lead = None;
+                    return self.cut.then_some(at);
+                }
+            }
+        }
+        None
     }
 
     /// What must stand before more text, if anything. The text is written as it is.

@@ -1,7 +1,9 @@
 //! What a set's markers ask of escaped text, compiled once for each set.
 
-use crate::dialect::SetInner;
+use std::sync::Arc;
+
 use crate::dialect::spec::Case;
+use crate::dialect::{SetInner, Written};
 use crate::scan::{Dfa, Pattern, ROOT};
 
 /// What breaks markers: the first of these that occurs in no marker of the set.
@@ -54,6 +56,8 @@ pub(crate) struct Table {
     pub(super) begins: Box<[bool; 256]>,
     /// Markers of one character, which cannot be broken.
     pub(super) codes: Vec<Code>,
+    /// What the start of a reply may be that a prompt has opened.
+    pub(super) leads: Arc<[Written]>,
 }
 
 impl Table {
@@ -68,7 +72,10 @@ impl Table {
             .flatten()
             .map(|end| Pattern::new(end, Case::Exact))
             .collect();
-        Self::of(set.markers().chain(&ends))
+        Ok(Self {
+            leads: Arc::clone(&set.begins),
+            ..Self::of(set.markers().chain(&ends))?
+        })
     }
 
     /// The table of any markers.
@@ -107,6 +114,7 @@ impl Table {
             tails,
             begins,
             codes,
+            leads: Arc::new([]),
         })
     }
 }

@@ -108,8 +108,9 @@ impl Collect {
         start + (at - from) as u64
     }
 
-    /// Takes an issue that was kept elsewhere.
+    /// Takes an issue that was kept elsewhere, in its place among the events.
     pub fn report(&mut self, report: Report) {
+        self.ledger.issue(report.kind, report.severity, report.span);
         self.errors.push(report);
     }
 

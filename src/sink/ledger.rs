@@ -7,7 +7,7 @@
 //! is dropped in the block's place.
 
 use crate::call::Dropped;
-use crate::error::{Issue, Kind, KindSet, Severity};
+use crate::error::{Kind, KindSet, Severity};
 use crate::event::{Abandoned, Event, Span};
 
 /// Takes events. Memory grows with the number of things that were dropped.
@@ -59,7 +59,7 @@ impl Ledger {
                 }
             }
             Event::Raw { span, .. } => self.raw(span),
-            Event::Issue(ref issue) => self.issue(issue),
+            Event::Issue(ref issue) => self.issue(issue.kind, issue.severity, issue.span),
             Event::Text { .. }
             | Event::Reasoning { .. }
             | Event::Protected { .. }
@@ -126,10 +126,9 @@ impl Ledger {
     }
 
     /// A call gave way, long after its block.
-    fn replaced(&mut self, issue: &Issue<'_>) {
+    fn replaced(&mut self, span: Span) {
         let mut kinds = KindSet::default();
-        kinds.insert(issue.kind);
-        let span = issue.span;
+        kinds.insert(Kind::ReplacedCall);
         match self.within(span) {
             Some(at) => self.dropped[at].kinds.extend(kinds),
             None => {
@@ -148,26 +147,26 @@ impl Ledger {
     }
 
     /// An issue of the open block, or of what was dropped last.
-    fn issue(&mut self, issue: &Issue<'_>) {
-        if issue.kind == Kind::ReplacedCall {
-            return self.replaced(issue);
+    pub fn issue(&mut self, kind: Kind, severity: Severity, span: Span) {
+        if kind == Kind::ReplacedCall {
+            return self.replaced(span);
         }
-        if issue.severity != Severity::Error {
+        if severity != Severity::Error {
             return;
         }
         if let Some(block) = &mut self.block {
-            block.kinds.insert(issue.kind);
-            if matches!(issue.kind, Kind::UnknownTool | Kind::LimitNative) {
+            block.kinds.insert(kind);
+            if matches!(kind, Kind::UnknownTool | Kind::LimitNative) {
                 // A call that is left out, or that cannot be held, never opens.
-                block.lost.push(issue.span);
+                block.lost.push(span);
             }
         } else if let Some(last) = self.dropped.last_mut()
-            && last.span.start <= issue.span.start
-            && issue.span.end <= last.span.end
+            && last.span.start <= span.start
+            && span.end <= last.span.end
         {
-            last.kinds.insert(issue.kind);
+            last.kinds.insert(kind);
         } else {
-            self.outside = Some((issue.span, issue.kind));
+            self.outside = Some((span, kind));
         }
     }
 }

@@ -107,6 +107,124 @@ fn masked(set: &DialectSet, text: &[u8], size: usize, rest: &Show) -> Vec<u8> {
     out
 }
 
+/// What a reply of a dialect may begin with that its prompt has opened, by the dialect's own file: a call without its opener, and
+/// the words alone.
+fn begun(id: &str, file: &str) -> Vec<String> {
+    let file: toml::Table = file.parse().expect("a built-in file");
+    let strings = |value: &toml::Value| match value {
+        toml::Value::Array(list) => list
+            .iter()
+            .filter_map(|one| one.as_str().map(str::to_owned))
+            .collect(),
+        value => value
+            .as_str()
+            .map(str::to_owned)
+            .into_iter()
+            .collect::<Vec<_>>(),
+    };
+    let mut out = vec![];
+    let begins = file.get("begins").and_then(toml::Value::as_array);
+    for entry in begins.into_iter().flatten() {
+        let prompt = strings(&entry["prompt"]).concat();
+        out.extend(
+            CALLS
+                .get(id)
+                .and_then(|call| call.strip_prefix(&prompt))
+                .map(str::to_owned),
+        );
+        for reply in strings(&entry["reply"]) {
+            let reply = reply
+                .replace("$name", "f")
+                .replace("$_", "")
+                .replace("$/", "");
+            out.extend([format!("{reply}x"), reply]);
+        }
+    }
+    out
+}
+
+/// Text is no call where a prompt may have opened one: escaped, and where what stood before it in the reply was taken out.
+#[test]
+fn text_at_the_start_of_a_reply_goes_on_with_nothing() {
+    let (mut dialects, mut broken) = (0, 0);
+    for (id, file) in toolglot::builtin_files() {
+        let (set, starts) = (set(id), begun(id, file));
+        dialects += usize::from(!starts.is_empty());
+        let own = CALLS.get(id).map(|call| read(&set, call.as_bytes()));
+        let mut names = own.map_or(vec![], |turn| turn.calls);
+        let mut names: Vec<String> = names
+            .drain(..)
+            .map(|call| format!("{{\"name\":\"{}\"}}", call.name))
+            .collect();
+        names.push("{\"name\":\"f\"}".to_owned());
+        names.dedup();
+        let tools = toolglot::Tools::from_json(&format!("[{}]", names.join(","))).expect("tools");
+        let mut options = Options::default();
+        options.tools = Some(std::sync::Arc::new(tools));
+        let parse = |text: &[u8], size: usize, sink: &mut dyn Sink| {
+            let mut parser = Parser::new(&set, options.clone());
+            text.chunks(size).for_each(|piece| parser.feed(piece, sink));
+            parser.finish(Finish::Stop, sink);
+        };
+        let whole = |text: &[u8]| {
+            let mut turn = Collect::new();
+            parse(text, text.len().max(1), &mut turn);
+            turn.turn()
+        };
+        for start in &starts {
+            let escaped = toolglot::escape(&set, start.as_bytes()).expect("a built-in set");
+            let turn = whole(&escaped);
+            assert_eq!(
+                (turn.text, turn.calls.len()),
+                (show(&escaped), 0),
+                "{id}: {start:?}"
+            );
+            assert_ne!(escaped, start.as_bytes(), "{id}");
+            assert_eq!(
+                toolglot::unescape(&set, &escaped).expect("the same"),
+                start.as_bytes()
+            );
+            // Behind a call, and behind a thought, of which nothing is left.
+            let dialect = set.dialects().next().expect("one dialect");
+            let (opens, closes) = (dialect.reasoning_openers(), dialect.reasoning_closers());
+            let thought = opens.first().zip(closes.first());
+            let thought = thought.map(|(open, close)| format!("{open}x{close}{start}"));
+            let behind = CALLS.get(id).map(|call| format!("{call}{start}"));
+            for reply in behind.into_iter().chain(thought) {
+                let mut lefts: Vec<Vec<u8>> = vec![];
+                for size in [1, 2, 5, reply.len()] {
+                    let mut turn = Collect::new().guard(&set);
+                    parse(reply.as_bytes(), size, &mut turn);
+                    lefts.push(turn.turn().text.into_bytes());
+                    let mut out = vec![];
+                    let mut mask =
+                        Mask::new(|bytes: &[u8]| out.extend_from_slice(bytes)).guard(&set);
+                    mask = mask.reasoning(Show::Drop).protected(Show::Drop);
+                    parse(reply.as_bytes(), size, &mut mask);
+                    drop(mask);
+                    lefts.push(out);
+                }
+                assert!(
+                    lefts.iter().all(|left| left == &lefts[0]),
+                    "{id}: {reply:?}"
+                );
+                let again = whole(&lefts[0]);
+                assert!(
+                    again.calls.is_empty(),
+                    "{id}: {reply:?} leaves {:?}",
+                    show(&lefts[0])
+                );
+                assert_eq!(again.text, show(&lefts[0]), "{id}: {reply:?}");
+                broken += usize::from(lefts[0].contains(&b'\\'));
+            }
+        }
+    }
+    assert!(
+        dialects >= 8 && broken >= 8,
+        "{dialects} dialects, {broken}"
+    );
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 1500, ..ProptestConfig::default() })]
 

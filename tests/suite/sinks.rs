@@ -4,7 +4,7 @@ use toolglot::sink::mask::{Mask, Show};
 use toolglot::sink::openai::{Calls, Delta, Deltas, Reason, Recovered, Settings};
 use toolglot::sink::ready::{Ready, Signal};
 use toolglot::source::{Feeder, OpenAi};
-use toolglot::{Collect, Finish, Grade, Retain, Sink, TextMode, Turn};
+use toolglot::{Collect, Event, Finish, Grade, NotDelivered, Report, Retain, Sink, TextMode, Turn};
 use toolglot_cli::vectors;
 
 use crate::support::{CASES, Case, places};
@@ -75,6 +75,42 @@ fn wanted(turn: &Turn, recovered: Recovered) -> Vec<(String, toolglot::json::Val
 
 fn value(json: &str) -> toolglot::json::Value {
     vectors::value(json).expect(json)
+}
+
+/// What was not delivered does not depend on whether issues come as events or were kept elsewhere, as bindings keep them.
+#[test]
+fn issues_that_were_kept_elsewhere_say_what_was_dropped() {
+    let mut dropped = 0;
+    for case in CASES.iter() {
+        let mut turn = Collect::new();
+        let (mut direct, mut kept) = (None, None);
+        let told = |left: &mut Option<NotDelivered>, delta: Delta<'_>| {
+            if let Delta::Finish { left: found, .. } = delta {
+                *left = Some(found.clone());
+            }
+        };
+        let mut plain = Deltas::new(Settings::default(), |delta| told(&mut direct, delta));
+        let mut beside = Deltas::new(Settings::default(), |delta| told(&mut kept, delta));
+        let mut sink = |event: Event<'_>| {
+            plain.event(event);
+            if let Event::Issue(issue) = &event {
+                beside.report(&Report::from(issue));
+                turn.report(Report::from(issue));
+            } else {
+                beside.event(event);
+                turn.event(event);
+            }
+        };
+        stream(case, case.input.len(), &mut sink);
+        plain.finish(case.finish);
+        beside.finish(case.finish);
+        drop((plain, beside));
+        let whole = self::turn(case);
+        assert_eq!(turn.turn(), whole, "{}", case.id);
+        assert_eq!(direct, kept, "{}", case.id);
+        dropped += whole.not_delivered.dropped.len();
+    }
+    assert!(dropped > 100, "{dropped}");
 }
 
 #[test]

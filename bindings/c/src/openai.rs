@@ -14,7 +14,7 @@ use crate::seed;
 use crate::status::{Done, Fault, TOOLGLOT_E_STATE, toolglot_status};
 use crate::stream::reason;
 use crate::tg::sink::openai::{Calls, Delta, Deltas, Head, Recovered, Settings, completion};
-use crate::tg::{DialectSet, Event, Finish, Sink};
+use crate::tg::{DialectSet, Event, Finish, Report, Sink};
 use crate::turn::{self, toolglot_turn};
 
 /// Writes the chat completion of one output: chunks for a response that is streamed, or one object. Order, ids, what becomes
@@ -131,7 +131,11 @@ impl Sink for Through<'_> {
     }
 }
 
-impl Take for Through<'_> {}
+impl Take for Through<'_> {
+    fn report(&mut self, report: Report) {
+        self.0.report(&report);
+    }
+}
 
 impl Writer {
     fn set(&mut self, option: u32, value: u64) -> Done {

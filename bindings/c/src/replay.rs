@@ -10,8 +10,8 @@ use crate::tg::{
 
 /// What takes events and issues.
 pub(crate) trait Take: Sink {
-    /// Takes an issue; sinks that have no use for it need not say so.
-    fn report(&mut self, _report: Report) {}
+    /// Takes an issue.
+    fn report(&mut self, report: Report);
 }
 
 /// Hands the events of a batch to a sink.

@@ -844,6 +844,58 @@ static void sinks(void) {
   toolglot_stream_free(stream);
 }
 
+/* What is dropped is told with its kinds in a whole output, in a turn of batches and by the writer alike. */
+static void dropped(void) {
+  static const struct {
+    const char *input, *want;
+  } cases[] = {
+      {"<tool_call>{\"name\":\"f\",\"arguments\":{\"a\":\"x", "\"withheld\":[],\"dropped\":[{\"span\":[0,42],\"kinds\":[\"unclosed_block\"]}]}"},
+      {"<tool_call name=\"g\"></tool_call> <tool_call name=\"h\"><param name=\"a\">1</param></tool_call>",
+       "\"withheld\":[],\"dropped\":[{\"span\":[0,32],\"kinds\":[\"unknown_tool\"]},{\"span\":[33,91],\"kinds\":[\"unknown_tool\"]}]}"},
+      {"hello", NULL},
+  };
+  toolglot_options *options;
+  toolglot_turn *turn, *whole;
+  toolglot_openai *openai;
+  toolglot_buffer *buffer;
+  toolglot_batch batch;
+  toolglot_view left;
+  OK(toolglot_options_new(&options));
+  OK(toolglot_options_set_tools(options, TOOLGLOT_LITERAL("[{\"name\":\"f\"}]")));
+  OK(toolglot_options_set(options, TOOLGLOT_OPTION_UNKNOWN_TOOL, TOOLGLOT_UNKNOWN_TOOL_DROP));
+  OK(toolglot_turn_new(&turn));
+  OK(toolglot_openai_new(&openai));
+  OK(toolglot_buffer_new(&buffer));
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    const char *input = cases[i].input, *want = cases[i].want;
+    OK(toolglot_parse(engine, options, input, strlen(input), TOOLGLOT_FINISH_STOP, &whole));
+    OK(toolglot_turn_not_delivered(whole, &left));
+    CHECK(want == NULL ? left.len == 0 : has(left, want));
+    toolglot_turn_free(whole);
+    toolglot_stream *stream = stream_of(options);
+    for (size_t at = 0; at < strlen(input); at++) {
+      OK(toolglot_stream_feed(stream, input + at, 1, &batch));
+      OK(toolglot_turn_add(turn, &batch));
+      OK(toolglot_openai_write(openai, &batch, buffer));
+    }
+    OK(toolglot_stream_finish(stream, TOOLGLOT_FINISH_STOP, &batch));
+    OK(toolglot_turn_add(turn, &batch));
+    OK(toolglot_openai_write(openai, &batch, buffer));
+    OK(toolglot_openai_finish(openai, TOOLGLOT_FINISH_STOP, buffer));
+    OK(toolglot_turn_not_delivered(turn, &left));
+    CHECK(want == NULL ? left.len == 0 : has(left, want));
+    CHECK(want == NULL ? !has(toolglot_buffer_view(buffer), "toolglot\":") : has(toolglot_buffer_view(buffer), want));
+    OK(toolglot_openai_completion(openai, turn, TOOLGLOT_FINISH_STOP, buffer));
+    CHECK(want == NULL ? !has(toolglot_buffer_view(buffer), "toolglot\":") : has(toolglot_buffer_view(buffer), want));
+    toolglot_stream_free(stream);
+    OK(toolglot_turn_reset(turn));
+  }
+  toolglot_options_free(options);
+  toolglot_turn_free(turn);
+  toolglot_openai_free(openai);
+  toolglot_buffer_free(buffer);
+}
+
 #ifdef TEST_PANIC
 static void panics(void) {
   toolglot_batch batch;
@@ -891,6 +943,7 @@ int main(void) {
   confused();
   texts();
   sinks();
+  dropped();
 #ifdef TEST_PANIC
   panics();
 #endif

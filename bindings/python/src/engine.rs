@@ -731,10 +731,10 @@ struct Whole {
 
 impl Sink for Whole {
     fn event(&mut self, event: Event<'_>) {
-        match &event {
-            Event::Issue(issue) => self.issues.push(issue.into()),
-            _ => self.turn.event(event),
+        if let Event::Issue(issue) = &event {
+            self.issues.push(issue.into());
         }
+        self.turn.event(event);
     }
 }
 

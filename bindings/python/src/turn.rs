@@ -51,6 +51,9 @@ pub struct Turn {
     /// retained. Bytes that are no UTF-8 are replaced, as in `text`.
     #[pyo3(get)]
     original: Option<String>,
+    /// What was odd in the list of tools that this output was parsed with, one sentence each: what was left out or passed
+    /// over, and where.
+    #[pyo3(get)]
     tool_issues: Vec<String>,
 }
 
@@ -120,13 +123,6 @@ impl Turn {
     #[getter]
     fn toolglot(&self, py: Python<'_>) -> PyResult<Option<Py<PyDict>>> {
         self.left.as_ref().map(|json| json.value(py)).transpose()
-    }
-
-    /// What was odd in the list of tools that this output was parsed with, one sentence each: what was left out or passed
-    /// over, and where.
-    #[getter]
-    fn tool_issues(&self) -> Vec<String> {
-        self.tool_issues.clone()
     }
 
     /// The turn as plain objects, which `json.dumps` takes.

@@ -123,6 +123,19 @@ def test_turn():
             assert (name, arguments) == ("f", {"a": "1"}) and text
 
 
+def test_what_is_dropped_has_its_kinds():
+    cut = '<tool_call>{"name":"f","arguments":{"a":"x'
+    wanted = {"withheld": [], "dropped": [{"span": [0, 42], "kinds": ["unclosed_block"]}]}
+    turn = tg.parse(cut)
+    assert turn.toolglot == wanted == turn.to_dict()["toolglot"]
+    assert [issue.kind for issue in turn.errors] == ["unclosed_block"]
+    for output in (cut, turn):
+        assert tg.to_completion(output)["toolglot"] == wanted
+    call = '<tool_call name="f"><param name="a">1</param></tool_call>'
+    engine = tg.Engine(tools=[{"name": "g"}], unknown_tool="drop")
+    assert engine.parse(call).toolglot["dropped"] == [{"span": [0, len(call)], "kinds": ["unknown_tool"]}]
+
+
 def test_original():
     text = '<think>想</think>a <tool_call name="f"><param name="a">1</param></tool_call> b <tool_call name="g">'
     turn = tg.parse(text, original=True)

@@ -408,6 +408,23 @@ test("text that is no call for the next reader", () => {
   throws(() => engine.parse("", { guard: 1 }), "argument", /^guard: true or false is needed/);
 });
 
+test("what is dropped is told alike in turns, chunks and completions", () => {
+  const all = new tg.Engine();
+  const cut = '<tool_call>{"name":"f","arguments":{"a":"x';
+  const wanted = { withheld: [], dropped: [{ span: [0, 42], kinds: ["unclosed_block"] }] };
+  const turn = all.parse(cut);
+  assert.deepEqual(turn.toolglot, wanted);
+  for (const output of [cut, turn]) assert.deepEqual(JSON.parse(all.completion(output)).toolglot, wanted);
+  const rewriter = all.rewriter();
+  const { withheld, dropped } = JSON.parse([...rewriter.feed(cut), ...rewriter.finish()].at(-1)).toolglot;
+  assert.deepEqual({ withheld, dropped }, wanted);
+  const own = all.parse(`${CALL} x`, { tools: [{ name: "other" }] });
+  assert.equal("toolglot" in own, false);
+  const strict = new tg.Engine({ unknownTool: "drop", tools: [{ name: "other" }] });
+  assert.deepEqual(strict.parse(`${CALL} x`).toolglot.dropped, [{ span: [0, CALL.length], kinds: ["unknown_tool"] }]);
+  for (const one of [strict, all, rewriter]) one.free();
+});
+
 test("the original text of a turn", () => {
   const texts = [
     `<think>嗯</think>Hi ${CALL} there`, "纯文本", "", `a <tool_call name="f"><param name="a">1`, `a <tool_call name="坏 ${CALL}`,

@@ -268,6 +268,101 @@ fn responses_of_every_api_are_read() {
     }
 }
 
+/// A streamed response of two choices, with all that a server says beside.
+const RESPONSE: &str = concat!(
+    r#"data: {"id":"up-9","object":"chat.completion.chunk","created":77,"model":"up","system_fingerprint":"fp","choices":["#,
+    r#"{"index":0,"delta":{"role":"assistant","content":"Hi <tool_call na"},"logprobs":{"content":[1]}},"#,
+    r#"{"index":1,"delta":{"content":"二"}}]}"#,
+    "\n\n",
+    r#"data: {"id":"up-9","created":77,"model":"up","choices":[{"index":0,"delta":{"content":"me=\"f\"></tool_call>"},"#,
+    r#""finish_reason":"stop"},{"index":1,"delta":{},"finish_reason":"length"}]}"#,
+    "\n\n",
+    r#"data: {"id":"up-9","created":77,"model":"up","choices":[],"usage":{"total_tokens":7}}"#,
+    "\n\ndata: [DONE]\n\n",
+);
+
+#[test]
+fn what_a_server_says_of_its_response_stays() {
+    let made = |flags: &[&str], body: &str| {
+        let flags = [&["--input", "openai-sse"], flags].concat();
+        chunks(&openai(&flags, body.as_bytes()), true)
+    };
+    for cut in ["whole", "1", "7"] {
+        let chunks = made(&["--chunk", cut], RESPONSE);
+        for chunk in &chunks {
+            let said = (&chunk["id"], &chunk["created"], &chunk["model"]);
+            assert_eq!(said, (&json!("up-9"), &json!(77), &json!("up")), "{chunk}");
+            assert_eq!(chunk["system_fingerprint"], "fp");
+        }
+        let reasons: Vec<&Value> = chunks
+            .iter()
+            .flat_map(|chunk| chunk["choices"].as_array().expect("choices"))
+            .filter_map(|choice| Some(&choice["finish_reason"]).filter(|reason| !reason.is_null()))
+            .collect();
+        assert_eq!(reasons, [&json!("tool_calls"), &json!("length")]);
+        let last = chunks.last().expect("a chunk");
+        assert_eq!(last["usage"], json!({"total_tokens": 7}));
+        assert_eq!(chunks[0]["choices"][0]["logprobs"], json!({"content": [1]}));
+    }
+    let own = made(&["--model", "m", "--id", "x", "--choice", "1"], RESPONSE);
+    for chunk in &own {
+        assert_eq!((&chunk["id"], &chunk["model"]), (&json!("x"), &json!("m")));
+    }
+    assert_eq!(own[1]["choices"][0]["delta"], json!({"content": "二"}));
+    assert!(own.iter().all(|chunk| chunk["choices"][0]["index"] != 0));
+}
+
+#[test]
+fn a_response_that_is_not_streamed_keeps_what_its_server_says() {
+    let text = serde_json::to_string(CALL).expect("JSON");
+    let body = format!(
+        "{{\"id\":\"up-9\",\"created\":77,\"model\":\"up\",\"usage\":{{\"total_tokens\":7}},\"choices\":[\
+         {{\"index\":0,\"message\":{{\"content\":{text}}},\"finish_reason\":\"stop\"}},\
+         {{\"index\":1,\"message\":{{\"content\":\"no\"}},\"finish_reason\":\"stop\"}}]}}"
+    );
+    let args = ["parse", "--input", "openai-sse", "--output", "completion"];
+    let ran = run(&[&args[..], &["--model", "m"]].concat(), body.as_bytes());
+    assert_eq!((ran.code, ran.err.as_str()), (0, ""));
+    let made: Value = serde_json::from_str(&ran.out).expect("JSON");
+    assert_eq!(
+        (
+            &made["id"],
+            &made["created"],
+            &made["model"],
+            &made["usage"]
+        ),
+        (
+            &json!("up-9"),
+            &json!(77),
+            &json!("m"),
+            &json!({"total_tokens": 7})
+        )
+    );
+    assert_eq!(made["choices"][0]["finish_reason"], "tool_calls");
+    assert_eq!(made["choices"][1]["message"]["content"], "no");
+    let one = run(&[&args[..], &["--choice", "1"]].concat(), body.as_bytes());
+    let one: Value = serde_json::from_str(&one.out).expect("JSON");
+    assert_eq!(one["choices"][0]["message"]["content"], "no");
+    // A streamed one becomes a completion as text does.
+    let ran = run(&args, RESPONSE.as_bytes());
+    let made: Value = serde_json::from_str(&ran.out).expect("JSON");
+    assert_eq!(made["choices"][0]["finish_reason"], "tool_calls");
+}
+
+#[test]
+fn an_error_of_the_server_goes_out_as_it_came() {
+    let body = r#"{"error":{"message":"too long","type":"invalid_request_error","code":"ctx"}}"#;
+    for (output, start) in [("openai", "data: "), ("completion", "")] {
+        let args = ["parse", "--input", "openai-sse", "--output", output];
+        for (flags, code) in [(&[][..], 0), (&["--strict"], 1)] {
+            let ran = run(&[&args[..], flags].concat(), body.as_bytes());
+            assert_eq!(ran.out.trim_end(), format!("{start}{body}"), "{output}");
+            assert_eq!(ran.code, code);
+            assert!(ran.err.contains("the server says: too long"), "{}", ran.err);
+        }
+    }
+}
+
 #[test]
 fn native_calls_count_as_preferred() {
     let text = serde_json::to_string(CALL).expect("JSON");

@@ -19,6 +19,41 @@ fn a_dialect_is_named_with_its_reason_and_place() {
 }
 
 #[test]
+fn what_shares_a_marker_alone_is_one_line() {
+    let input = format!("<think>hm</think>{CALL}");
+    let ran = run(&["detect"], input.as_bytes());
+    let answer: Vec<&str> = ran
+        .out
+        .lines()
+        .take_while(|line| !line.is_empty())
+        .collect();
+    assert!(
+        answer[0].starts_with("strong  tool-call-xml  1 complete call"),
+        "{}",
+        ran.out
+    );
+    assert!(answer.len() < 6, "{}", ran.out);
+    let last = answer.last().expect("a line");
+    assert!(
+        last.starts_with("only markers of reasoning or framing: "),
+        "{last}"
+    );
+    assert!(
+        last.contains("qwen3-coder") && !last.contains("tool-call-xml"),
+        "{last}"
+    );
+    // Without a call they are the answer.
+    let ran = run(&["detect"], b"<think>hm</think>Hi");
+    assert!(
+        ran.out
+            .lines()
+            .any(|line| line.contains("  reasoning-think  ")),
+        "{}",
+        ran.out
+    );
+}
+
+#[test]
 fn json_has_spans_and_counts() {
     let path = file("reply.txt", CALL);
     let ran = run(&["detect", "--output", "json", &path], b"");

@@ -3,7 +3,7 @@
 use super::ids::Ids;
 use super::{Calls, Delta, Reason, Settings};
 use crate::body::Gate;
-use crate::call::{Call, NotDelivered, Withheld};
+use crate::call::{Call, NotDelivered, Report, Withheld};
 use crate::dialect::DialectSet;
 use crate::engine::Finish;
 use crate::error::{Grade, KindSet};
@@ -175,6 +175,11 @@ impl<F: FnMut(Delta<'_>)> Deltas<F> {
         if let Some(reason) = Reason::of(reason, self.stand, void.len(), self.settings.forced) {
             self.door.send(Delta::Finish { reason, void, left });
         }
+    }
+
+    /// Takes an issue that was kept elsewhere, in its place among the events: it says what was dropped.
+    pub fn report(&mut self, report: &Report) {
+        self.ledger.issue(report.kind, report.severity, report.span);
     }
 
     /// Calls that were sent in part and do not stand, so far, ascending.
