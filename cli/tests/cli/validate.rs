@@ -96,6 +96,58 @@ fn calls_of_any_form_are_checked() {
 }
 
 #[test]
+fn a_repaired_call_counts_like_a_complete_one_and_a_recovered_one_is_wrong() {
+    let tools = file("tools.json", TOOLS);
+    let calls = [
+        (
+            "hermes",
+            r#"<tool_call>{"name": "GetPlayerInfo", "args": {"player_id": "7"}}</tool_call>"#,
+            0,
+        ),
+        (
+            "hermes",
+            r#"<tool_call>{'name': 'GetPlayerInfo', 'arguments': {'player_id': '七',}}</tool_call>"#,
+            0,
+        ),
+        (
+            "minimax-m2",
+            r#"<minimax:tool_call><invoke name="GetPlayerInfo" player_id="7"/></minimax:tool_call>"#,
+            0,
+        ),
+        (
+            "hermes",
+            r#"<tool_call>{"name": "GetPlayerInfo", "arguments": {"player_id": "7"}, "more": 1}</tool_call>"#,
+            1,
+        ),
+        (
+            "lfm2",
+            r#"<|tool_call_start|>[GetPlayerInfo(player_id="他说"好"了")]<|tool_call_end|>"#,
+            1,
+        ),
+    ];
+    for (dialect, reply, code) in calls {
+        let turn = run(
+            &["parse", "--dialect", dialect, "--output", "turn"],
+            reply.as_bytes(),
+        );
+        let grade = &turn.json()[0]["calls"][0]["state"];
+        assert_eq!(
+            grade,
+            if code == 0 { "repaired" } else { "recovered" },
+            "{reply}"
+        );
+        let ran = run(&["validate", "--tools", &tools], turn.out.as_bytes());
+        assert_eq!(
+            (ran.code, ran.json()[0]["valid"].as_bool()),
+            (code, Some(code == 0)),
+            "{reply}"
+        );
+        let told = ran.json()[0]["observations"].as_array().map_or(0, Vec::len);
+        assert_eq!(told > 0, code == 1, "{reply}");
+    }
+}
+
+#[test]
 fn parse_checks_what_it_reads() {
     let tools = file("tools.json", TOOLS);
     let args = [

@@ -142,7 +142,7 @@ class Live:
     """One model output, as deltas. Nothing is kept of it but what waits to be decided."""
 
     def __init__(self, engine: Engine, tools: Any, recovered: bool, prompt: str | None = None) -> None:
-        """`recovered`: mended calls are delivered too. `prompt`: its end, where the server shows it."""
+        """`recovered`: recovered calls are delivered too. `prompt`: its end, where the server shows it."""
         seed = uuid.uuid4().int >> 64
         given: dict[str, Any] = {"recovered": recovered, "tools": tools_of(tools), "prompt_tail": prompt}
         self._rewriter = engine.rewriter(reasoning=None, id_seed=seed, **given)

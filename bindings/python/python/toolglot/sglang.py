@@ -26,7 +26,7 @@ class ToolglotDetector(BaseFormatDetector):  # type: ignore[misc]
 
     options: ClassVar[dict[str, Any]] = {}
     recovered: ClassVar[bool] = False
-    """Deliver mended calls too."""
+    """Deliver recovered calls too."""
 
     def __init__(self) -> None:
         super().__init__()

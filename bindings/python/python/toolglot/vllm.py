@@ -32,7 +32,7 @@ class ToolglotToolParser(_ToolParser):  # type: ignore[misc]
     engine_based_streaming = True
     options: ClassVar[dict[str, Any]] = {}
     recovered: ClassVar[bool] = False
-    """Deliver mended calls too."""
+    """Deliver recovered calls too."""
 
     def __init__(self, tokenizer: Any, tools: Any = None) -> None:
         super().__init__(tokenizer, tools)
