@@ -851,7 +851,7 @@ static void dropped(void) {
   } cases[] = {
       {"<tool_call>{\"name\":\"f\",\"arguments\":{\"a\":\"x", "\"withheld\":[],\"dropped\":[{\"span\":[0,42],\"kinds\":[\"unclosed_block\"]}]}"},
       {"<tool_call name=\"g\"></tool_call> <tool_call name=\"h\"><param name=\"a\">1</param></tool_call>",
-       "\"withheld\":[],\"dropped\":[{\"span\":[0,32],\"kinds\":[\"unknown_tool\"]},{\"span\":[33,91],\"kinds\":[\"unknown_tool\"]}]}"},
+       "\"withheld\":[],\"dropped\":[{\"span\":[0,32],\"kinds\":[\"unknown_tool\"]},{\"span\":[33,90],\"kinds\":[\"unknown_tool\"]}]}"},
       {"hello", NULL},
   };
   toolglot_options *options;
