@@ -891,18 +891,19 @@ impl SetInner {
                 };
                 marks.push(Mark { id, closes, paths });
                 for slip in tag::slips(&marker) {
-                    if closes {
-                        let known = spec.ended_by.iter().position(|have| *have == slip);
-                        let place = known.unwrap_or(spec.ended_by.len()) as u16;
-                        let refs = rests.iter().find(|rest| (rest.0, rest.1) == (id, place));
-                        match refs {
-                            Some((.., refs)) => opens[usize::from(*refs)].push(entry),
-                            None => {
-                                spec.ended_by.push(slip);
-                                rests.push((id, place, opens.len() as u16));
-                                opens.push(vec![entry]);
-                            }
+                    // Inside it closes the thought, or is the prompt's opener once more.
+                    let known = spec.ended_by.iter().position(|have| *have == slip);
+                    let place = known.unwrap_or(spec.ended_by.len()) as u16;
+                    let refs = rests.iter().find(|rest| (rest.0, rest.1) == (id, place));
+                    match refs {
+                        Some((.., refs)) => opens[usize::from(*refs)].push(entry),
+                        None => {
+                            spec.ended_by.push(slip.clone());
+                            rests.push((id, place, opens.len() as u16));
+                            opens.push(vec![entry]);
                         }
+                    }
+                    if closes {
                         continue;
                     }
                     let pattern = Pattern::new(&slip, Case::Exact);

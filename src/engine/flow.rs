@@ -389,7 +389,7 @@ impl Machine<'_> {
     }
 
     /// Whether an opener at `start` is the one that the prompt gave, written once more: nothing but blanks before it.
-    fn echoes(&mut self, chunk: Chunk<'_>, start: u64, safe: u64) -> bool {
+    pub(super) fn echoes(&mut self, chunk: Chunk<'_>, start: u64, safe: u64) -> bool {
         self.deliver(chunk, start.min(safe));
         self.st.blank && safe >= start
     }

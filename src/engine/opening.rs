@@ -367,11 +367,13 @@ impl Machine<'_> {
                 Begins::Thought(id) => Some(id),
                 Begins::Mark(number) => {
                     let mark = &self.set.marks[usize::from(number)];
+                    let (id, closes) = (mark.id, mark.closes);
                     let inside = matches!(self.st.region, Region::Reasoning { .. });
-                    if mark.closes != inside {
+                    let echo = inside && !closes && self.echoes(chunk, start, safe);
+                    if closes != inside && !echo {
                         continue;
                     }
-                    Some(mark.id)
+                    Some(id)
                 }
                 Begins::Block(_) | Begins::Tag(_) | Begins::Message | Begins::Rest => None,
             };
@@ -1311,6 +1313,29 @@ impl Machine<'_> {
         self.enter(region, span.end);
     }
 
+    /// The opener of the open thought, which the prompt gave, stands once more.
+    fn thought_again(&mut self, chunk: Chunk<'_>, id: u16, span: Span) {
+        let Region::Reasoning { depth, start, .. } = self.st.region else {
+            return;
+        };
+        self.st.mode = Mode::Flow;
+        let data = self.bytes(chunk, span.start, span.end);
+        self.flow_end(chunk);
+        self.out(chunk).event(Event::Reasoning {
+            data: &data,
+            span,
+            framing: true,
+        });
+        self.st.io.carry.clear();
+        let region = Region::Reasoning {
+            id,
+            depth,
+            start,
+            label: self.set.reasoning[usize::from(id)].label(),
+        };
+        self.enter(region, span.end);
+    }
+
     /// A header whose beginning is missing is complete before `end`: calls must show themselves behind it.
     fn rest_ends(
         &self,
@@ -1456,9 +1481,13 @@ impl Machine<'_> {
                 self.thought_mark(chunk, id, span, suffix);
             }
             At::Own(_) if let Begins::Mark(number) = candidate.begins => {
-                let id = self.set.marks[usize::from(number)].id;
+                let mark = &self.set.marks[usize::from(number)];
+                let (id, closes) = (mark.id, mark.closes);
                 self.tell(chunk, dialect, Kind::RepairedMarker, span);
-                self.thought_mark(chunk, id, span, vec![]);
+                match self.st.region {
+                    Region::Reasoning { .. } if !closes => self.thought_again(chunk, id, span),
+                    _ => self.thought_mark(chunk, id, span, vec![]),
+                }
             }
             At::Nameless { .. } | At::Own(_) => {
                 self.open(

@@ -1,8 +1,9 @@
-//! Openers that an open thought only speaks of, in every built-in dialect whose calls end thoughts.
+//! Openers that an open thought only speaks of, in every built-in dialect whose calls end thoughts; and the thought's own opener,
+//! which the prompt gave and the model writes once more.
 
 use std::collections::BTreeMap;
 
-use toolglot::{DialectSet, Finish, Options, Parser, Turn, builtin_files};
+use toolglot::{DialectSet, Finish, Options, Parser, Start, Turn, builtin_files};
 
 use crate::markers::set;
 use crate::openers::CALLS;
@@ -111,4 +112,74 @@ fn a_call_of_a_section_that_is_spoken_of_is_part_of_the_thought() {
     }
     let some: Vec<_> = failures.iter().take(12).collect();
     assert!(failures.is_empty(), "{}: {some:#?}", failures.len());
+}
+
+/// An opener as models write it once more: with blanks or attributes in it, where its shape has room for them.
+fn repeated(open: &str) -> Vec<String> {
+    let end = match open {
+        _ if open.starts_with("<|") => open.rfind("<|").filter(|at| *at > 0),
+        _ if open.contains('｜') || open.contains("|>") => None,
+        _ => open
+            .rfind('>')
+            .filter(|_| open.starts_with('<') && !open.starts_with("<|")),
+    };
+    let loose = end.into_iter().flat_map(|at| {
+        let slips = [" ", "\n", " class=\"a\"", "\n\tid='2 > 1' index=3 "];
+        slips.map(|slip| format!("{}{slip}{}", &open[..at], &open[at..]))
+    });
+    std::iter::once(open.to_owned()).chain(loose).collect()
+}
+
+#[test]
+fn an_opener_that_the_prompt_gave_is_framing_however_it_is_spelled() {
+    let (mut tried, mut failures) = (0, vec![]);
+    for (id, _) in builtin_files() {
+        let own = set(id);
+        let Some(dialect) = own.dialects().find(|dialect| dialect.id() == *id) else {
+            continue;
+        };
+        let (open, close) = (dialect.reasoning_openers(), dialect.reasoning_closers());
+        let (Some(open), Some(close)) = (open.first(), close.first()) else {
+            continue;
+        };
+        let mut options = Options::default();
+        options.start = Start::Reasoning;
+        let read = |text: &str, step: usize| {
+            let parser = Parser::new(&own, options.clone());
+            turn_of(parser, text.as_bytes().chunks(step), Finish::Stop)
+        };
+        // Others would read a label, or another opener.
+        let plain = read(&format!("{open}想 a{close}Hi"), 4096);
+        if plain.reasoning != "想 a" || plain.text != "Hi" {
+            continue;
+        }
+        for again in repeated(open) {
+            for before in ["", "\n", " "] {
+                tried += 1;
+                let text = format!("{before}{again}想 a{close}Hi");
+                let turn = read(&text, text.len());
+                if turn.reasoning.trim() != "想 a" || turn.text != "Hi" {
+                    failures.push(format!("{id}: {text:?}: {turn:?}"));
+                }
+                let late = format!("想 {again}{close}Hi");
+                let turn = read(&late, late.len());
+                let nested = turn.reasoning.is_empty() || turn.text != "Hi";
+                if !nested && again != *open && !turn.reasoning.contains(&again) {
+                    failures.push(format!("{id}: {late:?}: {turn:?}"));
+                }
+                for text in [&text, &late] {
+                    if read(text, 1) != read(text, text.len()) {
+                        failures.push(format!("{id}: {text:?} byte by byte"));
+                    }
+                }
+            }
+        }
+    }
+    let shown = failures[..failures.len().min(8)].join("\n");
+    assert!(
+        failures.is_empty(),
+        "{} of {tried}:\n{shown}",
+        failures.len()
+    );
+    assert!(tried > 200, "{tried}");
 }
