@@ -83,7 +83,12 @@ impl Ledger {
     }
 
     fn close(&mut self, span: Span) {
-        let block = self.block.take().unwrap_or_default();
+        let mut block = self.block.take().unwrap_or_default();
+        // What stands after the block's end came back as text.
+        block.lost.retain_mut(|lost| {
+            lost.end = lost.end.min(span.end);
+            lost.start < lost.end
+        });
         if block.calls > 0 {
             for lost in block.lost {
                 self.drop(lost, block.kinds);

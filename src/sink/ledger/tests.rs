@@ -33,3 +33,53 @@ fn a_recovered_call_is_listed_with_its_kinds() {
         "{found}"
     );
 }
+
+#[test]
+fn what_came_back_as_text_is_not_dropped() {
+    let broken = [
+        (
+            "mistral",
+            r#"[TOOL_CALLS][{"name":"f","arguments":{}}"#,
+            r#",{"name":"g","arguments":{"a" 1}} 好"#,
+        ),
+        ("lfm2", "<|tool_call_start|>[f(a=1)", ", g(x) and so on"),
+        (
+            "kimi-k2",
+            concat!(
+                "<|tool_calls_section_begin|><|tool_call_begin|>functions.f:0<|tool_call_argument_begin|>",
+                "{}<|tool_call_end|>"
+            ),
+            "<|tool_call_begin|>functions.g:1<|tool_call_argument_begin|>{\"甲\" 1} 乙",
+        ),
+    ];
+    for (dialect, good, back) in broken {
+        let input = format!("{good}{back}");
+        let set = DialectSet::builtin(dialect).expect("a dialect");
+        let turn = parse(&set, Options::default(), input.as_bytes(), Finish::Stop);
+        assert_eq!(
+            (turn.calls.len(), turn.text.as_str()),
+            (1, back),
+            "{dialect}"
+        );
+        assert_eq!(
+            turn.not_delivered.to_json(),
+            r#"{"withheld":[],"dropped":[]}"#,
+            "{dialect}"
+        );
+        // Cut by the length the same bytes may be dropped; none is both.
+        for finish in [Finish::Length, Finish::Error] {
+            let turn = parse(&set, Options::default(), input.as_bytes(), finish);
+            let dropped: u64 = turn
+                .not_delivered
+                .dropped
+                .iter()
+                .map(|d| d.span.len())
+                .sum();
+            assert!(
+                turn.text.is_empty() || dropped == 0,
+                "{dialect}: {:?}",
+                turn.text
+            );
+        }
+    }
+}
