@@ -583,7 +583,15 @@ impl Machine<'_> {
         }
         self.st.mentioned.clear();
         self.st.line = Line::Behind(0);
-        self.st.blank = false;
+        // The reply begins where the thoughts that open it end.
+        self.st.blank = match (thought(self.st.region), thought(region)) {
+            (true, false) => self.st.fresh,
+            (false, true) => {
+                self.st.fresh = self.st.blank;
+                false
+            }
+            (true, true) | (false, false) => false,
+        };
         self.st.near = None;
         self.st.tail = Tail::default();
         self.st.region = region;

@@ -107,6 +107,8 @@ struct State {
     message: bool,
     /// Reasoning has ended once.
     reasoned: bool,
+    /// Whether nothing but white space came before the thought that is open, or the last one.
+    fresh: bool,
     /// The thought that a call ended, whose closer may still come.
     owed: Option<u16>,
     /// Dialects whose section's opener the open thought only mentions: a call without that opener is part of it too.
@@ -234,6 +236,7 @@ impl State {
             within: None,
             message: false,
             reasoned: false,
+            fresh: true,
             owed: None,
             mentioned: vec![],
             suffix: vec![],

@@ -107,6 +107,7 @@ impl State {
             thoughts: _,
             tail: _,
             reasoned: _,
+            fresh: _,
             owed: _,
             natives: _,
             native_bytes: _,

@@ -2,12 +2,13 @@
 //! which the prompt gave and the model writes once more.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use toolglot::{DialectSet, Finish, Options, Parser, Start, Turn, builtin_files};
+use toolglot::{DialectSet, Finish, Options, Parser, Start, Tools, Turn, builtin_files};
 
 use crate::markers::set;
 use crate::openers::CALLS;
-use crate::support::turn_of;
+use crate::support::{says_the_same, turn_of};
 
 /// A thought that speaks of a section's opener, which stands for `@`, before what looks like its call, which stands for `#`.
 const SPOKEN: [&str; 8] = [
@@ -182,4 +183,51 @@ fn an_opener_that_the_prompt_gave_is_framing_however_it_is_spelled() {
         failures.len()
     );
     assert!(tried > 200, "{tried}");
+}
+
+#[test]
+fn a_reply_begins_where_its_first_thoughts_end() {
+    let tools = r#"[{"name": "f", "parameters": {"properties": {"a": {"type": "string"}}}}]"#;
+    let mut options = Options::default();
+    options.tools = Some(Arc::new(Tools::from_json(tools).expect("tools")));
+    let mut tried = 0;
+    for (id, file) in builtin_files() {
+        let file: toml::Table = toml::from_str(file).expect("a dialect file");
+        let units = file.get("framed").and_then(|framed| framed.get("unit"));
+        let at = |unit: &toml::Value| unit.get("bare")?.get("at")?.as_str().map(str::to_owned);
+        let mut units = units.and_then(toml::Value::as_array).into_iter().flatten();
+        if !units.any(|unit| at(unit).as_deref() == Some("start")) {
+            continue;
+        }
+        tried += 1;
+        let both = DialectSet::builder()
+            .builtin(id)
+            .builtin("reasoning-think")
+            .build();
+        let both = both.expect("a set");
+        let call = r#"{"name": "f", "parameters": {"a": "Oban"}}"#;
+        for (before, opens) in [
+            ("", true),
+            ("<think>hm</think>", true),
+            (" \n<think>\n想一想\n</think>\n\n", true),
+            ("<think></think><think>b</think>\n", true),
+            ("Yes. ", false),
+            ("Yes.\n<think>hm</think>\n", false),
+            ("<think>hm</think>So: ", false),
+        ] {
+            let text = format!("{before}{call}");
+            let whole = turn_of(
+                Parser::new(&both, options.clone()),
+                [text.as_bytes()],
+                Finish::Stop,
+            );
+            assert_eq!(whole.calls.len(), usize::from(opens), "{id}: {text}");
+            for step in [1, 2, 7] {
+                let chunks = text.as_bytes().chunks(step);
+                let cut = turn_of(Parser::new(&both, options.clone()), chunks, Finish::Stop);
+                assert!(says_the_same(&whole, &cut), "{id}: {text}");
+            }
+        }
+    }
+    assert!(tried > 0);
 }

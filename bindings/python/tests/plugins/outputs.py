@@ -16,8 +16,11 @@ class Output:
     def __init__(self, vector):
         self.id, self.text, self.dialect = vector["id"], vector["input"], vector["dialect"]
         self.tools = [self.tool(tool) for tool in vector.get("tools") or TOOLS]
-        turn = toolglot.Engine(self.dialect, reasoning="off").parse(self.text, tools=self.tools)
-        self.content = turn.text
+        engine = toolglot.Engine(self.dialect, reasoning="off")
+        turn = engine.parse(self.text, tools=self.tools)
+        # What a client gets: text that was taken for a block is escaped there.
+        (choice,) = json.loads(engine.completion(self.text, tools=self.tools))["choices"]
+        self.content = choice["message"]["content"] or ""
         self.calls = [(call.name, call.arguments_json) for call in turn.calls if call.complete]
         self.mended = len(turn.calls) - len(self.calls)
 
