@@ -12,7 +12,7 @@ cd "$(dirname "$0")/.."
 . ci/lib.sh
 share_target
 
-stages=(test c cpp clients memory fuzz check-vectors bindings grammar json-schema tokens plugin-versions plugins templates wasm
+stages=(test host c cpp python clients memory fuzz check-vectors bindings grammar json-schema tokens plugin-versions plugins templates wasm
   prose ray instructions)
 
 command_of() {

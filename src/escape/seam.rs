@@ -4,7 +4,9 @@
 //! out may have been what broke it. And what stands before and behind a part that is taken out meets: the beginning of a
 //! marker and its rest. So text that comes back is escaped, and where a marker may begin before a seam a breaker stands in
 //! the seam. What is taken out at the start lets other text begin the reply: where that is what a prompt may have opened
-//! ([`lead`](super::lead)), it is broken. All other text stays as it is.
+//! ([`lead`](super::lead)), it is broken. A thought or a protected region that follows what is taken out counts because it does;
+//! where text comes before it on its line, a line end stands in the seam, else its markers would be those of text. All other text
+//! stays as it is.
 
 use std::sync::Arc;
 
@@ -14,6 +16,11 @@ use super::{EscapeError, Escaper};
 use crate::dialect::DialectSet;
 use crate::event::Event;
 use crate::scan::{Node, ROOT};
+
+/// So many blanks may stand before what begins a line.
+const MARGIN: usize = 3;
+/// More than blanks.
+const OTHER: usize = usize::MAX;
 
 /// What has been written, as far as it matters to what follows.
 #[derive(Clone, Debug)]
@@ -25,6 +32,10 @@ pub(crate) struct Seams {
     cut: bool,
     /// What the output may begin with.
     lead: Option<Lead>,
+    /// What was written on this line, as long as it is blanks; [`OTHER`] if it is more.
+    line: usize,
+    /// Whether nothing but blanks was written since something was taken out or came back.
+    behind: bool,
 }
 
 impl Seams {
@@ -36,6 +47,8 @@ impl Seams {
             node: ROOT,
             seam: false,
             cut: false,
+            line: 0,
+            behind: false,
         })
     }
 
@@ -43,6 +56,30 @@ impl Seams {
     pub fn cut(&mut self) {
         self.seam = true;
         self.cut = true;
+        self.behind = true;
+    }
+
+    /// Writes a piece of a thought or of a protected region that is kept.
+    pub fn keep(&mut self, data: &[u8], mut out: impl FnMut(&[u8])) {
+        if self.behind && self.line > MARGIN {
+            self.write(b"\n", false, &mut out);
+        }
+        self.behind = false;
+        self.write(data, false, out);
+    }
+
+    /// Notes where a line stands after more text.
+    fn lines(&mut self, data: &[u8]) {
+        let blank = |byte: &u8| matches!(byte, b' ' | b'\t');
+        let (before, rest) = match data.iter().rposition(|byte| *byte == b'\n') {
+            Some(at) => (0, &data[at + 1..]),
+            None => (self.line, data),
+        };
+        self.line = match rest.iter().all(blank) {
+            true => before.saturating_add(rest.len()),
+            false => OTHER,
+        };
+        self.behind &= data.iter().all(blank);
     }
 
     /// Notes what an event takes out of the text, for sinks that write nothing but text.
@@ -60,7 +97,9 @@ impl Seams {
 
     /// Writes a text event.
     pub fn write(&mut self, data: &[u8], recovered: bool, mut out: impl FnMut(&[u8])) {
+        self.lines(data);
         if recovered {
+            self.behind = true;
             let text = self.recovered(data);
             return self.begun(&text, &mut out);
         }

@@ -1,5 +1,6 @@
 //! Escaped text against brute force (every marker at every place, neighbours included) and against the parser.
 
+use std::collections::BTreeSet;
 use std::sync::{Arc, LazyLock};
 
 use proptest::collection::vec;
@@ -248,17 +249,17 @@ fn every_marker_of_every_set_alone_and_cut() {
     for Set { set, markers } in SETS.iter() {
         let escaper = Escaper::new(set).expect("it can");
         let unescaper = Unescaper::new(set).expect("it can");
-        for marker in markers {
-            let len = marker.bytes.len();
-            for (from, to) in (0..=len).flat_map(|from| (from..=len).map(move |to| (from, to))) {
-                check(
-                    &escaper,
-                    &unescaper,
-                    markers,
-                    &marker.bytes[from..to],
-                    (to - from) / 2,
-                );
-            }
+        // Markers are spelled alike: most parts are parts of several. Of those that are cut on both sides, some.
+        let parts = |bytes: &'static [u8]| {
+            let len = bytes.len();
+            let all = (0..=len).flat_map(move |from| (from..=len).map(move |to| (from, to)));
+            let some =
+                move |(from, to): &(usize, usize)| *from == 0 || *to == len || (from + to) % 5 == 0;
+            all.filter(some).map(move |(from, to)| &bytes[from..to])
+        };
+        let parts: BTreeSet<&[u8]> = markers.iter().flat_map(|m| parts(&m.bytes)).collect();
+        for part in parts {
+            check(&escaper, &unescaper, markers, part, part.len() / 2);
         }
     }
 }

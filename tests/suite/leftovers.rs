@@ -271,3 +271,46 @@ proptest! {
         prop_assert!(turn.calls.is_empty(), "{:?} leaves {left:?}: {:?}", show(&text), turn.calls);
     }
 }
+
+/// A thought or a protected region that counts because it follows a block counts in what is left over too, with what stands in it.
+#[test]
+fn a_region_after_what_was_taken_out_stays_one() {
+    let set = set("default");
+    let regions = [
+        ("<think>maybe\n", "\n</think>ok"),
+        ("<think>", "</think>"),
+        ("<function_results>\n", "\n</function_results>"),
+    ];
+    let inner = ["action", "tool-call-xml", "hermes", "glm45"];
+    let mut tried = 0;
+    for dialect in set.dialects() {
+        let Some(call) = CALLS.get(dialect.id()) else {
+            continue;
+        };
+        for (n, before) in ["Hm ", "好。", "", "a\n", "    "].iter().enumerate() {
+            for (open, close) in regions {
+                let own = CALLS[inner[(n + tried) % inner.len()]];
+                let blank = ["", " ", "\n"][tried % 3];
+                let text = format!("{before}{call}{blank}{open}{own}{close}");
+                let whole = read(&set, text.as_bytes());
+                if whole.calls.len() != 1 {
+                    continue; // The inner call counts here as well, or the outer one does not.
+                }
+                tried += 1;
+                for with in [Show::Keep, Show::With("~".to_owned())] {
+                    let mut out = vec![];
+                    let mut mask =
+                        Mask::new(|bytes: &[u8]| out.extend_from_slice(bytes)).guard(&set);
+                    if with != Show::Keep {
+                        mask = mask.calls(with);
+                    }
+                    feed(&set, text.as_bytes(), 1 + tried % 9, &mut mask);
+                    drop(mask);
+                    let left = read(&set, &out).calls.len();
+                    assert_eq!(left, 0, "{text:?}: {:?}", show(&out));
+                }
+            }
+        }
+    }
+    assert!(tried > 300, "{tried}");
+}

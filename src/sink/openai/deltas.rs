@@ -207,6 +207,17 @@ impl<F: FnMut(Delta<'_>)> Deltas<F> {
             .end(NOWHERE, |text, _| send(door, field, lane, text));
     }
 
+    /// A piece of a protected region that is content.
+    fn event_kept(&mut self, data: &[u8]) {
+        match self.seams.take() {
+            Some(mut seams) => {
+                seams.keep(data, |bytes| self.say(Lane::Content, bytes));
+                self.seams = Some(seams);
+            }
+            None => self.say(Lane::Content, data),
+        }
+    }
+
     fn event_text(&mut self, data: &[u8], recovered: bool) {
         if recovered {
             self.part();
@@ -385,7 +396,8 @@ impl<F: FnMut(Delta<'_>)> Sink for Deltas<F> {
             return;
         }
         self.ledger.event(&event);
-        if let Some(seams) = &mut self.seams {
+        let kept = self.settings.protected && matches!(event, Event::Protected { .. });
+        if let Some(seams) = self.seams.as_mut().filter(|_| !kept) {
             seams.event(&event);
         }
         match event {
@@ -398,9 +410,7 @@ impl<F: FnMut(Delta<'_>)> Sink for Deltas<F> {
                 ..
             } => self.say(Lane::Reasoning, data),
             Event::Reasoning { framing: true, .. } => self.part(),
-            Event::Protected { data, .. } if self.settings.protected => {
-                self.say(Lane::Content, data);
-            }
+            Event::Protected { data, .. } if self.settings.protected => self.event_kept(data),
             Event::Protected { .. } => self.part(),
             Event::BlockOpen { .. } => {
                 self.part();
