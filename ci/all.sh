@@ -13,13 +13,12 @@ cd "$(dirname "$0")/.."
 # Every crate is built once here.
 export CARGO_INCREMENTAL=0
 
-stages=(format licences msrv lint test c cpp python docs instructions)
+stages=(format licences msrv lint test c cpp python docs)
 if (($# > 0)); then stages=("$@"); fi
 
 command_of() {
   case $1 in
     test | c | cpp | python) echo "ci/$1.sh --quick" ;;
-    instructions) echo "ci/instructions.sh --short" ;;
     *) echo "ci/$1.sh" ;;
   esac
 }

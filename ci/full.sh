@@ -12,14 +12,16 @@ cd "$(dirname "$0")/.."
 . ci/lib.sh
 share_target
 
-stages=(test host c cpp python clients memory fuzz check-vectors bindings grammar json-schema tokens plugin-versions plugins templates wasm
-  prose ray instructions)
+stages=(test host c cpp python clients instructions memory fuzz check-vectors bindings grammar json-schema tokens plugin-versions plugins templates wasm
+  prose ray floods)
 
 command_of() {
   case $1 in
     # The interpreter that ci/python.sh has given the package.
     bindings) echo "ci/bindings.sh --python $CARGO_TARGET_DIR/python-fresh/bin/python" ;;
     fuzz) echo "ci/fuzz.sh 60" ;;
+    instructions) echo "ci/instructions.sh --short" ;;
+    floods) echo "ci/instructions.sh" ;;
     *) echo "ci/$1.sh" ;;
   esac
 }
