@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from ._errors import ToolglotError
 from ._functions import encode
-from ._native import Call, Dialect, Engine, dialects
+from ._native import Dialect, Engine, dialects
 
 PREFIX = "toolglot"
 
@@ -143,9 +143,8 @@ class Live:
 
     def __init__(self, engine: Engine, tools: Any, recovered: bool, prompt: str | None = None) -> None:
         """`recovered`: recovered calls are delivered too. `prompt`: its end, where the server shows it."""
-        seed = uuid.uuid4().int >> 64
         given: dict[str, Any] = {"recovered": recovered, "tools": tools_of(tools), "prompt_tail": prompt}
-        self._rewriter = engine.rewriter(reasoning=None, id_seed=seed, **given)
+        self._rewriter = engine.rewriter(reasoning=None, id_seed=_seed(), **given)
         self._finished = False
 
     def feed(self, text: str) -> Delta:
@@ -177,10 +176,17 @@ def _delta(lines: list[str]) -> Delta:
     return Delta("".join(content), list(calls.values()))
 
 
-def whole(engine: Engine, text: str, tools: Any, recovered: bool, prompt: str | None = None) -> tuple[str, list[Call]]:
-    """Text and calls of a whole output."""
-    turn = engine.parse(text, tools=tools_of(tools), prompt_tail=prompt)
-    return turn.text, [call for call in turn.calls if recovered or call.grade != "recovered"]
+def whole(engine: Engine, text: str, tools: Any, recovered: bool, prompt: str | None = None) -> tuple[str, list[dict[str, Any]]]:
+    """Text and calls of a whole output, as OpenAI has them, and as `Live` gives them."""
+    given: dict[str, Any] = {"recovered": recovered, "tools": tools_of(tools), "prompt_tail": prompt}
+    completion = engine.completion(text, reasoning=None, id_seed=_seed(), **given)
+    message = json.loads(completion)["choices"][0]["message"]
+    return message.get("content") or "", message.get("tool_calls", [])
+
+
+def _seed() -> int:
+    """Ids of calls differ from output to output."""
+    return uuid.uuid4().int >> 64
 
 
 class Wrapping(NamedTuple):

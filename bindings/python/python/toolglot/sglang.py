@@ -43,7 +43,8 @@ class ToolglotDetector(BaseFormatDetector):  # type: ignore[misc]
     def detect_and_parse(self, text: str, tools: Any) -> Any:
         """Reads a whole output."""
         content, calls = _servers.whole(self._engine, text, tools, self.recovered)
-        items = [ToolCallItem(tool_index=at, name=call.name, parameters=call.arguments_json) for at, call in enumerate(calls)]
+        functions = [call["function"] for call in calls]
+        items = [ToolCallItem(tool_index=at, name=call["name"], parameters=call["arguments"]) for at, call in enumerate(functions)]
         return StreamingParseResult(normal_text=content, calls=items)
 
     def parse_streaming_increment(self, new_text: str, tools: Any) -> Any:

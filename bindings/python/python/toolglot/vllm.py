@@ -64,9 +64,9 @@ class ToolglotToolParser(_ToolParser):  # type: ignore[misc]
         content, calls = _servers.whole(self._engine, model_output, self._offered(request), self.recovered, self._prompt)
         made = []
         for call in calls:
-            identity = call.meta.get("id")
-            function = _protocol.FunctionCall(id=identity, name=call.name, arguments=call.arguments_json)
-            made.append(_protocol.ToolCall(function=function, **({"id": identity} if identity else {})))
+            identity, function = call["id"], call["function"]
+            function = _protocol.FunctionCall(id=identity, name=function["name"], arguments=function["arguments"])
+            made.append(_protocol.ToolCall(id=identity, function=function))
         return _protocol.ExtractedToolCallInformation(tools_called=bool(made), tool_calls=made, content=content or None)
 
     def extract_tool_calls_streaming(

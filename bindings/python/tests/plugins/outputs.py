@@ -21,8 +21,7 @@ class Output:
         # What a client gets: text that was taken for a block is escaped there.
         (choice,) = json.loads(engine.completion(self.text, tools=self.tools))["choices"]
         self.content = choice["message"]["content"] or ""
-        self.calls = [(call.name, call.arguments_json) for call in turn.calls if call.complete]
-        self.mended = len(turn.calls) - len(self.calls)
+        self.calls = [(call.name, call.arguments_json) for call in turn.calls if call.grade != "recovered"]
 
     @staticmethod
     def tool(tool):
