@@ -36,8 +36,7 @@ ln -sf libtoolglot.so "$out/libtoolglot.so.0"
 say "header, sources, vectors"
 CARGO_TARGET_DIR=$CARGO_TARGET_DIR/header cargo run -q --manifest-path bindings/c/header/Cargo.toml --locked
 ci/c-docs.py
-# The whole workspace, so that what ci/test.sh has built serves.
-TOOLGLOT_FLAT=$out cargo test -q --workspace --locked --test vectors
+flat_vectors "$out"
 
 say "exported symbols"
 nm -D --defined-only "$out/libtoolglot.so" | awk '{print $3}' | LC_ALL=C sort > "$out/symbols.txt"

@@ -72,10 +72,7 @@ say "the API in Node"
 sed -n 's/^# pass /passed: /p' "$out/api.log"
 
 say "every conformance vector in Node"
-if [[ ! -f $CARGO_TARGET_DIR/c/vectors.flat || -n $(find tests/vectors src -newer "$CARGO_TARGET_DIR/c/vectors.flat") ]]; then
-  mkdir -p "$CARGO_TARGET_DIR/c"
-  TOOLGLOT_FLAT=$CARGO_TARGET_DIR/c cargo test -q -p toolglot-c --locked --test vectors > /dev/null
-fi
+flat_vectors "$CARGO_TARGET_DIR/c" > /dev/null
 node "$here/tests/vectors.mjs" "$CARGO_TARGET_DIR/c/vectors.flat"
 
 say "the package, in a fresh folder"

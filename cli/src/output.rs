@@ -107,6 +107,22 @@ fn pass(written: &Written, out: &mut impl Write) -> io::Result<()> {
     out.flush()
 }
 
+/// Writes one server-sent event.
+pub fn sse(out: &mut Vec<u8>, json: String) {
+    let json = terminal::json(json);
+    out.extend_from_slice(format!("data: {json}\n\n").as_bytes());
+}
+
+/// Writes the end of server-sent events. A response that broke off has no `[DONE]`.
+pub fn sse_end(out: &mut Vec<u8>, reason: Finish) {
+    match reason {
+        Finish::Stop | Finish::Length | Finish::ToolCalls => {
+            out.extend_from_slice(b"data: [DONE]\n\n");
+        }
+        Finish::Error | Finish::Cancelled => {}
+    }
+}
+
 type TakeDelta = Box<dyn FnMut(Delta<'_>)>;
 type TakeBytes = Box<dyn FnMut(&[u8])>;
 
@@ -122,8 +138,7 @@ impl<W: Write> Chunks<W> {
         let written = Written::default();
         let lines = Rc::clone(&written);
         let write: TakeDelta = Box::new(move |delta| {
-            let line = format!("data: {}\n\n", terminal::json(delta.to_json(&head)));
-            lines.borrow_mut().extend_from_slice(line.as_bytes());
+            sse(&mut lines.borrow_mut(), delta.to_json(&head));
         });
         Self {
             out,
@@ -144,16 +159,9 @@ impl<W: Write> Output for Chunks<W> {
         pass(&self.written, &mut self.out)
     }
 
-    /// A stream that broke off has no `[DONE]`.
     fn end(&mut self, reason: Finish) -> io::Result<()> {
         self.deltas.finish(reason);
-        match reason {
-            Finish::Stop | Finish::Length | Finish::ToolCalls => {
-                let done = b"data: [DONE]\n\n";
-                self.written.borrow_mut().extend_from_slice(done);
-            }
-            Finish::Error | Finish::Cancelled => {}
-        }
+        sse_end(&mut self.written.borrow_mut(), reason);
         self.flush()
     }
 }

@@ -6,11 +6,10 @@ use std::io::{self, Write};
 
 use toolglot::rewrite::{self, Given, Rewriter};
 use toolglot::{DialectSet, Event, Finish, Options, Sink};
-use toolglot_cli::terminal;
 
 use crate::api::{Format, OpenAiArgs};
 use crate::args::{Output as Shown, ParseArgs};
-use crate::output::{Completion, Output};
+use crate::output::{Completion, Output, sse, sse_end};
 
 /// The output, if it is a response of a server that is written anew. A prefill belongs to text alone.
 pub fn output<W: Write + 'static>(
@@ -68,11 +67,6 @@ impl<W: Write> Chunks<W> {
     }
 }
 
-fn line(out: &mut Vec<u8>, json: &str) {
-    let json = terminal::json(json.to_owned());
-    out.extend_from_slice(format!("data: {json}\n\n").as_bytes());
-}
-
 impl<W: Write> Sink for Chunks<W> {
     fn event(&mut self, _: Event<'_>) {}
 }
@@ -83,7 +77,7 @@ impl<W: Write> Output for Chunks<W> {
             written, rewriter, ..
         } = self;
         // What cannot be read is told by whoever reads the events of the same bytes.
-        let _ = rewriter.feed(bytes, &mut |json| line(written, json));
+        let _ = rewriter.feed(bytes, &mut |json| sse(written, json.to_owned()));
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -92,18 +86,12 @@ impl<W: Write> Output for Chunks<W> {
         self.out.flush()
     }
 
-    /// A response that broke off has no `[DONE]`.
     fn end(&mut self, _: Finish) -> io::Result<()> {
         let Self {
             written, rewriter, ..
         } = self;
-        let end = rewriter.finish(self.finish, &mut |json| line(written, json));
-        match end.reason {
-            Finish::Stop | Finish::Length | Finish::ToolCalls => {
-                written.extend_from_slice(b"data: [DONE]\n\n");
-            }
-            Finish::Error | Finish::Cancelled => {}
-        }
+        let end = rewriter.finish(self.finish, &mut |json| sse(written, json.to_owned()));
+        sse_end(written, end.reason);
         self.flush()
     }
 }

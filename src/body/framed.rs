@@ -650,8 +650,7 @@ impl Body {
         if !tag.is_empty() {
             let text = out.slice(tag.start, tag.end);
             closed = text.ends_with('/');
-            meta = xml::loose_attributes(text.as_bytes());
-            doubt = xml::doubtful(text.as_bytes());
+            (meta, doubt) = xml::checked_attributes(text.as_bytes());
             if let Some(at) = meta.iter().position(|(key, _)| *key == unit.name) {
                 name = meta.remove(at).1;
                 meta.retain(|(key, _)| *key != unit.name);
@@ -663,8 +662,7 @@ impl Body {
             if let Some(loose) = walk.loose().filter(|loose| loose.start == word.end) {
                 // The tag names the tool, and its attributes may be arguments.
                 let text = out.slice(loose.start, loose.end);
-                meta = xml::loose_attributes(text.as_bytes());
-                doubt = xml::doubtful(text.as_bytes());
+                (meta, doubt) = xml::checked_attributes(text.as_bytes());
             }
             // What has parameters inside or behind it does not close itself.
             slip = name.len() > 1 && name.ends_with('/') && out.slice(word.end, end) == ">";
@@ -979,8 +977,7 @@ impl Body {
         if !tag.is_empty() {
             let text = out.slice(tag.start, tag.end);
             closed = text.ends_with('/');
-            pairs = xml::loose_attributes(text.as_bytes());
-            doubt = xml::doubtful(text.as_bytes());
+            (pairs, doubt) = xml::checked_attributes(text.as_bytes());
             key = taken(&mut pairs, &spec.name).unwrap_or_default();
             let hint = spec.hint.as_ref();
             kind = hint.and_then(|hint| taken(&mut pairs, hint.attribute.as_deref()?));

@@ -1,5 +1,7 @@
 //! The parts of XML that the tag families share: blanks, tag headers, entities.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use serde::{Deserialize, Serialize};
 
 /// XML white space.
@@ -136,27 +138,48 @@ fn loose(text: &[u8]) -> Vec<Loose<'_>> {
     }
 }
 
-/// The attributes of a tag as models write them, without entities but the five of XML.
-pub(crate) fn loose_attributes(text: &[u8]) -> Vec<(String, String)> {
-    let pair = |one: Loose<'_>| {
+/// Names and values of attributes, with the entities of XML read.
+fn pairs(all: &[Loose<'_>]) -> Vec<(String, String)> {
+    let pair = |one: &Loose<'_>| {
         let name = String::from_utf8_lossy(one.name).into_owned();
         (name, decode(one.value))
     };
-    loose(text).into_iter().map(pair).collect()
+    all.iter().map(pair).collect()
+}
+
+/// The attributes of a tag as models write them, without entities but the five of XML.
+pub(crate) fn loose_attributes(text: &[u8]) -> Vec<(String, String)> {
+    pairs(&loose(text))
+}
+
+/// The same, and the name of one that is [`doubtful`].
+pub(crate) fn checked_attributes(text: &[u8]) -> (Vec<(String, String)>, Option<String>) {
+    let all = loose(text);
+    (pairs(&all), doubt(&all))
 }
 
 /// An attribute of a tag that nobody can be sure of: it stands there twice with different values, or there is a quotation mark in
 /// its value, which has none around it.
 pub(crate) fn doubtful(text: &[u8]) -> Option<String> {
-    let all = loose(text);
-    let other = |one: &Loose<'_>, two: &Loose<'_>| one.name == two.name && one.value != two.value;
+    doubt(&loose(text))
+}
+
+fn doubt(all: &[Loose<'_>]) -> Option<String> {
+    let mut values = BTreeMap::new();
+    let mut torn = BTreeSet::new();
+    for one in all {
+        if *values.entry(one.name).or_insert(one.value) != one.value {
+            torn.insert(one.name);
+        }
+    }
     let stray = |one: &Loose<'_>| {
         let json = one.value.starts_with(b"{") || one.value.starts_with(b"[");
         !one.quoted && !json && String::from_utf8_lossy(one.value).contains(QUOTES)
     };
-    let doubt = |one: &&Loose<'_>| stray(one) || all.iter().any(|two| other(one, two));
-    let name = all.iter().find(doubt)?.name;
-    Some(String::from_utf8_lossy(name).into_owned())
+    let found = all
+        .iter()
+        .find(|one| stray(one) || torn.contains(one.name))?;
+    Some(String::from_utf8_lossy(found.name).into_owned())
 }
 
 /// Quotation marks that stand around values, or are meant to.

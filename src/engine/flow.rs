@@ -1,6 +1,6 @@
 //! Text, reasoning and protected regions: looks for markers and delivers everything that cannot begin one.
 
-use super::code::{Code, Line};
+use super::code::Code;
 use super::machine::{Chunk, Machine};
 use super::plain::looks_at_code;
 use super::token::Tail;
@@ -11,7 +11,7 @@ use crate::dialect::{Begins, Dialect, Inside, OpenRef, Role, SetInner};
 use crate::error::{Kind, Severity};
 use crate::event::{Event, Span};
 use crate::limits::{Fence, Prefer, ToolChoice};
-use crate::scan::{ROOT, Skip};
+use crate::scan::{Line, ROOT, Skip};
 
 /// The kind of regions that are framing: message markers, ends of streams.
 pub(super) const FRAMING: &str = "framing";

@@ -1,6 +1,5 @@
 //! Runs a stream over one chunk: picks the mode, opens, closes and abandons blocks.
 
-use super::code::Line;
 use super::skip::Skipping;
 use super::token::Tail;
 use super::{Mode, Region, State};
@@ -10,7 +9,7 @@ use crate::dialect::{Begins, Dialect, Inside, OpenRef, Role, SetInner};
 use crate::error::{Kind, KindSet, Severity};
 use crate::event::{Abandoned, Event, Sink, Span};
 use crate::limits::{Broken, Options, Retain, TextMode, Unclosed, UnknownTool};
-use crate::scan::{Dfa, ROOT, Scanner};
+use crate::scan::{Dfa, Line, ROOT, Scanner};
 
 /// Bytes of a block that are taken at once, at first.
 const WINDOW: usize = 256;

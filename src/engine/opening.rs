@@ -9,7 +9,6 @@
 use serde::{Deserialize, Serialize};
 
 use super::bare::{Bare, Member, Shown};
-use super::code::Line;
 use super::evidence::{Field, Shown as Shows, Tag};
 use super::machine::{Chunk, Concat, Machine, Taken};
 use super::{Mode, Region};
@@ -23,6 +22,7 @@ use crate::dialect::{
 use crate::error::{Kind, Severity};
 use crate::event::{Event, Span};
 use crate::hints::Tool;
+use crate::scan::Line;
 use crate::scan::path::{Go, Hole, Paths, Walk};
 
 /// A marker that is not decided yet.
@@ -1290,14 +1290,7 @@ impl Machine<'_> {
         if !closes {
             self.meet_thought(chunk, id, span.start);
         }
-        let data = self.bytes(chunk, span.start, span.end);
-        self.flow_end(chunk);
-        self.out(chunk).event(Event::Reasoning {
-            data: &data,
-            span,
-            framing: true,
-        });
-        self.st.io.carry.clear();
+        self.thought_framing(chunk, span);
         if closes {
             self.st.reasoned = true;
             self.leave(chunk, span.end);
@@ -1313,12 +1306,8 @@ impl Machine<'_> {
         self.enter(region, span.end);
     }
 
-    /// The opener of the open thought, which the prompt gave, stands once more.
-    fn thought_again(&mut self, chunk: Chunk<'_>, id: u16, span: Span) {
-        let Region::Reasoning { depth, start, .. } = self.st.region else {
-            return;
-        };
-        self.st.mode = Mode::Flow;
+    /// A marker of a thought is complete, and is no part of it.
+    fn thought_framing(&mut self, chunk: Chunk<'_>, span: Span) {
         let data = self.bytes(chunk, span.start, span.end);
         self.flow_end(chunk);
         self.out(chunk).event(Event::Reasoning {
@@ -1327,6 +1316,15 @@ impl Machine<'_> {
             framing: true,
         });
         self.st.io.carry.clear();
+    }
+
+    /// The opener of the open thought, which the prompt gave, stands once more.
+    fn thought_again(&mut self, chunk: Chunk<'_>, id: u16, span: Span) {
+        let Region::Reasoning { depth, start, .. } = self.st.region else {
+            return;
+        };
+        self.st.mode = Mode::Flow;
+        self.thought_framing(chunk, span);
         let region = Region::Reasoning {
             id,
             depth,

@@ -6,7 +6,6 @@
 //! passes on what neither ends it nor is spelled otherwise in JSON. All change the state just as the engine does, so how a
 //! chunk was read leaves no trace.
 
-use super::code::Line;
 use super::flow::stuff;
 use super::machine::scanner;
 use super::{Mode, Parser, Region, State};
@@ -14,6 +13,7 @@ use crate::body::{Body, Short, pieces};
 use crate::dialect::SetInner;
 use crate::event::{Sink, Span};
 use crate::limits::{Fence, Options, ReasoningMode, Retain, TextMode};
+use crate::scan::Line;
 use crate::scan::{ROOT, Skip};
 
 /// Chunks up to this length are looked at by the shortest way.

@@ -8,11 +8,11 @@
 use serde::{Deserialize, Serialize};
 
 use super::Region;
-use super::code::Line;
 use super::machine::{Chunk, Machine};
 use crate::dialect::{BESIDE, TOGETHER, Token};
 use crate::error::{Kind, Severity};
 use crate::event::{Event, Span};
+use crate::scan::Line;
 
 /// A token that is not decided yet. Everything from it on is withheld.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

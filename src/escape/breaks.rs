@@ -78,6 +78,11 @@ impl Breaks {
     /// No marker begins before the text.
     #[cfg(feature = "tools")]
     pub fn starts_afresh(&mut self) {
+        self.settle();
+    }
+
+    /// What stood before the text matters no more.
+    fn settle(&mut self) {
         self.start = Start::Settled;
         self.lead = None;
     }
@@ -134,8 +139,7 @@ impl Breaks {
                 self.way.site(&mut held.breakers);
             }
             // A marker that stood before the text and went on up to here is broken by this, too.
-            self.start = Start::Settled;
-            self.lead = None;
+            self.settle();
         }
         self.lead(table, byte);
         self.follow(table, byte);
@@ -183,8 +187,7 @@ impl Breaks {
         if let Some(first) = self.held.front_mut() {
             self.way.site(&mut first.breakers);
         }
-        self.start = Start::Settled;
-        self.lead = None;
+        self.settle();
     }
 
     /// Lets out all but the last `keep` bytes of the skeleton.

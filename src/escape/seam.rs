@@ -15,12 +15,7 @@ use super::table::Table;
 use super::{EscapeError, Escaper};
 use crate::dialect::DialectSet;
 use crate::event::Event;
-use crate::scan::{Node, ROOT};
-
-/// So many blanks may stand before what begins a line.
-const MARGIN: usize = 3;
-/// More than blanks.
-const OTHER: usize = usize::MAX;
+use crate::scan::{Line, Node, ROOT};
 
 /// What has been written, as far as it matters to what follows.
 #[derive(Clone, Debug)]
@@ -32,8 +27,8 @@ pub(crate) struct Seams {
     cut: bool,
     /// What the output may begin with.
     lead: Option<Lead>,
-    /// What was written on this line, as long as it is blanks; [`OTHER`] if it is more.
-    line: usize,
+    /// What was written on this line.
+    line: Line,
     /// Whether nothing but blanks was written since something was taken out or came back.
     behind: bool,
 }
@@ -47,7 +42,7 @@ impl Seams {
             node: ROOT,
             seam: false,
             cut: false,
-            line: 0,
+            line: Line::Start,
             behind: false,
         })
     }
@@ -61,25 +56,11 @@ impl Seams {
 
     /// Writes a piece of a thought or of a protected region that is kept.
     pub fn keep(&mut self, data: &[u8], mut out: impl FnMut(&[u8])) {
-        if self.behind && self.line > MARGIN {
+        if self.behind && !self.line.begins() {
             self.write(b"\n", false, &mut out);
         }
         self.behind = false;
         self.write(data, false, out);
-    }
-
-    /// Notes where a line stands after more text.
-    fn lines(&mut self, data: &[u8]) {
-        let blank = |byte: &u8| matches!(byte, b' ' | b'\t');
-        let (before, rest) = match data.iter().rposition(|byte| *byte == b'\n') {
-            Some(at) => (0, &data[at + 1..]),
-            None => (self.line, data),
-        };
-        self.line = match rest.iter().all(blank) {
-            true => before.saturating_add(rest.len()),
-            false => OTHER,
-        };
-        self.behind &= data.iter().all(blank);
     }
 
     /// Notes what an event takes out of the text, for sinks that write nothing but text.
@@ -97,7 +78,8 @@ impl Seams {
 
     /// Writes a text event.
     pub fn write(&mut self, data: &[u8], recovered: bool, mut out: impl FnMut(&[u8])) {
-        self.lines(data);
+        self.line = self.line.after(data);
+        self.behind &= data.iter().all(|byte| matches!(byte, b' ' | b'\t'));
         if recovered {
             self.behind = true;
             let text = self.recovered(data);

@@ -8,9 +8,11 @@
 //! prefilter once and stepped at most once.
 
 mod dfa;
+mod line;
 pub(crate) mod path;
 mod prefilter;
 pub(crate) mod tag;
 
 pub(crate) use dfa::{Dfa, Node, Pattern, ROOT};
+pub(crate) use line::Line;
 pub(crate) use prefilter::{Scanner, Skip};

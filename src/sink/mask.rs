@@ -116,16 +116,18 @@ impl<F: FnMut(&[u8])> Mask<F> {
 
     /// Text, or what stands for another part.
     fn write(&mut self, data: &[u8], recovered: bool) {
-        match self.seams.as_mut().filter(|_| self.calls != Show::Keep) {
-            Some(seams) => seams.write(data, recovered, &mut self.take),
-            None => (self.take)(data),
-        }
+        self.guarded(data, |seams, out| seams.write(data, recovered, out));
     }
 
     /// A thought or a protected region, or a piece of one.
     fn keep(&mut self, data: &[u8]) {
+        self.guarded(data, |seams, out| seams.keep(data, out));
+    }
+
+    /// Writes bytes, through the guard if there is one. Where blocks are kept there is nothing to guard.
+    fn guarded(&mut self, data: &[u8], through: impl FnOnce(&mut Seams, &mut F)) {
         match self.seams.as_mut().filter(|_| self.calls != Show::Keep) {
-            Some(seams) => seams.keep(data, &mut self.take),
+            Some(seams) => through(seams, &mut self.take),
             None => (self.take)(data),
         }
     }

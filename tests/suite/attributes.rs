@@ -2,27 +2,9 @@
 //! that are missing, others or doubled, another order, capitals, twice. Nothing in a call that counts is lost or guessed, and no
 //! cut shows.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
+use toolglot::{Call, Grade, Kind, Turn};
 
-use toolglot::{
-    Call, DialectSet, EncodeCall, EncodeOptions, Finish, Grade, Kind, Options, Parser, Tools, Turn,
-    builtin_files, encode,
-};
-
-use crate::markers::set;
-use crate::support::turn_of;
-
-const TOOLS: &str = r#"[{"name": "wipe", "parameters": {"properties": {
-    "path": {"type": "string"}, "n": {"type": "string"}}}}]"#;
-const ARGUMENTS: &str = r#"{"path":"/x 中","n":"b c"}"#;
-
-fn read(set: &DialectSet, tools: Option<&Arc<Tools>>, text: &str, step: usize) -> Turn {
-    let mut options = Options::default();
-    options.tools = tools.cloned();
-    let pieces = text.as_bytes().chunks(step);
-    turn_of(Parser::new(set, options), pieces, Finish::Stop)
-}
+use crate::slipped::{ARGUMENTS, read_slips};
 
 /// An attribute, `name="value"`: where it begins, its name, and its value.
 fn attributes(text: &str) -> Vec<(usize, &str, &str)> {
@@ -172,46 +154,21 @@ fn sound(call: &Call) -> bool {
     call.name == "wipe" && holds && (more || own == want)
 }
 
+/// What is wrong with a turn, if something is.
+fn wrong(turn: &Turn) -> Option<&'static str> {
+    let mut counts = turn.calls.iter().filter(|c| c.grade != Grade::Recovered);
+    let told = !turn.errors.is_empty() || turn.text.contains("wipe");
+    match counts.all(sound) {
+        false => Some("lost or guessed"),
+        true => (turn.calls.is_empty() && !told).then_some("nothing"),
+    }
+}
+
 #[test]
 fn misspelt_attributes_lose_and_guess_nothing() {
-    let tools = Arc::new(Tools::from_json(TOOLS).expect("tools"));
-    let call = EncodeCall {
-        name: "wipe".to_owned(),
-        arguments: ARGUMENTS.to_owned(),
-        id: None,
-    };
-    let mut options = EncodeOptions::default();
-    options.tools = Some(Arc::clone(&tools));
-    let default = set("default");
-    let mut tried = BTreeMap::<&str, usize>::new();
-    let mut failures = vec![];
-    for (id, _) in builtin_files() {
-        let own = set(id);
-        let Ok(text) = encode(&own, id, std::slice::from_ref(&call), &options) else {
-            continue;
-        };
-        for text in slipped(&text) {
-            let text = format!("Go. {text}\nEnd.");
-            *tried.entry(id).or_default() += 1;
-            for (set, tools) in [(&own, None), (&own, Some(&tools)), (&default, Some(&tools))] {
-                let turn = read(set, tools, &text, text.len());
-                let mut counts = turn.calls.iter().filter(|c| c.grade != Grade::Recovered);
-                let told = !turn.errors.is_empty() || turn.text.contains("wipe");
-                if !counts.all(sound) || turn.calls.is_empty() && !told {
-                    failures.push(format!("{id}: {text:?}: {:?}", turn.calls));
-                }
-                if read(set, tools, &text, 1) != turn {
-                    failures.push(format!("{id}: {text:?} byte by byte"));
-                }
-            }
-        }
-    }
-    let shown = failures[..failures.len().min(12)].join("\n");
-    assert!(
-        failures.is_empty(),
-        "{} of {tried:?}:\n{shown}",
-        failures.len()
-    );
+    let inside = |text: String| format!("Go. {text}\nEnd.");
+    let slips = |_, text: &str| slipped(text).into_iter().map(inside).collect();
+    let tried = read_slips(slips, wrong);
     let fitting = tried.values().filter(|count| **count > 20).count();
     assert!(fitting > 18, "{tried:?}");
 }

@@ -37,6 +37,7 @@ mod random;
 mod refusals;
 mod replay;
 mod sinks;
+mod slipped;
 mod slips;
 mod spellings;
 mod state;

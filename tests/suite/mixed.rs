@@ -1,29 +1,11 @@
 //! A value that misses its closer: what the model wrote behind it is never mixed into a value of a call that counts.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
+use toolglot::{Call, Grade, Turn};
 
-use toolglot::{
-    Call, DialectSet, EncodeCall, EncodeOptions, Finish, Grade, Options, Parser, Tools, Turn,
-    builtin_files, encode,
-};
+use crate::slipped::{VALUES, read_slips};
 
-use crate::markers::set;
-use crate::support::turn_of;
-
-const TOOLS: &str = r#"[{"name": "wipe", "parameters": {"properties": {
-    "path": {"type": "string"}, "n": {"type": "string"}}}}]"#;
-const ARGUMENTS: &str = r#"{"path":"/x 中","n":"b c"}"#;
-const VALUES: [&str; 2] = ["/x 中", "b c"];
 /// Its document says that values are verbatim up to their closer.
 const VERBATIM: &str = "tool-call-xml";
-
-fn read(set: &DialectSet, tools: Option<&Arc<Tools>>, text: &str, step: usize) -> Turn {
-    let mut options = Options::default();
-    options.tools = tools.cloned();
-    let pieces = text.as_bytes().chunks(step);
-    turn_of(Parser::new(set, options), pieces, Finish::Stop)
-}
 
 /// An opener with what models slip into tags: behind the name of each tag, and behind a prefix.
 fn slips(opener: &str) -> Vec<String> {
@@ -91,43 +73,16 @@ fn wrong(turn: &Turn) -> Option<&'static str> {
 
 #[test]
 fn no_call_that_counts_mixes_two_values() {
-    let tools = Arc::new(Tools::from_json(TOOLS).expect("tools"));
-    let call = EncodeCall {
-        name: "wipe".to_owned(),
-        arguments: ARGUMENTS.to_owned(),
-        id: None,
-    };
-    let mut options = EncodeOptions::default();
-    options.tools = Some(Arc::clone(&tools));
-    let default = set("default");
-    let mut tried = BTreeMap::<&str, usize>::new();
-    let mut failures = vec![];
-    for (id, _) in builtin_files().iter().filter(|(id, _)| *id != VERBATIM) {
-        let own = set(id);
-        let written = encode(&own, id, std::slice::from_ref(&call), &options);
-        let Some(cut) = written.as_deref().ok().and_then(open) else {
-            continue;
+    let glued = |opener: String| ["", "\n", " 然后 "].map(|glue| format!("{glue}{opener}"));
+    let without_closer = |id, text: &str| -> Vec<String> {
+        let Some(cut) = open(text).filter(|_| id != VERBATIM) else {
+            return vec![];
         };
-        let glued = |opener: String| ["", "\n", " 然后 "].map(|glue| format!("{glue}{opener}"));
-        for opener in slips(cut.opener.trim_start()).into_iter().flat_map(glued) {
-            let text = format!("{}{opener}{}", cut.head, cut.tail);
-            *tried.entry(id).or_default() += 1;
-            for (set, tools) in [(&own, None), (&own, Some(&tools)), (&default, Some(&tools))] {
-                let turn = read(set, tools, &text, text.len());
-                if let Some(wrong) = wrong(&turn) {
-                    failures.push(format!("{id}: {text:?}: {wrong}: {:?}", turn.calls));
-                }
-                if read(set, tools, &text, 1) != turn {
-                    failures.push(format!("{id}: {text:?} byte by byte"));
-                }
-            }
-        }
-    }
-    let shown = failures[..failures.len().min(12)].join("\n");
-    assert!(
-        failures.is_empty(),
-        "{} of {tried:?}:\n{shown}",
-        failures.len()
-    );
+        let openers = slips(cut.opener.trim_start()).into_iter().flat_map(glued);
+        openers
+            .map(|opener| format!("{}{opener}{}", cut.head, cut.tail))
+            .collect()
+    };
+    let tried = read_slips(without_closer, wrong);
     assert!(tried.len() > 25, "{tried:?}");
 }

@@ -207,11 +207,11 @@ impl<F: FnMut(Delta<'_>)> Deltas<F> {
             .end(NOWHERE, |text, _| send(door, field, lane, text));
     }
 
-    /// A piece of a protected region that is content.
-    fn event_kept(&mut self, data: &[u8]) {
+    /// Content, through the guard if there is one.
+    fn guarded(&mut self, data: &[u8], through: impl FnOnce(&mut Seams, &mut dyn FnMut(&[u8]))) {
         match self.seams.take() {
             Some(mut seams) => {
-                seams.keep(data, |bytes| self.say(Lane::Content, bytes));
+                through(&mut seams, &mut |bytes| self.say(Lane::Content, bytes));
                 self.seams = Some(seams);
             }
             None => self.say(Lane::Content, data),
@@ -222,13 +222,7 @@ impl<F: FnMut(Delta<'_>)> Deltas<F> {
         if recovered {
             self.part();
         }
-        match self.seams.take() {
-            Some(mut seams) => {
-                seams.write(data, recovered, |bytes| self.say(Lane::Content, bytes));
-                self.seams = Some(seams);
-            }
-            None => self.say(Lane::Content, data),
-        }
+        self.guarded(data, |seams, out| seams.write(data, recovered, out));
         if recovered {
             self.part();
         }
@@ -410,7 +404,9 @@ impl<F: FnMut(Delta<'_>)> Sink for Deltas<F> {
                 ..
             } => self.say(Lane::Reasoning, data),
             Event::Reasoning { framing: true, .. } => self.part(),
-            Event::Protected { data, .. } if self.settings.protected => self.event_kept(data),
+            Event::Protected { data, .. } if self.settings.protected => {
+                self.guarded(data, |seams, out| seams.keep(data, out));
+            }
             Event::Protected { .. } => self.part(),
             Event::BlockOpen { .. } => {
                 self.part();
