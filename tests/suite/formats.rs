@@ -8,7 +8,6 @@ use toolglot::{
     Dialect, DialectSet, Finish, Options, Report, Severity, Tools, Turn, builtin_files, parse,
 };
 
-use crate::pending::is_pending;
 use crate::support::root;
 
 /// Dialects whose rules are in `docs/DIALECTS.md`.
@@ -87,10 +86,7 @@ fn every_dialect_has_an_entry_with_its_facts() {
     let entries = entries();
     for id in entries.keys() {
         let landed = builtin_files().iter().any(|(have, _)| have == id);
-        assert!(
-            landed || is_pending(id),
-            "docs/FORMATS.md: there is no dialect {id}"
-        );
+        assert!(landed, "docs/FORMATS.md: there is no dialect {id}");
     }
     for (id, _) in builtin_files()
         .iter()
@@ -116,9 +112,6 @@ fn every_example_is_read_as_its_dialect() {
     let mut failures = vec![];
     for (id, entry) in entries() {
         assert!(entry.example.len() > 10, "{id} has no example");
-        if is_pending(&id) {
-            continue;
-        }
         let set = DialectSet::builtin(&id).expect("a built-in dialect");
         let turn = parse(
             &set,

@@ -30,7 +30,6 @@ mod original;
 mod overlaps;
 mod owned;
 mod pairs;
-mod pending;
 mod prefixes;
 mod prose;
 mod random;

@@ -10,8 +10,6 @@ use toolglot_cli::options;
 use toolglot_cli::sets::{Choice, Sets};
 use toolglot_cli::vectors::{self, Log, Vector};
 
-use crate::pending::is_pending;
-
 /// The root of the repository.
 pub fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -35,18 +33,12 @@ pub static SETS: LazyLock<Sets> = LazyLock::new(Sets::default);
 pub static DEFAULTS: LazyLock<DialectSet> = LazyLock::new(DialectSet::defaults);
 
 /// Every vector of the repository.
-pub static ALL_VECTORS: LazyLock<Vec<Vector>> = LazyLock::new(|| {
+pub static VECTORS: LazyLock<Vec<Vector>> = LazyLock::new(|| {
     let read = |path: &PathBuf| match vectors::read_file(path) {
         Ok(vectors) => vectors,
         Err(errors) => panic!("{}: {errors:?}", path.display()),
     };
     vector_files().iter().flat_map(read).collect()
-});
-
-/// Every vector whose dialect has landed; see [`crate::pending`].
-pub static VECTORS: LazyLock<Vec<Vector>> = LazyLock::new(|| {
-    let landed = |vector: &&Vector| !is_pending(&vector.dialect);
-    ALL_VECTORS.iter().filter(landed).cloned().collect()
 });
 
 /// A vector, ready to be run.

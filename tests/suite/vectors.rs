@@ -5,8 +5,7 @@ use std::num::NonZeroUsize;
 
 use toolglot_cli::vectors::{Cuts, check};
 
-use crate::pending::{is_pending, pending};
-use crate::support::{ALL_VECTORS, SETS, VECTORS};
+use crate::support::{SETS, VECTORS};
 
 /// Vectors that the dialects of the seeds have at least.
 const MANY: usize = 20;
@@ -34,50 +33,6 @@ fn every_vector_passes_under_every_cut() {
         summary.passed, summary.failed
     );
     assert_eq!(summary.passed, VECTORS.len());
-    let skipped = ALL_VECTORS.len() - VECTORS.len();
-    eprintln!("{skipped} vectors skipped: their dialects are pending");
-}
-
-#[test]
-fn a_dialect_that_has_landed_is_not_pending() {
-    let landed: Vec<&str> = toolglot::builtin_files()
-        .iter()
-        .map(|(id, _)| *id)
-        .collect();
-    let late: Vec<&str> = pending().filter(|id| landed.contains(id)).collect();
-    assert!(
-        late.is_empty(),
-        "strike them from tests/suite/pending.txt: {late:?}"
-    );
-    for id in pending() {
-        let named = ALL_VECTORS.iter().any(|vector| vector.dialect == id);
-        assert!(named, "no vector names the pending dialect {id}");
-        assert_eq!(
-            pending().filter(|other| *other == id).count(),
-            1,
-            "{id} stands twice in the list"
-        );
-    }
-}
-
-#[test]
-fn every_vector_names_a_dialect_that_has_landed_or_is_pending() {
-    for vector in ALL_VECTORS.iter() {
-        let landed = toolglot::builtin_files()
-            .iter()
-            .any(|(id, _)| *id == vector.dialect);
-        assert!(
-            landed || is_pending(&vector.dialect),
-            "{}: there is no dialect {}",
-            vector.id,
-            vector.dialect
-        );
-    }
-}
-
-#[test]
-fn nothing_is_pending() {
-    assert_eq!(pending().collect::<Vec<_>>(), [""; 0]);
 }
 
 #[test]
@@ -94,10 +49,7 @@ fn every_dialect_has_vectors() {
 
 #[test]
 fn ids_are_unique() {
-    let mut ids: Vec<&str> = ALL_VECTORS
-        .iter()
-        .map(|vector| vector.id.as_str())
-        .collect();
+    let mut ids: Vec<&str> = VECTORS.iter().map(|vector| vector.id.as_str()).collect();
     ids.sort_unstable();
     let twice: Vec<_> = ids.windows(2).filter(|pair| pair[0] == pair[1]).collect();
     assert!(twice.is_empty(), "{twice:?}");

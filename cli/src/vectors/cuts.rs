@@ -3,7 +3,7 @@
 //! Hand-picked splits are not enough: a parser can fail under exactly one 3-way split. Inputs up to [`ALL_SPLITS`] bytes
 //! run under all 2-way and 3-way splits, empty chunks included, and all chunk sizes; up to [`ALL_PAIRS`] bytes under all
 //! 2-way splits and a sample of the others; longer ones under a sample. Samples depend on nothing but the seed. The
-//! environment variable `TOOLGLOT_SPLITS` sets another length than [`ALL_SPLITS`], for a quick look while one works.
+//! environment variable `TOOLGLOT_SPLITS` sets another length than [`ALL_SPLITS`], with the sample of a quick check, while one works.
 //! [`Cuts::Quick`] is what a command can do while somebody waits: the lengths are other ones there, and so is the sample.
 
 use std::fmt;
@@ -15,9 +15,9 @@ use crate::chunks::Rng;
 
 /// Longest input, in bytes, that is split in every way, unless `TOOLGLOT_SPLITS` says otherwise.
 const ALL_SPLITS: usize = 256;
-static SPLITS: LazyLock<usize> = LazyLock::new(|| {
+static SPLITS: LazyLock<Option<usize>> = LazyLock::new(|| {
     let set = std::env::var("TOOLGLOT_SPLITS").ok();
-    set.and_then(|text| text.parse().ok()).unwrap_or(ALL_SPLITS)
+    set.and_then(|text| text.parse().ok())
 });
 /// Longest input, in bytes, that is split in two in every way.
 const ALL_PAIRS: usize = 4096;
@@ -51,7 +51,10 @@ impl Cuts {
     fn measure(self) -> (usize, usize, usize) {
         match self {
             Self::Quick => (QUICK_SPLITS, QUICK_PAIRS, QUICK_SAMPLE),
-            Self::All => (*SPLITS, ALL_PAIRS, SAMPLE),
+            Self::All => match *SPLITS {
+                Some(splits) => (splits, ALL_PAIRS, QUICK_SAMPLE),
+                None => (ALL_SPLITS, ALL_PAIRS, SAMPLE),
+            },
         }
     }
 }

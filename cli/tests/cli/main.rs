@@ -14,9 +14,6 @@ mod replay;
 mod tools;
 mod validate;
 
-#[path = "../../../tests/suite/pending.rs"]
-mod pending;
-
 use std::cell::Cell;
 use std::fs;
 use std::io::Write;
