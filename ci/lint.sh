@@ -5,7 +5,6 @@ cd "$(dirname "$0")/.."
 # shellcheck source=ci/lib.sh
 . ci/lib.sh
 share_target
-python3 ci/fuzz-dict.py --check
 cargo clippy --workspace --all-targets --locked -- -D warnings
 # A feature that nothing else turns on.
 cargo clippy -p toolglot --lib --tests --features tiktoken --locked -- -D warnings

@@ -276,6 +276,57 @@ pub enum Event<'a> {
 }
 
 /// Takes events. Implemented for closures `FnMut(Event<'_>)`.
+///
+/// A host that shows text while it streams, and runs calls once they are final:
+///
+/// ```
+/// use std::sync::Arc;
+/// use toolglot::{Arguments, CallState, DialectSet, Event, Finish, Options, Parser, Sink, TextMode, Tools};
+///
+/// #[derive(Default)]
+/// struct Host {
+///     open: Option<(String, String)>,
+///     pending: Vec<(String, String)>,
+///     run: Vec<(String, String)>,
+/// }
+///
+/// impl Sink for Host {
+///     fn event(&mut self, event: Event<'_>) {
+///         match event {
+///             Event::Text { data, .. } => print!("{}", String::from_utf8_lossy(data)),
+///             Event::CallOpen { name, .. } => self.open = Some((name.to_owned(), String::new())),
+///             Event::ArgDelta { json, .. } => {
+///                 if let Some((_, arguments)) = &mut self.open {
+///                     arguments.push_str(json);
+///                 }
+///             }
+///             Event::CallClose { state: CallState::Complete | CallState::Repaired(_), arguments: Arguments::Deltas, .. } => {
+///                 self.pending.extend(self.open.take());
+///             }
+///             Event::CallClose { .. } => self.open = None,       // recovered: get the user's approval first
+///             Event::CallAbandoned { .. } => self.open = None,   // malformed; other calls in the block are still valid
+///             Event::BlockClose { .. } => self.run.append(&mut self.pending),
+///             Event::BlockAbandoned { .. } => {
+///                 self.open = None;
+///                 self.pending.clear();                          // its calls are retracted
+///             }
+///             Event::Issue(issue) => eprintln!("{issue}\n  for the model: {}", issue.observation()),
+///             _ => {}
+///         }
+///     }
+/// }
+///
+/// let tools = r#"[{"name": "weather", "parameters": {"properties": {"days": {"type": "integer"}}}}]"#;
+/// let mut options = Options::default();
+/// options.text = TextMode::Chars;                                // whole UTF-8 characters
+/// options.tools = Some(Arc::new(Tools::from_json(tools)?));      // types for untyped text, warnings for unknown names
+/// let mut parser = Parser::new(&DialectSet::defaults(), options);
+/// let mut host = Host::default();
+/// parser.feed(b"<ACTION><weather><days>3</days></weather></ACTION>", &mut host);
+/// parser.finish(Finish::Stop, &mut host);
+/// assert_eq!(host.run, [("weather".to_owned(), r#"{"days":3}"#.to_owned())]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub trait Sink {
     /// Takes one event; what it borrows lives until this returns.
     fn event(&mut self, event: Event<'_>);

@@ -86,3 +86,22 @@ pub fn parse(set: &DialectSet, options: Options, input: &[u8], finish: Finish) -
     turn.hint(tools.as_ref());
     turn.turn()
 }
+
+/// The pages, so that their examples are compiled and run.
+#[cfg(doctest)]
+mod pages {
+    #[doc = include_str!("../README.md")]
+    mod readme {}
+    #[doc = include_str!("../docs/DIALECTS.md")]
+    mod dialects {}
+    #[doc = include_str!("../docs/ENCODE.md")]
+    mod encode {}
+    #[doc = include_str!("../docs/OPENAI.md")]
+    mod openai {}
+    #[cfg(feature = "tools")]
+    #[doc = include_str!("../docs/PROMPTS.md")]
+    mod prompts {}
+    #[cfg(feature = "tools")]
+    #[doc = include_str!("../docs/TOOLS.md")]
+    mod tools {}
+}

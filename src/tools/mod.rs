@@ -216,8 +216,3 @@ impl Tool {
         names.any(|have| have == name)
     }
 }
-
-/// The manual, so that its examples are run.
-#[cfg(doctest)]
-#[doc = include_str!("../../docs/TOOLS.md")]
-mod manual {}

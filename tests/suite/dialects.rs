@@ -1,5 +1,4 @@
-//! Dialects are data: built-in ones have no powers, a wrong file is refused with the key and the reason, and what the
-//! README says of them is what the files say.
+//! Dialects are data: built-in ones have no powers, and a wrong file is refused with the key and the reason.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -426,47 +425,6 @@ fn a_set_tells_what_may_surprise() {
             .lints()
             .iter()
             .any(|l| l.message.contains("overlaps itself"))
-    );
-}
-
-#[test]
-fn the_readme_lists_the_dialects_as_they_are() {
-    let mut table =
-        String::from("| id | family | opens with | default | title |\n|---|---|---|---|---|\n");
-    for (id, _) in builtin_files() {
-        let set = DialectSet::builtin(id).expect("a built-in dialect");
-        let dialect = set.dialects().next().expect("one dialect");
-        let code = |open: &String| format!("`{}`", open.replace('|', "\\|"));
-        let mut opens: Vec<String> = dialect.openers().iter().map(code).collect();
-        // Of many spellings the first ones are enough.
-        if opens.len() > 6 {
-            opens.truncate(5);
-            opens.push("..".to_owned());
-        }
-        let default = if dialect.in_default_set() {
-            "yes"
-        } else {
-            "no"
-        };
-        let _ = writeln!(
-            table,
-            "| `{id}` | {} | {} | {default} | {} |",
-            dialect.family(),
-            opens.join(" "),
-            dialect.title()
-        );
-    }
-    let readme = std::fs::read_to_string(root().join("README.md")).expect("the README");
-    let (_, rest) = readme
-        .split_once("<!-- dialects:begin -->")
-        .expect("the table's beginning");
-    let (shown, _) = rest
-        .split_once("<!-- dialects:end -->")
-        .expect("the table's end");
-    assert_eq!(
-        shown.trim(),
-        table.trim(),
-        "the table in README.md is stale; it should be:\n{table}"
     );
 }
 

@@ -29,6 +29,7 @@ mod openers;
 mod original;
 mod overlaps;
 mod owned;
+mod pages;
 mod pairs;
 mod prefixes;
 mod prose;

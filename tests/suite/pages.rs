@@ -1,0 +1,152 @@
+//! Parts of files that say what the library does: they are compared with it, or, with `TOOLGLOT_WRITE=1` in the
+//! environment (`ci/pages.sh`), written anew.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::fs;
+
+use toolglot::{DialectSet, Event, Finish, Options, Parser, builtin_files};
+
+use crate::markers::MARKERS;
+use crate::support::root;
+
+/// Whether pages are written, not compared.
+pub fn writes() -> bool {
+    std::env::var_os("TOOLGLOT_WRITE").is_some()
+}
+
+/// What a file of the repository holds is this.
+pub fn page(name: &str, made: impl FnOnce(&str) -> String) {
+    let path = root().join(name);
+    let have = fs::read_to_string(&path).expect("the page");
+    let wanted = made(&have);
+    if std::env::var_os("TOOLGLOT_WRITE").is_some() {
+        fs::write(&path, wanted).expect("the page can be written");
+    } else {
+        let differs = have.lines().zip(wanted.lines()).find(|(a, b)| a != b);
+        assert!(
+            have == wanted,
+            "{name} is stale, run ci/pages.sh: {differs:?}"
+        );
+    }
+}
+
+/// What stands between `<!-- MARK:begin -->` and `<!-- MARK:end -->` in a page is this.
+fn part(name: &str, mark: &str, text: &str) {
+    page(name, |have| {
+        let (begin, end) = (format!("<!-- {mark}:begin -->\n"), format!("<!-- {mark}:end -->"));
+        let (head, rest) = have.split_once(&begin).expect("where the part begins");
+        let (_, tail) = rest.split_once(&end).expect("where the part ends");
+        [head, &begin, text, &end, tail].concat()
+    });
+}
+
+/// A code span, in a cell of a table.
+fn code(text: &str) -> String {
+    let text = text.replace('|', "\\|");
+    match text.contains('`') {
+        true => format!("```` {text} ````"),
+        false => format!("`{text}`"),
+    }
+}
+
+#[test]
+fn the_number_of_dialects() {
+    let default = DialectSet::defaults().dialects().count();
+    let all = builtin_files().len();
+    let text = format!("{all} dialects are built in; {default} of them are the default set.\n");
+    part("README.md", "counts", &text);
+    part("docs/FORMATS.md", "counts", &text);
+}
+
+#[test]
+fn the_table_of_dialects() {
+    let mut table =
+        String::from("| id | family | opens with | default | title |\n|---|---|---|---|---|\n");
+    for (id, _) in builtin_files() {
+        let set = DialectSet::builtin(id).expect("a built-in dialect");
+        let dialect = set.dialects().next().expect("one dialect");
+        let mut opens: Vec<String> = dialect.openers().iter().map(|open| code(open)).collect();
+        // Of many spellings the first ones are enough.
+        if opens.len() > 6 {
+            opens.truncate(5);
+            opens.push("..".to_owned());
+        }
+        let _ = writeln!(
+            table,
+            "| `{id}` | {} | {} | {} | {} |",
+            dialect.family(),
+            opens.join(" "),
+            ["no", "yes"][usize::from(dialect.in_default_set())],
+            dialect.title()
+        );
+    }
+    part("docs/FORMATS.md", "dialects", &table);
+}
+
+const REPLY: [&str; 7] = [
+    "Let me look. <too",
+    "l_call>\n{\"name\": \"wea",
+    "ther\", \"arguments\": {\"ci",
+    "ty\": \"Lei",
+    "th\"}}",
+    "\n</tool_call",
+    ">\nDone.",
+];
+
+#[test]
+fn a_stream_as_it_is_read() {
+    let mut parser = Parser::new(&DialectSet::defaults(), Options::default());
+    let mut out = String::from("```text\nthe model writes             your application gets\n");
+    for (number, chunk) in REPLY.iter().enumerate() {
+        let mut says = vec![];
+        let mut sink = |event: Event<'_>| match event {
+            Event::Text { data, .. } => {
+                says.push(format!("text {:?}", String::from_utf8_lossy(data)));
+            }
+            Event::CallOpen { name, .. } => says.push(format!("call {name}")),
+            Event::ArgDelta { json, .. } => says.push(json.to_owned()),
+            Event::CallClose { .. } => says.push("the call is whole".to_owned()),
+            Event::BlockClose { .. } => says.push("run it".to_owned()),
+            _ => {}
+        };
+        parser.feed(chunk.as_bytes(), &mut sink);
+        if number + 1 == REPLY.len() {
+            parser.finish(Finish::Stop, &mut sink);
+        }
+        let line = format!("{:28} {}", format!("{chunk:?}").replace("\\\"", "\""), says.join("  "));
+        out.push_str(line.trim_end());
+        out.push('\n');
+    }
+    out.push_str("```\n");
+    part("README.md", "stream", &out);
+}
+
+/// Markers, as the dictionaries of libFuzzer have them.
+#[test]
+fn the_dictionary_of_the_fuzzer() {
+    // Longer entries are passed over.
+    const MOST: usize = 64;
+    let entry = |text: &str| {
+        let mut out = String::from('"');
+        for byte in text.bytes() {
+            match byte {
+                b' '..=b'~' if !b"\"\\".contains(&byte) => out.push(char::from(byte)),
+                _ => write!(out, "\\x{byte:02x}").expect("a string takes it"),
+            }
+        }
+        out + "\""
+    };
+    let marks = MARKERS.iter().map(|marker| marker.text.as_str());
+    let marks: BTreeSet<&str> = marks
+        .filter(|text| (2..=MOST).contains(&text.len()))
+        .collect();
+    page("fuzz/markers.dict", |have| {
+        let begin = "# Markers of the built-in dialects (ci/pages.sh).\n";
+        let (hand, _) = have.split_once(begin).expect("where they begin");
+        let known: Vec<&str> = hand.lines().collect();
+        let new = marks.iter().map(|text| entry(text));
+        let new: Vec<String> = new.filter(|entry| !known.contains(&entry.as_str())).collect();
+        [hand, begin, &new.join("\n"), "\n"].concat()
+    });
+}
