@@ -34,7 +34,10 @@ pub fn page(name: &str, made: impl FnOnce(&str) -> String) {
 /// What stands between `<!-- MARK:begin -->` and `<!-- MARK:end -->` in a page is this.
 fn part(name: &str, mark: &str, text: &str) {
     page(name, |have| {
-        let (begin, end) = (format!("<!-- {mark}:begin -->\n"), format!("<!-- {mark}:end -->"));
+        let (begin, end) = (
+            format!("<!-- {mark}:begin -->\n"),
+            format!("<!-- {mark}:end -->"),
+        );
         let (head, rest) = have.split_once(&begin).expect("where the part begins");
         let (_, tail) = rest.split_once(&end).expect("where the part ends");
         [head, &begin, text, &end, tail].concat()
@@ -114,7 +117,11 @@ fn a_stream_as_it_is_read() {
         if number + 1 == REPLY.len() {
             parser.finish(Finish::Stop, &mut sink);
         }
-        let line = format!("{:28} {}", format!("{chunk:?}").replace("\\\"", "\""), says.join("  "));
+        let line = format!(
+            "{:28} {}",
+            format!("{chunk:?}").replace("\\\"", "\""),
+            says.join("  ")
+        );
         out.push_str(line.trim_end());
         out.push('\n');
     }
@@ -146,7 +153,9 @@ fn the_dictionary_of_the_fuzzer() {
         let (hand, _) = have.split_once(begin).expect("where they begin");
         let known: Vec<&str> = hand.lines().collect();
         let new = marks.iter().map(|text| entry(text));
-        let new: Vec<String> = new.filter(|entry| !known.contains(&entry.as_str())).collect();
+        let new: Vec<String> = new
+            .filter(|entry| !known.contains(&entry.as_str()))
+            .collect();
         [hand, begin, &new.join("\n"), "\n"].concat()
     });
 }
