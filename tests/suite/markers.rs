@@ -110,7 +110,7 @@ fn walk(table: &toml::Table, place: &str, add: &mut impl FnMut(Does, &str)) {
 }
 
 /// A pattern with its holes filled.
-fn filled(pattern: &str) -> String {
+pub fn filled(pattern: &str) -> String {
     let holes = [
         ("$_", ""),
         ("$/", ""),

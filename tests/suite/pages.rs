@@ -7,13 +7,8 @@ use std::fs;
 
 use toolglot::{DialectSet, Event, Finish, Options, Parser, builtin_files};
 
-use crate::markers::MARKERS;
+use crate::markers::filled;
 use crate::support::root;
-
-/// Whether pages are written, not compared.
-pub fn writes() -> bool {
-    std::env::var_os("TOOLGLOT_WRITE").is_some()
-}
 
 /// What a file of the repository holds is this.
 pub fn page(name: &str, made: impl FnOnce(&str) -> String) {
@@ -87,13 +82,12 @@ fn the_table_of_dialects() {
     part("docs/FORMATS.md", "dialects", &table);
 }
 
-const REPLY: [&str; 7] = [
+const REPLY: [&str; 6] = [
     "Let me look. <too",
     "l_call>\n{\"name\": \"wea",
     "ther\", \"arguments\": {\"ci",
     "ty\": \"Lei",
-    "th\"}}",
-    "\n</tool_call",
+    "th\"}}\n</tool_call",
     ">\nDone.",
 ];
 
@@ -102,31 +96,54 @@ fn a_stream_as_it_is_read() {
     let mut parser = Parser::new(&DialectSet::defaults(), Options::default());
     let mut out = String::from("```text\nthe model writes             your application gets\n");
     for (number, chunk) in REPLY.iter().enumerate() {
-        let mut says = vec![];
+        let (mut says, mut arguments) = (vec![], String::new());
         let mut sink = |event: Event<'_>| match event {
             Event::Text { data, .. } => {
                 says.push(format!("text {:?}", String::from_utf8_lossy(data)));
             }
             Event::CallOpen { name, .. } => says.push(format!("call {name}")),
-            Event::ArgDelta { json, .. } => says.push(json.to_owned()),
-            Event::CallClose { .. } => says.push("the call is whole".to_owned()),
-            Event::BlockClose { .. } => says.push("run it".to_owned()),
+            Event::ArgDelta { json, .. } => arguments.push_str(json),
+            Event::CallClose { .. } => {
+                says.push(format!("arguments {}", std::mem::take(&mut arguments)));
+                says.push("the call is whole".to_owned());
+            }
+            Event::BlockClose { .. } => says.push("the block is closed: run it".to_owned()),
             _ => {}
         };
         parser.feed(chunk.as_bytes(), &mut sink);
         if number + 1 == REPLY.len() {
             parser.finish(Finish::Stop, &mut sink);
         }
-        let line = format!(
-            "{:28} {}",
-            format!("{chunk:?}").replace("\\\"", "\""),
-            says.join("  ")
-        );
+        if !arguments.is_empty() {
+            says.push(format!("arguments {arguments}"));
+        }
+        let chunk = format!("{chunk:?}").replace("\\\"", "\"");
+        let line = format!("{chunk:28} {}", says.join(", "));
         out.push_str(line.trim_end());
         out.push('\n');
     }
     out.push_str("```\n");
     part("README.md", "stream", &out);
+}
+
+/// What a file says about a dialect, and what models are told, is no marker.
+const PROSE: [&str; 9] = [
+    "id", "title", "aliases", "models", "sources", "group", "prompt", "observe", "deltas",
+];
+
+/// All strings of a dialect file that may be markers, with a word in each hole.
+fn strings(value: &toml::Value, out: &mut BTreeSet<String>) {
+    match value {
+        toml::Value::String(text) => drop(out.insert(filled(text))),
+        toml::Value::Array(list) => list.iter().for_each(|item| strings(item, out)),
+        toml::Value::Table(table) => {
+            let kept = table
+                .iter()
+                .filter(|(key, _)| !PROSE.contains(&key.as_str()));
+            kept.for_each(|(_, item)| strings(item, out));
+        }
+        _ => {}
+    }
 }
 
 /// Markers, as the dictionaries of libFuzzer have them.
@@ -144,16 +161,21 @@ fn the_dictionary_of_the_fuzzer() {
         }
         out + "\""
     };
-    let marks = MARKERS.iter().map(|marker| marker.text.as_str());
-    let marks: BTreeSet<&str> = marks
-        .filter(|text| (2..=MOST).contains(&text.len()))
-        .collect();
+    let mut marks = BTreeSet::new();
+    for (_, text) in builtin_files() {
+        let table = text.parse().expect("a built-in file");
+        strings(&toml::Value::Table(table), &mut marks);
+    }
+    // A word alone is a switch of the file, or soon found.
+    let word = |c: char| c.is_alphanumeric() || "_-".contains(c);
+    marks.retain(|text| (2..=MOST).contains(&text.len()) && !text.chars().all(word));
     page("fuzz/markers.dict", |have| {
         let begin = "# Markers of the built-in dialects (ci/pages.sh).\n";
         let (hand, _) = have.split_once(begin).expect("where they begin");
         let known: Vec<&str> = hand.lines().collect();
-        let new = marks.iter().map(|text| entry(text));
+        let new: BTreeSet<String> = marks.iter().map(|text| entry(text)).collect();
         let new: Vec<String> = new
+            .into_iter()
             .filter(|entry| !known.contains(&entry.as_str()))
             .collect();
         [hand, begin, &new.join("\n"), "\n"].concat()
