@@ -6,6 +6,7 @@
 //!
 //! A call is final at its own end: what goes wrong behind it in the same block takes nothing back.
 
+mod shorter;
 mod value;
 
 use serde::{Deserialize, Serialize};
@@ -474,6 +475,9 @@ impl Body {
                     self.at = At::Gap(table.gap.begin());
                     out.skip(pos + u64::from(!again));
                     return (!again, None);
+                }
+                if let Some(flow) = self.shorter(out, table, pos) {
+                    return (false, Some(flow));
                 }
                 (false, self.broken(out, table, pos))
             }
@@ -995,7 +999,13 @@ impl Body {
             if named || ends && (key.ends_with('/') || loose) {
                 // It is a tag's name, with or without attributes.
                 closed = key.ends_with('/');
-                match tag_name(name) {
+                let name = match (tag_name(name), blank) {
+                    (Some(name), _) => Some(name),
+                    // Where tags are not named after it, it may hold what no tag's name does.
+                    (None, Some(at)) if !named && at > 0 => Some(&name[..at]),
+                    (None, _) => None,
+                };
+                match name {
                     Some(name) => {
                         pairs = xml::loose_attributes(&key.as_bytes()[name.len()..]);
                         key = name.to_owned();
@@ -1434,9 +1444,11 @@ impl Body {
         if let At::Tail(walk) = self.at {
             // A closer that might have gone on.
             let tail = &table.units[usize::from(self.unit)].tail;
-            if let Some(action) = tail.complete(&walk, end, &self.fix)
-                && let Some(Flow::Closed { end }) = self.found(out, table, action, &walk, end)
-            {
+            let flow = match tail.complete(&walk, end, &self.fix) {
+                Some(action) => self.found(out, table, action, &walk, end),
+                None => self.shorter(out, table, end),
+            };
+            if let Some(Flow::Closed { end }) = flow {
                 return Finished::Closed(end);
             }
         }

@@ -424,9 +424,9 @@ impl Framed {
         opener + probe.max(tag + blanks).max(closer + confirm + tag + blanks)
     }
 
-    /// The last literal of a closer that is more than the end of a tag; `fix` is what `$x` stands for.
+    /// The last literal of a closer that is more than the end of a tag; `fix` is what `$x`, or `$ticks`, stands for.
     pub fn last_literal(&self, pattern: &str, fix: &str) -> Option<String> {
-        let parts = path::parts(&pattern.replace("$x", fix)).ok()?;
+        let parts = path::parts(&spelt(pattern, fix)).ok()?;
         let whole = |literal: &String| literal.len() > 1;
         let mut literals = parts.iter().rev().filter_map(literal_part);
         literals.find(whole).or_else(|| last_literal(pattern))
@@ -457,8 +457,9 @@ impl Framed {
             _ if of_call.is_empty() => return Some("\n".to_owned()),
             _ => (of_call, false),
         };
-        let close = closers.iter().find(|close| bare || close.contains("$x"))?;
-        let close = close.replace("$x", fix);
+        let own = |close: &&String| close.contains("$x") || close.contains("$ticks");
+        let close = closers.iter().find(|close| bare || own(close))?;
+        let close = spelt(close, fix);
         if bare {
             let parts = path::parts(&close).ok()?;
             return parts.iter().rev().find_map(literal_part);
@@ -614,6 +615,11 @@ fn payloads(spec: &spec::Framed) -> (json_calls::Table, python_calls::Table, bra
         typed: spec.braces.all_delimited,
     };
     (json, python, braces)
+}
+
+/// A closer as the opener of its block spells it.
+fn spelt(close: &str, fix: &str) -> String {
+    close.replace("$ticks", fix).replace("$x", fix)
 }
 
 /// The last literal part of a closer, by which a block that is skipped ends.

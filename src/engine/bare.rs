@@ -132,8 +132,8 @@ impl Bare {
         }
     }
 
-    /// Takes the byte at `pos`.
-    pub fn step(&mut self, byte: u8, pos: u64) -> Shown {
+    /// Takes the byte at `pos`; where Python is written, `tuples` may stand in it.
+    pub fn step(&mut self, byte: u8, pos: u64, tuples: bool) -> Shown {
         let blank = is_space(byte);
         self.at = match self.at {
             At::Start if byte == b'{' => At::First,
@@ -157,7 +157,7 @@ impl Bare {
                 Inside::Bad => return Shown::None,
             },
             At::Colon(member) if byte == b':' => At::Value(member),
-            At::Value(member) => return self.value(member, byte, pos),
+            At::Value(member) => return self.value(member, byte, pos, tuples),
             At::String { mut string, name } => match string.step(byte) {
                 Inside::More => At::String { string, name },
                 Inside::End => {
@@ -172,7 +172,7 @@ impl Bare {
             At::Behind if byte == b'}' && !(self.others || self.wrapped) => {
                 return self.name.map_or(Shown::None, Shown::Name);
             }
-            At::Nested { depth, string } => match self.nested(depth, string, byte) {
+            At::Nested { depth, string } => match self.nested(depth, string, byte, tuples) {
                 Some(at) => at,
                 None => return Shown::None,
             },
@@ -200,7 +200,7 @@ impl Bare {
     }
 
     /// The first byte of a value.
-    fn value(&mut self, member: Member, byte: u8, pos: u64) -> Shown {
+    fn value(&mut self, member: Member, byte: u8, pos: u64, tuples: bool) -> Shown {
         let string = Quoted::open(byte);
         self.at = match (member, string, byte) {
             // An object, a string that holds one, or null.
@@ -228,6 +228,10 @@ impl Bare {
                 depth: 1,
                 string: None,
             },
+            (_, None, b'(') if tuples => At::Nested {
+                depth: 1,
+                string: None,
+            },
             (_, None, b'-' | b'0'..=b'9' | b't' | b'f' | b'n' | b'T' | b'F' | b'N') => At::Scalar,
             (_, None, _) => return Shown::None,
         };
@@ -235,7 +239,7 @@ impl Bare {
     }
 
     /// Takes a byte in brackets; none if it cannot stand there.
-    fn nested(&self, depth: u16, string: Option<Quoted>, byte: u8) -> Option<At> {
+    fn nested(&self, depth: u16, string: Option<Quoted>, byte: u8, tuples: bool) -> Option<At> {
         if let Some(mut string) = string {
             return match string.step(byte) {
                 Inside::More => Some(At::Nested {
@@ -253,6 +257,8 @@ impl Bare {
         let depth = match byte {
             b'{' | b'[' => depth.checked_add(1)?,
             b'}' | b']' => depth - 1,
+            b'(' if tuples => depth.checked_add(1)?,
+            b')' if tuples => depth - 1,
             b':' | b',' => depth,
             _ if string.is_some() || is_space(byte) => depth,
             _ if byte.is_ascii_alphanumeric() || b"+-._".contains(&byte) => depth,
@@ -271,10 +277,14 @@ mod tests {
 
     /// The name, and how many bytes were looked at.
     fn scan(text: &str) -> (Option<&str>, usize) {
+        scan_with(text, false)
+    }
+
+    fn scan_with(text: &str, tuples: bool) -> (Option<&str>, usize) {
         let mut bare = Bare::new(0);
         let of = |span: Span| &text[span.start as usize..span.end as usize];
         for (at, byte) in text.bytes().enumerate() {
-            match bare.step(byte, at as u64) {
+            match bare.step(byte, at as u64, tuples) {
                 Shown::More => {}
                 Shown::Key(span) => {
                     let member = match of(span) {
@@ -317,6 +327,17 @@ mod tests {
             scan("[{'ok': True, 'name': 'f', 'arguments': {").0,
             Some("f")
         );
+    }
+
+    #[test]
+    fn where_python_is_written_tuples_may_stand() {
+        for (text, len) in [
+            ("{'size': (1, 2), 'name': 'f', 'arguments': {", 10),
+            ("[{'name': 'f', 'of': [(), ('a)', 2)], 'arguments': {", 23),
+        ] {
+            assert_eq!(scan_with(text, true).0, Some("f"), "{text}");
+            assert_eq!(scan(text), (None, len), "{text}");
+        }
     }
 
     #[test]

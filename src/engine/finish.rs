@@ -101,7 +101,7 @@ impl Machine<'_> {
         if self.set.chosen && self.st.region == Region::Text && self.st.io.from < self.st.pos {
             // The beginning of a marker that the end has cut is text, unless a special token of it is complete.
             let held = self.bytes(chunk, self.st.io.from, self.st.pos);
-            if held.windows(2).any(|pair| pair == b"|>") {
+            if held.windows(2).any(|pair| pair == b"|>") && self.may_frame() {
                 self.flow_end(chunk);
                 self.framing(chunk, self.st.pos);
             }
@@ -159,6 +159,14 @@ impl Machine<'_> {
                 suggestion: "",
             }));
         }
+    }
+
+    /// Whether a token may be framing at this place: outside code and, where markers count at line starts alone, there.
+    fn may_frame(&mut self) -> bool {
+        self.st.code.settle();
+        let mut dialects = self.set.dialects.iter();
+        let placed = self.st.line.begins() || !dialects.any(|dialect| dialect.spec.line_start);
+        placed && !self.st.code.hides()
     }
 
     /// In a thought that a call would end: a marker that the end has cut is part of it.
@@ -254,6 +262,9 @@ impl Machine<'_> {
                 let opening = *opening;
                 self.st.candidates.clear();
                 let span = Span::new(opening.start, end);
+                if !opening.bare {
+                    self.was_text(opening.first, opening.start);
+                }
                 self.tell(chunk, opening.first, Kind::LookalikeMarker, span);
                 self.text_at_end(chunk, &opening);
             }

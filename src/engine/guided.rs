@@ -106,7 +106,7 @@ impl Machine<'_> {
     fn look(&self, chunk: Chunk<'_>, guess: &mut Guess, byte: u8, pos: u64) -> Option<Is> {
         let start = guess.bare.start;
         let end = pos + 1;
-        let shown = match guess.bare.step(byte, pos) {
+        let shown = match guess.bare.step(byte, pos, false) {
             Shown::Key(key) => {
                 let member = self.means(&self.bytes(chunk, key.start, key.end));
                 if member == Member::Other && self.chosen().is_some() && self.is_own(chunk, key) {

@@ -40,7 +40,7 @@ pub(super) struct Opening {
     /// The last one that gave up had a quote that is not closed.
     unquoted: bool,
     /// Only JSON that must show a call, or a single byte, was looked at: nothing is said of what shows none.
-    bare: bool,
+    pub bare: bool,
     /// A call of a tool that is not on offer: its name.
     unknown: Option<Span>,
 }
@@ -155,7 +155,7 @@ impl Candidate {
                         // The opener is the first byte of the JSON.
                         end = span.start;
                         let mut bare = Bare::new(end);
-                        bare.step(*opener.literal.as_bytes().first()?, end);
+                        bare.step(*opener.literal.as_bytes().first()?, end, false);
                         At::Json(bare)
                     }
                     (None, None) => return None,
@@ -432,9 +432,12 @@ impl Machine<'_> {
             }
         }
         let Some(opening) = opening else {
-            // The beginning of a thought's marker pairs with nothing.
-            let mut refs = refs.iter();
-            let opener = refs.find(|opener| !matches!(opener.begins, Begins::Mark(_)));
+            // The beginning of a thought's marker pairs with nothing, nor does what many things begin with.
+            let pairs = |opener: &&OpenRef| {
+                let mark = matches!(opener.begins, Begins::Mark(_));
+                !mark && bare(self.dialect(opener.dialect), **opener).is_none()
+            };
+            let opener = refs.iter().find(pairs).filter(|_| end > start + 1);
             if let Some(opener) = opener.filter(|_| start <= safe) {
                 self.was_text(opener.dialect, start);
             }
@@ -706,6 +709,12 @@ impl Machine<'_> {
                 }
                 None if self.in_rest(chunk, opening, start) => {}
                 None if self.ends_here(*pattern) => inside = Some(start),
+                // If this is none, the token has its turn. What a header holds is its own.
+                Some(Role::Token { .. }) if self.dialect(opening.first).channels.is_none() => {
+                    if let Mode::Opening(opening) = &mut self.st.mode {
+                        opening.inner = opening.inner.or(Some(start));
+                    }
+                }
                 Some(Role::Token { .. }) | None => {}
             }
         }
@@ -913,7 +922,7 @@ impl Machine<'_> {
                         let mut json = Bare::new(start);
                         let shown = match taken {
                             true => Shown::More,
-                            false => json.step(byte, end - 1),
+                            false => json.step(byte, end - 1, false),
                         };
                         candidate.at = At::Json(json);
                         if shown == Shown::More {
@@ -953,7 +962,7 @@ impl Machine<'_> {
                 };
                 let within = candidate.begins.of(table).and_then(|opener| opener.json);
                 let within = within.map_or(0, |bare| u64::from(bare.within));
-                let shown = match json.step(byte, end - 1) {
+                let shown = match json.step(byte, end - 1, table.json.syntax.python) {
                     _ if end.saturating_sub(json.start) > within => Shown::None,
                     Shown::Key(key) => {
                         let key = self.bytes(chunk, key.start, key.end);

@@ -155,6 +155,12 @@ impl<'a> Twin<'a> {
         if spec.stands_alone() {
             places.extend(self.units());
         }
+        // How its opener is spelled tells what `$x` is.
+        self.fix = spec.fixes.iter().find_map(|fix| {
+            let own = |p: &Pattern| pattern::literal(&pattern::fixed(p, fix));
+            let stands = |(p, _): &(&Pattern, Place)| self.input[body..].starts_with(&own(p));
+            places.iter().any(stands).then(|| fix.clone())
+        });
         // White space may stand behind a header.
         let mut fit = match body > at {
             true => self.walk_on(body, &places)?,
@@ -163,7 +169,10 @@ impl<'a> Twin<'a> {
         if let Some(tool) = tool {
             fit.holes.insert("name", tool.to_owned());
         }
-        self.fix = Some(fit.holes.get("x").cloned().unwrap_or_default());
+        if spec.fixes.is_empty() {
+            let shown = fit.holes.get("x").or_else(|| fit.holes.get("ticks"));
+            self.fix = Some(shown.cloned().unwrap_or_default());
+        }
         match fit.action {
             Place::Unit(unit) => {
                 let (mut end, mut next) = self.unit(unit, &fit, false)?;
@@ -389,7 +398,9 @@ fn last_literal(pattern: &Pattern) -> String {
         pattern::Part::Byte(b) => Some(*b),
         _ => None,
     };
-    let mut bytes: Vec<u8> = pattern.iter().rev().map_while(byte).collect();
+    let ticks = |part: &&pattern::Part| **part == pattern::Part::Hole("ticks");
+    let parts = pattern.iter().rev().skip_while(ticks);
+    let mut bytes: Vec<u8> = parts.map_while(byte).collect();
     bytes.reverse();
     String::from_utf8(bytes).expect("patterns are text")
 }

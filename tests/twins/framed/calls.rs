@@ -53,6 +53,7 @@ impl<'a> Twin<'a> {
         let mut reader = Reader {
             input: self.input,
             at: fit.end,
+            python: unit.payload == "json" && self.spec.json.python,
         };
         match unit.payload.as_str() {
             "arguments" => {
@@ -69,9 +70,14 @@ impl<'a> Twin<'a> {
                 let (name, arguments) = braces::call(&mut reader, &self.spec.braces, self.tools)?;
                 self.out.calls.push((name, arguments));
             }
+            "python" if self.spec.python.json && lists_objects(&reader) => {
+                reader.blanks();
+                reader.items(b'[', b']', |reader| self.json_call(reader))?;
+            }
             "python" => {
                 let calls = &mut self.out.calls;
-                python::calls(&mut reader, &self.spec.python, |name, arguments| {
+                let tools = self.tools;
+                python::calls(&mut reader, &self.spec.python, tools, |name, arguments| {
                     calls.push((name.to_owned(), Value::Object(arguments)));
                 })?;
             }
@@ -99,7 +105,12 @@ impl<'a> Twin<'a> {
             if rules.name_is_key {
                 // Each member is a call of its own.
                 let name = crate::naive::name_of(&key).map_err(|_| Fault::At(from))?;
-                let value = reader.value()?;
+                let value = match (reader.peek(), reader.value()) {
+                    (Some(first), Err(Fault::Cut)) if !matches!(first, b'{' | b'"' | b'n') => {
+                        return Err(Fault::At(from));
+                    }
+                    (_, value) => value?,
+                };
                 calls.push((name, object(value, from)?));
                 return Ok(());
             }
@@ -135,7 +146,8 @@ impl<'a> Twin<'a> {
             Ok(())
         };
         if rules.wrapper.is_empty() {
-            reader.members(take)?;
+            let may = |key: &str| !rules.name_is_key || crate::naive::name_of(key).is_ok();
+            reader.members_named(may, take)?;
         } else {
             reader.members(|reader, key| {
                 if rules.wrapper.contains(&key) && reader.peek() == Some(b'{') {
@@ -153,6 +165,12 @@ impl<'a> Twin<'a> {
         self.out.calls.push((name, arguments));
         Ok(())
     }
+}
+
+/// Whether a list with an object in front begins there.
+fn lists_objects(reader: &Reader<'_>) -> bool {
+    let list = reader.input[reader.at..].trim_start().strip_prefix('[');
+    list.is_some_and(|list| list.trim_start().starts_with('{'))
 }
 
 /// Arguments: an object, a string that holds one, or none.

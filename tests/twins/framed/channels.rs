@@ -108,7 +108,7 @@ impl<'a> Twin<'a> {
             let company = [&channels.start, &channels.close, &channels.end];
             let mut company = company.into_iter().chain([&self.spec.framing]).flatten();
             self.out.open |= his && company.any(|marker| behind.starts_with(marker.as_str()));
-            let framing = |len: &usize| open || !(own || his || self.is_quoted(at..at + len));
+            let framing = |len: &usize| !self.is_quoted(at..at + len) && (open || !(own || his));
             if let Some(len) = token.filter(framing) {
                 open &= here(&channels.close).is_none();
                 at += len;

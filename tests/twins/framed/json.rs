@@ -14,6 +14,8 @@ pub enum Fault {
 pub struct Reader<'a> {
     pub input: &'a str,
     pub at: usize,
+    /// Values are spelled as Python spells them.
+    pub python: bool,
 }
 
 impl Reader<'_> {
@@ -45,6 +47,9 @@ impl Reader<'_> {
     /// A value; white space before it is skipped.
     pub fn value(&mut self) -> Result<Value, Fault> {
         self.blanks();
+        if self.python {
+            return super::python::value(self);
+        }
         match self.peek() {
             Some(b'{') => self.object(),
             Some(b'[') => self.list(),
@@ -161,10 +166,25 @@ impl Reader<'_> {
     /// The members of an object; `member` reads the value.
     pub fn members(
         &mut self,
+        member: impl FnMut(&mut Self, String) -> Result<(), Fault>,
+    ) -> Result<(), Fault> {
+        self.members_named(|_| true, member)
+    }
+
+    /// The same where not every key may stand there.
+    pub fn members_named(
+        &mut self,
+        may: impl Fn(&str) -> bool,
         mut member: impl FnMut(&mut Self, String) -> Result<(), Fault>,
     ) -> Result<(), Fault> {
         self.items(b'{', b'}', |reader| {
-            let key = reader.string()?;
+            let key = match reader.python {
+                true => super::python::string(reader)?,
+                false => reader.string()?,
+            };
+            if !may(&key) {
+                return Err(Fault::At(reader.at));
+            }
             reader.blanks();
             reader.take(b':')?;
             reader.blanks();
@@ -194,6 +214,11 @@ impl Reader<'_> {
                 return Ok(());
             }
             self.take(b',')?;
+            self.blanks();
+            if self.python && self.peek() == Some(close) {
+                self.at += 1;
+                return Ok(());
+            }
         }
     }
 }

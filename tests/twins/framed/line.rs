@@ -287,7 +287,11 @@ impl Twin<'_> {
         if self.line.null.contains(&name) {
             return self.hidden(end, false);
         }
-        let mut reader = Reader { input, at: end };
+        let mut reader = Reader {
+            input,
+            at: end,
+            python: false,
+        };
         let mut arguments = Map::new();
         let read = reader.members(|reader, key| {
             arguments.insert(key, reader.value()?);
@@ -365,6 +369,7 @@ impl Twin<'_> {
         let mut reader = Reader {
             input,
             at: start + at,
+            python: false,
         };
         let value = match reader.value() {
             Ok(value) => value,

@@ -13,6 +13,7 @@ mod braces;
 mod calls;
 mod channels;
 mod content;
+mod evidence;
 mod json;
 mod params;
 mod pattern;

@@ -99,6 +99,7 @@ impl<'a> Twin<'a> {
         if unit.fix_name {
             self.fix = Some(name.clone());
         }
+        self.out.open |= unit.payload == "tree" && self.breaks_between_tags(index, fit.end);
         let stray: Vec<Pattern> = param.close.iter().map(|close| pattern(close)).collect();
         let mut places = self.tail(index);
         places.extend(param.open.iter().map(|p| (p, Place::Param)));
@@ -140,6 +141,22 @@ impl<'a> Twin<'a> {
                 _ => return self.behind(at, fit, inside),
             }
         }
+    }
+
+    /// Whether an opener or a closer of several tags breaks off behind its first tag, which could be one of a parameter. Whose
+    /// it is, is left open.
+    fn breaks_between_tags(&self, index: usize, from: usize) -> bool {
+        let mut places = self.tail(index);
+        places.extend(self.units());
+        places.iter().any(|(pattern, place)| {
+            let spelt = pattern::fixed(pattern, self.fix.as_deref().unwrap_or_default());
+            let first = literal(&spelt);
+            first.ends_with('>')
+                && first.len() < spelt.len()
+                && self.input[from..]
+                    .match_indices(&first)
+                    .any(|(at, _)| !matches!(self.walk(from + at, &[(&spelt, *place)]), Ok(_)))
+        })
     }
 
     /// How values are made of elements, if they are.
@@ -233,6 +250,10 @@ impl<'a> Twin<'a> {
             if key.is_empty() {
                 return Err(Stop::Malformed(fit.end));
             }
+        }
+        // A word of blanks is none.
+        if key.is_empty() && fit.holes.contains_key("key") {
+            return Err(Stop::Malformed(fit.end));
         }
         let told = param.hint.as_ref().and_then(|hint| match &hint.attribute {
             Some(name) => attribute(name),

@@ -13,13 +13,13 @@ pub enum Part {
     Blanks,
     /// `$/`
     Lines,
-    /// `$name`, `$id`, `$type`, `$key`, `$tag`, `$digits`, `$x`
+    /// `$name`, `$id`, `$type`, `$key`, `$tag`, `$ticks`, `$digits`, `$x`
     Hole(&'static str),
     /// `$^{`
     Peek(u8),
 }
 
-const HOLES: [&str; 7] = ["name", "id", "type", "key", "tag", "digits", "x"];
+const HOLES: [&str; 8] = ["name", "id", "type", "key", "tag", "ticks", "digits", "x"];
 
 pub fn pattern(text: &str) -> Pattern {
     let mut out = vec![];
@@ -68,10 +68,12 @@ pub fn literal(pattern: &Pattern) -> String {
     }
 }
 
-/// The pattern as it is spelled in a block whose suffix is `fix`.
+/// The pattern as it is spelled in a block whose suffix is `fix`; of a fence that are its backticks beyond three, and it
+/// may close with more.
 pub fn fixed(pattern: &Pattern, fix: &str) -> Pattern {
     let spell = |part: &Part| match part {
         Part::Hole("x") => fix.bytes().map(Part::Byte).collect(),
+        Part::Hole("ticks") => fix.bytes().map(Part::Byte).chain([part.clone()]).collect(),
         _ => vec![part.clone()],
     };
     pattern.iter().flat_map(spell).collect()
@@ -118,6 +120,7 @@ fn begins(rest: &[Part], byte: u8) -> bool {
         Some(Part::Blanks) => is_blank(byte) || begins(&rest[1..], byte),
         Some(Part::Lines) => matches!(byte, b'\n' | b'\r') || begins(&rest[1..], byte),
         Some(Part::Hole("x")) => is_word(byte) || begins(&rest[1..], byte),
+        Some(Part::Hole("ticks")) => byte == b'`' || begins(&rest[1..], byte),
         Some(Part::Hole(_)) => is_word(byte),
     }
 }
@@ -232,6 +235,10 @@ fn step<A: Copy>(
             let taken = bytes[at..].iter().take_while(|b| part(b)).count();
             at + if byte == b':' { taken } else { 0 }
         }
+        "ticks" => {
+            let ticks = bytes[at..].iter().take_while(|b| **b == b'`');
+            at + ticks.count()
+        }
         "digits" => {
             let digits = bytes[at..].iter().take_while(|b| b.is_ascii_digit());
             at + digits.count()
@@ -247,6 +254,9 @@ fn step<A: Copy>(
     };
     // Chosen: a word may be empty where the pattern goes on, but for a name.
     let empty = hole != "name" && goes_on(byte) && is_word(byte) || hole == "x" && goes_on(byte);
+    // Of backticks there may be no more.
+    let empty =
+        empty || hole == "ticks" && (goes_on(byte) || next.iter().any(|(rest, _)| rest.is_empty()));
     if end == at && hole != "tag" && !empty {
         return or_whole(Walk::Breaks(at));
     }

@@ -2,6 +2,8 @@
 
 use toolglot::json::{Map, Value};
 
+use crate::naive::schema::{self, Typed};
+
 use super::json::{Fault, Reader};
 use super::spec::Python;
 
@@ -9,6 +11,7 @@ use super::spec::Python;
 pub fn calls(
     reader: &mut Reader<'_>,
     rules: &Python,
+    tools: Option<&Value>,
     mut call: impl FnMut(&str, Map),
 ) -> Result<(), Fault> {
     reader.blanks();
@@ -36,7 +39,8 @@ pub fn calls(
             },
         };
         reader.blanks();
-        let arguments = arguments(reader)?;
+        let tool = schema::tool(tools, name).filter(|_| rules.quoted_typed);
+        let arguments = arguments(reader, tool)?;
         call(name, arguments);
         if rules.brackets == "one" {
             return Ok(());
@@ -87,7 +91,9 @@ fn name(reader: &mut Reader<'_>) -> Result<String, Fault> {
     Ok(rest[..len].to_owned())
 }
 
-fn arguments(reader: &mut Reader<'_>) -> Result<Map, Fault> {
+/// Keyword arguments. Of a tool that is given, what stands between quotes has the type of its parameter.
+fn arguments(reader: &mut Reader<'_>, tool: Option<&Value>) -> Result<Map, Fault> {
+    let params = tool.map(schema::params).unwrap_or_default();
     let mut out = Map::new();
     listed(reader, b'(', b')', |reader| {
         let from = reader.at;
@@ -101,7 +107,19 @@ fn arguments(reader: &mut Reader<'_>) -> Result<Map, Fault> {
         reader.at += len;
         reader.blanks();
         reader.take(b'=')?;
+        reader.blanks();
+        let quoted = matches!(reader.peek(), Some(b'"' | b'\''));
         let value = value(reader)?;
+        let known = params.iter().find(|(name, _)| *name == &rest[..len]);
+        let value = match (known, &value) {
+            (Some((_, schema)), Value::String(text)) if quoted => {
+                match schema::typed(text, Some(schema)) {
+                    Typed::Fits(value) | Typed::Mismatch(value) => value,
+                    Typed::Malformed => return Err(Fault::At(reader.at)),
+                }
+            }
+            _ => value,
+        };
         out.insert(rest[..len].to_owned(), value);
         Ok(())
     })?;
@@ -132,7 +150,7 @@ fn listed<'a>(
     }
 }
 
-fn value(reader: &mut Reader<'_>) -> Result<Value, Fault> {
+pub(super) fn value(reader: &mut Reader<'_>) -> Result<Value, Fault> {
     reader.blanks();
     match reader.peek() {
         Some(b'"' | b'\'') => string(reader).map(Value::String),
@@ -192,7 +210,7 @@ fn word(reader: &mut Reader<'_>) -> Result<Value, Fault> {
     }
 }
 
-fn string(reader: &mut Reader<'_>) -> Result<String, Fault> {
+pub(super) fn string(reader: &mut Reader<'_>) -> Result<String, Fault> {
     let quote = match reader.peek() {
         Some(quote @ (b'"' | b'\'')) => quote,
         _ => return Err(reader.fault()),

@@ -2,7 +2,8 @@
 
 use toml::{Table, Value};
 
-use super::pattern::{Pattern, pattern};
+use super::evidence::evidence;
+use super::pattern::{Part, Pattern, pattern};
 
 /// A framed dialect.
 pub struct Spec {
@@ -34,6 +35,20 @@ pub struct Spec {
     pub unclosed_is_text: bool,
     /// Text of unknown type is JSON where it is some.
     pub untyped_is_json: bool,
+    /// What `$x` may be where openers tell it by their spelling.
+    pub fixes: Vec<String>,
+    /// Openers and closers that are known misspellings.
+    pub misspelt: Vec<String>,
+    /// Openers and framing count at the start of a line, or right behind a block.
+    pub line_start: bool,
+    pub spans: Vec<Span>,
+}
+
+/// A region in which nothing is looked for.
+pub struct Span {
+    pub open: String,
+    pub close: String,
+    pub at: String,
 }
 
 /// Messages with headers.
@@ -127,11 +142,17 @@ pub struct Json {
     pub arguments: Vec<String>,
     pub wrapper: Vec<String>,
     pub name_is_key: bool,
+    /// Its values are spelled as Python spells them.
+    pub python: bool,
 }
 
 pub struct Python {
     pub brackets: String,
     pub method: String,
+    /// Quotes only delimit: the schema gives what they hold its type.
+    pub quoted_typed: bool,
+    /// The list may hold calls in JSON instead.
+    pub json: bool,
 }
 
 pub struct Braces {
@@ -150,7 +171,7 @@ pub struct Reasoning {
     pub ended_by: Vec<String>,
 }
 
-fn strings(table: &Table, key: &str, default: &[&str]) -> Vec<String> {
+pub(super) fn strings(table: &Table, key: &str, default: &[&str]) -> Vec<String> {
     match table.get(key) {
         None => default.iter().map(|s| (*s).to_owned()).collect(),
         Some(Value::String(one)) => vec![one.clone()],
@@ -167,7 +188,7 @@ fn patterns(table: &Table, key: &str) -> Vec<Pattern> {
     list.iter().map(|s| pattern(s)).collect()
 }
 
-fn word(table: &Table, key: &str, default: &str) -> String {
+pub(super) fn word(table: &Table, key: &str, default: &str) -> String {
     let given = table.get(key).and_then(Value::as_str);
     given.unwrap_or(default).to_owned()
 }
@@ -261,167 +282,35 @@ fn turns(file: &Table, special: bool) -> Vec<String> {
         .collect()
 }
 
-/// What the twin does not do; a dialect with one of these has no twin.
-fn is_beyond(file: &Table, framed: &Table) -> bool {
-    let units = framed.get("unit").and_then(Value::as_array);
-    let units = units.into_iter().flatten();
-    let units = units.map(|unit| unit.as_table().expect("a unit"));
-    let json = framed.get("json").and_then(Value::as_table);
-    let python = framed.get("python").and_then(Value::as_table);
-    let has = |table: Option<&Table>, key: &str| table.is_some_and(|t| t.contains_key(key));
-    // Suffixes of markers, code fences and repairs are machinery of their own.
-    file.contains_key("channels")
-        && (file.contains_key("reasoning") || file.contains_key("framing"))
-        || file.contains_key("line_start")
-        || framed.contains_key("fixed")
-        || has(json, "python")
-        || has(python, "json")
-        || has(python, "quoted_typed")
-        || units.into_iter().any(|unit| {
-            let texts = ["open", "close", "probe"].map(|key| strings(unit, key, &[]));
-            let known = [
-                "params",
-                "json",
-                "arguments",
-                "python",
-                "braces",
-                "content",
-                "tree",
-                "yaml",
-            ];
-            !known.contains(&word(unit, "payload", "").as_str())
-                || texts.iter().flatten().any(|p| p.contains("$ticks"))
-        })
-}
-
-/// What must follow an opener, for the section and for a unit: what the file says, else what its grammar says.
-fn evidence(framed: &Table) -> (Vec<String>, impl Fn(&Table) -> Vec<String>) {
-    let table = |key: &str| framed.get(key).and_then(Value::as_table).cloned();
-    let (param, tree, python, braces) = (
-        table("param"),
-        table("tree"),
-        table("python"),
-        table("braces"),
-    );
-    const OBJECT: [&str; 3] = ["{$_\"", "{$_'", "{$_}"];
-    const LIST: [&str; 4] = ["[$_{", "[$_]", "[$_\"", "[$_'"];
-    let list = |parts: &[&str]| -> Vec<String> { parts.iter().map(|p| (*p).to_owned()).collect() };
-    let payload = move |unit: &Table| -> Vec<String> {
-        let close = strings(unit, "close", &[]);
-        let tags = |param: &Option<Table>| -> Vec<String> {
-            let open = param.iter().flat_map(|param| strings(param, "open", &[]));
-            let first = open.map(|open| match open.find('$') {
-                Some(at) if at > 1 => open[..at].to_owned(),
-                _ => open,
-            });
-            first.chain(close.clone()).collect()
-        };
-        let first = match word(unit, "payload", "").as_str() {
-            "json" => [list(&OBJECT), list(&LIST)].concat(),
-            "arguments" => list(&OBJECT),
-            "params" => tags(&param),
-            "tree" => tags(&tree),
-            "braces" => {
-                let prefix = braces
-                    .as_ref()
-                    .map(|b| word(b, "prefix", ""))
-                    .unwrap_or_default();
-                vec![format!("{prefix}$_$name$_{{")]
-            }
-            "python" => {
-                let python = python.clone().unwrap_or_default();
-                let call = format!("$name{}$_(", word(&python, "method", ""));
-                let bracketed = vec![format!("[$_{call}"), "[$_]".to_owned()];
-                match word(&python, "brackets", "optional").as_str() {
-                    "required" => bracketed,
-                    "optional" => [bracketed, vec![call]].concat(),
-                    _ => vec![call],
-                }
-            }
-            _ => vec![],
-        };
-        first.iter().map(|first| format!("$_{first}")).collect()
-    };
-    let behind = move |unit: &Table, open: &str, rest: &str| -> Vec<String> {
-        let last = ["$name", "$id", "$tag"]
-            .iter()
-            .filter_map(|hole| Some((open.rfind(hole)?, hole.len())))
-            .max();
-        let token = |rest: &str| {
-            !rest
-                .replace("$_", "")
-                .replace("$/", "")
-                .replace("$x", "")
-                .is_empty()
-        };
-        let all = payload(unit);
-        if all.is_empty() || last.is_some_and(|(at, len)| token(&open[at + len..])) {
-            return vec![rest.to_owned()];
-        }
-        let rest = rest.find("$^").map_or(rest, |at| &rest[..at]);
-        all.iter().map(|first| format!("{rest}{first}")).collect()
-    };
-    let deepened = |probe: Vec<String>| -> Vec<String> {
-        let named = |p: &str| {
-            ["$name", "$id", "$tag", "$^"]
-                .iter()
-                .any(|hole| p.contains(hole))
-        };
-        let deeper = |p: String| match p.as_bytes().last() {
-            Some(b'{') if !named(&p) => OBJECT
-                .iter()
-                .map(|f| format!("{}{f}", &p[..p.len() - 1]))
-                .collect(),
-            Some(b'[') if !named(&p) => LIST
-                .iter()
-                .map(|f| format!("{}{f}", &p[..p.len() - 1]))
-                .collect(),
-            _ => vec![p],
-        };
-        probe.into_iter().flat_map(deeper).collect()
-    };
-    let units = framed
-        .get("unit")
-        .and_then(Value::as_array)
-        .cloned()
-        .unwrap_or_default();
-    let mut of_section = vec![];
-    if let Some(section) = table("section") {
-        of_section = deepened(strings(&section, "probe", &[]));
-        if of_section.is_empty() {
-            for unit in units.iter().filter_map(Value::as_table) {
-                for open in strings(unit, "open", &[]) {
-                    of_section.extend(behind(unit, &open, &open));
-                }
-            }
-            of_section.extend(strings(&section, "close", &[]));
-            of_section.retain(|p| !p.is_empty());
-            of_section = of_section.iter().map(|p| format!("$_{p}")).collect();
-        }
-    }
-    let of_unit = move |unit: &Table| {
-        let probe = deepened(strings(unit, "probe", &[]));
-        if !probe.is_empty() || unit.contains_key("bare") {
-            return probe;
-        }
-        let mut out = vec![];
-        for open in strings(unit, "open", &[])
-            .iter()
-            .filter(|open| !open.starts_with("$^"))
-        {
-            let rest = open.find('$').map_or("", |at| &open[at..]);
-            out.extend(behind(unit, open, rest));
-        }
-        out.retain(|p| !p.is_empty());
-        out
-    };
-    (of_section, of_unit)
+/// What the twin does not do: where messages say themselves what is thought, a thought between its own markers may begin in
+/// any of them, and no built-in dialect has both.
+fn is_beyond(file: &Table) -> bool {
+    file.contains_key("channels") && file.contains_key("reasoning")
 }
 
 fn begins(file: &Table) -> Vec<Pattern> {
     let list = file.get("begins").and_then(Value::as_array);
     let tables = list.into_iter().flatten().filter_map(Value::as_table);
     tables.flat_map(|table| patterns(table, "reply")).collect()
+}
+
+fn fixes(framed: &Table) -> Vec<String> {
+    let fixed = framed.get("fixed").and_then(Value::as_table);
+    let all = fixed.into_iter().flatten();
+    let all = all.map(|(_, fix)| fix.as_str().expect("a string").to_owned());
+    let all: std::collections::BTreeSet<String> = all.collect();
+    all.into_iter().collect()
+}
+
+fn spans(file: &Table) -> Vec<Span> {
+    let list = file.get("span").and_then(Value::as_array);
+    let tables = list.into_iter().flatten().filter_map(Value::as_table);
+    let span = |table: &Table| Span {
+        open: word(table, "open", ""),
+        close: word(table, "close", ""),
+        at: word(table, "at", ""),
+    };
+    tables.map(span).collect()
 }
 
 impl Spec {
@@ -434,7 +323,7 @@ impl Spec {
             None if file.contains_key("channels") => &empty,
             None => return None,
         };
-        if is_beyond(&file, framed) {
+        if is_beyond(&file) {
             return None;
         }
         let units = framed.get("unit").and_then(Value::as_array);
@@ -519,10 +408,13 @@ impl Spec {
                 arguments: strings(json, "arguments", &["arguments", "parameters"]),
                 wrapper: strings(json, "wrapper", &[]),
                 name_is_key: is(json, "name_is_key"),
+                python: is(json, "python"),
             },
             python: Python {
                 brackets: word(python, "brackets", "required"),
                 method: word(python, "method", ""),
+                quoted_typed: is(python, "quoted_typed"),
+                json: is(python, "json"),
             },
             braces: Braces {
                 prefix: word(braces, "prefix", ""),
@@ -541,6 +433,10 @@ impl Spec {
             malformed_is_text: word(&file, "malformed", "drop") == "text",
             unclosed_is_text: word(&file, "unclosed", "drop") == "text",
             untyped_is_json: word(&file, "untyped", "string") == "json",
+            fixes: fixes(framed),
+            misspelt: strings(framed, "misspelt", &[]),
+            line_start: is(&file, "line_start"),
+            spans: spans(&file),
         })
     }
 
@@ -549,6 +445,17 @@ impl Spec {
         let tree = self.units[unit].payload == "tree";
         let param = if tree { &self.tree } else { &self.param };
         param.as_ref().expect("parameters have their table")
+    }
+
+    /// Whether its calls stand in code fences.
+    pub fn fenced(&self) -> bool {
+        let mut opens = self.units.iter().flat_map(|unit| &unit.open).flatten();
+        opens.any(|part| *part == Part::Hole("ticks"))
+    }
+
+    /// Whether some opener counts at the start of a line alone.
+    pub fn counts_at_line_start(&self) -> bool {
+        self.line_start || self.fenced()
     }
 
     /// Units that may stand outside a section.

@@ -2,9 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use crate::naive::schema;
+
 use super::Twin;
 use super::json::Reader;
-use super::pattern::{Part, Pattern, Walk, literal, walk};
+use super::pattern::{Part, Pattern, Walk, fixed, literal, pattern, walk};
 use super::spec::Reasoning;
 
 /// What is looked for in text.
@@ -12,7 +14,7 @@ struct Opener<'s> {
     literal: String,
     /// The literal is the first byte of the payload.
     peek: bool,
-    probe: Vec<&'s Pattern>,
+    probe: Vec<Pattern>,
     /// There is nothing that must follow.
     sure: bool,
     offered: bool,
@@ -74,7 +76,7 @@ fn with_blanks(closers: &[String]) -> Vec<String> {
 impl<'a> Twin<'a> {
     fn openers(&self) -> Vec<Opener<'a>> {
         let mut out: Vec<Opener<'a>> = vec![];
-        let mut add = |open: &'a Pattern, probe: &'a [Pattern], offered, alone, bare| {
+        let mut add = |open: &Pattern, probe: Vec<Pattern>, offered, alone, bare| {
             let literal = literal(open);
             if literal.is_empty() {
                 return;
@@ -88,32 +90,42 @@ impl<'a> Twin<'a> {
                 None => out.push(Opener {
                     peek: matches!(open.first(), Some(Part::Peek(_))),
                     literal,
-                    probe: probe.iter().collect(),
                     sure: probe.is_empty(),
+                    probe,
                     offered,
                     alone,
                     bare,
                 }),
             }
         };
+        // Where openers tell what `$x` is, each is looked for in every spelling.
+        let spelt = |open: &Pattern, probe: &[Pattern]| -> Vec<(Pattern, Vec<Pattern>)> {
+            let fixes = self.spec.fixes.iter();
+            let own = |fix: &String| {
+                let probe = probe.iter().map(|p| fixed(p, fix)).collect();
+                (fixed(open, fix), probe)
+            };
+            match self.spec.fixes.is_empty() {
+                true => vec![(open.clone(), probe.to_vec())],
+                false => fixes.map(own).collect(),
+            }
+        };
         if let Some(section) = &self.spec.section {
-            for open in &section.open {
-                add(open, &section.probe, false, false, None);
+            for (open, probe) in section
+                .open
+                .iter()
+                .flat_map(|open| spelt(open, &section.probe))
+            {
+                add(&open, probe, false, false, None);
             }
         }
         for unit in &self.spec.units {
-            for open in unit.open.iter().filter(|_| self.spec.stands_alone()) {
-                let bare = unit
-                    .bare
-                    .as_ref()
-                    .map(|(within, at)| (*within, at.as_str()));
-                add(
-                    open,
-                    &unit.probe,
-                    unit.offered,
-                    self.spec.section.is_some(),
-                    bare,
-                );
+            let open = unit.open.iter().filter(|_| self.spec.stands_alone());
+            let bare = unit.bare.as_ref();
+            let bare = bare.map(|(within, at)| (*within, at.as_str()));
+            let alone = self.spec.section.is_some();
+            for (open, probe) in open.flat_map(|open| spelt(open, &unit.probe)) {
+                add(&open, probe, unit.offered, alone, bare);
             }
         }
         out
@@ -132,38 +144,57 @@ impl<'a> Twin<'a> {
         let mut at = 0;
         // Where the line, as reasoning sees it, began.
         let mut line = 0;
+        // Up to there stands what looked like a call in JSON: nothing in it begins another one.
+        let mut spoilt = 0;
         while at < input.len() {
+            // Whether openers and framing count here.
+            let counts = !self.spec.line_start || begins_line(&input[line..at]);
+            let mut spans = self.spec.spans.iter();
+            let span = spans.find(|span| {
+                input[at..].starts_with(&span.open)
+                    && (span.at != "line-start" || begins_line(&input[line..at]))
+            });
+            if let Some(span) = span {
+                let inner = at + span.open.len();
+                let len = input[inner..].find(&span.close);
+                at = len.map_or(input.len(), |len| inner + len + span.close.len());
+                line = at;
+                continue;
+            }
             // Framing that is longer than an opener at the same place is meant.
             let framing = self.spec.framing.iter().chain(&self.spec.messages);
             let framing = framing.filter(|marker| input[at..].starts_with(marker.as_str()));
             let framing = framing.map(String::len).max().unwrap_or(0);
-            let here =
-                |o: &&Opener<'_>| input[at..].starts_with(&o.literal) && framing <= o.literal.len();
-            if let Some(opener) = openers.iter().find(here) {
-                match self.opens(opener, at, line, false) {
-                    Opens::Yes => {
-                        self.begun = true;
-                        at = self.block(at);
-                        line = at;
-                        paired = 0;
-                        continue;
-                    }
-                    Opens::Spoilt(end) if end > at => {
-                        paired += usize::from(opener.pairs());
-                        self.out.text.push_str(&input[at..end]);
-                        at = end;
-                        continue;
-                    }
-                    Opens::Cut => cut = true,
-                    Opens::Text | Opens::Spoilt(_) => {
-                        paired += usize::from(opener.pairs());
+            let here = |o: &&Opener<'_>| {
+                let own = framing <= o.literal.len() && (o.bare.is_none() || at >= spoilt);
+                own && input[at..].starts_with(&o.literal)
+            };
+            let all: Vec<&Opener<'_>> = openers.iter().filter(here).collect();
+            let opens = match counts {
+                true => self.open_here(&all, at, line),
+                false => Some(Opens::Text),
+            };
+            match opens {
+                Some(Opens::Yes) => {
+                    self.begun = true;
+                    at = self.block(at);
+                    line = at;
+                    paired = 0;
+                    continue;
+                }
+                Some(Opens::Cut) => cut = true,
+                Some(no) => {
+                    paired += usize::from(all.iter().any(|opener| opener.pairs()));
+                    if let Opens::Spoilt(end) = no {
+                        spoilt = end;
                     }
                 }
+                None => {}
             }
             // A wrapper's tag with blanks or attributes opens what the engine repairs, or is text with its closer.
             let loose = |o: &Opener<'_>| {
                 // What it shows in its tag is no slip, but for a suffix.
-                let shows = |probe: &&Pattern| matches!(probe.first(), Some(Part::Hole("tag")));
+                let shows = |probe: &Pattern| matches!(probe.first(), Some(Part::Hole("tag")));
                 let shown = o.probe.iter().any(shows);
                 let name = Some(o.literal.trim_end_matches('>')).filter(|n| n.starts_with('<'));
                 let rest = name.and_then(|name| input[at..].strip_prefix(name));
@@ -179,6 +210,7 @@ impl<'a> Twin<'a> {
             if let Some(len) = owed.map(String::len) {
                 self.owed.clear();
                 at += len;
+                line = at;
                 continue;
             }
             if let Some(end) = self.reason(at, line, &openers) {
@@ -201,8 +233,10 @@ impl<'a> Twin<'a> {
                 };
                 let own = *pair > 0 && framing.is_none();
                 *pair -= usize::from(own);
-                if own || self.is_quoted(at..at + len) {
+                if own || !counts || self.is_quoted(at..at + len) {
                     self.out.text.push_str(&input[at..at + len]);
+                    let lines = input[at..at + len].rfind('\n');
+                    line = lines.map_or(line, |lines| at + lines + 1);
                 } else {
                     line = at + len;
                 }
@@ -225,7 +259,7 @@ impl<'a> Twin<'a> {
                 .chain(&closers)
                 .chain(&thoughts);
             let mut markers = framing.chain(&literals).chain(reasoning);
-            if markers.any(|marker| cut_off(&marker)) {
+            if counts && markers.any(|marker| cut_off(&marker)) {
                 return;
             }
             let c = input[at..].chars().next().expect("not at the end");
@@ -266,19 +300,32 @@ impl<'a> Twin<'a> {
         // Without the suffix that a block's opener may have shown.
         let named = self.spec.units.iter().any(|unit| unit.fix_name);
         let part = |part: &Part| matches!(part, Part::Byte(_) | Part::Hole("x"));
-        let whole = |close: &&Pattern| close.iter().all(part) && !named;
-        let bare = |close: &Pattern| {
-            let bytes = close.iter().filter(|part| matches!(part, Part::Byte(_)));
-            literal(&bytes.cloned().collect())
+        let misspelt: Vec<Pattern> = self.spec.misspelt.iter().map(|p| pattern(p)).collect();
+        // One that lacks nothing but blanks is the closer all the same.
+        let all: Vec<&Pattern> = section.clone().chain(units.clone()).collect();
+        let tight = |p: &Pattern| -> Pattern {
+            let blank = |part: &&Part| **part != Part::Byte(b' ');
+            p.iter().filter(blank).cloned().collect()
         };
-        let mut out: Vec<String> = section.chain(units).filter(whole).map(bare).collect();
+        let known = |close: &&Pattern| {
+            let own = |other: &&Pattern| !misspelt.contains(other) && tight(other) == tight(close);
+            all.iter().any(own)
+        };
+        let whole = |close: &&Pattern| close.iter().all(part) && !named && known(close);
+        let none = String::new();
+        let fixes = || self.spec.fixes.iter().chain([&none]);
+        let spelt = |close: &Pattern| -> Vec<String> {
+            fixes().map(|fix| literal(&fixed(close, fix))).collect()
+        };
+        let mut out: Vec<String> = section.chain(units).filter(whole).flat_map(spelt).collect();
         out.retain(|close| !close.trim().is_empty() && close.bytes().any(|b| b != b'`'));
         out
     }
 
     fn thought_closers(&self) -> Vec<String> {
         let close = |entry: &Reasoning| entry.close.clone();
-        let mut out: Vec<String> = self.spec.reasoning.iter().flat_map(close).collect();
+        let out: Vec<String> = self.spec.reasoning.iter().flat_map(close).collect();
+        let mut out = with_blanks(&out);
         out.retain(|close| !close.trim().is_empty());
         out
     }
@@ -291,11 +338,10 @@ impl<'a> Twin<'a> {
     /// Reasoning that opens here, up to where text goes on.
     fn reason(&mut self, at: usize, line: usize, openers: &[Opener<'_>]) -> Option<usize> {
         let input = self.input;
-        let blank = |c: char| matches!(c, ' ' | '\t');
         let before = &input[line..at];
         let places = |word: &str| match word {
             "start" => self.at_start(),
-            "line-start" => before.len() <= 3 && before.chars().all(blank),
+            "line-start" => begins_line(before),
             _ => true,
         };
         let (entry, open) = self.spec.reasoning.iter().find_map(|entry| {
@@ -375,7 +421,7 @@ impl<'a> Twin<'a> {
                 continue;
             }
             let before = &self.input[line..at];
-            let starts = before.len() <= 3 && before.trim_matches([' ', '\t']).is_empty();
+            let starts = begins_line(before);
             let opener = openers
                 .iter()
                 .filter(|o| starts || entry.ended_by.contains(&o.literal))
@@ -392,6 +438,19 @@ impl<'a> Twin<'a> {
         None
     }
 
+    /// Whether one of the openers that stand there opens a block.
+    fn open_here(&self, openers: &[&Opener<'_>], at: usize, line: usize) -> Option<Opens> {
+        let all = openers.iter().map(|o| self.opens(o, at, line, false));
+        let all: Vec<Opens> = all.collect();
+        let rank = |opens: &Opens| match opens {
+            Opens::Yes => 3,
+            Opens::Cut => 2,
+            Opens::Spoilt(_) => 1,
+            Opens::Text => 0,
+        };
+        all.into_iter().max_by_key(rank)
+    }
+
     /// Whether the opener that stands there opens a block.
     fn opens(&self, opener: &Opener<'_>, at: usize, line: usize, thought: bool) -> Opens {
         let peek = opener.peek;
@@ -400,7 +459,7 @@ impl<'a> Twin<'a> {
             let before = &self.input[line..at];
             let fits = match place {
                 "start" => self.at_start(),
-                "line-start" => before.len() <= 3 && before.trim_matches([' ', '\t']).is_empty(),
+                "line-start" => begins_line(before),
                 _ => true,
             };
             if !fits {
@@ -414,7 +473,7 @@ impl<'a> Twin<'a> {
         if opener.sure {
             return Opens::Yes;
         }
-        let patterns: Vec<(&Pattern, ())> = opener.probe.iter().map(|p| (*p, ())).collect();
+        let patterns: Vec<(&Pattern, ())> = opener.probe.iter().map(|p| (p, ())).collect();
         let special = looks_special(&opener.literal);
         // A tag in a thought may stand in a quotation of its section.
         let asked = opener.offered || thought && opener.alone && !special;
@@ -444,14 +503,14 @@ impl<'a> Twin<'a> {
     }
 
     pub(super) fn offers(&self, name: &str) -> bool {
-        crate::naive::schema::tool(self.tools, name).is_some()
+        schema::tool(self.tools, name).is_some()
     }
 
     /// Whether JSON shows a call: a name on offer, then the first byte of arguments. If not, the place up to which it is text.
     fn shows(&self, from: usize, within: usize, opener: &Opener<'_>) -> Result<(), usize> {
         let mut start = from;
         if !opener.sure {
-            let patterns: Vec<(&Pattern, ())> = opener.probe.iter().map(|p| (*p, ())).collect();
+            let patterns: Vec<(&Pattern, ())> = opener.probe.iter().map(|p| (p, ())).collect();
             match walk(self.input, from, &patterns) {
                 Walk::Fits(fit) => start = fit.end,
                 Walk::Breaks(end) => return Err(end),
@@ -460,21 +519,32 @@ impl<'a> Twin<'a> {
         }
         let rules = &self.spec.json;
         let mut named = false;
+        let mut others = false;
         let mut shown = None;
         let mut reader = Reader {
             input: self.input,
             at: start,
+            python: rules.python,
         };
         if reader.peek() == Some(b'[') {
             reader.at += 1;
             reader.blanks();
         }
-        let _ = reader.members(|reader, key| {
+        let mut alone = None;
+        let whole = reader.members(|reader, key| {
+            others |= !rules.name.contains(&key);
             if rules.name_is_key || named && rules.arguments.contains(&key) {
-                let begins = matches!(reader.peek(), Some(b'{' | b'"' | b'n'));
+                let begins = match rules.python {
+                    true => matches!(reader.peek(), Some(b'{' | b'"' | b'\'' | b'N')),
+                    false => matches!(reader.peek(), Some(b'{' | b'"' | b'n')),
+                };
                 if begins && (named || self.offers(&key)) {
                     shown = Some(reader.at);
                 }
+                return Err(reader.fault());
+            }
+            // Arguments before a name show nothing.
+            if rules.arguments.contains(&key) {
                 return Err(reader.fault());
             }
             let value = reader.value()?;
@@ -483,14 +553,25 @@ impl<'a> Twin<'a> {
                 if !named {
                     return Err(reader.fault());
                 }
+                alone = value.as_str().map(str::to_owned);
             }
             Ok(())
         });
+        // A name alone is a call where its tool requires nothing.
+        let tool = alone.and_then(|name| schema::tool(self.tools, &name));
+        if whole.is_ok() && !others && tool.is_some_and(|tool| schema::required(tool).is_empty()) {
+            shown = Some(reader.at - 1);
+        }
         match shown {
             Some(at) if at - start < within => Ok(()),
             _ => Err(reader.at.min(self.input.len())),
         }
     }
+}
+
+/// Whether what stands behind that much of a line is still at its start.
+fn begins_line(before: &str) -> bool {
+    before.len() <= 3 && before.trim_matches([' ', '\t']).is_empty()
 }
 
 fn looks_like_a_name(name: &str) -> bool {

@@ -1,0 +1,135 @@
+//! What must follow an opener where a dialect's file does not say it itself.
+
+use toml::{Table, Value};
+
+use super::spec::{strings, word};
+
+/// What must follow an opener, for the section and for a unit: what the file says, else what its grammar says.
+pub(super) fn evidence(framed: &Table) -> (Vec<String>, impl Fn(&Table) -> Vec<String>) {
+    let table = |key: &str| framed.get(key).and_then(Value::as_table).cloned();
+    let (param, tree, python, braces) = (
+        table("param"),
+        table("tree"),
+        table("python"),
+        table("braces"),
+    );
+    const OBJECT: [&str; 3] = ["{$_\"", "{$_'", "{$_}"];
+    const LIST: [&str; 4] = ["[$_{", "[$_]", "[$_\"", "[$_'"];
+    let list = |parts: &[&str]| -> Vec<String> { parts.iter().map(|p| (*p).to_owned()).collect() };
+    let payload = move |unit: &Table| -> Vec<String> {
+        let close = strings(unit, "close", &[]);
+        let tags = |param: &Option<Table>| -> Vec<String> {
+            let open = param.iter().flat_map(|param| strings(param, "open", &[]));
+            let first = open.map(|open| match open.find('$') {
+                Some(at) if at > 1 => open[..at].to_owned(),
+                _ => open,
+            });
+            first.chain(close.clone()).collect()
+        };
+        let first = match word(unit, "payload", "").as_str() {
+            "json" => [list(&OBJECT), list(&LIST)].concat(),
+            "arguments" => list(&OBJECT),
+            "params" => tags(&param),
+            "tree" => tags(&tree),
+            "braces" => {
+                let prefix = braces
+                    .as_ref()
+                    .map(|b| word(b, "prefix", ""))
+                    .unwrap_or_default();
+                vec![format!("{prefix}$_$name$_{{")]
+            }
+            "python" => {
+                let python = python.clone().unwrap_or_default();
+                let call = format!("$name{}$_(", word(&python, "method", ""));
+                let mut bracketed = vec![format!("[$_{call}"), "[$_]".to_owned()];
+                if python
+                    .get("json")
+                    .is_some_and(|json| json.as_bool() == Some(true))
+                {
+                    bracketed.extend(list(&LIST));
+                }
+                match word(&python, "brackets", "optional").as_str() {
+                    "required" => bracketed,
+                    "optional" => [bracketed, vec![call]].concat(),
+                    _ => vec![call],
+                }
+            }
+            _ => vec![],
+        };
+        first.iter().map(|first| format!("$_{first}")).collect()
+    };
+    let behind = move |unit: &Table, open: &str, rest: &str| -> Vec<String> {
+        let last = ["$name", "$id", "$tag"]
+            .iter()
+            .filter_map(|hole| Some((open.rfind(hole)?, hole.len())))
+            .max();
+        let token = |rest: &str| {
+            !rest
+                .replace("$_", "")
+                .replace("$/", "")
+                .replace("$x", "")
+                .is_empty()
+        };
+        let all = payload(unit);
+        if all.is_empty() || last.is_some_and(|(at, len)| token(&open[at + len..])) {
+            return vec![rest.to_owned()];
+        }
+        let rest = rest.find("$^").map_or(rest, |at| &rest[..at]);
+        all.iter().map(|first| format!("{rest}{first}")).collect()
+    };
+    let deepened = |probe: Vec<String>| -> Vec<String> {
+        let named = |p: &str| {
+            ["$name", "$id", "$tag", "$^"]
+                .iter()
+                .any(|hole| p.contains(hole))
+        };
+        let deeper = |p: String| match p.as_bytes().last() {
+            Some(b'{') if !named(&p) => OBJECT
+                .iter()
+                .map(|f| format!("{}{f}", &p[..p.len() - 1]))
+                .collect(),
+            Some(b'[') if !named(&p) => LIST
+                .iter()
+                .map(|f| format!("{}{f}", &p[..p.len() - 1]))
+                .collect(),
+            _ => vec![p],
+        };
+        probe.into_iter().flat_map(deeper).collect()
+    };
+    let units = framed
+        .get("unit")
+        .and_then(Value::as_array)
+        .cloned()
+        .unwrap_or_default();
+    let mut of_section = vec![];
+    if let Some(section) = table("section") {
+        of_section = deepened(strings(&section, "probe", &[]));
+        if of_section.is_empty() {
+            for unit in units.iter().filter_map(Value::as_table) {
+                for open in strings(unit, "open", &[]) {
+                    of_section.extend(behind(unit, &open, &open));
+                }
+            }
+            of_section.extend(strings(&section, "close", &[]));
+            of_section.retain(|p| !p.is_empty());
+            of_section = of_section.iter().map(|p| format!("$_{p}")).collect();
+        }
+    }
+    let of_unit = move |unit: &Table| {
+        let probe = deepened(strings(unit, "probe", &[]));
+        if !probe.is_empty() || unit.contains_key("bare") {
+            return probe;
+        }
+        let mut out = vec![];
+        for open in strings(unit, "open", &[])
+            .iter()
+            .filter(|open| !open.starts_with("$^"))
+        {
+            let rest = open.find('$').map_or("", |at| &open[at..]);
+            out.extend(behind(unit, open, rest));
+        }
+        out.retain(|p| !p.is_empty());
+        out
+    };
+    (of_section, of_unit)
+}
