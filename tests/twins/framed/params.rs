@@ -155,7 +155,7 @@ impl<'a> Twin<'a> {
                 && first.len() < spelt.len()
                 && self.input[from..]
                     .match_indices(&first)
-                    .any(|(at, _)| !matches!(self.walk(from + at, &[(&spelt, *place)]), Ok(_)))
+                    .any(|(at, _)| self.walk(from + at, &[(&spelt, *place)]).is_err())
         })
     }
 
