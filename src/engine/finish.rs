@@ -252,6 +252,14 @@ impl Machine<'_> {
                 self.framing(chunk, end);
                 self.flow_again(end);
             }
+            // The end cuts a longer marker than the one that opens nothing.
+            Mode::Opening(opening) if self.st.candidates.is_empty() => {
+                let opening = *opening;
+                self.st.mode = Mode::Opening(opening);
+                if let Some(again) = self.give_up(chunk, end) {
+                    self.again(again);
+                }
+            }
             Mode::Opening(opening) if self.unborn() || self.thinks() => {
                 let opening = *opening;
                 self.st.candidates.clear();

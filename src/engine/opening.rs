@@ -592,7 +592,7 @@ impl Machine<'_> {
             }
             self.st.node = node;
             at += 1;
-            if self.st.candidates.is_empty() {
+            if self.st.candidates.is_empty() && !self.grows(&opening, end) {
                 let again = self.give_up(chunk, end);
                 return Taken { to: at, again };
             }
@@ -601,6 +601,12 @@ impl Machine<'_> {
             to: at,
             again: None,
         }
+    }
+
+    /// Whether a longer marker may come of the one that is decided: then it is that one which opens something, or nothing does.
+    fn grows(&self, opening: &Opening, end: u64) -> bool {
+        let hold = self.scanner().dfa.hold(self.st.node) as u64;
+        opening.count > 0 && end.saturating_sub(hold) == opening.start
     }
 
     /// The header of a message is complete before `end`: what is it?
@@ -764,7 +770,7 @@ impl Machine<'_> {
     }
 
     /// No candidate is left before `end`: it is text, or a hidden block whose bytes are to be read again.
-    fn give_up(&mut self, chunk: Chunk<'_>, end: u64) -> Option<Vec<u8>> {
+    pub fn give_up(&mut self, chunk: Chunk<'_>, end: u64) -> Option<Vec<u8>> {
         let Mode::Opening(opening) = self.st.mode else {
             return None;
         };

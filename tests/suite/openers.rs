@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use toolglot::{DialectSet, Finish, Options, Turn, builtin_files, parse};
+use toolglot::{DialectSet, Finish, Kind, Options, Turn, builtin_files, parse};
 
 use crate::markers::{Does, MARKERS, set};
 use crate::support::VECTORS;
@@ -163,4 +163,46 @@ fn an_opener_that_a_length_limit_cuts_is_no_text() {
     assert!(tried > 1000, "{tried}");
     let some: Vec<_> = failures.iter().take(40).collect();
     assert!(failures.is_empty(), "{}: {some:#?}", failures.len());
+}
+
+#[test]
+fn a_place_where_a_longer_marker_may_begin_is_told_once() {
+    let mut failures = vec![];
+    let mut tried = 0;
+    for name in ["default", "all", "minicpm5"] {
+        let many = set(name);
+        let own = |marker: &&crate::markers::Marker| {
+            marker.does == Does::Open && (name != "minicpm5" || marker.dialect == name)
+        };
+        let openers: Vec<&str> = MARKERS
+            .iter()
+            .filter(own)
+            .map(|m| m.text.as_str())
+            .collect();
+        for long in &openers {
+            let begins = |short: &&&str| long.len() > short.len() && long.starts_with(**short);
+            for short in openers.iter().filter(begins) {
+                let middle = (short.len() + 1..=long.len()).filter(|at| long.is_char_boundary(*at));
+                for input in middle.flat_map(|at| {
+                    ["", " 和后面", "x y"].map(|rest| format!("a {}{rest}", &long[..at]))
+                }) {
+                    tried += 1;
+                    let turn = read(&many, &input);
+                    let here: Vec<Kind> = turn
+                        .errors
+                        .iter()
+                        .filter(|report| report.span.start == 2)
+                        .map(|report| report.kind)
+                        .collect();
+                    if here.len() > 1 && here.contains(&Kind::LookalikeMarker) {
+                        failures.push(format!("{name}: {input:?}: {:?}", turn.errors));
+                    }
+                }
+            }
+        }
+    }
+    assert!(tried > 100, "{tried}");
+    let count = failures.len();
+    failures.truncate(12);
+    assert!(count == 0, "{count} of {tried}:\n{}", failures.join("\n"));
 }
