@@ -78,7 +78,7 @@ pub use sink::Collect;
 /// Parses a whole output at once.
 #[must_use]
 pub fn parse(set: &DialectSet, options: Options, input: &[u8], finish: Finish) -> Turn {
-    let tools = options.tools.clone();
+    let tools = options.hinted().cloned();
     let mut parser = Parser::new(set, options);
     let mut turn = Collect::new();
     parser.feed(input, &mut turn);

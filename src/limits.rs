@@ -308,6 +308,14 @@ pub struct Options {
 pub(crate) const MAX_TAIL: usize = 4096;
 
 impl Options {
+    /// The tools that a finished turn gets hints of ([`Collect::hint`](crate::Collect::hint)): those on offer, and none where
+    /// the model was told to call none.
+    #[must_use]
+    pub fn hinted(&self) -> Option<&Arc<Tools>> {
+        let wanted = self.tool_choice != ToolChoice::None;
+        self.tools.as_ref().filter(|_| wanted)
+    }
+
     /// Gives the prompt, or the end of it: at most the last 4 KiB are kept, in whole characters. What stands in it behind
     /// the last turn token of a dialect says what is open where the reply begins: a thought, a message, a header, a call.
     /// An explicit [`start`](Self::start) and [`Parser::prefill`](crate::Parser::prefill) win over it.

@@ -65,7 +65,7 @@ pub fn run(args: &ParseArgs, color: ColorChoice) -> Result<Verdict, Stop> {
     let mut input = Input::open(&args.file)?;
 
     let mut output = output(args, &set, &options, color);
-    let tools = options.tools.clone();
+    let tools = options.hinted().cloned();
     let mut sink = Counted {
         hints: tools.as_ref().map(|_| Collect::new()),
         inner: &mut *output,

@@ -43,7 +43,7 @@ fn named(text: &[u8], tools: &Tools) -> bool {
 impl Collect {
     /// Calls of declared tools that stand in the finished text and that no dialect of the set has read, as issues of the kind
     /// `bare_call`: a hint that another dialect is spoken. There are none where a call was found, or without tools. Linear
-    /// in the text.
+    /// in the text. [`Options::hinted`] says which tools to ask for.
     pub fn hints(&self, tools: Option<&Arc<Tools>>, mut tell: impl FnMut(&Issue<'_>)) {
         let Some(tools) =
             tools.filter(|tools| self.calls().is_empty() && named(self.text(), tools))

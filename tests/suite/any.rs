@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use toolglot::{
-    Collect, DialectSet, EncodeCall, EncodeOptions, Finish, Kind, Options, Parser, Tools, Turn,
-    UnknownTool, builtin_files, encode,
+    Collect, DialectSet, EncodeCall, EncodeOptions, Finish, Kind, Options, Parser, ToolChoice,
+    Tools, Turn, UnknownTool, builtin_files, encode,
 };
 
 use crate::support::places;
@@ -290,6 +290,15 @@ fn a_bare_call_that_nobody_reads_is_hinted_at() {
         assert!(
             none.errors.iter().all(|r| r.kind != Kind::BareCall),
             "{none:?}"
+        );
+        // Nobody wanted a call.
+        let mut denied = options(TOOLS, None);
+        denied.tool_choice = ToolChoice::None;
+        assert!(denied.hinted().is_none());
+        let denied = toolglot::parse(&defaults, denied, text.as_bytes(), Finish::Stop);
+        assert!(
+            denied.errors.iter().all(|r| r.kind != Kind::BareCall),
+            "{denied:?}"
         );
     }
 }

@@ -303,7 +303,7 @@ pub unsafe extern "C" fn toolglot_turn_hint(
             turn.stale = true;
             turn.odd = odd;
             config::compiling(0)?;
-            turn.collect.hint(options.tools.as_ref());
+            turn.collect.hint(options.hinted());
             Ok(())
         })
     })
@@ -337,7 +337,7 @@ pub unsafe extern "C" fn toolglot_parse(
         };
         let mut turn = Turn::asked(asked);
         handle::read(engine::handle(engine), |engine| {
-            let tools = options.tools.clone();
+            let tools = options.hinted().cloned();
             let mut parser = Parser::new(&engine.set, options);
             in_pieces(input, |piece| parser.feed(piece, &mut turn.collect));
             memory::check()?;

@@ -329,7 +329,7 @@ impl Engine {
                     .for_each(|call| parser.native_call(call, &mut sink));
                 parser.finish(finish, &mut sink);
                 let issues = &mut sink.issues;
-                let tools = core.options.tools.as_ref();
+                let tools = core.options.hinted();
                 sink.turn.hints(tools, |issue| issues.push(issue.into()));
                 (sink.turn.turn(), sink.issues)
             })

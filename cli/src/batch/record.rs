@@ -183,7 +183,7 @@ impl<'a> Answers<'a> {
             |take| Cutter::new(self.defaults.chunking).each(&input, take),
             &mut collect,
         );
-        collect.hint(options.tools.as_ref());
+        collect.hint(options.hinted());
         let turn = collect.turn();
         let errors = turn
             .errors

@@ -135,7 +135,7 @@ fn read(
         parser.reset();
         parser.feed(bytes, &mut turn);
         parser.finish(finish, &mut turn);
-        turn.hint(core.options.tools.as_ref());
+        turn.hint(core.options.hinted());
         fill.push(Some(&turn.turn()))?;
     }
     Ok(())
