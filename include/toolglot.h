@@ -471,7 +471,7 @@
 // A block holds nothing. (error)
 #define TOOLGLOT_ISSUE_EMPTY_BLOCK 5
 
-// Tags do not fit; a warning where the call was recovered. (error)
+// Tags do not fit. (error)
 #define TOOLGLOT_ISSUE_MALFORMED_XML 6
 
 // Native arguments are not a JSON object. (error)
@@ -483,13 +483,13 @@
 // A value begins as the JSON its type demands and does not parse. (error)
 #define TOOLGLOT_ISSUE_MALFORMED_VALUE 9
 
-// A channel header cannot be read. (error)
+// The header of a message cannot be read, or fits no route. (error)
 #define TOOLGLOT_ISSUE_MALFORMED_HEADER 10
 
-// An action has no input. (error)
+// An action has no input, and its tool requires a parameter. (error)
 #define TOOLGLOT_ISSUE_MISSING_INPUT 11
 
-// A block was opened inside another. (error)
+// A block was opened inside another. Reserved: nothing reports it. (error)
 #define TOOLGLOT_ISSUE_NESTED_OPEN 12
 
 // A document type declaration; it is never processed. (error)
@@ -501,22 +501,22 @@
 // Bytes in a block that belong to nothing. (error)
 #define TOOLGLOT_ISSUE_JUNK_IN_BLOCK 15
 
-// Known and not supported. (error)
+// A Python expression that is no literal. (error)
 #define TOOLGLOT_ISSUE_UNSUPPORTED_EXPRESSION 16
 
 // A parameter stands more than once; the last one wins. (warning)
 #define TOOLGLOT_ISSUE_DUPLICATE_PARAM 17
 
-// A parameter outside any call. (warning)
+// A parameter outside any call. Reserved: nothing reports it. (warning)
 #define TOOLGLOT_ISSUE_ORPHAN_PARAM 18
 
 // `<` or `&` that was not escaped; kept as written. (warning)
 #define TOOLGLOT_ISSUE_BARE_MARKUP 19
 
-// A closer inside a value that no parameter or end follows; it is content. (warning)
+// A closer inside a value that nothing confirmed; it is content. (warning)
 #define TOOLGLOT_ISSUE_AMBIGUOUS_CLOSE 20
 
-// A quote inside a quoted value; it is content. (warning)
+// A quote inside a quoted value, a string of Python or a single-quoted string of JSON; it is content. (warning)
 #define TOOLGLOT_ISSUE_BARE_QUOTE 21
 
 // A parameter without a name; it is left out. (warning)
@@ -528,7 +528,7 @@
 // More blocks than the format allows in one reply. (warning)
 #define TOOLGLOT_ISSUE_MULTIPLE_BLOCKS 24
 
-// A closer that closes nothing; it is text. (warning)
+// A closer that closes nothing. (warning)
 #define TOOLGLOT_ISSUE_ORPHAN_CLOSE 25
 
 // A marker in a code sample; it is text. (warning)
@@ -537,13 +537,13 @@
 // The stream ended inside a code fence. (warning)
 #define TOOLGLOT_ISSUE_UNCLOSED_FENCE 27
 
-// A marker that opens nothing; it is text. (warning)
+// A marker that opens nothing for any dialect that has it; it is text. (warning)
 #define TOOLGLOT_ISSUE_LOOKALIKE_MARKER 28
 
-// The model wrote a tool's result itself. (warning)
+// A result that the model wrote itself; it is hidden. (warning)
 #define TOOLGLOT_ISSUE_HALLUCINATED_RESULT 29
 
-// A final answer beside an action. (warning)
+// A final answer beside an action; it is hidden. (warning)
 #define TOOLGLOT_ISSUE_FINAL_ANSWER_WITH_ACTION 30
 
 // An action that names no tool on purpose. (warning)
@@ -564,46 +564,46 @@
 // A value does not fit its type and stays a string. (warning)
 #define TOOLGLOT_ISSUE_TYPE_MISMATCH 36
 
-// Limits::max_value. (error)
+// A value is longer than `max_value`. (error)
 #define TOOLGLOT_ISSUE_LIMIT_VALUE 37
 
-// Limits::max_block. (error)
+// A block is longer than `max_block`. (error)
 #define TOOLGLOT_ISSUE_LIMIT_BLOCK 38
 
-// Limits::max_calls. (error)
+// There are more calls than `max_calls`. (error)
 #define TOOLGLOT_ISSUE_LIMIT_CALLS 39
 
-// Limits::max_chain. (error)
+// A chain has more calls than `max_chain`. (error)
 #define TOOLGLOT_ISSUE_LIMIT_CHAIN 40
 
-// Limits::max_depth. (error)
+// Elements nest deeper than `max_depth`. (error)
 #define TOOLGLOT_ISSUE_LIMIT_DEPTH 41
 
-// Limits::max_params. (error)
+// A call has more parameters than `max_params`. (error)
 #define TOOLGLOT_ISSUE_LIMIT_PARAMS 42
 
-// Limits::max_name. (error)
+// A name is longer than `max_name`. (error)
 #define TOOLGLOT_ISSUE_LIMIT_NAME 43
 
-// Limits::max_header. (error)
+// An opening tag, or a marker inside a block, is longer than `max_header`. (error)
 #define TOOLGLOT_ISSUE_LIMIT_HEADER 44
 
-// Limits::max_issues; the rest was counted. (error)
+// There are more issues than `max_issues`; the rest was counted. (warning)
 #define TOOLGLOT_ISSUE_LIMIT_ISSUES 45
 
-// Limits::max_native. (error)
+// Native calls are longer than `max_native`. (error)
 #define TOOLGLOT_ISSUE_LIMIT_NATIVE 46
 
 // The stream ended inside a protected region. (warning)
 #define TOOLGLOT_ISSUE_UNCLOSED_SPAN 47
 
-// The wrapper's opening marker is missing. (warning)
+// The section of a call has no opener. (warning)
 #define TOOLGLOT_ISSUE_REPAIRED_OPENER 48
 
-// A closing tag is misspelt (`<\/x>`). (warning)
+// A closing tag is misspelt (`<\/x>`), or holds blanks or attributes. (warning)
 #define TOOLGLOT_ISSUE_REPAIRED_CLOSE_TAG 49
 
-// A marker in a spelling that its models are known to slip into. (warning)
+// An opener in a spelling that its models are known to slip into, or with blanks or attributes in its tag. (warning)
 #define TOOLGLOT_ISSUE_REPAIRED_MARKER 50
 
 // A comma before a closing bracket. (warning)
@@ -612,16 +612,16 @@
 // Single quotes in JSON. (warning)
 #define TOOLGLOT_ISSUE_REPAIRED_QUOTES 52
 
-// `True`, `False` or `None` in JSON. (warning)
+// A literal of Python in JSON (`True`, `None`, `0x1F`, `.5`), or one of JSON in Python (`true`, `null`). (warning)
 #define TOOLGLOT_ISSUE_REPAIRED_LITERAL 53
 
 // A key without quotes in JSON. (warning)
 #define TOOLGLOT_ISSUE_REPAIRED_KEY 54
 
-// A control character in a JSON string that was not escaped. (warning)
+// A control character in a string that was not escaped. (warning)
 #define TOOLGLOT_ISSUE_REPAIRED_NEWLINE 55
 
-// Another key than the dialect's holds the arguments. (warning)
+// Another key than the dialect's holds the arguments: a known synonym. (warning)
 #define TOOLGLOT_ISSUE_REPAIRED_ARGUMENTS 56
 
 // A key beside name and arguments that no rule reads. (warning)
@@ -630,7 +630,7 @@
 // The arguments are attributes of the call's tag. (warning)
 #define TOOLGLOT_ISSUE_ATTRIBUTE_ARGUMENTS 58
 
-// The closer is missing after a payload that ended by itself. (warning)
+// The closer is missing after a payload that ended by itself. Reserved: nothing reports it. (warning)
 #define TOOLGLOT_ISSUE_REPAIRED_CLOSER 59
 
 // An opener or closer stands twice. (warning)
@@ -639,7 +639,7 @@
 // A parameter stands more than once, and the dialect's document says that the last one wins. (warning)
 #define TOOLGLOT_ISSUE_REPEATED_PARAM 61
 
-// The call ended at a provisional closer, or follows one. (warning)
+// The call follows a provisional closer, before which a value may go on. (warning)
 #define TOOLGLOT_ISSUE_PROVISIONAL_CLOSE 62
 
 // The call follows a block that broke inside a string. (warning)
@@ -654,7 +654,7 @@
 // The text holds a bare call of a declared tool; a hint. (warning)
 #define TOOLGLOT_ISSUE_BARE_CALL 66
 
-// Zeros before a number. (warning)
+// Zeros before a number; they are left out. (warning)
 #define TOOLGLOT_ISSUE_REPAIRED_NUMBER 67
 
 // A call of the text that gave way to native calls. (warning)

@@ -947,7 +947,11 @@ impl Body {
         }
         out.skip(end);
         if let At::More(_) = self.at {
-            out.issue(Kind::RepeatedMarker, Span::new(start, end), "");
+            let kind = match self.section {
+                true => Kind::RepeatedMarker,
+                false => Kind::OrphanClose,
+            };
+            out.issue(kind, Span::new(start, end), "");
         }
         // In a message the closer may stand once more; elsewhere it is a token of the dialect.
         let message = out

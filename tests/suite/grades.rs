@@ -3,6 +3,51 @@
 use toolglot::{CallState, Grade, Kind, KindSet};
 
 const PAGE: &str = include_str!("../../docs/POLICIES.md");
+const CODE: &str = include_str!("../../src/error.rs");
+const TABLE: &str = include_str!("../../docs/DIALECTS.md");
+const HEADER: &str = include_str!("../../include/toolglot.h");
+
+/// What the code says of each kind, with its number.
+fn said() -> Vec<(u16, String)> {
+    let one = |line: &str| {
+        let (head, rest) = line.trim().split_once(" \"")?;
+        let code = head.split_once(" = ")?.1.parse().ok()?;
+        let doc = rest.split('"').nth(2)?;
+        Some((code, doc.replace("\\\\", "\\")))
+    };
+    CODE.lines().filter_map(one).collect()
+}
+
+#[test]
+fn every_page_says_the_same_of_a_kind() {
+    let said = said();
+    let codes: Vec<u16> = said.iter().map(|(code, _)| *code).collect();
+    let kinds: Vec<u16> = Kind::ALL.iter().map(|kind| kind.code()).collect();
+    assert_eq!(codes, kinds);
+    for (code, doc) in said {
+        let kind = Kind::ALL
+            .iter()
+            .find(|kind| kind.code() == code)
+            .expect("a kind");
+        let row = format!("| {code} | `{kind}` | {} | {doc}", kind.severity().name());
+        assert!(TABLE.contains(&row), "docs/DIALECTS.md: {row}");
+        let name = kind.name().to_uppercase();
+        let line = format!("\n#define TOOLGLOT_ISSUE_{name} {code}\n");
+        let at = HEADER.find(&line).expect("a constant");
+        let above: Vec<&str> = HEADER[..at]
+            .rsplit("\n\n")
+            .next()
+            .into_iter()
+            .flat_map(str::lines)
+            .collect();
+        let above: Vec<&str> = above
+            .iter()
+            .filter_map(|line| line.strip_prefix("// "))
+            .collect();
+        let want = format!("{doc} ({})", kind.severity().name());
+        assert_eq!(above.join(" "), want, "include/toolglot.h");
+    }
+}
 
 #[test]
 fn the_page_sorts_every_kind_as_the_code_does() {

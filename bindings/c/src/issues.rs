@@ -14,7 +14,7 @@ pub const TOOLGLOT_ISSUE_UNCLOSED_REASONING: u32 = 3;
 pub const TOOLGLOT_ISSUE_MISSING_NAME: u32 = 4;
 /// A block holds nothing. (error)
 pub const TOOLGLOT_ISSUE_EMPTY_BLOCK: u32 = 5;
-/// Tags do not fit; a warning where the call was recovered. (error)
+/// Tags do not fit. (error)
 pub const TOOLGLOT_ISSUE_MALFORMED_XML: u32 = 6;
 /// Native arguments are not a JSON object. (error)
 pub const TOOLGLOT_ISSUE_MALFORMED_JSON: u32 = 7;
@@ -22,11 +22,11 @@ pub const TOOLGLOT_ISSUE_MALFORMED_JSON: u32 = 7;
 pub const TOOLGLOT_ISSUE_MALFORMED_BODY: u32 = 8;
 /// A value begins as the JSON its type demands and does not parse. (error)
 pub const TOOLGLOT_ISSUE_MALFORMED_VALUE: u32 = 9;
-/// A channel header cannot be read. (error)
+/// The header of a message cannot be read, or fits no route. (error)
 pub const TOOLGLOT_ISSUE_MALFORMED_HEADER: u32 = 10;
-/// An action has no input. (error)
+/// An action has no input, and its tool requires a parameter. (error)
 pub const TOOLGLOT_ISSUE_MISSING_INPUT: u32 = 11;
-/// A block was opened inside another. (error)
+/// A block was opened inside another. Reserved: nothing reports it. (error)
 pub const TOOLGLOT_ISSUE_NESTED_OPEN: u32 = 12;
 /// A document type declaration; it is never processed. (error)
 pub const TOOLGLOT_ISSUE_DTD_FORBIDDEN: u32 = 13;
@@ -34,17 +34,17 @@ pub const TOOLGLOT_ISSUE_DTD_FORBIDDEN: u32 = 13;
 pub const TOOLGLOT_ISSUE_UNKNOWN_ENTITY: u32 = 14;
 /// Bytes in a block that belong to nothing. (error)
 pub const TOOLGLOT_ISSUE_JUNK_IN_BLOCK: u32 = 15;
-/// Known and not supported. (error)
+/// A Python expression that is no literal. (error)
 pub const TOOLGLOT_ISSUE_UNSUPPORTED_EXPRESSION: u32 = 16;
 /// A parameter stands more than once; the last one wins. (warning)
 pub const TOOLGLOT_ISSUE_DUPLICATE_PARAM: u32 = 17;
-/// A parameter outside any call. (warning)
+/// A parameter outside any call. Reserved: nothing reports it. (warning)
 pub const TOOLGLOT_ISSUE_ORPHAN_PARAM: u32 = 18;
 /// `<` or `&` that was not escaped; kept as written. (warning)
 pub const TOOLGLOT_ISSUE_BARE_MARKUP: u32 = 19;
-/// A closer inside a value that no parameter or end follows; it is content. (warning)
+/// A closer inside a value that nothing confirmed; it is content. (warning)
 pub const TOOLGLOT_ISSUE_AMBIGUOUS_CLOSE: u32 = 20;
-/// A quote inside a quoted value; it is content. (warning)
+/// A quote inside a quoted value, a string of Python or a single-quoted string of JSON; it is content. (warning)
 pub const TOOLGLOT_ISSUE_BARE_QUOTE: u32 = 21;
 /// A parameter without a name; it is left out. (warning)
 pub const TOOLGLOT_ISSUE_MISSING_PARAM_NAME: u32 = 22;
@@ -52,17 +52,17 @@ pub const TOOLGLOT_ISSUE_MISSING_PARAM_NAME: u32 = 22;
 pub const TOOLGLOT_ISSUE_MISSING_VALUE_ATTR: u32 = 23;
 /// More blocks than the format allows in one reply. (warning)
 pub const TOOLGLOT_ISSUE_MULTIPLE_BLOCKS: u32 = 24;
-/// A closer that closes nothing; it is text. (warning)
+/// A closer that closes nothing. (warning)
 pub const TOOLGLOT_ISSUE_ORPHAN_CLOSE: u32 = 25;
 /// A marker in a code sample; it is text. (warning)
 pub const TOOLGLOT_ISSUE_HIDDEN_BY_CODE: u32 = 26;
 /// The stream ended inside a code fence. (warning)
 pub const TOOLGLOT_ISSUE_UNCLOSED_FENCE: u32 = 27;
-/// A marker that opens nothing; it is text. (warning)
+/// A marker that opens nothing for any dialect that has it; it is text. (warning)
 pub const TOOLGLOT_ISSUE_LOOKALIKE_MARKER: u32 = 28;
-/// The model wrote a tool's result itself. (warning)
+/// A result that the model wrote itself; it is hidden. (warning)
 pub const TOOLGLOT_ISSUE_HALLUCINATED_RESULT: u32 = 29;
-/// A final answer beside an action. (warning)
+/// A final answer beside an action; it is hidden. (warning)
 pub const TOOLGLOT_ISSUE_FINAL_ANSWER_WITH_ACTION: u32 = 30;
 /// An action that names no tool on purpose. (warning)
 pub const TOOLGLOT_ISSUE_NULL_ACTION: u32 = 31;
@@ -76,57 +76,57 @@ pub const TOOLGLOT_ISSUE_UNKNOWN_PARAM: u32 = 34;
 pub const TOOLGLOT_ISSUE_MISSING_REQUIRED: u32 = 35;
 /// A value does not fit its type and stays a string. (warning)
 pub const TOOLGLOT_ISSUE_TYPE_MISMATCH: u32 = 36;
-/// Limits::max_value. (error)
+/// A value is longer than `max_value`. (error)
 pub const TOOLGLOT_ISSUE_LIMIT_VALUE: u32 = 37;
-/// Limits::max_block. (error)
+/// A block is longer than `max_block`. (error)
 pub const TOOLGLOT_ISSUE_LIMIT_BLOCK: u32 = 38;
-/// Limits::max_calls. (error)
+/// There are more calls than `max_calls`. (error)
 pub const TOOLGLOT_ISSUE_LIMIT_CALLS: u32 = 39;
-/// Limits::max_chain. (error)
+/// A chain has more calls than `max_chain`. (error)
 pub const TOOLGLOT_ISSUE_LIMIT_CHAIN: u32 = 40;
-/// Limits::max_depth. (error)
+/// Elements nest deeper than `max_depth`. (error)
 pub const TOOLGLOT_ISSUE_LIMIT_DEPTH: u32 = 41;
-/// Limits::max_params. (error)
+/// A call has more parameters than `max_params`. (error)
 pub const TOOLGLOT_ISSUE_LIMIT_PARAMS: u32 = 42;
-/// Limits::max_name. (error)
+/// A name is longer than `max_name`. (error)
 pub const TOOLGLOT_ISSUE_LIMIT_NAME: u32 = 43;
-/// Limits::max_header. (error)
+/// An opening tag, or a marker inside a block, is longer than `max_header`. (error)
 pub const TOOLGLOT_ISSUE_LIMIT_HEADER: u32 = 44;
-/// Limits::max_issues; the rest was counted. (error)
+/// There are more issues than `max_issues`; the rest was counted. (warning)
 pub const TOOLGLOT_ISSUE_LIMIT_ISSUES: u32 = 45;
-/// Limits::max_native. (error)
+/// Native calls are longer than `max_native`. (error)
 pub const TOOLGLOT_ISSUE_LIMIT_NATIVE: u32 = 46;
 /// The stream ended inside a protected region. (warning)
 pub const TOOLGLOT_ISSUE_UNCLOSED_SPAN: u32 = 47;
-/// The wrapper's opening marker is missing. (warning)
+/// The section of a call has no opener. (warning)
 pub const TOOLGLOT_ISSUE_REPAIRED_OPENER: u32 = 48;
-/// A closing tag is misspelt (`<\/x>`). (warning)
+/// A closing tag is misspelt (`<\/x>`), or holds blanks or attributes. (warning)
 pub const TOOLGLOT_ISSUE_REPAIRED_CLOSE_TAG: u32 = 49;
-/// A marker in a spelling that its models are known to slip into. (warning)
+/// An opener in a spelling that its models are known to slip into, or with blanks or attributes in its tag. (warning)
 pub const TOOLGLOT_ISSUE_REPAIRED_MARKER: u32 = 50;
 /// A comma before a closing bracket. (warning)
 pub const TOOLGLOT_ISSUE_REPAIRED_COMMA: u32 = 51;
 /// Single quotes in JSON. (warning)
 pub const TOOLGLOT_ISSUE_REPAIRED_QUOTES: u32 = 52;
-/// `True`, `False` or `None` in JSON. (warning)
+/// A literal of Python in JSON (`True`, `None`, `0x1F`, `.5`), or one of JSON in Python (`true`, `null`). (warning)
 pub const TOOLGLOT_ISSUE_REPAIRED_LITERAL: u32 = 53;
 /// A key without quotes in JSON. (warning)
 pub const TOOLGLOT_ISSUE_REPAIRED_KEY: u32 = 54;
-/// A control character in a JSON string that was not escaped. (warning)
+/// A control character in a string that was not escaped. (warning)
 pub const TOOLGLOT_ISSUE_REPAIRED_NEWLINE: u32 = 55;
-/// Another key than the dialect's holds the arguments. (warning)
+/// Another key than the dialect's holds the arguments: a known synonym. (warning)
 pub const TOOLGLOT_ISSUE_REPAIRED_ARGUMENTS: u32 = 56;
 /// A key beside name and arguments that no rule reads. (warning)
 pub const TOOLGLOT_ISSUE_EXTRA_KEY: u32 = 57;
 /// The arguments are attributes of the call's tag. (warning)
 pub const TOOLGLOT_ISSUE_ATTRIBUTE_ARGUMENTS: u32 = 58;
-/// The closer is missing after a payload that ended by itself. (warning)
+/// The closer is missing after a payload that ended by itself. Reserved: nothing reports it. (warning)
 pub const TOOLGLOT_ISSUE_REPAIRED_CLOSER: u32 = 59;
 /// An opener or closer stands twice. (warning)
 pub const TOOLGLOT_ISSUE_REPEATED_MARKER: u32 = 60;
 /// A parameter stands more than once, and the dialect's document says that the last one wins. (warning)
 pub const TOOLGLOT_ISSUE_REPEATED_PARAM: u32 = 61;
-/// The call ended at a provisional closer, or follows one. (warning)
+/// The call follows a provisional closer, before which a value may go on. (warning)
 pub const TOOLGLOT_ISSUE_PROVISIONAL_CLOSE: u32 = 62;
 /// The call follows a block that broke inside a string. (warning)
 pub const TOOLGLOT_ISSUE_OPEN_STRING: u32 = 63;
@@ -136,7 +136,7 @@ pub const TOOLGLOT_ISSUE_NOT_RUN: u32 = 64;
 pub const TOOLGLOT_ISSUE_LONE_SURROGATE: u32 = 65;
 /// The text holds a bare call of a declared tool; a hint. (warning)
 pub const TOOLGLOT_ISSUE_BARE_CALL: u32 = 66;
-/// Zeros before a number. (warning)
+/// Zeros before a number; they are left out. (warning)
 pub const TOOLGLOT_ISSUE_REPAIRED_NUMBER: u32 = 67;
 /// A call of the text that gave way to native calls. (warning)
 pub const TOOLGLOT_ISSUE_REPLACED_CALL: u32 = 68;
