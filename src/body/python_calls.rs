@@ -160,9 +160,10 @@ impl Body {
 
     /// The stream ended. Where it was cut, the expression of the call may go on.
     pub fn finish(&mut self, out: &mut Out<'_>, stopped: bool) {
-        match unmarked(out) || !stopped {
-            true => self.doubt(out, Kind::UnclosedBlock),
-            false => self.settle(out),
+        // Behind its comma it does not.
+        match stopped || self.at == At::Item {
+            true => self.settle(out),
+            false => self.doubt(out, Kind::UnclosedBlock),
         }
     }
 

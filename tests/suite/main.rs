@@ -20,6 +20,7 @@ mod guided;
 mod hosts;
 mod leftovers;
 mod lines;
+mod lists;
 mod markers;
 mod mentions;
 mod mixed;

@@ -1,0 +1,118 @@
+//! Lists of calls whose end is missing: each call that has ended counts, and what is missing is only reported. One rule for every
+//! dialect that writes its calls as one list.
+
+use std::sync::Arc;
+
+use toolglot::{
+    Call, DialectSet, EncodeCall, EncodeOptions, Finish, Grade, Kind, Options, Parser, Tools, Turn,
+    builtin_files, encode,
+};
+
+use crate::markers::set;
+use crate::support::turn_of;
+
+const TOOLS: &str = r#"[{"name": "look", "parameters": {"properties": {"at": {"type": "string"}}}},
+    {"name": "wipe", "parameters": {"properties": {"n": {"type": "integer"}}}}]"#;
+
+fn calls() -> [EncodeCall; 2] {
+    [("look", r#"{"at":"雨 ] b"}"#), ("wipe", r#"{"n":2}"#)].map(|(name, arguments)| EncodeCall {
+        name: name.to_owned(),
+        arguments: arguments.to_owned(),
+        id: None,
+    })
+}
+
+fn read(set: &DialectSet, tools: &Arc<Tools>, text: &str, finish: Finish) -> Turn {
+    let parser = || {
+        let mut options = Options::default();
+        options.tools = Some(Arc::clone(tools));
+        Parser::new(set, options)
+    };
+    let whole = turn_of(parser(), [text.as_bytes()], finish);
+    let bytes = turn_of(parser(), text.as_bytes().chunks(1), finish);
+    assert_eq!(bytes, whole, "{text:?}");
+    whole
+}
+
+fn says(call: &Call) -> (&str, &str, Grade) {
+    (&call.name, &call.arguments, call.grade)
+}
+
+/// What a dialect writes for two calls, and how it is read, if that is one list.
+fn list(id: &str, set: &DialectSet, tools: &Arc<Tools>) -> Option<(String, Turn)> {
+    let mut options = EncodeOptions::default();
+    options.tools = Some(Arc::clone(tools));
+    let text = encode(set, id, &calls(), &options).ok()?;
+    let turn = read(set, tools, &text, Finish::Stop);
+    let [one, two] = turn.calls.as_slice() else {
+        return None;
+    };
+    let between = text.get(one.span.end as usize..two.span.start as usize)?;
+    let behind = text.get(two.span.end as usize..)?;
+    let listed = between.trim() == "," && behind.trim_start().starts_with(']');
+    listed.then_some((text, turn))
+}
+
+#[test]
+fn a_list_without_its_end_has_its_calls() {
+    let tools = Arc::new(Tools::from_json(TOOLS).expect("tools"));
+    let mut tried = vec![];
+    for (id, _) in builtin_files() {
+        let own = set(id);
+        let Some((text, whole)) = list(id, &own, &tools) else {
+            continue;
+        };
+        tried.push(*id);
+        assert!(whole.errors.is_empty(), "{id}: {whole:?}");
+        let ends: Vec<usize> = whole
+            .calls
+            .iter()
+            .map(|call| call.span.end as usize)
+            .collect();
+        for cut in ends[0]..text.len() {
+            if !text.is_char_boundary(cut) {
+                continue;
+            }
+            for finish in Finish::ALL {
+                let turn = read(&own, &tools, &text[..cut], *finish);
+                let told = |kind| turn.errors.iter().any(|report| report.kind == kind);
+                for (index, want) in whole.calls.iter().enumerate() {
+                    let call = turn.calls.get(index);
+                    // Of a list between markers and of one whose end is missing alike: a call has ended at its own bracket.
+                    let rest = text.get(ends[index]..cut);
+                    let at_end = rest.is_some_and(|rest| rest.trim().is_empty());
+                    match call {
+                        None => assert!(cut < ends[index], "{id}: {:?}", &text[..cut]),
+                        // A Python expression may go on behind its bracket.
+                        Some(call) if call.grade == Grade::Recovered => assert!(
+                            at_end && !finish.stopped() && call.kinds.contains(Kind::UnclosedBlock),
+                            "{id}: {finish:?}: {:?}: {call:?}",
+                            &text[..cut]
+                        ),
+                        Some(call) => {
+                            assert_eq!(says(call), says(want), "{id}: {:?}", &text[..cut])
+                        }
+                    }
+                }
+                let open = !turn.calls.is_empty();
+                assert!(
+                    !open || told(Kind::UnclosedBlock),
+                    "{id}: {:?}: {turn:?}",
+                    &text[..cut]
+                );
+                assert_eq!(turn.text, whole.text, "{id}: {:?}", &text[..cut]);
+            }
+        }
+    }
+    assert!(tried.len() > 10, "{tried:?}");
+    for id in [
+        "lfm2",
+        "llama4-pythonic",
+        "pythonic",
+        "mistral-array",
+        "xlam",
+        "sarashina",
+    ] {
+        assert!(tried.contains(&id), "{id}: {tried:?}");
+    }
+}
