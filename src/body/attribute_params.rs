@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::content::{Content, EntityStep, Step, entity, tell_spaced};
 use super::given::is_fact;
+use super::inner::Inner;
 use super::named_params::{fail, limit, malformed};
 use super::tags::{CommentEnd, Edge, Match, MatchStep};
 use super::{Args, Flow, Out, Short, xml};
@@ -32,6 +33,8 @@ pub(crate) struct Body {
     bare: bool,
     /// What a tag that is no parameter by its own name calls it: `<param name="k" value="v"/>`.
     key: String,
+    /// Tags in its content that are parameters.
+    inner: Inner,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -181,6 +184,7 @@ impl Body {
             fact: false,
             bare: false,
             key: String::new(),
+            inner: Inner::default(),
         }
     }
 
@@ -200,7 +204,7 @@ impl Body {
     /// The open value, if its next bytes leave as they stand.
     pub fn short(&self, limits: &Limits) -> Option<Short> {
         match &self.at {
-            At::Content(value) => value.short(&self.args, limits),
+            At::Content(value) if !self.inner.looks() => value.short(&self.args, limits),
             _ => None,
         }
     }
@@ -241,9 +245,10 @@ impl Body {
             let step = match self.at {
                 At::Value { quote } => self.value(out, quote, i, end),
                 At::Content(mut content) => {
-                    let (next, step) =
-                        content.feed(out, &mut self.args, self.closer.as_bytes(), i, end);
+                    let parts = (self.closer.as_bytes(), &mut self.inner);
+                    let (next, step) = content.feed(out, &mut self.args, parts, i, end);
                     self.at = At::Content(content);
+                    self.mixed(out);
                     match step {
                         Step::More => Ok(next),
                         Step::Limit(kind) => Err((next, limit(kind))),
@@ -367,7 +372,9 @@ impl Body {
             At::Close if blank => At::Close,
             At::Space { .. } if blank => At::Space { edge: false },
             At::Space { .. } if byte == b'/' => At::Slash,
-            At::Space { .. } if byte == b'>' => return self.tag_end(out, pos + 1, false, i + 1),
+            At::Space { .. } if byte == b'>' => {
+                return self.tag_end(out, table, pos + 1, false, i + 1);
+            }
             At::Space { edge: false } if xml::is_name(byte) => {
                 out.io.from = pos;
                 self.at = At::Attribute;
@@ -412,7 +419,7 @@ impl Body {
                     At::Other { quote }
                 }
             }
-            At::Slash if byte == b'>' => return self.tag_end(out, pos + 1, true, i + 1),
+            At::Slash if byte == b'>' => return self.tag_end(out, table, pos + 1, true, i + 1),
             At::Entity { quote, len } => return Ok(self.entity(out, byte, pos, quote, len, i)),
             At::Tail { quote, len, tail } => {
                 return self.tail(out, table, byte, quote, len, tail, i);
@@ -561,6 +568,7 @@ impl Body {
     fn tag_end(
         &mut self,
         out: &mut Out<'_>,
+        table: &AttributeParams,
         end: u64,
         closed: bool,
         next: usize,
@@ -589,8 +597,22 @@ impl Body {
         if closed {
             return self.param_end(out, end, end, next);
         }
+        self.inner = Inner::new(&table.spec.value);
         self.at = At::Content(Content::new());
         Ok(next)
+    }
+
+    /// A tag in the content that has its own value is a parameter, if the tool has one of that name or is not known: then a
+    /// closer is missing before it, and the content may be two values.
+    fn mixed(&mut self, out: &Out<'_>) {
+        let Some(name) = self.inner.take() else {
+            return;
+        };
+        let tool = out.tool(self.args.tool());
+        let known = tool.is_none_or(|tool| tool.param(&name).is_some());
+        if known || PARAMS.contains(&name.as_str()) {
+            self.args.recovered(Kind::BareMarkup);
+        }
     }
 
     /// Takes a byte behind `&`.

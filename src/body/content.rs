@@ -7,6 +7,7 @@
 use memchr::{memchr, memchr2};
 use serde::{Deserialize, Serialize};
 
+use super::inner::Inner;
 use super::tags::MAX_BLANKS;
 use super::{Args, Out, Short, pieces, xml};
 use crate::error::Kind;
@@ -134,7 +135,7 @@ impl Content {
         &mut self,
         out: &mut Out<'_>,
         args: &mut Args,
-        closer: &[u8],
+        (closer, inner): (&[u8], &mut Inner),
         mut i: usize,
         end: usize,
     ) -> (usize, Step) {
@@ -146,6 +147,11 @@ impl Content {
             let pos = out.base + i as u64;
             let byte = out.seg[i];
             match self.at {
+                // An entity in a value of that tag is read as everywhere.
+                At::Text if inner.looks() && !matches!(byte, b'<' | b'&') => {
+                    inner.step(byte);
+                    i += 1;
+                }
                 At::Text | At::Cdata { len: 0 } => {
                     let stop = out.clip(max, i + 1, end);
                     i = self.text(out, args, i, stop);
@@ -164,6 +170,9 @@ impl Content {
                     } else {
                         self.markup(out, args);
                         self.at = At::Text;
+                        if lt.len() == 2 {
+                            inner.begin();
+                        }
                     }
                 }
                 At::Tail { blanks } => match byte {

@@ -15,6 +15,7 @@ mod gate;
 mod given;
 mod head;
 mod heard;
+mod inner;
 pub(crate) mod json;
 pub(crate) mod json_calls;
 mod key_quote;

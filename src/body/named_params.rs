@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::content::{Content, Lt, Step, tell_spaced};
 use super::given::is_fact;
+use super::inner::Inner;
 use super::tags::{CommentEnd, Edge, Match, MatchStep};
 use super::xml::{self, Header, HeaderStep};
 use super::{Args, Flow, Out, Short, pieces};
@@ -170,8 +171,9 @@ impl Body {
                     }
                 },
                 At::Value(value) => {
-                    let (next, step) =
-                        value.feed(out, &mut self.args, table.param_close.as_bytes(), i, end);
+                    // Its document says that values are verbatim.
+                    let parts = (table.param_close.as_bytes(), &mut Inner::default());
+                    let (next, step) = value.feed(out, &mut self.args, parts, i, end);
                     i = next;
                     match step {
                         Step::More => {}

@@ -86,3 +86,92 @@ fn no_call_that_counts_mixes_two_values() {
     let tried = read_slips(without_closer, wrong);
     assert!(tried.len() > 25, "{tried:?}");
 }
+
+/// An opener that holds its value in an attribute, in several spellings.
+fn valued(opener: &str) -> Vec<String> {
+    let at = match opener.strip_suffix("<|sep|>") {
+        Some(head) => head.len(),
+        None => opener.rfind('>').unwrap_or(opener.len()),
+    };
+    let (head, end) = opener.split_at(at);
+    let value = VALUES[1];
+    [
+        format!("{head} value=\"{value}\"/{end}"),
+        format!("{head} value='{value}'{end}"),
+        format!("{head}\n\tid=\"1\" value = \"{value}\" /{end}"),
+    ]
+    .to_vec()
+}
+
+/// What a dialect writes with its first value as content of its tag, which misses its closer before a parameter whose value is an
+/// attribute: what stands before that, that parameter's opener, and what follows.
+fn attribute_valued(text: &str) -> Option<(String, String, String)> {
+    if let Some(cut) = open(text) {
+        let tail = cut.tail.strip_prefix(VALUES[1])?;
+        return Some((
+            cut.head.to_owned(),
+            cut.opener.trim().to_owned(),
+            tail.to_owned(),
+        ));
+    }
+    // `<path value="/x 中"/><n value="b c"/>`
+    let attribute = format!(" value=\"{}\"/>", VALUES[0]);
+    let at = text.find(&attribute)?;
+    let name = text[..at].rfind('<')? + 1;
+    let tag = &text[name..at];
+    let rest = &text[at + attribute.len()..];
+    let second = rest.find(" value=")?;
+    let behind = second + rest[second..].find("/>")? + 2;
+    Some((
+        format!("{}>{}", &text[..at], VALUES[0]),
+        format!("{}>", rest[..second].trim_start()),
+        format!("</{tag}>{}", &rest[behind..]),
+    ))
+}
+
+#[test]
+fn a_parameter_whose_value_is_an_attribute_is_no_text_of_another() {
+    let tools = Arc::new(Tools::from_json(TOOLS).expect("tools"));
+    let call = EncodeCall {
+        name: "wipe".to_owned(),
+        arguments: ARGUMENTS.to_owned(),
+        id: None,
+    };
+    let mut options = EncodeOptions::default();
+    options.tools = Some(Arc::clone(&tools));
+    let default = set("default");
+    let mut tried = BTreeMap::<&str, usize>::new();
+    let mut failures = vec![];
+    for (id, _) in builtin_files().iter().filter(|(id, _)| *id != VERBATIM) {
+        let own = set(id);
+        let written = encode(&own, id, std::slice::from_ref(&call), &options);
+        let Some((head, opener, tail)) = written.as_deref().ok().and_then(attribute_valued) else {
+            continue;
+        };
+        for opener in valued(&opener) {
+            for glue in ["", "\n", " 然后 "] {
+                let text = format!("{head}{glue}{opener}{tail}");
+                *tried.entry(id).or_default() += 1;
+                for (set, tools) in [(&own, None), (&own, Some(&tools)), (&default, Some(&tools))] {
+                    let turn = read(set, tools, &text, text.len());
+                    if let Some(wrong) = wrong(&turn) {
+                        failures.push(format!("{id}: {text:?}: {wrong}: {:?}", turn.calls));
+                    }
+                    if read(set, tools, &text, 1) != turn {
+                        failures.push(format!("{id}: {text:?} byte by byte"));
+                    }
+                }
+            }
+        }
+    }
+    let shown = failures[..failures.len().min(12)].join("\n");
+    assert!(
+        failures.is_empty(),
+        "{} of {tried:?}:\n{shown}",
+        failures.len()
+    );
+    assert!(
+        tried.len() > 25 && tried.contains_key("tool-action"),
+        "{tried:?}"
+    );
+}

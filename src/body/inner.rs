@@ -1,0 +1,104 @@
+//! Tags in the content of a value that open a parameter, as their own attribute shows: a closer may be missing before them.
+
+use serde::{Deserialize, Serialize};
+
+use super::xml::{self, Header, HeaderStep};
+
+/// Longer names of tags and attributes are none of a parameter.
+const MAX_NAME: usize = 128;
+
+/// Looks for such tags, if a dialect has them.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Inner {
+    /// The attribute that a parameter's value stands in; empty where tags in content say nothing.
+    attribute: String,
+    open: Option<Open>,
+    /// The name of the last one that was found.
+    found: Option<String>,
+}
+
+/// A tag that has begun.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+struct Open {
+    name: Vec<u8>,
+    /// Behind the name.
+    header: Option<Header>,
+    /// The attribute that is written.
+    attribute: Vec<u8>,
+}
+
+/// What a byte did.
+enum Seen {
+    More,
+    /// The attribute has a value.
+    Value,
+    None,
+}
+
+impl Inner {
+    pub fn new(attribute: &str) -> Self {
+        Self {
+            attribute: attribute.to_owned(),
+            ..Self::default()
+        }
+    }
+
+    /// Whether a tag is under way.
+    pub fn looks(&self) -> bool {
+        self.open.is_some()
+    }
+
+    /// A `<` stands here.
+    pub fn begin(&mut self) {
+        self.open = (!self.attribute.is_empty()).then(Open::default);
+    }
+
+    /// The tag that was found last, once.
+    pub fn take(&mut self) -> Option<String> {
+        self.found.take()
+    }
+
+    /// Takes a byte of the tag that is under way.
+    pub fn step(&mut self, byte: u8) {
+        let Some(open) = &mut self.open else { return };
+        match open.step(byte, self.attribute.as_bytes()) {
+            Seen::More => {}
+            Seen::None => self.open = None,
+            Seen::Value => {
+                self.found = Some(String::from_utf8_lossy(&open.name).into_owned());
+                self.open = None;
+            }
+        }
+    }
+}
+
+impl Open {
+    fn step(&mut self, byte: u8, wanted: &[u8]) -> Seen {
+        let Some(before) = self.header else {
+            let named = xml::is_name(byte) && byte != b'!' && byte != b'?';
+            if named && self.name.len() < MAX_NAME {
+                self.name.push(byte);
+                return Seen::More;
+            }
+            if !xml::is_space(byte) || self.name.is_empty() {
+                return Seen::None;
+            }
+            self.header = Some(Header::Space);
+            return Seen::More;
+        };
+        let mut header = before;
+        if header.step(byte) != HeaderStep::More || self.attribute.len() > MAX_NAME {
+            return Seen::None;
+        }
+        self.header = Some(header);
+        match (before, header) {
+            (Header::Name, Header::Name) => self.attribute.push(byte),
+            (_, Header::Name) => self.attribute = vec![byte],
+            (Header::BeforeValue, Header::Value(_)) if self.attribute == wanted => {
+                return Seen::Value;
+            }
+            _ => {}
+        }
+        Seen::More
+    }
+}
