@@ -160,8 +160,7 @@ impl Body {
 
     /// The stream ended. Where it was cut, the expression of the call may go on.
     pub fn finish(&mut self, out: &mut Out<'_>, stopped: bool) {
-        // Behind its comma it does not.
-        match stopped || self.at == At::Item {
+        match stopped {
             true => self.settle(out),
             false => self.doubt(out, Kind::UnclosedBlock),
         }

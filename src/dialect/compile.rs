@@ -363,6 +363,8 @@ pub(crate) enum Begins {
     Thought(u16),
     /// A marker of a thought in which stands what it does not show, by its number in `SetInner::marks`.
     Mark(u16),
+    /// A token in which stands what it does not show: once it is complete, its number in `SetInner::tokens`.
+    Token(u16),
 }
 
 impl Begins {
@@ -370,7 +372,7 @@ impl Begins {
     pub fn of(self, table: &Framed) -> Option<&framed::Opener> {
         match self {
             Self::Block(number) | Self::Tag(number) => table.openers.get(usize::from(number)),
-            Self::Message | Self::Rest | Self::Thought(_) | Self::Mark(_) => None,
+            Self::Message | Self::Rest | Self::Thought(_) | Self::Mark(_) | Self::Token(_) => None,
         }
     }
 }
@@ -425,6 +427,8 @@ pub(crate) struct Token {
     pub markup: bool,
     /// The thoughts that it closes.
     pub thoughts: Vec<u16>,
+    /// The thoughts that it ends though it is none of their closers.
+    pub ends: Vec<u16>,
 }
 
 /// Reasoning markers of one dialect.
@@ -459,7 +463,7 @@ pub(crate) enum Inside {
 }
 
 /// What a marker begins with where it has a suffix: `<think:`.
-fn suffixed(marker: &str) -> String {
+pub(crate) fn suffixed(marker: &str) -> String {
     format!("{}:", marker.strip_suffix('>').unwrap_or(marker))
 }
 
@@ -496,6 +500,12 @@ impl Reasoning {
             rest: vec![],
             with_calls: OnceLock::new(),
         })
+    }
+
+    /// Whether a marker is the beginning of its opener where that has a suffix.
+    pub fn opens_with_suffix(&self, marker: &[u8]) -> bool {
+        let mut open = self.spec.open.iter();
+        self.spec.suffix && open.any(|open| suffixed(open).as_bytes() == marker)
     }
 
     /// How much of its label has come, where it may come.
@@ -586,6 +596,70 @@ impl Written {
     }
 }
 
+/// What in thoughts is not as it is spelled, or is the beginning of something else: the thought, the place among what ends it, and
+/// what that opens.
+#[derive(Default)]
+struct Rests(Vec<(u16, u16, u16)>);
+
+impl Rests {
+    /// Adds who may own a slip in a thought. Calls whose openers begin with it have their turn, too.
+    fn add(
+        &mut self,
+        (id, spec): (u16, &mut spec::Reasoning),
+        slip: &str,
+        entry: OpenRef,
+        calls: &[(Pattern, Role)],
+        opens: &mut Vec<Vec<OpenRef>>,
+    ) {
+        let known = spec.ended_by.iter().position(|have| have == slip);
+        let place = known.unwrap_or(spec.ended_by.len()) as u16;
+        let refs = self.0.iter().find(|rest| (rest.0, rest.1) == (id, place));
+        if let Some((.., refs)) = refs {
+            return push(&mut opens[usize::from(*refs)], entry);
+        }
+        let call = calls.iter().find(|(call, _)| call.bytes == slip.as_bytes());
+        let mut all = match call {
+            Some((_, Role::Open { refs })) => opens[usize::from(*refs)].clone(),
+            Some(_) | None => vec![],
+        };
+        all.push(entry);
+        spec.ended_by.push(slip.to_owned());
+        self.0.push((id, place, opens.len() as u16));
+        opens.push(all);
+    }
+}
+
+/// Adds who may own a slip in text.
+fn add_slip(
+    slip: &str,
+    entry: OpenRef,
+    patterns: &mut Vec<Pattern>,
+    roles: &mut Vec<Role>,
+    opens: &mut Vec<Vec<OpenRef>>,
+) {
+    let pattern = Pattern::new(slip, Case::Exact);
+    let same = patterns.iter().position(|have| *have == pattern);
+    match same.map(|at| roles[at]) {
+        Some(Role::Open { refs }) => push(&mut opens[usize::from(refs)], entry),
+        Some(_) => {}
+        None => {
+            roles.push(Role::Open {
+                refs: opens.len() as u16,
+            });
+            patterns.push(pattern);
+            opens.push(vec![entry]);
+        }
+    }
+}
+
+/// Adds an owner; one candidate does for all tokens.
+fn push(owners: &mut Vec<OpenRef>, entry: OpenRef) {
+    let token = |open: &OpenRef| matches!(open.begins, Begins::Token(_));
+    if !(token(&entry) && owners.iter().any(token)) {
+        owners.push(entry);
+    }
+}
+
 /// A compiled set.
 #[derive(Debug)]
 pub(crate) struct SetInner {
@@ -602,6 +676,8 @@ pub(crate) struct SetInner {
     pub calls: Vec<(Pattern, Role)>,
     pub spans: Vec<SpanMarks>,
     pub tokens: Vec<Token>,
+    /// Tokens with what may stand in them that they do not show, by their numbers.
+    pub loose: Paths<u16>,
     /// It has one dialect of calls, or is one of reasoning alone: the host has chosen a model.
     pub chosen: bool,
     /// Dialects that look for the rest of a header at the beginning of a stream.
@@ -723,9 +799,11 @@ impl SetInner {
                 // only a later one has keep its rules.
                 let shares = |open: &[String]| spec.open.iter().any(|own| open.contains(own));
                 let mut own = spec.clone();
+                let tokens = dialect.tokens();
                 let ends = spec.ended_by.iter();
+                let other = ends.filter(|end| !tokens.iter().any(|(token, _)| token == *end));
                 own.ended_by
-                    .extend(ends.flat_map(|marker| tag::with_blanks(marker)));
+                    .extend(other.flat_map(|marker| tag::with_blanks(marker)));
                 for (_, have) in merged.iter_mut().filter(|(_, have)| shares(&have.open)) {
                     have.ended_by.extend_from_slice(&spec.ended_by);
                     have.suffix |= spec.suffix;
@@ -768,21 +846,18 @@ impl SetInner {
             }
         }
         let mut tokens: Vec<Token> = vec![];
+        let mut spelt: Vec<(String, u16)> = vec![];
         for (index, dialect) in dialects.iter().enumerate() {
-            let spelt = dialect.tokens().into_iter().flat_map(|(marker, sort)| {
-                // What people type closes a thought with blanks in it, and else is text.
-                let special = marker.contains("|>") || marker.contains('｜');
-                let thought = matches!(sort, Sort::Thought | Sort::Owed);
-                let slips = (special || thought).then(|| tag::with_blanks(&marker));
-                let slips = slips.into_iter().flatten();
-                std::iter::once(marker).chain(slips).map(move |m| (m, sort))
+            let shown = dialect.tokens().into_iter().flat_map(|(marker, sort)| {
+                let plain = Some(tag::plain(&marker)).filter(|plain| *plain != marker);
+                std::iter::once(marker).chain(plain).map(move |m| (m, sort))
             });
-            for (marker, sort) in spelt {
+            for (marker, sort) in shown {
                 let pairs = sort == Sort::Markup && dialect.spec.closes_markup(&marker);
                 // What is text in any case is never held back.
                 let pattern = Pattern {
                     hold: sort != Sort::Stray,
-                    ..Pattern::new(marker, dialect.family.case())
+                    ..Pattern::new(&marker, dialect.family.case())
                 };
                 let same = |have: &Pattern| have.bytes == pattern.bytes;
                 let at = patterns.iter().position(same);
@@ -809,10 +884,14 @@ impl SetInner {
                             plain: true,
                             markup: false,
                             thoughts: vec![],
+                            ends: vec![],
                         });
                         tokens.len() - 1
                     }
                 };
+                if sort != Sort::Stray {
+                    spelt.push((marker, id as u16));
+                }
                 let token = &mut tokens[id];
                 token.dialects.push(index as u16);
                 token.dialects.dedup();
@@ -872,11 +951,23 @@ impl SetInner {
             }
         }
         let mut marks: Vec<Mark> = vec![];
-        let mut rests: Vec<(u16, u16, u16)> = vec![];
+        let mut rests = Rests::default();
         for (id, (dialect, spec)) in merged.iter_mut().enumerate() {
             let id = id as u16;
             if headed.contains(&id) {
                 continue;
+            }
+            for marker in spec.ended_by.clone() {
+                let token = spelt.iter().find(|(have, _)| *have == marker);
+                let Some((_, token)) = token else { continue };
+                tokens[usize::from(*token)].ends.push(id);
+                let entry = OpenRef {
+                    dialect: *dialect,
+                    begins: Begins::Token(*token),
+                };
+                for slip in tag::slips(&tag::plain(&marker)) {
+                    rests.add((id, spec), &slip, entry, &calls, &mut opens);
+                }
             }
             let openers = spec.open.iter().map(|marker| (marker.clone(), false));
             let closers = spec.close.iter().map(|marker| (marker.clone(), true));
@@ -892,39 +983,41 @@ impl SetInner {
                 marks.push(Mark { id, closes, paths });
                 for slip in tag::slips(&marker) {
                     // Inside it closes the thought, or is the prompt's opener once more.
-                    let known = spec.ended_by.iter().position(|have| *have == slip);
-                    let place = known.unwrap_or(spec.ended_by.len()) as u16;
-                    let refs = rests.iter().find(|rest| (rest.0, rest.1) == (id, place));
-                    match refs {
-                        Some((.., refs)) => opens[usize::from(*refs)].push(entry),
-                        None => {
-                            spec.ended_by.push(slip.clone());
-                            rests.push((id, place, opens.len() as u16));
-                            opens.push(vec![entry]);
-                        }
-                    }
+                    rests.add((id, spec), &slip, entry, &calls, &mut opens);
                     if closes {
                         continue;
                     }
-                    let pattern = Pattern::new(&slip, Case::Exact);
-                    let same = patterns.iter().position(|have| *have == pattern);
-                    match same.map(|at| roles[at]) {
-                        Some(Role::Open { refs }) => opens[usize::from(refs)].push(entry),
-                        Some(_) => {}
-                        None => {
-                            roles.push(Role::Open {
-                                refs: opens.len() as u16,
-                            });
-                            patterns.push(pattern);
-                            opens.push(vec![entry]);
-                        }
-                    }
+                    add_slip(&slip, entry, &mut patterns, &mut roles, &mut opens);
                 }
             }
         }
+        // One with line ends behind it, or with attributes of its own, is the plain one with these, if there is one.
+        spelt.retain(|(token, _)| {
+            let plain = tag::plain(token);
+            let bare = !plain.contains(char::is_whitespace);
+            bare && tag::rooms(plain.as_bytes()).next().is_some()
+        });
+        for (marker, id) in &spelt {
+            let entry = OpenRef {
+                dialect: tokens[usize::from(*id)].dialects[0],
+                begins: Begins::Token(*id),
+            };
+            for slip in tag::slips(&tag::plain(marker)) {
+                add_slip(&slip, entry, &mut patterns, &mut roles, &mut opens);
+            }
+        }
+        let loose = spelt
+            .iter()
+            .map(|(token, id)| (tag::plain(token).replace('$', "$$"), *id));
+        let loose: Vec<_> = loose.collect();
+        let loose = loose.iter().map(|(token, id)| (token.as_str(), *id));
+        let loose = Paths::tags(loose).map_err(too_big)?;
         for (_, spec) in merged.iter_mut().filter(|(_, spec)| spec.suffix) {
             let close = spec.close.first().map_or("", String::as_str);
             spec.ended_by.push(suffixed(close));
+            // What the prompt has opened may be written once more.
+            let echoes: Vec<String> = spec.open.iter().map(|open| suffixed(open)).collect();
+            spec.ended_by.extend(echoes);
         }
         let thinks = !enders.is_empty();
         let mut reasoning = merged
@@ -938,7 +1031,7 @@ impl SetInner {
                 Reasoning::new(*index, spec, own).map_err(too_big)
             })
             .collect::<Result<Vec<_>, _>>()?;
-        for (id, place, refs) in rests {
+        for (id, place, refs) in rests.0 {
             reasoning[usize::from(id)].rest.push((place, refs));
         }
         for (_, id) in thoughts {
@@ -964,8 +1057,10 @@ impl SetInner {
                     dialect: *dialect,
                     begins: Begins::Thought(id as u16),
                 }]);
-                let last = spec.ended_by.len().saturating_sub(1);
-                reasoning[id].rest.push((last as u16, refs));
+                let last = spec.ended_by.len();
+                let first = last.saturating_sub(1 + spec.open.len());
+                let rest = (first..last).map(|place| (place as u16, refs));
+                reasoning[id].rest.extend(rest);
             }
         }
         for (dialect, id) in messages {
@@ -1003,6 +1098,7 @@ impl SetInner {
             begins: Written::all(&dialects)?.into(),
             skips,
             tokens,
+            loose,
             chosen,
             thinks,
             fingerprint,
@@ -1032,7 +1128,10 @@ impl SetInner {
 
     /// The most bytes that wait with a token until it is told whether it is framing: the token, and white space behind it.
     fn waits(&self) -> usize {
+        // One that holds what it does not show is a tag, and may be as long as one.
+        let loose = self.loose.is_empty();
         let token = |(pattern, role): (&Pattern, &Role)| match role {
+            Role::Token { .. } if !loose => pattern.bytes.len().max(PROBE_BLANKS as usize),
             Role::Token { .. } => pattern.bytes.len(),
             Role::Open { .. } | Role::Reasoning { .. } | Role::Span { .. } => 0,
         };

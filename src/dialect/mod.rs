@@ -25,7 +25,7 @@ pub use set::{DialectSet, Lint, SetBuilder};
 
 pub(crate) use compile::{
     AttributeParams, BESIDE, Begins, ElementTree, Family, Inside, KeyQuote, MAX_LEAD, NamedParams,
-    OpenRef, QuoteEnd, Role, SetInner, TOGETHER, Token, Written,
+    OpenRef, QuoteEnd, Role, SetInner, TOGETHER, Token, Written, suffixed,
 };
 
 pub(crate) use evidence::Evidence;

@@ -5,9 +5,11 @@ use super::opening::Opening;
 use super::plain::skips_code;
 use super::{Mode, Region};
 use crate::body::{Finished, pieces};
+use crate::dialect::Role;
 use crate::error::{Issue, Kind, Severity};
 use crate::event::{Event, Span};
 use crate::limits::Unclosed;
+use crate::scan::tag;
 
 /// Why a stream ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -207,6 +209,19 @@ impl Machine<'_> {
         })
     }
 
+    /// Whether what the end cuts is the beginning of a token of the chosen dialect, of which a special token is complete.
+    fn token_begins(&self, chunk: Chunk<'_>, opening: &Opening, end: u64) -> bool {
+        if !self.set.chosen || self.st.region != Region::Text || !self.looks_at_token() {
+            return false;
+        }
+        let begun = self.bytes(chunk, opening.start, end);
+        let plain = tag::without_blanks(begun.trim_ascii_end());
+        let roles = self.set.text.dfa.patterns().iter().zip(&self.set.roles);
+        let mut tokens = roles.filter(|(_, role)| matches!(role, Role::Token { .. }));
+        let special = plain.windows(2).any(|pair| pair == b"|>");
+        special && tokens.any(|(token, _)| token.bytes.starts_with(&plain))
+    }
+
     /// The marker that is undecided is text; another one that began in what was looked at has its turn.
     fn text_at_end(&mut self, chunk: Chunk<'_>, opening: &Opening) {
         match self.read_again(chunk, opening, self.st.pos) {
@@ -243,7 +258,10 @@ impl Machine<'_> {
                 self.st.candidates.clear();
                 self.accept(chunk, *opening, head, end, false);
             }
-            Mode::Opening(opening) if self.header_begins(chunk, opening, end) => {
+            Mode::Opening(opening)
+                if self.header_begins(chunk, opening, end)
+                    || self.token_begins(chunk, opening, end) =>
+            {
                 let start = opening.start;
                 self.st.candidates.clear();
                 self.settle_token(chunk, start, true);
@@ -251,6 +269,10 @@ impl Machine<'_> {
                 self.flow_end(chunk);
                 self.framing(chunk, end);
                 self.flow_again(end);
+            }
+            Mode::Opening(opening) if let Some(token) = self.complete_token(end) => {
+                self.st.candidates.clear();
+                self.accept(chunk, *opening, token, end, false);
             }
             // The end cuts a longer marker than the one that opens nothing.
             Mode::Opening(opening) if self.st.candidates.is_empty() => {

@@ -160,10 +160,14 @@ impl Machine<'_> {
         let span = Span::new(start, end);
         // The token that waits came first.
         if self.st.waiting.is_some_and(|waiting| start < waiting.end) {
-            if let Role::Token { id } = role {
-                self.longer_token(id, start, end);
-            }
-            return false;
+            return match role {
+                Role::Token { id } => {
+                    self.longer_token(id, start, end);
+                    false
+                }
+                Role::Open { refs } => self.call_over_token(chunk, refs, start, end, safe),
+                Role::Reasoning { .. } | Role::Span { .. } => false,
+            };
         }
         match role {
             Role::Open { refs } => self.call(chunk, refs, start, end, safe),
@@ -340,8 +344,9 @@ impl Machine<'_> {
                 self.candidates(chunk, &own, start, end, safe)
             }
             Some(Inside::EndedBy) if let Some(refs) = reasoning.rest(pattern) => {
-                let refs = &self.set.opens[usize::from(refs)];
-                self.candidates(chunk, refs, start, end, safe)
+                self.deliver(chunk, start.min(safe));
+                let own = self.owners_inside(refs);
+                !own.is_empty() && self.candidates(chunk, &own, start, end, safe)
             }
             Some(Inside::EndedBy) if let Some(own) = self.enders(pattern) => {
                 self.deliver(chunk, start.min(safe));
@@ -394,8 +399,26 @@ impl Machine<'_> {
         self.st.blank && safe >= start
     }
 
+    /// Who may own what is not as it is spelled in a thought: its own markers, what ends it, and calls where they end it.
+    fn owners_inside(&mut self, refs: u16) -> Vec<OpenRef> {
+        self.st.code.settle();
+        let enders = self.own_enders(refs);
+        let here = self.st.line.begins() && !self.st.code.hides();
+        if !here {
+            self.mentions(&enders);
+        }
+        let counts = |open: &&OpenRef| match open.begins {
+            Begins::Block(_) | Begins::Tag(_) | Begins::Message => {
+                here && !self.opts.calls_in_reasoning && enders.contains(open)
+            }
+            Begins::Rest | Begins::Thought(_) | Begins::Mark(_) | Begins::Token(_) => true,
+        };
+        let refs = self.set.opens[usize::from(refs)].iter();
+        refs.filter(counts).copied().collect()
+    }
+
     /// Of those who open calls with a marker, the ones whose calls end a thought.
-    fn own_enders(&self, refs: u16) -> Vec<OpenRef> {
+    pub fn own_enders(&self, refs: u16) -> Vec<OpenRef> {
         let refs = &self.set.opens[usize::from(refs)];
         let lacks = |open: &&OpenRef| {
             let family = &self.dialect(open.dialect).family;
@@ -405,7 +428,12 @@ impl Machine<'_> {
         let mut calls = refs.iter().filter(lacks);
         let spoken = calls.any(|open| self.st.mentioned.contains(&open.dialect));
         refs.iter()
-            .filter(|open| !matches!(open.begins, Begins::Mark(_)))
+            .filter(|open| {
+                !matches!(
+                    open.begins,
+                    Begins::Mark(_) | Begins::Token(_) | Begins::Rest | Begins::Thought(_)
+                )
+            })
             .filter(|open| self.dialect(open.dialect).spec.ends_thought)
             .filter(|open| !(spoken && lacks(open)))
             .copied()
@@ -461,6 +489,25 @@ impl Machine<'_> {
             self.st.mentioned.clear();
             self.st.owed = Some(id);
         }
+    }
+
+    /// A marker `start..end` begins with the token that waits: it may be a longer token that holds what it does not show.
+    fn call_over_token(
+        &mut self,
+        chunk: Chunk<'_>,
+        refs: u16,
+        start: u64,
+        end: u64,
+        safe: u64,
+    ) -> bool {
+        let token = |open: &&OpenRef| matches!(open.begins, Begins::Token(_));
+        let refs = self.set.opens[usize::from(refs)].iter().filter(token);
+        let longer = self
+            .st
+            .waiting
+            .is_some_and(|waiting| waiting.start() == start);
+        let refs: Vec<OpenRef> = refs.filter(|_| longer).copied().collect();
+        !refs.is_empty() && self.candidates(chunk, &refs, start, end, safe)
     }
 
     /// A call marker `start..end`; true if it counts so far.

@@ -22,8 +22,8 @@ use crate::dialect::{
 use crate::error::{Kind, Severity};
 use crate::event::{Event, Span};
 use crate::hints::Tool;
-use crate::scan::Line;
 use crate::scan::path::{Go, Hole, Paths, Walk};
+use crate::scan::{Line, ROOT};
 
 /// A marker that is not decided yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -126,7 +126,7 @@ impl Candidate {
             (_, Begins::Message) => message,
             (_, Begins::Rest) => At::Rest { marker: None },
             (_, Begins::Thought(_)) => At::Suffix,
-            (_, Begins::Tag(_) | Begins::Mark(_)) => At::Own(Walk::default()),
+            (_, Begins::Tag(_) | Begins::Mark(_) | Begins::Token(_)) => At::Own(Walk::default()),
             (Family::Plain, _) => return None,
             (Family::KeyQuote(_), _) => At::Field(Field::new()),
             (Family::Line(table), Begins::Block(number)) => {
@@ -166,7 +166,7 @@ impl Candidate {
             dialect: opener.dialect,
             begins: opener.begins,
             end,
-            loose: matches!(opener.begins, Begins::Tag(_) | Begins::Mark(_)),
+            loose: unborn(opener.begins),
             at,
         })
     }
@@ -254,6 +254,7 @@ impl Candidate {
                     let mark = set.marks.get(usize::from(number));
                     mark.is_some_and(|mark| mark.paths.fits(&walk))
                 }
+                Begins::Token(_) => set.loose.fits(&walk),
                 Begins::Block(_) | Begins::Message | Begins::Rest | Begins::Thought(_) => false,
             },
             (At::Tag(_), Family::ElementTree(_))
@@ -364,7 +365,16 @@ impl Machine<'_> {
         let mut told = opening.is_some();
         for opener in refs {
             let thought = match opener.begins {
-                Begins::Thought(id) => Some(id),
+                Begins::Thought(id) => {
+                    let inside = matches!(self.st.region, Region::Reasoning { .. });
+                    if inside
+                        && self.opens(chunk, id, start, end)
+                        && !self.echoes(chunk, start, safe)
+                    {
+                        continue;
+                    }
+                    Some(id)
+                }
                 Begins::Mark(number) => {
                     let mark = &self.set.marks[usize::from(number)];
                     let (id, closes) = (mark.id, mark.closes);
@@ -375,25 +385,36 @@ impl Machine<'_> {
                     }
                     Some(id)
                 }
-                Begins::Block(_) | Begins::Tag(_) | Begins::Message | Begins::Rest => None,
+                Begins::Block(_)
+                | Begins::Tag(_)
+                | Begins::Message
+                | Begins::Rest
+                | Begins::Token(_) => None,
             };
             let whose = (opener.dialect, thought);
-            if !self.counts(chunk, whose, Span::new(start, end), safe, told) {
+            let token = matches!(opener.begins, Begins::Token(_));
+            if token {
+                self.deliver(chunk, start.min(safe));
+            } else if !self.counts(chunk, whose, Span::new(start, end), safe, told) {
                 told = true;
                 continue;
             }
             let compiled = self.dialect(opener.dialect);
             let must_show = bare(compiled, *opener);
             let head = matches!(compiled.family, Family::Line(_));
-            let displaced =
-                must_show.is_some_and(|bare| !self.may_show(bare.at)) || (head && !self.begins());
+            let displaced = must_show.is_some_and(|bare| !self.may_show(bare.at))
+                || (head && !token && !self.begins());
             let mut candidate = Candidate::new(compiled, *opener, Span::new(start, end));
-            if let Some((At::Own(walk), paths)) = candidate
-                .as_mut()
-                .map(|candidate| &mut candidate.at)
-                .zip(self.spelt(*opener))
-            {
-                paths.seek(walk, &self.bytes(chunk, start, end), end);
+            if let Some(At::Own(walk)) = candidate.as_mut().map(|candidate| &mut candidate.at) {
+                let bytes = self.bytes(chunk, start, end);
+                match self.spelt(*opener) {
+                    Some(paths) => {
+                        paths.seek(walk, &bytes, end);
+                    }
+                    None => {
+                        self.set.loose.seek(walk, &bytes, end);
+                    }
+                }
             }
             // A marker that is under way comes before one inside it that is not decided.
             if displaced || (safe < start && candidate.is_some()) {
@@ -405,7 +426,7 @@ impl Machine<'_> {
             let opening = opening.get_or_insert(Opening::new(start, opener.dialect));
             opening.count += 1;
             // Of a single byte nothing is said either.
-            let unborn = matches!(opener.begins, Begins::Tag(_) | Begins::Mark(_));
+            let unborn = unborn(opener.begins);
             opening.bare &= must_show.is_some() || end == start + 1 || unborn;
             match candidate {
                 // A marker as it is spelled comes before one that holds what it does not show.
@@ -432,9 +453,9 @@ impl Machine<'_> {
             }
         }
         let Some(opening) = opening else {
-            // The beginning of a thought's marker pairs with nothing, nor does what many things begin with.
+            // The beginning of a thought's marker, or of a token, pairs with nothing, nor does what many things begin with.
             let pairs = |opener: &&OpenRef| {
-                let mark = matches!(opener.begins, Begins::Mark(_));
+                let mark = matches!(opener.begins, Begins::Mark(_) | Begins::Token(_));
                 !mark && bare(self.dialect(opener.dialect), **opener).is_none()
             };
             let opener = refs.iter().find(pairs).filter(|_| end > start + 1);
@@ -451,6 +472,12 @@ impl Machine<'_> {
         true
     }
 
+    /// Whether `start..end` is the beginning of a thought's opener that has a suffix.
+    fn opens(&self, chunk: Chunk<'_>, thought: u16, start: u64, end: u64) -> bool {
+        let marker = self.bytes(chunk, start, end);
+        self.set.reasoning[usize::from(thought)].opens_with_suffix(&marker)
+    }
+
     /// A marker with what may stand in it that it does not show.
     fn spelt(&self, opener: OpenRef) -> Option<&Paths<()>> {
         match opener.begins {
@@ -459,7 +486,11 @@ impl Machine<'_> {
                 spelt.get(usize::from(number))?.as_ref()
             }
             Begins::Mark(number) => Some(&self.set.marks.get(usize::from(number))?.paths),
-            Begins::Block(_) | Begins::Message | Begins::Rest | Begins::Thought(_) => None,
+            Begins::Block(_)
+            | Begins::Message
+            | Begins::Rest
+            | Begins::Thought(_)
+            | Begins::Token(_) => None,
         }
     }
 
@@ -604,9 +635,10 @@ impl Machine<'_> {
     }
 
     /// Whether a longer marker may come of the one that is decided: then it is that one which opens something, or nothing does.
+    /// Where nothing is said of what opens nothing, it makes no difference.
     fn grows(&self, opening: &Opening, end: u64) -> bool {
         let hold = self.scanner().dfa.hold(self.st.node) as u64;
-        opening.count > 0 && end.saturating_sub(hold) == opening.start
+        !opening.bare && end.saturating_sub(hold) == opening.start
     }
 
     /// The header of a message is complete before `end`: what is it?
@@ -661,6 +693,41 @@ impl Machine<'_> {
         self.st.candidates.iter().any(rest) && !word().contains(&b'<')
     }
 
+    /// Whether what is looked at may be a token.
+    pub fn looks_at_token(&self) -> bool {
+        let token = |candidate: &Candidate| matches!(candidate.begins, Begins::Token(_));
+        self.st.candidates.iter().any(token)
+    }
+
+    /// If the stream ended here: the token that is complete, though a longer one may begin with it.
+    pub fn complete_token(&self, end: u64) -> Option<Candidate> {
+        let mut candidates = self.st.candidates.iter().copied();
+        candidates.find_map(|candidate| {
+            let (At::Own(walk), Begins::Token(_)) = (candidate.at, candidate.begins) else {
+                return None;
+            };
+            let id = self.set.loose.complete(&walk, end, b"")?;
+            let counts = self.is_token_here(id);
+            let begins = Begins::Token(id);
+            counts.then_some(Candidate {
+                begins,
+                ..candidate
+            })
+        })
+    }
+
+    /// Whether a token means something in the region: in a thought it must be one that ends it.
+    fn is_token_here(&self, id: u16) -> bool {
+        match self.st.region {
+            Region::Text => true,
+            Region::Reasoning { id: thought, .. } => {
+                let token = self.set.tokens.get(usize::from(id));
+                token.is_some_and(|token| token.ends.contains(&thought))
+            }
+            Region::Span { .. } => false,
+        }
+    }
+
     /// Whether JSON that must show a call is being read, and all that a marker opens is such JSON too.
     fn in_bare(&self, refs: u16) -> bool {
         let mut candidates = self.st.candidates.iter();
@@ -685,8 +752,12 @@ impl Machine<'_> {
             match self.role(*pattern) {
                 Some(Role::Open { refs }) if start == opening.start => {
                     // A longer marker at the same place: more candidates.
-                    let refs = &self.set.opens[usize::from(refs)];
-                    self.candidates(chunk, refs, start, end, start);
+                    let thinks = self.thinks();
+                    let own = match thinks {
+                        true => self.own_enders(refs),
+                        false => self.set.opens[usize::from(refs)].clone(),
+                    };
+                    self.candidates(chunk, &own, start, end, start);
                     if !matches!(self.st.mode, Mode::Opening(_)) {
                         return Some(None);
                     }
@@ -800,7 +871,7 @@ impl Machine<'_> {
         if opening.count == 0 && self.st.guided {
             // What began as no header may be guided output.
             let looked = self.bytes(chunk, opening.start, end);
-            self.st.node = crate::scan::ROOT;
+            self.st.node = ROOT;
             self.st.pos = opening.start;
             self.st.io.carry.clear();
             return Some(looked);
@@ -828,7 +899,7 @@ impl Machine<'_> {
         let inner = opening.inner?;
         let looked = self.bytes(chunk, inner, end);
         self.deliver(chunk, inner);
-        self.st.node = crate::scan::ROOT;
+        self.st.node = ROOT;
         self.st.pos = inner;
         self.st.io.carry.clear();
         Some(looked)
@@ -866,6 +937,10 @@ impl Machine<'_> {
             (candidate.at, &self.dialect(candidate.dialect).channels)
         {
             return self.message(chunk, opening, candidate, &channels.spec, byte, end);
+        }
+        if let (At::Own(walk), Begins::Token(_)) = (&mut candidate.at, candidate.begins) {
+            let go = self.set.loose.step(walk, byte, end - 1, b"");
+            return self.own_token(opening, candidate, go, end);
         }
         if let At::Own(walk) = &mut candidate.at {
             let opener = OpenRef {
@@ -1164,6 +1239,54 @@ impl Machine<'_> {
         }
     }
 
+    /// The same of a token.
+    fn own_token(
+        &self,
+        opening: &Opening,
+        candidate: &mut Candidate,
+        go: Go<u16>,
+        end: u64,
+    ) -> Verdict {
+        let most = u64::from(PROBE_BLANKS.min(self.opts.limits.max_header));
+        let (id, taken) = match go {
+            Go::More if end.saturating_sub(opening.start) <= most => return Verdict::More,
+            Go::More | Go::None => return Verdict::Text(None),
+            Go::Found { action, taken } => (action, taken),
+        };
+        candidate.begins = Begins::Token(id);
+        match self.is_token_here(id) {
+            true => Verdict::Open {
+                taken,
+                closed: false,
+            },
+            false => Verdict::Text(None),
+        }
+    }
+
+    /// A token that holds what it does not show is complete: it is decided as it would be without that.
+    fn loose_token(&mut self, chunk: Chunk<'_>, id: u16, span: Span) {
+        self.st.mode = Mode::Flow;
+        if let Region::Reasoning { id: thought, .. } = self.st.region {
+            self.flow_end(chunk);
+            self.st.reasoned = true;
+            self.enter(Region::Text, span.start);
+            self.near_thought(thought, span.start);
+        }
+        let dfa = &self.set.text.dfa;
+        let looked = self.bytes(chunk, span.start, span.end);
+        let node = looked.iter().fold(ROOT, |node, byte| dfa.next(node, *byte));
+        self.st.node = node;
+        let safe = span.end - dfa.hold(node) as u64;
+        let waiting = self.st.waiting;
+        if waiting.is_some_and(|waiting| waiting.start() == span.start) {
+            // One that it begins with.
+            self.longer_token(id, span.start, span.end);
+            self.release(chunk, span.end);
+        } else if !self.token(chunk, id, span.start, span.end, safe) {
+            self.release(chunk, span.end);
+        }
+    }
+
     /// Whether the tag that a walk has been through has an attribute: without one it names no tool.
     fn has_attribute(&self, chunk: Chunk<'_>, walk: &Walk) -> bool {
         let tag = walk.span(Hole::Tag);
@@ -1297,7 +1420,7 @@ impl Machine<'_> {
                 start,
                 label: None,
             };
-            self.st.node = crate::scan::ROOT;
+            self.st.node = ROOT;
             self.deliver(chunk, span.end);
             return;
         }
@@ -1491,7 +1614,13 @@ impl Machine<'_> {
                     return None;
                 };
                 let suffix = self.bytes(chunk, candidate.end, end - 1);
-                self.thought_mark(chunk, id, span, suffix);
+                let inside = matches!(self.st.region, Region::Reasoning { .. });
+                if inside && self.opens(chunk, id, span.start, candidate.end) {
+                    self.st.suffix = suffix;
+                    self.thought_again(chunk, id, span);
+                } else {
+                    self.thought_mark(chunk, id, span, suffix);
+                }
             }
             At::Own(_) if let Begins::Mark(number) = candidate.begins => {
                 let mark = &self.set.marks[usize::from(number)];
@@ -1501,6 +1630,9 @@ impl Machine<'_> {
                     Region::Reasoning { .. } if !closes => self.thought_again(chunk, id, span),
                     _ => self.thought_mark(chunk, id, span, vec![]),
                 }
+            }
+            At::Own(_) if let Begins::Token(id) = candidate.begins => {
+                self.loose_token(chunk, id, span);
             }
             At::Nameless { .. } | At::Own(_) => {
                 self.open(
@@ -1712,7 +1844,7 @@ impl Machine<'_> {
             }
             Head::Thought => {
                 self.deliver(chunk, span.end);
-                self.st.node = crate::scan::ROOT;
+                self.st.node = ROOT;
             }
             Head::Answer if self.st.io.stood == 0 => {
                 self.framing(chunk, span.end);
@@ -1783,6 +1915,11 @@ impl Machine<'_> {
         };
         self.st.candidates.iter().find(born).map(|c| c.dialect)
     }
+}
+
+/// Whether what begins is a marker only once the tag in which something stands that it does not show is complete.
+fn unborn(begins: Begins) -> bool {
+    matches!(begins, Begins::Tag(_) | Begins::Mark(_) | Begins::Token(_))
 }
 
 /// Whether an opener whose probe fits opens a block: what it takes for a tool must be one, or look like one.

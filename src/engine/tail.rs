@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::machine::Machine;
 use super::{Mode, Parser, Region, State};
-use crate::dialect::{MAX_LEAD, Role, SetInner, Written};
+use crate::dialect::{Begins, MAX_LEAD, OpenRef, Role, SetInner, Written, suffixed};
 use crate::event::{Event, Sink, Span};
 use crate::limits::{Options, Start};
 use crate::scan::path::{Go, Hole, Walk};
@@ -261,9 +261,24 @@ fn says<'t>(set: &SetInner, tail: &'t str) -> Says<'t> {
 fn ends_thought(set: &SetInner, text: &str) -> bool {
     let text = text.trim_end();
     let closers = set.reasoning.iter().flat_map(|r| &r.spec.close);
+    let suffixes = set.reasoning.iter().filter(|r| r.spec.suffix);
+    let mut suffixes = suffixes.flat_map(|r| &r.spec.close);
     closers
         .into_iter()
         .any(|close| text.ends_with(close.trim_end()))
+        || suffixes.any(|close| with_suffix(text, close).is_some())
+}
+
+/// Where a text's last marker begins, if that is this one with a suffix.
+fn with_suffix(text: &str, marker: &str) -> Option<usize> {
+    let at = text.rfind(&suffixed(marker))?;
+    let suffix = text[at + marker.len()..].strip_suffix('>')?;
+    let word = |byte: u8| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte);
+    (!suffix.is_empty() && suffix.bytes().all(word)).then_some(at)
+}
+
+fn is_token(open: &OpenRef) -> bool {
+    matches!(open.begins, Begins::Token(_))
 }
 
 /// A tail without a turn token: the marker that it ends with.
@@ -277,6 +292,10 @@ fn suffix<'t>(set: &SetInner, tail: &'t str) -> Says<'t> {
         let marker = std::str::from_utf8(&pattern.bytes).ok()?;
         let label = match role {
             Role::Reasoning { id } => set.reasoning[usize::from(*id)].spec.label.as_str(),
+            // The beginning of a token opens nothing.
+            Role::Open { refs } if set.opens[usize::from(*refs)].iter().all(is_token) => {
+                return None;
+            }
             Role::Open { .. } => "",
             Role::Token { .. } | Role::Span { .. } => {
                 return None;
@@ -290,7 +309,10 @@ fn suffix<'t>(set: &SetInner, tail: &'t str) -> Says<'t> {
         let ends = |text: &str| text.strip_suffix(marker.trim_end()).map(str::len);
         ends(bare).or_else(|| ends(trimmed))
     });
-    match found.min() {
+    let suffixes = set.reasoning.iter().filter(|r| r.spec.suffix);
+    let suffixes = suffixes.flat_map(|r| &r.spec.open);
+    let suffixes = suffixes.filter_map(|open| with_suffix(trimmed, open));
+    match found.chain(suffixes).min() {
         Some(at) => Says::Opened(&tail[at..]),
         None => Says::Nothing,
     }

@@ -107,6 +107,11 @@ enum Decided {
 }
 
 impl Waiting {
+    /// Where it begins.
+    pub fn start(&self) -> u64 {
+        self.start
+    }
+
     /// Whether it and those before it that wait with it stand in order from `from` on.
     pub fn stands(&self, from: u64, together: &[(u16, Span)]) -> bool {
         let mut at = self.first;

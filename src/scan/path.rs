@@ -305,6 +305,11 @@ impl<A: Copy> Paths<A> {
         Ok(tree)
     }
 
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.nodes.len() < 2
+    }
+
     /// Lets white space stand before any of the patterns.
     pub fn with_blanks(mut self) -> Self {
         if let Some(root) = self.nodes.first_mut() {

@@ -75,6 +75,11 @@ pub(crate) fn without_blanks(tag: &[u8]) -> Vec<u8> {
     out
 }
 
+/// As [`without_blanks`], of a marker that is text.
+pub(crate) fn plain(tag: &str) -> String {
+    String::from_utf8_lossy(&without_blanks(tag.as_bytes())).into_owned()
+}
+
 /// What a marker begins with where something stands in it that it does not show.
 pub(crate) fn slips(marker: &str) -> impl Iterator<Item = String> {
     let beginnings = rooms(marker.as_bytes()).filter_map(|at| marker.get(..at));
@@ -83,7 +88,7 @@ pub(crate) fn slips(marker: &str) -> impl Iterator<Item = String> {
 
 /// A marker with one blank or line end in each place where one may stand, and in some of them only.
 pub(crate) fn with_blanks(marker: &str) -> Vec<String> {
-    let plain = String::from_utf8_lossy(&without_blanks(marker.as_bytes())).into_owned();
+    let plain = plain(marker);
     let places: Vec<usize> = rooms(plain.as_bytes()).collect();
     let mut all = vec![plain];
     for at in places.into_iter().rev() {
