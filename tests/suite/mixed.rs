@@ -131,45 +131,18 @@ fn attribute_valued(text: &str) -> Option<(String, String, String)> {
 
 #[test]
 fn a_parameter_whose_value_is_an_attribute_is_no_text_of_another() {
-    let tools = Arc::new(Tools::from_json(TOOLS).expect("tools"));
-    let call = EncodeCall {
-        name: "wipe".to_owned(),
-        arguments: ARGUMENTS.to_owned(),
-        id: None,
-    };
-    let mut options = EncodeOptions::default();
-    options.tools = Some(Arc::clone(&tools));
-    let default = set("default");
-    let mut tried = BTreeMap::<&str, usize>::new();
-    let mut failures = vec![];
-    for (id, _) in builtin_files().iter().filter(|(id, _)| *id != VERBATIM) {
-        let own = set(id);
-        let written = encode(&own, id, std::slice::from_ref(&call), &options);
-        let Some((head, opener, tail)) = written.as_deref().ok().and_then(attribute_valued) else {
-            continue;
+    let texts = |id, text: &str| -> Vec<String> {
+        let cut = attribute_valued(text).filter(|_| id != VERBATIM);
+        let Some((head, opener, tail)) = cut else {
+            return vec![];
         };
-        for opener in valued(&opener) {
-            for glue in ["", "\n", " 然后 "] {
-                let text = format!("{head}{glue}{opener}{tail}");
-                *tried.entry(id).or_default() += 1;
-                for (set, tools) in [(&own, None), (&own, Some(&tools)), (&default, Some(&tools))] {
-                    let turn = read(set, tools, &text, text.len());
-                    if let Some(wrong) = wrong(&turn) {
-                        failures.push(format!("{id}: {text:?}: {wrong}: {:?}", turn.calls));
-                    }
-                    if read(set, tools, &text, 1) != turn {
-                        failures.push(format!("{id}: {text:?} byte by byte"));
-                    }
-                }
-            }
-        }
-    }
-    let shown = failures[..failures.len().min(12)].join("\n");
-    assert!(
-        failures.is_empty(),
-        "{} of {tried:?}:\n{shown}",
-        failures.len()
-    );
+        let glue = |opener: String| ["", "\n", " 然后 "].map(|glue| format!("{glue}{opener}"));
+        let openers = valued(&opener).into_iter().flat_map(glue);
+        openers
+            .map(|opener| format!("{head}{opener}{tail}"))
+            .collect()
+    };
+    let tried = read_slips(texts, wrong);
     assert!(
         tried.len() > 25 && tried.contains_key("tool-action"),
         "{tried:?}"

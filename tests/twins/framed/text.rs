@@ -225,6 +225,16 @@ impl<'a> Twin<'a> {
             mused += usize::from(opens.any(|open| stands(&open)));
             let (closer, thought) = (longest(&closers), longest(&thoughts));
             let framing = (framing > 0).then_some(framing);
+            // What a token may hold that it does not show is the vectors'.
+            let lists = [
+                &self.spec.framing,
+                &self.spec.messages,
+                &self.spec.markup,
+                &closers,
+                &thoughts,
+            ];
+            let mut tokens = lists.into_iter().flatten();
+            self.out.open |= tokens.any(|marker| is_slip(&input[at..], marker));
             if let Some(len) = closer.max(thought).max(framing) {
                 self.out.open |= cut;
                 let pair = match closer.is_some() {
@@ -379,6 +389,13 @@ impl<'a> Twin<'a> {
         let mut ended_by = entry.ended_by.clone();
         ended_by.retain(|mark| !calls(&mark));
         let ended = find(&ended_by, false);
+        let mut places = input[from..].char_indices();
+        let slip = |at: usize| {
+            ended_by
+                .iter()
+                .any(|mark| is_slip(&input[from + at..], mark))
+        };
+        self.out.open |= places.any(|(at, _)| slip(at));
         let (mut end, mut len) = close
             .into_iter()
             .chain(ended)
@@ -577,4 +594,15 @@ fn begins_line(before: &str) -> bool {
 fn looks_like_a_name(name: &str) -> bool {
     let part = |c: char| c.is_ascii_alphanumeric() || "_-.:/".contains(c);
     name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') && name.chars().all(part)
+}
+
+/// Whether a text begins with a token up to a place in a tag where blanks may stand, and a blank.
+fn is_slip(text: &str, token: &str) -> bool {
+    let blank = |at: usize| text[at..].starts_with(|c: char| c.is_ascii_whitespace());
+    let place = |at: &usize| {
+        let ends = |c: char| c.is_alphanumeric() || "_/>｜".contains(c);
+        token.is_char_boundary(*at) && token[..*at].ends_with(ends)
+    };
+    let mut places = (2..token.len()).filter(place);
+    places.any(|at| text.starts_with(&token[..at]) && blank(at))
 }
