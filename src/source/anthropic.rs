@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::documents::Documents;
 use super::json::{Node, Object};
-use super::{CallPiece, DEFAULT_MAX, End, Item, Source, SourceError, Take, document};
+use super::{CallPiece, End, Item, SourceError, Take, document};
 
 /// Reads messages: server-sent events, or one JSON body that is not streamed.
 ///
@@ -25,44 +25,7 @@ struct State {
     end: End,
 }
 
-impl Default for Anthropic {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl Anthropic {
-    /// At the beginning of a body.
-    #[must_use]
-    pub fn new() -> Self {
-        Self {
-            documents: Documents::events(DEFAULT_MAX),
-            state: State::default(),
-        }
-    }
-
-    /// Keeps at most so many bytes of a line, an event or a body. Default [`DEFAULT_MAX`].
-    #[must_use]
-    pub fn max(mut self, bytes: usize) -> Self {
-        self.documents = Documents::events(bytes);
-        self
-    }
-}
-
-impl Source for Anthropic {
-    fn feed(&mut self, bytes: &[u8], take: &mut Take<'_>) {
-        let state = &mut self.state;
-        self.documents
-            .feed(bytes, take, |line, data, take| state.read(line, data, take));
-    }
-
-    fn end(&mut self, take: &mut Take<'_>) {
-        let state = &mut self.state;
-        self.documents
-            .end(take, |line, data, take| state.read(line, data, take));
-        self.state.end.end(take);
-    }
-}
+super::source!(Anthropic, events);
 
 impl State {
     fn read(&mut self, line: u64, data: &[u8], take: &mut Take<'_>) {

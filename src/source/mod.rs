@@ -189,6 +189,52 @@ pub trait Source {
     fn end(&mut self, take: &mut Take<'_>);
 }
 
+/// A source whose `documents` (server-sent events, or lines) its `state` reads one by one.
+macro_rules! source {
+    ($name:ident, $documents:ident) => {
+        impl Default for $name {
+            fn default() -> Self {
+                Self {
+                    documents: Documents::$documents(super::DEFAULT_MAX),
+                    state: State::default(),
+                }
+            }
+        }
+
+        impl $name {
+            /// At the beginning of a body.
+            #[must_use]
+            pub fn new() -> Self {
+                Self::default()
+            }
+
+            /// Keeps at most so many bytes of a line, an event or a body. Default
+            /// [`DEFAULT_MAX`](super::DEFAULT_MAX).
+            #[must_use]
+            pub fn max(mut self, bytes: usize) -> Self {
+                self.documents = Documents::$documents(bytes);
+                self
+            }
+        }
+
+        impl super::Source for $name {
+            fn feed(&mut self, bytes: &[u8], take: &mut Take<'_>) {
+                let state = &mut self.state;
+                self.documents
+                    .feed(bytes, take, |line, data, take| state.read(line, data, take));
+            }
+
+            fn end(&mut self, take: &mut Take<'_>) {
+                let state = &mut self.state;
+                self.documents
+                    .end(take, |line, data, take| state.read(line, data, take));
+                self.state.end.end(take);
+            }
+        }
+    };
+}
+use source;
+
 impl<S: Source + ?Sized> Source for Box<S> {
     fn feed(&mut self, bytes: &[u8], take: &mut Take<'_>) {
         (**self).feed(bytes, take);

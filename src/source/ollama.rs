@@ -2,7 +2,7 @@
 
 use super::documents::Documents;
 use super::json::Object;
-use super::{CallPiece, DEFAULT_MAX, End, Item, Source, SourceError, Take, document};
+use super::{CallPiece, End, Item, SourceError, Take, document};
 
 /// Reads `/api/chat` and `/api/generate`: one JSON object a line, or a single one.
 ///
@@ -21,44 +21,7 @@ struct State {
     end: End,
 }
 
-impl Default for Ollama {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl Ollama {
-    /// At the beginning of a body.
-    #[must_use]
-    pub fn new() -> Self {
-        Self {
-            documents: Documents::lines(DEFAULT_MAX),
-            state: State::default(),
-        }
-    }
-
-    /// Keeps at most so many bytes of a line. Default [`DEFAULT_MAX`].
-    #[must_use]
-    pub fn max(mut self, bytes: usize) -> Self {
-        self.documents = Documents::lines(bytes);
-        self
-    }
-}
-
-impl Source for Ollama {
-    fn feed(&mut self, bytes: &[u8], take: &mut Take<'_>) {
-        let state = &mut self.state;
-        self.documents
-            .feed(bytes, take, |line, data, take| state.read(line, data, take));
-    }
-
-    fn end(&mut self, take: &mut Take<'_>) {
-        let state = &mut self.state;
-        self.documents
-            .end(take, |line, data, take| state.read(line, data, take));
-        self.state.end.end(take);
-    }
-}
+super::source!(Ollama, lines);
 
 impl State {
     fn read(&mut self, line: u64, data: &[u8], take: &mut Take<'_>) {

@@ -2,7 +2,7 @@
 
 use super::documents::Documents;
 use super::json::{Node, Object};
-use super::{CallPiece, DEFAULT_MAX, End, Item, Source, SourceError, Take, document};
+use super::{CallPiece, End, Item, SourceError, Take, document};
 
 /// The call of the `function_call` member, which came before `tool_calls`.
 const LEGACY: u64 = u64::MAX;
@@ -20,58 +20,20 @@ pub struct OpenAi {
     state: State,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 struct State {
     choice: u64,
     end: End,
 }
 
-impl Default for OpenAi {
-    fn default() -> Self {
-        Self::new()
-    }
-}
+super::source!(OpenAi, events);
 
 impl OpenAi {
-    /// At the beginning of a body; choice 0.
-    #[must_use]
-    pub fn new() -> Self {
-        Self {
-            documents: Documents::events(DEFAULT_MAX),
-            state: State {
-                choice: 0,
-                end: End::default(),
-            },
-        }
-    }
-
-    /// Reads another choice. The others are left out.
+    /// Reads another choice than 0. The others are left out.
     #[must_use]
     pub fn choice(mut self, index: u64) -> Self {
         self.state.choice = index;
         self
-    }
-
-    /// Keeps at most so many bytes of a line, an event or a body. Default [`DEFAULT_MAX`].
-    #[must_use]
-    pub fn max(mut self, bytes: usize) -> Self {
-        self.documents = Documents::events(bytes);
-        self
-    }
-}
-
-impl Source for OpenAi {
-    fn feed(&mut self, bytes: &[u8], take: &mut Take<'_>) {
-        let state = &mut self.state;
-        self.documents
-            .feed(bytes, take, |line, data, take| state.read(line, data, take));
-    }
-
-    fn end(&mut self, take: &mut Take<'_>) {
-        let state = &mut self.state;
-        self.documents
-            .end(take, |line, data, take| state.read(line, data, take));
-        self.state.end.end(take);
     }
 }
 
