@@ -12,7 +12,7 @@ use toolglot_cli::vectors::{self, Log, Vector};
 
 /// The root of the repository.
 pub fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))
 }
 
 /// The vectors files, sorted.

@@ -307,7 +307,7 @@ fn framed_at_line_starts_agrees_on_random_inputs() {
 }
 
 /// The same for long, of the dialects in `TWINS` or of all, from the seed `SEED` on: `TWINS=harmony,muse SEED=20000 cargo
-/// test --workspace --test suite -- --ignored twins::hunt`. Says of each dialect which seeds differ.
+/// test -p toolglot-suite -- --ignored twins::hunt`. Says of each dialect which seeds differ.
 #[test]
 #[ignore = "takes minutes"]
 fn hunt() {

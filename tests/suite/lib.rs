@@ -1,5 +1,7 @@
 //! The tests of the laws. Cases are data (`tests/vectors`); each module holds one law or one promise over all of them.
 
+#![cfg(test)]
+
 mod allocation;
 mod any;
 mod attributes;
