@@ -118,9 +118,17 @@ pub fn each_cut<B>(
     cuts: Cuts,
     len: usize,
     seed: u64,
+    check: impl FnMut(Cut) -> ControlFlow<B>,
+) -> ControlFlow<B> {
+    each_of(cuts.measure(), len, seed, check)
+}
+
+fn each_of<B>(
+    (splits, pairs, most): (usize, usize, usize),
+    len: usize,
+    seed: u64,
     mut check: impl FnMut(Cut) -> ControlFlow<B>,
 ) -> ControlFlow<B> {
-    let (splits, pairs, most) = cuts.measure();
     match len <= splits {
         true => every(len, &mut check),
         false => sample(len, pairs, most, seed, &mut check),
@@ -162,9 +170,9 @@ fn sample<B>(
 mod tests {
     use super::*;
 
-    fn of(cuts: Cuts, len: usize) -> Vec<Cut> {
+    fn of(measure: (usize, usize, usize), len: usize) -> Vec<Cut> {
         let mut out = vec![];
-        let _: ControlFlow<()> = each_cut(cuts, len, 7, |cut| {
+        let _: ControlFlow<()> = each_of(measure, len, 7, |cut| {
             out.push(cut);
             ControlFlow::Continue(())
         });
@@ -172,14 +180,14 @@ mod tests {
     }
 
     fn all(len: usize) -> Vec<Cut> {
-        of(Cuts::All, len)
+        of((ALL_SPLITS, ALL_PAIRS, SAMPLE), len)
     }
 
     /// A quick check leaves out pairs of places only: a cut at any one place, and single bytes, are always tried.
     #[test]
     fn a_quick_check_cuts_at_every_place() {
         for len in [0, 1, 40, 41, 256, 1024] {
-            let cuts = of(Cuts::Quick, len);
+            let cuts = of(Cuts::Quick.measure(), len);
             assert!((0..=len).all(|at| cuts.contains(&Cut::Two(at))), "{len}");
             assert!(len == 0 || cuts.contains(&Cut::Size(1)), "{len}");
             assert!(
