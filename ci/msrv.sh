@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
-# The oldest compiler that the manifest promises: not newer than the one at hand, and not older than what the dependencies
-# of the library need. If that very compiler is installed, the library is checked with it; none is fetched. (That no
-# newer function of the standard library is used is one of clippy's lints, see ci/lint.sh.)
+# The oldest compiler that the manifest promises: not newer than the one at hand, not older than what the dependencies of the
+# library need, and the library and the command build with it.
+#
+#   ci/msrv.sh            installs that compiler with rustup where it is missing
+#   ci/msrv.sh --quick    takes it only if it is installed
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -39,9 +41,15 @@ sys.exit(1 if faults or promised > at_hand else 0)
 PY
 
 wanted=$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
-toolchain=$(rustup toolchain list 2> /dev/null | cut -d' ' -f1 | grep -m 1 -E "^$wanted(\.[0-9]+)?-" || true)
+installed() { rustup toolchain list 2> /dev/null | cut -d' ' -f1 | grep -m 1 -E "^$wanted(\.[0-9]+)?-"; }
+toolchain=$(installed || true)
+if [[ -z $toolchain && ${1:-} != --quick ]] && command -v rustup > /dev/null; then
+  rustup toolchain install -q --profile minimal "$wanted" || true
+  toolchain=$(installed || true)
+fi
 if [[ -n $toolchain ]]; then
-  cargo "+$toolchain" check -p toolglot --lib --locked
+  CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-$PWD/target}/msrv cargo "+$toolchain" check -q -p toolglot -p toolglot-cli --locked
+  echo "checked with $toolchain"
 else
   echo "compiler $wanted is not installed: not checked with it"
 fi

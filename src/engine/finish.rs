@@ -222,12 +222,90 @@ impl Machine<'_> {
         special && tokens.any(|(token, _)| token.bytes.starts_with(&plain))
     }
 
+    /// Whether what the end cuts is the beginning of a header or a token.
+    fn begins_framing(&self, chunk: Chunk<'_>, opening: &Opening, end: u64) -> bool {
+        self.header_begins(chunk, opening, end) || self.token_begins(chunk, opening, end)
+    }
+
     /// The marker that is undecided is text; another one that began in what was looked at has its turn.
     fn text_at_end(&mut self, chunk: Chunk<'_>, opening: &Opening) {
         match self.read_again(chunk, opening, self.st.pos) {
             Some(again) => self.again(again),
             None => self.release(chunk, self.st.pos),
         }
+    }
+
+    /// Ends a marker that is not decided.
+    fn end_opening(&mut self, reason: Finish, opening: &Opening) {
+        let chunk = self.nothing();
+        let end = self.st.pos;
+        let head = self.complete_head(chunk, end);
+        if head.is_none() && self.begins_framing(chunk, opening, end) {
+            self.st.candidates.clear();
+            self.settle_token(chunk, opening.start, true);
+            self.deliver(chunk, opening.start);
+            self.flow_end(chunk);
+            self.framing(chunk, end);
+            self.flow_again(end);
+        } else if let Some(complete) = head.or_else(|| self.complete_token(end)) {
+            self.st.candidates.clear();
+            self.accept(chunk, *opening, complete, end, false);
+        } else if self.st.candidates.is_empty() {
+            // The end cuts a longer marker than the one that opens nothing.
+            self.st.mode = Mode::Opening(*opening);
+            if let Some(again) = self.give_up(chunk, end) {
+                self.again(again);
+            }
+        } else if self.unborn() || self.thinks() {
+            self.st.candidates.clear();
+            self.text_at_end(chunk, opening);
+        } else if reason != Finish::Length {
+            // What follows never came. Only a length limit cuts what was about to come.
+            self.st.candidates.clear();
+            if !opening.bare {
+                self.was_text(opening.first, opening.start);
+            }
+            let span = Span::new(opening.start, end);
+            self.tell(chunk, opening.first, Kind::LookalikeMarker, span);
+            self.text_at_end(chunk, opening);
+        } else {
+            self.cut_opening(chunk, reason, opening);
+        }
+    }
+
+    /// A length limit has cut the marker, or what must follow it.
+    fn cut_opening(&mut self, chunk: Chunk<'_>, reason: Finish, opening: &Opening) {
+        let end = self.st.pos;
+        let compiled = self.dialect(self.under_way().unwrap_or(opening.first));
+        self.st.candidates.clear();
+        let span = Span::new(opening.start, end);
+        let severity = Kind::UnclosedBlock.severity();
+        self.out(chunk).report_for(
+            Some(compiled),
+            Kind::UnclosedBlock,
+            severity,
+            span,
+            "",
+            reason.why(),
+            "",
+        );
+        if self.unclosed(compiled) == Unclosed::Text {
+            return;
+        }
+        self.settle_token(chunk, span.start, false);
+        self.flow_end(chunk);
+        let raw = self.bytes(chunk, opening.start, end);
+        let mut out = self.out(chunk);
+        out.event(Event::BlockOpen {
+            dialect: compiled.id(),
+            span,
+        });
+        out.event(Event::BlockAbandoned {
+            span,
+            becomes: crate::event::Abandoned::Drop,
+            raw: &raw,
+        });
+        self.flow_again(end);
     }
 
     /// Ends whatever is not plain flow.
@@ -254,81 +332,9 @@ impl Machine<'_> {
                 }
                 self.flow_again(end);
             }
-            Mode::Opening(opening) if let Some(head) = self.complete_head(chunk, end) => {
-                self.st.candidates.clear();
-                self.accept(chunk, *opening, head, end, false);
-            }
-            Mode::Opening(opening)
-                if self.header_begins(chunk, opening, end)
-                    || self.token_begins(chunk, opening, end) =>
-            {
-                let start = opening.start;
-                self.st.candidates.clear();
-                self.settle_token(chunk, start, true);
-                self.deliver(chunk, start);
-                self.flow_end(chunk);
-                self.framing(chunk, end);
-                self.flow_again(end);
-            }
-            Mode::Opening(opening) if let Some(token) = self.complete_token(end) => {
-                self.st.candidates.clear();
-                self.accept(chunk, *opening, token, end, false);
-            }
-            // The end cuts a longer marker than the one that opens nothing.
-            Mode::Opening(opening) if self.st.candidates.is_empty() => {
-                let opening = *opening;
-                self.st.mode = Mode::Opening(opening);
-                if let Some(again) = self.give_up(chunk, end) {
-                    self.again(again);
-                }
-            }
-            Mode::Opening(opening) if self.unborn() || self.thinks() => {
-                let opening = *opening;
-                self.st.candidates.clear();
-                self.text_at_end(chunk, &opening);
-            }
-            // What follows never came. Only a length limit cuts what was about to come.
-            Mode::Opening(opening) if reason != Finish::Length => {
-                let opening = *opening;
-                self.st.candidates.clear();
-                let span = Span::new(opening.start, end);
-                if !opening.bare {
-                    self.was_text(opening.first, opening.start);
-                }
-                self.tell(chunk, opening.first, Kind::LookalikeMarker, span);
-                self.text_at_end(chunk, &opening);
-            }
             Mode::Opening(opening) => {
-                let compiled = self.dialect(self.under_way().unwrap_or(opening.first));
-                self.st.candidates.clear();
-                let span = Span::new(opening.start, end);
-                let severity = Kind::UnclosedBlock.severity();
-                self.out(chunk).report_for(
-                    Some(compiled),
-                    Kind::UnclosedBlock,
-                    severity,
-                    span,
-                    "",
-                    reason.why(),
-                    "",
-                );
-                if self.unclosed(compiled) != Unclosed::Text {
-                    self.settle_token(chunk, span.start, false);
-                    self.flow_end(chunk);
-                    let raw = self.bytes(chunk, opening.start, end);
-                    let becomes = crate::event::Abandoned::Drop;
-                    let mut out = self.out(chunk);
-                    out.event(Event::BlockOpen {
-                        dialect: compiled.id(),
-                        span,
-                    });
-                    out.event(Event::BlockAbandoned {
-                        span,
-                        becomes,
-                        raw: &raw,
-                    });
-                    self.flow_again(end);
-                }
+                let opening = *opening;
+                self.end_opening(reason, &opening);
             }
             Mode::Body(body) => {
                 let Some(block) = &self.st.io.block else {

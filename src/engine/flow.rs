@@ -343,40 +343,7 @@ impl Machine<'_> {
                 let own: Vec<_> = own.copied().collect();
                 self.candidates(chunk, &own, start, end, safe)
             }
-            Some(Inside::EndedBy) if let Some(refs) = reasoning.rest(pattern) => {
-                self.deliver(chunk, start.min(safe));
-                let own = self.owners_inside(refs);
-                !own.is_empty() && self.candidates(chunk, &own, start, end, safe)
-            }
-            Some(Inside::EndedBy) if let Some(own) = self.enders(pattern) => {
-                self.deliver(chunk, start.min(safe));
-                self.st.code.settle();
-                let spoken = self.st.code.hides() || self.st.tail.quoted();
-                // If it opens a block, the thought is over, and with it what it mentions.
-                if spoken || !self.st.line.begins() {
-                    self.mentions(&own);
-                }
-                !spoken && self.candidates(chunk, &own, start, end, safe)
-            }
-            Some(Inside::EndedBy) => {
-                let marker = data();
-                self.deliver(chunk, start);
-                self.flow_end(chunk);
-                self.adopt(start, chunk.base);
-                self.st.reasoned = true;
-                let before = self.st.region;
-                self.enter(Region::Text, start);
-                if let Region::Reasoning { id, .. } = before {
-                    self.near_thought(id, start);
-                }
-                // The marker is read as text.
-                let dfa = &self.set.text.dfa;
-                self.st.node = marker.iter().fold(ROOT, |node, byte| dfa.next(node, *byte));
-                if !self.markers(chunk, end) {
-                    self.deliver(chunk, end - dfa.hold(self.st.node) as u64);
-                }
-                true
-            }
+            Some(Inside::EndedBy) => self.ended_by(chunk, pattern, start, end, safe),
             Some(Inside::Ends(_)) if self.opts.calls_in_reasoning => false,
             Some(Inside::Ends(Role::Open { refs })) => {
                 self.deliver(chunk, start.min(safe));
@@ -391,6 +358,52 @@ impl Machine<'_> {
             Some(Inside::Call(Role::Open { refs })) => self.call(chunk, refs, start, end, safe),
             Some(Inside::Call(_) | Inside::Ends(_)) | None => false,
         }
+    }
+
+    /// A marker that may end the open thought: what is not as it is spelled in it, what opens a call, or what is no part of it.
+    fn ended_by(
+        &mut self,
+        chunk: Chunk<'_>,
+        pattern: u16,
+        start: u64,
+        end: u64,
+        safe: u64,
+    ) -> bool {
+        let Region::Reasoning { id, .. } = self.st.region else {
+            return false;
+        };
+        let rest = self.set.reasoning[usize::from(id)].rest(pattern);
+        if let Some(refs) = rest {
+            self.deliver(chunk, start.min(safe));
+            let own = self.owners_inside(refs);
+            return !own.is_empty() && self.candidates(chunk, &own, start, end, safe);
+        }
+        if let Some(own) = self.enders(pattern) {
+            self.deliver(chunk, start.min(safe));
+            self.st.code.settle();
+            let spoken = self.st.code.hides() || self.st.tail.quoted();
+            // If it opens a block, the thought is over, and with it what it mentions.
+            if spoken || !self.st.line.begins() {
+                self.mentions(&own);
+            }
+            return !spoken && self.candidates(chunk, &own, start, end, safe);
+        }
+        let set = self.set;
+        let marker = &self.scanner().dfa.patterns()[usize::from(pattern)].bytes;
+        // The marker is read as text.
+        let dfa = &set.text.dfa;
+        let node = marker.iter().fold(ROOT, |node, byte| dfa.next(node, *byte));
+        self.deliver(chunk, start);
+        self.flow_end(chunk);
+        self.adopt(start, chunk.base);
+        self.st.reasoned = true;
+        self.enter(Region::Text, start);
+        self.near_thought(id, start);
+        self.st.node = node;
+        if !self.markers(chunk, end) {
+            self.deliver(chunk, end - dfa.hold(self.st.node) as u64);
+        }
+        true
     }
 
     /// Whether an opener at `start` is the one that the prompt gave, written once more: nothing but blanks before it.

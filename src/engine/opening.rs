@@ -1622,33 +1622,34 @@ impl Machine<'_> {
                     self.thought_mark(chunk, id, span, suffix);
                 }
             }
-            At::Own(_) if let Begins::Mark(number) = candidate.begins => {
-                let mark = &self.set.marks[usize::from(number)];
-                let (id, closes) = (mark.id, mark.closes);
-                self.tell(chunk, dialect, Kind::RepairedMarker, span);
-                match self.st.region {
-                    Region::Reasoning { .. } if !closes => self.thought_again(chunk, id, span),
-                    _ => self.thought_mark(chunk, id, span, vec![]),
+            At::Nameless { .. } | At::Own(_) => match candidate.begins {
+                Begins::Mark(number) => {
+                    let mark = &self.set.marks[usize::from(number)];
+                    let (id, closes) = (mark.id, mark.closes);
+                    self.tell(chunk, dialect, Kind::RepairedMarker, span);
+                    match self.st.region {
+                        Region::Reasoning { .. } if !closes => self.thought_again(chunk, id, span),
+                        _ => self.thought_mark(chunk, id, span, vec![]),
+                    }
                 }
-            }
-            At::Own(_) if let Begins::Token(id) = candidate.begins => {
-                self.loose_token(chunk, id, span);
-            }
-            At::Nameless { .. } | At::Own(_) => {
-                self.open(
-                    chunk,
-                    dialect,
-                    Opened {
+                Begins::Token(id) => self.loose_token(chunk, id, span),
+                Begins::Block(_)
+                | Begins::Tag(_)
+                | Begins::Message
+                | Begins::Rest
+                | Begins::Thought(_) => {
+                    let opened = Opened {
                         name: "",
                         meta: &[],
                         span,
                         at: end,
-                    },
-                );
-                if loose {
-                    self.out(chunk).repaired(Kind::RepairedMarker, span);
+                    };
+                    self.open(chunk, dialect, opened);
+                    if loose {
+                        self.out(chunk).repaired(Kind::RepairedMarker, span);
+                    }
                 }
-            }
+            },
             At::Payload(_) => {
                 let looked = pieces(&self.st.io.carry, chunk.seg, chunk.base, candidate.end, end)
                     .concat_bytes();
