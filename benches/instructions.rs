@@ -17,7 +17,7 @@ use toolglot::{DialectSet, Finish, Options, Parser, Retain};
 
 const KIB: usize = 1024;
 
-/// The system's allocator, but what grows always moves: whether there is room behind it depends on all that ran before.
+/// The system's allocator, but what grows always moves: whether there is room after it depends on all that ran before.
 struct Moving;
 
 // SAFETY: both methods hand over to the system's allocator with the arguments that they were given; the other methods are
@@ -174,7 +174,7 @@ fn bodies() {
     }
 }
 
-/// Measures one text and the same text twice, both behind `before`.
+/// Measures one text and the same text twice, both after `before`.
 fn twice(
     name: &str,
     set: &DialectSet,
@@ -476,7 +476,7 @@ const FLOODS: &[(&str, Make)] = &[
     ("less-than-in-code", |len| fill("`<`", len)),
 ];
 
-/// Of dialects alone, with a tool on offer. `BEFORE` stands for what opens a call with a long string.
+/// Of dialects alone, with a declared tool. `BEFORE` stands for what opens a call with a long string.
 const FLOODS_ALONE: &[(&str, &str, Make)] = &[
     ("string-never-closed", "hermes", |len| {
         format!("BEFORE{}", fill("words ", len))

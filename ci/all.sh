@@ -5,7 +5,7 @@
 #   ci/all.sh                 the stages below
 #   ci/all.sh lint test       these stages
 #
-# All stages run, also behind one that failed; the last line says which did.
+# All stages run, also after one that failed; the last line says which did.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 # shellcheck source=ci/lib.sh

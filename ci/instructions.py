@@ -96,7 +96,7 @@ def growth(calls, verbose):
     """How the total cost grows while the length doubles.
 
     Each doubling is judged twice: by total costs, and by what it adds against what the doubling before added. Only the
-    smaller of both counts. A part that does not repeat (a header, bytes behind a limit) bends the first, a buffer or
+    smaller of both counts. A part that does not repeat (a header, bytes after a limit) bends the first, a buffer or
     table that grows by doubling bends the second, and growth that is worse than linear shows in both. Lengths are not
     exactly twofold, so costs are taken per byte.
     """
@@ -136,7 +136,7 @@ def steps(costs):
 
 
 def exponent(costs):
-    """The power of the length with which the total grows. What is added may be less than nothing behind a limit."""
+    """The power of the length with which the total grows. What is added may be less than nothing after a limit."""
     first, last = max(costs[0], LEAST), max(costs[-1], LEAST)
     return 1 + math.log(last / first, 2) / (len(costs) - 1)
 

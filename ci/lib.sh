@@ -64,7 +64,7 @@ build_fuzz() {
     cargo build -q --manifest-path fuzz/Cargo.toml --release --locked --target "$(fuzz_host)" "${bins[@]}"
 }
 
-# Runs stages, also behind one that failed, and says at the end which did. The caller says by `command_of NAME` how to run one,
+# Runs stages, also after one that failed, and says at the end which did. The caller says by `command_of NAME` how to run one,
 # and may have `after_stage NAME passed|skipped|FAILED SECONDS`.
 run_stages() {
   local stage begun status verdict command failed=() skipped=()

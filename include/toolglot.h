@@ -20,7 +20,7 @@
  *
  * - Arguments. A pointer with a length is a range of bytes; NULL with length 0 is an empty one. Ranges need no NUL at their
  *   end and may hold NUL bytes. Names, JSON and TOML are UTF-8; what is fed is any bytes. Every other pointer must not be
- *   NULL unless its function says so; NULL gives TOOLGLOT_E_NULL, never a crash. Nothing of the caller's is kept behind the
+ *   NULL unless its function says so; NULL gives TOOLGLOT_E_NULL, never a crash. Nothing of the caller's is kept after the
  *   return, but that views may point into the chunk that was fed.
  * - Answers. A status, 0 for success. What was asked for is written through the last pointers, only on success.
  * - Ownership. What a `..._new` function (or `..._clone`) makes is the caller's, to be freed once with the `..._free` of its
@@ -31,7 +31,7 @@
  *   variable of the thread. Mistakes of the model are events, and parsing goes on.
  * - Threads. An engine may be used by any number of threads at once, and so may options that nobody changes meanwhile; every
  *   other handle by one at a time; it may move. Who
- *   comes second gets TOOLGLOT_E_BUSY and nothing happens. The library makes no threads, waits for nobody, works behind fork.
+ *   comes second gets TOOLGLOT_E_BUSY and nothing happens. The library makes no threads, waits for nobody, works after fork.
  * - Failures inside. A panic of the library is caught and gives TOOLGLOT_E_PANIC; its handle takes no further calls.
  * - Memory. Where there is none the answer is TOOLGLOT_E_NOMEM, and the process lives. A handle that the call was to change
  *   has ended: what it held and handed out is gone, each further call gives TOOLGLOT_E_NOMEM, and what is left is to free it.
@@ -264,7 +264,7 @@
 // `TOOLGLOT_BROKEN_TEXT` (default) or `..._DROP`.
 #define TOOLGLOT_OPTION_BROKEN 13
 
-// What becomes of a call whose tool is not on offer: `TOOLGLOT_UNKNOWN_TOOL_SET` (default), `..._DELIVER`, `..._TEXT` or
+// What becomes of a call whose tool is not declared: `TOOLGLOT_UNKNOWN_TOOL_SET` (default), `..._DELIVER`, `..._TEXT` or
 // `..._DROP`.
 #define TOOLGLOT_OPTION_UNKNOWN_TOOL 14
 
@@ -552,7 +552,7 @@
 // A value that opens with one spelling of its delimiter and closes with another. (warning)
 #define TOOLGLOT_ISSUE_MIXED_DELIMITERS 32
 
-// The tool is not on offer. (warning)
+// The tool is not declared. (warning)
 #define TOOLGLOT_ISSUE_UNKNOWN_TOOL 33
 
 // The tool has no such parameter. (warning)
@@ -746,7 +746,7 @@ typedef struct toolglot_event {
   struct toolglot_view aux;
   // Offset of the first byte, counted from the first byte that was fed.
   uint64_t start;
-  // Offset behind the last byte.
+  // Offset after the last byte.
   uint64_t end;
 } toolglot_event;
 
@@ -792,7 +792,7 @@ typedef struct toolglot_call {
   size_t details_len;
   // Offset of its first byte.
   uint64_t start;
-  // Offset behind its last byte.
+  // Offset after its last byte.
   uint64_t end;
   // Complete, repaired or recovered (do not run it without asking); native.
   uint32_t flags;
@@ -814,7 +814,7 @@ typedef struct toolglot_issue {
   struct toolglot_view dialect;
   // Offset of its first byte.
   uint64_t start;
-  // Offset behind its last byte.
+  // Offset after its last byte.
   uint64_t end;
 } toolglot_issue;
 
@@ -870,7 +870,7 @@ toolglot_status toolglot_config_add_builtin(struct toolglot_config *config,
 TOOLGLOT_API toolglot_status toolglot_config_add_defaults(struct toolglot_config *config);
 
 // Adds every dialect of calls that can be active beside those that are there, for outputs of which nothing is known: bare and
-// fenced JSON, bare lists and tags named after tools too. Only calls of tools on offer count (`toolglot_options_set_tools`):
+// fenced JSON, bare lists and tags named after tools too. Only calls of declared tools count (`toolglot_options_set_tools`):
 // without tools none that has no marker of its own, and with them calls of other tools are text unless
 // `TOOLGLOT_OPTION_UNKNOWN_TOOL` says otherwise.
 TOOLGLOT_API
@@ -946,7 +946,7 @@ toolglot_status toolglot_options_set_tool_choice(struct toolglot_options *option
                                                  const void *choice,
                                                  size_t len);
 
-// Sets the tools on offer: a JSON array of `{"name", "parameters": JSON Schema}`, or OpenAI's `{"type": "function",
+// Sets the declared tools: a JSON array of `{"name", "parameters": JSON Schema}`, or OpenAI's `{"type": "function",
 // "function": {...}}`. They give untyped text its type, spell keys, and warn of tools nobody offers. An empty text means no
 // tools. It is read now and not again; a stream shares what was read.
 //
@@ -1044,7 +1044,7 @@ toolglot_status toolglot_stream_finish_each(struct toolglot_stream *stream,
                                             toolglot_callback take,
                                             void *user);
 
-// The events of the last call that no callback has taken: behind a callback that stopped, what it did not get; behind a
+// The events of the last call that no callback has taken: after a callback that stopped, what it did not get; after a
 // call without callback, all of them again. Lives as long as the batch of that call.
 TOOLGLOT_API toolglot_status toolglot_stream_rest(struct toolglot_stream *stream, struct toolglot_batch *out);
 
@@ -1124,7 +1124,7 @@ toolglot_status toolglot_turn_keep_original(struct toolglot_turn *turn,
 TOOLGLOT_API toolglot_status toolglot_turn_add(struct toolglot_turn *turn, const struct toolglot_batch *batch);
 
 // The turn is finished: where it holds no call, its issues get a hint (`TOOLGLOT_ISSUE_BARE_CALL`) for each call of a tool on
-// offer that stands in its text and that no dialect of the engine has read. `options` say which tools are on offer; what was
+// offer that stands in its text and that no dialect of the engine has read. `options` say which tools are declared; what was
 // odd in their list is in `toolglot_turn_tool_issues` from here on. `toolglot_parse` has done this already.
 TOOLGLOT_API
 toolglot_status toolglot_turn_hint(struct toolglot_turn *turn,
@@ -1225,7 +1225,7 @@ toolglot_status toolglot_openai_write(struct toolglot_openai *openai,
                                       const struct toolglot_batch *batch,
                                       struct toolglot_buffer *buffer);
 
-// Ends the response: writes its last chunks, with `finish_reason`, into the buffer. Behind it the writer is as it was before
+// Ends the response: writes its last chunks, with `finish_reason`, into the buffer. After it the writer is as it was before
 // the response began, for the next one. `reason` is one of `TOOLGLOT_FINISH_...`, the one that the stream was finished with.
 TOOLGLOT_API
 toolglot_status toolglot_openai_finish(struct toolglot_openai *openai,

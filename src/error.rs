@@ -138,7 +138,7 @@ kinds! {
     FinalAnswerWithAction = 30 "final_answer_with_action" Warning Recovered "A final answer beside an action; it is hidden." "a final answer stands beside an action";
     NullAction = 31 "null_action" Warning Recovered "An action that names no tool on purpose." "the action is empty on purpose";
     MixedDelimiters = 32 "mixed_delimiters" Warning Recovered "A value that opens with one spelling of its delimiter and closes with another." "the value's delimiters are mixed";
-    UnknownTool = 33 "unknown_tool" Warning Recovered "The tool is not on offer." "the tool is not on offer";
+    UnknownTool = 33 "unknown_tool" Warning Recovered "The tool is not declared." "the tool is not declared";
     UnknownParam = 34 "unknown_param" Warning Recovered "The tool has no such parameter." "the tool has no such parameter";
     MissingRequired = 35 "missing_required" Warning Recovered "A required parameter is missing." "a required parameter is missing";
     TypeMismatch = 36 "type_mismatch" Warning Recovered "A value does not fit its type and stays a string." "the value does not fit its type";
@@ -167,7 +167,7 @@ kinds! {
     RepairedCloser = 59 "repaired_closer" Warning Repaired "The closer is missing after a payload that ended by itself. Reserved: nothing reports it." "the closing marker is missing after a whole payload";
     RepeatedMarker = 60 "repeated_marker" Warning Repaired "An opener or closer stands twice." "a marker stands twice";
     RepeatedParam = 61 "repeated_param" Warning Repaired "A parameter stands more than once, and the dialect's document says that the last one wins." "the parameter stands more than once; the last one wins";
-    ProvisionalClose = 62 "provisional_close" Warning Recovered "The call follows a provisional closer, before which a value may go on." "the call stands behind a closer that may belong to a value";
+    ProvisionalClose = 62 "provisional_close" Warning Recovered "The call follows a provisional closer, before which a value may go on." "the call stands after a closer that may belong to a value";
     OpenString = 63 "open_string" Warning Recovered "The call follows a block that broke inside a string." "a string was left open before the call";
     NotRun = 64 "not_run" Error Recovered "A later step of a chain whose earlier step broke." "an earlier step of the chain broke, so this one is not run";
     LoneSurrogate = 65 "lone_surrogate" Warning Recovered "An escape of half a surrogate pair." "an escape names half a character";

@@ -28,7 +28,7 @@ use crate::error::{Grade, Issue, KindSet};
 pub struct Span {
     /// Offset of the first byte.
     pub start: u64,
-    /// Offset behind the last byte.
+    /// Offset after the last byte.
     pub end: u64,
 }
 

@@ -152,7 +152,7 @@ pub enum Unclosed {
 /// What becomes of a block that broke its grammar, where the stream ends before anything ended the block.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Broken {
-    /// What was hidden behind its last call comes back as text that is flagged `recovered`.
+    /// What was hidden after its last call comes back as text that is flagged `recovered`.
     #[default]
     Text,
     /// It stays hidden.
@@ -170,13 +170,13 @@ pub enum Untyped {
     Json,
 }
 
-/// What becomes of a call whose tool is not on offer. Where no tools are given, every call is delivered.
+/// What becomes of a call whose tool is not declared. Where no tools are given, every call is delivered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum UnknownTool {
     /// It is delivered, with a warning (`unknown_tool`).
     #[default]
     Deliver,
-    /// It is no call: a block without any other call is text, flagged `recovered`. In a block with a call of a tool on offer
+    /// It is no call: a block without any other call is text, flagged `recovered`. In a block with a call of a declared tool
     /// it is left out as with [`Drop`](Self::Drop).
     Text,
     /// It is left out: its bytes are dropped, with an error (`unknown_tool`).
@@ -286,7 +286,7 @@ pub struct Options {
     pub broken: Broken,
     /// Overrides what text of unknown type is in every dialect. Payloads of JSON and the like have types of their own.
     pub untyped: Option<Untyped>,
-    /// What becomes of calls of tools that are not on offer. If it is not said, they are delivered, and are text in a set with
+    /// What becomes of calls of tools that are not declared. If it is not said, they are delivered, and are text in a set with
     /// [`SetBuilder::any`](crate::SetBuilder::any).
     pub unknown_tool: Option<UnknownTool>,
     /// What the request said about calls.
@@ -300,7 +300,7 @@ pub struct Options {
     pub prompt_tail: Option<Arc<str>>,
     /// Upper bounds.
     pub limits: Limits,
-    /// The tools on offer: names, and types of their parameters.
+    /// The declared tools: names, and types of their parameters.
     pub tools: Option<Arc<Tools>>,
 }
 
@@ -308,7 +308,7 @@ pub struct Options {
 pub(crate) const MAX_TAIL: usize = 4096;
 
 impl Options {
-    /// The tools that a finished turn gets hints of ([`Collect::hint`](crate::Collect::hint)): those on offer, and none where
+    /// The tools that a finished turn gets hints of ([`Collect::hint`](crate::Collect::hint)): those declared, and none where
     /// the model was told to call none.
     #[must_use]
     pub fn hinted(&self) -> Option<&Arc<Tools>> {
@@ -316,7 +316,7 @@ impl Options {
         self.tools.as_ref().filter(|_| wanted)
     }
 
-    /// Gives the prompt, or the end of it: at most the last 4 KiB are kept, in whole characters. What stands in it behind
+    /// Gives the prompt, or the end of it: at most the last 4 KiB are kept, in whole characters. What stands in it after
     /// the last turn token of a dialect says what is open where the reply begins: a thought, a message, a header, a call.
     /// An explicit [`start`](Self::start) and [`Parser::prefill`](crate::Parser::prefill) win over it.
     pub fn set_prompt_tail(&mut self, prompt: &[u8]) {

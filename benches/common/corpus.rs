@@ -39,7 +39,7 @@ impl Kind {
         }
     }
 
-    /// At least `len` bytes, cut behind a whole character.
+    /// At least `len` bytes, cut after a whole character.
     pub fn text(self, len: usize) -> String {
         let parts: Vec<&str> = self.seed().split("\n\n").collect();
         let mut out = String::with_capacity(len + 1024);
@@ -92,7 +92,7 @@ pub fn pieces(text: &str) -> Vec<usize> {
     for (at, c) in text.char_indices() {
         let next = Class::of(c);
         let joins = match (class, next) {
-            // A blank goes with the word behind it.
+            // A blank goes with the word after it.
             (Class::Blank, Class::Letter) => count == 1 && text[..at].ends_with(' '),
             (Class::Letter, Class::Letter) => count < 8,
             (Class::Wide, Class::Wide) => count < 1 + at / 3 % 2,

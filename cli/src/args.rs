@@ -320,7 +320,7 @@ pub struct ParseArgs {
     pub file: PathBuf,
     #[command(flatten)]
     pub set: SetArgs,
-    /// Tools on offer: a JSON array of {"name", "parameters"} or OpenAI's form of it
+    /// Declared tools: a JSON array of {"name", "parameters"} or OpenAI's form of it
     #[arg(long, value_name = "TOOLS.json")]
     pub tools: Option<PathBuf>,
     /// Check each call against the definition of its tool: what is wrong is an error. Takes any form of definitions
@@ -347,7 +347,7 @@ pub struct ParseArgs {
     /// Which calls count where a response has native ones
     #[arg(long, value_enum, default_value_t = Prefer::Text)]
     pub prefer: Prefer,
-    /// What becomes of a call whose tool is not on offer [default: deliver; text with `--dialect any`]
+    /// What becomes of a call whose tool is not declared [default: deliver; text with `--dialect any`]
     #[arg(long, value_enum, value_name = "WAY")]
     pub unknown_tool: Option<UnknownTool>,
     /// What the request said: auto, none, required, or the JSON of a named function. Guided output is bare JSON
@@ -492,7 +492,7 @@ pub struct BatchArgs {
     pub output: Option<PathBuf>,
     #[command(flatten)]
     pub set: SetArgs,
-    /// Tools on offer where a record has none
+    /// Declared tools where a record has none
     #[arg(long, value_name = "TOOLS.json")]
     pub tools: Option<PathBuf>,
     /// Feed every input in chunks: a number of bytes, `whole`, or `random:SEED`
@@ -548,7 +548,7 @@ pub struct EncodeArgs {
     /// Variation of the dialect to switch on, for example vcp.fuzzy; may be repeated
     #[arg(long = "switch", value_name = "DIALECT.NAME", value_parser = options::switch)]
     pub switches: Vec<(String, String)>,
-    /// Tools on offer, by which the text will be read: they type values of untyped text
+    /// Declared tools, by which the text will be read: they type values of untyped text
     #[arg(long, value_name = "TOOLS.json")]
     pub tools: Option<PathBuf>,
 }
@@ -661,7 +661,7 @@ pub struct TranscodeArgs {
     /// Dialect file that may be meant, and that is looked for too; may be repeated
     #[arg(long = "dialect-file", value_name = "F")]
     pub files: Vec<PathBuf>,
-    /// Tools on offer: they type values of untyped text
+    /// Declared tools: they type values of untyped text
     #[arg(long, value_name = "TOOLS.json")]
     pub tools: Option<PathBuf>,
     /// Leave what cannot be written as it is
@@ -674,7 +674,7 @@ pub struct ValidateArgs {
     /// Turn or calls as JSON; `-` is standard input
     #[arg(value_name = "TURN.json", default_value = "-")]
     pub file: PathBuf,
-    /// Definitions of the tools on offer, in any form that `toolglot tools import` reads
+    /// Definitions of the declared tools, in any form that `toolglot tools import` reads
     #[arg(long, value_name = "TOOLS")]
     pub tools: PathBuf,
     /// Dialect of calls that name none
@@ -764,7 +764,7 @@ pub struct DetectArgs {
     /// Dialect file to try too; may be repeated
     #[arg(long = "dialect-file", value_name = "F")]
     pub files: Vec<PathBuf>,
-    /// Tools on offer: a JSON array of {"name", "parameters"} or OpenAI's form of it
+    /// Declared tools: a JSON array of {"name", "parameters"} or OpenAI's form of it
     #[arg(long, value_name = "TOOLS.json")]
     pub tools: Option<PathBuf>,
     /// What to print

@@ -272,7 +272,7 @@ impl Sink for Counted<'_> {
 }
 
 impl Counted<'_> {
-    /// Tells of calls of tools on offer that stand in the finished text and were not read.
+    /// Tells of calls of declared tools that stand in the finished text and were not read.
     pub fn hint(&mut self, tools: Option<&Arc<Tools>>) {
         if let Some(turn) = self.hints.take() {
             turn.hints(tools, |issue| self.pass(Event::Issue(*issue)));

@@ -20,7 +20,7 @@ pub struct Stream<'a> {
 impl Stream<'_> {
     /// Parses the chunks that `feed` hands over.
     ///
-    /// Native calls are given behind the text, as an API delivers them, except where they are preferred: then the text
+    /// Native calls are given after the text, as an API delivers them, except where they are preferred: then the text
     /// must know of them before its first marker.
     pub fn run<'c>(&self, feed: impl FnOnce(&mut dyn FnMut(&'c [u8])), sink: &mut dyn Sink) {
         let mut parser = Parser::new(self.set, self.options.clone());

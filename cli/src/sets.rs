@@ -1,7 +1,7 @@
 //! From the names of dialects to compiled sets.
 //!
 //! A name is the id of a dialect file that was loaded, the id or an alias of a built-in dialect, or one of three words:
-//! `default` (the default set), `any` (whatever a reply may hold, calls of tools on offer only) and `all` (the default set and
+//! `default` (the default set), `any` (whatever a reply may hold, calls of declared tools only) and `all` (the default set and
 //! every other built-in dialect that can be active beside it).
 //! Sets are compiled once and shared.
 

@@ -81,7 +81,7 @@ fn listing(path: &Path) -> Result<Listing, Stop> {
     Ok(list)
 }
 
-/// The tools of a file that agents may call. A list is what is on offer, since somebody named it here; a manifest says for each
+/// The tools of a file that agents may call. A list is what is declared, since somebody named it here; a manifest says for each
 /// tool whether it is.
 pub fn callable(path: &Path) -> Result<Vec<Tool>, Stop> {
     let mut list = listing(path)?;

@@ -157,7 +157,7 @@ impl<'d> Case<'d> {
         parser
     }
 
-    /// Feeds `from..to`, with chunks that end at the given places, and what else happens on the way: a native call behind
+    /// Feeds `from..to`, with chunks that end at the given places, and what else happens on the way: a native call after
     /// the byte before `native`, so that it is given once whatever the ranges.
     pub fn feed(
         &self,

@@ -60,7 +60,7 @@ pub fn check(case: &Case<'_>) {
         .same(&restored_log.log, "whole and restored from a snapshot");
 }
 
-/// As [`chunking`], and byte by byte with equal states behind every byte, and with every cut into two.
+/// As [`chunking`], and byte by byte with equal states after every byte, and with every cut into two.
 #[allow(dead_code, reason = "the tests of the repository use it")]
 pub fn cuts(case: &Case<'_>) {
     check(case);

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | 0 | the dialect |
 //!
-//! The rest makes the calls, their arguments and the tools on offer, as `src/encode/tests/generate.rs` says.
+//! The rest makes the calls, their arguments and the declared tools, as `src/encode/tests/generate.rs` says.
 
 #[path = "../../src/encode/tests/generate.rs"]
 mod generate;

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | 0 | the dialect set |
 //! | 1 | the size of chunks |
-//! | 2, 3 | where the neighbour before the text ends, and where the one behind begins |
+//! | 2, 3 | where the neighbour before the text ends, and where the one after begins |
 //!
 //! The rest is neighbour, text, neighbour.
 

@@ -21,7 +21,7 @@ pub fn repair(snapshot: &mut [u8]) {
 }
 
 /// The first bytes say how the snapshot is changed, pairs of a place and a byte; the rest is a [`Case`], of which the stream
-/// up to its stop is read before and the rest behind.
+/// up to its stop is read before and the rest after.
 pub fn snapshot(data: &[u8]) {
     let Some((changes, data)) = data.split_at_checked(6) else {
         return;

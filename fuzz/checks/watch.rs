@@ -16,7 +16,7 @@ pub struct Watch<'i> {
     input: &'i [u8],
     chars: bool,
     retained: bool,
-    /// Calls of the text come behind their blocks, if they come.
+    /// Calls of the text come after their blocks, if they come.
     held: bool,
     /// Bytes fed, the current chunk included. The driver keeps it.
     pub fed: u64,
@@ -67,7 +67,7 @@ impl<'i> Watch<'i> {
         }
     }
 
-    /// To be called behind every chunk.
+    /// To be called after every chunk.
     pub fn between_chunks(&self, parser: &Parser, bound: usize) {
         assert_eq!(
             parser.position(),
@@ -88,7 +88,7 @@ impl<'i> Watch<'i> {
         }
     }
 
-    /// To be called behind `finish`.
+    /// To be called after `finish`.
     pub fn at_end(&mut self, parser: &mut Parser) {
         assert_eq!(
             self.at,
@@ -230,7 +230,7 @@ impl Sink for Watch<'_> {
                 "an abandoned block became text, but this follows: {event:?}"
             );
         } else {
-            // At the end of a stream also what was hidden behind the last call of a block.
+            // At the end of a stream also what was hidden after the last call of a block.
             let back = |start| self.closed == Some(start);
             assert!(
                 !matches!(event, Event::Text { recovered: true, span, .. } if !back(span.start)),

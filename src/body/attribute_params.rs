@@ -40,16 +40,16 @@ pub(crate) struct Body {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum At {
     Between,
-    /// Behind `<`; the carry begins with it.
+    /// After `<`; the carry begins with it.
     Name,
-    /// Behind `<!`, matching a comment.
+    /// After `<!`, matching a comment.
     Bang(Match),
     Comment(CommentEnd),
     /// In the closing tag of the call, up to the end of its name.
     Closing(Match),
-    /// Behind that name.
+    /// After that name.
     Close,
-    /// Between attributes; `edge` right behind the name or a value.
+    /// Between attributes; `edge` right after the name or a value.
     Space {
         edge: bool,
     },
@@ -64,12 +64,12 @@ enum At {
     Value {
         quote: u8,
     },
-    /// Behind `&` in it; the carry begins with it.
+    /// After `&` in it; the carry begins with it.
     Entity {
         quote: u8,
         len: u8,
     },
-    /// Behind a quote in it; the carry begins with the quote.
+    /// After a quote in it; the carry begins with the quote.
     Tail {
         quote: u8,
         len: u32,
@@ -83,13 +83,13 @@ enum At {
     Named {
         quote: u8,
     },
-    /// Behind `/` of a tag.
+    /// After `/` of a tag.
     Slash,
     /// In the content that is the value.
     Content(Content),
-    /// Behind `>` of a parameter that has its value: only its closing tag may follow.
+    /// After `>` of a parameter that has its value: only its closing tag may follow.
     Empty(Option<Match>),
-    /// In the closing tag of a parameter, behind its name.
+    /// In the closing tag of a parameter, after its name.
     End,
 }
 
@@ -105,7 +105,7 @@ enum Role {
 /// Tags that say no more than that they are a parameter; an attribute names it.
 const PARAMS: [&str; 4] = ["param", "parameter", "arg", "argument"];
 
-/// What stands behind a quote.
+/// What stands after a quote.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum Tail {
     Blanks {
@@ -123,7 +123,7 @@ enum Tail {
     },
 }
 
-/// What one byte behind a quote decided.
+/// What one byte after a quote decided.
 enum Verdict {
     Open(Tail),
     Ends { closed: bool },
@@ -449,7 +449,7 @@ impl Body {
         Ok(i + 1)
     }
 
-    /// The name of a closing tag ends before `pos`: blanks behind its `</` are reported.
+    /// The name of a closing tag ends before `pos`: blanks after its `</` are reported.
     fn spaced(&mut self, out: &mut Out<'_>, closing: Match, pos: u64) {
         if closing.spaced() {
             let start = pos.saturating_sub(closing.len());
@@ -615,7 +615,7 @@ impl Body {
         }
     }
 
-    /// Takes a byte behind `&`.
+    /// Takes a byte after `&`.
     fn entity(
         &mut self,
         out: &mut Out<'_>,
@@ -645,7 +645,7 @@ impl Body {
         }
     }
 
-    /// Takes a byte behind a quote in the value.
+    /// Takes a byte after a quote in the value.
     #[expect(clippy::too_many_arguments, reason = "the parts of one state")]
     fn tail(
         &mut self,

@@ -41,7 +41,7 @@ pub(crate) struct Body {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum At {
     Open,
-    /// Behind so many bytes of the prefix.
+    /// After so many bytes of the prefix.
     Prefix(u16),
     Name,
     Args,

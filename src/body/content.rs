@@ -16,7 +16,7 @@ use crate::limits::Limits;
 
 const CDATA: &[u8] = b"<![CDATA[";
 
-/// Blanks in a closing tag behind its name.
+/// Blanks in a closing tag after its name.
 pub(crate) const MAX_TAIL: u32 = 64;
 
 /// How far a byte string has been matched that begins with `<`: against the closing tag and against CDATA.
@@ -25,12 +25,12 @@ pub(crate) struct Lt {
     len: u16,
     close: bool,
     cdata: bool,
-    /// Blanks behind `</`.
+    /// Blanks after `</`.
     blanks: u8,
 }
 
 impl Lt {
-    /// Right behind `<`.
+    /// Right after `<`.
     pub const fn new() -> Self {
         Self {
             len: 1,
@@ -64,11 +64,11 @@ impl Lt {
 enum At {
     Text,
     Lt(Lt),
-    /// Behind the name of the closing tag.
+    /// After the name of the closing tag.
     Tail {
         blanks: u32,
     },
-    /// Behind `&`.
+    /// After `&`.
     Entity {
         len: u8,
     },
@@ -84,7 +84,7 @@ pub(crate) struct Content {
     at: At,
     /// Unescaped markup was reported.
     bare: bool,
-    /// Blanks stand behind the `</` of the closing tag that was looked at last.
+    /// Blanks stand after the `</` of the closing tag that was looked at last.
     spaced: bool,
 }
 
@@ -113,7 +113,7 @@ impl Content {
         args.value(out, pos.saturating_sub(lt.map_or(0, Lt::len)));
     }
 
-    /// Reports blanks behind the `</` of the closing tag that it ended with, which the carry begins with.
+    /// Reports blanks after the `</` of the closing tag that it ended with, which the carry begins with.
     pub fn tell_spaced(&self, out: &mut Out<'_>, args: &mut Args, end: u64) {
         if self.spaced {
             tell_spaced(out, args, Span::new(out.io.from, end));
@@ -244,7 +244,7 @@ impl Content {
         i + n + 1
     }
 
-    /// Takes a byte behind `&`; false if the byte is not part of it.
+    /// Takes a byte after `&`; false if the byte is not part of it.
     fn entity(&mut self, out: &mut Out<'_>, args: &mut Args, byte: u8, pos: u64, len: u8) -> bool {
         let step = entity(out, args, byte, pos, len);
         self.at = match step {
@@ -268,13 +268,13 @@ impl Content {
     }
 }
 
-/// A closing tag has blanks behind its `</`; it is that tag all the same.
+/// A closing tag has blanks after its `</`; it is that tag all the same.
 pub(super) fn tell_spaced(out: &mut Out<'_>, args: &mut Args, span: Span) {
     out.issue(Kind::RepairedCloseTag, span, "");
     args.recovered(Kind::RepairedCloseTag);
 }
 
-/// What a byte behind `&` did.
+/// What a byte after `&` did.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum EntityStep {
     More,

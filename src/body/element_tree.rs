@@ -27,7 +27,7 @@ pub(crate) struct Body {
     kinds: KindSet,
     /// Unescaped markup was reported.
     bare: bool,
-    /// Where text directly in the block began. It is reported when the block goes on behind it: if it does not, the text may
+    /// Where text directly in the block began. It is reported when the block goes on after it: if it does not, the text may
     /// be the rest of the reply.
     junk: Option<u64>,
 }
@@ -35,18 +35,18 @@ pub(crate) struct Body {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum At {
     Text,
-    /// Behind `<`.
+    /// After `<`.
     Lt,
-    /// In the name of an opening tag; `slash` right behind a `/`.
+    /// In the name of an opening tag; `slash` right after a `/`.
     Name {
         slash: bool,
     },
-    /// Behind that name, which ends at `name`.
+    /// After that name, which ends at `name`.
     Header {
         name: u64,
         header: Header,
     },
-    /// Behind the name of a tool, in what is no attribute: up to the end of the tag, or the next one.
+    /// After the name of a tool, in what is no attribute: up to the end of the tag, or the next one.
     Loose {
         name: u64,
     },
@@ -56,7 +56,7 @@ enum At {
         /// Blanks before the name.
         blanks: u8,
     },
-    /// Behind `<!`.
+    /// After `<!`.
     Bang(Match),
     Comment(CommentEnd),
     /// With so many bytes of `]]>`.
@@ -246,7 +246,7 @@ impl Body {
         }
     }
 
-    /// The block goes on behind text that stands directly in it.
+    /// The block goes on after text that stands directly in it.
     fn tell_junk(&mut self, out: &mut Out<'_>) {
         if let Some(at) = self.junk.take() {
             self.kinds.insert(Kind::JunkInBlock);
@@ -324,7 +324,7 @@ impl Body {
         }
     }
 
-    /// Takes a byte of an opening tag's name. A slash belongs to the name unless the tag ends behind it.
+    /// Takes a byte of an opening tag's name. A slash belongs to the name unless the tag ends after it.
     fn name(
         &mut self,
         out: &mut Out<'_>,
@@ -500,7 +500,7 @@ impl Body {
             self.misfit(out, Span::new(start, end), &inner);
         }
         while self.open.len() > keep {
-            // Only the element that the tag names ends behind the tag.
+            // Only the element that the tag names ends after the tag.
             let own = !block && self.open.len() == keep + 1;
             self.close(out, start, if own { end } else { start });
         }

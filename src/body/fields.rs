@@ -321,7 +321,7 @@ impl<'a> Plan<'a> {
         })
     }
 
-    /// A step behind one that broke.
+    /// A step after one that broke.
     fn not_run(&self, out: &mut Out<'_>, naming: &[&Read<'_>]) {
         let named = naming.last().map(|read| read.field);
         let tool = named.map_or(String::new(), |field| text(self.table, out, field));

@@ -1,10 +1,10 @@
 //! Calls between markers: the frame of most model formats.
 //!
-//! What may stand at each place is a tree of patterns ([`Paths`]): between calls, behind a payload, between parameters. A
+//! What may stand at each place is a tree of patterns ([`Paths`]): between calls, after a payload, between parameters. A
 //! walk through it takes one byte at a time; white space before it is left out, and once it has begun the carry begins
 //! with it. A payload is read by a parser of its own and ends by itself, a parameter's value by its closer.
 //!
-//! A call is final at its own end: what goes wrong behind it in the same block takes nothing back.
+//! A call is final at its own end: what goes wrong after it in the same block takes nothing back.
 
 mod shorter;
 mod value;
@@ -66,23 +66,23 @@ pub(crate) struct Body {
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 enum At {
-    /// In the block's opener, behind its literal.
+    /// In the block's opener, after its literal.
     Enter(Walk),
     /// Between calls.
     Gap(Walk),
     Payload(Box<Payload>),
     /// In text that is one argument, of no call if there is none.
     Plain(Box<Plain>),
-    /// Behind a payload.
+    /// After a payload.
     Tail(Walk),
     /// Where a further call may follow without an opener.
     More(Walk),
     /// Between parameters.
     Inner(Walk),
     Value(Box<Value>),
-    /// Behind what broke a call: hidden up to where the block goes on.
+    /// After what broke a call: hidden up to where the block goes on.
     Lost(Box<Lost>),
-    /// Behind the closer of a value, which the carry begins with.
+    /// After the closer of a value, which the carry begins with.
     Confirm {
         value: Box<Value>,
         /// Where the value ended, and its closer.
@@ -583,7 +583,7 @@ impl Body {
                 None
             }
             Action::Reopen => {
-                // Behind a payload only a closer was forgotten.
+                // After a payload only a closer was forgotten.
                 let severity = match self.at {
                     At::Tail(_) => Severity::Warning,
                     _ => Severity::Error,
@@ -668,7 +668,7 @@ impl Body {
                 let text = out.slice(loose.start, loose.end);
                 (meta, doubt) = xml::checked_attributes(text.as_bytes());
             }
-            // What has parameters inside or behind it does not close itself.
+            // What has parameters inside or after it does not close itself.
             slip = name.len() > 1 && name.ends_with('/') && out.slice(word.end, end) == ">";
             if slip {
                 name.pop();
@@ -916,7 +916,7 @@ impl Body {
             }
             Err(Kind::MalformedValue) => {
                 self.drop_call(out, end);
-                // The block goes on behind a call that was none.
+                // The block goes on after a call that was none.
                 None
             }
             Err(kind) => {
@@ -1229,7 +1229,7 @@ impl Body {
         (i, None)
     }
 
-    /// Takes a byte behind the closer of a value: does it confirm that the value ended?
+    /// Takes a byte after the closer of a value: does it confirm that the value ended?
     fn confirm(
         &mut self,
         out: &mut Out<'_>,
@@ -1311,7 +1311,7 @@ impl Body {
         }
     }
 
-    /// The closer that waited was content; `pos` is behind the last byte looked at, which may end another closer.
+    /// The closer that waited was content; `pos` is after the last byte looked at, which may end another closer.
     fn content_after_all(&mut self, out: &mut Out<'_>, hit: Option<Hit>, pos: u64) -> Option<Flow> {
         let (
             At::Confirm {
@@ -1479,7 +1479,7 @@ impl Body {
 }
 
 impl Body {
-    /// Whether the stream ended at `end` behind a closed parameter, with nothing or a beginning of what closes the call.
+    /// Whether the stream ended at `end` after a closed parameter, with nothing or a beginning of what closes the call.
     fn lacks_closers(&self, out: &Out<'_>, table: &Framed, end: u64) -> bool {
         let walk = match &self.at {
             At::Confirm { walk, .. } => walk,

@@ -135,7 +135,7 @@ impl Head {
         HeadStep::More
     }
 
-    /// Behind the colon, with nothing but blanks so far.
+    /// After the colon, with nothing but blanks so far.
     pub fn waits(&self) -> bool {
         self.at == At::BehindColon && self.opener.is_empty()
     }

@@ -210,7 +210,7 @@ impl Heard {
         calls.into_iter().map(|(name, _)| name).collect()
     }
 
-    /// The block is abandoned: what came behind the mark does not stand.
+    /// The block is abandoned: what came after the mark does not stand.
     pub fn forget(&mut self, mark: Mark, prefer: Prefer) {
         self.open = None;
         match prefer {

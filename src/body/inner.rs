@@ -21,7 +21,7 @@ pub(crate) struct Inner {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct Open {
     name: Vec<u8>,
-    /// Behind the name.
+    /// After the name.
     header: Option<Header>,
     /// The attribute that is written.
     attribute: Vec<u8>,

@@ -37,12 +37,12 @@ pub(crate) struct Body {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 enum At {
     Between,
-    /// Behind the first of two characters that open a comment.
+    /// After the first of two characters that open a comment.
     Slash(u64),
     Comment,
     Head(Head),
     Value(Value),
-    /// Behind the block's closer, of which so many bytes may still follow.
+    /// After the block's closer, of which so many bytes may still follow.
     Wide(u8),
 }
 

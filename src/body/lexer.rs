@@ -5,7 +5,7 @@
 //! bytes themselves; only what is spelled otherwise is written anew. No byte is looked at twice.
 //!
 //! What the consumer must know comes as [`Token`]s, for values down to the depth that it watches; JSON text leaves through
-//! [`Emit`] before the token behind it is handed over. Cost: a few operations a byte outside strings, block scans inside
+//! [`Emit`] before the token after it is handed over. Cost: a few operations a byte outside strings, block scans inside
 //! them; memory is a byte for each open bracket, a key, and what is undecided.
 //!
 //! Slips that leave no doubt about a value are forgiven in every syntax, and reported: another syntax's quotes, literals,
@@ -141,26 +141,26 @@ enum At {
     Value,
     /// The value has been reported and begins now.
     Begin(Shape),
-    /// Behind the opening bracket of a list.
+    /// After the opening bracket of a list.
     Item,
-    /// Behind a comma in a list.
+    /// After a comma in a list.
     NextItem,
-    /// Behind the opening bracket of an object.
+    /// After the opening bracket of an object.
     Key,
-    /// Behind a comma in an object.
+    /// After a comma in an object.
     NextKey,
     Colon,
-    /// Behind a value.
+    /// After a value.
     Behind,
-    /// Behind so many quotes that open a string of Python.
+    /// After so many quotes that open a string of Python.
     Quote(Quoted, u8),
     String(Quoted),
-    /// Behind so many quotes in a string with three.
+    /// After so many quotes in a string with three.
     Triple(Quoted, u8),
-    /// Behind a quote that closes the string if what follows can follow a string.
+    /// After a quote that closes the string if what follows can follow a string.
     Closing(Quoted),
     Escape(Quoted, Escape),
-    /// Behind the first half of a surrogate pair, on hold.
+    /// After the first half of a surrogate pair, on hold.
     High(Quoted, u16),
     /// In a delimiter that opens a string.
     DelimOpen {

@@ -1,8 +1,8 @@
-//! An action and its input, each behind a header at the start of a line: `Action: f`, `Action Input: {..}`.
+//! An action and its input, each after a header at the start of a line: `Action: f`, `Action Input: {..}`.
 //!
 //! The header and the name are read before the block opens. The input is a JSON object and ends by itself; the rest of
 //! its line belongs to it. Where a dialect has a parameter for it, the input may be a text, up to the next header; and
-//! JSON that names the tool may stand in place of name and input. What the model writes behind it as if the tool had run is
+//! JSON that names the tool may stand in place of name and input. What the model writes after it as if the tool had run is
 //! hidden: results up to the next thought or action, answers beside an action. Headers mean nothing inside the object.
 
 use serde::{Deserialize, Serialize};
@@ -25,7 +25,7 @@ pub(crate) struct Body {
     span: Span,
     /// Calls that are closed.
     stood: u32,
-    /// Its JSON broke; what is hidden behind it was not closed by anything.
+    /// Its JSON broke; what is hidden after it was not closed by anything.
     broke: bool,
     /// Where the last line that counts ended.
     last: u64,
@@ -33,9 +33,9 @@ pub(crate) struct Body {
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 enum At {
-    /// Behind the action: its input, or another header.
+    /// After the action: its input, or another header.
     Next(Walk),
-    /// Behind the header of the input.
+    /// After the header of the input.
     Input(Walk),
     /// In an input that is no object, from `start` on; `line` is the walk at the beginning of a line.
     Plain {
@@ -47,16 +47,16 @@ enum At {
         payload: Box<json_calls::Body>,
         fenced: bool,
     },
-    /// Behind the input, on its line or before the end of its fence.
+    /// After the input, on its line or before the end of its fence.
     Tail { fenced: bool, walk: Walk },
-    /// Behind all that belongs to the call.
+    /// After all that belongs to the call.
     After(Walk),
     /// In lines that are hidden; none in the middle of one.
     Hidden(Option<Walk>),
 }
 
 impl Body {
-    /// The body behind a header: an action's, or one whose lines are hidden if it names no tool.
+    /// The body after a header: an action's, or one whose lines are hidden if it names no tool.
     pub fn open(table: &Line, header: &Opened<'_>) -> Self {
         let walk = table.all.begin();
         Self {

@@ -26,7 +26,7 @@ use crate::limits::Limits;
 pub(crate) enum Step {
     /// It took everything.
     More,
-    /// It is complete; the index is behind its last byte.
+    /// It is complete; the index is after its last byte.
     Done,
     /// It broke its grammar at the index, or the value before it did; it has been reported.
     Malformed,

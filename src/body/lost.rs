@@ -53,15 +53,15 @@ enum End {
 /// Where hidden bytes end.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Hit {
-    /// Behind the call's closer.
+    /// After the call's closer.
     Call,
-    /// Behind the section's closer.
+    /// After the section's closer.
     Section,
     /// Before a header or turn token of so many bytes, which has just ended.
     Turn(u64),
-    /// Behind the bracket that ends the payload, which needs no closer, and the end of its line; or before the byte at hand.
+    /// After the bracket that ends the payload, which needs no closer, and the end of its line; or before the byte at hand.
     Payload { taken: bool },
-    /// Behind a comma of the list that the call stood in, or behind a call of those that follow one another.
+    /// After a comma of the list that the call stood in, or after a call of those that follow one another.
     Item,
     /// An opener is complete.
     Opener {
@@ -77,7 +77,7 @@ pub(super) struct Lost {
     ends: Vec<(Needle, End)>,
     /// The string that is open.
     string: Option<Quote>,
-    /// Behind a backslash in it.
+    /// After a backslash in it.
     escaped: bool,
     /// Bytes that open strings.
     quotes: Vec<u8>,

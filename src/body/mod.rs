@@ -1,6 +1,6 @@
 //! One resumable parser per body family.
 //!
-//! A body takes the bytes of a block from behind its opener up to its own closer and reports parameters and calls to
+//! A body takes the bytes of a block from after its opener up to its own closer and reports parameters and calls to
 //! [`Out`], the only door by which events leave. It never looks at a byte twice and keeps no bytes of its own: what is
 //! undecided stays in the carry, what must be kept stays in the block.
 
@@ -78,7 +78,7 @@ pub(crate) enum Body {
 pub(crate) enum Flow {
     /// It took everything.
     More,
-    /// The block ended at `end`; bytes behind it that were looked at ahead are to be read again as text.
+    /// The block ended at `end`; bytes after it that were looked at ahead are to be read again as text.
     Closed { end: u64 },
     /// The next block of the same dialect opened at `start`; `done` if this one counts all the same.
     Reopened { start: u64, done: bool },
@@ -136,7 +136,7 @@ impl Body {
         })
     }
 
-    /// Takes the chunk from index `at` up to `end`. Gives the index behind the last byte taken.
+    /// Takes the chunk from index `at` up to `end`. Gives the index after the last byte taken.
     pub fn feed(
         &mut self,
         out: &mut Out<'_>,
@@ -170,7 +170,7 @@ impl Body {
         }
     }
 
-    /// JSON that names a tool stands behind the header of its lines, in a fence or not.
+    /// JSON that names a tool stands after the header of its lines, in a fence or not.
     pub fn begin_blob(&mut self, fenced: bool) {
         match self {
             Self::Line(body) => body.begin_blob(fenced),
@@ -302,6 +302,6 @@ pub(crate) struct Opened<'a> {
     pub meta: &'a [(String, String)],
     /// The opener with its header.
     pub span: crate::event::Span,
-    /// Offset behind it.
+    /// Offset after it.
     pub at: u64,
 }

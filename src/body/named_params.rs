@@ -37,7 +37,7 @@ enum At {
     /// In the opening tag of a parameter; the carry begins with it.
     Header(Header),
     Value(Content),
-    /// Behind a closing tag of a value, which the carry begins with.
+    /// After a closing tag of a value, which the carry begins with.
     Confirm {
         value: Content,
         blanks: u32,
@@ -309,7 +309,7 @@ impl Body {
         Ok(())
     }
 
-    /// Takes a byte behind the closing tag of a value: does what follows confirm that the value ended?
+    /// Takes a byte after the closing tag of a value: does what follows confirm that the value ended?
     fn confirm(
         &mut self,
         out: &mut Out<'_>,

@@ -27,7 +27,7 @@ pub(crate) struct Needle {
     blanks: u16,
     /// One of them is none that it would show.
     odd: bool,
-    /// Bytes of it behind the last of these blanks.
+    /// Bytes of it after the last of these blanks.
     since: u16,
     /// Such blanks where it was found last.
     spaced: u16,
@@ -113,7 +113,7 @@ impl Needle {
             if self.blank(byte) {
                 return false;
             }
-            // What it may go on with stands behind the blanks.
+            // What it may go on with stands after the blanks.
             while self.blanks > 0 && have > usize::from(self.since) {
                 have = usize::from(self.fall[have - 1]);
             }

@@ -39,9 +39,9 @@ pub(crate) struct Io {
     pub good: u32,
     /// Issues so far.
     pub issues: u32,
-    /// Blocks that open before this offset stand behind a provisional closer, and may be content of what it closed.
+    /// Blocks that open before this offset stand after a provisional closer, and may be content of what it closed.
     ///
-    /// Wider than an offset, because it may lie behind every one.
+    /// Wider than an offset, because it may lie after every one.
     pub doubted: u128,
     /// The open block.
     pub block: Option<Block>,
@@ -452,7 +452,7 @@ impl<'p> Out<'p> {
         self.report_for(dialect, kind, severity, span, tool, subject, suggestion);
     }
 
-    /// Warns that text calls a tool that is not on offer.
+    /// Warns that text calls a tool that is not declared.
     pub fn unknown_tool(&mut self, dialect: &Dialect, tool: &str, span: Span) {
         let close = self.tools().map(|tools| self.suggest(tool, tools.names()));
         let (kind, severity) = (Kind::UnknownTool, Severity::Warning);
@@ -645,7 +645,7 @@ impl<'p> Out<'p> {
         }
     }
 
-    /// A call that was held comes out, behind its block.
+    /// A call that was held comes out, after its block.
     pub fn call_release(&mut self, held: &Held) {
         let call = held.call;
         let dialect = held.dialect.and_then(|index| self.set.dialect(index));

@@ -88,7 +88,7 @@ impl Payload {
         }
     }
 
-    /// Further calls behind one that broke: behind a comma of their list, or in `rows`. None where the form of the call
+    /// Further calls after one that broke: after a comma of their list, or in `rows`. None where the form of the call
     /// knows no further ones.
     pub fn resume(table: &Framed, unit: &spec::Unit, rows: bool) -> Option<Self> {
         match unit.payload {

@@ -35,7 +35,7 @@ pub(crate) struct Table {
     /// Of the values; `python` must be set.
     pub syntax: Syntax,
     pub brackets: Brackets,
-    /// What may stand behind a name and is no part of it, for example `.call`.
+    /// What may stand after a name and is no part of it, for example `.call`.
     pub method: String,
     /// Quotes are delimiters; the schema gives their text its type.
     pub typed: bool,
@@ -64,10 +64,10 @@ enum At {
     /// A call may begin, or the list may end.
     Item,
     Name,
-    /// Behind a name.
+    /// After a name.
     Bracket,
     Args,
-    /// Behind a call.
+    /// After a call.
     Behind,
     Json,
 }
@@ -103,7 +103,7 @@ impl Body {
         call.short(&table.syntax, limits)
     }
 
-    /// Behind a comma of a list, or behind a call of `rows` of them.
+    /// After a comma of a list, or after a call of `rows` of them.
     pub fn resume(rows: bool) -> Self {
         Self {
             at: if rows { At::Behind } else { At::Item },

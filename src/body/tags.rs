@@ -4,16 +4,16 @@ use serde::{Deserialize, Serialize};
 
 use super::xml;
 
-/// Blanks that may stand behind `</`.
+/// Blanks that may stand after `</`.
 pub(super) const MAX_BLANKS: u8 = 16;
 
 /// Matches bytes against up to eight literals at once. A literal that is the name of a tag counts only when the byte
-/// behind it ends the name. Behind the `</` of a closing tag blanks may stand.
+/// after it ends the name. After the `</` of a closing tag blanks may stand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Match {
     len: u16,
     alive: u8,
-    /// Blanks behind `</`.
+    /// Blanks after `</`.
     blanks: u8,
 }
 
@@ -68,12 +68,12 @@ impl Match {
         }
     }
 
-    /// How many bytes have matched, with blanks behind `</`.
+    /// How many bytes have matched, with blanks after `</`.
     pub fn len(self) -> u64 {
         u64::from(self.len) + u64::from(self.blanks)
     }
 
-    /// Whether blanks stand behind `</`.
+    /// Whether blanks stand after `</`.
     pub fn spaced(self) -> bool {
         self.blanks > 0
     }

@@ -43,21 +43,21 @@ pub(super) struct Line {
     anywhere: bool,
 }
 
-/// Behind another quote's closer.
+/// After another quote's closer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Loose {
     start: u64,
     blanks: u32,
 }
 
-/// Behind the block's closer in an open value. Everything from the closer on waits until one of these comes: the value's
+/// After the block's closer in an open value. Everything from the closer on waits until one of these comes: the value's
 /// own closer (then the block's closer was content); a line that begins like a field, the end of the stream or the end
 /// of the lookahead (then the value, and the block, ended at the closer).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Ahead {
     /// Where the value would end.
     pub value_end: u64,
-    /// Behind the closer.
+    /// After the closer.
     pub end: u64,
     /// A block opener was seen: from here on a field need not begin a line.
     opened: bool,
@@ -162,7 +162,7 @@ enum LineStep {
 pub(super) struct Bounds {
     /// Bytes of a key.
     pub name: u32,
-    /// Bytes behind the block's closer.
+    /// Bytes after the block's closer.
     pub lookahead: u64,
     /// A block's closer that begins before this offset is content: nobody vouches for it.
     pub trusted: u64,

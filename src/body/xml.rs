@@ -17,10 +17,10 @@ pub(crate) fn is_name(byte: u8) -> bool {
         && !matches!(byte, b'=' | b'>' | b'/' | b'<' | b'"' | b'\'' | b'&')
 }
 
-/// Where a scan of a tag's attributes stands, from behind the tag's name up to its end.
+/// Where a scan of a tag's attributes stands, from after the tag's name up to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Header {
-    /// Right behind the name.
+    /// Right after the name.
     Edge,
     Space,
     Name,
@@ -68,7 +68,7 @@ impl Header {
     }
 }
 
-/// The attributes in what stands behind a tag's name, once [`Header`] has accepted it. Values are decoded.
+/// The attributes in what stands after a tag's name, once [`Header`] has accepted it. Values are decoded.
 pub(crate) fn attributes(header: &[u8]) -> Vec<(String, String)> {
     let mut out = vec![];
     let mut state = Header::Edge;

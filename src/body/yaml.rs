@@ -507,7 +507,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// Behind a member of a flow collection: a comma, or its bracket, which stays.
+    /// After a member of a flow collection: a comma, or its bracket, which stays.
     fn flow_comma(&mut self, seq: bool) -> Read<()> {
         self.flow_blanks();
         self.waits = None;
@@ -576,7 +576,7 @@ fn bare(line: &str) -> &str {
     line[..comment(line).unwrap_or(line.len())].trim_matches(BLANKS)
 }
 
-/// A line end in a scalar that spans lines, with so many empty lines behind it.
+/// A line end in a scalar that spans lines, with so many empty lines after it.
 fn fold(text: &mut String, empty: usize) {
     if empty == 0 {
         text.push(' ');
@@ -641,7 +641,7 @@ impl Lines {
 fn quoted(text: &str, at: usize) -> Read<(String, usize)> {
     let double = text[at..].starts_with('"');
     let mut out = String::new();
-    // What is behind this length may be cut where a line ends: blanks that were written as such.
+    // What is after this length may be cut where a line ends: blanks that were written as such.
     let mut kept = 0;
     let mut rest = &text[at + 1..];
     loop {

@@ -40,7 +40,7 @@ impl spec::Channels {
         let (recipient, channel) = (part(&self.recipient), part(&self.channel));
         let mut content = word(part(&self.content));
         if content.is_empty() {
-            // The type of the content may stand as a bare word behind the recipient: `to=browser.search code`.
+            // The type of the content may stand as a bare word after the recipient: `to=browser.search code`.
             let behind = recipient.or(channel).map_or("", |(_, behind)| behind);
             content = behind.split([' ', '<']).next().unwrap_or("");
         }
@@ -76,7 +76,7 @@ impl spec::Channels {
             .map_or(header, |at| &header[at..])
     }
 
-    /// Whether what has come looks like the beginning of a header and not like prose: words right behind the markers.
+    /// Whether what has come looks like the beginning of a header and not like prose: words right after the markers.
     pub fn shaped(&self, header: &str) -> bool {
         let marks = [&self.recipient, &self.channel, &self.content];
         let marks = marks

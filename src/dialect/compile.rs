@@ -55,11 +55,11 @@ pub(crate) enum QuoteEnd {
     Close,
     /// Another quote's closer: it counts at the end of a line.
     Loose,
-    /// The block's closer, behind so many bytes of framing newline: provisional.
+    /// The block's closer, after so many bytes of framing newline: provisional.
     BlockClose { newline: u8 },
     /// A newline, where a line may end the value.
     Newline,
-    /// The block's opener, which matters behind a provisional closer.
+    /// The block's opener, which matters after a provisional closer.
     BlockOpen,
 }
 
@@ -246,7 +246,7 @@ impl Family {
         // Two ends of a tag, and a character that is cut.
         let edges = 8;
         let tag = (limits.max_header.max(limits.max_name)) as usize;
-        // What is looked at behind a tag without a name.
+        // What is looked at after a tag without a name.
         let probe = PROBE_BLANKS as usize + check::MAX_NAMELESS;
         edges
             + match self {
@@ -399,7 +399,7 @@ pub(crate) enum Role {
 /// White space that may stand between a token and what it belongs to.
 pub(crate) const BESIDE: u64 = 64;
 
-/// Tokens of one dialect that wait together, with white space between at most, for what stands behind the last.
+/// Tokens of one dialect that wait together, with white space between at most, for what stands after the last.
 pub(crate) const TOGETHER: usize = 4;
 
 /// A token that is part of no text where it is framing.
@@ -689,14 +689,14 @@ pub(crate) struct SetInner {
     /// Some dialect's calls end thoughts: there code matters.
     pub thinks: bool,
     pub fingerprint: u64,
-    /// It reads whatever there is: only calls of tools on offer count, unless the host says otherwise.
+    /// It reads whatever there is: only calls of declared tools count, unless the host says otherwise.
     pub any: bool,
     /// What escaping needs, compiled when it is first asked for.
     pub escapes: OnceLock<Result<Arc<Table>, EscapeError>>,
 }
 
 impl SetInner {
-    /// A dialect by its number; those of guided output stand behind the others.
+    /// A dialect by its number; those of guided output stand after the others.
     pub fn dialect(&self, index: u16) -> Option<&Dialect> {
         let index = usize::from(index);
         let guided = || super::guided::dialect(index.checked_sub(self.dialects.len())?);
@@ -991,7 +991,7 @@ impl SetInner {
                 }
             }
         }
-        // One with line ends behind it, or with attributes of its own, is the plain one with these, if there is one.
+        // One with line ends after it, or with attributes of its own, is the plain one with these, if there is one.
         spelt.retain(|(token, _)| {
             let plain = tag::plain(token);
             let bare = !plain.contains(char::is_whitespace);
@@ -1126,7 +1126,7 @@ impl SetInner {
         longest.saturating_sub(1)
     }
 
-    /// The most bytes that wait with a token until it is told whether it is framing: the token, and white space behind it.
+    /// The most bytes that wait with a token until it is told whether it is framing: the token, and white space after it.
     fn waits(&self) -> usize {
         // One that holds what it does not show is a tag, and may be as long as one.
         let loose = self.loose.is_empty();

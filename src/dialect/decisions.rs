@@ -23,7 +23,7 @@ pub struct Decision {
     pub by: DecidedBy,
     /// Whose opener it is, by what comes next. An opener that ends here has nothing next.
     pub branches: Vec<Branch>,
-    /// The most bytes behind `shared` that have to be seen.
+    /// The most bytes after `shared` that have to be seen.
     pub lookahead: usize,
 }
 

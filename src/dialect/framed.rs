@@ -58,7 +58,7 @@ pub(crate) struct Framed {
 /// Tables of one form of a call.
 #[derive(Debug)]
 pub(crate) struct UnitTable {
-    /// Behind the payload.
+    /// After the payload.
     pub tail: Paths<Action>,
     /// Between parameters.
     pub inner: Paths<Action>,
@@ -75,9 +75,9 @@ pub(crate) struct Opener {
     pub peek: bool,
     /// What must follow; none: nothing.
     pub probe: Option<Paths<Evidence>>,
-    /// The JSON behind the probe, or the opener with what follows it, must show a call.
+    /// The JSON after the probe, or the opener with what follows it, must show a call.
     pub json: Option<spec::Bare>,
-    /// The name that a probe found must be on offer.
+    /// The name that a probe found must be declared.
     pub offered: bool,
     /// It opens a call whose section is missing.
     pub bare: bool,
@@ -286,7 +286,7 @@ impl Framed {
                     .iter()
                     .map(|p| (p.clone(), Action::Unit(0)))
                     .collect::<Vec<_>>();
-                // Behind a call whose section's opener is missing, the section's closer may follow all the same.
+                // After a call whose section's opener is missing, the section's closer may follow all the same.
                 let ends = section.filter(|section| section.optional && unit.more.is_empty());
                 let ends = ends.map_or(none, |section| &section.close);
                 // No other token of the dialect is a closer that is named after its tool.
@@ -625,7 +625,7 @@ fn spelt(close: &str, fix: &str) -> String {
 /// The last literal part of a closer, by which a block that is skipped ends.
 fn last_literal(pattern: &str) -> Option<String> {
     let parts = path::parts(pattern).ok()?;
-    // Behind a suffix only `>` is left; what stands before it must serve.
+    // After a suffix only `>` is left; what stands before it must serve.
     parts
         .iter()
         .filter_map(literal_part)

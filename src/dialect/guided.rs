@@ -1,7 +1,7 @@
 //! What a reply is written in where the server guides it to a call: JSON without any marker.
 //!
 //! No set looks for it: the host says so with [`ToolChoice`](crate::ToolChoice), and the engine opens it. So these two stand
-//! behind the dialects of every set, by number.
+//! after the dialects of every set, by number.
 
 use std::sync::OnceLock;
 

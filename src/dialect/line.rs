@@ -60,7 +60,7 @@ pub(crate) struct Line {
     pub openers: Vec<(String, bool)>,
     /// Headers in text: an action with its name up to the end of the line.
     pub heads: Paths<Head>,
-    /// Headers behind an action.
+    /// Headers after an action.
     pub all: Paths<Head>,
     /// What may follow the header of an input.
     pub input: Paths<Head>,
@@ -91,7 +91,7 @@ impl Line {
         let mut all: Vec<(String, Head)> = vec![];
         for (patterns, kind) in kinds {
             for pattern in patterns {
-                // The blank behind it belongs to it.
+                // The blank after it belongs to it.
                 let both = [pattern.clone(), format!("{pattern} ")];
                 all.extend(both.clone().map(|pattern| (pattern, kind)));
                 match kind {

@@ -178,7 +178,7 @@ impl Dialect {
         for marker in &self.spec.framing {
             add(Sort::Turn, marker);
         }
-        // What opens a turn is no word of a reply that goes on behind it. In a dialect of messages it opens one of these.
+        // What opens a turn is no word of a reply that goes on after it. In a dialect of messages it opens one of these.
         let turns = self.spec.turn.iter().filter(|turn| turn.starts_with('<'));
         for turn in turns.filter(|_| self.spec.channels.is_none()) {
             let own = |token: &String| turn.starts_with(token) || token.starts_with(turn);

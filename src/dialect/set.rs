@@ -125,7 +125,7 @@ struct File {
     text: String,
     /// Only calls with a marker of their own: what is bare could fire on prose.
     marked: bool,
-    /// Only calls of tools on offer: its markers could stand in prose.
+    /// Only calls of declared tools: its markers could stand in prose.
     offered: bool,
 }
 
@@ -166,7 +166,7 @@ impl SetBuilder {
     /// Adds every built-in dialect of calls that is not there yet and whose group is free: those of the default set, then the
     /// others. Calls without a marker count too: bare and fenced JSON, bare Python lists, tags named after tools, lines.
     ///
-    /// Such a set is for replies of which nothing is known. It reads calls of tools on offer alone
+    /// Such a set is for replies of which nothing is known. It reads calls of declared tools alone
     /// ([`Options::tools`](crate::Options::tools)): without tools none that has no marker of its own, and with them calls of
     /// other tools are text ([`Options::unknown_tool`](crate::Options::unknown_tool) says otherwise).
     #[must_use]

@@ -41,13 +41,13 @@ pub(crate) struct Spec {
     pub reopen: Reopen,
     /// More blocks than this in one stream are reported.
     pub max_blocks: Option<u32>,
-    /// Markers count only at the start of a line, or right behind a block.
+    /// Markers count only at the start of a line, or right after a block.
     #[serde(default)]
     pub line_start: bool,
     /// Markers count only where the host vouches for them.
     #[serde(default)]
     pub trusted_only: bool,
-    /// What the prompt opens the model's turn with, behind which the reply or what is left of its header stands.
+    /// What the prompt opens the model's turn with, after which the reply or what is left of its header stands.
     #[serde(default)]
     pub turn: Vec<String>,
     /// What the prompt may have written, told from what the reply begins with.
@@ -98,7 +98,7 @@ pub(crate) struct Spec {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Begins {
     pub prompt: String,
-    /// What a reply begins with that goes on behind it: patterns.
+    /// What a reply begins with that goes on after it: patterns.
     pub reply: Vec<String>,
 }
 
@@ -231,7 +231,7 @@ pub(crate) struct KeyQuote {
     /// The format's document says that the last value of a key that comes twice wins.
     #[serde(default)]
     pub last_wins: bool,
-    /// Bytes behind a block's closer in an open value that may be looked at.
+    /// Bytes after a block's closer in an open value that may be looked at.
     #[serde(default = "lookahead")]
     pub lookahead: u32,
 }
@@ -334,7 +334,7 @@ pub(crate) struct AttributeParams {
     pub name: String,
     pub value: String,
     pub nameless: Vec<String>,
-    /// Bytes behind a quote that may be looked at to tell whether it ends the value.
+    /// Bytes after a quote that may be looked at to tell whether it ends the value.
     pub confirm: u32,
 }
 
@@ -356,10 +356,10 @@ pub(crate) struct Framed {
     pub python: Python,
     #[serde(default)]
     pub braces: Braces,
-    /// How a tool's name is found in an id: what stands before it, and what separates it from a number behind it.
+    /// How a tool's name is found in an id: what stands before it, and what separates it from a number after it.
     #[serde(default)]
     pub ids: Vec<[String; 2]>,
-    /// What `$x` is behind an opener that does not show it.
+    /// What `$x` is after an opener that does not show it.
     #[serde(default)]
     pub fixed: BTreeMap<String, String>,
     /// Those of the openers and closers that are known misspellings.
@@ -416,14 +416,14 @@ pub(crate) struct Unit {
     /// The other attributes are arguments.
     #[serde(default)]
     pub attributes: bool,
-    /// The name in a probe must be one on offer.
+    /// The name in a probe must be one declared.
     #[serde(default)]
     pub offered: bool,
     /// `$x` in its other markers is the tool's name.
     #[serde(default)]
     pub fix_name: bool,
     /// The opener is no marker: the JSON that follows the probe, or the opener itself if that is JSON, must show a call of
-    /// a tool on offer.
+    /// a declared tool.
     pub bare: Option<Bare>,
     /// What its text is, where that is one argument.
     pub content: Option<Content>,
@@ -443,7 +443,7 @@ impl Spec {
         inner.is_some_and(closer)
     }
 
-    /// Of calls whose markers could stand in prose only those of tools on offer count.
+    /// Of calls whose markers could stand in prose only those of declared tools count.
     pub fn only_offered(&mut self) {
         if let Some(line) = &mut self.line {
             line.offered = true;
@@ -562,7 +562,7 @@ pub(crate) enum Payload {
 pub(crate) struct Param {
     pub open: Vec<String>,
     pub close: Vec<String>,
-    /// What all parameters stand behind as one object in JSON.
+    /// What all parameters stand after as one object in JSON.
     #[serde(default)]
     pub whole: Vec<String>,
     /// The attribute that names it.
@@ -694,7 +694,7 @@ pub(crate) struct Braces {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Line {
-    /// Only actions of tools on offer count, and other lines behind such an action.
+    /// Only actions of declared tools count, and other lines after such an action.
     #[serde(skip)]
     pub offered: bool,
     /// Reasoning, up to the next header.
@@ -754,7 +754,7 @@ impl Line {
 pub(crate) struct Channels {
     /// What begins a header.
     pub start: Vec<String>,
-    /// What begins a header at the very beginning of the stream, behind what the prompt has put there.
+    /// What begins a header at the very beginning of the stream, after what the prompt has put there.
     #[serde(default)]
     pub first: String,
     /// What ends a header; one that is in `start` too is a header of its own.
@@ -820,7 +820,7 @@ pub(crate) struct Reasoning {
     /// Only the first block of a stream counts.
     #[serde(default)]
     pub first: bool,
-    /// What may stand right behind the opener and is framing.
+    /// What may stand right after the opener and is framing.
     #[serde(default)]
     pub label: String,
     /// Markers before which it ends without a closer.
@@ -865,7 +865,7 @@ fn one_or_more<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Vec<String>,
 pub(crate) enum ReasoningAt {
     /// Only blanks before it in the stream.
     Start,
-    /// At most three blanks before it on its line; right behind a block or reasoning counts as a line start.
+    /// At most three blanks before it on its line; right after a block or reasoning counts as a line start.
     LineStart,
     Anywhere,
 }

@@ -77,7 +77,7 @@ fn placed(closers: &[String], clean: Clean, text: &str) -> Result<String, Reason
     Err(reason)
 }
 
-/// Whether a text ends with the first closer behind it and nowhere before.
+/// Whether a text ends with the first closer after it and nowhere before.
 fn ends(closers: &[String], text: &str) -> Result<(), Reason> {
     let own = closers.first().map_or("", String::as_str);
     let whole = format!("{text}{own}");
@@ -175,7 +175,7 @@ pub(super) fn section<'i>(
     Ok(tag.unwrap_or_default())
 }
 
-/// The members of an object as attributes. What is behind the opener takes no backtick, so such keys come last.
+/// The members of an object as attributes. What is after the opener takes no backtick, so such keys come last.
 fn pairs(item: &Item<'_>, at: &str, node: usize) -> Result<String, Fault> {
     let Node::Object(members) = item.doc.node(node) else {
         return Ok(String::new());

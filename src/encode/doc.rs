@@ -335,7 +335,7 @@ impl<'t> Reader<'t> {
     fn read(mut self) -> Result<Doc, String> {
         loop {
             self.value()?;
-            // Behind a value: close what ends here, or go on to the next one.
+            // After a value: close what ends here, or go on to the next one.
             loop {
                 let Some(top) = self.stack.len().checked_sub(1) else {
                     return match self.peek() {

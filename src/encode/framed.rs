@@ -47,7 +47,7 @@ pub(super) enum Place {
     Gap,
     /// Between parameters of a call of that form.
     Inner(usize),
-    /// Behind a payload.
+    /// After a payload.
     Tail(usize),
 }
 
@@ -70,9 +70,9 @@ pub(super) struct Block<'a> {
     pub text: String,
     /// The suffix of its markers.
     pub fix: String,
-    /// Behind the last pattern or value.
+    /// After the last pattern or value.
     pub at: usize,
-    /// Where the body begins: behind the header of a message.
+    /// Where the body begins: after the header of a message.
     from: usize,
     pieces: Vec<Piece>,
 }
@@ -360,7 +360,7 @@ impl<'a> Block<'a> {
                         self.text.push('\n');
                     }
                 }
-                // The byte behind it is looked at and not taken.
+                // The byte after it is looked at and not taken.
                 Part::Peek => break,
                 Part::Hole(Hole::Fix) => {
                     let fix = self.fix.clone();
@@ -429,7 +429,7 @@ impl<'a> Block<'a> {
             .into());
         }
         if opener.json.is_some() && items.iter().any(|item| item.tool.is_none()) {
-            let why = "without a marker, the tool must be on offer";
+            let why = "without a marker, the tool must be declared";
             return Err(Reason::Name { why }.into());
         }
         let Some(probe) = &opener.probe else {
@@ -451,9 +451,9 @@ impl<'a> Block<'a> {
                         return self.names_no_marker(items);
                     }
                     let why = if opener.offered {
-                        "its marker counts only if the tool is on offer"
+                        "its marker counts only if the tool is declared"
                     } else {
-                        "it looks like prose, and the tool is not on offer"
+                        "it looks like prose, and the tool is not declared"
                     };
                     return Err(Reason::Name { why }.into());
                 }

@@ -302,7 +302,7 @@ fn holds(ctx: &Ctx<'_>, table: &KeyQuote, quote: &Quote, text: &str) -> Result<(
     };
     let ignore = quote.case == Case::Ignore;
     let whole = format!("{text}{}", first(&quote.close));
-    // The closer that ends first, and of those the longest, must be the one behind the text.
+    // The closer that ends first, and of those the longest, must be the one after the text.
     let ends = quote.close.iter().flat_map(|close| {
         find_all(&whole, close, ignore).map(move |at| (at + close.len(), at, close))
     });

@@ -36,7 +36,7 @@ pub(super) fn json(
                 out.push_str(&name);
                 out.push(':');
             } else {
-                // Before the name: behind it an id is not looked at any more.
+                // Before the name: after it an id is not looked at any more.
                 if let (Some(field), Some(id)) = (spec.id.first(), item.id.filter(|_| with_id)) {
                     let id = spelled(id, plain);
                     short(block.ctx, &id)?;

@@ -57,7 +57,7 @@ pub struct EncodeCall {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct EncodeOptions {
-    /// The tools on offer, by which the text will be read: in dialects of untyped text their schemas tell what a value is.
+    /// The declared tools, by which the text will be read: in dialects of untyped text their schemas tell what a value is.
     pub tools: Option<Arc<Tools>>,
     /// The limits by which the text will be read.
     pub limits: Limits,
@@ -277,7 +277,7 @@ type Written = Result<Vec<String>, (usize, Fault)>;
 struct Ctx<'a> {
     dialect: &'a Dialect,
     limits: &'a Limits,
-    /// The tools on offer.
+    /// The declared tools.
     tools: Option<&'a Tools>,
 }
 

@@ -14,7 +14,7 @@ pub(super) fn encode(ctx: &Ctx<'_>, table: &NamedParams, items: &[Item<'_>]) -> 
 fn call(ctx: &Ctx<'_>, table: &NamedParams, item: &Item<'_>) -> Result<String, Fault> {
     let spec = &table.spec;
     let mut out = header(ctx, &spec.call, &spec.name, item.name)?;
-    // Only where blanks may stand behind a closing tag.
+    // Only where blanks may stand after a closing tag.
     let newline = if spec.confirm > 0 { "\n" } else { "" };
     out.push_str(newline);
     for (key, node) in item.arguments() {

@@ -41,7 +41,7 @@ pub(super) fn write(block: &mut Block<'_>, unit: usize, item: &Item<'_>) -> Resu
     Ok(())
 }
 
-/// Where tags are named after tools: a tag named after another tool begins its call, and behind a value a tag that is
+/// Where tags are named after tools: a tag named after another tool begins its call, and after a value a tag that is
 /// neither a parameter's nor a tool's is text.
 fn named(
     ctx: &Ctx<'_>,
@@ -260,7 +260,7 @@ impl<'p> Frame<'p> {
     fn around(&self, text: &str) -> Result<String, Reason> {
         let newlines = self.framing == Framing::Newline;
         let plain = match self.framing {
-            // A carriage return would go with the newline behind it.
+            // A carriage return would go with the newline after it.
             Framing::Newline if text.ends_with('\r') && text.starts_with('\n') => {
                 return Err(Reason::Blanks);
             }
@@ -289,7 +289,7 @@ impl<'p> Frame<'p> {
         Ok(format!("{newline}{CDATA}{inside}]]>{rest}{newline}"))
     }
 
-    /// Whether a value ends with the closer behind it and nowhere before.
+    /// Whether a value ends with the closer after it and nowhere before.
     fn ends(&self, text: &str) -> Result<(), Reason> {
         let whole = format!("{text}{}", self.closer());
         let marker = |marker: &str| {

@@ -4,7 +4,7 @@
 //! nothing but a name. Everything else is text from the first byte on that cannot lead there: another first byte, a name that is no string, arguments
 //! before the name, the end of the object. One byte at a time; the state is a few words, and what nests is only counted.
 //!
-//! Whether the name is on offer, and how many bytes may be looked at, is asked by whoever owns the scan.
+//! Whether the name is declared, and how many bytes may be looked at, is asked by whoever owns the scan.
 
 use serde::{Deserialize, Serialize};
 
@@ -28,11 +28,11 @@ pub(super) struct Bare {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum At {
     Start,
-    /// Behind the opening bracket of a list.
+    /// After the opening bracket of a list.
     Item,
-    /// Behind the opening bracket of an object.
+    /// After the opening bracket of an object.
     First,
-    /// Behind a comma.
+    /// After a comma.
     Key,
     InKey {
         string: Quoted,
@@ -53,7 +53,7 @@ enum At {
         depth: u16,
         string: Option<Quoted>,
     },
-    /// Behind a value.
+    /// After a value.
     Behind,
 }
 

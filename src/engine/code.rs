@@ -22,7 +22,7 @@ pub(super) struct Code {
 enum State {
     #[default]
     None,
-    /// Behind a run of that length on the same line.
+    /// After a run of that length on the same line.
     Inline(u16),
     /// On the opening line of a fence.
     Info(u16),

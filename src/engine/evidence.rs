@@ -1,5 +1,5 @@
-//! What shows that a marker opens a block, for families whose bodies need no tables of patterns: the first field behind a
-//! key-quote marker, the first tag behind an element tree's.
+//! What shows that a marker opens a block, for families whose bodies need no tables of patterns: the first field after a
+//! key-quote marker, the first tag after an element tree's.
 
 use serde::{Deserialize, Serialize};
 
@@ -58,7 +58,7 @@ impl Several {
 /// A name and what follows it may be looked at whatever the limits say.
 const NEXT: u32 = 128;
 
-/// Behind the marker of a key-quote block: blanks, separators and comments up to a key with its colon and its value's
+/// After the marker of a key-quote block: blanks, separators and comments up to a key with its colon and its value's
 /// opener, or up to the block's closer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Field {
@@ -74,10 +74,10 @@ pub(super) struct Field {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum FieldAt {
-    /// Right behind the marker, which may go on for so many bytes.
+    /// Right after the marker, which may go on for so many bytes.
     Marker(u8),
     Between,
-    /// Behind the first of two characters that begin a comment.
+    /// After the first of two characters that begin a comment.
     Slash,
     Comment,
     /// In a line that is no field.
@@ -146,7 +146,7 @@ impl Field {
         }
         // A marker's bytes are compared as bytes: it begins where a character does.
         let begins = byte & 0xc0 != 0x80;
-        // Behind junk a closer shows nothing: it is spoken of like the opener.
+        // After junk a closer shows nothing: it is spoken of like the opener.
         if begins && self.at == FieldAt::Between && !self.junk {
             let mut close = Several::new();
             let shown = close.step(byte, closers(table));
@@ -248,7 +248,7 @@ impl Field {
     }
 }
 
-/// Behind the opening tag of an element tree: blanks up to a whole opening tag, a comment, or the block's closing tag.
+/// After the opening tag of an element tree: blanks up to a whole opening tag, a comment, or the block's closing tag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Tag {
     Blanks(u32),

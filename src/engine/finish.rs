@@ -190,7 +190,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Whether what the end cuts is the beginning of a header right behind a message, a thought or a token of its dialect, of
+    /// Whether what the end cuts is the beginning of a header right after a message, a thought or a token of its dialect, of
     /// which no more than a role has come.
     fn header_begins(&self, chunk: Chunk<'_>, opening: &Opening, end: u64) -> bool {
         if self.st.region != Region::Text {

@@ -630,7 +630,7 @@ impl Machine<'_> {
             .report_for(None, kind, severity, span, "", subject, "");
     }
 
-    /// Begins a region at `from`, right behind a marker.
+    /// Begins a region at `from`, right after a marker.
     pub fn enter(&mut self, region: Region, from: u64) {
         let thought = |region| matches!(region, Region::Reasoning { .. });
         if thought(region) || thought(self.st.region) {

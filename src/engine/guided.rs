@@ -1,6 +1,6 @@
 //! Guided output: the host has told the server to have a tool called, and the reply is its arguments, or calls, as bare JSON.
 //!
-//! It stands where the text of the reply begins: at its first byte, behind a thought, in a message. There a `{` or `[` is
+//! It stands where the text of the reply begins: at its first byte, after a thought, in a message. There a `{` or `[` is
 //! looked at until it is clear what it is: calls show a name and then arguments; anything else is the arguments of the tool
 //! that was named, or text where none was. Everything else in the reply is read as always, the model's own markup too.
 
@@ -139,7 +139,7 @@ impl Machine<'_> {
                 if looked == b"[{}" && self.chosen().is_some() {
                     return Some(Is::Calls);
                 }
-                // The name of a tool on offer alone is a call without arguments.
+                // The name of a declared tool alone is a call without arguments.
                 let name = guess.bare.only_name().filter(|_| byte == b'}');
                 Some(match name.filter(|name| self.is_on_offer(chunk, *name)) {
                     Some(name) => self.calls(chunk, name),
@@ -257,7 +257,7 @@ impl Machine<'_> {
         Some(looked)
     }
 
-    /// Whether what a guided model may write begins right behind a marker of JSON calls, and nothing else would: a list
+    /// Whether what a guided model may write begins right after a marker of JSON calls, and nothing else would: a list
     /// of calls, or no arguments.
     pub fn guided_behind(
         &self,

@@ -187,7 +187,7 @@ impl<'p> Machine<'p> {
         self.st.io.from = start;
     }
 
-    /// A block opens behind `header`.
+    /// A block opens after `header`.
     pub fn open(&mut self, chunk: Chunk<'_>, dialect: u16, header: Opened<'_>) {
         self.meet_block(chunk, dialect, header.span.start);
         self.st.paired = None;
@@ -251,7 +251,7 @@ impl<'p> Machine<'p> {
         }
     }
 
-    /// A message begins behind `header` that is none of the model's to write: it is hidden.
+    /// A message begins after `header` that is none of the model's to write: it is hidden.
     pub fn invented(&mut self, chunk: Chunk<'_>, dialect: u16, header: Opened<'_>) {
         let (at, span) = (header.at, header.span);
         let family = &self.dialect(dialect).family;
@@ -434,7 +434,7 @@ impl<'p> Machine<'p> {
         }
     }
 
-    /// Text begins at `from`, right behind a block.
+    /// Text begins at `from`, right after a block.
     pub fn flow_again(&mut self, from: u64) {
         self.st.mode = Mode::Flow;
         self.st.node = ROOT;
@@ -502,7 +502,7 @@ impl<'p> Machine<'p> {
             .truncate((end.saturating_sub(block.start)) as usize);
         let span = Span::new(block.start, end);
         if block.kept {
-            // Its calls stand, whatever came behind them.
+            // Its calls stand, whatever came after them.
             let mut out = self.out(chunk);
             out.event(Event::BlockClose {
                 span,
@@ -565,7 +565,7 @@ impl<'p> Machine<'p> {
         });
     }
 
-    /// The stream ends at `end` in a block that broke: what was hidden behind its last call, which ends at `from`, comes
+    /// The stream ends at `end` in a block that broke: what was hidden after its last call, which ends at `from`, comes
     /// back as text.
     pub fn give_back(&mut self, chunk: Chunk<'_>, from: u64, end: u64) {
         let Some(block) = &self.st.io.block else {

@@ -68,7 +68,7 @@ pub struct Parser {
 /// Everything that a stream remembers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct State {
-    /// Bytes read, those of the prompt that the reply goes on behind included.
+    /// Bytes read, those of the prompt that the reply goes on after included.
     pos: u64,
     /// The reply's first byte.
     origin: u64,

@@ -41,7 +41,7 @@ pub(super) struct Opening {
     unquoted: bool,
     /// Only JSON that must show a call, or a single byte, was looked at: nothing is said of what shows none.
     pub bare: bool,
-    /// A call of a tool that is not on offer: its name.
+    /// A call of a tool that is not declared: its name.
     unknown: Option<Span>,
 }
 
@@ -50,7 +50,7 @@ pub(super) struct Opening {
 pub(super) struct Candidate {
     pub dialect: u16,
     begins: Begins,
-    /// Offset behind the marker.
+    /// Offset after the marker.
     end: u64,
     /// Blanks or attributes stand in the marker, which is a tag.
     loose: bool,
@@ -59,35 +59,35 @@ pub(super) struct Candidate {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum At {
-    /// In a marker that holds what it does not show, behind the first blank in it.
+    /// In a marker that holds what it does not show, after the first blank in it.
     Own(Walk),
     /// In the tag; `complete` once an attribute is.
     Header { header: Header, complete: bool },
-    /// Behind a tag without a name: what the body begins with tells an error from a mention.
+    /// After a tag without a name: what the body begins with tells an error from a mention.
     Nameless {
         blanks: u32,
         matched: u16,
         alive: u32,
     },
-    /// Behind a marker that a tag must follow.
+    /// After a marker that a tag must follow.
     Tag(Tag),
-    /// Behind a marker that a field must follow.
+    /// After a marker that a field must follow.
     Field(Field),
-    /// Behind a marker that one of some patterns must follow.
+    /// After a marker that one of some patterns must follow.
     Probe(Walk),
     /// In JSON that must show a call.
     Json(Bare),
     /// In a header at the start of a line.
     Head(Walk),
-    /// In the header of a message, behind its first marker, which ends at `from`.
+    /// In the header of a message, after its first marker, which ends at `from`.
     Message { from: u64 },
-    /// Behind a message's header that was one marker alone.
+    /// After a message's header that was one marker alone.
     Payload(Walk),
     /// At the beginning of the stream, with so many bytes of what begins a header there.
     First { have: u8 },
     /// In the suffix of a thought's marker.
     Suffix,
-    /// In a thought, in the recipient of a header whose beginning is missing, or in the marker behind it, from there on.
+    /// In a thought, in the recipient of a header whose beginning is missing, or in the marker after it, from there on.
     Rest { marker: Option<u64> },
 }
 
@@ -109,7 +109,7 @@ enum Verdict {
     Text(Option<Kind>),
     /// It is none, as a quote that is not closed shows.
     Unquoted,
-    /// It is none: the tool that is named there is not on offer.
+    /// It is none: the tool that is named there is not declared.
     Unknown(Span),
     /// It is none: a call without a name, which has parameters if so.
     Nameless {
@@ -501,11 +501,11 @@ impl Machine<'_> {
             ReasoningAt::Start => self.st.blank,
             ReasoningAt::LineStart => self.begins(),
         };
-        // Without tools on offer there is nothing that it could call.
+        // Without declared tools there is nothing that it could call.
         here && self.opts.tools.is_some()
     }
 
-    /// Headers that are complete with their first marker. A call must show itself behind one; for other messages there is
+    /// Headers that are complete with their first marker. A call must show itself after one; for other messages there is
     /// no evidence, and the place decides.
     fn whole_headers(&mut self, chunk: Chunk<'_>, opening: Opening, end: u64) {
         let marker = self.bytes(chunk, opening.start, end);
@@ -971,7 +971,7 @@ impl Machine<'_> {
                 let look = (opener.literal.len() > 1).then_some(Kind::LookalikeMarker);
                 let go = probe.step(walk, byte, end - 1, b"");
                 let open = probe.in_hole(walk) && matches!(go, Go::More);
-                // In a thought, a wrapper before it may be quoted: only a tool on offer shows that the call is meant.
+                // In a thought, a wrapper before it may be quoted: only a declared tool shows that the call is meant.
                 let name = walk.span(Hole::Name);
                 let quotable = opener.bare && opener.typed && !name.is_empty();
                 let asked = opener.offered || quotable && self.thinks();
@@ -1198,7 +1198,7 @@ impl Machine<'_> {
         }
     }
 
-    /// A byte of a marker that holds what it does not show ends before `end`: behind it must stand what is asked for behind the
+    /// A byte of a marker that holds what it does not show ends before `end`: after it must stand what is asked for after the
     /// plain marker.
     fn own_tag(
         &self,
@@ -1293,7 +1293,7 @@ impl Machine<'_> {
         !tag.is_empty() && self.bytes(chunk, tag.start, tag.end).contains(&b'=')
     }
 
-    /// Whether a name behind a marker that people type cannot become one: no letter of it is ASCII, or begins a tool on
+    /// Whether a name after a marker that people type cannot become one: no letter of it is ASCII, or begins a tool on
     /// offer.
     fn is_prose(&self, chunk: Chunk<'_>, opener: &Opener, walk: &Walk, byte: u8, end: u64) -> bool {
         let name = walk.span(Hole::Name);
@@ -1305,7 +1305,7 @@ impl Machine<'_> {
         !tools.is_some_and(|tools| tools.names().any(|tool| tool.as_bytes().starts_with(&word)))
     }
 
-    /// Whether a name is one on offer or, if it is still `open`, the beginning of one.
+    /// Whether a name is one declared or, if it is still `open`, the beginning of one.
     fn offered(&self, chunk: Chunk<'_>, name: Span, open: bool) -> bool {
         let Some(tools) = &self.opts.tools else {
             return false;
@@ -1472,7 +1472,7 @@ impl Machine<'_> {
         self.enter(region, span.end);
     }
 
-    /// A header whose beginning is missing is complete before `end`: calls must show themselves behind it.
+    /// A header whose beginning is missing is complete before `end`: calls must show themselves after it.
     fn rest_ends(
         &self,
         chunk: Chunk<'_>,

@@ -1,4 +1,4 @@
-//! A block that broke a limit, or its grammar: bytes up to its own closer. Behind a limit they leave as raw bytes; of a
+//! A block that broke a limit, or its grammar: bytes up to its own closer. After a limit they leave as raw bytes; of a
 //! block that broke its grammar they are hidden, and come back as text if no closer does.
 
 use serde::{Deserialize, Serialize};
@@ -16,9 +16,9 @@ use crate::scan::{Node, ROOT};
 pub(super) struct Skipping {
     pub dialect: u16,
     pub node: Node,
-    /// Behind the name of a closing tag.
+    /// After the name of a closing tag.
     tail: bool,
-    /// Behind a closer, of which so many bytes may still follow.
+    /// After a closer, of which so many bytes may still follow.
     wide: Option<u8>,
     /// They are hidden: the block is still open.
     pub hidden: bool,
@@ -38,7 +38,7 @@ impl Skipping {
         }
     }
 
-    /// Behind what broke the grammar of a block, which is still open.
+    /// After what broke the grammar of a block, which is still open.
     pub fn hidden(dialect: u16, own: Option<String>) -> Self {
         Self {
             hidden: true,

@@ -1,11 +1,11 @@
 //! Where a reply begins: what the prompt's own last bytes have opened.
 //!
 //! The prompt ends with the opening of the model's turn: a turn token, as a rule, then perhaps the opener of a thought, the
-//! beginning of a message's header or of a call. The reply goes on there. What stands behind the last turn token is read
+//! beginning of a message's header or of a call. The reply goes on there. What stands after the last turn token is read
 //! as if it were the reply's beginning, so that a dialect's own markers say what is open; nothing of it is delivered but the
 //! block and the call that it leaves open. Offsets count from the reply's first byte all the same ([`Shift`]).
 //!
-//! Without a turn token only an exact suffix counts: a marker with which the prompt ends, white space behind it left out.
+//! Without a turn token only an exact suffix counts: a marker with which the prompt ends, white space after it left out.
 
 use serde::{Deserialize, Serialize};
 
@@ -23,7 +23,7 @@ enum Says<'t> {
     Nothing,
     /// No thought is open: the last thing in it closes one.
     Closed,
-    /// The reply goes on behind this.
+    /// The reply goes on after this.
     Opened(&'t str),
 }
 
@@ -55,7 +55,7 @@ impl Parser {
         self.state.guided = super::guided::looks(&opts) && !inside;
     }
 
-    /// Reads what the prompt has opened: the reply goes on behind it.
+    /// Reads what the prompt has opened: the reply goes on after it.
     fn goes_on(&mut self, set: &SetInner, opts: &Options, tail: &str, sink: &mut dyn Sink) {
         let mut whole = State::outside(set);
         read(set, opts, &mut whole, tail, &mut |_: Event<'_>| ());
@@ -171,7 +171,7 @@ impl Lead {
     }
 }
 
-/// Whether a tool on offer has this name or, where it is not whole, one that begins so.
+/// Whether a declared tool has this name or, where it is not whole, one that begins so.
 fn offered(opts: &Options, bytes: &[u8], name: Span, whole: bool) -> bool {
     let range = name.start as usize..name.end as usize;
     let name = bytes.get(range).unwrap_or_default();
@@ -243,7 +243,7 @@ fn says<'t>(set: &SetInner, tail: &'t str) -> Says<'t> {
     let Some((end, turn, from)) = last else {
         return suffix(set, tail);
     };
-    // Behind the model's turn another one has begun: nothing is open.
+    // After the model's turn another one has begun: nothing is open.
     let token = turn.find("|>").map_or(turn, |at| &turn[..at + 2]);
     let token = turn.split_once(' ').map_or(token, |(token, _)| token);
     let rest = &tail[from..];

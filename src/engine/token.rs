@@ -22,7 +22,7 @@ pub(super) struct Waiting {
     pub first: u64,
     start: u64,
     pub end: u64,
-    /// The quotation mark behind it that makes it a mention, by its place in [`QUOTES`].
+    /// The quotation mark after it that makes it a mention, by its place in [`QUOTES`].
     quote: Option<u8>,
     /// It is framing if it is no mention.
     sure: bool,
@@ -125,7 +125,7 @@ impl Waiting {
         ordered && self.first == from && together.len() < TOGETHER
     }
 
-    /// What the bytes behind it decide.
+    /// What the bytes after it decide.
     fn decide(&mut self, behind: &[u8]) -> Decided {
         if let Some((_, close)) = self.quote.and_then(|at| QUOTES.get(usize::from(at))) {
             if behind.starts_with(close.as_bytes()) {
@@ -289,7 +289,7 @@ impl Machine<'_> {
         };
         self.st.message &= !token.message;
         if token.message {
-            // The next one begins right behind it, as behind a block.
+            // The next one begins right after it, as after a block.
             self.st.line = Line::Behind(0);
         }
         self.st.within = (token.opens || token.pairs).then_some(id);
@@ -374,7 +374,7 @@ impl Machine<'_> {
         (start.saturating_sub(near.end) <= BESIDE).then_some(near.what)
     }
 
-    /// Whether a token at `start` stands behind something of its dialect, with white space between at most.
+    /// Whether a token at `start` stands after something of its dialect, with white space between at most.
     fn is_near(&self, id: u16, start: u64) -> bool {
         self.what_ended(start).is_some_and(|what| match what {
             What::Block(dialect) => self.belongs(id, dialect),

@@ -1,7 +1,7 @@
 //! Breaks markers of more than one byte, and takes the breaks out again.
 //!
 //! The *skeleton* of a text is the text without breaker characters. What must be broken, and where, is read off the
-//! skeleton alone: behind the first character of each marker that stands in it, at its start if it may begin with the rest
+//! skeleton alone: after the first character of each marker that stands in it, at its start if it may begin with the rest
 //! of a marker, at its end if it ends with the beginning of one. Escaping puts one breaker more at each of these sites,
 //! and unescaping takes one away: the skeleton is the same before and after, so both see the same sites, whatever breakers
 //! the text had of its own.
@@ -56,7 +56,7 @@ pub(super) struct Breaks {
     /// What the text may begin with, if it is at the start of a reply.
     lead: Option<Lead>,
     held: VecDeque<Held>,
-    /// Breakers behind the last byte of the skeleton.
+    /// Breakers after the last byte of the skeleton.
     breakers: u64,
     /// Bytes of the skeleton since the last site inside a marker.
     since: usize,

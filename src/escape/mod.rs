@@ -8,7 +8,7 @@
 //! Markers are all that the set looks for in text, and what ends it: openers, closers, reasoning markers, span markers. Of
 //! a tag with attributes the marker is the part up to its name.
 //!
-//! * **Safe.** No marker stands in the escaped text, and none touches it, whatever bytes stand before and behind. (A marker
+//! * **Safe.** No marker stands in the escaped text, and none touches it, whatever bytes stand before and after. (A marker
 //!   that is whole in a neighbour is the neighbour's: an open block takes what follows as its body.)
 //! * **Reversible.** [`unescape`] gives back every byte string, with escapes of its own or not.
 //! * **Minimal.** Without a marker, whole or cut at its edges, a text stays as it is, backslashes included.
@@ -17,16 +17,16 @@
 //!
 //! # How
 //!
-//! A backslash goes behind the first character of a marker: `<\think>`. It goes to the start of a text that may begin with
+//! A backslash goes after the first character of a marker: `<\think>`. It goes to the start of a text that may begin with
 //! the rest of a marker (`\ll name=`) and to the end of one that ends with the beginning of a marker (`<tool_c\`). At the start
-//! of a text stands another before what would complete a call that a prompt may have opened (`f` and a line with `\{`, behind
+//! of a text stands another before what would complete a call that a prompt may have opened (`f` and a line with `\{`, after
 //! `>>>`). Where a
 //! marker has backslashes in it already (`<\think>` in the original) there is one more; that is how it can be taken back.
 //! If a marker of the set holds a backslash, the first of `^ ~ % ! $` that is in no marker serves instead. A marker of one
 //! character cannot be broken and is written as its bytes in hex: `\x7b` for `{`.
 //!
 //! Why a character that can be seen: models know the backslash as "this is quoted" and copy it; a character without width
-//! is dropped when text is normalised, tokenised or copied, and then the marker is whole again. Behind the first character
+//! is dropped when text is normalised, tokenised or copied, and then the marker is whole again. After the first character
 //! rather than further on, so that no token and no eye takes what is left for the marker.
 
 mod breaks;
@@ -164,7 +164,7 @@ impl Unescaper {
 
 /// Escapes a whole text, so that no dialect of the set sees a marker in it or at its edges.
 ///
-/// A backslash breaks each marker behind its first character, and stands at the edges of a text that is cut inside one.
+/// A backslash breaks each marker after its first character, and stands at the edges of a text that is cut inside one.
 /// Any neighbours are safe, [`unescape`] gives the text back, and text without markers stays as it is. A visible character
 /// does it, because models copy it where they would drop one without width.
 ///
@@ -184,7 +184,7 @@ pub fn escape(set: &DialectSet, text: &[u8]) -> Result<Vec<u8>, EscapeError> {
     Ok(Escaper::new(set)?.all(text))
 }
 
-/// The same for a text behind something that no marker begins in: its start stays as it is.
+/// The same for a text after something that no marker begins in: its start stays as it is.
 #[cfg(feature = "tools")]
 pub(crate) fn escape_behind(set: &DialectSet, text: &[u8]) -> Result<Vec<u8>, EscapeError> {
     let mut escaper = Escaper::new(set)?;

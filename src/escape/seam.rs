@@ -1,7 +1,7 @@
 //! Text that is left over where parts of a reply were taken out: no reader of the same set may find a call in it.
 //!
 //! Two things could make one. A block that turned out to be none comes back as text, and a block inside it that is taken
-//! out may have been what broke it. And what stands before and behind a part that is taken out meets: the beginning of a
+//! out may have been what broke it. And what stands before and after a part that is taken out meets: the beginning of a
 //! marker and its rest. So text that comes back is escaped, and where a marker may begin before a seam a breaker stands in
 //! the seam. What is taken out at the start lets other text begin the reply: where that is what a prompt may have opened
 //! ([`lead`](super::lead)), it is broken. A thought or a protected region that follows what is taken out counts because it does;

@@ -34,7 +34,7 @@ pub enum EscapeError {
     },
 }
 
-/// A marker of one character, and what stands for it behind the breaker.
+/// A marker of one character, and what stands for it after the breaker.
 #[derive(Debug)]
 pub(super) struct Code {
     pub marker: Vec<u8>,
@@ -48,7 +48,7 @@ pub(crate) struct Table {
     pub(super) breaker: u8,
     /// All markers of at least two bytes, closers included; a beginning of each is held back.
     pub(super) dfa: Dfa,
-    /// Per marker: where it is broken, behind its first character.
+    /// Per marker: where it is broken, after its first character.
     pub(super) sites: Vec<usize>,
     /// Every place inside a marker: (marker, bytes before).
     pub(super) tails: Vec<(u16, u16)>,
@@ -119,7 +119,7 @@ impl Table {
     }
 }
 
-/// Where a marker is broken: behind its first character, so that text stays text; behind its first byte if that character
+/// Where a marker is broken: after its first character, so that text stays text; after its first byte if that character
 /// is all of it, which only bytes that are no text come to.
 fn first_char(marker: &[u8]) -> usize {
     let len = (1..marker.len()).find(|at| (marker[*at] as i8) >= -0x40);

@@ -1,4 +1,4 @@
-//! The tools on offer, as hints: names, parameter names and types.
+//! The declared tools, as hints: names, parameter names and types.
 //!
 //! The engine uses them to give untyped text its type, to spell keys as the schema does, and to warn of tools and
 //! parameters that nobody offers. Validation against the whole schema is not done here.
@@ -215,7 +215,7 @@ impl Tool {
 /// Where definitions have their schema: OpenAI's, Anthropic's and MCP's name for it.
 const SCHEMAS: [&str; 3] = ["parameters", "input_schema", "inputSchema"];
 
-/// Names longer than this, and names behind so many others, are not compared: suggestions must cost little.
+/// Names longer than this, and names after so many others, are not compared: suggestions must cost little.
 const SUGGEST_LEN: usize = 64;
 const SUGGEST_NAMES: usize = 1000;
 

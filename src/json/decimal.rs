@@ -91,7 +91,7 @@ impl Decimal {
         if divisor.len() > self.digits.len() && shift <= 0 {
             return Some(false);
         }
-        // Zeros behind the number bring only factors 2 and 5: more of them than the divisor has bits change nothing.
+        // Zeros after the number bring only factors 2 and 5: more of them than the divisor has bits change nothing.
         let zeros = shift.max(0).min(4 * divisor.len() as i128 + 4);
         let number = long(&self.digits, zeros)?;
         if divisor.len() > MAX_DIGITS {

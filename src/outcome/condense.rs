@@ -60,7 +60,7 @@ pub struct Condenser {
     tails: usize,
     /// The head is full.
     full: bool,
-    /// Bytes behind the head that are in the tail no more.
+    /// Bytes after the head that are in the tail no more.
     dropped: usize,
     lang: Lang,
 }

@@ -155,7 +155,7 @@ impl Renderer {
         ]))
     }
 
-    /// What a result says, condensed and safe to stand behind anything that does not end inside a marker.
+    /// What a result says, condensed and safe to stand after anything that does not end inside a marker.
     ///
     /// # Errors
     /// The markers of the set cannot be escaped.

@@ -1,7 +1,7 @@
 //! JSON in templates: values that keep the order of their keys and the spelling of their numbers.
 //!
 //! [`text`] writes JSON as Python's `json.dumps` does with `ensure_ascii=False`, which is what chat templates are made
-//! with: a blank behind `,` and `:`, members in order.
+//! with: a blank after `,` and `:`, members in order.
 
 use std::io;
 use std::sync::Arc;
@@ -153,7 +153,7 @@ pub(crate) fn text(json: &Json, indent: Option<usize>) -> String {
     }
 }
 
-/// One line, with a blank behind `,` and `:`.
+/// One line, with a blank after `,` and `:`.
 struct Spaced;
 
 impl Formatter for Spaced {

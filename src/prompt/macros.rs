@@ -21,7 +21,7 @@ pub struct Expanded {
     pub text: String,
     /// Tokens of what was put in: an estimate, unless [`Prompts::counting`] has something better.
     pub tokens: usize,
-    /// Ids in `{{tools::..}}` that stand for no tool on offer.
+    /// Ids in `{{tools::..}}` that stand for no declared tool.
     pub unknown: Vec<String>,
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Told from the dialect's file, unless its table `prompt` says it:
 //!
-//! * `turn`: what no reply should go on behind. Marks of results, which a model that writes them invents (the openers of
+//! * `turn`: what no reply should go on after. Marks of results, which a model that writes them invents (the openers of
 //!   spans of kind `result`, the headers of observations), then the markers that are part of no text (`framing`), but for
 //!   what opens the model's turn.
 //! * `block`: closers of blocks, for hosts that want one block of calls a reply. Most servers cut what stopped them: ask for
@@ -16,7 +16,7 @@ use crate::scan::path;
 /// Stop sequences of a dialect, each once, in the order of its file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Stops {
-    /// What no reply should go on behind.
+    /// What no reply should go on after.
     pub turn: Vec<String>,
     /// What closes a block of calls.
     pub block: Vec<String>,
@@ -47,7 +47,7 @@ impl Stops {
 }
 
 impl Layout {
-    /// What no reply should go on behind; see [`Stops`].
+    /// What no reply should go on after; see [`Stops`].
     #[must_use]
     pub fn stops(&self) -> Vec<String> {
         once(turn(&self.spec))

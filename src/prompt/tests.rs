@@ -27,7 +27,7 @@ pub(crate) fn golden_tools() -> Inventory {
     Inventory::of(tools).expect("an inventory")
 }
 
-/// Golden files of a kind: `dialect[+switch][.lang]`, with the text behind the line that names its source.
+/// Golden files of a kind: `dialect[+switch][.lang]`, with the text after the line that names its source.
 pub(crate) fn goldens(kind: &str, mut check: impl FnMut(&str, Layout, Lang, &str)) -> usize {
     let folder = format!("{}/tests/golden/{kind}", env!("CARGO_MANIFEST_DIR"));
     let mut count = 0;

@@ -12,7 +12,7 @@
 //! | `$digits` | digits |
 //! | `$ticks` | where a block opens: backticks, or none; elsewhere: at least as many |
 //! | `$x` | where a block opens: a suffix of the checkpoint's markers; elsewhere: the same again |
-//! | `$^` | nothing: the one byte behind it is looked at and not taken |
+//! | `$^` | nothing: the one byte after it is looked at and not taken |
 //!
 //! A word ends at the first byte with which the pattern can go on, or that no word has. Patterns of one place become one tree, so a byte is
 //! looked at once. Where a pattern is complete and others go on, the next byte decides. Where literal bytes and a word may
@@ -172,7 +172,7 @@ pub(crate) struct Walk {
     tag: u8,
     /// Inside of the word that stands here if the literal bytes break off.
     word: Option<u16>,
-    /// Offset behind the last byte that was no leading white space; where the pattern began.
+    /// Offset after the last byte that was no leading white space; where the pattern began.
     start: Option<u64>,
     spans: [Span; HOLES],
 }
@@ -276,7 +276,7 @@ impl<A: Copy> Paths<A> {
         Self::build(patterns, Kind::Tags, "")
     }
 
-    /// The same, of what stands behind literal bytes in which a tag may have begun.
+    /// The same, of what stands after literal bytes in which a tag may have begun.
     pub fn behind<'a>(
         literal: &str,
         patterns: impl IntoIterator<Item = (&'a str, A)>,
@@ -354,7 +354,7 @@ impl<A: Copy> Paths<A> {
         if self.nodes.len() > 32_000 {
             return Err("the patterns are too many or too long".to_owned());
         }
-        // The nodes at which the pattern has come so far: behind a hole there are two, with and without white space.
+        // The nodes at which the pattern has come so far: after a hole there are two, with and without white space.
         let mut here: Vec<u16> = vec![0];
         let mut peek = false;
         // What the pattern has shown so far.

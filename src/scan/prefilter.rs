@@ -301,7 +301,7 @@ impl Dense {
     }
 }
 
-/// At most so many bytes, and none behind white space: spellings that differ only there are found as one.
+/// At most so many bytes, and none after white space: spellings that differ only there are found as one.
 fn within(begin: &[u8], most: usize) -> &[u8] {
     let begin = &begin[..begin.len().min(most)];
     let blank = begin.iter().skip(1).position(u8::is_ascii_whitespace);

@@ -7,10 +7,10 @@
 //! | shape | blanks | blanks and attributes |
 //! |---|---|---|
 //! | `<name>`, `<prefix=name>` | | before `>` |
-//! | `</name>` | behind `</` | before `>` |
-//! | `<｜PREFIX｜name>`, `</｜PREFIX｜name>` | behind the prefix | before `>` |
-//! | `<\|word\|>name<\|word\|>` | behind the first special token | before the second one |
-//! | `[/name]` | behind `[/` and before `]` | |
+//! | `</name>` | after `</` | before `>` |
+//! | `<｜PREFIX｜name>`, `</｜PREFIX｜name>` | after the prefix | before `>` |
+//! | `<\|word\|>name<\|word\|>` | after the first special token | before the second one |
+//! | `[/name]` | after `[/` and before `]` | |
 //!
 //! A special token by itself (`<|name|>`, `<｜name｜>`, `<|name>`) is one token of a model's vocabulary: nothing stands in it.
 
@@ -124,14 +124,14 @@ pub(crate) fn attributes(text: &str) -> Vec<(String, String)> {
     out
 }
 
-/// Whether what stands behind a tag's name are attributes and blanks.
+/// Whether what stands after a tag's name are attributes and blanks.
 pub(crate) fn is_loose(inside: &str) -> bool {
     let mut tag = Loose::default();
     let steps = inside.bytes().all(|b| tag.step(b, b'>') == LooseStep::More);
     steps && inside.starts_with([' ', '\n', '\t', '\r']) && tag.step(b'>', b'>') == LooseStep::End
 }
 
-/// Whether a tag's name may begin behind `before`.
+/// Whether a tag's name may begin after `before`.
 fn begins(before: &[u8]) -> bool {
     let before = before.trim_ascii_end();
     ["</", "[/", "|>"]
@@ -189,9 +189,9 @@ fn letter(byte: u8) -> bool {
 /// Where a walk stands in the attributes of a tag, outside quotes.
 pub(crate) const BETWEEN: u8 = 0;
 const NAME: u8 = 1;
-/// Behind a name, where only `=` may come.
+/// After a name, where only `=` may come.
 const NAMED: u8 = 2;
-/// Behind `=`.
+/// After `=`.
 const VALUE: u8 = 3;
 /// In a value without quotes.
 const BARE: u8 = 4;
@@ -218,7 +218,7 @@ pub(crate) fn step(at: u8, byte: u8) -> Option<u8> {
     }
 }
 
-/// Blanks and attributes in a tag that shows none, from behind its name on.
+/// Blanks and attributes in a tag that shows none, from after its name on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Loose(pub u8);
 

@@ -28,7 +28,7 @@ pub struct Gather {
     open: Option<Call>,
 }
 
-/// Goes on behind the events of a call that was open, as [`open`](Gather::open) told it.
+/// Goes on after the events of a call that was open, as [`open`](Gather::open) told it.
 impl From<Option<Call>> for Gather {
     fn from(open: Option<Call>) -> Self {
         Self { open }
@@ -103,7 +103,7 @@ impl Gather {
         call.grade = state.grade();
         call.kinds = state.kinds();
         if arguments == Arguments::Params {
-            // The arguments went by as parameters, so this is not the whole call, whatever else was mended in it.
+            // The arguments went by as parameters, so this is not the whole call, whatever else was repaired in it.
             call.arguments = "{}".to_owned();
             call.grade = Grade::Recovered;
             call.kinds = KindSet::default();

@@ -3,7 +3,7 @@
 //!
 //! Dropped are a block that was abandoned and did not become text, the raw bytes that go on from it, a call that was
 //! abandoned in a block that stands, a block that closes with an error and without a call, and a call that gave way to native
-//! ones. Where native calls are preferred the calls of a block come behind it, if they come: then what was lost beside them
+//! ones. Where native calls are preferred the calls of a block come after it, if they come: then what was lost beside them
 //! is dropped in the block's place.
 
 use crate::call::Dropped;

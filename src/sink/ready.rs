@@ -1,7 +1,7 @@
 //! Calls at the byte that makes them complete, before their block closes.
 //!
 //! For hosts that want to begin early: look a tool up, ask for permission, start what can be undone. A block can still be
-//! abandoned behind a call that was complete, which takes the call back; so what cannot be undone waits for
+//! abandoned after a call that was complete, which takes the call back; so what cannot be undone waits for
 //! [`Signal::Stands`].
 //!
 //! ```

@@ -110,7 +110,7 @@ impl Assembly {
     }
 
     /// The next call, once it is complete. A call without any arguments is so only when the reason of the end is known:
-    /// a length limit may have cut it behind its name.
+    /// a length limit may have cut it after its name.
     pub fn next(&mut self, finish: Option<Finish>) -> Option<Result<NativeCall, SourceError>> {
         loop {
             let first = self.calls.front()?;

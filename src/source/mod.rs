@@ -36,7 +36,7 @@
 //! # Promises
 //!
 //! *Cuts do not matter*: whatever the pieces of the body, the same items come out. *Nothing that was cut counts*: a native
-//! call is complete when the server says so; one that the end of the response cut is an error, never a call. (Behind a length
+//! call is complete when the server says so; one that the end of the response cut is an error, never a call. (After a length
 //! limit a call counts whose arguments are a whole object: nothing can be missing in it.) *Nothing
 //! stops*: what cannot be read is a [`SourceError`] with its line and reason, and the next line is read. *Bounded*: a line,
 //! an event, or a body that is no stream, up to [`DEFAULT_MAX`] bytes is kept while it is incomplete; longer ones are

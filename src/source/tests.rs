@@ -541,7 +541,7 @@ fn calls_that_were_cut_never_count() {
     assert_eq!((turn.calls.len(), ended.reason), (0, Finish::Error));
     assert_eq!(ended.errors, [SourceError::Cut, cut("n"), cut("o")]);
     assert_eq!(errors, []);
-    // A length limit may have cut the second behind its name.
+    // A length limit may have cut the second after its name.
     let (turn, ended, errors) = turn_of(
         &open_ai,
         Prefer::Text,

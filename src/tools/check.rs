@@ -311,7 +311,7 @@ impl Checked {
         }
     }
 
-    /// Gives missing parameters the preset or, behind it, the default.
+    /// Gives missing parameters the preset or, after it, the default.
     fn fill(&mut self, known: &Known<'_>, doc: &Doc<'_>, preset: Option<&Map>) {
         let default = |schema: &&Value| {
             let parts = doc.parts(&[*schema]);

@@ -94,7 +94,7 @@ impl Guard {
         }
     }
 
-    /// What a line of the layout has at its beginning, or behind a field.
+    /// What a line of the layout has at its beginning, or after a field.
     fn piece(&mut self, piece: &str, before: Option<Field>) {
         for mark in markup(piece) {
             push(&mut self.inside, Mark::tag(mark));
@@ -166,7 +166,7 @@ impl Guard {
     fn broken(&self, text: &str, inside: &[&Vec<Mark>], lines: bool) -> String {
         let mut out = String::with_capacity(text.len());
         let (mut start, mut word) = (lines, false);
-        // Behind the character at which a mark of the line is broken.
+        // After the character at which a mark of the line is broken.
         let mut due = None;
         for (at, c) in text.char_indices() {
             let rest = &text[at..];
@@ -222,7 +222,7 @@ impl Mark {
         self.core.first().is_some_and(char::is_ascii_alphanumeric)
     }
 
-    /// If the line begins with the mark: how many bytes there are up to the character behind which it is broken.
+    /// If the line begins with the mark: how many bytes there are up to the character after which it is broken.
     fn at_line(&self, line: &str) -> Option<usize> {
         let (at, c) = line
             .char_indices()

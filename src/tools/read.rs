@@ -24,9 +24,9 @@ pub struct ReadError {
 #[non_exhaustive]
 pub enum Source {
     /// `[{"type": "function", "function": {"name", "description", "parameters"}}]`, or a list of the inner objects. The list
-    /// is what is on offer: its tools are callable.
+    /// is what is declared: its tools are callable.
     OpenAi,
-    /// `[{"name", "description", "input_schema"}]`. The list is what is on offer: its tools are callable.
+    /// `[{"name", "description", "input_schema"}]`. The list is what is declared: its tools are callable.
     Anthropic,
     /// The result of MCP's `tools/list`: `{"tools": [{"name", "description", "inputSchema"}]}`. That a server has a tool does
     /// not make it callable.

@@ -56,7 +56,7 @@ impl Registry {
         Self::default()
     }
 
-    /// Registers tools, behind those that are there: all of them, or none.
+    /// Registers tools, after those that are there: all of them, or none.
     ///
     /// # Errors
     /// An id is taken, or is none.

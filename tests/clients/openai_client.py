@@ -47,7 +47,7 @@ class Server(ThreadingHTTPServer):
     daemon_threads = True
 
     def handle_error(self, *_):
-        # The client hangs up behind `[DONE]`. What matters is what it has read.
+        # The client hangs up after `[DONE]`. What matters is what it has read.
         pass
 
 

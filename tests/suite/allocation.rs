@@ -57,7 +57,7 @@ fn plain_text_costs_no_allocation() {
     let text = "Plain words, 中文, a < b, `code`, <b>bold</b>, <tool_cal, <<<[TOOL_REQ, <|[REQUEST_TOOL]|\n".repeat(200);
     for size in [1, 2, 3, 4, 5, 7, 16, 64, 4096, text.len()] {
         let mut parser = Parser::new(&DEFAULTS, Options::default());
-        // Behind the first partial marker everything is as it stays.
+        // After the first partial marker everything is as it stays.
         assert_eq!(
             cost(&mut parser, text.as_bytes(), size),
             (0, 0),

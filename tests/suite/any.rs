@@ -1,4 +1,4 @@
-//! The preset `any`, what becomes of tools that are not on offer, and hints at calls that nobody read.
+//! The preset `any`, what becomes of tools that are not declared, and hints at calls that nobody read.
 
 use std::sync::Arc;
 
@@ -135,7 +135,7 @@ fn any_reads_calls_of_tools_on_offer_only() {
         assert!(read.not_delivered.is_empty(), "{text}: {read:?}");
         let other = turn(&any, &options(OTHERS, None), text);
         assert_eq!((names(&other).len(), &*other.text), (0, text));
-        // Without tools nothing is on offer, and these have no markers of their own.
+        // Without tools nothing is declared, and these have no markers of their own.
         let none = turn(&any, &Options::default(), text);
         assert_eq!((names(&none).len(), &*none.text), (0, text));
     }
@@ -173,7 +173,7 @@ fn a_tool_that_is_not_on_offer_is_delivered_text_or_dropped() {
         };
         let own = turn(&set, &options(OTHERS, Some(UnknownTool::Deliver)), &text);
         if own.calls.is_empty() {
-            // It reads calls of tools on offer only.
+            // It reads calls of declared tools only.
             continue;
         }
         tried += 1;

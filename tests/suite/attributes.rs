@@ -75,7 +75,7 @@ fn slips(name: &str, value: &str) -> Vec<String> {
     out
 }
 
-/// What slips make of a tag that names something behind an equals sign: `<function=f>`.
+/// What slips make of a tag that names something after an equals sign: `<function=f>`.
 fn named(tag: &str, name: &str) -> Vec<String> {
     [
         "T=\"N\"",

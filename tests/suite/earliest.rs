@@ -7,7 +7,7 @@ use toolglot_cli::vectors::{Entry, Log, What};
 
 use crate::support::{CASES, DEFAULTS, nothing, places};
 
-/// Openers that the byte behind them tells from longer names.
+/// Openers that the byte after them tells from longer names.
 const TAGS: [&str; 2] = ["<tool_call", "<tool_action"];
 
 /// What starts something in plain text, read from the dialect files.

@@ -149,7 +149,7 @@ fn tokens_of_the_chosen_dialect_are_part_of_no_text() {
             let turn = cut(&own, &sentence.replace('@', &text));
             let left = if stray(marker) { text.as_str() } else { "" };
             let short = sentence.replace(&format!("@{}", line_ends(marker)), "@");
-            // Behind one that holds something the line's end stays.
+            // After one that holds something the line's end stays.
             let stays = text != marker.text && turn.text == sentence.replace('@', left);
             if turn.text != short.replace('@', left) && !stays {
                 failures.push(format!(

@@ -184,7 +184,7 @@ fn text_at_the_start_of_a_reply_goes_on_with_nothing() {
                 toolglot::unescape(&set, &escaped).expect("the same"),
                 start.as_bytes()
             );
-            // Behind a call, and behind a thought, of which nothing is left.
+            // After a call, and after a thought, of which nothing is left.
             let dialect = set.dialects().next().expect("one dialect");
             let (opens, closes) = (dialect.reasoning_openers(), dialect.reasoning_closers());
             let thought = opens.first().zip(closes.first());

@@ -83,7 +83,7 @@ fn a_list_without_its_end_has_its_calls() {
                     let at_end = rest.is_some_and(|rest| rest.trim().is_empty());
                     match call {
                         None => assert!(cut < ends[index], "{id}: {:?}", &text[..cut]),
-                        // A Python expression may go on behind its bracket.
+                        // A Python expression may go on after its bracket.
                         Some(call) if call.grade == Grade::Recovered => assert!(
                             at_end && !finish.stopped() && call.kinds.contains(Kind::UnclosedBlock),
                             "{id}: {finish:?}: {:?}: {call:?}",

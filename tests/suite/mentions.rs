@@ -1,7 +1,7 @@
 //! A marker that is only spoken of is text: `tests/mentions/*.jsonl`, with the default set.
 //!
-//! One case a line: `input`, the `mentions` in it in order, and `within`: so many bytes behind a mention everything has
-//! been delivered. Behind the input the test adds plain prose, so that a reader who was frozen by a mention would be seen
+//! One case a line: `input`, the `mentions` in it in order, and `within`: so many bytes after a mention everything has
+//! been delivered. After the input the test adds plain prose, so that a reader who was frozen by a mention would be seen
 //! waiting. Delivered bytes are counted from events, never taken from what the parser says of itself.
 //!
 //! Openers that a person can type are mentioned freely. Those spelled like special tokens open a block wherever they
@@ -31,7 +31,7 @@ struct Case {
 }
 
 impl Case {
-    /// Offsets behind the mentions.
+    /// Offsets after the mentions.
     fn ends(&self) -> Vec<usize> {
         let mut from = 0;
         let end = |mention: &String| {
@@ -89,7 +89,7 @@ fn byte_by_byte(input: &str) -> Seen {
     seen
 }
 
-/// Offsets behind the last character of sentences.
+/// Offsets after the last character of sentences.
 fn sentence_ends(text: &str) -> impl Iterator<Item = usize> {
     let ends = |(at, c): (usize, char)| {
         let behind = at + c.len_utf8();

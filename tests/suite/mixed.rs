@@ -1,4 +1,4 @@
-//! A value that misses its closer: what the model wrote behind it is never mixed into a value of a call that counts.
+//! A value that misses its closer: what the model wrote after it is never mixed into a value of a call that counts.
 
 use toolglot::{Call, Grade, Turn};
 
@@ -7,7 +7,7 @@ use crate::slipped::{VALUES, read_slips};
 /// Its document says that values are verbatim up to their closer.
 const VERBATIM: &str = "tool-call-xml";
 
-/// An opener with what models slip into tags: behind the name of each tag, and behind a prefix.
+/// An opener with what models slip into tags: after the name of each tag, and after a prefix.
 fn slips(opener: &str) -> Vec<String> {
     let blanks = [" ", "\n", "   ", "\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t"];
     let attributes = [" id=\"1\"", "\n\tid='2 > 1' index=3 "];
@@ -39,7 +39,7 @@ fn slips(opener: &str) -> Vec<String> {
 /// A call whose first value misses its closer.
 struct Open<'t> {
     head: &'t str,
-    /// What stands behind that closer, up to the second value.
+    /// What stands after that closer, up to the second value.
     opener: &'t str,
     tail: &'t str,
 }

@@ -12,7 +12,7 @@ struct Names {
     /// Names of the open block that no call has taken.
     waiting: Vec<String>,
     said: u32,
-    /// Calls come behind their blocks.
+    /// Calls come after their blocks.
     held: bool,
 }
 

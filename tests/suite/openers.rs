@@ -1,5 +1,5 @@
 //! Every opener of every built-in dialect, spoken of in twenty ways: it is text, whoever else is in the set, and the real
-//! call behind it stands.
+//! call after it stands.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -124,7 +124,7 @@ fn openers_that_are_spoken_of_are_text() {
     assert!(count == 0, "{count} of {tried}:\n{}", failures.join("\n"));
 }
 
-/// A call that is cut anywhere behind its opener is a truncated block.
+/// A call that is cut anywhere after its opener is a truncated block.
 #[test]
 fn an_opener_that_a_length_limit_cuts_is_no_text() {
     let many = [set("default"), set("all")];

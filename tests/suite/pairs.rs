@@ -1,4 +1,4 @@
-//! Every marker behind every other one: no panic, no cut that shows, nothing lost.
+//! Every marker after every other one: no panic, no cut that shows, nothing lost.
 //!
 //! A test run tries a sample. For all: `cargo test --release pairs::all -- --ignored`.
 

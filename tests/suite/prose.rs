@@ -10,7 +10,7 @@ use toolglot::{DialectSet, Event, Finish, Options, Parser, Tools};
 
 use crate::markers::set;
 
-/// The tools on offer where the set reads calls of such tools only.
+/// The declared tools where the set reads calls of such tools only.
 const TOOLS: &str = r#"[
     {"name": "read_file", "parameters": {"properties": {"path": {"type": "string"}}}},
     {"name": "search_web", "parameters": {"properties": {"query": {"type": "string"}}}},

@@ -577,7 +577,7 @@ fn tags_named_after_tools() {
         r#"{"g":"a"}"#,
     );
     typed("morph-xml", "Key", r#"{"x":"a"}"#, r#"{"g":"a"}"#);
-    // Behind a value only the tool's own parameters are parameters: one other can come first.
+    // After a value only the tool's own parameters are parameters: one other can come first.
     typed(
         "cline-xml",
         "Key",

@@ -19,7 +19,7 @@ const CALLS: [(&str, &str); 2] = [
     ("wipe", r#"{"path":"/x 中","n":"b c"}"#),
     ("look", r#"{"at":"天气"}"#),
 ];
-/// What stands behind the calls; where nothing may, it is left out.
+/// What stands after the calls; where nothing may, it is left out.
 const BEHIND: [&str; 2] = ["\nDone. 好了。", ""];
 /// Between two closers.
 const GLUE: [&str; 4] = ["", "\n", " ", "\n\n"];

@@ -111,7 +111,7 @@ fn blanks_and_attributes_make_no_other_tag_in_any_place() {
                 tried += 1;
                 let turn = read(case, &loose, loose.len());
                 let sure = turn.calls.iter().all(|call| call.grade != Grade::Recovered);
-                // The line's end behind a role goes with the plain token alone.
+                // The line's end after a role goes with the plain token alone.
                 let words = |text: &str| text.split_whitespace().collect::<String>();
                 let same = Turn {
                     text: plain.text.clone(),

@@ -27,7 +27,7 @@ fn read(set: &DialectSet, text: &str, step: usize) -> Turn {
     turn_of(parser, text.as_bytes().chunks(step), Finish::Stop)
 }
 
-/// A dialect whose calls end thoughts: the thought's markers, a section's opener, what stands behind it in a call, and the call.
+/// A dialect whose calls end thoughts: the thought's markers, a section's opener, what stands after it in a call, and the call.
 struct Spoken {
     id: &'static str,
     open: String,
@@ -100,7 +100,7 @@ fn a_call_of_a_section_that_is_spoken_of_is_part_of_the_thought() {
                 if std::ptr::eq(set, &own) && read(set, &text, 1) != turn {
                     failures.insert(format!("{} {text:?} in bytes", one.id), String::new());
                 }
-                // The call itself ends the thought all the same, or stands behind it.
+                // The call itself ends the thought all the same, or stands after it.
                 for glue in ["\n".to_owned(), format!("{}\n", one.close)] {
                     let both = format!("{}{thought}{glue}{}", one.open, one.call);
                     let calls = read(set, &both, 4096).calls.len();

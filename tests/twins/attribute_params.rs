@@ -145,7 +145,7 @@ fn param(
     }
 }
 
-/// The text of the element `key` from `from` to its closing tag, and the place behind that.
+/// The text of the element `key` from `from` to its closing tag, and the place after that.
 fn content(run: &mut Run<'_>, from: usize, key: &str) -> Result<(String, usize), Fault> {
     let input = run.input;
     let max = run.setup.limits.value;

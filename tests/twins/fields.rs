@@ -120,7 +120,7 @@ pub(super) fn is_list(run: &Run<'_>, call: &str, key: &str) -> bool {
         .any(|(name, schema)| *name == key && schema::is_list(Some(schema)))
 }
 
-/// The tool on offer; one that is not on offer is reported.
+/// The declared tool; one that is not declared is reported.
 pub(super) fn known_tool<'a>(run: &mut Run<'a>, name: &str) -> Option<&'a Value> {
     let tool = schema::tool(run.tools, name);
     if run.tools.is_some() && tool.is_none() {

@@ -113,7 +113,7 @@ fn plain(open: Vec<&'static str>, close: Vec<&'static str>, loose: Vec<&'static 
 
 /// How a value ended.
 enum End {
-    /// By a closer of its own, `next` behind it.
+    /// By a closer of its own, `next` after it.
     Closed {
         text: usize,
         next: usize,
@@ -145,7 +145,7 @@ impl Family for KeyQuote {
         }
         let mut fields: Vec<(String, String)> = vec![];
         let mut junk = Junk::default();
-        // Chosen: the place right behind the opener is a line start for comments.
+        // Chosen: the place right after the opener is a line start for comments.
         let mut line_start = true;
         let end = loop {
             if at >= input.len() {
@@ -339,7 +339,7 @@ impl KeyQuote {
         }
     }
 
-    /// Behind a key: blanks, colon, blanks of any kind, value opener. Gives the quote and where its value begins.
+    /// After a key: blanks, colon, blanks of any kind, value opener. Gives the quote and where its value begins.
     fn value_open(&self, input: &str, key_end: usize) -> Option<(&Quote, usize)> {
         let colon = blanks(input, key_end, |c| c.is_whitespace() && c != '\n')?;
         let c = char_at(input, colon).filter(|c| COLONS.contains(c))?;
@@ -352,7 +352,7 @@ impl KeyQuote {
         None
     }
 
-    /// Behind a key without a value: the end of the colon and the blanks after it, if there is one.
+    /// After a key without a value: the end of the colon and the blanks after it, if there is one.
     fn behind_colon(&self, input: &str, key_end: usize) -> usize {
         let colon = skip(input, key_end, |c| c.is_whitespace() && c != '\n');
         match char_at(input, colon).filter(|c| COLONS.contains(c)) {
@@ -454,7 +454,7 @@ impl KeyQuote {
         End::Stream
     }
 
-    /// Behind a block's closer in an open value: the value's own closer, if it comes before anything that shows that the
+    /// After a block's closer in an open value: the value's own closer, if it comes before anything that shows that the
     /// value had ended.
     fn own_closer_first(
         &self,

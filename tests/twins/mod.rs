@@ -259,7 +259,7 @@ impl Block {
         }
     }
 
-    /// A limit was broken at `at`: nothing counts up to the first closer behind that place.
+    /// A limit was broken at `at`: nothing counts up to the first closer after that place.
     fn limit(run: &mut Run<'_>, family: &dyn Family, kind: &str, at: usize) -> Self {
         run.error(kind);
         let input = run.input;

@@ -26,7 +26,7 @@ enum Item {
 /// A value and what was odd about it.
 struct Value {
     text: String,
-    /// Behind its closer.
+    /// After its closer.
     end: usize,
     bare: bool,
     unknown: bool,
@@ -437,7 +437,7 @@ impl Value {
     }
 }
 
-/// Whether what stands behind a closer shows that it was one. Nothing: the stream ends before it is clear.
+/// Whether what stands after a closer shows that it was one. Nothing: the stream ends before it is clear.
 fn confirmed(input: &str, from: usize) -> Option<bool> {
     let at = skip_blanks(input, from);
     if at - from > CONFIRM {

@@ -101,7 +101,7 @@ pub(super) fn read(mut run: Run<'_>, family: &dyn Family, vcp: bool) -> Outcome 
                         input.len()
                     }
                 };
-                // Chosen: right behind a region counts as a line start, as behind a block.
+                // Chosen: right after a region counts as a line start, as after a block.
                 line = Line::start();
             }
             None => {
@@ -231,7 +231,7 @@ struct Line {
 }
 
 impl Line {
-    /// A line start: of the stream, or right behind a block, reasoning or region.
+    /// A line start: of the stream, or right after a block, reasoning or region.
     fn start() -> Self {
         Self {
             blanks: Some(0),

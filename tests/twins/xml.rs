@@ -17,7 +17,7 @@ pub(super) fn ends_name(input: &str, at: usize) -> bool {
     char_at(input, at).is_some_and(|c| is_blank(c) || c == '>' || c == '/')
 }
 
-/// Where the name of a closing tag begins whose `</` stands at `at`: behind at most 16 blanks.
+/// Where the name of a closing tag begins whose `</` stands at `at`: after at most 16 blanks.
 pub(super) fn closing_name(input: &str, at: usize) -> usize {
     let blanks = skip_blanks(input, at + 2) - (at + 2);
     at + 2 + blanks.min(16)
@@ -38,7 +38,7 @@ pub(super) fn closing_tag(input: &str, at: usize, name: &str) -> Option<usize> {
 
 /// The attributes of an opening tag.
 pub(super) enum Header {
-    /// A tag; `end` is behind its bracket.
+    /// A tag; `end` is after its bracket.
     Tag {
         attrs: Vec<(String, String)>,
         end: usize,
@@ -54,7 +54,7 @@ pub(super) enum Header {
     Cut,
 }
 
-/// Reads attributes from behind a tag's name. `stop` says where the tag cannot go on whatever it holds.
+/// Reads attributes from after a tag's name. `stop` says where the tag cannot go on whatever it holds.
 pub(super) fn header(input: &str, from: usize, stop: &dyn Fn(usize) -> bool) -> Header {
     let mut attrs: Vec<(String, String)> = vec![];
     let mut at = from;

@@ -19,7 +19,7 @@ impl Kind for Vec<u8> {
     const NAME: &'static str = "the buffer";
 }
 
-/// The handle behind the type of the header.
+/// The handle after the type of the header.
 pub(crate) fn handle(buffer: *const toolglot_buffer) -> *const Handle<Vec<u8>> {
     buffer.cast()
 }

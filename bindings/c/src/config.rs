@@ -16,7 +16,7 @@ pub struct toolglot_config {
     _private: (),
 }
 
-/// What stands behind it.
+/// What stands after it.
 #[derive(Debug, Default)]
 pub(crate) struct Config {
     set: SetBuilder,
@@ -114,7 +114,7 @@ pub unsafe extern "C" fn toolglot_config_add_defaults(
 }
 
 /// Adds every dialect of calls that can be active beside those that are there, for outputs of which nothing is known: bare and
-/// fenced JSON, bare lists and tags named after tools too. Only calls of tools on offer count (`toolglot_options_set_tools`):
+/// fenced JSON, bare lists and tags named after tools too. Only calls of declared tools count (`toolglot_options_set_tools`):
 /// without tools none that has no marker of its own, and with them calls of other tools are text unless
 /// `TOOLGLOT_OPTION_UNKNOWN_TOOL` says otherwise.
 #[unsafe(no_mangle)]

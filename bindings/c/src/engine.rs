@@ -14,7 +14,7 @@ pub struct toolglot_engine {
     _private: (),
 }
 
-/// What stands behind it.
+/// What stands after it.
 #[derive(Debug)]
 pub(crate) struct Engine {
     pub set: DialectSet,

@@ -30,7 +30,7 @@ pub struct toolglot_event {
     pub aux: toolglot_view,
     /// Offset of the first byte, counted from the first byte that was fed.
     pub start: u64,
-    /// Offset behind the last byte.
+    /// Offset after the last byte.
     pub end: u64,
 }
 

@@ -68,7 +68,7 @@ pub const TOOLGLOT_ISSUE_FINAL_ANSWER_WITH_ACTION: u32 = 30;
 pub const TOOLGLOT_ISSUE_NULL_ACTION: u32 = 31;
 /// A value that opens with one spelling of its delimiter and closes with another. (warning)
 pub const TOOLGLOT_ISSUE_MIXED_DELIMITERS: u32 = 32;
-/// The tool is not on offer. (warning)
+/// The tool is not declared. (warning)
 pub const TOOLGLOT_ISSUE_UNKNOWN_TOOL: u32 = 33;
 /// The tool has no such parameter. (warning)
 pub const TOOLGLOT_ISSUE_UNKNOWN_PARAM: u32 = 34;

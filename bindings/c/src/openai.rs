@@ -70,7 +70,7 @@ pub const TOOLGLOT_OPENAI_ID_PREFIX: u32 = 35;
 
 type Door = Box<dyn FnMut(Delta<'_>) + Send>;
 
-/// What stands behind it.
+/// What stands after it.
 #[derive(Default)]
 pub(crate) struct Writer {
     settings: Settings,
@@ -344,7 +344,7 @@ pub unsafe extern "C" fn toolglot_openai_write(
     })
 }
 
-/// Ends the response: writes its last chunks, with `finish_reason`, into the buffer. Behind it the writer is as it was before
+/// Ends the response: writes its last chunks, with `finish_reason`, into the buffer. After it the writer is as it was before
 /// the response began, for the next one. `reason` is one of `TOOLGLOT_FINISH_...`, the one that the stream was finished with.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn toolglot_openai_finish(

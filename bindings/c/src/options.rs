@@ -19,7 +19,7 @@ pub struct toolglot_options {
     _private: (),
 }
 
-/// What stands behind it.
+/// What stands after it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Settings {
     pub options: Options,
@@ -94,7 +94,7 @@ pub const TOOLGLOT_OPTION_UNTYPED: u32 = 12;
 /// What becomes of a block that broke its grammar, where the stream ends before anything ended the block:
 /// `TOOLGLOT_BROKEN_TEXT` (default) or `..._DROP`.
 pub const TOOLGLOT_OPTION_BROKEN: u32 = 13;
-/// What becomes of a call whose tool is not on offer: `TOOLGLOT_UNKNOWN_TOOL_SET` (default), `..._DELIVER`, `..._TEXT` or
+/// What becomes of a call whose tool is not declared: `TOOLGLOT_UNKNOWN_TOOL_SET` (default), `..._DELIVER`, `..._TEXT` or
 /// `..._DROP`.
 pub const TOOLGLOT_OPTION_UNKNOWN_TOOL: u32 = 14;
 /// 1: the turn that `toolglot_parse` makes keeps all that the model wrote, for `toolglot_turn_original`. Default 0. Turns made of
@@ -324,7 +324,7 @@ pub unsafe extern "C" fn toolglot_options_set_tool_choice(
     })
 }
 
-/// Sets the tools on offer: a JSON array of `{"name", "parameters": JSON Schema}`, or OpenAI's `{"type": "function",
+/// Sets the declared tools: a JSON array of `{"name", "parameters": JSON Schema}`, or OpenAI's `{"type": "function",
 /// "function": {...}}`. They give untyped text its type, spell keys, and warn of tools nobody offers. An empty text means no
 /// tools. It is read now and not again; a stream shares what was read.
 ///

@@ -17,7 +17,7 @@ const OWN: usize = 32 << 20;
 const PAGE: usize = 4096;
 /// The smallest block: room for the link of a free one. What [`Extra`] is aligned to.
 const LEAST: usize = 16;
-/// Where the addresses of an [`Extra`] region begin, behind its description.
+/// Where the addresses of an [`Extra`] region begin, after its description.
 const HEAD: usize = size_of::<Region>().next_multiple_of(LEAST);
 /// Sizes of blocks: no region holds one of `1 << CLASSES` bytes.
 const CLASSES: usize = usize::BITS as usize;
@@ -112,7 +112,7 @@ fn class(layout: Layout) -> Option<(usize, usize)> {
     Some((size.trailing_zeros() as usize, size))
 }
 
-/// The regions, behind a lock: it is held for a few steps, and only when memory is short.
+/// The regions, after a lock: it is held for a few steps, and only when memory is short.
 struct Reserve {
     locked: AtomicBool,
     own: UnsafeCell<Region>,
@@ -124,7 +124,7 @@ struct Reserve {
     live: AtomicUsize,
 }
 
-// SAFETY: regions are only touched behind the lock.
+// SAFETY: regions are only touched after the lock.
 unsafe impl Sync for Reserve {}
 
 static RESERVE: Reserve = Reserve {
@@ -284,7 +284,7 @@ unsafe fn discard(region: *mut Region) {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Extra(NonNull<Region>);
 
-// SAFETY: the region behind it is only touched behind the lock.
+// SAFETY: the region after it is only touched after the lock.
 unsafe impl Send for Extra {}
 // SAFETY: as above.
 unsafe impl Sync for Extra {}

@@ -25,7 +25,7 @@ pub struct toolglot_stream {
     _private: (),
 }
 
-/// What stands behind it.
+/// What stands after it.
 #[derive(Debug)]
 pub(crate) struct Stream {
     parser: Parser,
@@ -378,7 +378,7 @@ pub unsafe extern "C" fn toolglot_stream_finish_each(
     })
 }
 
-/// The events of the last call that no callback has taken: behind a callback that stopped, what it did not get; behind a
+/// The events of the last call that no callback has taken: after a callback that stopped, what it did not get; after a
 /// call without callback, all of them again. Lives as long as the batch of that call.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn toolglot_stream_rest(

@@ -63,7 +63,7 @@ fn every_body_is_guarded() {
             .strip_prefix("unsafe {\nguard::inside(")
             .and_then(|code| code.strip_suffix("\n}"));
         let (one, code) = inside.map_or((one, code.as_str()), |code| (true, code));
-        // Nothing behind the guard: its call is the last expression.
+        // Nothing after the guard: its call is the last expression.
         assert!(
             one && code.ends_with(')') && !code.contains(";\nguard::"),
             "{name} is not guarded"

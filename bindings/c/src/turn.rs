@@ -23,7 +23,7 @@ pub struct toolglot_turn {
     _private: (),
 }
 
-/// What stands behind it.
+/// What stands after it.
 #[derive(Debug, Default)]
 pub(crate) struct Turn {
     pub collect: Collect,
@@ -100,7 +100,7 @@ pub struct toolglot_call {
     pub details_len: usize,
     /// Offset of its first byte.
     pub start: u64,
-    /// Offset behind its last byte.
+    /// Offset after its last byte.
     pub end: u64,
     /// Complete, repaired or recovered (do not run it without asking); native.
     pub flags: u32,
@@ -124,7 +124,7 @@ pub struct toolglot_issue {
     pub dialect: toolglot_view,
     /// Offset of its first byte.
     pub start: u64,
-    /// Offset behind its last byte.
+    /// Offset after its last byte.
     pub end: u64,
 }
 
@@ -289,7 +289,7 @@ pub unsafe extern "C" fn toolglot_turn_add(
 }
 
 /// The turn is finished: where it holds no call, its issues get a hint (`TOOLGLOT_ISSUE_BARE_CALL`) for each call of a tool on
-/// offer that stands in its text and that no dialect of the engine has read. `options` say which tools are on offer; what was
+/// offer that stands in its text and that no dialect of the engine has read. `options` say which tools are declared; what was
 /// odd in their list is in `toolglot_turn_tool_issues` from here on. `toolglot_parse` has done this already.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn toolglot_turn_hint(

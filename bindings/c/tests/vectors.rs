@@ -263,7 +263,7 @@ fn settings(options: &Options) -> Vec<(u32, u64)> {
 
 const NO_CALL: u32 = u32::MAX;
 
-/// An entry as the events of the header, details behind it.
+/// An entry as the events of the header, details after it.
 fn entry(entry: &Entry, set: &DialectSet) -> Vec<Flat> {
     let mut details = vec![];
     let mut data = entry.data.clone();

@@ -43,7 +43,7 @@ impl Core {
 /// compare it, pickle it.
 ///
 /// `dialects` are ids of built-in dialects: one, several, or `"default"` for all that cannot fire on ordinary prose or
-/// code, or `"any"` for whatever an output may hold (calls of tools on offer only). `toml` adds dialects of your own, as text of files (a mapping gives them names for error messages). Without
+/// code, or `"any"` for whatever an output may hold (calls of declared tools only). `toml` adds dialects of your own, as text of files (a mapping gives them names for error messages). Without
 /// either it is the default set.
 ///
 /// ```

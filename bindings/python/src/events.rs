@@ -75,7 +75,7 @@ record! {
         text: String,
         /// Offset of its first byte in the stream.
         start: u64 = 0,
-        /// Offset behind its last byte.
+        /// Offset after its last byte.
         end: u64 = 0,
         /// It was taken for a block first; see `BlockAbandoned`.
         recovered: bool = false,
@@ -89,7 +89,7 @@ record! {
         text: String,
         /// Offset of its first byte.
         start: u64 = 0,
-        /// Offset behind its last byte.
+        /// Offset after its last byte.
         end: u64 = 0,
         /// The text is the marker (`<think>`), not the reasoning itself.
         framing: bool = false,
@@ -105,7 +105,7 @@ record! {
         kind: String,
         /// Offset of its first byte.
         start: u64 = 0,
-        /// Offset behind its last byte.
+        /// Offset after its last byte.
         end: u64 = 0,
     }
 }
@@ -117,7 +117,7 @@ record! {
         data: Vec<u8>,
         /// Offset of the first byte.
         start: u64 = 0,
-        /// Offset behind the last byte.
+        /// Offset after the last byte.
         end: u64 = 0,
     }
 }
@@ -129,7 +129,7 @@ record! {
         dialect: String,
         /// Offset of its opening marker.
         start: u64 = 0,
-        /// Offset behind the opening marker with its header.
+        /// Offset after the opening marker with its header.
         end: u64 = 0,
     }
 }
@@ -147,7 +147,7 @@ record! {
         provisional: bool = false,
         /// Offset of what names it.
         start: u64 = 0,
-        /// Offset behind that.
+        /// Offset after that.
         end: u64 = 0,
     }
 }
@@ -167,7 +167,7 @@ record! {
         native: bool = false,
         /// Offset of what named it.
         start: u64 = 0,
-        /// Offset behind what named it.
+        /// Offset after what named it.
         end: u64 = 0,
     }
 }
@@ -181,7 +181,7 @@ record! {
         json: String,
         /// Offset of the source bytes that it came from.
         start: u64 = 0,
-        /// Offset behind them.
+        /// Offset after them.
         end: u64 = 0,
     }
 }
@@ -195,7 +195,7 @@ record! {
         depth: u32 = 0,
         /// Offset of where it is named.
         start: u64 = 0,
-        /// Offset behind that.
+        /// Offset after that.
         end: u64 = 0,
     }
 }
@@ -207,7 +207,7 @@ record! {
         data: Vec<u8>,
         /// Offset of the first byte.
         start: u64 = 0,
-        /// Offset behind the last byte.
+        /// Offset after the last byte.
         end: u64 = 0,
     }
 }
@@ -217,7 +217,7 @@ record! {
     ParamClose {
         /// Offset of its value.
         start: u64 = 0,
-        /// Offset behind its value.
+        /// Offset after its value.
         end: u64 = 0,
     }
 }
@@ -229,7 +229,7 @@ record! {
         call: u32,
         /// Offset of the call.
         start: u64 = 0,
-        /// Offset behind it, as far as it went.
+        /// Offset after it, as far as it went.
         end: u64 = 0,
     }
 }
@@ -239,7 +239,7 @@ record! {
     BlockClose {
         /// Offset of the whole block.
         start: u64 = 0,
-        /// Offset behind it.
+        /// Offset after it.
         end: u64 = 0,
         /// Its bytes if they were retained, else empty.
         raw: Vec<u8> = Vec::new(),
@@ -253,7 +253,7 @@ record! {
         becomes: String,
         /// Offset of the whole block.
         start: u64 = 0,
-        /// Offset behind it, as far as it went.
+        /// Offset after it, as far as it went.
         end: u64 = 0,
         /// Its bytes if they were retained, else empty.
         raw: Vec<u8> = Vec::new(),
@@ -271,7 +271,7 @@ record! {
         message: String = String::new(),
         /// Offset of the bytes concerned.
         start: u64 = 0,
-        /// Offset behind them.
+        /// Offset after them.
         end: u64 = 0,
         /// Id of the dialect that speaks, or empty.
         dialect: String = String::new(),
@@ -350,7 +350,7 @@ pub struct CallClose {
     /// Offset of the call.
     #[pyo3(get)]
     start: u64,
-    /// Offset behind it.
+    /// Offset after it.
     #[pyo3(get)]
     end: u64,
 }

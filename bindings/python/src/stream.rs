@@ -188,7 +188,7 @@ pub fn list(py: Python<'_>, made: Vec<Made>) -> PyResult<Vec<Py<PyAny>>> {
 impl Stream {
     /// Takes the next chunk and gives the events that it brings. Nothing waits that could be said.
     ///
-    /// Raises `StateError` behind `finish`, `BusyError` if another thread is feeding.
+    /// Raises `StateError` after `finish`, `BusyError` if another thread is feeding.
     #[pyo3(signature = (chunk: "str | bytes | bytearray | memoryview") -> "list[Event]")]
     fn feed(&self, py: Python<'_>, chunk: &Bound<'_, PyAny>) -> PyResult<Vec<Py<PyAny>>> {
         let chunk = Chunk::of(chunk, "chunk")?;

@@ -270,7 +270,7 @@ pub struct Call {
     /// Offset of its first byte.
     #[pyo3(get)]
     start: u64,
-    /// Offset behind its last byte.
+    /// Offset after its last byte.
     #[pyo3(get)]
     end: u64,
 }

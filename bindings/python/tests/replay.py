@@ -83,7 +83,7 @@ class Server(ThreadingHTTPServer):
         self.outputs = outputs
 
     def handle_error(self, *_):
-        # Clients hang up behind the end. What matters is what they have read.
+        # Clients hang up after the end. What matters is what they have read.
         pass
 
     def __enter__(self):

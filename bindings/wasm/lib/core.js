@@ -1,6 +1,6 @@
 // An instance of the WebAssembly file, and what belongs to an object of it.
 //
-// Every call into the instance goes through one door. A panic or any other trap cannot be survived behind it: the instance
+// Every call into the instance goes through one door. A panic or any other trap cannot be survived after it: the instance
 // is lost then, and every later call says so.
 
 import { LIMITS, ToolglotError, WORDS, jsonList, known, textOrBytes, word, wrong } from "./words.js";

@@ -152,7 +152,7 @@ export class Stream {
       if (i === text.length) return this.#step(core, i, [], text);
     }
     const events = [];
-    // Half a character at the end of a slice finds no room behind all the others, so it is not taken.
+    // Half a character at the end of a slice finds no room after all the others, so it is not taken.
     for (let at = 0; at < text.length;) {
       const { read, written } = encoder.encodeInto(text.slice(at, at + PIECE), core.room);
       at += read;

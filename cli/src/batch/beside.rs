@@ -34,7 +34,7 @@ impl Beside {
         self.0.first().map(|(key, _)| key.as_str())
     }
 
-    /// Puts them behind the members of a turn.
+    /// Puts them after the members of a turn.
     pub fn behind(&self, turn: String) -> String {
         let Some(open) = turn.strip_suffix('}').filter(|_| !self.0.is_empty()) else {
             return turn;

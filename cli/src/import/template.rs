@@ -163,7 +163,7 @@ impl Draft {
             "xml-inline" => {
                 if args.contains_key("value_parser") {
                     self.note(format!(
-                        "{name}.content_args.value_parser was left out: the tools on offer type the values"
+                        "{name}.content_args.value_parser was left out: the declared tools type the values"
                     ));
                 }
                 params(name, args)?
@@ -249,7 +249,7 @@ fn json(name: &str, args: &Map) -> Result<Payload, ImportError> {
     Ok(Payload::Braces { delimiters })
 }
 
-/// The tags of a parameter: what stands before its value, and what behind.
+/// The tags of a parameter: what stands before its value, and what after.
 fn params(name: &str, args: &Map) -> Result<Payload, ImportError> {
     let place = format!("{name}.content_args.tag_pattern");
     let Some(source) = args.get("tag_pattern").and_then(Value::as_str) else {

@@ -21,7 +21,7 @@ pub struct Recording {
     pub dialects: Vec<Dialect>,
     /// Parser options; [`crate::options`] reads them.
     pub options: Map,
-    /// The tools on offer.
+    /// The declared tools.
     pub tools: Option<Value>,
     /// What the API delivered beside the text: OpenAI's `tool_calls`.
     pub native_tool_calls: Option<Value>,

@@ -1,7 +1,7 @@
 //! What is expected of a part of an input: the expected log without the entries of the rest.
 //!
 //! The leaves of a log lie side by side. A block with everything in it, a region, or a run of text can be left out: its
-//! bytes go, its entries go, places behind it move, blocks and calls are numbered anew. Of text that nothing is said of, any
+//! bytes go, its entries go, places after it move, blocks and calls are numbered anew. Of text that nothing is said of, any
 //! character can go. Whether the engine agrees is for the caller to see.
 
 use std::ops::Range;

@@ -29,7 +29,7 @@ pub struct Vector {
     pub dialect: String,
     /// The model's output.
     pub input: Vec<u8>,
-    /// The tools on offer: a JSON array.
+    /// The declared tools: a JSON array.
     pub tools: Option<Value>,
     /// What the API delivered beside the text: OpenAI's `tool_calls`.
     pub native_tool_calls: Option<Value>,

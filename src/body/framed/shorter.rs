@@ -1,4 +1,4 @@
-//! The closer that a longer pattern begins with: behind a fence's closing backticks the word of another fence may begin,
+//! The closer that a longer pattern begins with: after a fence's closing backticks the word of another fence may begin,
 //! and then be another word.
 
 use super::{At, Body};
@@ -6,14 +6,14 @@ use crate::body::{Flow, Out};
 use crate::dialect::Framed;
 
 impl Body {
-    /// No pattern that may stand behind the payload goes on with the byte at `pos`. If one was complete before it, that one
-    /// counts, and what was looked at behind it is read again.
+    /// No pattern that may stand after the payload goes on with the byte at `pos`. If one was complete before it, that one
+    /// counts, and what was looked at after it is read again.
     pub(super) fn shorter(&mut self, out: &mut Out<'_>, table: &Framed, pos: u64) -> Option<Flow> {
         let At::Tail(walk) = &self.at else {
             return None;
         };
         let unit = &table.units[usize::from(self.unit)];
-        // There the block goes on behind its closer.
+        // There the block goes on after its closer.
         if self.section || unit.more.is_some() {
             return None;
         }

@@ -22,7 +22,7 @@ pub(super) struct Value {
     /// It stands inside all the same: a closer may be missing before it.
     pub mixed: bool,
     pub start: u64,
-    /// A newline stood before it, so that one behind it is framing.
+    /// A newline stood before it, so that one after it is framing.
     pub framed: bool,
     /// A newline before it is framing.
     pub newline: bool,
@@ -37,11 +37,11 @@ pub(crate) struct Strange {
     then: Then,
     /// It stands right before the present place.
     here: bool,
-    /// Behind it, in what a tag does not show.
+    /// After it, in what a tag does not show.
     tag: Option<Loose>,
 }
 
-/// What must stand behind it.
+/// What must stand after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum Then {
     Any,
@@ -120,7 +120,7 @@ impl Strange {
         begins
     }
 
-    /// Takes a byte of a tag behind its name; true if the tag ends with it.
+    /// Takes a byte of a tag after its name; true if the tag ends with it.
     fn ends(&mut self, byte: u8, end: u8) -> bool {
         if self.here && (byte == end || xml::is_space(byte)) {
             self.tag = Some(Loose::default());
@@ -254,7 +254,7 @@ impl Value {
             self.mixed |= strange.step(byte);
         }
         if hit.is_some() {
-            // Behind a closer such openers stand where they should; where that was none, the call is recovered already.
+            // After a closer such openers stand where they should; where that was none, the call is recovered already.
             self.strange = None;
             let closers = self.closers.iter_mut();
             closers.chain(&mut self.line).for_each(Needle::reset);

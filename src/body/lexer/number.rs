@@ -19,7 +19,7 @@ pub(super) enum Num {
 }
 
 impl Num {
-    /// Behind the first byte.
+    /// After the first byte.
     pub fn begin(byte: u8) -> Option<Self> {
         match byte {
             b'-' => Some(Self::Sign),
@@ -27,7 +27,7 @@ impl Num {
         }
     }
 
-    /// Behind the next byte; none if it cannot go on with it.
+    /// After the next byte; none if it cannot go on with it.
     pub fn step(self, byte: u8) -> Option<Self> {
         match (self, byte) {
             (Self::Sign, b'0') => Some(Self::Zero),
@@ -63,7 +63,7 @@ pub(super) struct Radix {
 }
 
 impl Radix {
-    /// The letter behind the zero.
+    /// The letter after the zero.
     pub fn begin(letter: u8) -> Option<Self> {
         let radix = match letter {
             b'x' | b'X' => 16,
@@ -84,7 +84,7 @@ impl Radix {
         byte == b'_' || char::from(byte).is_digit(u32::from(self.radix))
     }
 
-    /// Behind the next byte, which it takes; none if the number is too long or the underscore out of place.
+    /// After the next byte, which it takes; none if the number is too long or the underscore out of place.
     pub fn step(mut self, byte: u8) -> Option<Self> {
         if byte == b'_' {
             let fits = !self.under;

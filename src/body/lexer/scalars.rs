@@ -23,11 +23,11 @@ pub(super) const JSON_WORDS: usize = 3;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Python {
     Num(Num),
-    /// Behind an underscore.
+    /// After an underscore.
     Under(Num),
-    /// Behind a zero, on hold.
+    /// After a zero, on hold.
     Zero,
-    /// Behind a point without digits before it.
+    /// After a point without digits before it.
     Point,
     Radix(Radix),
 }
@@ -40,7 +40,7 @@ pub(super) enum Literal {
         which: u8,
         len: u8,
     },
-    /// Blanks behind a literal: a number, or the word.
+    /// Blanks after a literal: a number, or the word.
     Blank(Option<u8>),
     /// A word of Python has left as its counterpart.
     Swapped,
@@ -348,7 +348,7 @@ impl Lexer {
         (i + 1, whole.then_some(Token::Repaired(Kind::BareQuote, at)))
     }
 
-    /// What is on hold before `i` means itself, behind `open`.
+    /// What is on hold before `i` means itself, after `open`.
     pub(super) fn spell<E: Emit>(&mut self, f: &mut Feed<'_, E>, i: usize, open: &str) {
         let held = self.pen.held(f, i);
         let text = String::from_utf8_lossy(&held);

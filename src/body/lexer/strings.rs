@@ -18,7 +18,7 @@ pub(super) struct Quoted {
     pub torn: bool,
 }
 
-/// Behind a backslash: the letter of the escape (or 0, right behind it), and what came of its digits.
+/// After a backslash: the letter of the escape (or 0, right after it), and what came of its digits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Escape {
     letter: u8,
@@ -28,7 +28,7 @@ pub(super) struct Escape {
     high: u16,
 }
 
-/// So many blanks behind a quote are looked at.
+/// So many blanks after a quote are looked at.
 const MAX_BEHIND: usize = 64;
 /// What stands for half of a surrogate pair.
 const LONE: (&str, &str) = ("\\ufffd", "\u{FFFD}");
@@ -80,7 +80,7 @@ impl Lexer {
         (i + 1, (byte == b'\'').then_some(repaired))
     }
 
-    /// Behind one or two quotes of Python.
+    /// After one or two quotes of Python.
     pub(super) fn quote<E: Emit>(
         &mut self,
         f: &mut Feed<'_, E>,
@@ -169,8 +169,8 @@ impl Lexer {
         (i + 1, None)
     }
 
-    /// Behind a quote on hold, and blanks: it closes the string if what follows can follow one. It is content where a word
-    /// goes on right behind it, and then every other quote that nothing can follow is, too.
+    /// After a quote on hold, and blanks: it closes the string if what follows can follow one. It is content where a word
+    /// goes on right after it, and then every other quote that nothing can follow is, too.
     pub(super) fn closing<E: Emit>(
         &mut self,
         rules: &Rules<'_>,
@@ -376,7 +376,7 @@ impl Lexer {
                 escape.digits = escape.digits.saturating_add(1);
                 to += 1;
             }
-            // The byte behind is not part of it.
+            // The byte after is not part of it.
             None if escape.letter == b'0' => escape.digits = need,
             None => return (i, Some(Token::Malformed(Kind::MalformedBody))),
         }
@@ -396,7 +396,7 @@ impl Lexer {
         (to, None)
     }
 
-    /// The escape before `i` means a code unit of UTF-16; behind the first half of a pair if `high` is one.
+    /// The escape before `i` means a code unit of UTF-16; after the first half of a pair if `high` is one.
     fn unit<E: Emit>(
         &mut self,
         f: &mut Feed<'_, E>,
@@ -431,7 +431,7 @@ impl Lexer {
         token
     }
 
-    /// Behind the first half of a surrogate pair, on hold.
+    /// After the first half of a surrogate pair, on hold.
     pub(super) fn high<E: Emit>(
         &mut self,
         f: &mut Feed<'_, E>,

@@ -5,7 +5,7 @@ use super::scalars::WORDS;
 use super::{At, Frame, Lexer, Rules, Shape, Token, Took};
 use crate::error::Kind;
 
-/// So many blanks behind a comma that may be too many are kept; more are left out.
+/// So many blanks after a comma that may be too many are kept; more are left out.
 pub(super) const MAX_BLANKS: usize = 256;
 
 impl Lexer {

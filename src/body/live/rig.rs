@@ -164,7 +164,7 @@ pub(crate) fn line<P: Payload>(table: &P::Table, options: &Options, input: &str)
     )
 }
 
-/// Options with tools on offer.
+/// Options with declared tools.
 pub(crate) fn tools(json: &str) -> Options {
     Options {
         tools: Some(std::sync::Arc::new(

@@ -163,7 +163,7 @@ fn follows(
     let tool = tools.and_then(|tools| tools.get(&call.name));
     let family = &case.encoder.dialect().family;
     match (reason, value) {
-        (Reason::Name { why }, _) if why.contains("on offer") => tool.is_none(),
+        (Reason::Name { why }, _) if why.contains("declared") => tool.is_none(),
         (Reason::Key { why }, _) if why.contains("another spelling") => {
             tool.is_some_and(|tool| tool.param(&own).is_none() && !tool.params.is_empty())
         }

@@ -1,7 +1,7 @@
 //! A model's own chat template as the layout of prompts and results.
 //!
 //! A template writes whole conversations. What it says of tools is what it writes with tools and not without them, and what it
-//! makes of results is what it writes behind the call for them. So no template needs to be understood, and what the model
+//! makes of results is what it writes after the call for them. So no template needs to be understood, and what the model
 //! reads is what it was trained with.
 //!
 //! Templates come from strangers: steps, depth, size and output are bounded.

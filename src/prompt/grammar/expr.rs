@@ -13,7 +13,7 @@ pub(super) enum Expr {
     NoneOf(Vec<char>),
     /// What a rule says.
     Rule(String),
-    /// One behind another.
+    /// One after another.
     Seq(Vec<Expr>),
     /// One of these.
     Or(Vec<Expr>),

@@ -1,7 +1,7 @@
 //! Grammars for constrained decoding, made of the dialect's own writer.
 //!
 //! Nothing here knows how a dialect is spelled. Each tool is called with values that occur nowhere else, by
-//! [`encode`](crate::encode()), and what stands before, between and behind these values is the grammar. What it allows is
+//! [`encode`](crate::encode()), and what stands before, between and after these values is the grammar. What it allows is
 //! therefore what the parser reads. Where calls cannot be taken apart like that there is a typed refusal.
 //!
 //! A grammar allows one block of calls, or several calls where a dialect repeats them. Parameters come in the order of the

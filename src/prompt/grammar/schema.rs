@@ -106,7 +106,7 @@ fn object(schema: &Json, name: &str, grammar: &mut Grammar, depth: usize) -> Exp
     Expr::Seq(vec![text("{"), rest])
 }
 
-/// Items in order, the needed ones among them, `joint` between two, `end` behind the last. Linear in rules, quadratic in text
+/// Items in order, the needed ones among them, `joint` between two, `end` after the last. Linear in rules, quadratic in text
 /// only where none is needed.
 fn chain(
     name: &str,

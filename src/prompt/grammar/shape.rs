@@ -4,8 +4,8 @@
 //!
 //! * What all calls begin and end with, whatever the tool: `open` and `close`. Calls of two in a row show what stands
 //!   `between`; those of three, that it is always that.
-//! * If a call holds its arguments as one JSON text, what stands before and behind it.
-//! * Else, for each parameter, what stands before its value, behind it, and between it and the next one.
+//! * If a call holds its arguments as one JSON text, what stands before and after it.
+//! * Else, for each parameter, what stands before its value, after it, and between it and the next one.
 
 use std::sync::Arc;
 
@@ -52,7 +52,7 @@ pub(super) struct Params {
     /// A call without any, if no parameter is needed.
     none: Option<String>,
     params: Vec<Param>,
-    /// What stands behind the last value, and behind its quote.
+    /// What stands after the last value, and after its quote.
     after: String,
     /// What ends a value of text.
     closer: String,
@@ -62,9 +62,9 @@ pub(super) struct Params {
 struct Param {
     /// What stands before it if it is the first.
     first: String,
-    /// What stands before it, behind another value and its quote.
+    /// What stands before it, after another value and its quote.
     next: String,
-    /// What stands behind its own value and not behind all others'.
+    /// What stands after its own value and not after all others'.
     quote: String,
     needed: bool,
     value: Form,
@@ -164,7 +164,7 @@ fn one(key: &str, value: &Json) -> Json {
     Json::Object(map)
 }
 
-/// What stands before and behind a text that stands in another exactly once.
+/// What stands before and after a text that stands in another exactly once.
 fn around(text: &str, what: &str) -> Option<Around> {
     let (before, after) = text.split_once(what)?;
     let once = !after.contains(what);
@@ -245,7 +245,7 @@ impl Shapes {
     }
 }
 
-/// What ends a value of text: what stands behind it whatever follows.
+/// What ends a value of text: what stands after it whatever follows.
 fn closer(writer: &Writer<'_>) -> Result<String, GrammarError> {
     let tool = OTHERS[0];
     let single = writer.single(tool, KEYS[0], &json!(WORDS[0]), WORDS[0])?;
@@ -316,7 +316,7 @@ fn params(writer: &Writer<'_>, call: &Called<'_>) -> Result<Params, GrammarError
     for (index, (sample, spelled, value, around)) in found.iter().enumerate() {
         let (key, _) = parts[index];
         let mut next = String::new();
-        // Behind the first and behind the one before it: it must be the same.
+        // After the first and after the one before it: it must be the same.
         let mut earlier: Vec<usize> = [0, index.saturating_sub(1)]
             .into_iter()
             .filter(|at| *at < index)
@@ -580,7 +580,7 @@ impl Core {
         })
     }
 
-    /// Whether what ends a text stands behind every text, whatever follows.
+    /// Whether what ends a text stands after every text, whatever follows.
     fn regular(&self) -> bool {
         let Self::Params(params) = self else {
             return true;
@@ -671,7 +671,7 @@ impl Params {
         Expr::Or(ways)
     }
 
-    /// A parameter behind this text, and all that may follow.
+    /// A parameter after this text, and all that may follow.
     fn from(&self, name: &str, index: usize, before: &str) -> Expr {
         let rule = |kind: char| Expr::Rule(format!("{name}{kind}{index}"));
         Expr::Seq(vec![Expr::Text(before.to_owned()), rule('v'), rule('n')])

@@ -62,7 +62,7 @@ impl<F: FnMut(Delta<'_>)> Door<F> {
     }
 }
 
-/// Deltas have no place in the stream. (Behind the bytes that the gate may hold, which it reckons back from here.)
+/// Deltas have no place in the stream. (After the bytes that the gate may hold, which it reckons back from here.)
 const NOWHERE: u64 = 4;
 
 /// What the bytes at hand are.
@@ -88,7 +88,7 @@ struct Live {
 struct Tail {
     index: u32,
     name: String,
-    /// A `}` and blanks behind it, or nothing.
+    /// A `}` and blanks after it, or nothing.
     held: String,
     /// Arguments have come.
     some: bool,
@@ -104,7 +104,7 @@ struct AtClose {
     block: Vec<Call>,
 }
 
-/// Where the end of an arguments text begins: a `}` with nothing but blanks behind it.
+/// Where the end of an arguments text begins: a `}` with nothing but blanks after it.
 fn end_of(json: &str) -> usize {
     let trimmed = json.trim_end_matches([' ', '\t', '\n', '\r']);
     trimmed.strip_suffix('}').map_or(json.len(), str::len)
@@ -155,7 +155,7 @@ impl<F: FnMut(Delta<'_>)> Deltas<F> {
         self.door.begin();
     }
 
-    /// Ends the response; call it behind [`Parser::finish`](crate::Parser::finish). What comes later is ignored.
+    /// Ends the response; call it after [`Parser::finish`](crate::Parser::finish). What comes later is ignored.
     pub fn finish(&mut self, reason: Finish) {
         if self.finished {
             return;

@@ -285,7 +285,7 @@ fn an_agent_is_offered_what_it_may_call() {
 }
 
 /// Items 14 and 29 of the checklist: callers that are no agents ask for all tools, with the definitions of their parameters;
-/// a request lists those on offer, with name, description and schema.
+/// a request lists those declared, with name, description and schema.
 #[test]
 fn everything_can_be_listed_with_its_parameters() {
     let registry = Registry::new();

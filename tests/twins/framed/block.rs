@@ -5,14 +5,14 @@ use toolglot::json::{Map, Value};
 use super::pattern::{self, Fit, Pattern, Walk, walk};
 use super::{Place, Stop, Twin};
 
-/// Behind white space.
+/// After white space.
 pub(super) fn spaced(pattern: &Pattern) -> Pattern {
     let mut out = vec![pattern::Part::Blanks];
     out.extend(pattern.iter().cloned());
     out
 }
 
-/// A closing tag that may hold blanks behind its slash and before its bracket.
+/// A closing tag that may hold blanks after its slash and before its bracket.
 fn loose(close: &Pattern) -> Pattern {
     let mut out = vec![];
     for part in close {
@@ -56,7 +56,7 @@ impl<'a> Twin<'a> {
                 broken
             }
             Stop::Malformed(broken) => {
-                // Where hidden bytes end is left open, and what is read behind them.
+                // Where hidden bytes end is left open, and what is read after them.
                 self.out.open = true;
                 self.skip(broken)
             }
@@ -71,7 +71,7 @@ impl<'a> Twin<'a> {
         }
     }
 
-    /// Behind closers of the block that stand once more: those that are named after a tool, and those of sections in messages.
+    /// After closers of the block that stand once more: those that are named after a tool, and those of sections in messages.
     fn again(&self, mut end: usize) -> usize {
         let unit = self.spec.units.get(self.unit);
         let named = unit.filter(|unit| unit.fix_name).map(|unit| &unit.close);
@@ -161,7 +161,7 @@ impl<'a> Twin<'a> {
             let stands = |(p, _): &(&Pattern, Place)| self.input[body..].starts_with(&own(p));
             places.iter().any(stands).then(|| fix.clone())
         });
-        // White space may stand behind a header.
+        // White space may stand after a header.
         let mut fit = match body > at {
             true => self.walk_on(body, &places)?,
             false => self.walk(at, &places)?,
@@ -176,7 +176,7 @@ impl<'a> Twin<'a> {
         match fit.action {
             Place::Unit(unit) => {
                 let (mut end, mut next) = self.unit(unit, &fit, false)?;
-                // Behind a call that stands alone, only its section's closer sends it on.
+                // After a call that stands alone, only its section's closer sends it on.
                 while let Some(fit) = next {
                     let Place::Unit(unit) = fit.action else {
                         return self.section(end);
@@ -224,7 +224,7 @@ impl<'a> Twin<'a> {
         }
     }
 
-    /// The same behind white space.
+    /// The same after white space.
     pub(super) fn walk_on(
         &self,
         at: usize,
@@ -294,7 +294,7 @@ impl<'a> Twin<'a> {
         at + rest.take_while(|b| pattern::is_blank(*b)).count()
     }
 
-    /// What may stand behind a payload.
+    /// What may stand after a payload.
     pub(super) fn tail(&self, unit: usize) -> Vec<(&'a Pattern, Place)> {
         let section = self.spec.section.as_ref();
         let list = |list: &'a [Pattern], place| list.iter().map(move |p| (p, place));
@@ -376,7 +376,7 @@ impl<'a> Twin<'a> {
         self.behind(at, fit, inside)
     }
 
-    /// Goes on behind a call with what fitted there.
+    /// Goes on after a call with what fitted there.
     pub(super) fn behind(
         &self,
         at: usize,

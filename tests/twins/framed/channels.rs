@@ -1,4 +1,4 @@
-//! Messages with headers: what a header says decides what the bytes behind it are.
+//! Messages with headers: what a header says decides what the bytes after it are.
 
 use super::Twin;
 use super::pattern::{Pattern, Walk, walk};
@@ -14,7 +14,7 @@ struct Header {
     end: String,
 }
 
-/// How the bytes behind the beginning of a header go on.
+/// How the bytes after the beginning of a header go on.
 enum Ends {
     /// It is one, up to there.
     At(usize, Header),
@@ -79,7 +79,7 @@ impl<'a> Twin<'a> {
                     }
                     Ends::Cut => input.len(),
                 };
-                // The next header has begun behind a message, and the reply ends: no text.
+                // The next header has begun after a message, and the reply ends: no text.
                 let role = &input[at + start..broken];
                 let role = role.len() <= 16 && role.bytes().all(|b| b.is_ascii_lowercase());
                 let blank = |near: usize| input[near..at].trim().is_empty() && at - near <= 64;
@@ -98,7 +98,7 @@ impl<'a> Twin<'a> {
             let own = token.is_some() && !open && paired > 0 && here(&channels.close).is_some();
             paired -= usize::from(own);
             self.out.open |= token.is_some() && !open && doubt;
-            // Where calls are left to another reader, a closer behind nothing is his.
+            // Where calls are left to another reader, a closer after nothing is his.
             let blank = |near: usize| input[near..at].trim().is_empty() && at - near <= 64;
             let his = self.spec.units.is_empty()
                 && here(&channels.close).is_some()
@@ -157,7 +157,7 @@ impl<'a> Twin<'a> {
         }
     }
 
-    /// Reads the message behind a header. Says where it goes on, and whether a message is open there.
+    /// Reads the message after a header. Says where it goes on, and whether a message is open there.
     fn message(
         &mut self,
         channels: &Channels,
@@ -241,7 +241,7 @@ fn read(channels: &Channels, input: &str, at: usize, start: usize) -> Ends {
     Ends::Cut
 }
 
-/// Whether the beginning of a header is one or two words behind each of its markers, and no prose.
+/// Whether the beginning of a header is one or two words after each of its markers, and no prose.
 fn looks(channels: &Channels, header: &str) -> bool {
     let marks = [&channels.recipient, &channels.channel, &channels.content];
     let mut text = header.to_owned();

@@ -7,7 +7,7 @@ use super::spec::{Content, ContentRule};
 use super::{Place, Stop, Twin};
 
 impl Twin<'_> {
-    /// Reads a call whose opener fitted, up to behind its closer.
+    /// Reads a call whose opener fitted, up to after its closer.
     pub(super) fn content(&mut self, index: usize, fit: &Fit<Place>) -> Result<usize, Stop> {
         let unit = &self.spec.units[index];
         let content = unit.content.as_ref().expect("content has its table");

@@ -14,7 +14,7 @@ use message::message;
 use values::{braces, json, object, python};
 use yaml::yaml;
 
-/// Tools on offer, with every type.
+/// Declared tools, with every type.
 pub const TOOLS: &str = r#"[
   {"name": "go", "parameters": {"type": "object", "properties": {"n": {"type": "integer"}, "path": {"type": "string"},
    "l": {"type": "array", "items": {"type": "integer"}}, "o": {"type": "object"}, "b": {"type": "boolean"}}}},

@@ -115,7 +115,7 @@ impl Line {
     }
 }
 
-/// What shows an action in JSON: everything up to the colon behind its first key.
+/// What shows an action in JSON: everything up to the colon after its first key.
 fn shown(header: &str, blob: &Blob) -> Vec<(Pattern, Head)> {
     let mut all = vec![];
     for fence in ["", "$_```", "$_```json", "$_```JSON"] {
@@ -157,7 +157,7 @@ impl Twin<'_> {
     fn text(&mut self) {
         let input = self.input;
         let mut from = 0;
-        // Where the line began; none behind a header on it.
+        // Where the line began; none after a header on it.
         let mut line = Some(0);
         let mut thought = false;
         while from < input.len() {
@@ -174,7 +174,7 @@ impl Twin<'_> {
                     self.out.open = true;
                     return;
                 }
-                // What the end cuts is what stood there before, unless it is a tool on offer.
+                // What the end cuts is what stood there before, unless it is a declared tool.
                 Some(Walk::Cut(holes)) => self.last(from, holes.get("name")),
                 Some(Walk::Breaks(end)) => {
                     self.out.open |= self.spoilt(from, end);
@@ -226,7 +226,7 @@ impl Twin<'_> {
         heads.iter().any(|head| line[own..].contains(head.as_str()))
     }
 
-    /// The action in which the input ends: it counts if the tool is on offer.
+    /// The action in which the input ends: it counts if the tool is declared.
     fn last(&self, from: usize, name: Option<&String>) -> Option<Fit<Head>> {
         let name = name?;
         let rest = self.input[from..].trim_end();
@@ -313,7 +313,7 @@ impl Twin<'_> {
     fn broken(&mut self, at: usize, start: usize) -> usize {
         let end = self.hidden(at, false);
         if end == self.input.len() {
-            // A result that the model wrote behind it is hidden for its own sake.
+            // A result that the model wrote after it is hidden for its own sake.
             self.out.open |= self
                 .line
                 .words
@@ -413,7 +413,7 @@ impl Twin<'_> {
         }
     }
 
-    /// The rest of the line behind an object that ended, and where text goes on.
+    /// The rest of the line after an object that ended, and where text goes on.
     fn tail(&mut self, end: usize, fenced: bool) -> usize {
         let input = self.input;
         let tail = pattern(if fenced { "$_```$_\n" } else { "$_\n" });
@@ -449,7 +449,7 @@ impl Twin<'_> {
         }
     }
 
-    /// A header behind an action: hidden with its lines, or the end of the block, whose bytes ended at `end`. A call
+    /// A header after an action: hidden with its lines, or the end of the block, whose bytes ended at `end`. A call
     /// hides the answer.
     fn behind(&mut self, fit: &Fit<Head>, end: usize, stood: bool) -> usize {
         match fit.action {

@@ -114,19 +114,19 @@ pub fn read(spec: &Spec, input: &str, tools: Option<&Value>) -> Outcome {
     let begins: Vec<_> = spec.begins.iter().map(|p| (p, ())).collect();
     twin.out.open |=
         matches!(pattern::walk(input, 0, &begins), pattern::Walk::Fits(_)) && !begins.is_empty();
-    // What goes on behind an empty tag where a call has a second form that begins with a tag.
+    // What goes on after an empty tag where a call has a second form that begins with a tag.
     let opens = || spec.units.iter().flat_map(|unit| &unit.open);
     let longer = |open: &pattern::Pattern| {
         opens().any(|other| other.len() > open.len() && other.starts_with(open))
     };
     twin.out.open |= input.contains("/>") && opens().any(longer);
-    // Without tools on offer none of them opens anything.
+    // Without declared tools none of them opens anything.
     let yaml = tools.is_some() && spec.units.iter().any(|unit| unit.payload == "yaml");
     twin.out.open |= yaml && has_tags_in_a_row(input);
     twin.out
 }
 
-/// Whether a tag stands right behind one: the first may be a mention before a call, which is a known gap of the engine.
+/// Whether a tag stands right after one: the first may be a mention before a call, which is a known gap of the engine.
 fn has_tags_in_a_row(input: &str) -> bool {
     let pieces: Vec<&str> = input.split('<').skip(1).collect();
     let opens = |piece: &str| {

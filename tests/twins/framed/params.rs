@@ -21,7 +21,7 @@ struct List<'s> {
     key: String,
     texts: Vec<String>,
     schema: Option<&'s Value>,
-    /// Behind the first of them.
+    /// After the first of them.
     at: usize,
 }
 
@@ -143,7 +143,7 @@ impl<'a> Twin<'a> {
         }
     }
 
-    /// Whether an opener or a closer of several tags breaks off behind its first tag, which could be one of a parameter. Whose
+    /// Whether an opener or a closer of several tags breaks off after its first tag, which could be one of a parameter. Whose
     /// it is, is left open.
     fn breaks_between_tags(&self, index: usize, from: usize) -> bool {
         let mut places = self.tail(index);
@@ -363,7 +363,7 @@ impl<'a> Twin<'a> {
         } else {
             &param.frame
         };
-        // Up to there bytes were looked at behind a closer that was content; lines in them mean nothing.
+        // Up to there bytes were looked at after a closer that was content; lines in them mean nothing.
         let mut seen = from;
         // The beginning may be CDATA; closers in it are text.
         let cdata = param.cdata && input[from..].starts_with("<![CDATA[");

@@ -294,7 +294,7 @@ fn tag_end(
         if ends(at) {
             return end(at);
         }
-        // A name, and behind it nothing but a value or the end.
+        // A name, and after it nothing but a value or the end.
         let name = at;
         let part = |b: u8| !is_blank(b) && !matches!(b, b'=' | b'/' | b'"' | b'\'');
         while !ends(at) && part(bytes[at]) {

@@ -39,7 +39,7 @@ pub struct Spec {
     pub fixes: Vec<String>,
     /// Openers and closers that are known misspellings.
     pub misspelt: Vec<String>,
-    /// Openers and framing count at the start of a line, or right behind a block.
+    /// Openers and framing count at the start of a line, or right after a block.
     pub line_start: bool,
     pub spans: Vec<Span>,
 }

@@ -25,7 +25,7 @@ struct Opener<'s> {
 }
 
 impl Opener<'_> {
-    /// Where it is text, a closer behind it may be its own: not so of what begins many things.
+    /// Where it is text, a closer after it may be its own: not so of what begins many things.
     fn pairs(&self) -> bool {
         self.bare.is_none() && self.literal.len() > 1
     }
@@ -523,7 +523,7 @@ impl<'a> Twin<'a> {
         schema::tool(self.tools, name).is_some()
     }
 
-    /// Whether JSON shows a call: a name on offer, then the first byte of arguments. If not, the place up to which it is text.
+    /// Whether JSON shows a call: a name declared, then the first byte of arguments. If not, the place up to which it is text.
     fn shows(&self, from: usize, within: usize, opener: &Opener<'_>) -> Result<(), usize> {
         let mut start = from;
         if !opener.sure {
@@ -586,7 +586,7 @@ impl<'a> Twin<'a> {
     }
 }
 
-/// Whether what stands behind that much of a line is still at its start.
+/// Whether what stands after that much of a line is still at its start.
 fn begins_line(before: &str) -> bool {
     before.len() <= 3 && before.trim_matches([' ', '\t']).is_empty()
 }

@@ -8,7 +8,7 @@ use super::pattern::{self, Fit};
 use super::{Place, Stop, Twin};
 
 impl Twin<'_> {
-    /// Reads a call whose opener fitted, up to behind its closer.
+    /// Reads a call whose opener fitted, up to after its closer.
     pub(super) fn yaml(&mut self, index: usize, fit: &Fit<Place>) -> Result<usize, Stop> {
         let unit = &self.spec.units[index];
         let name = self.tool(index, fit)?;
@@ -235,7 +235,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// The value of an item or of a key at `column`, behind the mark.
+    /// The value of an item or of a key at `column`, after the mark.
     fn member(&mut self, column: usize, key: bool) -> Option<Node> {
         if is_over(self.here()) {
             self.next_line();
@@ -575,7 +575,7 @@ fn quoted(text: &str, quote: u8) -> Option<(String, usize)> {
         if c == '\\' && quote == '"' {
             let rest = &text[at..];
             if let Some(lines) = rest.strip_prefix('\n') {
-                // The line goes on; empty lines behind it stay.
+                // The line goes on; empty lines after it stay.
                 let next = lines.trim_start_matches([' ', '\t', '\n']);
                 let gone = &lines[..lines.len() - next.len()];
                 out.extend(gone.matches('\n').map(|_| ('\n', true)));

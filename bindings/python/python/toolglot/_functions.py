@@ -44,7 +44,7 @@ def parse(
 def escape(text: _Text, *, engine: Engine | None = None, dialects: str | Iterable[str] | None = None) -> _Text:
     """Makes untrusted text safe to stand in a prompt or a tool result: no dialect of the engine sees a marker in it.
 
-    A backslash goes behind the first character of each marker. `unescape` takes it back. A text without markers stays as
+    A backslash goes after the first character of each marker. `unescape` takes it back. A text without markers stays as
     it is; `str` gives `str`, `bytes` gives `bytes`.
 
     >>> import toolglot

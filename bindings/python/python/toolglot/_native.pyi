@@ -34,7 +34,7 @@ class ArgDelta:
     @property
     def end(self, /) -> int:
         """
-        Offset behind them.
+        Offset after them.
         """
     @property
     def json(self, /) -> str:
@@ -67,7 +67,7 @@ class BlockAbandoned:
     @property
     def end(self, /) -> int:
         """
-        Offset behind it, as far as it went.
+        Offset after it, as far as it went.
         """
     @property
     def raw(self, /) -> bytes:
@@ -95,7 +95,7 @@ class BlockClose:
     @property
     def end(self, /) -> int:
         """
-        Offset behind it.
+        Offset after it.
         """
     @property
     def raw(self, /) -> bytes:
@@ -128,7 +128,7 @@ class BlockOpen:
     @property
     def end(self, /) -> int:
         """
-        Offset behind the opening marker with its header.
+        Offset after the opening marker with its header.
         """
     @property
     def start(self, /) -> int:
@@ -171,7 +171,7 @@ class Call:
     @property
     def end(self, /) -> int:
         """
-        Offset behind its last byte.
+        Offset after its last byte.
         """
     @property
     def grade(self, /) -> str:
@@ -258,7 +258,7 @@ class CallAbandoned:
     @property
     def end(self, /) -> int:
         """
-        Offset behind it, as far as it went.
+        Offset after it, as far as it went.
         """
     @property
     def start(self, /) -> int:
@@ -304,7 +304,7 @@ class CallClose:
     @property
     def end(self, /) -> int:
         """
-        Offset behind it.
+        Offset after it.
         """
     @property
     def grade(self, /) -> str:
@@ -362,7 +362,7 @@ class CallNamed:
     @property
     def end(self, /) -> int:
         """
-        Offset behind that.
+        Offset after that.
         """
     @property
     def name(self, /) -> str:
@@ -410,7 +410,7 @@ class CallOpen:
     @property
     def end(self, /) -> int:
         """
-        Offset behind what named it.
+        Offset after what named it.
         """
     @property
     def meta(self, /) -> dict[str, str]:
@@ -512,7 +512,7 @@ class Engine:
     compare it, pickle it.
 
     `dialects` are ids of built-in dialects: one, several, or `"default"` for all that cannot fire on ordinary prose or
-    code, or `"any"` for whatever an output may hold (calls of tools on offer only). `toml` adds dialects of your own, as text of files (a mapping gives them names for error messages). Without
+    code, or `"any"` for whatever an output may hold (calls of declared tools only). `toml` adds dialects of your own, as text of files (a mapping gives them names for error messages). Without
     either it is the default set.
 
     ```
@@ -737,7 +737,7 @@ class Issue:
     @property
     def end(self, /) -> int:
         """
-        Offset behind them.
+        Offset after them.
         """
     @property
     def kind(self, /) -> str:
@@ -905,7 +905,7 @@ class ParamClose:
     @property
     def end(self, /) -> int:
         """
-        Offset behind its value.
+        Offset after its value.
         """
     @property
     def start(self, /) -> int:
@@ -933,7 +933,7 @@ class ParamDelta:
     @property
     def end(self, /) -> int:
         """
-        Offset behind the last byte.
+        Offset after the last byte.
         """
     @property
     def start(self, /) -> int:
@@ -961,7 +961,7 @@ class ParamOpen:
     @property
     def end(self, /) -> int:
         """
-        Offset behind that.
+        Offset after that.
         """
     @property
     def name(self, /) -> str:
@@ -989,7 +989,7 @@ class Protected:
     @property
     def end(self, /) -> int:
         """
-        Offset behind its last byte.
+        Offset after its last byte.
         """
     @property
     def kind(self, /) -> str:
@@ -1027,7 +1027,7 @@ class Raw:
     @property
     def end(self, /) -> int:
         """
-        Offset behind the last byte.
+        Offset after the last byte.
         """
     @property
     def start(self, /) -> int:
@@ -1092,7 +1092,7 @@ class Reasoning:
     @property
     def end(self, /) -> int:
         """
-        Offset behind its last byte.
+        Offset after its last byte.
         """
     @property
     def framing(self, /) -> bool:
@@ -1198,7 +1198,7 @@ class Stream:
         """
         Takes the next chunk and gives the events that it brings. Nothing waits that could be said.
 
-        Raises `StateError` behind `finish`, `BusyError` if another thread is feeding.
+        Raises `StateError` after `finish`, `BusyError` if another thread is feeding.
         """
     def feed_special(self, /, marker: str | bytes | bytearray | memoryview) -> list[_Event]:
         """
@@ -1289,7 +1289,7 @@ class Text:
     @property
     def end(self, /) -> int:
         """
-        Offset behind its last byte.
+        Offset after its last byte.
         """
     @property
     def recovered(self, /) -> bool:

@@ -149,7 +149,7 @@ class Live:
 
     def feed(self, text: str) -> Delta:
         """Takes the next text."""
-        # Some servers give text behind the end; it can only be text.
+        # Some servers give text after the end; it can only be text.
         return Delta(text, []) if self._finished else _delta(self._rewriter.feed(text))
 
     def finish(self) -> Delta:

@@ -56,7 +56,7 @@ class ToolglotToolParser(_ToolParser):  # type: ignore[misc]
         return request
 
     def _offered(self, request: Any) -> Any:
-        """The tools on offer; some callers have no request."""
+        """The declared tools; some callers have no request."""
         return getattr(request, "tools", None) or getattr(self, "tools", None)
 
     def extract_tool_calls(self, model_output: str, request: Any) -> Any:
@@ -163,7 +163,7 @@ class ToolglotReasoningParser(_ReasoningParser):  # type: ignore[misc]
         return _last(tail, self._close) >= 0
 
     def extract_content_ids(self, input_ids: list[int]) -> list[int]:
-        """The tokens behind it."""
+        """The tokens after it."""
         end = _last(input_ids, self._close)
         return [] if end < 0 else list(input_ids[end:])
 

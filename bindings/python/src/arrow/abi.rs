@@ -72,7 +72,7 @@ macro_rules! structure {
             /// # Safety
             /// `from` must point to a structure of this kind that nobody else uses now.
             unsafe fn taken(from: *mut Self) -> Self {
-                // SAFETY: as the caller promises; what stays behind counts as moved.
+                // SAFETY: as the caller promises; what stays after counts as moved.
                 unsafe { std::ptr::replace(from, Self::released()) }
             }
         }

@@ -100,7 +100,7 @@ class Module(types.ModuleType):
 
 
 class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Finds stand-ins. `before` is asked before the import system, the other behind it."""
+    """Finds stand-ins. `before` is asked before the import system, the other after it."""
 
     def __init__(self, root, package, real, before):
         self.root, self.package, self.real, self.before = Path(root), package, real, before

@@ -92,7 +92,7 @@ fn yaml_pair(g: &mut Gen, column: usize, depth: usize) {
     yaml_value(g, column, depth);
 }
 
-/// What stands behind a key, or a dash, at a column.
+/// What stands after a key, or a dash, at a column.
 fn yaml_value(g: &mut Gen, column: usize, depth: usize) {
     let inner = " ".repeat(column + 1 + g.below(3));
     match g.below(if depth > 0 { 12 } else { 8 }) {
