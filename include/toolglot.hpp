@@ -18,7 +18,7 @@
  *   the chunk. What would dangle at once does not compile: a chunk that is a temporary `std::string`, a batch of a temporary
  *   stream, the calls of a temporary turn.
  * - Moving a handle ends no lifetime: the batch of a stream that was moved stays.
- * - Exceptions do not cross C: those of a callback are kept and thrown again behind the call.
+ * - Exceptions do not cross C: those of a callback are kept and thrown again after the call.
  *
  * Threads are as in C: an engine (and options that nobody changes) may be used by any number at once, all else by one.
  */

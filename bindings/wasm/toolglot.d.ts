@@ -27,7 +27,7 @@ export interface ToolCall {
 export interface Span {
   /** Offset of the first byte. */
   readonly start: number;
-  /** Offset behind the last byte. */
+  /** Offset after the last byte. */
   readonly end: number;
 }
 
@@ -260,7 +260,7 @@ export type ToolChoice = "auto" | "none" | "required" | { readonly type?: "funct
 
 export interface EngineOptions extends StreamOptions {
   /** Ids of built-in dialects; `"default"` for all that cannot fire on ordinary prose or code; `"any"` for whatever an output
-   * may hold, calls of tools on offer only. */
+   * may hold, calls of declared tools only. */
   dialects?: string | readonly string[] | null;
   /** Dialect files of your own: one text, several, or names with texts. */
   toml?: string | readonly string[] | Readonly<Record<string, string>> | null;
@@ -278,7 +278,7 @@ export interface EngineOptions extends StreamOptions {
   untyped?: "string" | "json" | null;
   /** What becomes of a block that broke its grammar and that nothing ended: text, or hidden. */
   broken?: "text" | "drop" | null;
-  /** What becomes of a call whose tool is not on offer; by default it is delivered, and with the dialects `"any"` it is text. */
+  /** What becomes of a call whose tool is not declared; by default it is delivered, and with the dialects `"any"` it is text. */
   unknownTool?: "deliver" | "text" | "drop" | null;
 }
 
