@@ -889,7 +889,8 @@ impl SetInner {
                         tokens.len() - 1
                     }
                 };
-                if sort != Sort::Stray {
+                // An element of HTML with attributes (`<s class="x">`) is no token.
+                if sort != Sort::Stray && !tag::has_one_letter(&marker) {
                     spelt.push((marker, id as u16));
                 }
                 let token = &mut tokens[id];

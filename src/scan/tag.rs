@@ -80,6 +80,12 @@ pub(crate) fn plain(tag: &str) -> String {
     String::from_utf8_lossy(&without_blanks(tag.as_bytes())).into_owned()
 }
 
+/// Whether a tag is named by a single letter.
+pub(crate) fn has_one_letter(tag: &str) -> bool {
+    let name = tag.strip_prefix('<').and_then(|tag| tag.strip_suffix('>'));
+    name.is_some_and(|name| name.trim_start_matches('/').len() == 1)
+}
+
 /// What a marker begins with where something stands in it that it does not show.
 pub(crate) fn slips(marker: &str) -> impl Iterator<Item = String> {
     let beginnings = rooms(marker.as_bytes()).filter_map(|at| marker.get(..at));

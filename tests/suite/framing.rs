@@ -135,6 +135,21 @@ fn report(mut failures: Vec<String>) {
 }
 
 #[test]
+fn elements_of_html_are_no_tokens() {
+    for id in ["gigachat3", "mistral", "sarashina", "default", "all"] {
+        for text in [
+            "<s class=\"old\">三</s >",
+            "Was <s id='1'>two</s> now",
+            "</s >",
+            "<s >x",
+        ] {
+            let turn = read(&set(id), text);
+            assert_eq!(turn.text, text, "{id}");
+        }
+    }
+}
+
+#[test]
 fn tokens_of_the_chosen_dialect_are_part_of_no_text() {
     let mut failures = vec![];
     let mut tried = 0;

@@ -28,9 +28,8 @@ pub fn head(marker: &str, at: usize) -> Option<(String, usize, &'static str)> {
     let len = rest[name..].find(|c| !word(c))?;
     let behind = &rest[name + len..];
     let shows = behind.starts_with([' ', '=']) && rest.contains(end);
-    // What a hole's sample names is no name of the dialect.
-    let sample = ["f", "a"].contains(&&rest[name..name + len]);
-    let fits = len > 0 && !sample && (behind.starts_with(end) || shows);
+    // One letter is a hole's sample, no name of the dialect, or names an element of HTML.
+    let fits = len > 1 && (behind.starts_with(end) || shows);
     fits.then(|| (rest[..name + len].to_owned(), name, end))
 }
 
