@@ -135,3 +135,11 @@ pub fn says_the_same(one: &Turn, other: &Turn) -> bool {
 pub fn places(len: usize, most: usize) -> impl Iterator<Item = usize> {
     (0..=len).step_by((len / most).max(1))
 }
+
+/// So many of `count` random inputs: a quarter in a quick run (`TOOLGLOT_SPLITS`, as vectors have fewer cuts there).
+pub fn some(count: u64) -> u64 {
+    match std::env::var_os("TOOLGLOT_SPLITS") {
+        Some(_) => count / 4,
+        None => count,
+    }
+}

@@ -9,7 +9,7 @@ use toolglot::json::Value;
 use toolglot::{DialectSet, Finish, Kind, Options, Severity, Tools, Turn, parse};
 
 use crate::naive::{self, Outcome, framed, generate};
-use crate::support::{CASES, VECTORS};
+use crate::support::{CASES, VECTORS, some};
 
 /// Random inputs per dialect.
 const SAMPLES: u64 = 20_000;
@@ -285,7 +285,7 @@ fn compare_random(id: &str, set: &DialectSet, twin: &Second, count: u64) {
 fn framed_and_line_agree_on_random_inputs() {
     for (id, twin) in seconds() {
         let set = DialectSet::builtin(id).expect("a built-in dialect");
-        compare_random(id, &set, &twin, SECONDS);
+        compare_random(id, &set, &twin, some(SECONDS));
     }
 }
 
@@ -300,7 +300,7 @@ fn framed_at_line_starts_agrees_on_random_inputs() {
         };
         let built = DialectSet::builder().toml(id, &text).build();
         let set = built.unwrap_or_else(|why| panic!("{id} at line starts: {why}"));
-        compare_random(id, &set, &Second::Framed(Box::new(spec)), SECONDS / 4);
+        compare_random(id, &set, &Second::Framed(Box::new(spec)), some(SECONDS) / 4);
         compared += 1;
     }
     assert!(compared > 50, "{compared} dialects");
@@ -334,13 +334,16 @@ fn they_agree_on_random_inputs() {
     for dialect in naive::KNOWN {
         let set = DialectSet::builtin(dialect).expect("a built-in dialect");
         let mut left = 0;
-        for seed in 0..SAMPLES {
+        for seed in 0..some(SAMPLES) {
             let input = generate::sample(dialect, seed);
             let ours = parse(&set, Options::default(), input.as_bytes(), Finish::Stop);
             let theirs = naive::run(dialect, &input, None);
             left += u64::from(theirs.open);
             compare(&format!("{dialect}, seed {seed}"), &input, ours, theirs);
         }
-        assert!(left * 10 < SAMPLES, "{dialect}: {left} inputs left out");
+        assert!(
+            left * 10 < some(SAMPLES),
+            "{dialect}: {left} inputs left out"
+        );
     }
 }
