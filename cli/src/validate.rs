@@ -146,6 +146,7 @@ impl Check {
     pub fn takes(&mut self, event: Event<'_>) -> bool {
         self.collect.event(event);
         self.places.event(event);
+        // A call that is left out for its tool is an error, and no call for the check.
         !matches!(
             event,
             Event::Issue(Issue {
@@ -153,6 +154,7 @@ impl Check {
                     | Kind::UnknownParam
                     | Kind::MissingRequired
                     | Kind::TypeMismatch,
+                severity: Severity::Warning,
                 ..
             })
         )

@@ -340,6 +340,10 @@ fn delimiters(spec: &Spec, list: &[String]) -> Result<(), BuildError> {
         }
         let taken =
             |byte: u8| byte.is_ascii_alphanumeric() || b"\"'{}[],:+-._ \t\r\n".contains(&byte);
+        if first(delimiter).is_some_and(|byte| !byte.is_ascii()) {
+            let why = format!("`{delimiter}` begins with no ASCII character, as values may");
+            return Err(key(spec, name, &why));
+        }
         if first(delimiter).is_some_and(taken) {
             let why = format!("`{delimiter}` begins as another value, a bracket or a blank does");
             return Err(key(spec, name, &why));

@@ -129,7 +129,8 @@ impl Choice {
         if let Some(text) = choice.text("text") {
             give(Item::Text(&text));
         }
-        openai::message(&message, &mut give);
+        let whole = choice.some("delta").is_none();
+        openai::message(&message, whole, &mut give);
         if let Some(word) = choice.text("finish_reason") {
             self.end.read(line, &word, &mut give);
             self.word = Some(word.into_owned());

@@ -142,7 +142,7 @@ fn turn(
     if let Some(text) = choice.text("text") {
         give(Item::Text(&text));
     }
-    read::message(message, &mut give);
+    read::message(message, true, &mut give);
     // A body that is whole was not cut.
     let word = choice.text("finish_reason");
     End::default().read(1, word.as_deref().unwrap_or("stop"), &mut give);

@@ -67,8 +67,10 @@ impl State {
         if let Some(text) = choice.text("text") {
             take(Item::Text(&text));
         }
-        if let Some(message) = choice.some("delta").or_else(|| choice.some("message")) {
-            self::message(&message.object(), take);
+        if let Some(delta) = choice.some("delta") {
+            message(&delta.object(), false, take);
+        } else if let Some(whole) = choice.some("message") {
+            message(&whole.object(), true, take);
         }
         if let Some(reason) = choice.text("finish_reason") {
             self.end.read(line, &reason, take);
@@ -76,8 +78,8 @@ impl State {
     }
 }
 
-/// What a `delta` or a `message` says.
-pub(crate) fn message(message: &Object<'_>, take: &mut Take<'_>) {
+/// What a `delta` or a `message`, which is whole, says.
+pub(crate) fn message(message: &Object<'_>, whole: bool, take: &mut Take<'_>) {
     let reasoning = message
         .text("reasoning_content")
         .or_else(|| message.text("reasoning"));
@@ -95,9 +97,13 @@ pub(crate) fn message(message: &Object<'_>, take: &mut Take<'_>) {
     if let Some(text) = message.text("refusal") {
         take(Item::Text(&text));
     }
-    for call in message.items("tool_calls") {
+    for (place, call) in (0..).zip(message.items("tool_calls")) {
         let call = call.object();
-        let index = call.get("index").and_then(Node::number);
+        // Each call of a whole message is one of its own, whatever its id and index.
+        let index = match whole {
+            true => Some(place),
+            false => call.get("index").and_then(Node::number),
+        };
         self::call(index, &call, &call.object("function"), take);
     }
     if let Some(function) = message.some("function_call") {

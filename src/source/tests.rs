@@ -134,6 +134,25 @@ fn openai_other_choices_are_left_out() {
     assert_eq!(second, ["text b", "end None", "finish length"]);
 }
 
+/// Servers that number calls anew, or name them all alike.
+#[test]
+fn openai_calls_of_one_message_are_several() {
+    let call = |name: &str| {
+        format!(
+            "{{\"id\": \"call_0\", \"index\": 0, \"function\": {{\"name\": \"{name}\", \"arguments\": \"{{}}\"}}}}"
+        )
+    };
+    let body = format!(
+        "{{\"choices\": [{{\"message\": {{\"tool_calls\": [{}, {}]}}, \"finish_reason\": \"stop\"}}]}}",
+        call("f"),
+        call("查")
+    );
+    assert_eq!(
+        openai(&body)[..2],
+        ["call Some(0) call_0 f {}", "call Some(1) call_0 查 {}"]
+    );
+}
+
 #[test]
 fn openai_bodies_that_are_not_streamed() {
     let body = " \r\n{\"object\": \"chat.completion\",\n \"choices\": [{\"index\": 0, \"message\": {\"role\": \"assistant\",\n\
@@ -144,7 +163,7 @@ fn openai_bodies_that_are_not_streamed() {
         [
             "reasoning r",
             "text hi",
-            "call None i n {}",
+            "call Some(0) i n {}",
             "end None",
             "finish tool_calls"
         ]

@@ -323,6 +323,7 @@ fn files_of_any_size_are_refused_at_once() {
             "another value",
         ),
         (braces("[' <']"), "`framed.braces.delimiters`", "blank"),
+        (braces("['「']"), "`framed.braces.delimiters`", "ASCII"),
     ];
     for (text, place, reason) in cases {
         let message = build(&text).expect_err(place).to_string();

@@ -10,8 +10,8 @@ use toolglot::json::Value;
 /// Members in order, with their JSON text.
 pub struct Beside(Vec<(String, Box<RawValue>)>);
 
-/// What a turn says itself. A member of that name goes into `record`.
-const TURN: [&str; 8] = [
+/// What a turn, or the answer to a line that is no record, says itself. A member of that name goes into `record`.
+const TURN: [&str; 10] = [
     "id",
     "text",
     "reasoning",
@@ -20,6 +20,8 @@ const TURN: [&str; 8] = [
     "toolglot",
     "tool_issues",
     "record",
+    "line",
+    "error",
 ];
 
 impl Beside {

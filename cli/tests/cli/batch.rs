@@ -110,12 +110,15 @@ fn a_record_says_how_it_is_parsed() {
 #[test]
 fn members_that_are_not_ours_pass_through() {
     let record = json!({"model": "m", "input": CALL, "messages": [{"role": "user", "content": "\u{4f60}"}], "n": 1.50,
-        "text": "theirs", "id": 7, "calls": null});
+        "text": "theirs", "id": 7, "calls": null, "line": 3, "error": "theirs"});
     let turn = batch(&[], &[record]).remove(0);
     assert_eq!((&turn["id"], &turn["model"]), (&json!(7), &json!("m")));
     assert_eq!(turn["messages"][0]["content"], "\u{4f60}");
     assert_eq!(turn["calls"][0]["name"], "weather");
-    assert_eq!(turn["record"], json!({"text": "theirs", "calls": null}));
+    assert_eq!(
+        turn["record"],
+        json!({"text": "theirs", "calls": null, "line": 3, "error": "theirs"})
+    );
     let ran = run(
         &["batch"],
         b"{\"input\": \"a\", \"x\": 20000000000000000001, \"y\": [1.50]}",

@@ -180,6 +180,19 @@ fn parse_checks_what_it_reads() {
         b"<ACTION><GetPlayerInf><a>1</a></GetPlayerInf></ACTION>",
     );
     assert_eq!(unknown.json()[0]["errors"][0]["kind"], "unknown_tool");
+    for what in ["drop", "text"] {
+        let args = [&args[..], &["--unknown-tool", what]].concat();
+        let left = run(&args, "<ACTION><没有><a>1</a></没有></ACTION>".as_bytes());
+        assert_eq!(
+            (left.code, left.json()[0]["calls"].as_array().map(Vec::len)),
+            (1, Some(0))
+        );
+        assert_eq!(
+            left.json()[0]["errors"][0]["kind"],
+            "unknown_tool",
+            "{what}"
+        );
+    }
 }
 
 #[test]
