@@ -264,7 +264,7 @@ fn files_of_any_size_are_refused_at_once() {
         let unit = "[[framed.unit]]\nopen = ['<call>']\nclose = ['</call>']\npayload = \"braces\"\nprobe = ['$_call:']\n";
         framed(&format!("{unit}[framed.braces]\ndelimiters = {list}\n"), "")
     };
-    assert!(build(&braces("['<a>', '«']")).is_ok());
+    assert!(build(&braces("['<a>', '%%']")).is_ok());
     let cases = [
         (framed(&many, ""), "`framed.unit`", "at most 64"),
         (
