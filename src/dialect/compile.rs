@@ -993,23 +993,24 @@ impl SetInner {
             }
         }
         // One with line ends after it, or with attributes of its own, is the plain one with these, if there is one.
-        spelt.retain(|(token, _)| {
-            let plain = tag::plain(token);
+        let plain = spelt.iter().map(|(token, id)| (tag::plain(token), *id));
+        let has_room = |(plain, _): &(String, u16)| {
             let bare = !plain.contains(char::is_whitespace);
             bare && tag::rooms(plain.as_bytes()).next().is_some()
-        });
-        for (marker, id) in &spelt {
+        };
+        let plain: Vec<_> = plain.filter(has_room).collect();
+        for (marker, id) in &plain {
             let entry = OpenRef {
                 dialect: tokens[usize::from(*id)].dialects[0],
                 begins: Begins::Token(*id),
             };
-            for slip in tag::slips(&tag::plain(marker)) {
+            for slip in tag::slips(marker) {
                 add_slip(&slip, entry, &mut patterns, &mut roles, &mut opens);
             }
         }
-        let loose = spelt
+        let loose = plain
             .iter()
-            .map(|(token, id)| (tag::plain(token).replace('$', "$$"), *id));
+            .map(|(token, id)| (token.replace('$', "$$"), *id));
         let loose: Vec<_> = loose.collect();
         let loose = loose.iter().map(|(token, id)| (token.as_str(), *id));
         let loose = Paths::tags(loose).map_err(too_big)?;

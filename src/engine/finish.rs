@@ -81,6 +81,11 @@ impl Finish {
 /// Bytes of a role in a header.
 const MAX_ROLE: usize = 16;
 
+/// Whether a special token of a marker that has begun is complete.
+fn shows_special(begun: &[u8]) -> bool {
+    begun.windows(2).any(|pair| pair == b"|>")
+}
+
 impl Machine<'_> {
     /// Brings out what waits and reports what is open.
     pub fn finish(&mut self, reason: Finish) {
@@ -103,7 +108,7 @@ impl Machine<'_> {
         if self.set.chosen && self.st.region == Region::Text && self.st.io.from < self.st.pos {
             // The beginning of a marker that the end has cut is text, unless a special token of it is complete.
             let held = self.bytes(chunk, self.st.io.from, self.st.pos);
-            if held.windows(2).any(|pair| pair == b"|>") && self.may_frame() {
+            if shows_special(&held) && self.may_frame() {
                 self.flow_end(chunk);
                 self.framing(chunk, self.st.pos);
             }
@@ -218,8 +223,7 @@ impl Machine<'_> {
         let plain = tag::without_blanks(begun.trim_ascii_end());
         let roles = self.set.text.dfa.patterns().iter().zip(&self.set.roles);
         let mut tokens = roles.filter(|(_, role)| matches!(role, Role::Token { .. }));
-        let special = plain.windows(2).any(|pair| pair == b"|>");
-        special && tokens.any(|(token, _)| token.bytes.starts_with(&plain))
+        shows_special(&plain) && tokens.any(|(token, _)| token.bytes.starts_with(&plain))
     }
 
     /// Whether what the end cuts is the beginning of a header or a token.

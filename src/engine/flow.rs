@@ -302,25 +302,8 @@ impl Machine<'_> {
             }
             // The prompt gave the opener, and the model writes it again.
             Some(Inside::Open) if reasoning.spec.repeats || self.echoes(chunk, start, safe) => {
-                let data = data();
                 self.deliver(chunk, start);
-                self.flow_end(chunk);
-                let span = Span::new(start, end);
-                self.out(chunk).event(Event::Reasoning {
-                    data,
-                    span,
-                    framing: true,
-                });
-                self.st.io.carry.clear();
-                self.enter(
-                    Region::Reasoning {
-                        id,
-                        depth,
-                        start: opened,
-                        label: reasoning.label(),
-                    },
-                    end,
-                );
+                self.thought_again(chunk, id, Span::new(start, end));
                 true
             }
             Some(Inside::Open) if !reasoning.spec.nested => false,

@@ -1457,7 +1457,7 @@ impl Machine<'_> {
     }
 
     /// The opener of the open thought, which the prompt gave, stands once more.
-    fn thought_again(&mut self, chunk: Chunk<'_>, id: u16, span: Span) {
+    pub fn thought_again(&mut self, chunk: Chunk<'_>, id: u16, span: Span) {
         let Region::Reasoning { depth, start, .. } = self.st.region else {
             return;
         };

@@ -115,8 +115,7 @@ impl Choice {
 
     /// Takes the choice of a chunk, or of a whole response.
     pub fn read(&mut self, line: u64, choice: &Object<'_>, faults: &mut Take<'_>) -> Vec<Made> {
-        let delta = choice.some("delta").or_else(|| choice.some("message"));
-        let delta = delta.map(Node::object).unwrap_or_default();
+        let (delta, whole) = openai::said(choice).unwrap_or_default();
         if self.reason.is_some() {
             return self.late(choice, &delta);
         }
@@ -129,7 +128,6 @@ impl Choice {
         if let Some(text) = choice.text("text") {
             give(Item::Text(&text));
         }
-        let whole = choice.some("delta").is_none();
         openai::message(&message, whole, &mut give);
         if let Some(word) = choice.text("finish_reason") {
             self.end.read(line, &word, &mut give);

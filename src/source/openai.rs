@@ -67,10 +67,8 @@ impl State {
         if let Some(text) = choice.text("text") {
             take(Item::Text(&text));
         }
-        if let Some(delta) = choice.some("delta") {
-            message(&delta.object(), false, take);
-        } else if let Some(whole) = choice.some("message") {
-            message(&whole.object(), true, take);
+        if let Some((said, whole)) = said(choice) {
+            message(&said, whole, take);
         }
         if let Some(reason) = choice.text("finish_reason") {
             self.end.read(line, &reason, take);
@@ -78,7 +76,15 @@ impl State {
     }
 }
 
-/// What a `delta` or a `message`, which is whole, says.
+/// The `delta` of a choice, or else its `message`, which is whole.
+pub(crate) fn said<'a>(choice: &Object<'a>) -> Option<(Object<'a>, bool)> {
+    match choice.some("delta") {
+        Some(delta) => Some((delta.object(), false)),
+        None => Some((choice.some("message")?.object(), true)),
+    }
+}
+
+/// What a `delta` or a whole `message` says.
 pub(crate) fn message(message: &Object<'_>, whole: bool, take: &mut Take<'_>) {
     let reasoning = message
         .text("reasoning_content")

@@ -7,7 +7,7 @@ use toolglot::{DialectSet, Finish, Options, Parser, Turn, builtin_files, parse};
 
 use crate::markers::{Does, MARKERS, Marker, set};
 use crate::openers::CALLS;
-use crate::support::turn_of;
+use crate::support::cut_turn;
 use crate::tags;
 
 /// Where a token, which stands for `@`, is framing if it is so anywhere.
@@ -115,11 +115,8 @@ fn pairs<'s>(
 }
 
 fn cut(set: &DialectSet, input: &str) -> Turn {
-    let whole = read(set, input);
-    let parser = Parser::new(set, Options::default());
-    let bytes = turn_of(parser, input.as_bytes().chunks(1), Finish::Stop);
-    assert_eq!(bytes, whole, "{input:?}");
-    whole
+    let parser = || Parser::new(set, Options::default());
+    cut_turn(parser, input, Finish::Stop)
 }
 
 fn report(mut failures: Vec<String>) {

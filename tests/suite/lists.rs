@@ -9,7 +9,7 @@ use toolglot::{
 };
 
 use crate::markers::set;
-use crate::support::turn_of;
+use crate::support::cut_turn;
 
 const TOOLS: &str = r#"[{"name": "look", "parameters": {"properties": {"at": {"type": "string"}}}},
     {"name": "wipe", "parameters": {"properties": {"n": {"type": "integer"}}}}]"#;
@@ -28,10 +28,7 @@ fn read(set: &DialectSet, tools: &Arc<Tools>, text: &str, finish: Finish) -> Tur
         options.tools = Some(Arc::clone(tools));
         Parser::new(set, options)
     };
-    let whole = turn_of(parser(), [text.as_bytes()], finish);
-    let bytes = turn_of(parser(), text.as_bytes().chunks(1), finish);
-    assert_eq!(bytes, whole, "{text:?}");
-    whole
+    cut_turn(parser, text, finish)
 }
 
 fn says(call: &Call) -> (&str, &str, Grade) {

@@ -122,6 +122,14 @@ pub fn turn_of<'t>(
     turn.turn()
 }
 
+/// The turn of an output, which is the same byte by byte.
+pub fn cut_turn(parser: impl Fn() -> Parser, text: &str, finish: Finish) -> Turn {
+    let whole = turn_of(parser(), [text.as_bytes()], finish);
+    let bytes = turn_of(parser(), text.as_bytes().chunks(1), finish);
+    assert_eq!(bytes, whole, "{text:?}");
+    whole
+}
+
 /// Whether two turns say the same: text, reasoning, and names and arguments of calls.
 pub fn says_the_same(one: &Turn, other: &Turn) -> bool {
     let calls = |turn: &Turn| -> Vec<_> {
