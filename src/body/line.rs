@@ -467,7 +467,9 @@ impl Body {
     /// The stream ended at `end`. An action without input ends there, if the model `stopped`: else its input may be cut.
     pub fn finish(&mut self, out: &mut Out<'_>, table: &Line, end: u64, stopped: bool) -> Finished {
         let header = match &self.at {
-            At::Next(walk) | At::After(walk) => table.all.complete(walk, end, b""),
+            At::Next(walk) | At::After(walk) | At::Hidden(Some(walk)) => {
+                table.all.complete(walk, end, b"")
+            }
             At::Plain {
                 line: Some(walk), ..
             } if stopped => table.all.complete(walk, end, b""),
@@ -481,6 +483,7 @@ impl Body {
             (
                 At::Next(walk)
                 | At::After(walk)
+                | At::Hidden(Some(walk))
                 | At::Plain {
                     line: Some(walk), ..
                 },

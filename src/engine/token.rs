@@ -383,8 +383,12 @@ impl Machine<'_> {
         })
     }
 
-    /// Whether something of a dialect ended right before `start`, with white space between at most.
+    /// Whether something of a dialect ended right before `start`, with white space between at most. A token that waits only
+    /// for a quotation mark is taken for framing.
     pub fn follows(&self, dialect: u16, start: u64) -> bool {
+        if let Some(waiting) = self.st.waiting {
+            return waiting.sure && self.belongs(waiting.token, dialect);
+        }
         self.what_ended(start).is_some_and(|what| match what {
             What::Block(other) => other == dialect,
             What::Token(token) => self.belongs(token, dialect),

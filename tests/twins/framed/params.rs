@@ -242,7 +242,7 @@ impl<'a> Twin<'a> {
         };
         let key = fit.holes.get("key").cloned();
         let key = key.or_else(|| attribute(&param.name)).unwrap_or_default();
-        let mut key = key.trim().to_owned();
+        let mut key = key.trim_end().to_owned();
         if param.close.iter().any(|close| close.contains("$key")) {
             // It is a tag's name, with or without attributes.
             closed = key.ends_with('/');
@@ -251,6 +251,7 @@ impl<'a> Twin<'a> {
                 return Err(Stop::Malformed(fit.end));
             }
         }
+        key = key.trim_start().to_owned();
         // A word of blanks is none.
         if key.is_empty() && fit.holes.contains_key("key") {
             return Err(Stop::Malformed(fit.end));

@@ -199,7 +199,15 @@ fn word(reader: &mut Reader<'_>) -> Result<Value, Fault> {
         text => serde_json::from_str(text).ok().filter(Value::is_number),
     };
     if len == rest.len() {
-        return Err(Fault::Cut);
+        // A word that cannot become a literal has broken the list already.
+        let literals = ["True", "true", "False", "false", "None", "null"];
+        let letters = rest.starts_with(char::is_alphabetic);
+        let grows = literals.iter().any(|word| word.starts_with(rest));
+        return Err(if letters && !grows {
+            reader.fault()
+        } else {
+            Fault::Cut
+        });
     }
     match found {
         Some(value) => {
