@@ -522,12 +522,23 @@ impl<'p> Out<'p> {
         if self.io.calls >= self.opts.limits.max_calls {
             return Err(Kind::LimitCalls);
         }
+        Ok(self.call_begin(name, meta, span, origin))
+    }
+
+    /// Opens a call that no limit forbids.
+    pub fn call_begin(
+        &mut self,
+        name: &str,
+        meta: &[(String, String)],
+        span: Span,
+        origin: Origin,
+    ) -> u32 {
         let call = self.io.calls;
         self.io.calls += 1;
         self.io.open = Some(call);
         if self.is_left_out(name) {
             self.io.stranger = Some(name.to_owned());
-            return Ok(call);
+            return call;
         }
         let holds = self.opts.prefer == Prefer::Native && origin == Origin::Text;
         self.io.heard.open(name, self.opts.prefer);
@@ -553,7 +564,7 @@ impl<'p> Out<'p> {
             let close = self.suggest(name, tools.names());
             self.report(Kind::UnknownTool, Severity::Warning, span, name, "", close);
         }
-        Ok(call)
+        call
     }
 
     /// The name of a call of the open block is written. A provisional one may still be taken back.

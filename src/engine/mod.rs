@@ -6,6 +6,7 @@
 //! a limit, up to its closer) and [`Mode::Guess`] (JSON at the beginning of a reply that the server has guided). Each byte is stepped by the mode it falls into; what is undecided waits in one carry.
 //! State is a function of the bytes so far and never of how they were cut.
 
+mod arguments;
 mod bare;
 mod bounds;
 mod code;
@@ -31,6 +32,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::body::{Body, Io};
 use crate::dialect::{DialectSet, SetInner};
+use crate::error::Kind;
 use crate::event::{Event, Sink, Span};
 use crate::limits::{Options, ReasoningMode, Start};
 use crate::scan::{Line, Node, ROOT};
@@ -120,10 +122,12 @@ struct State {
     untagged: Option<(u16, u64)>,
     io: Io,
     /// Native calls that wait.
-    natives: Vec<NativeCall>,
+    natives: Vec<native::Native>,
     /// Bytes of them.
     native_bytes: u64,
-    /// A native call came out.
+    /// Native calls that came out.
+    given: u32,
+    /// One of them counts: calls of the text give way.
     native: bool,
     finished: bool,
 }
@@ -244,6 +248,7 @@ impl State {
             io: Io::new(set.kinds_of_blocks(), set.marker()),
             natives: vec![],
             native_bytes: 0,
+            given: 0,
             native: false,
             finished: false,
         }
@@ -354,7 +359,20 @@ impl Parser {
     pub fn native_call(&mut self, call: &NativeCall, sink: &mut dyn Sink) {
         if !self.state.finished {
             self.settle(sink);
-            self.drive(sink, |machine| machine.native(call));
+            self.drive(sink, |machine| machine.native(call, None));
+        }
+    }
+
+    /// Takes a native call that is none: what reads a response knows that it is cut, for example. It is reported where it would
+    /// have come out, and listed as dropped.
+    pub(crate) fn native_refused(&mut self, name: &str, kind: Kind, sink: &mut dyn Sink) {
+        if !self.state.finished {
+            self.settle(sink);
+            let call = NativeCall {
+                name: name.to_owned(),
+                ..NativeCall::default()
+            };
+            self.drive(sink, |machine| machine.native(&call, Some(kind)));
         }
     }
 

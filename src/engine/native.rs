@@ -1,14 +1,15 @@
 //! Calls that the host got beside the text, in the same event stream.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap};
 
 use serde::{Deserialize, Serialize};
 
+use super::arguments::{Checked, meaning};
 use super::machine::Machine;
-use crate::body::{json, tool_name};
+use crate::body::Out;
 use crate::error::{Kind, KindSet, Severity};
 use crate::event::{Arguments, Origin, Span};
-use crate::json::{Map, Value};
+use crate::json::Value;
 use crate::limits::Prefer;
 
 /// A call from the `tool_calls` of an API response.
@@ -69,92 +70,32 @@ impl NativeCall {
     }
 }
 
-/// What arguments mean, however they are written: equal texts for equal meanings. The order of keys is none, nor is the
-/// spelling of numbers; and a string that holds a number, a literal, a list or an object counts as that, since untyped
-/// text cannot say which it is. None if the arguments are no JSON.
-fn meaning(arguments: &str) -> Option<String> {
-    let text = if arguments.trim().is_empty() {
-        "{}"
-    } else {
-        arguments
-    };
-    let value: Value = serde_json::from_str(text).ok()?;
-    let mut out = String::with_capacity(text.len());
-    write_meaning(&value, true, &mut out);
-    Some(out)
+/// A native call that waits.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Native {
+    pub call: NativeCall,
+    /// Why it is none, if that is known before it is looked at: the response broke off in it, for example.
+    pub refused: Option<Kind>,
 }
 
-/// As deep as the reader of JSON lets values nest; `inside` if strings are looked into.
-fn write_meaning(value: &Value, inside: bool, out: &mut String) {
-    match value {
-        Value::Null => out.push_str("null"),
-        Value::Bool(value) => out.push_str(if *value { "true" } else { "false" }),
-        Value::Number(number) => out.push_str(&number_meaning(&number.to_string())),
-        Value::String(text) => {
-            let bare = text.trim();
-            let held = match bare.to_ascii_lowercase().as_str() {
-                "true" => Some(Value::Bool(true)),
-                "false" => Some(Value::Bool(false)),
-                _ => serde_json::from_str(bare).ok(),
-            };
-            match held.filter(|held| inside && !held.is_string()) {
-                Some(held) => write_meaning(&held, false, out),
-                None => json::string(text, out),
-            }
-        }
-        Value::Array(items) => {
-            out.push('[');
-            for item in items {
-                write_meaning(item, inside, out);
-                out.push(',');
-            }
-            out.push(']');
-        }
-        Value::Object(members) => {
-            out.push('{');
-            let sorted: BTreeMap<&String, &Value> = members.iter().collect();
-            for (key, value) in sorted {
-                json::string(key, out);
-                out.push(':');
-                write_meaning(value, inside, out);
-                out.push(',');
-            }
-            out.push('}');
-        }
-    }
-}
-
-/// A number without what does not change it: `1.0` and `1e0` are `1`. Integers that no float holds stay as they are.
-fn number_meaning(text: &str) -> String {
-    const EXACT: f64 = 9_007_199_254_740_992.0;
-    let integer = text
-        .bytes()
-        .all(|byte| byte.is_ascii_digit() || byte == b'-');
-    match text.parse::<f64>() {
-        Ok(value) if !integer && value.abs() < EXACT && value.fract() == 0.0 => {
-            format!("{}", value as i64)
-        }
-        Ok(value) if !integer => format!("{value:?}"),
-        _ => text.to_owned(),
-    }
-}
-
-/// The native calls that stand for calls of the text that nobody gets: one for each, by name.
-fn instead(lost: &[String], natives: &[NativeCall]) -> Vec<bool> {
+/// The native calls that stand for calls of the text that nobody gets: one for each, by name. Those that are `good` come
+/// first, so that none of them is lost to one that nobody gets either.
+fn instead(lost: &[String], natives: &[Native], good: &[bool]) -> Vec<bool> {
     let mut left: HashMap<&str, usize> = HashMap::new();
     for name in lost {
         *left.entry(name).or_default() += 1;
     }
-    let counts = natives
-        .iter()
-        .map(|call| match left.get_mut(call.name.as_str()) {
-            Some(left) if *left > 0 => {
+    let mut counts = vec![false; natives.len()];
+    for turn in [true, false] {
+        let of_turn = natives.iter().zip(good).zip(&mut counts);
+        for ((native, _), counts) in of_turn.filter(|((_, good), _)| **good == turn) {
+            if let Some(left) = left.get_mut(native.call.name.as_str()).filter(|n| **n > 0) {
                 *left -= 1;
-                true
+                *counts = true;
             }
-            Some(_) | None => false,
-        });
-    counts.collect()
+        }
+    }
+    counts
 }
 
 /// A call of the text as it is compared, if it is.
@@ -169,19 +110,29 @@ fn repeats(said: &BTreeSet<(String, String)>, call: &NativeCall) -> bool {
 }
 
 impl Machine<'_> {
-    /// Takes a native call.
-    pub fn native(&mut self, call: &NativeCall) {
-        let waiting = self.st.native_bytes.saturating_add(call.len());
+    /// Takes a native call, or one that is none for a reason that its reader knows.
+    pub fn native(&mut self, call: &NativeCall, refused: Option<Kind>) {
+        let waiting = self.st.native_bytes.saturating_add(call.len().max(1));
         if waiting > self.opts.limits.max_native {
-            let chunk = self.nothing();
             let span = Span::new(self.st.pos, self.st.pos);
-            return self.tell_all(chunk, Kind::LimitNative, Severity::Error, span, &call.name);
+            return self.refuse(Kind::LimitNative, &call.name, span);
         }
         self.st.native_bytes = waiting;
-        self.st.natives.push(call.clone());
+        self.st.natives.push(Native {
+            call: call.clone(),
+            refused,
+        });
         if self.flows() {
             self.natives_now(self.st.pos);
         }
+    }
+
+    /// Reports a native call that is none. No dialect speaks and the span is empty: so sinks know it from what is wrong with
+    /// the text.
+    fn refuse(&mut self, kind: Kind, name: &str, span: Span) {
+        let chunk = self.nothing();
+        self.out(chunk)
+            .report_for(None, kind, Severity::Error, span, "", name, "");
     }
 
     /// Where native calls are preferred: brings out those that wait, and lets the calls of the text give way to them. No
@@ -191,8 +142,9 @@ impl Machine<'_> {
             return;
         }
         self.st.native_bytes = 0;
-        for call in std::mem::take(&mut self.st.natives) {
-            self.bring(&call, at);
+        for native in std::mem::take(&mut self.st.natives) {
+            // Calls of the text give way, so they take no place.
+            self.bring(&native, at, 0);
         }
         if self.st.native {
             self.replace();
@@ -218,16 +170,23 @@ impl Machine<'_> {
             }
             Prefer::Text | Prefer::Both if natives.is_empty() => return,
             Prefer::Text if self.st.io.good == 0 => vec![true; natives.len()],
-            Prefer::Text => instead(&heard.lost(), natives),
+            Prefer::Text => {
+                let max = self.opts.limits.max_name;
+                let good = |native| Checked::of(native, max).is_ok_and(|call| call.is_good());
+                let good: Vec<bool> = natives.iter().map(good).collect();
+                instead(&heard.lost(), natives, &good)
+            }
             Prefer::Both => {
                 let said: BTreeSet<_> = heard.calls.iter().filter_map(meant).collect();
-                let new = natives.iter().map(|call| !repeats(&said, call));
+                let new = natives.iter().map(|native| !repeats(&said, &native.call));
                 new.collect()
             }
         };
+        // Calls of the text that nobody gets take no place.
+        let before = self.st.io.good;
         let natives = std::mem::take(&mut self.st.natives);
-        for (call, _) in natives.iter().zip(counts).filter(|(_, counts)| *counts) {
-            self.bring(call, self.st.pos);
+        for (native, _) in natives.iter().zip(counts).filter(|(_, counts)| *counts) {
+            self.bring(native, self.st.pos, before);
         }
     }
 
@@ -239,90 +198,53 @@ impl Machine<'_> {
         }
     }
 
-    /// Delivers a native call at an offset.
-    fn bring(&mut self, native: &NativeCall, at: u64) {
+    /// Delivers a native call at an offset, beside so many calls of the text.
+    fn bring(&mut self, native: &Native, at: u64, beside: u32) {
         let chunk = self.nothing();
         let span = Span::new(at, at);
-        let max = self.opts.limits.max_name;
-        let mut out = self.out(chunk);
-        let name = match tool_name(&native.name, max) {
-            Ok(name) => name,
-            Err(kind) => {
-                return out.report_for(None, kind, Severity::Error, span, "", &native.name, "");
+        let limits = &self.opts.limits;
+        let call = match Checked::of(native, limits.max_name) {
+            Ok(call) => call,
+            Err(kind) => return self.refuse(kind, &native.call.name, span),
+        };
+        if beside.saturating_add(self.st.given) >= limits.max_calls {
+            return self.refuse(Kind::LimitCalls, call.name, span);
+        }
+        if !self.out(chunk).is_left_out(call.name) {
+            self.st.given += 1;
+            if call.is_good() {
+                // It counts, so others give way before it.
+                self.st.native = true;
+                self.replace();
             }
-        };
-        let text = native.arguments.trim();
-        let text = if text.is_empty() { "{}" } else { text };
-        let Ok(members) = serde_json::from_str::<Map>(text) else {
-            return out.report_for(
-                None,
-                Kind::MalformedJson,
-                Severity::Error,
-                span,
-                "",
-                name,
-                "",
-            );
-        };
+        }
         let meta: Vec<(String, String)> = native
+            .call
             .id
             .iter()
             .map(|id| ("id".to_owned(), id.clone()))
             .collect();
-        if out.io.calls < out.limits().max_calls && !out.is_left_out(name) {
-            // It counts, so others give way before it.
-            self.st.native = true;
-            self.replace();
-        }
-        let mut out = self.out(chunk);
-        match out.call_open(name, &meta, span, Origin::Native) {
-            Ok(call) => {
-                out.arg(call, text, span);
-                let tool = out.tool(name);
-                for key in members
-                    .keys()
-                    .filter(|key| tool.is_some_and(|tool| tool.param(key).is_none()))
-                {
-                    out.unknown_param(name, key, span);
-                }
-                out.missing(name, span, |key| members.contains_key(key));
-                out.call_close(call, KindSet::default(), Arguments::Deltas, span);
-            }
-            Err(kind) => out.report_for(None, kind, Severity::Error, span, "", name, ""),
-        }
+        self.out(chunk).native(&call, &meta, span);
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_means_the_same_is_the_same() {
-        for (a, b) in [
-            ("", "{}"),
-            ("{\"a\":1,\"b\":2}", " {\"b\":2, \"a\":1.0}"),
-            ("{\"n\":\"5\"}", "{\"n\":5}"),
-            ("{\"n\":\"1e2\"}", "{\"n\":100}"),
-            ("{\"n\":\"True\"}", "{\"n\":true}"),
-            ("{\"n\":\"null\"}", "{\"n\":null}"),
-            ("{\"n\":\"[1, 2]\"}", "{\"n\":[1,2.0]}"),
-            ("{\"n\":{\"深\":\"-3\"}}", "{\"n\":{\"深\":-3}}"),
-        ] {
-            assert_eq!(meaning(a), meaning(b), "{a} {b}");
+impl Out<'_> {
+    /// A native call that was looked at.
+    fn native(&mut self, native: &Checked<'_>, meta: &[(String, String)], span: Span) {
+        let name = native.name;
+        let call = self.call_begin(name, meta, span, Origin::Native);
+        self.arg(call, &native.arguments, span);
+        let mut kinds = KindSet::default();
+        for key in &native.repeated {
+            kinds.insert(Kind::DuplicateParam);
+            self.tell(Kind::DuplicateParam, span, name, key);
         }
-        for (a, b) in [
-            ("{\"n\":\"5 \"}", "{\"n\":6}"),
-            ("{\"n\":\"a\"}", "{\"n\":\"A\"}"),
-            (
-                "{\"n\":10000000000000000001}",
-                "{\"n\":10000000000000000002}",
-            ),
-            ("{\"n\":[1]}", "{\"n\":[1,1]}"),
-            ("{}", "{\"n\":null}"),
-        ] {
-            assert_ne!(meaning(a), meaning(b), "{a} {b}");
+        let tool = self.tool(name);
+        let known = |key: &str| tool.is_none_or(|tool| tool.param(key).is_some());
+        for key in native.members.keys().filter(|key| !known(key)) {
+            self.unknown_param(name, key, span);
         }
-        assert_eq!(meaning("{"), None);
+        self.missing(name, span, |key| native.members.contains_key(key));
+        self.call_close(call, kinds, Arguments::Deltas, span);
     }
 }

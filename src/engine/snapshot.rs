@@ -111,6 +111,7 @@ impl State {
             owed: _,
             natives: _,
             native_bytes: _,
+            given: _,
             native: _,
             mentioned: _,
             suffix: _,

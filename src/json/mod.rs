@@ -14,6 +14,7 @@
 
 mod decimal;
 mod map;
+mod members;
 mod number;
 mod read;
 mod serde;
@@ -22,6 +23,7 @@ mod value;
 pub use crate::json_value as json;
 pub use decimal::Decimal;
 pub use map::Map;
+pub(crate) use members::Members;
 pub use number::Number;
 pub(crate) use read::{Bounds, read};
 pub use value::{Index, Value};

@@ -95,7 +95,7 @@ impl Collect {
                 .filter(recovered)
                 .map(Withheld::from)
                 .collect(),
-            dropped: self.ledger.dropped().to_vec(),
+            dropped: self.ledger.dropped(),
         }
     }
 
@@ -110,7 +110,7 @@ impl Collect {
 
     /// Takes an issue that was kept elsewhere, in its place among the events.
     pub fn report(&mut self, report: Report) {
-        self.ledger.issue(report.kind, report.severity, report.span);
+        self.ledger.report(&report);
         self.errors.push(report);
     }
 

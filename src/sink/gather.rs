@@ -1,12 +1,9 @@
 //! Puts calls together from their events, for the sinks that hand over whole calls.
 
-use serde::Deserialize;
-use serde::de::{MapAccess, Visitor};
-use serde_json::value::RawValue;
-
 use crate::call::Call;
 use crate::error::{Grade, Kind, KindSet};
 use crate::event::{Arguments, CallState, Event, Span};
+use crate::json::Members;
 
 /// Puts calls together: each event goes in, and [`Event::CallClose`] gives the whole call. It holds the call that is open;
 /// memory grows with its arguments.
@@ -109,53 +106,9 @@ impl Gather {
             call.kinds = KindSet::default();
         }
         if call.kinds.contains(Kind::DuplicateParam) || call.kinds.contains(Kind::RepeatedParam) {
-            call.arguments = last_wins(&call.arguments).unwrap_or(call.arguments);
+            let members = Members::read(&call.arguments).map(|members| members.last_wins());
+            call.arguments = members.unwrap_or(call.arguments);
         }
         Some(call)
     }
-}
-
-/// The members of a JSON object with their source text.
-struct Members<'a>(Vec<(String, &'a RawValue)>);
-
-impl<'de> Deserialize<'de> for Members<'de> {
-    fn deserialize<D: serde::Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
-        struct Read;
-        impl<'de> Visitor<'de> for Read {
-            type Value = Members<'de>;
-            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str("an object")
-            }
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Members<'de>, A::Error> {
-                let mut list = vec![];
-                while let Some(entry) = map.next_entry()? {
-                    list.push(entry);
-                }
-                Ok(Members(list))
-            }
-        }
-        input.deserialize_map(Read)
-    }
-}
-
-/// The canonical text of an object that repeats keys: each key once, where it stood first, with its last value.
-fn last_wins(text: &str) -> Option<String> {
-    let members: Members = serde_json::from_str(text).ok()?;
-    let mut last: std::collections::HashMap<&str, &str> = std::collections::HashMap::new();
-    for (key, value) in &members.0 {
-        last.insert(key, value.get());
-    }
-    let mut out = String::from("{");
-    for (key, _) in &members.0 {
-        if let Some(value) = last.remove(key.as_str()) {
-            if out.len() > 1 {
-                out.push(',');
-            }
-            crate::body::json::string(key, &mut out);
-            out.push(':');
-            out.push_str(value);
-        }
-    }
-    out.push('}');
-    Some(out)
 }

@@ -5,9 +5,11 @@
 //! abandoned in a block that stands, a block that closes with an error and without a call, and a call that gave way to native
 //! ones. Where native calls are preferred the calls of a block come after it, if they come: then what was lost beside them
 //! is dropped in the block's place.
+//!
+//! A native call that is refused has no bytes: what is dropped is an empty span where it would have come out.
 
-use crate::call::Dropped;
-use crate::error::{Kind, KindSet, Severity};
+use crate::call::{Dropped, Report};
+use crate::error::{Issue, Kind, KindSet, Severity};
 use crate::event::{Abandoned, Event, Span};
 
 /// Takes events. Memory grows with the number of things that were dropped.
@@ -19,6 +21,39 @@ pub(crate) struct Ledger {
     dropped: Vec<Dropped>,
     /// Blocks among them whose calls may still come, and what else was lost in them.
     empty: Vec<(Span, Option<Vec<Span>>)>,
+    /// Native calls that were refused.
+    natives: Vec<Dropped>,
+}
+
+/// An issue, as far as it says what was dropped.
+struct Told {
+    kind: Kind,
+    severity: Severity,
+    span: Span,
+    /// A dialect speaks.
+    dialect: bool,
+}
+
+impl From<&Issue<'_>> for Told {
+    fn from(issue: &Issue<'_>) -> Self {
+        Self {
+            kind: issue.kind,
+            severity: issue.severity,
+            span: issue.span,
+            dialect: issue.dialect.is_some(),
+        }
+    }
+}
+
+impl From<&Report> for Told {
+    fn from(report: &Report) -> Self {
+        Self {
+            kind: report.kind,
+            severity: report.severity,
+            span: report.span,
+            dialect: !report.dialect.is_empty(),
+        }
+    }
 }
 
 /// The open block.
@@ -34,8 +69,16 @@ struct Block {
 
 impl Ledger {
     /// What was dropped so far, in order.
-    pub fn dropped(&self) -> &[Dropped] {
-        &self.dropped
+    pub fn dropped(&self) -> Vec<Dropped> {
+        let mut all = self.dropped.clone();
+        all.extend_from_slice(&self.natives);
+        all.sort_by_key(|dropped| dropped.span.start);
+        all
+    }
+
+    /// Takes an issue that was kept elsewhere.
+    pub fn report(&mut self, report: &Report) {
+        self.issue(&Told::from(report));
     }
 
     /// Takes an event.
@@ -59,7 +102,7 @@ impl Ledger {
                 }
             }
             Event::Raw { span, .. } => self.raw(span),
-            Event::Issue(ref issue) => self.issue(issue.kind, issue.severity, issue.span),
+            Event::Issue(ref issue) => self.issue(&Told::from(issue)),
             Event::Text { .. }
             | Event::Reasoning { .. }
             | Event::Protected { .. }
@@ -151,15 +194,21 @@ impl Ledger {
         }
     }
 
-    /// An issue of the open block, or of what was dropped last.
-    pub fn issue(&mut self, kind: Kind, severity: Severity, span: Span) {
+    /// An issue of the open block, of what was dropped last, or of a native call that is refused.
+    fn issue(&mut self, told: &Told) {
+        let Told { kind, span, .. } = *told;
         if kind == Kind::ReplacedCall {
             return self.replaced(span);
         }
-        if severity != Severity::Error {
+        if told.severity != Severity::Error {
             return;
         }
-        if let Some(block) = &mut self.block {
+        // A native call is given between two bytes, and no dialect speaks of it.
+        if span.is_empty() && !told.dialect && refuses_native(kind) {
+            let mut kinds = KindSet::default();
+            kinds.insert(kind);
+            self.natives.push(Dropped { span, kinds });
+        } else if let Some(block) = &mut self.block {
             block.kinds.insert(kind);
             if matches!(kind, Kind::UnknownTool | Kind::LimitNative) {
                 // A call that is left out, or that cannot be held, never opens.
@@ -174,6 +223,21 @@ impl Ledger {
             self.outside = Some((span, kind));
         }
     }
+}
+
+/// Whether a native call can be refused so.
+fn refuses_native(kind: Kind) -> bool {
+    matches!(
+        kind,
+        Kind::MissingName
+            | Kind::MalformedBody
+            | Kind::MalformedJson
+            | Kind::UnclosedBlock
+            | Kind::UnknownTool
+            | Kind::LimitName
+            | Kind::LimitCalls
+            | Kind::LimitNative
+    )
 }
 
 #[cfg(test)]

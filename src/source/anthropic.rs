@@ -57,10 +57,12 @@ impl State {
             Some("text") => text(block, take),
             Some("thinking") => thinking(block, take),
             Some("tool_use") => {
-                let input = block.get("input").filter(|input| input.is_object());
-                let input = input.filter(|input| !input.object().is_empty());
-                self.open
-                    .insert(index, input.map(|input| input.json().to_owned()));
+                // What is no object is handed on too: that it is none is for the one check of all calls. An empty one of a
+                // stream only holds the place of what follows.
+                let empty = |input: &Node<'_>| input.is_object() && input.object().is_empty();
+                let said = block.some("input").filter(|input| !empty(input));
+                let input = said.map(|_| block.arguments("input").into_owned());
+                self.open.insert(index, input);
                 take(Item::Call(CallPiece {
                     index: Some(index),
                     id: block.text("id").as_deref(),

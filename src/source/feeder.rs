@@ -3,6 +3,7 @@
 use super::calls::Assembly;
 use super::{Item, Source, SourceError};
 use crate::engine::{Finish, Parser};
+use crate::error::Kind;
 use crate::event::{Event, Sink, Span};
 use crate::limits::Limits;
 
@@ -95,7 +96,9 @@ impl Flow {
         sink: &mut dyn Sink,
         errors: &mut Vec<SourceError>,
     ) -> Finish {
-        errors.extend(std::iter::from_fn(|| self.calls.rest()));
+        while let Some(error) = self.calls.rest() {
+            self.refuse(error, sink, errors);
+        }
         let reason = reason.or(self.finish).unwrap_or(Finish::Error);
         self.parser.finish(reason, sink);
         reason
@@ -112,7 +115,11 @@ impl Flow {
                     framing: false,
                 });
             }
-            Item::Call(piece) => errors.extend(self.calls.piece(&piece).err()),
+            Item::Call(piece) => {
+                if let Err(error) = self.calls.piece(&piece) {
+                    self.refuse(error, sink, errors);
+                }
+            }
             Item::CallEnd(index) => {
                 self.calls.end(index);
                 self.give(sink, errors);
@@ -130,8 +137,26 @@ impl Flow {
         while let Some(next) = self.calls.next(self.finish) {
             match next {
                 Ok(call) => self.parser.native_call(&call, sink),
-                Err(error) => errors.push(error),
+                Err(error) => self.refuse(error, sink, errors),
             }
         }
+    }
+
+    /// A native call that cannot be given: the parser reports it as one that is refused, so that every output lists it.
+    fn refuse(&mut self, error: SourceError, sink: &mut dyn Sink, errors: &mut Vec<SourceError>) {
+        let refused = match &error {
+            SourceError::CutCall { name } => Some((name.as_str(), Kind::UnclosedBlock)),
+            SourceError::NoName => Some(("", Kind::MissingName)),
+            SourceError::TooManyCalls { name } => Some((name.as_str(), Kind::LimitNative)),
+            SourceError::Json { .. }
+            | SourceError::Shape { .. }
+            | SourceError::TooLong { .. }
+            | SourceError::Api { .. }
+            | SourceError::Cut => None,
+        };
+        if let Some((name, kind)) = refused {
+            self.parser.native_refused(name, kind, sink);
+        }
+        errors.push(error);
     }
 }

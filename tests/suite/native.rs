@@ -2,8 +2,8 @@
 
 use toolglot::sink::openai::{Delta, Deltas, Settings};
 use toolglot::{
-    Collect, DialectSet, Event, Finish, Kind, NativeCall, Options, Origin, Parser, Prefer, Sink,
-    Turn,
+    Collect, DialectSet, Event, Finish, Grade, Kind, NativeCall, Options, Origin, Parser, Prefer,
+    Sink, Turn,
 };
 use toolglot_cli::vectors::Log;
 
@@ -389,5 +389,82 @@ fn a_good_native_call_is_never_lost_to_one_that_is_withheld() {
         let mut sorted = good.clone();
         sorted.sort_unstable();
         assert_eq!(sorted, ["f", "h"], "{prefer:?}: {good:?}");
+    }
+}
+
+/// Calls of the text that nobody gets, and such as give way, leave their places to native ones.
+#[test]
+fn calls_that_give_way_take_no_place() {
+    let withheld = r#"<tool_call>{"name": "f", "arguments": {"a": 1, "a": 2}}</tool_call>"#;
+    let run = |text: &str, prefer: Prefer, early: bool| {
+        let options = options(|o| {
+            o.prefer = prefer;
+            o.limits.max_calls = 10;
+        });
+        let mut parser = Parser::new(&DEFAULTS, options);
+        let mut turn = Collect::new();
+        let give = |parser: &mut Parser, turn: &mut Collect| {
+            for n in 0..12 {
+                parser.native_call(&native(&format!("n{n}"), "{}"), turn);
+            }
+        };
+        if early {
+            give(&mut parser, &mut turn);
+        }
+        for _ in 0..8 {
+            parser.feed(text.as_bytes(), &mut turn);
+        }
+        if !early {
+            give(&mut parser, &mut turn);
+        }
+        parser.finish(Finish::ToolCalls, &mut turn);
+        let turn = turn.turn();
+        let natives = turn
+            .calls
+            .iter()
+            .filter(|call| call.origin == Origin::Native);
+        let natives = natives.count();
+        let refused = kinds(&turn)
+            .iter()
+            .filter(|kind| **kind == Kind::LimitCalls)
+            .count();
+        (turn.calls.len() - natives, natives, refused)
+    };
+    for early in [false, true] {
+        assert_eq!(run(CALL, Prefer::Native, early), (0, 10, 2));
+        assert_eq!(run(withheld, Prefer::Native, early), (0, 10, 2));
+        assert_eq!(run(withheld, Prefer::Text, early), (8, 10, 2));
+        assert_eq!(run(withheld, Prefer::Both, early), (8, 10, 2));
+        assert_eq!(run(CALL, Prefer::Text, early), (8, 0, 0));
+        assert_eq!(run(CALL, Prefer::Both, early), (8, 2, 10));
+    }
+}
+
+/// A native call that nobody gets replaces nothing: neither a call of the text, nor a good native one.
+#[test]
+fn a_native_call_that_is_none_replaces_nothing() {
+    for bad in ["{bad", "[1]", "{\"k\":1,\"k\":2}"] {
+        for early in [false, true] {
+            let turn = with_native(Prefer::Native, early, CALL, &[native("f", bad)]);
+            let good = turn
+                .calls
+                .iter()
+                .filter(|call| call.grade == Grade::Complete);
+            let good: Vec<Origin> = good.map(|call| call.origin).collect();
+            assert_eq!(good, [Origin::Text], "{bad}");
+        }
+        let lost = r#"<tool_call>{"name": "f", "arguments": {"a": 1, "a": 2}}</tool_call>"#;
+        let text = format!(
+            "{lost}{}",
+            r#"<tool_call>{"name": "g", "arguments": {}}</tool_call>"#
+        );
+        let both = [native("f", bad), native("f", "{\"a\":2}")];
+        let turn = with_native(Prefer::Text, false, &text, &both);
+        let good = turn
+            .calls
+            .iter()
+            .filter(|call| call.grade == Grade::Complete);
+        let good: Vec<&str> = good.map(|call| call.name.as_str()).collect();
+        assert_eq!(good, ["g", "f"], "{bad}");
     }
 }

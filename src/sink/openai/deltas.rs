@@ -170,7 +170,7 @@ impl<F: FnMut(Delta<'_>)> Deltas<F> {
         let void = &self.void;
         let left = &NotDelivered {
             withheld: std::mem::take(&mut self.withheld),
-            dropped: self.ledger.dropped().to_vec(),
+            dropped: self.ledger.dropped(),
         };
         if let Some(reason) = Reason::of(reason, self.stand, void.len(), self.settings.forced) {
             self.door.send(Delta::Finish { reason, void, left });
@@ -179,7 +179,7 @@ impl<F: FnMut(Delta<'_>)> Deltas<F> {
 
     /// Takes an issue that was kept elsewhere, in its place among the events: it says what was dropped.
     pub fn report(&mut self, report: &Report) {
-        self.ledger.issue(report.kind, report.severity, report.span);
+        self.ledger.report(report);
     }
 
     /// Calls that were sent in part and do not stand, so far, ascending.

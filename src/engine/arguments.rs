@@ -1,0 +1,156 @@
+//! The arguments of native calls: what they are good for, and what they mean.
+
+use std::collections::BTreeMap;
+
+use super::native::Native;
+use crate::body::{json, tool_name};
+use crate::error::Kind;
+use crate::json::{Map, Members, Value};
+
+/// A native call that was looked at: the one check of all of them, whatever server or host gave them.
+pub(super) struct Checked<'a> {
+    pub name: &'a str,
+    /// JSON text of an object, each of its own keys once.
+    pub arguments: String,
+    /// The keys in it.
+    pub members: Map,
+    /// Keys that stood more than once, and each time that they did so again.
+    pub repeated: Vec<String>,
+}
+
+impl<'a> Checked<'a> {
+    /// Looks at a call. The kind says why it is none.
+    pub fn of(native: &'a Native, max_name: u32) -> Result<Self, Kind> {
+        if let Some(kind) = native.refused {
+            return Err(kind);
+        }
+        let call = &native.call;
+        let name = tool_name(&call.name, max_name)?;
+        let text = match call.arguments.trim() {
+            "" => "{}",
+            text => text,
+        };
+        // Strict: half a surrogate pair is no text, and what nests too deep is no object either.
+        let members: Map = serde_json::from_str(text).map_err(|_| Kind::MalformedJson)?;
+        let spelt = Members::read(text).ok_or(Kind::MalformedJson)?;
+        let repeated = spelt.repeated();
+        Ok(Self {
+            name,
+            arguments: match repeated.is_empty() {
+                true => text.to_owned(),
+                false => spelt.last_wins(),
+            },
+            members,
+            repeated,
+        })
+    }
+
+    /// Whether it is a call that hosts get without asking.
+    pub fn is_good(&self) -> bool {
+        self.repeated.is_empty()
+    }
+}
+
+/// What arguments mean, however they are written: equal texts for equal meanings. The order of keys is none, nor is the
+/// spelling of numbers; and a string that holds a number, a literal, a list or an object counts as that, since untyped
+/// text cannot say which it is. None if the arguments are no JSON.
+pub(super) fn meaning(arguments: &str) -> Option<String> {
+    let text = if arguments.trim().is_empty() {
+        "{}"
+    } else {
+        arguments
+    };
+    let value: Value = serde_json::from_str(text).ok()?;
+    let mut out = String::with_capacity(text.len());
+    write_meaning(&value, true, &mut out);
+    Some(out)
+}
+
+/// As deep as the reader of JSON lets values nest; `inside` if strings are looked into.
+fn write_meaning(value: &Value, inside: bool, out: &mut String) {
+    match value {
+        Value::Null => out.push_str("null"),
+        Value::Bool(value) => out.push_str(if *value { "true" } else { "false" }),
+        Value::Number(number) => out.push_str(&number_meaning(&number.to_string())),
+        Value::String(text) => {
+            let bare = text.trim();
+            let held = match bare.to_ascii_lowercase().as_str() {
+                "true" => Some(Value::Bool(true)),
+                "false" => Some(Value::Bool(false)),
+                _ => serde_json::from_str(bare).ok(),
+            };
+            match held.filter(|held| inside && !held.is_string()) {
+                Some(held) => write_meaning(&held, false, out),
+                None => json::string(text, out),
+            }
+        }
+        Value::Array(items) => {
+            out.push('[');
+            for item in items {
+                write_meaning(item, inside, out);
+                out.push(',');
+            }
+            out.push(']');
+        }
+        Value::Object(members) => {
+            out.push('{');
+            let sorted: BTreeMap<&String, &Value> = members.iter().collect();
+            for (key, value) in sorted {
+                json::string(key, out);
+                out.push(':');
+                write_meaning(value, inside, out);
+                out.push(',');
+            }
+            out.push('}');
+        }
+    }
+}
+
+/// A number without what does not change it: `1.0` and `1e0` are `1`. Integers that no float holds stay as they are.
+fn number_meaning(text: &str) -> String {
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    let integer = text
+        .bytes()
+        .all(|byte| byte.is_ascii_digit() || byte == b'-');
+    match text.parse::<f64>() {
+        Ok(value) if !integer && value.abs() < EXACT && value.fract() == 0.0 => {
+            format!("{}", value as i64)
+        }
+        Ok(value) if !integer => format!("{value:?}"),
+        _ => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_means_the_same_is_the_same() {
+        for (a, b) in [
+            ("", "{}"),
+            ("{\"a\":1,\"b\":2}", " {\"b\":2, \"a\":1.0}"),
+            ("{\"n\":\"5\"}", "{\"n\":5}"),
+            ("{\"n\":\"1e2\"}", "{\"n\":100}"),
+            ("{\"n\":\"True\"}", "{\"n\":true}"),
+            ("{\"n\":\"null\"}", "{\"n\":null}"),
+            ("{\"n\":\"[1, 2]\"}", "{\"n\":[1,2.0]}"),
+            ("{\"n\":{\"深\":\"-3\"}}", "{\"n\":{\"深\":-3}}"),
+        ] {
+            assert_eq!(meaning(a), meaning(b), "{a} {b}");
+        }
+        for (a, b) in [
+            ("{\"n\":\"5 \"}", "{\"n\":6}"),
+            ("{\"n\":\"a\"}", "{\"n\":\"A\"}"),
+            (
+                "{\"n\":10000000000000000001}",
+                "{\"n\":10000000000000000002}",
+            ),
+            ("{\"n\":[1]}", "{\"n\":[1,1]}"),
+            ("{}", "{\"n\":null}"),
+        ] {
+            assert_ne!(meaning(a), meaning(b), "{a} {b}");
+        }
+        assert_eq!(meaning("{"), None);
+    }
+}
