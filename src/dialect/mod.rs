@@ -16,6 +16,8 @@ mod model;
 mod set;
 mod sizes;
 pub(crate) mod spec;
+#[cfg(feature = "tools")]
+pub(crate) mod tokens;
 
 pub use model::dialects_of_model;
 

@@ -13,7 +13,7 @@ use std::collections::VecDeque;
 
 use super::lead::{Lead, Step};
 use super::table::Table;
-use crate::scan::{Node, ROOT};
+use crate::scan::{Node, Pattern, ROOT};
 
 /// Whether breakers are put in or taken out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,10 +75,21 @@ impl Breaks {
         }
     }
 
-    /// No marker begins before the text.
+    /// In the middle of a prompt, where these markers have begun.
     #[cfg(feature = "tools")]
-    pub fn starts_afresh(&mut self) {
-        self.settle();
+    pub fn after(tails: &[(u16, u16)]) -> Self {
+        Self {
+            way: Way::Escape,
+            node: ROOT,
+            start: match tails.is_empty() {
+                true => Start::Settled,
+                false => Start::Tails(tails.to_vec()),
+            },
+            lead: None,
+            held: VecDeque::new(),
+            breakers: 0,
+            since: usize::MAX,
+        }
     }
 
     /// What stood before the text matters no more.
@@ -201,8 +212,15 @@ impl Breaks {
     }
 
     pub fn finish(&mut self, table: &Table, out: &mut Vec<u8>) {
-        let begins = self.begins_marker(table);
-        let inside = matches!(&self.start, Start::Tails(tails) if !tails.is_empty());
+        self.finish_before(table, None, out);
+    }
+
+    /// Ends the text before one of these; before anything at all if there is no list.
+    pub fn finish_before(&mut self, table: &Table, behind: Option<&[Vec<u8>]>, out: &mut Vec<u8>) {
+        let begins = self.begins_marker(table, behind);
+        let patterns = table.dfa.patterns();
+        let on = |(p, at): &(u16, u16)| goes_on(&patterns[usize::from(*p)], (*at).into(), behind);
+        let inside = matches!(&self.start, Start::Tails(tails) if tails.iter().any(on));
         let lead = self
             .lead
             .as_ref()
@@ -219,15 +237,30 @@ impl Breaks {
     }
 
     /// Whether the text ends with the beginning of a marker that no site breaks.
-    fn begins_marker(&self, table: &Table) -> bool {
+    fn begins_marker(&self, table: &Table, behind: Option<&[Vec<u8>]>) -> bool {
         let longest = table.dfa.hold(self.node).min(self.since);
         let end = |len: usize| self.held.iter().skip(self.held.len() - len);
         (1..=longest.min(self.held.len())).any(|len| {
             table.dfa.patterns().iter().any(|p| {
-                len < p.bytes.len() && end(len).enumerate().all(|(at, h)| p.accepts(at, h.byte))
+                len < p.bytes.len()
+                    && end(len).enumerate().all(|(at, h)| p.accepts(at, h.byte))
+                    && goes_on(p, len, behind)
             })
         })
     }
+}
+
+/// Whether a marker of which `at` bytes stand may go on in what follows. Where what is known of that ends too soon, it may,
+/// unless no more than a word stands there.
+fn goes_on(pattern: &Pattern, at: usize, behind: Option<&[Vec<u8>]>) -> bool {
+    let Some(behind) = behind else { return true };
+    let plain = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
+    let word = pattern.bytes[..at].iter().all(plain);
+    let left = pattern.bytes.len() - at;
+    behind.iter().any(|next| {
+        let mut known = next.iter().take(left).enumerate();
+        known.all(|(n, byte)| pattern.accepts(at + n, *byte)) && (next.len() >= left || !word)
+    })
 }
 
 fn repeat(byte: u8, times: u64, out: &mut Vec<u8>) {

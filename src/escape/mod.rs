@@ -184,12 +184,44 @@ pub fn escape(set: &DialectSet, text: &[u8]) -> Result<Vec<u8>, EscapeError> {
     Ok(Escaper::new(set)?.all(text))
 }
 
-/// The same for a text after something that no marker begins in: its start stays as it is.
+/// What may stand around a text in a prompt.
 #[cfg(feature = "tools")]
-pub(crate) fn escape_behind(set: &DialectSet, text: &[u8]) -> Result<Vec<u8>, EscapeError> {
-    let mut escaper = Escaper::new(set)?;
-    escaper.breaks.starts_afresh();
-    Ok(escaper.all(text))
+#[derive(Clone, Debug)]
+pub(crate) struct Beside {
+    /// The markers that have begun before it, and how much of each stands there.
+    tails: Vec<(u16, u16)>,
+    /// One of these follows. Nothing is known after the last byte.
+    behind: Vec<Vec<u8>>,
+}
+
+#[cfg(feature = "tools")]
+impl Beside {
+    /// One of `before` stands before the text, and no marker goes on from before that.
+    pub(crate) fn new(table: &Table, before: &[Vec<u8>], behind: Vec<Vec<u8>>) -> Self {
+        let tails = table.tails_after(before);
+        Self { tails, behind }
+    }
+}
+
+/// The same for a text of which it is known what stands beside it: only what is a marker together with that is broken. A word
+/// at the end stays as it is where nothing is known of what follows: nobody joins words.
+#[cfg(feature = "tools")]
+pub(crate) fn escape_beside(table: &Arc<Table>, text: &[u8], beside: &Beside) -> Vec<u8> {
+    let mut escaper = Escaper {
+        spell: Spell::new(Way::Escape),
+        breaks: Breaks::after(&beside.tails),
+        between: vec![],
+        table: Arc::clone(table),
+    };
+    let mut out = Vec::with_capacity(text.len() + 8);
+    escaper.push(text, &mut out);
+    escaper.between.clear();
+    escaper.spell.finish(table, &mut escaper.between);
+    escaper.breaks.push(table, &escaper.between, &mut out);
+    escaper
+        .breaks
+        .finish_before(table, Some(&beside.behind), &mut out);
+    out
 }
 
 /// The text that [`escape`] made this of.

@@ -63,19 +63,34 @@ pub(crate) struct Table {
 impl Table {
     /// The table of a set.
     pub fn new(set: &SetInner) -> Result<Self, EscapeError> {
-        // At the start of a reply a header may stand without its opener; then its end is what makes it one.
-        let first = set.first.iter().filter_map(|id| {
-            let channels = set.dialects.get(usize::from(*id))?.channels.as_ref()?;
-            Some(channels.spec.end.iter())
-        });
-        let ends: Vec<Pattern> = first
-            .flatten()
-            .map(|end| Pattern::new(end, Case::Exact))
-            .collect();
+        let ends = header_ends(set);
         Ok(Self {
             leads: Arc::clone(&set.begins),
             ..Self::of(set.markers().chain(&ends))?
         })
+    }
+
+    /// The table of two sets, for text that begins no reply. They need not fit together as one set.
+    #[cfg(feature = "tools")]
+    pub fn both(one: &SetInner, other: &SetInner) -> Result<Self, EscapeError> {
+        let ends = [header_ends(one), header_ends(other)].concat();
+        Self::of(one.markers().chain(other.markers()).chain(&ends))
+    }
+
+    /// The places inside markers at which a text stands after one of these.
+    #[cfg(feature = "tools")]
+    pub(super) fn tails_after(&self, before: &[Vec<u8>]) -> Vec<(u16, u16)> {
+        let patterns = self.dfa.patterns();
+        let ends = |(p, at): &(u16, u16)| {
+            let (pattern, at) = (&patterns[usize::from(*p)], usize::from(*at));
+            let ends_so = |have: &Vec<u8>| {
+                let from = have.len().checked_sub(at);
+                let have = from.map(|from| have[from..].iter().enumerate());
+                have.is_some_and(|mut have| have.all(|(n, byte)| pattern.accepts(n, *byte)))
+            };
+            before.iter().any(ends_so)
+        };
+        self.tails.iter().copied().filter(ends).collect()
     }
 
     /// The table of any markers.
@@ -117,6 +132,16 @@ impl Table {
             leads: Arc::new([]),
         })
     }
+}
+
+/// At the start of a reply a header may stand without its opener; then its end is what makes it one.
+fn header_ends(set: &SetInner) -> Vec<Pattern> {
+    let first = set.first.iter().filter_map(|id| {
+        let channels = set.dialects.get(usize::from(*id))?.channels.as_ref()?;
+        Some(channels.spec.end.iter())
+    });
+    let ends = first.flatten().map(|end| Pattern::new(end, Case::Exact));
+    ends.collect()
 }
 
 /// Where a marker is broken: after its first character, so that text stays text; after its first byte if that character

@@ -4,6 +4,7 @@
 //! a turn and its results. A result is condensed, then escaped, so that no text of a tool, a file or a web page can be a
 //! call, or end the result it stands in: see [`escape`](crate::escape()).
 
+mod around;
 mod condense;
 mod messages;
 mod render;

@@ -6,14 +6,15 @@ use std::sync::Arc;
 use crate::json::{Value as Json, json};
 use minijinja::Value;
 
+use super::around::Around;
 use super::{Condense, Content, Status, ToolResult};
-use crate::dialect::spec::Spec;
+use crate::dialect::tokens::Tokens;
 use crate::dialect::{DialectSet, SetInner};
 use crate::error::{breaks, one_line};
-use crate::escape::{escape, escape_behind};
+use crate::escape::{Beside, Table, escape_beside};
 use crate::prompt::tool::Facts;
 use crate::prompt::{Lang, Layout, Part, PromptError};
-use crate::tools::guard::{Guard, ID, KEY, NAME, TEXT};
+use crate::tools::guard::{Guard, ID, KEY, LIST, NAME, TEXT};
 
 /// How results are written.
 #[derive(Clone, Debug, Default)]
@@ -54,10 +55,12 @@ impl RenderOptions {
 #[derive(Clone, Debug)]
 pub struct Renderer {
     layout: Layout,
-    /// The host's dialects and this one.
-    set: DialectSet,
-    /// The marks of the layout.
+    /// The markers of the host's dialects and of this one.
+    table: Arc<Table>,
+    /// The marks of the layout, and the tokens of the model that reads it.
     guard: Guard,
+    /// What stands around what the layout is filled with.
+    around: Around,
     /// It has none.
     bare: bool,
 }
@@ -68,17 +71,25 @@ impl Renderer {
     /// # Errors
     /// The markers of the set cannot be escaped.
     pub fn new(active: &DialectSet, layout: Layout) -> Result<Self, PromptError> {
-        let set = with_own(active, &layout.spec);
-        set.escapes()?;
-        let mut guard = marks(&layout);
+        let table = match SetInner::new(vec![(*layout.spec).clone()], 0) {
+            Ok(own) => Arc::new(Table::both(&active.inner, &own)?),
+            Err(_) => active.escapes()?,
+        };
+        let tokens = Tokens::of(&layout.spec);
+        let mut filled = samples(&layout, TEXT, &Status::ALL);
+        let mut guard = Guard::default();
+        filled.iter().for_each(|filled| guard.learn(filled));
+        filled.extend(samples(&layout, LIST, &[Status::Success]));
         let bare = guard.is_empty();
         guard.observations(&layout.spec.observe);
         for mark in &layout.spec.prompt.guard {
             guard.add(mark);
         }
+        guard.tokens(&tokens);
         Ok(Self {
+            around: Around::new(&table, &filled, &layout.spec, &tokens),
             layout,
-            set,
+            table,
             guard,
             bare,
         })
@@ -114,65 +125,69 @@ impl Renderer {
         if results.is_empty() {
             return Ok(String::new());
         }
-        let facts = results.iter().enumerate().map(|(index, result)| {
-            let facts = self.facts(index, result, options)?;
-            Ok(Value::from_object(facts))
-        });
-        let all = facts.collect::<Result<Vec<Value>, PromptError>>()?;
+        let facts = results
+            .iter()
+            .enumerate()
+            .map(|(index, result)| Value::from_object(self.facts(index, result, options)));
+        let all: Vec<Value> = facts.collect();
         let mut context = self.layout.context(options.lang);
         context.insert("results", Value::from(all));
         self.layout.fill(Part::Results, context)
     }
 
-    fn facts(
-        &self,
-        index: usize,
-        result: &ToolResult,
-        options: &RenderOptions,
-    ) -> Result<Facts, PromptError> {
-        let text = self.content(result, options)?;
+    fn facts(&self, index: usize, result: &ToolResult, options: &RenderOptions) -> Facts {
+        let text = self.told(result, options, &self.around.text);
         let observed = self.observed(result);
         let json = match result.content.as_slice() {
             [Content::Json(value)] => options.condense.pick(value).clone(),
             _ => Json::from(text.as_str()),
         };
-        Ok(Facts::from([
+        Facts::from([
             ("index", Value::from(index + 1)),
-            ("id", Value::from(self.field(&result.id)?)),
-            ("name", Value::from(self.field(&result.name)?)),
+            ("id", Value::from(self.field(&result.id, &self.around.id))),
+            (
+                "name",
+                Value::from(self.field(&result.name, &self.around.name)),
+            ),
             ("status", Value::from(result.status.name())),
             ("ok", Value::from(result.status == Status::Success)),
             ("observed", Value::from(observed)),
             (
                 "value",
-                crate::prompt::json::value(&self.inside(&json, true)?),
+                crate::prompt::json::value(&self.inside(&json, true)),
             ),
             ("text", Value::from(text)),
             (
                 "duration_ms",
                 Value::from(result.duration.map(|d| d.as_millis() as u64)),
             ),
-        ]))
+        ])
     }
 
-    /// What a result says, condensed and safe to stand after anything that does not end inside a marker.
+    /// What a result says, condensed and safe to stand at the beginning of a line, or after anything that does not end inside a
+    /// marker, whatever follows: not in the layout, but alone, as in a message of an API.
     ///
     /// # Errors
-    /// The markers of the set cannot be escaped.
+    /// None today.
     pub fn content(
         &self,
         result: &ToolResult,
         options: &RenderOptions,
     ) -> Result<String, PromptError> {
+        Ok(self.told(result, options, &self.around.line))
+    }
+
+    fn told(&self, result: &ToolResult, options: &RenderOptions, beside: &Beside) -> String {
         let mut parts = vec![];
         // JSON whose strings are safe is safe, if no marker stands between them.
         let mut done = !result.content.is_empty() && result.status != Status::Denied;
         for content in &result.content {
             parts.push(match content {
                 Content::Json(value) => {
-                    let value = self.inside(options.condense.pick(value), false)?;
+                    let value = self.inside(options.condense.pick(value), false);
                     let frame = crate::prompt::json::text(&hollow(&value), None);
-                    done &= value.is_object() | value.is_array() && self.escaped(&frame)? == frame;
+                    let safe = || self.between(&frame, beside) == frame;
+                    done &= value.is_object() | value.is_array() && safe();
                     Cow::Owned(crate::prompt::json::text(&value, None))
                 }
                 other => {
@@ -193,14 +208,14 @@ impl Renderer {
         };
         let text = self.short(&text, options);
         if done {
-            return Ok(text);
+            return text;
         }
-        let text = self.safe(&text)?;
-        Ok(if self.observed(result) {
+        let text = self.safe(&text, beside);
+        if self.observed(result) {
             self.guard.within(&text)
         } else {
             self.guard.text(&text)
-        })
+        }
     }
 
     /// Whether a failure is told in the dialect's own words for this very call, line by line: what a check said of it. Such
@@ -224,8 +239,8 @@ impl Renderer {
     }
 
     /// A field of one line without markers and marks.
-    fn field(&self, text: &str) -> Result<String, PromptError> {
-        Ok(self.guard.field(&self.safe(text)?))
+    fn field(&self, text: &str, beside: &Beside) -> String {
+        self.guard.field(&self.safe(text, beside))
     }
 
     /// By the dialect's own rule, or else the host's.
@@ -246,58 +261,45 @@ impl Renderer {
         text[..at].to_owned() + prompt.mark.as_deref().unwrap_or("\n[...]")
     }
 
-    /// Without markers. No layout puts half of a marker beside a result: a plain name stays, and so does the start of any
-    /// text. Its end does not, for another result may follow.
-    fn safe(&self, text: &str) -> Result<String, PromptError> {
+    /// Without markers. No layout puts half of a marker beside a result: a plain name stays.
+    fn safe(&self, text: &str, beside: &Beside) -> String {
         let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.');
         if !text.is_empty() && text.bytes().all(plain) {
-            return Ok(text.to_owned());
+            return text.to_owned();
         }
-        self.between("\n", text, "")
+        self.between(text, beside)
     }
 
     /// Without markers and marks between two quotation marks. JSON writes the usual ends of lines as escapes, others not.
-    fn quoted(&self, text: &str, lines: bool) -> Result<String, PromptError> {
-        let text = self.between("\"", text, "\"")?;
+    fn quoted(&self, text: &str, lines: bool) -> String {
+        let text = self.between(text, &self.around.quotes);
         let lines = lines || text.contains(|c: char| breaks(c) && !c.is_ascii());
-        Ok(if lines {
+        if lines {
             self.guard.text(&text)
         } else {
             self.guard.within(&text)
-        })
-    }
-
-    /// Without markers where these stand beside it, and no marker begins before; anywhere, if one of them is part of a marker.
-    fn between(&self, before: &str, text: &str, behind: &str) -> Result<String, PromptError> {
-        let whole = format!("{before}{text}{behind}");
-        let whole = utf8(escape_behind(&self.set, whole.as_bytes())?);
-        let rest = whole.strip_prefix(before);
-        match rest.and_then(|rest| rest.strip_suffix(behind)) {
-            Some(own) => Ok(own.to_owned()),
-            None => self.escaped(text),
         }
     }
 
-    fn escaped(&self, text: &str) -> Result<String, PromptError> {
-        Ok(utf8(escape(&self.set, text.as_bytes())?))
+    /// Without markers that stand in it, or in what it makes together with what stands beside it.
+    fn between(&self, text: &str, beside: &Beside) -> String {
+        let safe = escape_beside(&self.table, text.as_bytes(), beside);
+        String::from_utf8(safe).expect("escaping keeps UTF-8")
     }
 
     /// The same for every string and key of a value.
-    fn inside(&self, value: &Json, lines: bool) -> Result<Json, PromptError> {
-        Ok(match value {
-            Json::String(text) => Json::String(self.quoted(text, lines)?),
-            Json::Array(list) => {
-                let list = list.iter().map(|item| self.inside(item, lines));
-                Json::Array(list.collect::<Result<_, _>>()?)
-            }
+    fn inside(&self, value: &Json, lines: bool) -> Json {
+        match value {
+            Json::String(text) => Json::String(self.quoted(text, lines)),
+            Json::Array(list) => list.iter().map(|item| self.inside(item, lines)).collect(),
             Json::Object(map) => {
-                let map = map
-                    .iter()
-                    .map(|(key, item)| Ok((self.quoted(key, lines)?, self.inside(item, lines)?)));
-                Json::Object(map.collect::<Result<_, PromptError>>()?)
+                let parts = map.iter();
+                parts
+                    .map(|(key, item)| (self.quoted(key, lines), self.inside(item, lines)))
+                    .collect()
             }
             Json::Null | Json::Bool(_) | Json::Number(_) => value.clone(),
-        })
+        }
     }
 }
 
@@ -334,10 +336,6 @@ fn hollow(value: &Json) -> Json {
     }
 }
 
-fn utf8(bytes: Vec<u8>) -> String {
-    String::from_utf8(bytes).expect("escaping keeps UTF-8")
-}
-
 /// A picture for those who cannot see: what it is, and how big.
 fn image(mime: &str, data: &str, lang: Lang) -> String {
     let padding = data.bytes().rev().take_while(|b| *b == b'=').count();
@@ -368,24 +366,26 @@ fn head(template: &str, tool: &str) -> String {
     out + rest
 }
 
-/// The marks of a layout: what it writes around results of every kind, in both languages.
-fn marks(layout: &Layout) -> Guard {
-    let mut guard = Guard::default();
+/// A layout filled with words that stand nowhere else, for results of every kind, in both languages: its marks are what
+/// stands around them.
+fn samples(layout: &Layout, told: &str, statuses: &[Status]) -> Vec<String> {
+    let mut out = vec![];
     let text = Json::from(TEXT);
     let object = json!({KEY: TEXT});
+    let kinds = [(&text, false), (&text, true), (&object, false)];
     for lang in [Lang::Zh, Lang::En] {
         let mut all = vec![];
-        for status in Status::ALL {
-            for (value, observed) in [(&text, false), (&text, true), (&object, false)] {
+        for status in statuses {
+            for (value, observed) in kinds {
                 all.push(Value::from_object(Facts::from([
                     ("index", Value::from(all.len() + 1)),
                     ("id", Value::from(ID)),
                     ("name", Value::from(NAME)),
                     ("status", Value::from(status.name())),
-                    ("ok", Value::from(status == Status::Success)),
+                    ("ok", Value::from(*status == Status::Success)),
                     ("observed", Value::from(observed)),
                     ("value", crate::prompt::json::value(value)),
-                    ("text", Value::from(TEXT)),
+                    ("text", Value::from(told)),
                     ("duration_ms", Value::from(1)),
                 ])));
             }
@@ -395,27 +395,10 @@ fn marks(layout: &Layout) -> Guard {
             let mut context = layout.context(lang);
             context.insert("results", Value::from(results));
             // A template may refuse what it is not made for; then it writes nothing of it either.
-            if let Ok(filled) = layout.fill(Part::Results, context) {
-                guard.learn(&filled);
-            }
+            out.extend(layout.fill(Part::Results, context));
         }
     }
-    guard
-}
-
-/// The host's dialects and the layout's own. What cannot stand beside the others in a set is left out of it: its group, or its
-/// markers, are there already.
-fn with_own(active: &DialectSet, spec: &Spec) -> DialectSet {
-    if active.dialects().any(|dialect| dialect.id() == spec.id) {
-        return active.clone();
-    }
-    let dialects = active.inner.dialects.iter();
-    let mut specs: Vec<Spec> = dialects.map(|dialect| dialect.spec.clone()).collect();
-    specs.push(spec.clone());
-    match SetInner::new(specs, 0) {
-        Ok(inner) => DialectSet {
-            inner: Arc::new(inner),
-        },
-        Err(_) => active.clone(),
-    }
+    out.sort_unstable();
+    out.dedup();
+    out
 }

@@ -12,6 +12,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::dialect::tokens::Tokens;
 use crate::error::{breaks, expand, one_line};
 
 /// What stands at the beginning of a line before a word: nothing, a heading, or the dot of a list.
@@ -38,6 +39,8 @@ pub(crate) struct Guard {
     inside: Vec<Mark>,
     /// What stands between two fields of one line. It counts anywhere in a field that has one line.
     fields: Vec<Mark>,
+    /// How special tokens are spelled, each of which counts anywhere: see [`Tokens::bars`].
+    bars: Vec<(bool, bool)>,
 }
 
 /// Words that fill the fields of a layout and stand in none. The id is one that every template takes.
@@ -45,6 +48,8 @@ pub(crate) const ID: &str = "Qz1ident1";
 pub(crate) const NAME: &str = "Qz2name2";
 pub(crate) const TEXT: &str = "Qz3text3";
 pub(crate) const KEY: &str = "Qz4key4";
+/// [`TEXT`] in JSON, which a layout may write as it is where it writes another text as a string.
+pub(crate) const LIST: &str = "[\"Qz3text3\"]";
 const WORDS: [(&str, Field); 4] = [
     (ID, Field::Short),
     (NAME, Field::Short),
@@ -67,15 +72,50 @@ impl Guard {
         self.lines.is_empty() && self.inside.is_empty() && self.fields.is_empty()
     }
 
-    /// A mark in its own words.
+    /// A mark in its own words: a label, which counts at the beginning of a line, or markup.
     pub(crate) fn add(&mut self, mark: &str) {
         let markup = markup(mark);
-        if markup.is_empty() {
-            self.line(mark, true);
+        match mark.starts_with(char::is_alphanumeric) {
+            true => self.line(mark, true),
+            false if markup.is_empty() => self.token(mark),
+            false => {}
         }
         for mark in markup {
+            if mark.starts_with('[') {
+                self.token(mark);
+            }
             push(&mut self.inside, Mark::tag(mark));
         }
+    }
+
+    /// The tokens of the model that reads the layout.
+    pub(crate) fn tokens(&mut self, tokens: &Tokens) {
+        tokens.turns.iter().for_each(|token| self.token(token));
+        for token in &tokens.calls {
+            push(&mut self.inside, Mark::new(token, Lead::None));
+        }
+        self.bars.clone_from(&tokens.bars);
+    }
+
+    /// What parts turns or messages, and what it is the counterpart of.
+    fn token(&mut self, token: &str) {
+        for (open, close) in [("<", "</"), ("[", "[/")] {
+            if let Some(name) = token
+                .strip_prefix(close)
+                .or_else(|| token.strip_prefix(open))
+            {
+                push(
+                    &mut self.inside,
+                    Mark::new(&format!("{close}{name}"), Lead::None),
+                );
+                push(
+                    &mut self.inside,
+                    Mark::new(&format!("{open}{name}"), Lead::None),
+                );
+                return;
+            }
+        }
+        push(&mut self.inside, Mark::new(token, Lead::None));
     }
 
     /// The marks of a layout whose fields are filled with [`ID`], [`NAME`], [`TEXT`] and [`KEY`].
@@ -179,8 +219,15 @@ impl Guard {
             let end = at + c.len_utf8();
             // Of several angle brackets the last one begins the tag.
             let first = !(blank(c) || c == '<' && text[end..].starts_with('<'));
-            let here = |mark: &Mark| !(word && mark.word_first()) && mark.follows(rest);
-            if due == Some(end) || first && inside.iter().copied().flatten().any(here) {
+            let begins = same(c);
+            let here = |mark: &Mark| {
+                mark.core.first() == Some(&begins)
+                    && !(word && mark.word_first())
+                    && mark.follows(rest)
+            };
+            let token = || c == '<' && special(rest, &self.bars);
+            if due == Some(end) || first && (inside.iter().copied().flatten().any(here) || token())
+            {
                 out.push('\\');
             }
             word = c.is_alphanumeric();
@@ -245,7 +292,7 @@ impl Mark {
         let mut last = ' ';
         for (index, want) in self.core.iter().enumerate() {
             rest = rest.trim_start_matches(blank);
-            if self.is_tag() && index == 1 {
+            if self.is_tag() && index == 1 && *want != '/' {
                 rest = rest
                     .strip_prefix('/')
                     .unwrap_or(rest)
@@ -266,6 +313,28 @@ impl Mark {
         !(last.is_ascii_alphanumeric() && rest.trim_start_matches(unseen).starts_with(longer))
     }
 }
+
+/// Whether a text begins with a special token in one of these forms, whatever its name is: `<|NAME|>`.
+fn special(text: &str, bars: &[(bool, bool)]) -> bool {
+    let bar = ['|', '｜'];
+    let Some(rest) = text.strip_prefix('<').filter(|_| !bars.is_empty()) else {
+        return false;
+    };
+    let rest = rest.trim_start_matches('/');
+    let inner = rest.strip_prefix(bar);
+    let rest = inner.unwrap_or(rest);
+    let name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | ':' | '.' | '▁');
+    let mut ends = rest.char_indices().take(MAX_TOKEN);
+    let Some((len, _)) = ends.find(|(_, c)| !name(*c)) else {
+        return false;
+    };
+    let closed = rest[len..].trim_start_matches(bar);
+    let form = (inner.is_some(), closed.len() < rest.len() - len);
+    len > 0 && closed.starts_with('>') && bars.contains(&form)
+}
+
+/// No special token has a longer name.
+const MAX_TOKEN: usize = 96;
 
 /// What a mark in brackets begins with.
 const OPENING: [char; 4] = ['<', '[', '「', '»'];

@@ -1,4 +1,5 @@
 mod forged;
+mod tokens;
 
 use std::time::Duration;
 
