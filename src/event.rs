@@ -151,9 +151,10 @@ pub enum Event<'a> {
         /// The bytes are the marker (`<think>`), not the reasoning itself.
         framing: bool,
     },
-    /// Part of a region that a dialect protects: no calls are looked for inside.
+    /// Part of a region that a dialect protects: no calls are looked for inside. What is no part of the reply's text comes so,
+    /// too: tokens of turns and messages (`<|im_end|>`) and closers that close nothing, with the kind `framing`.
     Protected {
-        /// The kind of region, as its dialect names it.
+        /// The kind of region, as its dialect names it, or `framing`.
         kind: &'a str,
         /// The bytes, markers included.
         data: &'a [u8],

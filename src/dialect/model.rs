@@ -1,43 +1,52 @@
 //! From the name of a model to the dialects that it writes.
 //!
 //! A dialect says in words who writes it (`models`): "Qwen3.5 to 3.8", "Hermes 2 and 3". Each such entry stands for names, and a
-//! model has a dialect if its own name begins with one of them, word for word; of several the longest counts. The name of
-//! a model is what its publisher calls it, with or without the publisher, in any spelling of blanks, dots and capitals.
+//! model has a dialect if one of them stands in its own name, word for word; what stands first counts, of several the longest. Sizes
+//! between the words (`9B`, `A3B`, `8x7B`) and the `v` of a version make no difference, and a size is no version. The name of
+//! a model is what its publisher, a server or a file calls it, in any spelling of blanks, dots and capitals.
 
+use std::cmp::Reverse;
 use std::sync::OnceLock;
 
 use super::{DialectSet, builtin_files};
 
-/// The built-in dialects that a model writes, by its name (`Qwen/Qwen3-Coder-30B-A3B-Instruct`): that of its calls first, then
-/// that of its reasoning where it has one of its own. Empty if no dialect names a model like it.
+/// The built-in dialects that a model writes, by its name (`Qwen/Qwen3-Coder-30B-A3B-Instruct`): those of its calls first, then
+/// that of its reasoning where it has one of its own. Most models write calls in one way; of those that write them in several,
+/// as Llama 4 does, the dialects can stand in one set. Empty if no dialect names a model like it.
 ///
 /// It is a guess from a name: fine-tuned models keep names and change formats. [`Detector`](crate::Detector) looks at what a
 /// model wrote.
 ///
 /// ```
 /// assert_eq!(toolglot::dialects_of_model("Qwen/Qwen3-Coder-30B-A3B-Instruct")[0], "qwen3-coder");
-/// assert_eq!(toolglot::dialects_of_model("zai-org/GLM-4.6-FP8")[0], "glm45");
+/// assert_eq!(toolglot::dialects_of_model("glm-4.6-q4_k_m.gguf")[0], "glm45");
+/// assert_eq!(toolglot::dialects_of_model("Llama-4-Scout-17B-16E"), ["llama3-json", "llama4-pythonic"]);
 /// assert!(toolglot::dialects_of_model("gpt-2").is_empty());
 /// ```
 #[must_use]
 pub fn dialects_of_model(name: &str) -> Vec<&'static str> {
     let own = name.rsplit(['/', '\\']).next().unwrap_or(name);
     let own = words(own);
-    // Of those that read calls and of those that read reasoning alone, the first of the longest.
-    let mut best: [(usize, Option<&'static str>); 2] = [(0, None); 2];
-    for entry in table() {
-        let place = usize::from(entry.plain);
-        let length = entry
-            .names
-            .iter()
-            .filter(|name| begins(&own, name))
-            .map(Vec::len)
-            .max();
-        if length > Some(best[place].0) {
-            best[place] = (length.unwrap_or(0), Some(entry.id));
+    let best = |plain: bool| -> Vec<&'static Entry> {
+        let entries = table().iter().filter(|entry| entry.plain == plain);
+        let found = entries.filter_map(|entry| {
+            let places = entry.names.iter().filter_map(|name| place(&own, name));
+            Some((places.min()?, entry))
+        });
+        let mut found: Vec<_> = found.collect();
+        let first = found.iter().map(|(place, _)| *place).min();
+        found.retain(|(place, _)| Some(*place) == first);
+        found.into_iter().map(|(_, entry)| entry).collect()
+    };
+    let mut out: Vec<&Entry> = vec![];
+    for entry in best(false) {
+        let same = |have: &&Entry| entry.group.is_some() && have.group == entry.group;
+        if !out.iter().any(same) {
+            out.push(entry);
         }
     }
-    best.into_iter().filter_map(|(_, id)| id).collect()
+    out.extend(best(true).first());
+    out.into_iter().map(|entry| entry.id).collect()
 }
 
 /// What a built-in dialect says of its models.
@@ -45,6 +54,7 @@ struct Entry {
     id: &'static str,
     /// It reads no calls.
     plain: bool,
+    group: Option<String>,
     names: Vec<Vec<Word>>,
 }
 
@@ -58,6 +68,7 @@ fn table() -> &'static [Entry] {
             Some(Entry {
                 id,
                 plain: dialect.family() == "plain",
+                group: dialect.spec.group.clone(),
                 names: dialect
                     .models()
                     .iter()
@@ -80,13 +91,67 @@ enum Word {
     Range((u32, u32), (u32, u32)),
 }
 
+/// Where an entry stands in a name, the better the less: what stands first, and of that the longest. A single word is too little
+/// but at the beginning.
+fn place(name: &[Word], entry: &[Word]) -> Option<(usize, Reverse<usize>)> {
+    let starts = if entry.len() > 1 { name.len() } else { 1 };
+    let at = (0..starts.min(name.len())).find(|at| begins(&name[*at..], entry))?;
+    Some((at, Reverse(entry.len())))
+}
+
 /// Whether a name begins with these words.
 fn begins(name: &[Word], entry: &[Word]) -> bool {
-    let same = |(have, wanted): (&Word, &Word)| match (have, wanted) {
+    let mut at = 0;
+    for (index, wanted) in entry.iter().enumerate() {
+        // A size is no version, unless the entry names it.
+        let sized = |at: usize| is_size(name.get(at + 1)) && !is_size(entry.get(index + 1));
+        while !name
+            .get(at)
+            .is_some_and(|have| same(have, wanted) && !(number(have) && sized(at)))
+        {
+            match size(&name[at..]) {
+                Some(len) if index > 0 => at += len,
+                Some(_) | None => return false,
+            }
+        }
+        at += 1;
+    }
+    !entry.is_empty()
+}
+
+fn same(have: &Word, wanted: &Word) -> bool {
+    match (have, wanted) {
         (Word::Number(a, b), Word::Range(first, last)) => *first <= (*a, *b) && (*a, *b) <= *last,
         (have, wanted) => have == wanted,
+    }
+}
+
+fn number(word: &Word) -> bool {
+    match word {
+        Word::Number(..) => true,
+        Word::Text(_) | Word::Range(..) => false,
+    }
+}
+
+/// Whether a word makes the number before it a size: billions or millions.
+fn is_size(word: Option<&Word>) -> bool {
+    matches!(word, Some(Word::Text(unit)) if unit == "b" || unit == "m")
+}
+
+/// How many words at the beginning are a size: `9B`, `A3B`, `8x7B`.
+fn size(name: &[Word]) -> Option<usize> {
+    let text = |word: &Word, texts: &[&str]| match word {
+        Word::Text(have) => texts.contains(&have.as_str()),
+        Word::Number(..) | Word::Range(..) => false,
     };
-    !entry.is_empty() && name.len() >= entry.len() && name.iter().zip(entry).all(same)
+    match name {
+        [a, unit, ..] if number(a) && is_size(Some(unit)) => Some(2),
+        [of, a, unit, ..] if text(of, &["a", "e"]) && number(a) && is_size(Some(unit)) => Some(3),
+        [a, x, b, unit, ..] if number(a) && text(x, &["x"]) && number(b) && is_size(Some(unit)) => {
+            Some(4)
+        }
+        _ => None,
+    }
 }
 
 /// Letters and numbers; all else parts them.
@@ -98,10 +163,11 @@ fn words(text: &str) -> Vec<Word> {
         let end = rest
             .char_indices()
             .find(|(at, c)| match digits {
-                // A dot belongs to a number if a digit follows.
+                // A dot belongs to a number if a digit follows, and so does what stands for it in names of files.
                 true => {
                     !(c.is_ascii_digit()
-                        || *c == '.' && rest[at + 1..].starts_with(|c: char| c.is_ascii_digit()))
+                        || matches!(c, '.' | '_')
+                            && rest[at + 1..].starts_with(|c: char| c.is_ascii_digit()))
                 }
                 false => !(c.is_alphabetic() || *c == '+') || c.is_ascii_digit(),
             })
@@ -111,17 +177,20 @@ fn words(text: &str) -> Vec<Word> {
             continue;
         }
         let (word, after) = rest.split_at(end);
-        out.push(match digits {
-            true => number(word),
-            false => Word::Text(word.to_lowercase()),
-        });
         rest = after;
+        let version =
+            word.eq_ignore_ascii_case("v") && after.starts_with(|c: char| c.is_ascii_digit());
+        match digits {
+            true => out.push(numbered(word)),
+            false if version => {}
+            false => out.push(Word::Text(word.to_lowercase())),
+        }
     }
     out
 }
 
-fn number(word: &str) -> Word {
-    let (whole, part) = word.split_once('.').unwrap_or((word, ""));
+fn numbered(word: &str) -> Word {
+    let (whole, part) = word.split_once(['.', '_']).unwrap_or((word, ""));
     Word::Number(whole.parse().unwrap_or(u32::MAX), part.parse().unwrap_or(0))
 }
 
