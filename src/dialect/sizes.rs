@@ -8,7 +8,7 @@ use toml::{Table, Value};
 
 use super::check;
 use super::spec::Spec;
-use crate::error::BuildError;
+use crate::error::{BuildError, unseen};
 
 /// Most bytes of a file.
 const FILE: usize = 256 * 1024;
@@ -100,11 +100,7 @@ fn one(spec: &Spec, path: &str, key: &str, value: &Value) -> Result<(), BuildErr
     }
 }
 
-/// Whether nobody sees it: white space, and the characters without width that text is littered with.
+/// Whether nobody sees it: white space, and the characters that show nothing.
 fn blank(text: &str) -> bool {
-    let unseen = |one: char| {
-        one.is_whitespace()
-            || matches!(one, '\u{200b}'..='\u{200f}' | '\u{2060}'..='\u{2064}' | '\u{feff}' | '\u{ad}')
-    };
-    text.chars().all(unseen)
+    text.chars().all(|one| one.is_whitespace() || unseen(one))
 }

@@ -13,7 +13,7 @@
 use std::collections::BTreeMap;
 
 use crate::dialect::tokens::Tokens;
-use crate::error::{breaks, expand, one_line};
+use crate::error::{breaks, expand, one_line, unseen};
 
 /// What stands at the beginning of a line before a word: nothing, a heading, or the dot of a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -346,10 +346,6 @@ fn push(marks: &mut Vec<Mark>, mark: Mark) {
     if !marks.contains(&mark) {
         marks.push(mark);
     }
-}
-
-fn unseen(c: char) -> bool {
-    matches!(c, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2064}' | '\u{feff}')
 }
 
 fn blank(c: char) -> bool {

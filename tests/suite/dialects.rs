@@ -334,6 +334,65 @@ fn files_of_any_size_are_refused_at_once() {
     }
 }
 
+/// What nobody sees opens and closes nothing, whichever of Unicode's blanks it is, alone or together.
+#[test]
+fn markers_that_nobody_sees_are_refused() {
+    let blanks = [
+        "\u{a0}",
+        "\u{ad}",
+        "\u{34f}",
+        "\u{61c}",
+        "\u{115f}",
+        "\u{1160}",
+        "\u{1680}",
+        "\u{17b4}",
+        "\u{180b}",
+        "\u{180e}",
+        "\u{180f}",
+        "\u{2003}",
+        "\u{200b}",
+        "\u{200d}",
+        "\u{2028}",
+        "\u{202e}",
+        "\u{205f}",
+        "\u{2060}",
+        "\u{2066}",
+        "\u{2800}",
+        "\u{3000}",
+        "\u{3164}",
+        "\u{fe0f}",
+        "\u{feff}",
+        "\u{ffa0}",
+        "\u{1d173}",
+        "\u{e0020}",
+        "\u{2800} \u{3164}",
+        "\u{180e}\u{180e}",
+    ];
+    let unit = |open: &str, close: &str| {
+        let probe = "probe = ['$_{$_\"']";
+        format!(
+            "[[framed.unit]]\nopen = ['{open}']\nclose = ['{close}']\npayload = \"json\"\n{probe}\n"
+        )
+    };
+    for blank in blanks {
+        let files = [
+            framed(&unit(blank, "</c>"), ""),
+            framed(&unit("<c>", blank), ""),
+            framed(&unit("<c>", "</c>"), &format!("framing = ['{blank}']")),
+            GOOD.replacen("[[CALL]]", blank, 1),
+        ];
+        for text in files {
+            let message = build(&text).expect_err(blank).to_string();
+            assert!(message.contains("blank"), "{blank:?}: {message}");
+        }
+        // Beside what can be seen it is part of a marker.
+        assert!(
+            build(&framed(&unit(&format!("<c{blank}>"), "</c>"), "")).is_ok(),
+            "{blank:?}"
+        );
+    }
+}
+
 #[test]
 fn dialects_that_cannot_be_told_apart_are_refused() {
     let message = |builder: toolglot::SetBuilder| builder.build().expect_err("a clash").to_string();
