@@ -1,8 +1,9 @@
 //! A whole turn, for people who do not need it piece by piece.
 
+use crate::issue::Issue;
 use serde::{Serialize, Serializer};
 
-use crate::error::{Grade, Issue, Kind, KindSet, Severity};
+use crate::error::{Grade, Kind, KindSet, Severity};
 use crate::event::{Origin, Span};
 
 /// Everything that one model output says.

@@ -37,6 +37,7 @@ mod error;
 mod escape;
 mod event;
 mod hints;
+mod issue;
 pub mod json;
 mod limits;
 #[cfg(feature = "tools")]
@@ -64,10 +65,11 @@ pub use encode::{
     encode, transcode,
 };
 pub use engine::{Finish, NativeCall, Parser};
-pub use error::{BuildError, Grade, Issue, Kind, KindSet, Severity, SnapshotError};
+pub use error::{BuildError, Grade, Kind, KindSet, Severity, SnapshotError};
 pub use escape::{EscapeError, Escaper, Unescaper, escape, unescape};
 pub use event::{Abandoned, Arguments, CallState, Event, Origin, Sink, Span};
 pub use hints::{Tools, ToolsError};
+pub use issue::Issue;
 pub use limits::{
     Broken, Fence, Limits, Options, Prefer, ReasoningMode, Retain, Start, TextMode, ToolChoice,
     Unclosed, UnknownTool, Untyped,

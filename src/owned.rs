@@ -1,10 +1,10 @@
 //! Events that borrow nothing, for hosts that keep them, send them to another thread or pull them from an iterator.
 
+use crate::issue::Issue;
 use std::collections::VecDeque;
 
 use crate::call::Report;
 use crate::engine::{Finish, Parser};
-use crate::error::Issue;
 use crate::event::{Abandoned, Arguments, CallState, Event, Origin, Sink, Span};
 
 /// An [`Event`] with data of its own. Fields mean what they mean there.

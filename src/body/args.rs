@@ -4,6 +4,7 @@
 //! whose type decides its form waits for its end; a list that repetition may add to waits for the end of the call. The
 //! joined pieces are one JSON object.
 
+use crate::scan::{Gate, json};
 use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
@@ -13,7 +14,7 @@ use super::live::LiveCall;
 use super::plain::Clean;
 use super::tree_payload::{Decoder, Elements};
 use super::typed::{Typed, each, repeated, typed};
-use super::{Gate, Opened, Out, Short, json, pieces};
+use super::{Opened, Out, Short, pieces};
 use crate::dialect::spec::Deltas;
 use crate::error::{Kind, KindSet};
 use crate::event::{Arguments, Event, Origin, Span};

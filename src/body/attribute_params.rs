@@ -11,11 +11,12 @@ use super::given::is_fact;
 use super::inner::Inner;
 use super::named_params::{fail, limit, malformed};
 use super::tags::{CommentEnd, Edge, Match, MatchStep};
-use super::{Args, Flow, Out, Short, xml};
+use super::{Args, Flow, Out, Short};
 use crate::dialect::AttributeParams;
 use crate::error::{Kind, Severity};
 use crate::event::Span;
 use crate::limits::Limits;
+use crate::scan::xml;
 
 /// The body of an open call.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -5,26 +5,16 @@
 #[cfg(test)]
 mod tests;
 
+use crate::dialect::payload::BraceTable;
 use serde::{Deserialize, Serialize};
 
-use super::lexer::{Rules, Syntax, is_blank};
+use super::lexer::{Rules, is_blank};
 use super::live::{LiveCall, Source, Step, rules};
 use super::lost::Torn;
 use super::{Out, Short, tool_name};
 use crate::error::Kind;
 use crate::event::Span;
 use crate::limits::Limits;
-
-/// How calls are written. Part of a dialect.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Table {
-    /// Of the object: delimiters, keys and values without quotes.
-    pub syntax: Syntax,
-    /// What stands before the name, for example `call:`.
-    pub prefix: String,
-    /// Every value is between delimiters; the schema gives its text its type.
-    pub typed: bool,
-}
 
 /// The state of a payload.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -60,13 +50,13 @@ impl Body {
     }
 
     /// The open string, if its next bytes leave as they stand.
-    pub fn short(&self, table: &Table, limits: &Limits) -> Option<Short> {
+    pub fn short(&self, table: &BraceTable, limits: &Limits) -> Option<Short> {
         let call = self.call.as_ref().filter(|_| self.at == At::Args)?;
         call.short(&table.syntax, limits)
     }
 
     /// What is open where it broke.
-    pub(super) fn torn(&self, table: &Table) -> Torn {
+    pub(super) fn torn(&self, table: &BraceTable) -> Torn {
         let mut torn = Torn::default();
         if let Some(call) = self.call.as_ref().filter(|_| self.at == At::Args) {
             call.torn(&table.syntax, &mut torn);
@@ -100,7 +90,7 @@ impl Body {
     pub fn feed(
         &mut self,
         out: &mut Out<'_>,
-        table: &Table,
+        table: &BraceTable,
         mut i: usize,
         end: usize,
     ) -> (usize, Step) {
@@ -117,7 +107,7 @@ impl Body {
     fn step(
         &mut self,
         out: &mut Out<'_>,
-        table: &Table,
+        table: &BraceTable,
         rules: &Rules<'_>,
         source: Source<'_>,
         i: usize,
@@ -167,7 +157,7 @@ impl Body {
     fn open(
         &mut self,
         out: &mut Out<'_>,
-        table: &Table,
+        table: &BraceTable,
         rules: &Rules<'_>,
         at: u64,
         i: usize,

@@ -4,20 +4,19 @@
 //! construct that fails is content as it stands and nothing is looked at twice. While one is under way the carry begins
 //! with it; everything before is delivered.
 
+use crate::dialect::bounds::CLOSER_BLANKS;
 use memchr::{memchr, memchr2};
 use serde::{Deserialize, Serialize};
 
 use super::inner::Inner;
 use super::tags::MAX_BLANKS;
-use super::{Args, Out, Short, pieces, xml};
+use super::{Args, Out, Short, pieces};
 use crate::error::Kind;
 use crate::event::Span;
 use crate::limits::Limits;
+use crate::scan::xml;
 
 const CDATA: &[u8] = b"<![CDATA[";
-
-/// Blanks in a closing tag after its name.
-pub(crate) const MAX_TAIL: u32 = 64;
 
 /// How far a byte string has been matched that begins with `<`: against the closing tag and against CDATA.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -177,7 +176,7 @@ impl Content {
                 }
                 At::Tail { blanks } => match byte {
                     b'>' => return (i + 1, Step::Closed),
-                    b if xml::is_space(b) && blanks < MAX_TAIL => {
+                    b if xml::is_space(b) && blanks < CLOSER_BLANKS => {
                         i += 1;
                         self.at = At::Tail { blanks: blanks + 1 };
                     }

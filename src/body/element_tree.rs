@@ -11,11 +11,11 @@ use serde::{Deserialize, Serialize};
 use super::named_params::limit;
 use super::tags::{CommentEnd, Edge, MAX_BLANKS, Match, MatchStep};
 use super::tree::{self, Element};
-use super::xml::{self, Header, HeaderStep};
 use super::{Flow, Out, pieces};
 use crate::dialect::ElementTree;
 use crate::error::{Kind, KindSet, Severity};
 use crate::event::{Event, Span};
+use crate::scan::xml::{self, Header, HeaderStep};
 
 /// The body of an open block.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

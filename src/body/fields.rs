@@ -3,12 +3,14 @@
 //! A numbered chain (`command1`, `path1`, `command2`, ...) is one call per number, in numeric order; keys without a number
 //! are shared. A suffix is a number only if the chain has that number, so `sha256` stays a key of its own.
 
+use crate::dialect::spec::fold;
+use crate::scan::json;
 use std::collections::{BTreeSet, HashMap};
 
 use serde::{Deserialize, Serialize};
 
 use super::typed::{Typed, repeated, typed};
-use super::{Block, Out, json, tool_name};
+use super::{Block, Out, tool_name};
 use crate::dialect::KeyQuote;
 use crate::dialect::spec::{self, Fold, Trim};
 use crate::error::{Kind, KindSet};
@@ -181,25 +183,6 @@ fn read<'a>(field: &'a Field, spec: &'a spec::KeyQuote, numbers: &BTreeSet<u32>)
         folded,
         folded_whole: fold(&field.key, &spec.fold),
     }
-}
-
-/// A key as it is compared.
-pub(crate) fn fold(key: &str, folds: &[Fold]) -> String {
-    let mut key = key.to_owned();
-    for fold in folds {
-        key = match fold {
-            Fold::Case => key.to_lowercase(),
-            Fold::Underscore => key.replace('_', ""),
-            Fold::Hyphen => key.replace('-', ""),
-            Fold::Punctuation => {
-                let parts = key
-                    .split(|c: char| !c.is_alphanumeric())
-                    .filter(|part| !part.is_empty());
-                parts.collect::<Vec<_>>().join("_")
-            }
-        };
-    }
-    key
 }
 
 /// One call to be made of the fields.

@@ -17,18 +17,20 @@ use super::args::As;
 use super::given::is_fact;
 use super::live::Step;
 use super::lost::{Hit as Found, Lost, Torn};
-use super::needle::Needle;
 use super::payload::Payload;
 use super::plain::{Came, Clean, Plain};
 use super::tree_payload::{Elements, tag_name};
-use super::{Args, Finished, Flow, Opened, Out, Short, pieces, tool_name, xml};
+use super::{Args, Finished, Flow, Opened, Out, Short, pieces, tool_name};
 use crate::dialect::spec::{self, Framing, Malformed};
 use crate::dialect::{Action, Framed};
 use crate::error::{Kind, Severity};
 use crate::event::Span;
 use crate::limits::Limits;
+use crate::scan::Needle;
+use crate::scan::json;
 use crate::scan::path::{Go, Hole, Paths, Walk};
 use crate::scan::tag;
+use crate::scan::xml;
 
 /// Name, meta and place of a call that a header outside its block names.
 type Header = (String, Vec<(String, String)>, Span);
@@ -521,7 +523,7 @@ impl Body {
                 if let Some(key) = table.spec.section.as_ref().and_then(|s| s.argument.clone()) {
                     let tag = walk.span(Hole::Tag);
                     let pairs = xml::loose_attributes(out.slice(tag.start, tag.end).as_bytes());
-                    self.shared = Some((key, super::json::object(&pairs)));
+                    self.shared = Some((key, json::object(&pairs)));
                 }
                 out.skip(end);
                 self.at = At::Gap(table.gap.begin());

@@ -1,43 +1,10 @@
 //! The head of a field: key, colon and the value's opener.
 
+use crate::dialect::bounds::LINE_BLANKS;
 use serde::{Deserialize, Serialize};
 
 use crate::dialect::KeyQuote;
-use crate::dialect::spec::Case;
-
-/// Puts characters together from bytes. What is no UTF-8 becomes U+FFFD.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Utf8 {
-    bytes: [u8; 4],
-    len: u8,
-}
-
-impl Utf8 {
-    /// Takes a byte and hands over the characters that end with it: one, or a U+FFFD and one.
-    pub fn step(&mut self, byte: u8, mut char: impl FnMut(char)) {
-        if self.len == 0 && byte < 0x80 {
-            return char(byte.into());
-        }
-        // Three bytes at most are held, so the fourth has room.
-        self.bytes[usize::from(self.len & 3)] = byte;
-        self.len = (self.len & 3) + 1;
-        match std::str::from_utf8(&self.bytes[..usize::from(self.len)]) {
-            Ok(text) => {
-                text.chars().for_each(char);
-                *self = Self::default();
-            }
-            Err(error) if error.error_len().is_none() => {}
-            Err(_) => {
-                let alone = self.len == 1;
-                *self = Self::default();
-                char('\u{FFFD}');
-                if !alone {
-                    self.step(byte, char);
-                }
-            }
-        }
-    }
-}
+use crate::scan::Case;
 
 /// Characters of a key: letters and digits of any script, `_`, `-` and `.`.
 pub(crate) fn is_key(c: char) -> bool {
@@ -57,9 +24,6 @@ pub(super) struct Head {
     /// The last of them was on a new line.
     line: bool,
 }
-
-/// So many blanks may stand before a key where a line is looked at, and so many around its colon.
-pub(crate) const LINE_BLANKS: u32 = 64;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 enum At {

@@ -11,10 +11,11 @@ mod members;
 #[cfg(test)]
 mod tests;
 
+use crate::dialect::payload::JsonTable;
 use serde::{Deserialize, Serialize};
 
 use super::given::is_fact;
-use super::lexer::{Emit, Lexer, Rules, Shape, Syntax, Token, is_blank};
+use super::lexer::{Emit, Lexer, Rules, Shape, Token, is_blank};
 use super::live::{LiveCall, Source, Step, rules};
 use super::lost::Torn;
 use super::{Out, Short, tool_name};
@@ -26,26 +27,6 @@ use members::{Fact, Member, Spare, is_sort, push_sort};
 
 /// Values around a call are reported down to here: list, object, wrapper, member.
 const WATCH: u8 = 3;
-
-/// How calls are written. Part of a dialect.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Table {
-    pub syntax: Syntax,
-    /// Keys of the tool's name.
-    pub name: Vec<String>,
-    /// Keys of its arguments.
-    pub args: Vec<String>,
-    /// Keys of what identifies the call.
-    pub id: Vec<String>,
-    /// Keys of an object that holds name and arguments.
-    pub wrapper: Vec<String>,
-    /// The key is the name, its value the arguments.
-    pub name_is_key: bool,
-    /// Arguments may be a text; the parameter that takes it where no schema says which one does. Empty: they may not.
-    pub plain: String,
-    /// Names that are no tool: their arguments are the answer.
-    pub answer: Vec<String>,
-}
 
 /// The state of a payload.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -146,7 +127,7 @@ impl Body {
     }
 
     /// A list of calls whose opening bracket has been taken.
-    pub fn in_list(table: &Table) -> Self {
+    pub fn in_list(table: &JsonTable) -> Self {
         let mut body = Self::new();
         let rules = Rules {
             syntax: &table.syntax,
@@ -192,7 +173,7 @@ impl Body {
     }
 
     /// The open string, if its next bytes leave as they stand.
-    pub fn short(&self, table: &Table, limits: &Limits) -> Option<Short> {
+    pub fn short(&self, table: &JsonTable, limits: &Limits) -> Option<Short> {
         let item = self.item.as_ref()?;
         let args = item.args.as_ref()?;
         (item.reading == Reading::Args)
@@ -201,7 +182,7 @@ impl Body {
     }
 
     /// What is open where it broke.
-    pub(super) fn torn(&self, table: &Table) -> Torn {
+    pub(super) fn torn(&self, table: &JsonTable) -> Torn {
         let mut torn = Torn {
             brackets: Some(vec![]),
             ..Torn::default()
@@ -262,7 +243,7 @@ impl Body {
     pub fn feed(
         &mut self,
         out: &mut Out<'_>,
-        table: &Table,
+        table: &JsonTable,
         i: usize,
         end: usize,
     ) -> (usize, Step) {
@@ -276,7 +257,7 @@ impl Body {
     fn run(
         &mut self,
         out: &mut Out<'_>,
-        table: &Table,
+        table: &JsonTable,
         rules: &Rules<'_>,
         source: Source<'_>,
         mut i: usize,
@@ -391,7 +372,7 @@ impl Body {
     }
 
     /// The arguments end at `pos`. True if the payload does.
-    fn argued(&mut self, out: &mut Out<'_>, table: &Table, pos: u64) -> bool {
+    fn argued(&mut self, out: &mut Out<'_>, table: &JsonTable, pos: u64) -> bool {
         let Some(item) = &mut self.item else {
             return false;
         };
@@ -419,7 +400,7 @@ impl Body {
         &mut self,
         out: &mut Out<'_>,
         rules: &Rules<'_>,
-        table: &Table,
+        table: &JsonTable,
         shape: Shape,
         pos: u64,
     ) -> Option<Step> {
@@ -503,7 +484,7 @@ impl Body {
         &mut self,
         out: &mut Out<'_>,
         rules: &Rules<'_>,
-        table: &Table,
+        table: &JsonTable,
         pos: u64,
     ) -> Option<Step> {
         if self.lexer.depth() != self.item.as_ref()?.level {
@@ -528,7 +509,7 @@ impl Body {
     }
 
     /// The name is known: it stands at `span`.
-    fn name(&mut self, out: &mut Out<'_>, table: &Table, span: Span) -> Option<Step> {
+    fn name(&mut self, out: &mut Out<'_>, table: &JsonTable, span: Span) -> Option<Step> {
         let item = self.item.as_mut()?;
         let text = std::mem::take(&mut item.text);
         if table.answer.iter().any(|answer| answer == text.trim()) {
@@ -558,7 +539,7 @@ impl Body {
         &mut self,
         out: &mut Out<'_>,
         rules: &Rules<'_>,
-        table: &Table,
+        table: &JsonTable,
         pos: u64,
     ) -> Option<Step> {
         let depth = self.lexer.depth();
@@ -620,7 +601,7 @@ impl Body {
         &mut self,
         out: &mut Out<'_>,
         rules: &Rules<'_>,
-        table: &Table,
+        table: &JsonTable,
         pos: u64,
     ) -> Option<Step> {
         let item = self.item.as_mut()?;

@@ -5,10 +5,11 @@
 //! what ends a value is told in `value.rs`.
 
 use super::args::tool_name;
+use crate::scan::Utf8;
 use serde::{Deserialize, Serialize};
 
 use super::fields::{self, Field};
-use super::head::{Head, HeadStep, Utf8, is_key};
+use super::head::{Head, HeadStep, is_key};
 use super::named_params::limit;
 use super::value::{Ahead, Bounds, Value, ValueStep};
 use super::{Flow, Out, pieces};

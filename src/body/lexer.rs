@@ -21,6 +21,7 @@ mod strings;
 mod tests;
 mod values;
 
+use crate::dialect::payload::Syntax;
 use serde::{Deserialize, Serialize};
 
 use super::lost::{Quote, Torn};
@@ -30,21 +31,6 @@ pub(crate) use pen::Emit;
 use pen::{Decode, Feed, Meaning, Pen};
 use scalars::{Literal, Python};
 use strings::{Escape, Quoted, border};
-
-/// How values are spelled. Part of a dialect.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Syntax {
-    /// Literals of Python: its strings, names, tuples and numbers, and commas before closing brackets.
-    pub python: bool,
-    /// `true`, `false` and `null` stand beside them and are no slips.
-    pub json_words: bool,
-    /// What encloses strings beside quotes: no escapes, up to the same delimiter. No two begin with the same byte.
-    pub delims: Vec<String>,
-    /// Keys stand without quotes.
-    pub bare_keys: bool,
-    /// What is no value otherwise is a string, up to the next comma or closing bracket.
-    pub bare_values: bool,
-}
 
 /// What holds for one stream.
 #[derive(Clone, Copy, Debug)]

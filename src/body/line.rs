@@ -5,6 +5,7 @@
 //! JSON that names the tool may stand in place of name and input. What the model writes after it as if the tool had run is
 //! hidden: results up to the next thought or action, answers beside an action. Headers mean nothing inside the object.
 
+use crate::dialect::payload::JsonTable;
 use serde::{Deserialize, Serialize};
 
 use super::live::{LiveCall, Step, rules};
@@ -94,7 +95,7 @@ impl Body {
     }
 
     /// How the JSON that is read is written.
-    fn json_table<'t>(&self, table: &'t Line) -> &'t json_calls::Table {
+    fn json_table<'t>(&self, table: &'t Line) -> &'t JsonTable {
         if self.name.is_empty() {
             &table.blob
         } else {

@@ -8,11 +8,12 @@
 pub(super) mod rig;
 mod single;
 
+use crate::dialect::payload::Syntax;
 use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use super::lexer::{Emit, Lexer, Rules, Shape, Syntax, Token};
+use super::lexer::{Emit, Lexer, Rules, Shape, Token};
 use super::lost::Torn;
 use super::typed::typed;
 use super::{Out, Short};

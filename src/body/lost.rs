@@ -7,8 +7,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::needle::Needle;
 use crate::dialect::{Action, Framed};
+use crate::scan::Needle;
 use crate::scan::path::{Go, Walk};
 
 /// More open brackets than this are not kept track of.

@@ -11,12 +11,10 @@ mod content;
 mod element_tree;
 mod fields;
 mod framed;
-mod gate;
 mod given;
 mod head;
 mod heard;
 mod inner;
-pub(crate) mod json;
 pub(crate) mod json_calls;
 mod key_quote;
 mod lexer;
@@ -24,7 +22,6 @@ mod line;
 mod live;
 mod lost;
 mod named_params;
-mod needle;
 mod out;
 mod payload;
 mod plain;
@@ -35,7 +32,6 @@ mod tree;
 mod tree_payload;
 mod typed;
 mod value;
-pub(crate) mod xml;
 mod yaml;
 mod yaml_call;
 
@@ -46,21 +42,14 @@ use crate::error::{Kind, Severity};
 use crate::limits::Limits;
 
 pub(crate) use args::{Args, tool_name};
-pub(crate) use content::MAX_TAIL;
-pub(crate) use fields::{fold, split};
+pub(crate) use fields::split;
 pub(crate) use framed::{Strange, name_in_id};
-pub(crate) use gate::Gate;
-pub(crate) use head::{LINE_BLANKS, Utf8, is_key};
-pub(crate) use lexer::Syntax;
-pub(crate) use needle::Needle;
+pub(crate) use head::is_key;
 pub(crate) use out::{Block, Io, Names, Out, Stuff, pieces};
 pub(crate) use plain::Clean;
 pub(crate) use short::Short;
 pub(crate) use tree_payload::{Elements, tag_name};
 pub(crate) use yaml::plain as yaml_scalar;
-
-/// So many blanks may stand between an opener and the tag that must follow it.
-pub(crate) const PROBE_BLANKS: u32 = 256;
 
 /// The state of an open block's body.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -10,13 +10,13 @@ use super::content::{Content, Lt, Step, tell_spaced};
 use super::given::is_fact;
 use super::inner::Inner;
 use super::tags::{CommentEnd, Edge, Match, MatchStep};
-use super::xml::{self, Header, HeaderStep};
 use super::{Args, Flow, Out, Short, pieces};
 use crate::dialect::NamedParams;
 use crate::dialect::spec::Reopen;
 use crate::error::{Kind, Severity};
 use crate::event::Span;
 use crate::limits::Limits;
+use crate::scan::xml::{self, Header, HeaderStep};
 
 /// The body of an open call.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

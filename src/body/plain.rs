@@ -5,8 +5,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::needle::Needle;
 use super::{Args, Out};
+use crate::scan::Needle;
 
 /// The state of an open text.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -7,41 +7,17 @@
 #[cfg(test)]
 mod tests;
 
+use crate::dialect::payload::PythonTable;
+use crate::dialect::spec::Brackets;
 use serde::{Deserialize, Serialize};
 
-use super::lexer::{Rules, Syntax, is_blank};
+use super::lexer::{Rules, is_blank};
 use super::live::{LiveCall, Source, Step, rules};
 use super::lost::Torn;
 use super::{Out, Short, json_calls, tool_name};
 use crate::error::{Kind, KindSet};
 use crate::event::Span;
 use crate::limits::Limits;
-
-/// Whether calls stand in the brackets of a list.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Brackets {
-    #[default]
-    Required,
-    /// Never: calls follow one another, one a line as a rule.
-    Forbidden,
-    Optional,
-    /// Never, and there is one call: the payload ends at its bracket.
-    One,
-}
-
-/// How calls are written. Part of a dialect.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Table {
-    /// Of the values; `python` must be set.
-    pub syntax: Syntax,
-    pub brackets: Brackets,
-    /// What may stand after a name and is no part of it, for example `.call`.
-    pub method: String,
-    /// Quotes are delimiters; the schema gives their text its type.
-    pub typed: bool,
-    /// The list may hold calls in JSON instead.
-    pub json: Option<json_calls::Table>,
-}
 
 /// The state of a payload.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -95,7 +71,7 @@ impl Body {
     }
 
     /// The open string, if its next bytes leave as they stand.
-    pub fn short(&self, table: &Table, limits: &Limits) -> Option<Short> {
+    pub fn short(&self, table: &PythonTable, limits: &Limits) -> Option<Short> {
         if self.at == At::Json {
             return self.json.as_ref()?.short(table.json.as_ref()?, limits);
         }
@@ -113,7 +89,7 @@ impl Body {
     }
 
     /// What is open where it broke.
-    pub(super) fn torn(&self, table: &Table) -> Torn {
+    pub(super) fn torn(&self, table: &PythonTable) -> Torn {
         if let (Some(body), Some(json)) = (&self.json, &table.json) {
             return body.torn(json);
         }
@@ -187,7 +163,7 @@ impl Body {
     pub fn feed(
         &mut self,
         out: &mut Out<'_>,
-        table: &Table,
+        table: &PythonTable,
         mut i: usize,
         end: usize,
     ) -> (usize, Step) {
@@ -204,7 +180,7 @@ impl Body {
     fn step(
         &mut self,
         out: &mut Out<'_>,
-        table: &Table,
+        table: &PythonTable,
         rules: &Rules<'_>,
         source: Source<'_>,
         i: usize,
@@ -293,7 +269,7 @@ impl Body {
     fn open(
         &mut self,
         out: &mut Out<'_>,
-        table: &Table,
+        table: &PythonTable,
         rules: &Rules<'_>,
         source: Source<'_>,
         i: usize,
@@ -324,7 +300,7 @@ impl Body {
     fn args(
         &mut self,
         out: &mut Out<'_>,
-        table: &Table,
+        table: &PythonTable,
         rules: &Rules<'_>,
         source: Source<'_>,
         i: usize,

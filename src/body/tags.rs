@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::xml;
+use crate::scan::xml;
 
 /// Blanks that may stand after `</`.
 pub(super) const MAX_BLANKS: u8 = 16;

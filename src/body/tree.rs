@@ -10,11 +10,13 @@ use serde::{Deserialize, Serialize};
 
 use super::given::{Given, given, is_fact};
 use super::typed::typed;
-use super::{Flow, Out, json, tool_name, xml};
+use super::{Flow, Out, tool_name};
 use crate::dialect::ElementTree;
 use crate::error::{Kind, KindSet};
 use crate::event::{Arguments, Origin, Span};
 use crate::hints::{Coerced, Schema, Tool, Types};
+use crate::scan::json;
+use crate::scan::xml;
 
 /// One element; offsets are those of the stream.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -5,19 +5,19 @@
 //! lists, objects and scalars (`tree.rs`). What does not nest is text. Nothing recurses; a value is read once, in time
 //! linear in its bytes, and has been held to `max_value` before.
 
+use crate::scan::Gate;
 use memchr::memmem;
 use serde::{Deserialize, Serialize};
 
-use super::Gate;
 use super::given::is_fact;
 use super::tree::{ANY, Element, Form, Remark, Tree, Writer, slips};
 use super::typed::Typed;
-use super::xml;
 use crate::dialect::spec::Param;
 use crate::error::{Kind, KindSet};
 use crate::event::Span;
 use crate::hints::{Coerced, Schema, Types};
 use crate::limits::Limits;
+use crate::scan::xml;
 
 /// How elements are spelled.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -3,9 +3,11 @@
 //! Its own closer ends it. Two other things may, and what follows decides: the block's closer ([`Ahead`]), and, where the
 //! dialect says so, a line that begins like a field ([`Line`]). Another quote's closer counts at the end of a line.
 
+use crate::dialect::bounds::LINE_BLANKS;
+use crate::scan::Utf8;
 use serde::{Deserialize, Serialize};
 
-use super::head::{Head, HeadStep, LINE_BLANKS, Utf8, is_key};
+use super::head::{Head, HeadStep, is_key};
 use crate::dialect::{KeyQuote, QuoteEnd};
 use crate::scan::{Node, ROOT};
 

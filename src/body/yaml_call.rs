@@ -3,11 +3,11 @@
 use serde::{Deserialize, Serialize};
 
 use super::live::Step;
-use super::needle::Needle;
 use super::yaml::{self, Fault};
 use super::{Opened, Out};
 use crate::error::{Kind, KindSet, Severity};
 use crate::event::{Arguments, Origin, Span};
+use crate::scan::Needle;
 
 /// The state of an open call.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

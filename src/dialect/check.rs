@@ -1,9 +1,10 @@
 //! What a dialect, and a set of them, must be: every refusal names the key and says why.
 
 use crate::error::{BuildError, Kind};
+use crate::scan::Case;
 
 use super::sizes::MARKER;
-use super::spec::{Case, Deltas, KeyQuote, Payload, Reasoning, Spec};
+use super::spec::{Deltas, KeyQuote, Payload, Reasoning, Spec};
 use super::{Dialect, Lint};
 
 /// Longest beginning that tells a call without a name from a mention.
@@ -72,7 +73,7 @@ pub(super) fn dialect(spec: &Spec) -> Result<(), BuildError> {
         marker(spec, &format!("framing[{index}]"), framing)?;
     }
     if let Some(channels) = &spec.channels {
-        let most = crate::engine::MAX_ENDS;
+        let most = super::bounds::MAX_ENDS;
         if channels.end.is_empty() || channels.end.len() > most {
             let why = format!("there must be one to {most} markers");
             return Err(key(spec, "channels.end", &why));
@@ -424,7 +425,7 @@ fn key_quote(spec: &Spec, body: &KeyQuote) -> Result<(), BuildError> {
     ] {
         // Its last character may be what the fold puts between words.
         let probe = format!("{prefix}x");
-        if crate::body::fold(&probe, &body.fold) != probe {
+        if super::spec::fold(&probe, &body.fold) != probe {
             let why = "it must be written as keys are once they are folded";
             return Err(key(spec, &format!("key_quote.{name}"), why));
         }

@@ -1,12 +1,13 @@
 //! From a dialect file to the tables that the engine runs on.
 
+use crate::scan::Case;
 use std::sync::{Arc, OnceLock};
 
 use serde::{Deserialize, Serialize};
 
-use crate::body::{LINE_BLANKS, MAX_TAIL, PROBE_BLANKS};
+use super::bounds::{CLOSER_BLANKS, LINE_BLANKS, PROBE_BLANKS};
+use super::escape::{EscapeError, EscapeTable};
 use crate::error::BuildError;
-use crate::escape::{EscapeError, Table};
 use crate::limits::Limits;
 use crate::scan::path::{self, Paths};
 use crate::scan::{Dfa, Pattern, Scanner, tag};
@@ -14,7 +15,7 @@ use crate::scan::{Dfa, Pattern, Scanner, tag};
 use super::channels::{Channels, MAX_HEADER};
 use super::framed::{self, Framed};
 use super::line::Line;
-use super::spec::{self, Case, Spec};
+use super::spec::{self, Spec};
 use super::{Dialect, Sort, check};
 
 /// The grammar of a block's body, with its tables.
@@ -266,7 +267,7 @@ impl Family {
                 }
                 Self::ElementTree(body) => tag.max(PROBE_BLANKS as usize) + body.spec.open.len(),
                 Self::NamedParams(body) => {
-                    let close = body.param_close.len() + MAX_TAIL as usize;
+                    let close = body.param_close.len() + CLOSER_BLANKS as usize;
                     (tag + probe + body.open.len().max(body.param_open.len()))
                         .max(close + body.spec.confirm as usize + body.close.len())
                 }
@@ -692,7 +693,7 @@ pub(crate) struct SetInner {
     /// It reads whatever there is: only calls of declared tools count, unless the host says otherwise.
     pub any: bool,
     /// What escaping needs, compiled when it is first asked for.
-    pub escapes: OnceLock<Result<Arc<Table>, EscapeError>>,
+    pub escapes: OnceLock<Result<Arc<EscapeTable>, EscapeError>>,
 }
 
 impl SetInner {

@@ -1,8 +1,8 @@
 //! Tables of the framed family: which patterns may stand at which place.
 
 use super::evidence::{self, Evidence};
-use super::spec::{self, Brackets, Payload};
-use crate::body::{Syntax, brace_calls, json_calls, python_calls};
+use super::payload::{BraceTable, JsonTable, PythonTable, Syntax};
+use super::spec::{self, Payload};
 use crate::scan::path::{self, Paths};
 
 /// What a pattern does.
@@ -46,9 +46,9 @@ pub(crate) struct Framed {
     pub openers: Vec<Opener>,
     /// What begins a block, or a call, among bytes that are hidden: openers with their evidence.
     pub again: Paths<Action>,
-    pub json: json_calls::Table,
-    pub python: python_calls::Table,
-    pub braces: brace_calls::Table,
+    pub json: JsonTable,
+    pub python: PythonTable,
+    pub braces: BraceTable,
     /// What a message that is a call must begin with, where its header is one marker alone.
     pub message: Option<Paths<Evidence>>,
     /// Literals that end a block that is skipped.
@@ -419,7 +419,7 @@ impl Framed {
         let confirm = params().map(|p| p.confirm as usize).max().unwrap_or(0);
         let shows = self.openers.iter().filter_map(|o| o.json);
         let shows = shows.map(|bare| bare.within as usize).max().unwrap_or(0);
-        let probe = crate::body::PROBE_BLANKS as usize + shows;
+        let probe = super::bounds::PROBE_BLANKS as usize + shows;
         let blanks = usize::from(path::MAX_BLANKS);
         opener + probe.max(tag + blanks).max(closer + confirm + tag + blanks)
     }
@@ -574,8 +574,8 @@ fn contents(spec: &spec::Framed) -> Result<(), String> {
 }
 
 /// Tables of what stands inside calls.
-fn payloads(spec: &spec::Framed) -> (json_calls::Table, python_calls::Table, brace_calls::Table) {
-    let json = json_calls::Table {
+fn payloads(spec: &spec::Framed) -> (JsonTable, PythonTable, BraceTable) {
+    let json = JsonTable {
         syntax: Syntax {
             python: spec.json.python,
             json_words: true,
@@ -589,22 +589,17 @@ fn payloads(spec: &spec::Framed) -> (json_calls::Table, python_calls::Table, bra
         plain: String::new(),
         answer: vec![],
     };
-    let python = python_calls::Table {
+    let python = PythonTable {
         syntax: Syntax {
             python: true,
             ..Syntax::default()
         },
-        brackets: match spec.python.brackets {
-            Brackets::Required => python_calls::Brackets::Required,
-            Brackets::Optional => python_calls::Brackets::Optional,
-            Brackets::Forbidden => python_calls::Brackets::Forbidden,
-            Brackets::One => python_calls::Brackets::One,
-        },
+        brackets: spec.python.brackets,
         method: spec.python.method.clone(),
         typed: spec.python.quoted_typed,
         json: spec.python.json.then(|| json.clone()),
     };
-    let braces = brace_calls::Table {
+    let braces = BraceTable {
         syntax: Syntax {
             delims: spec.braces.delimiters.clone(),
             bare_keys: true,

@@ -1,7 +1,7 @@
 //! Tables of the line family: what may begin a line.
 
+use super::payload::{JsonTable, Syntax};
 use super::spec;
-use crate::body::{Syntax, json_calls};
 use crate::scan::path::{self, Paths};
 
 /// What a header begins.
@@ -39,16 +39,16 @@ fn blobs(header: &str, blob: &spec::Blob) -> Vec<(String, Head)> {
 }
 
 /// How an action in JSON is written.
-fn blob(spec: &spec::Line) -> json_calls::Table {
+fn blob(spec: &spec::Line) -> JsonTable {
     let Some(blob) = &spec.blob else {
-        return json_calls::Table::default();
+        return JsonTable::default();
     };
-    json_calls::Table {
+    JsonTable {
         name: vec![blob.name.clone()],
         args: vec![blob.arguments.clone()],
         plain: spec.plain.clone(),
         answer: blob.answer.clone(),
-        ..json_calls::Table::default()
+        ..JsonTable::default()
     }
 }
 
@@ -66,9 +66,9 @@ pub(crate) struct Line {
     pub input: Paths<Head>,
     /// What ends an input's line, without and with a fence.
     pub tails: [Paths<Head>; 2],
-    pub json: json_calls::Table,
+    pub json: JsonTable,
     /// How JSON that names the tool is written.
-    pub blob: json_calls::Table,
+    pub blob: JsonTable,
     /// The reasoning that thoughts are.
     pub thoughts: u16,
 }
@@ -131,9 +131,9 @@ impl Line {
                 Paths::new([("```$_\n", Head::Tail)])?.with_blanks(),
             ],
             openers,
-            json: json_calls::Table {
+            json: JsonTable {
                 syntax: Syntax::default(),
-                ..json_calls::Table::default()
+                ..JsonTable::default()
             },
             blob: blob(&spec),
             thoughts: 0,

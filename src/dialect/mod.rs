@@ -3,16 +3,19 @@
 //! Nothing in the engine knows a dialect by name. What a built-in file can say, a user's file can say; both go through
 //! [`load`](SetBuilder::toml) and the same compiler. `docs/DIALECTS.md` is the manual of the format.
 
+pub(crate) mod bounds;
 mod builtin;
 pub(crate) mod channels;
 mod check;
 mod compile;
 mod decisions;
+mod escape;
 mod evidence;
 mod framed;
 pub(crate) mod guided;
 mod line;
 mod model;
+pub(crate) mod payload;
 mod set;
 mod sizes;
 pub(crate) mod spec;
@@ -22,7 +25,9 @@ pub(crate) mod tokens;
 pub use model::dialects_of_model;
 
 pub use decisions::{Branch, DecidedBy, Decision};
-pub(crate) use set::Fnv;
+pub use escape::EscapeError;
+pub(crate) use escape::EscapeTable;
+
 pub use set::{DialectSet, Lint, SetBuilder};
 
 pub(crate) use compile::{

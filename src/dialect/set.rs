@@ -7,11 +7,12 @@ use serde::Deserialize;
 
 use super::compile::SetInner;
 use super::decisions::{self, Decision};
+use super::escape::{EscapeError, EscapeTable};
 use super::spec::Spec;
 use super::{Dialect, builtin, check, sizes};
 use crate::error::BuildError;
-use crate::escape::{EscapeError, Table};
 use crate::limits::Limits;
+use crate::scan::Fnv;
 
 /// Dialects compiled together. Immutable, cheap to clone, shared by any number of streams on any threads.
 ///
@@ -91,8 +92,8 @@ impl DialectSet {
     }
 
     /// What escaping needs.
-    pub(crate) fn escapes(&self) -> Result<Arc<Table>, EscapeError> {
-        let build = || Table::new(&self.inner).map(Arc::new);
+    pub(crate) fn escapes(&self) -> Result<Arc<EscapeTable>, EscapeError> {
+        let build = || EscapeTable::new(&self.inner).map(Arc::new);
         self.inner.escapes.get_or_init(build).clone()
     }
 
@@ -428,23 +429,6 @@ fn overlay(base: &mut toml::Table, layer: &toml::Table) {
             _ => {
                 base.insert(key.clone(), value.clone());
             }
-        }
-    }
-}
-
-/// FNV-1a, 64 bits: a stable fingerprint, not a defence.
-pub(crate) struct Fnv(pub u64);
-
-impl Default for Fnv {
-    fn default() -> Self {
-        Self(0xcbf2_9ce4_8422_2325)
-    }
-}
-
-impl Fnv {
-    pub fn add(&mut self, bytes: &[u8]) {
-        for byte in bytes.iter().chain(&(bytes.len() as u64).to_le_bytes()) {
-            self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3);
         }
     }
 }

@@ -8,7 +8,8 @@ use toml::{Table, Value};
 
 use super::check;
 use super::spec::Spec;
-use crate::error::{BuildError, unseen};
+use crate::error::BuildError;
+use crate::scan::unseen;
 
 /// Most bytes of a file.
 const FILE: usize = 256 * 1024;

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 use crate::limits::{Fence, Unclosed, Untyped};
+use crate::scan::Case;
 
 /// One dialect file.
 #[derive(Clone, Debug, Deserialize)]
@@ -171,15 +172,6 @@ pub(crate) enum Deltas {
     AtCallEnd,
 }
 
-/// Whether letters of a marker match in either case.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum Case {
-    #[default]
-    Exact,
-    Ignore,
-}
-
 /// `key:「始」value「末」` between two markers.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -292,6 +284,25 @@ pub(crate) enum Fold {
     Hyphen,
     /// Every run of other than letters and digits is one underscore.
     Punctuation,
+}
+
+/// A key as it is compared.
+pub(crate) fn fold(key: &str, folds: &[Fold]) -> String {
+    let mut key = key.to_owned();
+    for fold in folds {
+        key = match fold {
+            Fold::Case => key.to_lowercase(),
+            Fold::Underscore => key.replace('_', ""),
+            Fold::Hyphen => key.replace('-', ""),
+            Fold::Punctuation => {
+                let parts = key
+                    .split(|c: char| !c.is_alphanumeric())
+                    .filter(|part| !part.is_empty());
+                parts.collect::<Vec<_>>().join("_")
+            }
+        };
+    }
+    key
 }
 
 /// What is cut from a value.

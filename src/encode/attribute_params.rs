@@ -4,8 +4,8 @@ use super::error::{Fault, Reason};
 use super::named_params::header;
 use super::text::{entities, texts};
 use super::{Ctx, Item, Written, fits};
-use crate::body::xml;
 use crate::dialect::AttributeParams;
+use crate::scan::xml;
 
 pub(super) fn encode(ctx: &Ctx<'_>, table: &AttributeParams, items: &[Item<'_>]) -> Written {
     let write = |item: &Item<'_>| call(ctx, table, item).map_err(|fault| (item.index, fault));

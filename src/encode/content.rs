@@ -8,9 +8,10 @@ use super::error::{Fault, Reason};
 use super::framed::Block;
 use super::text::{entities, find_all};
 use super::{Item, fits};
-use crate::body::{Clean, xml};
+use crate::body::Clean;
 use crate::dialect::Framed;
 use crate::dialect::spec::{self, Payload};
+use crate::scan::xml;
 
 /// Writes the text of a call and its closer.
 pub(super) fn write(

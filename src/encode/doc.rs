@@ -4,8 +4,8 @@
 
 use std::collections::HashMap;
 
-use crate::body::json;
 use crate::pointer::member as pointer;
+use crate::scan::json;
 
 /// A string of JSON: text, or code units where half of a surrogate pair stands alone.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

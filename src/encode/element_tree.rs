@@ -5,9 +5,9 @@ use super::doc::{Doc, Node};
 use super::error::{Fault, Reason, pointer};
 use super::text::{entities, texts};
 use super::{Ctx, Item, PLAIN, Written, fits};
-use crate::body::xml;
 use crate::dialect::ElementTree;
 use crate::hints::{Schema, Types};
+use crate::scan::xml;
 
 /// Elements nest no deeper than this, whatever the limits say: the only recursion is bounded by it.
 const MAX_NEST: usize = 128;

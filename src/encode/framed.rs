@@ -4,12 +4,13 @@
 //! place, which tells whether it stands for what was meant: a name that goes on where the pattern should, or that makes
 //! another pattern of it, is refused. A dialect may have several forms of a call; the first that can say a call is used.
 
+use crate::dialect::bounds::PROBE_BLANKS;
 use std::ops::Range;
 
 use super::error::{Fault, Reason};
 use super::text::entities;
 use super::{Ctx, Item, Written, content, literals, params, yaml};
-use crate::body::{PROBE_BLANKS, name_in_id};
+use crate::body::name_in_id;
 use crate::dialect::spec::{self, Brackets, Payload};
 use crate::dialect::{Action, Framed};
 use crate::engine::opens;

@@ -2,14 +2,17 @@
 //!
 //! Nothing inside a value is escaped, so what a value may hold depends on its quotes: the first that can hold it is used.
 
+use crate::dialect::bounds::LINE_BLANKS;
+use crate::dialect::spec::fold;
+use crate::scan::Case;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::error::{Fault, Reason};
 use super::text::{find_all, spellings, texts};
 use super::{Ctx, Item, Written, fits};
-use crate::body::{LINE_BLANKS, fold, is_key, split};
+use crate::body::{is_key, split};
 use crate::dialect::KeyQuote;
-use crate::dialect::spec::{Case, CommentAt, Fold, Quote, Trim};
+use crate::dialect::spec::{CommentAt, Fold, Quote, Trim};
 
 pub(super) fn encode(ctx: &Ctx<'_>, table: &KeyQuote, items: &[Item<'_>]) -> Written {
     if items.len() > 1 && items.len() <= ctx.limits.max_chain as usize {

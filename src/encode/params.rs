@@ -10,12 +10,13 @@ use super::error::{Fault, Reason};
 use super::framed::{Block, Holes, Place};
 use super::text::{entities, find_all, spellings, texts};
 use super::{Ctx, Item, fits};
-use crate::body::{Elements, Needle, Strange, xml};
+use crate::body::{Elements, Strange};
 use crate::dialect::Action;
 use crate::dialect::spec::{Deltas, Framing, Hint, Param, Payload};
 use crate::hints::{Schema, Types};
 use crate::limits::Untyped;
 use crate::scan::path::{self, Hole, Part};
+use crate::scan::{Needle, xml};
 
 const CDATA: &str = "<![CDATA[";
 

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use super::native::Native;
-use crate::body::{json, tool_name};
+use crate::body::tool_name;
 use crate::error::Kind;
 use crate::json::{Map, Members, Value};
+use crate::scan::json;
 
 /// A native call that was looked at: the one check of all of them, whatever server or host gave them.
 pub(super) struct Checked<'a> {

@@ -8,8 +8,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::body::xml::is_space;
 use crate::event::Span;
+use crate::scan::xml::is_space;
 
 /// Where a scan stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,12 +1,15 @@
 //! What shows that a marker opens a block, for families whose bodies need no tables of patterns: the first field after a
 //! key-quote marker, the first tag after an element tree's.
 
+use crate::dialect::bounds::{LINE_BLANKS, PROBE_BLANKS};
+use crate::scan::Case;
+use crate::scan::Utf8;
 use serde::{Deserialize, Serialize};
 
-use crate::body::xml::{Header, HeaderStep, is_space};
-use crate::body::{LINE_BLANKS, PROBE_BLANKS, Utf8, is_key};
-use crate::dialect::spec::{Case, CommentAt};
+use crate::body::is_key;
+use crate::dialect::spec::CommentAt;
 use crate::dialect::{ElementTree, KeyQuote};
+use crate::scan::xml::{Header, HeaderStep, is_space};
 
 /// What one byte decided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

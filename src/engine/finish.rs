@@ -6,8 +6,9 @@ use super::plain::skips_code;
 use super::{Mode, Region};
 use crate::body::{Finished, pieces};
 use crate::dialect::Role;
-use crate::error::{Issue, Kind, Severity};
+use crate::error::{Kind, Severity};
 use crate::event::{Event, Span};
+use crate::issue::Issue;
 use crate::limits::Unclosed;
 use crate::scan::tag;
 

@@ -4,12 +4,13 @@
 //! looked at until it is clear what it is: calls show a name and then arguments; anything else is the arguments of the tool
 //! that was named, or text where none was. Everything else in the reply is read as always, the model's own markup too.
 
+use crate::scan::xml;
 use serde::{Deserialize, Serialize};
 
 use super::bare::{Bare, Member, Shown};
 use super::machine::{Chunk, Concat, Machine, Taken};
 use super::{Mode, Region, State};
-use crate::body::{Opened, pieces, xml};
+use crate::body::{Opened, pieces};
 use crate::dialect::{Family, Framed, guided, spec};
 use crate::event::Span;
 use crate::limits::{Options, ToolChoice};

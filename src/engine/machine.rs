@@ -3,12 +3,13 @@
 use super::skip::Skipping;
 use super::token::Tail;
 use super::{Mode, Region, State};
-use crate::body::{Block, Body, Flow, Gate, Names, Opened, Out, pieces};
+use crate::body::{Block, Body, Flow, Names, Opened, Out, pieces};
 use crate::dialect::spec::Malformed;
 use crate::dialect::{Begins, Dialect, Inside, OpenRef, Role, SetInner};
 use crate::error::{Kind, KindSet, Severity};
 use crate::event::{Abandoned, Event, Sink, Span};
 use crate::limits::{Broken, Options, Retain, TextMode, Unclosed, UnknownTool};
+use crate::scan::Gate;
 use crate::scan::{Dfa, Line, ROOT, Scanner};
 
 /// Bytes of a block that are taken at once, at first.

@@ -38,7 +38,6 @@ use crate::limits::{Options, ReasoningMode, Start};
 use crate::scan::{Line, Node, ROOT};
 use code::Code;
 use machine::Machine;
-pub(crate) use opening::MAX_ENDS;
 use opening::{Candidate, Opening};
 use plain::{Pace, SHORT};
 use skip::Skipping;

@@ -6,14 +6,14 @@
 //! satisfied opens its block; when none is left the marker is text, however it is spelled. The scan for markers runs on
 //! beside, so that text after all is scanned already.
 
+use crate::dialect::bounds::PROBE_BLANKS;
 use serde::{Deserialize, Serialize};
 
 use super::bare::{Bare, Member, Shown};
 use super::evidence::{Field, Shown as Shows, Tag};
 use super::machine::{Chunk, Concat, Machine, Taken};
 use super::{Mode, Region};
-use crate::body::xml::{self, Header, HeaderStep};
-use crate::body::{Opened, PROBE_BLANKS, name_in_id, pieces, tool_name};
+use crate::body::{Opened, name_in_id, pieces, tool_name};
 use crate::dialect::channels::{MAX_HEADER, in_header};
 use crate::dialect::spec::{Channels, ReasoningAt, RouteKind};
 use crate::dialect::{
@@ -23,6 +23,7 @@ use crate::error::{Kind, Severity};
 use crate::event::{Event, Span};
 use crate::hints::Tool;
 use crate::scan::path::{Go, Hole, Paths, Walk};
+use crate::scan::xml::{self, Header, HeaderStep};
 use crate::scan::{Line, ROOT};
 
 /// A marker that is not decided yet.
@@ -93,9 +94,6 @@ enum At {
 
 /// The longest suffix of a thought's marker.
 const MAX_SUFFIX: u64 = 64;
-
-/// So many markers may end the header of a message.
-pub(crate) const MAX_ENDS: usize = 8;
 
 /// What a byte decided for one candidate.
 enum Verdict {

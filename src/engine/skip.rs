@@ -1,11 +1,11 @@
 //! A block that broke a limit, or its grammar: bytes up to its own closer. After a limit they leave as raw bytes; of a
 //! block that broke its grammar they are hidden, and come back as text if no closer does.
 
+use crate::scan::{Needle, xml};
 use serde::{Deserialize, Serialize};
 
 use super::Mode;
 use super::machine::{Chunk, Machine};
-use crate::body::{Needle, xml};
 use crate::error::{Kind, Severity};
 use crate::event::{Event, Span};
 use crate::limits::Retain;

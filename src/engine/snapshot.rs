@@ -9,9 +9,10 @@ use super::bounds::within;
 use super::machine::scanner;
 use super::opening::Candidate;
 use super::{Mode, Pace, Parser, Region, State};
-use crate::dialect::{DialectSet, Fnv, SetInner};
+use crate::dialect::{DialectSet, SetInner};
 use crate::error::SnapshotError;
 use crate::limits::Options;
+use crate::scan::Fnv;
 
 const MAGIC: &[u8; 4] = b"TGss";
 const VERSION: u16 = 2;

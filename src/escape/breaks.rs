@@ -12,7 +12,7 @@
 use std::collections::VecDeque;
 
 use super::lead::{Lead, Step};
-use super::table::Table;
+use crate::dialect::EscapeTable;
 use crate::scan::{Node, Pattern, ROOT};
 
 /// Whether breakers are put in or taken out.
@@ -63,7 +63,7 @@ pub(super) struct Breaks {
 }
 
 impl Breaks {
-    pub fn new(table: &Table, way: Way) -> Self {
+    pub fn new(table: &EscapeTable, way: Way) -> Self {
         Self {
             way,
             node: ROOT,
@@ -98,7 +98,7 @@ impl Breaks {
         self.lead = None;
     }
 
-    pub fn push(&mut self, table: &Table, chunk: &[u8], out: &mut Vec<u8>) {
+    pub fn push(&mut self, table: &EscapeTable, chunk: &[u8], out: &mut Vec<u8>) {
         let mut at = 0;
         while at < chunk.len() {
             if self.idle() {
@@ -133,7 +133,7 @@ impl Breaks {
     }
 
     /// One byte of the skeleton.
-    fn step(&mut self, table: &Table, byte: u8, out: &mut Vec<u8>) {
+    fn step(&mut self, table: &EscapeTable, byte: u8, out: &mut Vec<u8>) {
         let breakers = std::mem::take(&mut self.breakers);
         self.held.push_back(Held { breakers, byte });
         self.node = table.dfa.next(self.node, byte);
@@ -160,7 +160,7 @@ impl Breaks {
     }
 
     /// Breaks what a prompt may have opened, before the byte that completes it.
-    fn lead(&mut self, table: &Table, byte: u8) {
+    fn lead(&mut self, table: &EscapeTable, byte: u8) {
         let Some(lead) = &mut self.lead else {
             return;
         };
@@ -177,7 +177,7 @@ impl Breaks {
     }
 
     /// Follows markers that may have begun before the text.
-    fn follow(&mut self, table: &Table, byte: u8) {
+    fn follow(&mut self, table: &EscapeTable, byte: u8) {
         let Start::Tails(tails) = &mut self.start else {
             return;
         };
@@ -211,12 +211,17 @@ impl Breaks {
         }
     }
 
-    pub fn finish(&mut self, table: &Table, out: &mut Vec<u8>) {
+    pub fn finish(&mut self, table: &EscapeTable, out: &mut Vec<u8>) {
         self.finish_before(table, None, out);
     }
 
     /// Ends the text before one of these; before anything at all if there is no list.
-    pub fn finish_before(&mut self, table: &Table, behind: Option<&[Vec<u8>]>, out: &mut Vec<u8>) {
+    pub fn finish_before(
+        &mut self,
+        table: &EscapeTable,
+        behind: Option<&[Vec<u8>]>,
+        out: &mut Vec<u8>,
+    ) {
         let begins = self.begins_marker(table, behind);
         let patterns = table.dfa.patterns();
         let on = |(p, at): &(u16, u16)| goes_on(&patterns[usize::from(*p)], (*at).into(), behind);
@@ -237,7 +242,7 @@ impl Breaks {
     }
 
     /// Whether the text ends with the beginning of a marker that no site breaks.
-    fn begins_marker(&self, table: &Table, behind: Option<&[Vec<u8>]>) -> bool {
+    fn begins_marker(&self, table: &EscapeTable, behind: Option<&[Vec<u8>]>) -> bool {
         let longest = table.dfa.hold(self.node).min(self.since);
         let end = |len: usize| self.held.iter().skip(self.held.len() - len);
         (1..=longest.min(self.held.len())).any(|len| {

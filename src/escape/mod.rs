@@ -33,19 +33,18 @@ mod breaks;
 mod lead;
 mod seam;
 mod spell;
-mod table;
 #[cfg(test)]
 mod tests;
 
+use crate::dialect::EscapeTable;
 use std::sync::Arc;
 
 use crate::dialect::DialectSet;
 use breaks::{Breaks, Way};
 use spell::Spell;
 
+pub use crate::dialect::EscapeError;
 pub(crate) use seam::Seams;
-pub use table::EscapeError;
-pub(crate) use table::Table;
 
 /// Escapes text for a set of dialects, as it comes; [`escape`](crate::escape()) says what that means.
 ///
@@ -62,7 +61,7 @@ pub(crate) use table::Table;
 /// ```
 #[derive(Clone, Debug)]
 pub struct Escaper {
-    table: Arc<Table>,
+    table: Arc<EscapeTable>,
     spell: Spell,
     breaks: Breaks,
     /// What the first stage gave the second.
@@ -78,7 +77,7 @@ impl Escaper {
         set.escapes().map(Self::with)
     }
 
-    fn with(table: Arc<Table>) -> Self {
+    fn with(table: Arc<EscapeTable>) -> Self {
         Self {
             spell: Spell::new(Way::Escape),
             breaks: Breaks::new(&table, Way::Escape),
@@ -118,7 +117,7 @@ impl Escaper {
 /// Text that was never escaped may lose backslashes where an escaped one would have them.
 #[derive(Clone, Debug)]
 pub struct Unescaper {
-    table: Arc<Table>,
+    table: Arc<EscapeTable>,
     breaks: Breaks,
     spell: Spell,
     /// What the first stage gave the second.
@@ -134,7 +133,7 @@ impl Unescaper {
         set.escapes().map(Self::with)
     }
 
-    fn with(table: Arc<Table>) -> Self {
+    fn with(table: Arc<EscapeTable>) -> Self {
         Self {
             breaks: Breaks::new(&table, Way::Unescape),
             spell: Spell::new(Way::Unescape),
@@ -197,7 +196,7 @@ pub(crate) struct Beside {
 #[cfg(feature = "tools")]
 impl Beside {
     /// One of `before` stands before the text, and no marker goes on from before that.
-    pub(crate) fn new(table: &Table, before: &[Vec<u8>], behind: Vec<Vec<u8>>) -> Self {
+    pub(crate) fn new(table: &EscapeTable, before: &[Vec<u8>], behind: Vec<Vec<u8>>) -> Self {
         let tails = table.tails_after(before);
         Self { tails, behind }
     }
@@ -206,7 +205,7 @@ impl Beside {
 /// The same for a text of which it is known what stands beside it: only what is a marker together with that is broken. A word
 /// at the end stays as it is where nothing is known of what follows: nobody joins words.
 #[cfg(feature = "tools")]
-pub(crate) fn escape_beside(table: &Arc<Table>, text: &[u8], beside: &Beside) -> Vec<u8> {
+pub(crate) fn escape_beside(table: &Arc<EscapeTable>, text: &[u8], beside: &Beside) -> Vec<u8> {
     let mut escaper = Escaper {
         spell: Spell::new(Way::Escape),
         breaks: Breaks::after(&beside.tails),

@@ -11,16 +11,16 @@
 use std::sync::Arc;
 
 use super::lead::{Lead, Step};
-use super::table::Table;
 use super::{EscapeError, Escaper};
 use crate::dialect::DialectSet;
+use crate::dialect::EscapeTable;
 use crate::event::Event;
 use crate::scan::{Line, Node, ROOT};
 
 /// What has been written, as far as it matters to what follows.
 #[derive(Clone, Debug)]
 pub(crate) struct Seams {
-    table: Arc<Table>,
+    table: Arc<EscapeTable>,
     node: Node,
     seam: bool,
     /// Something was taken out.

@@ -5,7 +5,7 @@
 //! number before a code says "the marker" and an even number "the code itself".
 
 use super::breaks::Way;
-use super::table::Table;
+use crate::dialect::EscapeTable;
 
 /// The state of one text.
 #[derive(Clone, Debug)]
@@ -34,13 +34,13 @@ impl Spell {
         }
     }
 
-    pub fn push(&mut self, table: &Table, chunk: &[u8], out: &mut Vec<u8>) {
+    pub fn push(&mut self, table: &EscapeTable, chunk: &[u8], out: &mut Vec<u8>) {
         for byte in chunk {
             self.step(table, *byte, out);
         }
     }
 
-    fn step(&mut self, table: &Table, byte: u8, out: &mut Vec<u8>) {
+    fn step(&mut self, table: &EscapeTable, byte: u8, out: &mut Vec<u8>) {
         if self.part.is_empty() && byte == table.breaker {
             self.breakers += 1;
             return;
@@ -77,7 +77,7 @@ impl Spell {
         std::mem::take(&mut self.breakers)
     }
 
-    fn write(&mut self, table: &Table, breakers: usize, rest: &[u8], out: &mut Vec<u8>) {
+    fn write(&mut self, table: &EscapeTable, breakers: usize, rest: &[u8], out: &mut Vec<u8>) {
         out.resize(out.len() + breakers, table.breaker);
         out.extend_from_slice(rest);
         self.part.clear();
@@ -85,7 +85,7 @@ impl Spell {
 
     /// The waiting bytes are neither; only the last of them may begin something, for no character and no code holds the
     /// beginning of another.
-    fn give_up(&mut self, table: &Table, last: u8, out: &mut Vec<u8>) {
+    fn give_up(&mut self, table: &EscapeTable, last: u8, out: &mut Vec<u8>) {
         let again = self.part.len() > 1;
         if again {
             self.part.pop();
@@ -97,7 +97,7 @@ impl Spell {
         }
     }
 
-    fn found<'t>(&self, table: &'t Table) -> Found<'t> {
+    fn found<'t>(&self, table: &'t EscapeTable) -> Found<'t> {
         let mut part = false;
         for code in &table.codes {
             if self.part == code.marker {
@@ -117,7 +117,7 @@ impl Spell {
         if part { Found::Part } else { Found::Nothing }
     }
 
-    pub fn finish(&mut self, table: &Table, out: &mut Vec<u8>) {
+    pub fn finish(&mut self, table: &EscapeTable, out: &mut Vec<u8>) {
         let (breakers, part) = (self.take(), std::mem::take(&mut self.part));
         self.write(table, breakers, &part, out);
     }

@@ -7,12 +7,13 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 
-use super::{EscapeError, Escaper, Table, Unescaper, escape, unescape};
+use super::{EscapeError, Escaper, Unescaper, escape, unescape};
 use crate::dialect::DialectSet;
-use crate::dialect::spec::Case;
+use crate::dialect::EscapeTable;
 use crate::engine::{Finish, Parser};
 use crate::event::Event;
 use crate::limits::Options;
+use crate::scan::Case;
 use crate::scan::Pattern;
 
 /// A set with everything that is looked for in it.
@@ -185,7 +186,7 @@ proptest! {
     ) {
         let case = |ignore: bool| if ignore { Case::Ignore } else { Case::Exact };
         let markers: Vec<Pattern> = words.iter().map(|(word, ignore)| Pattern::new(word, case(*ignore))).collect();
-        match Table::of(&markers) {
+        match EscapeTable::of(&markers) {
             Ok(table) => {
                 let table = Arc::new(table);
                 let (escaper, unescaper) = (Escaper::with(table.clone()), Unescaper::with(table));
@@ -294,7 +295,7 @@ fn what_it_looks_like() {
 fn one_break_serves_all_markers_around_it() {
     let markers = ["</t", "</t>", "<<[R]>>", "<<<[R]>>>", "<<<<[R]>>>>"];
     let markers = markers.map(|marker| Pattern::new(marker, Case::Exact));
-    let escaper = Escaper::with(Arc::new(Table::of(&markers).expect("it can")));
+    let escaper = Escaper::with(Arc::new(EscapeTable::of(&markers).expect("it can")));
     for (text, escaped) in [
         ("</t>.", "<\\/t>."),
         ("</t", "<\\/t"),

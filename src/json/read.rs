@@ -5,8 +5,8 @@
 //! the depth is bounded.
 
 use super::{Map, Number, Value};
-use crate::body::json::plain;
 use crate::pointer::step;
+use crate::scan::json::plain;
 
 /// What a text says.
 #[derive(Debug)]

@@ -1,8 +1,9 @@
 //! What a layout writes beside what it is filled with: whether a result ends inside a marker depends on what follows it.
 
+use crate::dialect::EscapeTable;
 use crate::dialect::spec::Spec;
 use crate::dialect::tokens::Tokens;
-use crate::escape::{Beside, Table};
+use crate::escape::Beside;
 use crate::tools::guard::{ID, KEY, LIST, NAME, TEXT};
 
 /// What stands beside each field of a layout, and beside texts that stand in none.
@@ -37,7 +38,7 @@ impl Sides {
 impl Around {
     /// Read off a layout that was filled with samples. What it writes ends a line or a message: a line end follows, or a token
     /// of the model.
-    pub fn new(table: &Table, filled: &[String], spec: &Spec, tokens: &Tokens) -> Self {
+    pub fn new(table: &EscapeTable, filled: &[String], spec: &Spec, tokens: &Tokens) -> Self {
         let turns = spec.framing.iter().chain(&spec.turn).chain(&tokens.turns);
         let ends: Vec<&str> = turns.map(String::as_str).chain(["\n"]).collect();
         let mut out = [Sides::default(), Sides::default(), Sides::default()];

@@ -8,12 +8,14 @@ use minijinja::Value;
 
 use super::around::Around;
 use super::{Condense, Content, Status, ToolResult};
+use crate::dialect::EscapeTable;
 use crate::dialect::tokens::Tokens;
 use crate::dialect::{DialectSet, SetInner};
-use crate::error::{breaks, one_line};
-use crate::escape::{Beside, Table, escape_beside};
+use crate::escape::{Beside, escape_beside};
+use crate::issue::one_line;
 use crate::prompt::tool::Facts;
 use crate::prompt::{Lang, Layout, Part, PromptError};
+use crate::scan::breaks;
 use crate::tools::guard::{Guard, ID, KEY, LIST, NAME, TEXT};
 
 /// How results are written.
@@ -56,7 +58,7 @@ impl RenderOptions {
 pub struct Renderer {
     layout: Layout,
     /// The markers of the host's dialects and of this one.
-    table: Arc<Table>,
+    table: Arc<EscapeTable>,
     /// The marks of the layout, and the tokens of the model that reads it.
     guard: Guard,
     /// What stands around what the layout is filled with.
@@ -72,7 +74,7 @@ impl Renderer {
     /// The markers of the set cannot be escaped.
     pub fn new(active: &DialectSet, layout: Layout) -> Result<Self, PromptError> {
         let table = match SetInner::new(vec![(*layout.spec).clone()], 0) {
-            Ok(own) => Arc::new(Table::both(&active.inner, &own)?),
+            Ok(own) => Arc::new(EscapeTable::both(&active.inner, &own)?),
             Err(_) => active.escapes()?,
         };
         let tokens = Tokens::of(&layout.spec);

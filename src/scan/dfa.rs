@@ -5,13 +5,22 @@
 
 use std::collections::HashMap;
 
-use crate::dialect::spec::Case;
+use serde::Deserialize;
 
 /// One node of a [`Dfa`].
 pub(crate) type Node = u16;
 
 /// The node in which no pattern is under way.
 pub(crate) const ROOT: Node = 0;
+
+/// Whether letters of a marker match in either case.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Case {
+    #[default]
+    Exact,
+    Ignore,
+}
 
 /// Bytes to look for.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -7,12 +7,24 @@
 //! Cost: one table look-up a byte while something is under way, a vector scan otherwise. A byte is looked at by the
 //! prefilter once and stepped at most once.
 
+mod chars;
 mod dfa;
+mod hash;
+pub(crate) mod json;
 mod line;
+mod needle;
 pub(crate) mod path;
 mod prefilter;
+mod span;
 pub(crate) mod tag;
+mod utf8;
+pub(crate) mod xml;
 
-pub(crate) use dfa::{Dfa, Node, Pattern, ROOT};
+pub(crate) use chars::{breaks, unseen};
+pub(crate) use dfa::{Case, Dfa, Node, Pattern, ROOT};
+pub(crate) use hash::Fnv;
 pub(crate) use line::Line;
+pub(crate) use needle::Needle;
 pub(crate) use prefilter::{Scanner, Skip};
+pub use span::Span;
+pub(crate) use utf8::{Gate, Utf8};

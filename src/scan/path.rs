@@ -24,8 +24,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::tag::{self, Loose, LooseStep, Room};
-use crate::body::xml;
-use crate::event::Span;
+use crate::scan::Span;
+use crate::scan::xml;
 
 /// What a hole takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -400,7 +400,7 @@ fn prints(patterns: &[Pattern]) -> Box<Prints> {
 mod tests {
     use super::super::ROOT;
     use super::*;
-    use crate::dialect::spec::Case;
+    use crate::scan::Case;
 
     /// Ends of markers and the nodes there, by skipping and by stepping every byte.
     fn ends(scanner: &Scanner, hay: &[u8], skipping: bool) -> (Vec<(usize, u16)>, u16) {

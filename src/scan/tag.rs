@@ -16,7 +16,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::body::xml::{self, is_space};
+use crate::scan::xml::{self, is_space};
 
 /// What may stand at a place of a tag that shows nothing there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,8 +4,8 @@
 //! Numbers keep their spelling and never pass through a float. The parser and the check of calls ask the same function.
 
 use super::{Schema, Types, whole};
-use crate::body::json;
 use crate::json::{Decimal, Value};
+use crate::scan::json;
 
 /// What text is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

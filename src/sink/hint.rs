@@ -4,12 +4,13 @@
 //! code fence, between `<tools>` tags, or bare. Where no call was found, the text is read once more with the preset that reads
 //! everything; what it finds is no call, but the host is told.
 
+use crate::issue::Issue;
 use std::sync::{Arc, OnceLock};
 
 use super::Collect;
 use crate::dialect::DialectSet;
 use crate::engine::{Finish, Parser};
-use crate::error::{Issue, Kind};
+use crate::error::Kind;
 use crate::event::Span;
 use crate::hints::Tools;
 use crate::limits::Options;

@@ -9,8 +9,9 @@
 //! A native call that is refused has no bytes: what is dropped is an empty span where it would have come out.
 
 use crate::call::{Dropped, Report};
-use crate::error::{Issue, Kind, KindSet, Severity};
+use crate::error::{Kind, KindSet, Severity};
 use crate::event::{Abandoned, Event, Span};
+use crate::issue::Issue;
 
 /// Takes events. Memory grows with the number of things that were dropped.
 #[derive(Clone, Debug, Default)]

@@ -56,8 +56,6 @@ pub(crate) mod json;
 mod lines;
 mod ollama;
 pub(crate) mod openai;
-#[cfg(test)]
-mod refused;
 mod sse;
 #[cfg(test)]
 mod tests;

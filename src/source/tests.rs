@@ -1,3 +1,5 @@
+mod refused;
+
 use super::*;
 use crate::{Collect, DialectSet, Options, Parser, Prefer, Turn};
 

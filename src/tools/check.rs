@@ -3,6 +3,7 @@
 //! A name becomes a tool, keys get the schema's spelling, missing parameters their presets and defaults, values their types,
 //! and what is left is validated. What comes out is what was validated: the arguments are read once, and written anew.
 
+use crate::dialect::spec::fold;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
@@ -14,7 +15,6 @@ use super::places::Places;
 use super::schema::{Plan, SchemaError};
 use super::validate::{Violation, validate};
 use super::{Inventory, Tool};
-use crate::body::fold;
 use crate::call::{Call, Turn};
 use crate::dialect::{Dialect, DialectSet, Family};
 use crate::error::{Grade, Kind, KindSet};

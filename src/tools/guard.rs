@@ -13,7 +13,8 @@
 use std::collections::BTreeMap;
 
 use crate::dialect::tokens::Tokens;
-use crate::error::{breaks, expand, one_line, unseen};
+use crate::issue::{expand, one_line};
+use crate::scan::{breaks, unseen};
 
 /// What stands at the beginning of a line before a word: nothing, a heading, or the dot of a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,7 +8,7 @@ use crate::json::{Value, json};
 use super::guard::Guard;
 use super::{Checked, Tool, Violation};
 use crate::dialect::Dialect;
-use crate::error::{expand, one_line};
+use crate::issue::{expand, one_line};
 
 impl Violation {
     /// What to tell the model of it, in the words of the dialect.

@@ -39,6 +39,7 @@ mod prose;
 mod random;
 mod refusals;
 mod replay;
+mod rooms;
 mod sinks;
 mod slipped;
 mod slips;

@@ -27,7 +27,7 @@ pub fn page(name: &str, made: impl FnOnce(&str) -> String) {
 }
 
 /// What stands between `<!-- MARK:begin -->` and `<!-- MARK:end -->` in a page is this.
-fn part(name: &str, mark: &str, text: &str) {
+pub fn part(name: &str, mark: &str, text: &str) {
     page(name, |have| {
         let (begin, end) = (
             format!("<!-- {mark}:begin -->\n"),

@@ -1,3 +1,4 @@
+use crate::dialect::payload::Syntax;
 use proptest::prelude::*;
 
 use super::*;
@@ -5,11 +6,17 @@ use crate::body::live::rig::{self, Payload};
 use crate::limits::Options;
 
 impl Payload for Body {
-    type Table = Table;
-    fn start(_: &mut Out<'_>, _: &Table) -> Self {
+    type Table = BraceTable;
+    fn start(_: &mut Out<'_>, _: &BraceTable) -> Self {
         Self::new()
     }
-    fn feed(&mut self, out: &mut Out<'_>, table: &Table, i: usize, end: usize) -> (usize, Step) {
+    fn feed(
+        &mut self,
+        out: &mut Out<'_>,
+        table: &BraceTable,
+        i: usize,
+        end: usize,
+    ) -> (usize, Step) {
         self.feed(out, table, i, end)
     }
     fn abandon(&mut self, out: &mut Out<'_>, end: u64) {
@@ -20,8 +27,8 @@ impl Payload for Body {
     }
 }
 
-fn table(delim: &str, typed: bool) -> Table {
-    Table {
+fn table(delim: &str, typed: bool) -> BraceTable {
+    BraceTable {
         syntax: Syntax {
             delims: vec![delim.to_owned()],
             bare_keys: true,
@@ -33,7 +40,7 @@ fn table(delim: &str, typed: bool) -> Table {
     }
 }
 
-fn check(table: &Table, options: &Options, cases: &[(&str, &str)]) {
+fn check(table: &BraceTable, options: &Options, cases: &[(&str, &str)]) {
     for (input, want) in cases {
         assert_eq!(rig::line::<Body>(table, options, input), *want, "{input}");
     }

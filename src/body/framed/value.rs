@@ -2,12 +2,13 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::super::needle::Needle;
-use super::super::{Args, Out, Short, xml};
+use super::super::{Args, Out, Short};
 use crate::dialect::spec;
 use crate::limits::Limits;
+use crate::scan::Needle;
 use crate::scan::path;
 use crate::scan::tag::{self, Loose, LooseStep, Room};
+use crate::scan::xml;
 
 /// The state of an open value.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

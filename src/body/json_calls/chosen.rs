@@ -4,10 +4,11 @@
 
 use super::arguments::{Arguments, Unread};
 use super::members::Member;
-use super::{Body, Reading, Table, WATCH};
+use super::{Body, Reading, WATCH};
 use crate::body::Out;
 use crate::body::lexer::{Lexer, Rules};
 use crate::body::live::{LiveCall, Source, Step};
+use crate::dialect::payload::JsonTable;
 use crate::error::Kind;
 use crate::event::Span;
 use crate::limits::ToolChoice;
@@ -40,7 +41,7 @@ impl Body {
     }
 
     /// A key has come. True if the object is the arguments.
-    pub(super) fn key_decides(&mut self, out: &Out<'_>, table: &Table) -> bool {
+    pub(super) fn key_decides(&mut self, out: &Out<'_>, table: &JsonTable) -> bool {
         let (Some(head), Some(name)) = (&self.head, chosen(out)) else {
             return false;
         };
@@ -95,7 +96,7 @@ impl Body {
         match step {
             Step::More => None,
             Step::Done => {
-                self.argued(out, &Table::default(), source.until);
+                self.argued(out, &JsonTable::default(), source.until);
                 (!list).then_some(Step::Done)
             }
             Step::Malformed | Step::Limit(_) => Some(step),
@@ -107,7 +108,7 @@ impl Body {
         &mut self,
         out: &mut Out<'_>,
         rules: &Rules<'_>,
-        table: &Table,
+        table: &JsonTable,
     ) -> Option<Step> {
         let name = chosen(out)?;
         let item = self.item.as_mut()?;
@@ -136,7 +137,7 @@ fn in_list(rules: &Rules<'_>) -> Lexer {
 }
 
 /// What a key says of an object that is a call, or the arguments of the tool of that name.
-fn shows(out: &Out<'_>, table: &Table, name: &str, key: &str) -> Shows {
+fn shows(out: &Out<'_>, table: &JsonTable, name: &str, key: &str) -> Shows {
     if table.name_is_key {
         return match key == name {
             true => Shows::Call,

@@ -2,9 +2,9 @@
 //!
 //! Nothing is matched by distance: a key that is no known spelling is an extra one, and what stands under it is reported.
 
+use crate::dialect::payload::JsonTable;
 use serde::{Deserialize, Serialize};
 
-use super::Table;
 use crate::event::Span;
 
 /// Words for the key of the arguments, in any case of their letters.
@@ -47,7 +47,7 @@ pub(super) struct Fact {
     pub kept: bool,
 }
 
-impl Table {
+impl JsonTable {
     pub(super) fn wraps(&self, key: &str) -> bool {
         self.wrapper.iter().any(|have| have == key)
     }

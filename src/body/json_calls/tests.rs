@@ -1,3 +1,4 @@
+use crate::dialect::payload::Syntax;
 use proptest::prelude::*;
 
 use super::*;
@@ -5,11 +6,17 @@ use crate::body::live::rig::{self, Payload};
 use crate::limits::Options;
 
 impl Payload for Body {
-    type Table = Table;
-    fn start(_: &mut Out<'_>, _: &Table) -> Self {
+    type Table = JsonTable;
+    fn start(_: &mut Out<'_>, _: &JsonTable) -> Self {
         Self::new()
     }
-    fn feed(&mut self, out: &mut Out<'_>, table: &Table, i: usize, end: usize) -> (usize, Step) {
+    fn feed(
+        &mut self,
+        out: &mut Out<'_>,
+        table: &JsonTable,
+        i: usize,
+        end: usize,
+    ) -> (usize, Step) {
         self.feed(out, table, i, end)
     }
     fn abandon(&mut self, out: &mut Out<'_>, end: u64) {
@@ -20,20 +27,20 @@ impl Payload for Body {
     }
 }
 
-fn table() -> Table {
+fn table() -> JsonTable {
     let list = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
-    Table {
+    JsonTable {
         syntax: Syntax::default(),
         name: list(&["name", "function"]),
         args: list(&["arguments", "parameters"]),
         id: list(&["id"]),
         wrapper: list(&["function"]),
         name_is_key: false,
-        ..Table::default()
+        ..JsonTable::default()
     }
 }
 
-fn line(table: &Table, input: &str) -> String {
+fn line(table: &JsonTable, input: &str) -> String {
     rig::line::<Body>(table, &Options::default(), input)
 }
 
@@ -222,9 +229,9 @@ fn another_key_than_that_of_the_arguments_is_read_or_reported() {
 
 #[test]
 fn names_may_be_keys() {
-    let table = Table {
+    let table = JsonTable {
         name_is_key: true,
-        ..Table::default()
+        ..JsonTable::default()
     };
     let cases = [
         (
@@ -264,7 +271,7 @@ fn slips_and_python_are_read() {
     for (input, want) in cases {
         assert_eq!(line(&table(), input), want, "{input}");
     }
-    let python = Table {
+    let python = JsonTable {
         syntax: Syntax {
             python: true,
             ..Syntax::default()
@@ -353,7 +360,7 @@ fn limits_fire_at_one_offset() {
         (r#"[{"name": "a"}, {"name": "b"}]"#, "a {} |  | limit_calls"),
     ];
     for (input, want) in cases {
-        let table = Table {
+        let table = JsonTable {
             // Keys around the call are held to the same length.
             args: vec!["a".to_owned()],
             ..table()
@@ -363,7 +370,7 @@ fn limits_fire_at_one_offset() {
             .replace("\"function\"", "\"f\"");
         assert_eq!(rig::line::<Body>(&table, &options, &input), want, "{input}");
     }
-    let short = Table {
+    let short = JsonTable {
         args: vec!["a".to_owned()],
         ..table()
     };
@@ -395,12 +402,18 @@ fn limits_fire_at_one_offset() {
 struct Bare(Body);
 
 impl Payload for Bare {
-    type Table = Table;
-    fn start(out: &mut Out<'_>, _: &Table) -> Self {
+    type Table = JsonTable;
+    fn start(out: &mut Out<'_>, _: &JsonTable) -> Self {
         let meta = [("id".to_owned(), "1".to_owned())];
         Self(Body::arguments(out, "a", &meta, Span::new(0, 0)).expect("a call"))
     }
-    fn feed(&mut self, out: &mut Out<'_>, table: &Table, i: usize, end: usize) -> (usize, Step) {
+    fn feed(
+        &mut self,
+        out: &mut Out<'_>,
+        table: &JsonTable,
+        i: usize,
+        end: usize,
+    ) -> (usize, Step) {
         self.0.feed(out, table, i, end)
     }
     fn abandon(&mut self, out: &mut Out<'_>, end: u64) {
@@ -432,11 +445,17 @@ fn arguments_may_stand_alone() {
 struct InList(Body);
 
 impl Payload for InList {
-    type Table = Table;
-    fn start(_: &mut Out<'_>, table: &Table) -> Self {
+    type Table = JsonTable;
+    fn start(_: &mut Out<'_>, table: &JsonTable) -> Self {
         Self(Body::in_list(table))
     }
-    fn feed(&mut self, out: &mut Out<'_>, table: &Table, i: usize, end: usize) -> (usize, Step) {
+    fn feed(
+        &mut self,
+        out: &mut Out<'_>,
+        table: &JsonTable,
+        i: usize,
+        end: usize,
+    ) -> (usize, Step) {
         self.0.feed(out, table, i, end)
     }
     fn abandon(&mut self, out: &mut Out<'_>, end: u64) {
@@ -508,7 +527,7 @@ proptest! {
         options.limits.max_name = 12;
         let mut cuts: Vec<_> = cuts.iter().map(|cut| cut.index(input.len() + 1)).collect();
         cuts.sort_unstable();
-        let table = Table { name_is_key: keyed, ..table() };
+        let table = JsonTable { name_is_key: keyed, ..table() };
         let whole = rig::run::<Body>(&table, &options, input.as_bytes(), &[]);
         let cut = rig::run::<Body>(&table, &options, input.as_bytes(), &cuts);
         prop_assert_eq!(&cut, &whole, "{:?} {:?}", input, cuts);

@@ -4,9 +4,9 @@
 //! is not decided yet (an escape, a comma that may be too many) is on *hold*: it leaves later, as it stands
 //! ([`Pen::keep`]) or as something else ([`Pen::swap`]). Between chunks held bytes are copied; they are few.
 
+use crate::scan::Gate;
 use serde::{Deserialize, Serialize};
 
-use crate::body::Gate;
 use crate::event::Span;
 
 /// Takes what leaves a lexer.

@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use super::pen::{Emit, Feed, Meaning};
 use super::{At, Frame, Lexer, Rules, Token, Took, is_blank, is_name};
-use crate::body::json;
 use crate::error::Kind;
+use crate::scan::json;
 
 /// An open string.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,12 +1,13 @@
 //! A value where the object of a call's arguments was due: the text of the one parameter that can be meant.
 
 use super::{LiveCall, Source, Step};
+use crate::body::Out;
 use crate::body::lexer::{Rules, forgiven};
 use crate::body::typed::typed;
-use crate::body::{Out, json};
 use crate::error::Kind;
 use crate::event::{Event, Span};
 use crate::hints::{Coerced, Param, Tool};
+use crate::scan::json;
 
 /// The parameter that takes a text alone: the only one that is required, or the only one.
 fn sole(tool: &Tool) -> Option<&Param> {

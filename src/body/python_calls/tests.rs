@@ -1,3 +1,4 @@
+use crate::dialect::payload::{JsonTable, Syntax};
 use proptest::prelude::*;
 
 use super::*;
@@ -5,11 +6,17 @@ use crate::body::live::rig::{self, Payload};
 use crate::limits::Options;
 
 impl Payload for Body {
-    type Table = Table;
-    fn start(_: &mut Out<'_>, _: &Table) -> Self {
+    type Table = PythonTable;
+    fn start(_: &mut Out<'_>, _: &PythonTable) -> Self {
         Self::new()
     }
-    fn feed(&mut self, out: &mut Out<'_>, table: &Table, i: usize, end: usize) -> (usize, Step) {
+    fn feed(
+        &mut self,
+        out: &mut Out<'_>,
+        table: &PythonTable,
+        i: usize,
+        end: usize,
+    ) -> (usize, Step) {
         self.feed(out, table, i, end)
     }
     fn abandon(&mut self, out: &mut Out<'_>, end: u64) {
@@ -20,18 +27,18 @@ impl Payload for Body {
     }
 }
 
-fn table(brackets: Brackets) -> Table {
-    Table {
+fn table(brackets: Brackets) -> PythonTable {
+    PythonTable {
         syntax: Syntax {
             python: true,
             ..Syntax::default()
         },
         brackets,
-        ..Table::default()
+        ..PythonTable::default()
     }
 }
 
-fn check(table: &Table, options: &Options, cases: &[(&str, &str)]) {
+fn check(table: &PythonTable, options: &Options, cases: &[(&str, &str)]) {
     for (input, want) in cases {
         assert_eq!(rig::line::<Body>(table, options, input), *want, "{input}");
     }
@@ -120,7 +127,7 @@ fn calls_on_lines() {
 
 #[test]
 fn quotes_may_be_delimiters() {
-    let table = Table {
+    let table = PythonTable {
         method: ".call".to_owned(),
         typed: true,
         ..table(Brackets::Forbidden)
@@ -150,7 +157,7 @@ fn quotes_may_be_delimiters() {
         (".call()", " |  | done 7"),
     ];
     check(&table, &options, &cases);
-    let one = Table {
+    let one = PythonTable {
         brackets: Brackets::One,
         ..table
     };
@@ -160,11 +167,11 @@ fn quotes_may_be_delimiters() {
 
 #[test]
 fn the_list_may_be_json() {
-    let table = Table {
-        json: Some(json_calls::Table {
+    let table = PythonTable {
+        json: Some(JsonTable {
             name: vec!["name".to_owned()],
             args: vec!["arguments".to_owned()],
-            ..json_calls::Table::default()
+            ..JsonTable::default()
         }),
         ..table(Brackets::Required)
     };
@@ -254,7 +261,7 @@ proptest! {
         options.limits.max_name = 12;
         let mut cuts: Vec<_> = cuts.iter().map(|cut| cut.index(input.len() + 1)).collect();
         cuts.sort_unstable();
-        for table in [Brackets::Required, Brackets::Forbidden, Brackets::Optional, Brackets::One].map(|brackets| Table { method: ".call".to_owned(), typed, ..table(brackets) }) {
+        for table in [Brackets::Required, Brackets::Forbidden, Brackets::Optional, Brackets::One].map(|brackets| PythonTable { method: ".call".to_owned(), typed, ..table(brackets) }) {
             let whole = rig::run::<Body>(&table, &options, input.as_bytes(), &[]);
             let cut = rig::run::<Body>(&table, &options, input.as_bytes(), &cuts);
             prop_assert_eq!(&cut, &whole, "{:?} {:?}", input, cuts);

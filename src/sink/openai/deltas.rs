@@ -2,13 +2,13 @@
 
 use super::ids::Ids;
 use super::{Calls, Delta, Reason, Settings};
-use crate::body::Gate;
 use crate::call::{Call, NotDelivered, Report, Withheld};
 use crate::dialect::DialectSet;
 use crate::engine::Finish;
 use crate::error::{Grade, KindSet};
 use crate::escape::Seams;
 use crate::event::{Arguments, Event, Sink, Span};
+use crate::scan::Gate;
 use crate::sink::gather::Gather;
 use crate::sink::ledger::Ledger;
 

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::event::Span;
+use super::Span;
 
 /// Holds the beginning of a character that is not complete yet: at most 3 bytes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -149,6 +149,40 @@ mod tests {
                     gate.end(sample.len() as u64, &mut take);
                     assert_eq!(text, String::from_utf8_lossy(sample));
                     assert_eq!(end, sample.len() as u64);
+                }
+            }
+        }
+    }
+}
+
+/// Puts characters together from bytes. What is no UTF-8 becomes U+FFFD.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Utf8 {
+    bytes: [u8; 4],
+    len: u8,
+}
+
+impl Utf8 {
+    /// Takes a byte and hands over the characters that end with it: one, or a U+FFFD and one.
+    pub fn step(&mut self, byte: u8, mut char: impl FnMut(char)) {
+        if self.len == 0 && byte < 0x80 {
+            return char(byte.into());
+        }
+        // Three bytes at most are held, so the fourth has room.
+        self.bytes[usize::from(self.len & 3)] = byte;
+        self.len = (self.len & 3) + 1;
+        match std::str::from_utf8(&self.bytes[..usize::from(self.len)]) {
+            Ok(text) => {
+                text.chars().for_each(char);
+                *self = Self::default();
+            }
+            Err(error) if error.error_len().is_none() => {}
+            Err(_) => {
+                let alone = self.len == 1;
+                *self = Self::default();
+                char('\u{FFFD}');
+                if !alone {
+                    self.step(byte, char);
                 }
             }
         }

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::dialect::spec::Case;
-use crate::dialect::{SetInner, Written};
+use super::compile::{SetInner, Written};
+use crate::scan::Case;
 use crate::scan::{Dfa, Pattern, ROOT};
 
 /// What breaks markers: the first of these that occurs in no marker of the set.
@@ -36,31 +36,31 @@ pub enum EscapeError {
 
 /// A marker of one character, and what stands for it after the breaker.
 #[derive(Debug)]
-pub(super) struct Code {
+pub struct Code {
     pub marker: Vec<u8>,
     pub code: Vec<u8>,
 }
 
 /// Markers as escaping looks at them. Immutable.
 #[derive(Debug)]
-pub(crate) struct Table {
+pub(crate) struct EscapeTable {
     /// Occurs in no marker.
-    pub(super) breaker: u8,
+    pub breaker: u8,
     /// All markers of at least two bytes, closers included; a beginning of each is held back.
-    pub(super) dfa: Dfa,
+    pub dfa: Dfa,
     /// Per marker: where it is broken, after its first character.
-    pub(super) sites: Vec<usize>,
+    pub sites: Vec<usize>,
     /// Every place inside a marker: (marker, bytes before).
-    pub(super) tails: Vec<(u16, u16)>,
+    pub tails: Vec<(u16, u16)>,
     /// Bytes with which a marker begins.
-    pub(super) begins: Box<[bool; 256]>,
+    pub begins: Box<[bool; 256]>,
     /// Markers of one character, which cannot be broken.
-    pub(super) codes: Vec<Code>,
+    pub codes: Vec<Code>,
     /// What the start of a reply may be that a prompt has opened.
-    pub(super) leads: Arc<[Written]>,
+    pub leads: Arc<[Written]>,
 }
 
-impl Table {
+impl EscapeTable {
     /// The table of a set.
     pub fn new(set: &SetInner) -> Result<Self, EscapeError> {
         let ends = header_ends(set);
@@ -79,7 +79,7 @@ impl Table {
 
     /// The places inside markers at which a text stands after one of these.
     #[cfg(feature = "tools")]
-    pub(super) fn tails_after(&self, before: &[Vec<u8>]) -> Vec<(u16, u16)> {
+    pub fn tails_after(&self, before: &[Vec<u8>]) -> Vec<(u16, u16)> {
         let patterns = self.dfa.patterns();
         let ends = |(p, at): &(u16, u16)| {
             let (pattern, at) = (&patterns[usize::from(*p)], usize::from(*at));
@@ -94,9 +94,7 @@ impl Table {
     }
 
     /// The table of any markers.
-    pub(super) fn of<'m>(
-        markers: impl IntoIterator<Item = &'m Pattern>,
-    ) -> Result<Self, EscapeError> {
+    pub fn of<'m>(markers: impl IntoIterator<Item = &'m Pattern>) -> Result<Self, EscapeError> {
         let mut patterns: Vec<Pattern> = vec![];
         for marker in markers {
             let have = |p: &Pattern| p.bytes == marker.bytes && p.case == marker.case;

@@ -1,9 +1,9 @@
 //! Native calls that are none: whatever the server and however it sends them, every output says what it left out.
 
-use super::*;
 use crate::json::{Value, json};
 use crate::rewrite::{self, Given, Rewriter};
 use crate::sink::openai::{self, Deltas, Head, Settings};
+use crate::source::*;
 use crate::{Collect, DialectSet, Kind, Options, Parser, Turn};
 
 static SET: std::sync::LazyLock<DialectSet> = std::sync::LazyLock::new(DialectSet::defaults);

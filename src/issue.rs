@@ -1,0 +1,137 @@
+//! One thing that is wrong with a model's output.
+
+use std::fmt;
+
+use crate::dialect::Dialect;
+use crate::error::{Kind, Severity};
+use crate::scan::{Span, breaks};
+
+/// One thing that is wrong with what the model wrote.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Issue<'a> {
+    /// What.
+    pub kind: Kind,
+    /// How bad.
+    pub severity: Severity,
+    /// Which bytes.
+    pub span: Span,
+    /// The dialect that speaks, if one does.
+    pub dialect: Option<&'a Dialect>,
+    /// The call concerned.
+    pub call: Option<u32>,
+    /// The tool concerned, or empty.
+    pub tool: &'a str,
+    /// The parameter, entity or tag concerned, or empty.
+    pub subject: &'a str,
+    /// A name that was probably meant, or empty.
+    pub suggestion: &'a str,
+}
+
+impl Issue<'_> {
+    /// What to tell the model so that it can do better. The wording is the dialect's own where its file has one for this
+    /// kind; see `docs/DIALECTS.md`, table `observe`.
+    #[must_use]
+    pub fn observation(&self) -> String {
+        let own = self.dialect.and_then(|dialect| match self.severity {
+            Severity::Warning => dialect.observation(self.kind),
+            Severity::Error => dialect.refusal(self.kind),
+        });
+        let text = own.unwrap_or(match self.severity {
+            Severity::Warning => "Note ({kind}): {message}.",
+            Severity::Error => {
+                "Error ({kind}): {message}. Nothing was executed for it; write the call again."
+            }
+        });
+        let parts = [&self.message(), self.tool, self.subject, self.suggestion].map(one_line);
+        let pairs = [
+            ("{kind}", self.kind.name()),
+            ("{message}", &parts[0]),
+            ("{tool}", &parts[1]),
+            ("{name}", &parts[2]),
+            ("{suggestion}", &parts[3]),
+        ];
+        expand(text, &pairs)
+    }
+
+    /// What is wrong, without the place: `the tool has no such parameter: playerId (did you mean player_id?)`.
+    #[must_use]
+    pub fn message(&self) -> String {
+        let mut text = self.kind.sentence().to_owned();
+        if !self.subject.is_empty() {
+            text.push_str(": ");
+            text.push_str(self.subject);
+        }
+        if !self.suggestion.is_empty() {
+            text.push_str(" (did you mean ");
+            text.push_str(self.suggestion);
+            text.push_str("?)");
+        }
+        text
+    }
+}
+
+/// A name that a model wrote, in one line: no observation has a line that somebody else wrote. What ended lines stays visible.
+pub(crate) fn one_line(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            c if breaks(c) => out.push(' '),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+/// Replaces `{name}` by its value and drops a bracketed part `[...]` whose first placeholder is empty.
+pub(crate) fn expand(template: &str, pairs: &[(&str, &str)]) -> String {
+    let fill = |part: &str| {
+        let mut out = String::with_capacity(part.len());
+        let mut rest = part;
+        'next: while !rest.is_empty() {
+            for (key, value) in pairs {
+                if let Some(tail) = rest.strip_prefix(key) {
+                    out.push_str(value);
+                    rest = tail;
+                    continue 'next;
+                }
+            }
+            let mut chars = rest.chars();
+            out.extend(chars.next());
+            rest = chars.as_str();
+        }
+        out
+    };
+    let mut out = String::new();
+    let mut rest = template;
+    while let Some(open) = rest.find("[[") {
+        let Some(len) = rest[open..].find("]]") else {
+            break;
+        };
+        out.push_str(&fill(&rest[..open]));
+        let part = &rest[open + 2..open + len];
+        let empty = pairs
+            .iter()
+            .any(|(key, value)| value.is_empty() && part.contains(key));
+        if !empty {
+            out.push_str(&fill(part));
+        }
+        rest = &rest[open + len + 2..];
+    }
+    out.push_str(&fill(rest));
+    out
+}
+
+impl fmt::Display for Issue<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.message())?;
+        if !self.tool.is_empty() {
+            write!(f, ", tool {}", self.tool)?;
+        }
+        if let Some(dialect) = self.dialect {
+            write!(f, ", dialect {}", dialect.id())?;
+        }
+        write!(f, ", bytes {}..{}", self.span.start, self.span.end)
+    }
+}

@@ -1,0 +1,42 @@
+//! A place in the input.
+
+/// A half-open range of stream bytes. Offsets count from the first byte that was fed.
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    Hash,
+    PartialOrd,
+    Ord,
+    serde::Serialize,
+    serde::Deserialize,
+)]
+pub struct Span {
+    /// Offset of the first byte.
+    pub start: u64,
+    /// Offset after the last byte.
+    pub end: u64,
+}
+
+impl Span {
+    /// The range `start..end`.
+    #[must_use]
+    pub const fn new(start: u64, end: u64) -> Self {
+        Self { start, end }
+    }
+
+    /// Its length in bytes.
+    #[must_use]
+    pub const fn len(self) -> u64 {
+        self.end.saturating_sub(self.start)
+    }
+
+    /// Whether it holds no byte.
+    #[must_use]
+    pub const fn is_empty(self) -> bool {
+        self.end <= self.start
+    }
+}
