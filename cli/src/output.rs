@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use toolglot::sink::mask::{Mask, Show};
 use toolglot::sink::openai::{Delta, Deltas, Head, Settings, completion};
+use toolglot::source::ServerError;
 use toolglot::{Collect, DialectSet, Event, Finish, Severity, Sink, Tools};
 use toolglot_cli::json;
 use toolglot_cli::terminal;
@@ -20,6 +21,9 @@ use crate::validate::Check;
 pub trait Output: Sink {
     /// Takes bytes of the input as they came, before their events.
     fn body(&mut self, _bytes: &[u8]) {}
+
+    /// Takes the error that a server reports in place of its response, or where it broke off.
+    fn fail(&mut self, _error: &ServerError) {}
 
     /// Makes everything said so far visible.
     fn flush(&mut self) -> io::Result<()>;
@@ -63,6 +67,7 @@ impl<W: Write> Output for Events<W> {
 pub struct Turn<W: Write> {
     out: W,
     collect: Collect,
+    error: Option<ServerError>,
 }
 
 impl<W: Write> Turn<W> {
@@ -75,6 +80,7 @@ impl<W: Write> Turn<W> {
             } else {
                 collect
             },
+            error: None,
         }
     }
 }
@@ -86,13 +92,19 @@ impl<W: Write> Sink for Turn<W> {
 }
 
 impl<W: Write> Output for Turn<W> {
+    fn fail(&mut self, error: &ServerError) {
+        self.error = Some(error.clone());
+    }
+
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
 
     fn end(&mut self, _: Finish) -> io::Result<()> {
         let turn = std::mem::take(&mut self.collect).turn();
-        writeln!(self.out, "{}", json::turn(&turn, None))?;
+        let error = self.error.as_ref();
+        let error = error.map(|error| (error.message.as_str(), error.kind.as_str()));
+        writeln!(self.out, "{}", json::response(&turn, error))?;
         self.out.flush()
     }
 }
@@ -155,6 +167,10 @@ impl<W: Write> Sink for Chunks<W> {
 }
 
 impl<W: Write> Output for Chunks<W> {
+    fn fail(&mut self, error: &ServerError) {
+        self.deltas.fail(&error.message, &error.kind);
+    }
+
     fn flush(&mut self) -> io::Result<()> {
         pass(&self.written, &mut self.out)
     }
@@ -172,6 +188,13 @@ pub struct Completion<W: Write> {
     collect: Collect,
     settings: Settings,
     head: Head,
+    error: Option<ServerError>,
+}
+
+/// Writes one object.
+pub fn line(out: &mut impl Write, json: String) -> io::Result<()> {
+    writeln!(out, "{}", terminal::json(json))?;
+    out.flush()
 }
 
 impl<W: Write> Completion<W> {
@@ -181,13 +204,8 @@ impl<W: Write> Completion<W> {
             collect: Collect::new().guard(set),
             settings,
             head,
+            error: None,
         }
-    }
-
-    /// Writes one object.
-    pub fn line(&mut self, json: String) -> io::Result<()> {
-        writeln!(self.out, "{}", terminal::json(json))?;
-        self.out.flush()
     }
 }
 
@@ -198,13 +216,21 @@ impl<W: Write> Sink for Completion<W> {
 }
 
 impl<W: Write> Output for Completion<W> {
+    fn fail(&mut self, error: &ServerError) {
+        self.error = Some(error.clone());
+    }
+
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
 
     fn end(&mut self, reason: Finish) -> io::Result<()> {
         let turn = std::mem::take(&mut self.collect).turn();
-        self.line(completion(&turn, &self.head, &self.settings, reason))
+        let json = match &self.error {
+            Some(error) => error.to_json(),
+            None => completion(&turn, &self.head, &self.settings, reason),
+        };
+        line(&mut self.out, json)
     }
 }
 

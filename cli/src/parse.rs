@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::thread;
 
 use anstream::{AutoStream, ColorChoice};
-use toolglot::source::{Feeder, Source, SourceError};
+use toolglot::source::{Feeder, ServerError, Source, SourceError};
 use toolglot::tools::NameRule;
 use toolglot::{Collect, DialectSet, Finish, Options, Parser, Sink, TextMode};
 use toolglot_cli::chunks::{Chunking, Cutter};
@@ -93,9 +93,14 @@ pub fn run(args: &ParseArgs, color: ColorChoice) -> Result<Verdict, Stop> {
     if let (Some(record), Some(log)) = (record, &sink.log) {
         record.write(log)?;
     }
+    if let Some(error) = &stream.error {
+        sink.inner.fail(error);
+    }
     sink.inner.end(reason).map_err(Stop::output)?;
     let errors = sink.errors > 0 || stream.faults > 0;
-    Ok(Verdict::of(errors, args.strict))
+    // There is no reply, so nobody need ask to be strict.
+    let failed = stream.error.is_some();
+    Ok(Verdict::of(errors || failed, args.strict || failed))
 }
 
 /// A flag that means nothing to what was asked for is a mistake, not a wish to be passed over.
@@ -127,6 +132,8 @@ struct Stream {
     reader: Reader,
     /// What could not be read of a response.
     faults: u64,
+    /// What the server says in place of a response.
+    error: Option<ServerError>,
 }
 
 enum Reader {
@@ -140,7 +147,11 @@ impl Stream {
             None => Reader::Text(parser),
             Some(source) => Reader::Api(Feeder::new(source, parser)),
         };
-        Self { reader, faults: 0 }
+        Self {
+            reader,
+            faults: 0,
+            error: None,
+        }
     }
 
     fn feed(&mut self, chunk: &[u8], sink: &mut dyn Sink) {
@@ -162,6 +173,7 @@ impl Stream {
             }
             Reader::Api(feeder) => {
                 let ended = feeder.finish(reason, sink);
+                self.error = ended.error;
                 self.tell(&ended.errors);
                 if self.faults > FAULTS {
                     let more = self.faults - FAULTS;

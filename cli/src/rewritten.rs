@@ -4,12 +4,12 @@
 
 use std::io::{self, Write};
 
-use toolglot::rewrite::{self, Given, Rewriter};
+use toolglot::rewrite::{Completer, Given, Rewriter};
 use toolglot::{DialectSet, Event, Finish, Options, Sink};
 
 use crate::api::{Format, OpenAiArgs};
 use crate::args::{Output as Shown, ParseArgs};
-use crate::output::{Completion, Output, sse, sse_end};
+use crate::output::{Output, line, sse, sse_end};
 
 /// The output, if it is a response of a server that is written anew. A prefill belongs to text alone.
 pub fn output<W: Write + 'static>(
@@ -23,11 +23,8 @@ pub fn output<W: Write + 'static>(
     }
     match args.output {
         Shown::Openai => Ok(Box::new(Chunks::new(args, set, options, out))),
-        // One choice of several, or another reason, is nothing that the server said.
-        Shown::Completion if args.choice.is_none() && args.finish.is_none() => {
-            Ok(Box::new(Whole::new(&args.openai, set, options, out)))
-        }
-        Shown::Pretty | Shown::Turn | Shown::Events | Shown::Completion | Shown::Mask => Err(out),
+        Shown::Completion => Ok(Box::new(Whole::new(args, set, options, out))),
+        Shown::Pretty | Shown::Turn | Shown::Events | Shown::Mask => Err(out),
     }
 }
 
@@ -96,49 +93,52 @@ impl<W: Write> Output for Chunks<W> {
     }
 }
 
-/// A response that is not streamed; one that is streamed becomes a completion as text does.
+/// One object of a response, streamed or not.
 struct Whole<W: Write> {
-    body: Vec<u8>,
-    set: DialectSet,
-    options: Options,
-    args: OpenAiArgs,
-    streamed: Completion<W>,
+    out: W,
+    completer: Option<Completer>,
+    /// What the host says of the end.
+    finish: Option<Finish>,
 }
 
 impl<W: Write> Whole<W> {
-    fn new(args: &OpenAiArgs, set: &DialectSet, options: &Options, out: W) -> Self {
+    fn new(args: &ParseArgs, set: &DialectSet, options: &Options, out: W) -> Self {
+        let openai = &args.openai;
+        let mut completer = Completer::new(set, options.clone())
+            .settings(openai.settings())
+            .spare(&openai.head())
+            .given(given(openai));
+        if let Some(choice) = args.choice {
+            completer = completer.choice(choice);
+        }
         Self {
-            body: vec![],
-            set: set.clone(),
-            options: options.clone(),
-            args: args.clone(),
-            streamed: Completion::new(out, set, args.settings(), args.head()),
+            out,
+            completer: Some(completer),
+            finish: args.finish,
         }
     }
 }
 
 impl<W: Write> Sink for Whole<W> {
-    fn event(&mut self, event: Event<'_>) {
-        self.streamed.event(event);
-    }
+    fn event(&mut self, _: Event<'_>) {}
 }
 
 impl<W: Write> Output for Whole<W> {
     fn body(&mut self, bytes: &[u8]) {
-        self.body.extend_from_slice(bytes);
+        if let Some(completer) = &mut self.completer {
+            // What cannot be read is told by whoever reads the events of the same bytes.
+            let _ = completer.feed(bytes);
+        }
     }
 
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
 
-    fn end(&mut self, reason: Finish) -> io::Result<()> {
-        if !self.body.trim_ascii_start().starts_with(b"{") {
-            return self.streamed.end(reason);
+    fn end(&mut self, _: Finish) -> io::Result<()> {
+        match self.completer.take() {
+            Some(completer) => line(&mut self.out, completer.finish(self.finish).0),
+            None => Ok(()),
         }
-        let (settings, given) = (self.args.settings(), given(&self.args));
-        let (json, _) =
-            rewrite::completion(&self.set, &self.options, &settings, &given, &self.body);
-        self.streamed.line(json)
     }
 }

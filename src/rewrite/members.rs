@@ -27,6 +27,20 @@ impl Members {
         }
     }
 
+    /// Sets all members of another one but those that are `null` where this one has more to say.
+    pub fn add_some(&mut self, other: &Self) {
+        for (key, json) in &other.0 {
+            if json != "null" || !self.has(key) {
+                self.set(key, json);
+            }
+        }
+    }
+
+    /// Whether it has a member.
+    pub fn has(&self, key: &str) -> bool {
+        self.0.iter().any(|(have, _)| have == key)
+    }
+
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -68,6 +82,80 @@ impl Members {
             out.push_str(&one_line(json));
         }
     }
+}
+
+/// Members that come in pieces, as chunks have them.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Pieces(Vec<(String, Vec<String>)>);
+
+impl Pieces {
+    /// Takes the members of the next chunk.
+    pub fn add(&mut self, members: &Members) {
+        for (key, json) in &members.0 {
+            match self.0.iter_mut().find(|(have, _)| have == key) {
+                Some((_, pieces)) => pieces.push(json.clone()),
+                None => self.0.push((key.clone(), vec![json.clone()])),
+            }
+        }
+    }
+
+    /// All together, as the protocol has it: lists go on, and so do texts where they are pieces too; objects do so member by
+    /// member, and of anything else the last one counts. Linear in all pieces.
+    pub fn joined(&self, texts: bool) -> Members {
+        let whole = |(key, pieces): &(String, Vec<String>)| {
+            let pieces = pieces.iter().map(String::as_str).collect();
+            (key.clone(), join(pieces, texts, 1))
+        };
+        Members(self.0.iter().map(whole).collect())
+    }
+}
+
+/// Joins the pieces of one value; objects are looked into so deep.
+fn join(mut pieces: Vec<&str>, texts: bool, depth: u32) -> String {
+    pieces.retain(|piece| *piece != "null");
+    let Some((last, earlier)) = pieces.split_last() else {
+        return "null".to_owned();
+    };
+    if earlier.is_empty() {
+        return (*last).to_owned();
+    }
+    let inside = |json: &&str| Some(json.strip_prefix('[')?.strip_suffix(']')?.trim().to_owned());
+    if let Some(mut lists) = pieces.iter().map(inside).collect::<Option<Vec<_>>>() {
+        lists.retain(|list| !list.is_empty());
+        return format!("[{}]", lists.join(","));
+    }
+    let text = |json: &&str| text_of(json);
+    if let Some(all) = pieces.iter().map(text).collect::<Option<String>>()
+        && texts
+    {
+        return string(&all);
+    }
+    let members = |json: &&str| members_of(json);
+    match pieces.iter().map(members).collect::<Option<Vec<_>>>() {
+        Some(objects) if depth > 0 => {
+            let mut all = Pieces::default();
+            objects.iter().for_each(|object| all.add(object));
+            let member = |(key, pieces): &(String, Vec<String>)| {
+                let pieces = pieces.iter().map(String::as_str).collect();
+                (key.clone(), join(pieces, texts, depth - 1))
+            };
+            Members(all.0.iter().map(member).collect()).json()
+        }
+        Some(_) | None => (*last).to_owned(),
+    }
+}
+
+fn text_of(json: &str) -> Option<String> {
+    serde_json::from_str(json).ok()
+}
+
+fn members_of(json: &str) -> Option<Members> {
+    let node = Node::read(1, json.as_bytes())
+        .ok()
+        .filter(|node| node.is_object())?;
+    let members = node.object().0.into_iter();
+    let members = members.map(|(key, node)| (key.into_owned(), node.json().to_owned()));
+    Some(Members(members.collect()))
 }
 
 /// Whether a value is neither an object nor a list.

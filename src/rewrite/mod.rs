@@ -55,17 +55,16 @@ use crate::engine::Finish;
 use crate::limits::Options;
 use crate::sink::openai::{Head, Settings};
 use crate::source::documents::Documents;
+use crate::source::failure::SHOWN;
 use crate::source::json::{Node, Object};
-use crate::source::{DEFAULT_MAX, Item, SourceError, Take, document};
+use crate::source::{DEFAULT_MAX, Item, ServerError, SourceError, Take, document};
 
 use choice::{Choice, Made};
 use members::Members;
-pub use whole::completion;
+pub use whole::{Completer, completion};
 
 /// So many choices are read. Servers make 128 at most.
 pub const MAX_CHOICES: usize = 256;
-/// So much of a body that is no JSON goes into the message of an error.
-const SHOWN: usize = 4096;
 
 /// Rewrites the body of one streamed response: bytes in any cut go in, chunks come out, one line of JSON each. See the
 /// [module](self).
@@ -88,6 +87,20 @@ pub struct Given {
     pub created: Option<u64>,
     /// The model.
     pub model: Option<String>,
+}
+
+impl Given {
+    fn write(&self, out: &mut Members) {
+        if let Some(id) = &self.id {
+            out.text("id", id);
+        }
+        if let Some(created) = self.created {
+            out.set("created", &created.to_string());
+        }
+        if let Some(model) = &self.model {
+            out.text("model", model);
+        }
+    }
 }
 
 /// How a response ended.
@@ -267,7 +280,11 @@ impl State {
         };
         self.seen = true;
         let root = node.object();
-        if let Some(error) = root.some("error") {
+        let error = match root.some("choices") {
+            Some(_) => ServerError::explicit(node),
+            None => ServerError::of(node),
+        };
+        if let Some(error) = error {
             crate::source::End::default().fail(line, error, faults);
             self.break_off(take);
             return self.pass(node, take);
@@ -327,15 +344,7 @@ impl State {
     /// The members of every chunk.
     fn common(&self) -> Members {
         let mut out = self.head.clone();
-        if let Some(id) = &self.given.id {
-            out.text("id", id);
-        }
-        if let Some(created) = self.given.created {
-            out.set("created", &created.to_string());
-        }
-        if let Some(model) = &self.given.model {
-            out.text("model", model);
-        }
+        self.given.write(&mut out);
         out
     }
 

@@ -426,3 +426,167 @@ fn whole_completions_keep_the_rest() {
         assert_eq!((line.as_str(), errors.len()), (error, 1));
     }
 }
+
+/// The completion of a stream is that of the object that a client joins its chunks to.
+#[test]
+fn a_stream_becomes_the_completion_that_it_says() {
+    let usage = json!({"total_tokens": 9, "cost": 1.50});
+    for seed in 0..60 {
+        let mut chance = Chance(seed);
+        let choices = 1 + seed as usize % 4;
+        let upstream = upstream(&mut chance, choices);
+        let mut body = sse(&upstream);
+        if seed % 3 == 0 {
+            body = body.replace("data: [DONE]\n\n", "");
+        }
+        if seed % 2 == 0 {
+            body = format!("\u{feff}: hi\r\n\r\n{}", body.replace('\n', "\r\n"));
+        }
+        let made = |pieces: usize| {
+            let mut completer = Completer::new(&set(), Options::default());
+            for piece in body.as_bytes().chunks(pieces) {
+                assert_eq!(completer.feed(piece), []);
+            }
+            let (line, end) = completer.finish(None);
+            assert_eq!((end.reason, end.errors), (Finish::Stop, vec![]));
+            line.parse::<Value>().expect("JSON")
+        };
+        let whole = made(body.len());
+        assert_eq!(whole, made(1 + chance.below(20)), "cuts do not matter");
+        for key in ["id", "created", "model", "system_fingerprint", "x_unknown"] {
+            assert_eq!(whole[key], upstream[0][key], "{key}: {whole}");
+        }
+        assert_eq!(whole["object"], json!("chat.completion"));
+        assert_eq!(whole["usage"], usage);
+        assert_eq!(whole["choices"].as_array().map(Vec::len), Some(choices));
+        let mut ids = vec![];
+        for index in 0..choices {
+            let before = client(&upstream, index);
+            let choice = &whole["choices"][index];
+            let message = json!({"index": index, "message": {"role": "assistant", "content": before.content},
+                "finish_reason": "stop"});
+            let body = json!({"id": "x", "choices": [message]}).to_string();
+            let settings = Settings::default();
+            let (one, _) = completion(
+                &set(),
+                &Options::default(),
+                &settings,
+                &Given::default(),
+                body.as_bytes(),
+            );
+            let one: Value = one.parse().expect("JSON");
+            let one = &one["choices"][0];
+            assert_eq!(choice["index"], json!(index));
+            assert_eq!(choice["finish_reason"], one["finish_reason"]);
+            assert_eq!(choice["message"]["content"], one["message"]["content"]);
+            let calls = |choice: &Value| {
+                let calls = choice["message"]["tool_calls"]
+                    .as_array()
+                    .cloned()
+                    .unwrap_or_default();
+                calls
+                    .into_iter()
+                    .map(|call| call["function"].clone())
+                    .collect::<Vec<_>>()
+            };
+            assert_eq!(calls(choice), calls(one));
+            let logprobs = before
+                .logprobs
+                .iter()
+                .flat_map(|l| l["content"].as_array().cloned().unwrap_or_default());
+            let logprobs: Vec<Value> = logprobs.collect();
+            match logprobs.is_empty() {
+                true => assert!(choice["logprobs"].is_null()),
+                false => assert_eq!(choice["logprobs"], json!({"content": logprobs})),
+            }
+            assert_eq!(choice["stop_reason"], json!(42));
+            let calls = choice["message"]["tool_calls"]
+                .as_array()
+                .into_iter()
+                .flatten();
+            ids.extend(calls.map(|call| call["id"].to_string()));
+        }
+        let count = ids.len();
+        ids.sort();
+        ids.dedup();
+        assert_eq!(ids.len(), count, "ids differ between choices");
+    }
+}
+
+#[test]
+fn pieces_of_a_message_are_joined() {
+    let chunk = |delta: Value, reason: Value| {
+        let choice = json!({"index": 0, "delta": delta, "finish_reason": reason});
+        json!({"id": "i", "usage": null, "choices": [choice]})
+    };
+    let call = |index: usize, id: Value, name: Value, arguments: &str, more: Value| json!({"tool_calls": [{"index": index, "id": id, "function": {"name": name, "arguments": arguments}, "x": more}]});
+    let chunks = [
+        chunk(
+            json!({"role": "assistant", "content": "", "refusal": null}),
+            json!(null),
+        ),
+        chunk(json!({"refusal": "I "}), json!(null)),
+        chunk(
+            json!({"refusal": "can't", "annotations": [1], "audio": {"id": "a", "data": "x"}}),
+            json!(null),
+        ),
+        chunk(
+            json!({"annotations": [], "audio": {"data": "y"}}),
+            json!(null),
+        ),
+        chunk(json!({"annotations": [2]}), json!(null)),
+        chunk(
+            call(0, json!("c0"), json!("f"), "{\"a\":", json!("k")),
+            json!(null),
+        ),
+        chunk(
+            call(1, json!("c1"), json!("g"), "", json!(null)),
+            json!(null),
+        ),
+        chunk(
+            call(0, json!(null), json!(null), "1}", json!(null)),
+            json!(null),
+        ),
+        chunk(json!({}), json!("tool_calls")),
+    ];
+    let body = sse(&chunks);
+    let made = |spare: &Head, given: Given| -> Value {
+        let mut completer = Completer::new(&set(), Options::default())
+            .spare(spare)
+            .given(given);
+        assert_eq!(completer.feed(body.as_bytes()), []);
+        completer.finish(None).0.parse().expect("JSON")
+    };
+    let spare = Head {
+        id: "s".to_owned(),
+        created: 3,
+        model: "m".to_owned(),
+        choice: 0,
+    };
+    let whole = made(&spare, Given::default());
+    assert_eq!(
+        (&whole["id"], &whole["model"], &whole["created"]),
+        (&json!("i"), &json!("m"), &json!(3))
+    );
+    let message = &whole["choices"][0]["message"];
+    assert_eq!(message["refusal"], json!("I can't"));
+    assert_eq!(message["annotations"], json!([1, 2]));
+    assert_eq!(message["audio"], json!({"id": "a", "data": "xy"}));
+    assert_eq!(
+        message["tool_calls"][0]["function"],
+        json!({"name": "f", "arguments": "{\"a\":1}"})
+    );
+    assert_eq!(
+        (
+            &message["tool_calls"][0]["x"],
+            &message["tool_calls"][1]["id"]
+        ),
+        (&json!("k"), &json!("c1"))
+    );
+    let given = Given {
+        id: Some("z".to_owned()),
+        created: Some(1),
+        model: None,
+    };
+    assert_eq!(made(&spare, given)["id"], json!("z"));
+}

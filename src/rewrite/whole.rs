@@ -1,21 +1,23 @@
-//! One response that is not streamed.
+//! One response as one object, whether it was streamed or not.
 
 use super::choice::{Extras, beside_of, extras_of, split};
-use super::members::{self, Members};
-use super::{Given, SHOWN};
+use super::members::{Members, Pieces};
+use super::{End, Given, MAX_CHOICES};
 use crate::call::Turn;
 use crate::dialect::DialectSet;
 use crate::engine::{Finish, Parser};
 use crate::limits::Options;
 use crate::sink::Collect;
 use crate::sink::openai::{self, Head, Settings};
+use crate::source::documents::Documents;
 use crate::source::feeder::Flow;
 use crate::source::json::{Node, Object};
-use crate::source::{End, Item, SourceError, document, openai as read};
+use crate::source::{
+    self, DEFAULT_MAX, Item, ServerError, SourceError, Take, document, openai as read,
+};
 
-/// Rewrites one `chat.completion` object: each choice is parsed on its own, and all else stays what it was. Gives one line of
-/// JSON and what could not be read. What was left out stands at its end, or, of several choices, in each of them. A body that is an error, or no chat completion, comes back as it is; one that is no JSON as
-/// the message of an error.
+/// Rewrites one `chat.completion` object, or the stream of one, and gives one line of JSON and what could not be read. See
+/// [`Completer`].
 #[must_use]
 pub fn completion(
     set: &DialectSet,
@@ -24,130 +26,370 @@ pub fn completion(
     given: &Given,
     body: &[u8],
 ) -> (String, Vec<SourceError>) {
-    let mut errors = vec![];
-    let node = document(1, body, &mut super::faults(&mut errors));
-    let Some(node) = node else {
-        let shown = &body[..body.len().min(SHOWN)];
-        return (members::error(&String::from_utf8_lossy(shown)), errors);
-    };
-    let root = node.object();
-    if let Some(error) = root.some("error") {
-        End::default().fail(1, error, &mut super::faults(&mut errors));
-        return (members::one_line(node.json()), errors);
-    }
-    let Some(choices) = root.some("choices") else {
-        errors.push(SourceError::shape(1, "it has no `choices`"));
-        return (members::one_line(node.json()), errors);
-    };
-    let mut out = Members::default();
-    for (key, node) in &root.0 {
-        out.set(key, node.json());
-    }
-    out.text("object", "chat.completion");
-    if let Some(id) = &given.id {
-        out.text("id", id);
-    }
-    if let Some(created) = given.created {
-        out.set("created", &created.to_string());
-    }
-    if let Some(model) = &given.model {
-        out.text("model", model);
-    }
-    let mut list = vec![];
-    let choices = choices.items();
-    let several = choices.len() > 1;
-    for (place, choice) in (0..).zip(choices) {
-        let mut one = One {
-            index: place,
-            beside: None,
-        };
-        let mut choice = one.choice(set, options, settings, &choice.object(), &mut errors);
-        match &one.beside {
-            Some(beside) if several => choice.set("toolglot", beside),
-            Some(beside) => out.set("toolglot", beside),
-            None => {}
+    let mut completer = Completer::new(set, options.clone())
+        .settings(settings.clone())
+        .given(given.clone());
+    let mut errors = completer.feed(body);
+    let (line, end) = completer.finish(None);
+    errors.extend(end.errors);
+    (line, errors)
+}
+
+/// Rewrites the body of one response, streamed or not, into one `chat.completion` object: each choice is parsed on its own, and
+/// all else stays what it was.
+///
+/// Of a stream plain members count as they came last; texts of a delta that are no content are joined, and so are lists
+/// (`logprobs`). What was left out stands at the object's end, or, of several choices, in each of them. A response that is an
+/// error, or breaks off with one, becomes that error as it came; a body that is no JSON becomes the message of an error. A
+/// stream that breaks off without a word keeps what has come, with no reason.
+pub struct Completer {
+    set: DialectSet,
+    options: Options,
+    settings: Settings,
+    spare: Head,
+    given: Given,
+    only: Option<u64>,
+    documents: Documents,
+    state: State,
+}
+
+#[derive(Default)]
+struct State {
+    choices: Vec<Choice>,
+    /// Members of the response.
+    members: Members,
+    /// `[DONE]` has come.
+    done: bool,
+    /// A document with choices has come.
+    seen: bool,
+    /// What goes out in place of a completion.
+    instead: Option<String>,
+}
+
+impl Completer {
+    /// Reads all choices, with the default [`Settings`].
+    #[must_use]
+    pub fn new(set: &DialectSet, options: Options) -> Self {
+        Self {
+            set: set.clone(),
+            options,
+            settings: Settings::default(),
+            spare: Head::default(),
+            given: Given::default(),
+            only: None,
+            documents: Documents::events(DEFAULT_MAX),
+            state: State::default(),
         }
-        list.push(choice.json());
     }
-    out.set("choices", &format!("[{}]", list.join(",")));
-    (out.json(), errors)
-}
 
-struct One {
-    index: u64,
-    beside: Option<String>,
-}
+    /// How calls and reasoning are written.
+    #[must_use]
+    pub fn settings(mut self, settings: Settings) -> Self {
+        self.settings = settings;
+        self
+    }
 
-impl One {
-    fn choice(
-        &mut self,
-        set: &DialectSet,
-        options: &Options,
-        settings: &Settings,
-        choice: &Object<'_>,
+    /// Reads one choice; the others are left out.
+    #[must_use]
+    pub fn choice(mut self, index: u64) -> Self {
+        self.only = Some(index);
+        self
+    }
+
+    /// What to say of a streamed response where the server does not. (The choice in it is not looked at.)
+    #[must_use]
+    pub fn spare(mut self, head: &Head) -> Self {
+        self.spare = head.clone();
+        self
+    }
+
+    /// What to say of the response whatever the server says.
+    #[must_use]
+    pub fn given(mut self, given: Given) -> Self {
+        self.given = given;
+        self
+    }
+
+    /// Takes the next bytes of the body. Gives what could not be read in them, which stops nothing.
+    #[must_use = "what could not be read is told here only"]
+    pub fn feed(&mut self, bytes: &[u8]) -> Vec<SourceError> {
+        let mut errors = vec![];
+        let new = |index| Choice::new(index, &self.set, &self.options);
+        let (state, only) = (&mut self.state, self.only);
+        self.documents.feed(
+            bytes,
+            &mut super::faults(&mut errors),
+            |line, data, take| {
+                state.read(line, data, only, take, &new);
+            },
+        );
+        errors
+    }
+
+    /// The body is at its end: the object, on one line, and how the response ended. A given reason wins over that of the
+    /// response.
+    pub fn finish(mut self, reason: Option<Finish>) -> (String, End) {
+        let mut errors = vec![];
+        let new = |index| Choice::new(index, &self.set, &self.options);
+        let (state, only) = (&mut self.state, self.only);
+        self.documents
+            .end(&mut super::faults(&mut errors), |line, data, take| {
+                state.read(line, data, only, take, &new);
+            });
+        if !state.seen && state.instead.is_none() && !state.done {
+            let error = ServerError::foreign(self.documents.start());
+            state.instead = Some(match error {
+                Some(error) => {
+                    let line = error.as_it_came();
+                    let error = Box::new(error);
+                    errors.push(SourceError::Api { line: 1, error });
+                    line
+                }
+                None => {
+                    errors.push(SourceError::Cut);
+                    ServerError::nothing().to_json()
+                }
+            });
+        }
+        if let Some(line) = self.state.instead {
+            let reason = Finish::Error;
+            return (line, End { reason, errors });
+        }
+        let whole = self.documents.whole();
+        if self.state.choices.is_empty() && !whole {
+            let first = new(self.only.unwrap_or(0));
+            self.state.choices.push(first);
+        }
+        let (made, reason) = self.made(reason, whole, &mut errors);
+        (made.json(), End { reason, errors })
+    }
+
+    /// The object.
+    fn made(
+        self,
+        given: Option<Finish>,
+        whole: bool,
         errors: &mut Vec<SourceError>,
-    ) -> Members {
-        let index = choice
-            .get("index")
-            .and_then(Node::number)
-            .unwrap_or(self.index);
+    ) -> (Members, Finish) {
+        let State {
+            choices,
+            members,
+            done,
+            ..
+        } = self.state;
+        let mut out = Members::default();
+        if !whole {
+            out.text("id", &self.spare.id);
+            out.text("object", "chat.completion");
+            out.set("created", &self.spare.created.to_string());
+            out.text("model", &self.spare.model);
+        }
+        out.add(&members);
+        out.text("object", "chat.completion");
+        self.given.write(&mut out);
+        let cut = !whole && !done && choices.iter().any(|choice| !choice.end.told);
+        if cut && given.is_none() {
+            errors.push(SourceError::Cut);
+        }
+        // A body that is whole was not cut.
+        let spare = match whole || done {
+            true => Finish::Stop,
+            false => Finish::Error,
+        };
+        let (mut list, mut first) = (vec![], None);
+        let several = choices.len() > 1;
+        for choice in choices {
+            let (mut choice, beside, reason) = choice.made(&self.settings, given, spare, errors);
+            first.get_or_insert(reason);
+            match &beside {
+                Some(beside) if several => choice.set("toolglot", beside),
+                Some(beside) => out.set("toolglot", beside),
+                None => {}
+            }
+            list.push(choice.json());
+        }
+        out.set("choices", &format!("[{}]", list.join(",")));
+        (out, first.or(given).unwrap_or(spare))
+    }
+}
+
+impl State {
+    /// Takes a document of the body.
+    fn read(
+        &mut self,
+        line: u64,
+        data: &[u8],
+        only: Option<u64>,
+        take: &mut Take<'_>,
+        new: &dyn Fn(u64) -> Choice,
+    ) {
+        if data.trim_ascii() == b"[DONE]" {
+            self.done = true;
+            return;
+        }
+        let Some(node) = document(line, data, take) else {
+            return;
+        };
+        let root = node.object();
+        let choices = root.some("choices");
+        let error = match choices {
+            Some(_) => ServerError::explicit(node),
+            None => ServerError::of(node),
+        };
+        if let Some(error) = error {
+            self.instead.get_or_insert_with(|| error.as_it_came());
+            return source::End::default().fail(line, error, take);
+        }
+        let Some(choices) = choices else {
+            return take(Item::Error(SourceError::shape(line, "it has no `choices`")));
+        };
+        self.seen = true;
+        for (key, node) in &root.0 {
+            // What a later chunk no longer says stays.
+            if !node.is_null() || !self.members.has(key) {
+                self.members.set(key, node.json());
+            }
+        }
+        for (place, choice) in (0..).zip(choices.items()) {
+            let choice = choice.object();
+            let index = choice.get("index").and_then(Node::number).unwrap_or(place);
+            if only.is_some_and(|only| only != index) {
+                continue;
+            }
+            match self.choice(index, new) {
+                Some(own) => own.read(line, &choice, take),
+                None => {
+                    let why = format!("more than {MAX_CHOICES} choices");
+                    take(Item::Error(SourceError::Shape { line, why }));
+                }
+            }
+        }
+    }
+
+    /// The choice of an index; they stand in order.
+    fn choice(&mut self, index: u64, new: &dyn Fn(u64) -> Choice) -> Option<&mut Choice> {
+        let place = self.choices.binary_search_by_key(&index, |own| own.index);
+        match place {
+            Ok(place) => self.choices.get_mut(place),
+            Err(_) if self.choices.len() >= MAX_CHOICES => None,
+            Err(place) => {
+                self.choices.insert(place, new(index));
+                self.choices.get_mut(place)
+            }
+        }
+    }
+}
+
+/// One choice: its parser, its turn, and what the server says beside them.
+struct Choice {
+    index: u64,
+    flow: Flow,
+    collect: Collect,
+    end: source::End,
+    /// The reason in the words of the server.
+    word: Option<String>,
+    /// Members of the message that are no content.
+    message: Pieces,
+    /// Members of the choice that are not its output: objects and lists, and plain ones.
+    first: Pieces,
+    last: Members,
+    extras: Extras,
+}
+
+impl Choice {
+    fn new(index: u64, set: &DialectSet, options: &Options) -> Self {
+        let parser = Parser::new(set, options.clone());
+        Self {
+            index,
+            flow: Flow::new(parser, options.limits.max_native),
+            collect: Collect::new().guard(set),
+            end: source::End::default(),
+            word: None,
+            message: Pieces::default(),
+            first: Pieces::default(),
+            last: Members::default(),
+            extras: Extras::default(),
+        }
+    }
+
+    /// Takes the choice of a chunk, or of a whole response.
+    fn read(&mut self, line: u64, choice: &Object<'_>, take: &mut Take<'_>) {
+        let (said, whole) = read::said(choice).unwrap_or_default();
+        let (beside, message) = split(said);
+        self.message.add(&beside);
+        let (first, last) = beside_of(choice);
+        self.first.add(&first);
+        self.last.add_some(&last);
+        extras_of(&mut self.extras, &message);
+        let (flow, collect) = (&mut self.flow, &mut self.collect);
+        let mut errors = vec![];
+        let mut give = |item: Item<'_>| flow.take(item, collect, &mut errors);
+        if let Some(text) = choice.text("text") {
+            give(Item::Text(&text));
+        }
+        read::message(&message, whole, &mut give);
+        if let Some(word) = choice.text("finish_reason") {
+            self.end.read(line, &word, &mut give);
+            self.word = Some(word.into_owned());
+        }
+        for error in errors {
+            take(Item::Error(error));
+        }
+    }
+
+    /// The choice as it is written, what was left out of it, and its reason.
+    fn made(
+        mut self,
+        settings: &Settings,
+        given: Option<Finish>,
+        spare: Finish,
+        errors: &mut Vec<SourceError>,
+    ) -> (Members, Option<String>, Finish) {
+        if !self.end.told && given.unwrap_or(spare) != Finish::Error {
+            let all = Item::CallEnd(None);
+            self.flow.take(all, &mut self.collect, errors);
+        }
+        let told = self.end.told;
+        let given = given.or((!told).then_some(spare));
+        let finish = self.flow.finish(given, &mut self.collect, errors);
         let mut settings = settings.clone();
+        // Ids differ between the choices of a response too. The first has the seed as it is.
         settings.id_seed = settings
             .id_seed
-            .wrapping_add(index.wrapping_mul(0x9e37_79b9_7f4a_7c15));
-        let (beside, message) = split(choice.object("message"));
-        let mut extras = Extras::default();
-        extras_of(&mut extras, &message);
-        let (turn, finish) = turn(set, options, choice, &message, errors);
+            .wrapping_add(self.index.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        let turn: Turn = self.collect.turn();
         let written = openai::completion(&turn, &Head::default(), &settings, finish);
-        let written = Node::read(1, written.as_bytes())
-            .map(Node::object)
-            .unwrap_or_default();
-        self.beside = written.some("toolglot").map(|node| node.json().to_owned());
+        let written = Node::read(1, written.as_bytes());
+        let written = written.map(Node::object).unwrap_or_default();
         let own = written
             .items("choices")
             .first()
             .map(|own| own.object())
             .unwrap_or_default();
         let mut out = Members::default();
-        out.set("index", &index.to_string());
-        out.set(
-            "message",
-            &with(&own.object("message"), &beside, &extras).json(),
+        out.set("index", &self.index.to_string());
+        let message = with(
+            &own.object("message"),
+            &self.message.joined(true),
+            &self.extras,
         );
-        let (first, last) = beside_of(choice);
+        out.set("message", &message.json());
         out.set("logprobs", "null");
-        out.add(&first);
-        out.add(&last);
-        let reason = match finish {
+        out.add(&self.first.joined(false));
+        out.add(&self.last);
+        match (finish, self.word) {
             // The server said why.
-            Finish::Error | Finish::Cancelled => choice.some("finish_reason"),
-            Finish::Stop | Finish::Length | Finish::ToolCalls => own.some("finish_reason"),
-        };
-        out.set("finish_reason", reason.map_or("null", Node::json));
-        out
+            (Finish::Error | Finish::Cancelled, Some(word)) if told => {
+                out.text("finish_reason", &word);
+            }
+            (_, _) => {
+                let reason = own.some("finish_reason");
+                out.set("finish_reason", reason.map_or("null", Node::json));
+            }
+        }
+        let beside = written.some("toolglot").map(|node| node.json().to_owned());
+        (out, beside, finish)
     }
-}
-
-fn turn(
-    set: &DialectSet,
-    options: &Options,
-    choice: &Object<'_>,
-    message: &Object<'_>,
-    errors: &mut Vec<SourceError>,
-) -> (Turn, Finish) {
-    let mut collect = Collect::new().guard(set);
-    let mut flow = Flow::new(Parser::new(set, options.clone()), options.limits.max_native);
-    let mut give = |item: Item<'_>| flow.take(item, &mut collect, errors);
-    if let Some(text) = choice.text("text") {
-        give(Item::Text(&text));
-    }
-    read::message(message, true, &mut give);
-    // A body that is whole was not cut.
-    let word = choice.text("finish_reason");
-    End::default().read(1, word.as_deref().unwrap_or("stop"), &mut give);
-    let finish = flow.finish(None, &mut collect, errors);
-    (collect.turn(), finish)
 }
 
 /// The message as it is written, with what the server said beside.

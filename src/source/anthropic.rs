@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::documents::Documents;
 use super::json::{Node, Object};
-use super::{CallPiece, End, Item, SourceError, Take, document};
+use super::{CallPiece, End, Item, ServerError, Take, document};
 
 /// Reads messages: server-sent events, or one JSON body that is not streamed.
 ///
@@ -34,21 +34,32 @@ impl State {
         };
         let root = node.object();
         let index = root.get("index").and_then(Node::number).unwrap_or(0);
-        match root.text("type").as_deref() {
+        const SEEN: [&str; 7] = [
+            "message_start",
+            "content_block_start",
+            "content_block_delta",
+            "content_block_stop",
+            "message_delta",
+            "message_stop",
+            "message",
+        ];
+        let kind = root.text("type");
+        self.end.seen |= kind.as_deref().is_some_and(|kind| SEEN.contains(&kind));
+        match kind.as_deref() {
             Some("content_block_start") => self.start(index, &root.object("content_block"), take),
             Some("content_block_delta") => self.delta(index, &root.object("delta"), take),
             Some("content_block_stop") => self.stop(index, take),
             Some("message_delta") => self.reason(line, &root.object("delta"), take),
             Some("message_stop") => self.end.done = true,
-            Some("error") => self
-                .end
-                .fail(line, root.some("error").unwrap_or(node), take),
             Some("message") => self.message(line, &root, take),
-            Some(_) => {}
-            None => {
-                let error = SourceError::shape(line, "it has no `type`");
-                take(Item::Error(error));
+            Some("message_start" | "ping") => {}
+            // Kinds that are not known are passed over, unless they are errors.
+            Some(_) => {
+                if let Some(error) = ServerError::of(node) {
+                    self.end.fail(line, error, take);
+                }
             }
+            None => self.end.odd(line, node, "it has no `type`", take),
         }
     }
 

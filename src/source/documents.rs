@@ -1,5 +1,6 @@
 //! The JSON documents of a response body, however it frames them.
 
+use super::failure::SHOWN;
 use super::lines::{Breaks, Lines};
 use super::sse::{Document, Sse};
 use super::{Item, SourceError, Take};
@@ -9,6 +10,8 @@ use super::{Item, SourceError, Take};
 pub(crate) struct Documents {
     max: usize,
     framing: Framing,
+    /// How the body begins.
+    start: Vec<u8>,
 }
 
 #[derive(Clone, Debug)]
@@ -28,14 +31,31 @@ enum Framing {
 impl Documents {
     /// Server-sent events, or one body.
     pub fn events(max: usize) -> Self {
-        let framing = Framing::Unknown(Sse::new(max));
-        Self { max, framing }
+        Self::framed(max, Framing::Unknown(Sse::new(max)))
     }
 
     /// One document a line.
     pub fn lines(max: usize) -> Self {
-        let framing = Framing::Lines(Lines::new(Breaks::Newline, max));
-        Self { max, framing }
+        Self::framed(max, Framing::Lines(Lines::new(Breaks::Newline, max)))
+    }
+
+    fn framed(max: usize, framing: Framing) -> Self {
+        let start = vec![];
+        Self {
+            max,
+            framing,
+            start,
+        }
+    }
+
+    /// How the body begins: up to [`SHOWN`] bytes.
+    pub fn start(&self) -> &[u8] {
+        &self.start
+    }
+
+    /// Whether the body is one document.
+    pub fn whole(&self) -> bool {
+        matches!(self.framing, Framing::Body { .. })
     }
 
     /// Hands over each document that ends in these bytes; `read` gets its first line.
@@ -46,6 +66,8 @@ impl Documents {
         mut read: impl FnMut(u64, &[u8], &mut Take<'_>),
     ) {
         let max = self.max;
+        let room = SHOWN.saturating_sub(self.start.len()).min(bytes.len());
+        self.start.extend_from_slice(&bytes[..room]);
         let rest = self.frame(bytes);
         let mut whole = |document: Document<'_>| hand(document, max, take, &mut read);
         match &mut self.framing {

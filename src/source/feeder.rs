@@ -1,7 +1,7 @@
 //! Joins a source and a parser.
 
 use super::calls::Assembly;
-use super::{Item, Source, SourceError};
+use super::{Item, ServerError, Source, SourceError};
 use crate::engine::{Finish, Parser};
 use crate::error::Kind;
 use crate::event::{Event, Sink, Span};
@@ -25,6 +25,9 @@ pub struct Ended {
     pub reason: Finish,
     /// What could not be read at the end.
     pub errors: Vec<SourceError>,
+    /// What the server says in place of a response, or where it broke off: the first error of it. Also there if the response
+    /// broke off before anything came, so that no host takes it for an empty one.
+    pub error: Option<ServerError>,
 }
 
 /// What a response says, on its way into a parser.
@@ -33,6 +36,11 @@ pub(crate) struct Flow {
     parser: Parser,
     calls: Assembly,
     finish: Option<Finish>,
+    error: Option<ServerError>,
+    /// Something of an output came.
+    any: bool,
+    /// The response broke off.
+    cut: bool,
 }
 
 impl<S: Source> Feeder<S> {
@@ -69,8 +77,14 @@ impl<S: Source> Feeder<S> {
         let flow = &mut self.flow;
         self.source
             .end(&mut |item| flow.take(item, sink, &mut errors));
+        let given = reason.is_some();
         let reason = flow.finish(reason, sink, &mut errors);
-        Ended { reason, errors }
+        let error = flow.error(given);
+        Ended {
+            reason,
+            errors,
+            error,
+        }
     }
 
     /// The parser.
@@ -86,7 +100,17 @@ impl Flow {
             parser,
             calls: Assembly::new(max_native),
             finish: None,
+            error: None,
+            any: false,
+            cut: false,
         }
+    }
+
+    /// What to say in place of the response, unless its host knows better (`given`).
+    pub fn error(&self, given: bool) -> Option<ServerError> {
+        let nothing = self.cut && !self.any && !given;
+        let nothing = || nothing.then(ServerError::nothing);
+        self.error.clone().or_else(nothing)
     }
 
     /// Ends the parser, for the reason of the response or a given one.
@@ -105,6 +129,14 @@ impl Flow {
     }
 
     pub fn take(&mut self, item: Item<'_>, sink: &mut dyn Sink, errors: &mut Vec<SourceError>) {
+        match &item {
+            Item::Text(_) | Item::Reasoning(_) | Item::Call(_) => self.any = true,
+            Item::Error(SourceError::Api { error, .. }) if self.error.is_none() => {
+                self.error = Some(ServerError::clone(error));
+            }
+            Item::Error(SourceError::Cut) => self.cut = true,
+            Item::Error(_) | Item::CallEnd(_) | Item::Finish(_) => {}
+        }
         match item {
             Item::Text(text) => self.parser.feed(text.as_bytes(), sink),
             Item::Reasoning(text) => {

@@ -51,6 +51,9 @@
 mod anthropic;
 pub(crate) mod calls;
 pub(crate) mod documents;
+pub(crate) mod failure;
+#[cfg(test)]
+mod failure_tests;
 pub(crate) mod feeder;
 pub(crate) mod json;
 mod lines;
@@ -64,6 +67,7 @@ use crate::engine::Finish;
 use json::Node;
 
 pub use anthropic::Anthropic;
+pub use failure::ServerError;
 pub use feeder::{Ended, Feeder};
 pub use ollama::Ollama;
 pub use openai::OpenAi;
@@ -131,12 +135,12 @@ pub enum SourceError {
         max: usize,
     },
     /// The server reports an error.
-    #[error("line {line}: the server says: {message}")]
+    #[error("line {line}: the server says: {error}")]
     Api {
         /// Where.
         line: u64,
-        /// Its words.
-        message: String,
+        /// What it says.
+        error: Box<ServerError>,
     },
     /// The response broke off before its end.
     #[error("the response broke off before its end")]
@@ -228,7 +232,7 @@ macro_rules! source {
                 let state = &mut self.state;
                 self.documents
                     .end(take, |line, data, take| state.read(line, data, take));
-                self.state.end.end(take);
+                self.state.end.end(self.documents.start(), take);
             }
         }
     };
@@ -252,6 +256,8 @@ pub(crate) struct End {
     pub told: bool,
     /// The server said that nothing follows.
     pub done: bool,
+    /// Something of a response was found.
+    pub seen: bool,
 }
 
 impl End {
@@ -268,16 +274,29 @@ impl End {
         take(Item::Finish(reason));
     }
 
-    /// The body is at its end.
-    pub fn end(&mut self, take: &mut Take<'_>) {
+    /// The body, which began so, is at its end. One in which nothing of a response was found is an error of the server.
+    pub fn end(&mut self, start: &[u8], take: &mut Take<'_>) {
         if self.told {
             return;
         }
         if self.done {
             return self.tell(Finish::Stop, take);
         }
-        take(Item::Error(SourceError::Cut));
-        self.tell(Finish::Error, take);
+        match ServerError::foreign(start).filter(|_| !self.seen) {
+            Some(error) => self.fail(1, error, take),
+            None => {
+                take(Item::Error(SourceError::Cut));
+                self.tell(Finish::Error, take);
+            }
+        }
+    }
+
+    /// Takes an object that is no part of a response: an error of the server, or nothing that is known.
+    pub fn odd(&mut self, line: u64, node: Node<'_>, why: &str, take: &mut Take<'_>) {
+        match ServerError::of(node) {
+            Some(error) => self.fail(line, error, take),
+            None => take(Item::Error(SourceError::shape(line, why))),
+        }
     }
 
     /// Reads a reason as servers spell it. A filter that cut the output counts as a failure.
@@ -304,15 +323,9 @@ impl End {
     }
 
     /// The server reports an error.
-    pub fn fail(&mut self, line: u64, error: Node<'_>, take: &mut Take<'_>) {
-        let object = error.object();
-        let message = match (error.string(), object.text("message"), object.text("type")) {
-            (Some(whole), _, _) => whole.into_owned(),
-            (_, Some(message), Some(kind)) => format!("{message} ({kind})"),
-            (_, Some(message), None) => message.into_owned(),
-            (_, None, _) => error.json().to_owned(),
-        };
-        take(Item::Error(SourceError::Api { line, message }));
+    pub fn fail(&mut self, line: u64, error: ServerError, take: &mut Take<'_>) {
+        let error = Box::new(error);
+        take(Item::Error(SourceError::Api { line, error }));
         self.tell(Finish::Error, take);
     }
 }

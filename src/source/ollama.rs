@@ -1,8 +1,8 @@
 //! Ollama's own API.
 
 use super::documents::Documents;
-use super::json::Object;
-use super::{CallPiece, End, Item, SourceError, Take, document};
+use super::json::{Node, Object};
+use super::{CallPiece, End, Item, ServerError, Take, document};
 
 /// Reads `/api/chat` and `/api/generate`: one JSON object a line, or a single one.
 ///
@@ -29,14 +29,16 @@ impl State {
             return;
         };
         let root = node.object();
-        if let Some(error) = root.some("error") {
+        if let Some(error) = ServerError::explicit(node) {
             return self.end.fail(line, error, take);
         }
-        let known = ["message", "response", "done"];
-        if !known.iter().any(|key| root.some(key).is_some()) {
-            let error = SourceError::shape(line, "it has no `message`, `response` or `done`");
-            return take(Item::Error(error));
+        // A message in words is that of an error.
+        let message = root.get("message").is_some_and(Node::is_object);
+        if !message && root.some("response").is_none() && root.some("done").is_none() {
+            let why = "it has no `message`, `response` or `done`";
+            return self.end.odd(line, node, why, take);
         }
+        self.end.seen = true;
         match root.some("message") {
             Some(message) => self.message(&message.object(), "content", take),
             None => self.message(&root, "response", take),

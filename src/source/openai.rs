@@ -2,7 +2,7 @@
 
 use super::documents::Documents;
 use super::json::{Node, Object};
-use super::{CallPiece, End, Item, SourceError, Take, document};
+use super::{CallPiece, End, Item, ServerError, Take, document};
 
 /// The call of the `function_call` member, which came before `tool_calls`.
 const LEGACY: u64 = u64::MAX;
@@ -47,13 +47,13 @@ impl State {
             return;
         };
         let root = node.object();
-        if let Some(error) = root.some("error") {
+        if let Some(error) = ServerError::explicit(node) {
             return self.end.fail(line, error, take);
         }
         let Some(choices) = root.some("choices") else {
-            let error = SourceError::shape(line, "it has no `choices`");
-            return take(Item::Error(error));
+            return self.end.odd(line, node, "it has no `choices`", take);
         };
+        self.end.seen = true;
         for (place, choice) in (0..).zip(choices.items()) {
             let choice = choice.object();
             let index = choice.get("index").and_then(Node::number);

@@ -2,7 +2,8 @@
 //!
 //! As the standard has it: lines end with a newline, a carriage return or both; a line that begins with a colon is a
 //! comment; `data` lines of one event are joined by newlines; a blank line ends the event. Names, ids and delays of events
-//! are not needed by any API here. Unlike the standard an event that the end of the body cuts is handed over: its reader
+//! are not needed by any API here, but for the name `error`: if the data of that event is no object, it is the words of an error,
+//! and handed over as the object of one. Unlike the standard an event that the end of the body cuts is handed over: its reader
 //! finds out whether its JSON is whole.
 
 use super::lines::{Breaks, Line, Lines};
@@ -25,6 +26,8 @@ struct Event {
     /// Where its data begins, if it has any.
     line: Option<u64>,
     over: bool,
+    /// Its name is `error`.
+    error: bool,
 }
 
 impl Sse {
@@ -36,6 +39,7 @@ impl Sse {
                 data: vec![],
                 line: None,
                 over: false,
+                error: false,
             },
         }
     }
@@ -78,8 +82,11 @@ impl Event {
             Some(colon) => (&text[..colon], &text[colon + 1..]),
             None => (text, &[][..]),
         };
+        let value = value.strip_prefix(b" ").unwrap_or(value);
         if field == b"data" {
-            self.data(line.number, value.strip_prefix(b" ").unwrap_or(value));
+            self.data(line.number, value);
+        } else if field == b"event" {
+            self.error = value == b"error";
         }
     }
 
@@ -99,9 +106,22 @@ impl Event {
 
     fn dispatch(&mut self, take: &mut dyn FnMut(Document<'_>)) {
         if let Some(line) = self.line.take() {
+            if self.error && !self.data.trim_ascii_start().starts_with(b"{") {
+                self.data = said(&self.data);
+            }
             take((line, (!self.over).then_some(self.data.as_slice())));
         }
         self.data.clear();
         self.over = false;
+        self.error = false;
     }
+}
+
+/// The object of an error that says these words.
+fn said(words: &[u8]) -> Vec<u8> {
+    let text = String::from_utf8_lossy(words);
+    let text = serde_json::from_str(&text).unwrap_or_else(|_| text.into_owned());
+    // A string always has a JSON text.
+    let text = serde_json::to_string(&text).unwrap_or_default();
+    format!("{{\"error\":{{\"message\":{text}}}}}").into_bytes()
 }

@@ -6,7 +6,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use toolglot::rewrite::{self, Given};
 use toolglot::sink::openai::{Delta, Deltas, Head, Settings};
-use toolglot::source::{Anthropic, Feeder, Ollama, OpenAi, Source, SourceError};
+use toolglot::source::{Anthropic, Ended, Feeder, Ollama, OpenAi, Source, SourceError};
 use toolglot::{Collect, Event, Finish, Parser, Sink, Turn};
 
 use crate::chunk::{self, Chunk};
@@ -55,21 +55,19 @@ impl Input {
         }
     }
 
-    /// Gives the reason and what cannot be read.
-    fn finish(&mut self, reason: Option<Finish>, sink: &mut dyn Sink) -> (Finish, Vec<String>) {
+    /// Ends it.
+    fn finish(&mut self, reason: Option<Finish>, sink: &mut dyn Sink) -> Ended {
         match self {
             Self::Text(parser) => {
                 let reason = reason.unwrap_or_default();
                 parser.finish(reason, sink);
-                (reason, vec![])
+                Ended {
+                    reason,
+                    errors: vec![],
+                    error: None,
+                }
             }
-            Self::Response(feeder) => {
-                let ended = feeder.finish(reason, sink);
-                (
-                    ended.reason,
-                    ended.errors.iter().map(ToString::to_string).collect(),
-                )
-            }
+            Self::Response(feeder) => feeder.finish(reason, sink),
         }
     }
 
@@ -173,11 +171,11 @@ impl Reader {
                 return Ok(made);
             }
             let maker = &mut inner.maker;
-            let (reason, errors) = inner.input.finish(reason, &mut |event: Event<'_>| {
+            let ended = inner.input.finish(reason, &mut |event: Event<'_>| {
                 made.extend(maker.make(&event))
             });
-            inner.ending.reason = Some(reason);
-            inner.ending.errors.extend(errors);
+            inner.ending.reason = Some(ended.reason);
+            inner.ending.errors.extend(told(&ended.errors));
             Ok(made)
         })?;
         list(py, made)
@@ -287,9 +285,12 @@ impl Rewriting {
     fn finish(&mut self, reason: Option<Finish>) -> Vec<String> {
         let (lines, reason, errors) = match &mut self.way {
             Way::One(one) => {
-                let (reason, errors) = one.input.finish(reason, &mut one.deltas);
-                one.deltas.finish(reason);
-                (one.take(), reason, errors)
+                let ended = one.input.finish(reason, &mut one.deltas);
+                if let Some(error) = &ended.error {
+                    one.deltas.fail(&error.message, &error.kind);
+                }
+                one.deltas.finish(ended.reason);
+                (one.take(), ended.reason, told(&ended.errors))
             }
             Way::Openai(rewriter) => {
                 let mut lines = vec![];
@@ -311,19 +312,26 @@ pub fn completion(
     data: &[u8],
     finish: Option<Finish>,
 ) -> PyResult<String> {
-    if source == "openai" && data.trim_ascii_start().starts_with(b"{") {
-        let Writing {
-            given, settings, ..
-        } = writing;
-        let (line, _) = rewrite::completion(&core.set, &core.options, &settings, &given, data);
-        return Ok(line);
+    if source == "openai" {
+        let mut completer = rewrite::Completer::new(&core.set, core.options.clone())
+            .settings(writing.settings)
+            .spare(&writing.head)
+            .given(writing.given);
+        if let Some(choice) = writing.choice {
+            completer = completer.choice(u64::from(choice));
+        }
+        let _ = completer.feed(data);
+        return Ok(completer.finish(finish).0);
     }
     let choice = u64::from(writing.choice.unwrap_or(0));
     let mut input = Input::new(core, source, choice)?;
     let mut collect = Collect::new().guard(&core.set);
     input.feed(data, &mut collect);
-    let (reason, _) = input.finish(finish, &mut collect);
-    Ok(written(&collect.turn(), &writing, reason))
+    let ended = input.finish(finish, &mut collect);
+    Ok(match ended.error {
+        Some(error) => error.to_json(),
+        None => written(&collect.turn(), &writing, ended.reason),
+    })
 }
 
 /// A turn as one `chat.completion` object.

@@ -490,3 +490,41 @@ def test_a_list_of_which_nothing_can_be_read_is_refused():
             with pytest.raises(tg.ToolsError, match=r"tools\[0\]"):
                 step()
     assert tg.Engine(tools=[]).tools == []
+
+
+FAILURES = [
+    ({"error": {"message": "m", "type": "t"}}, "m"),
+    ({"error": "x"}, "x"),
+    ({"object": "error", "message": "bad", "type": "B", "code": 400}, "bad"),
+    ({"detail": "没有"}, "没有"),
+    ({"detail": [{"loc": ["body"], "msg": "q"}]}, "body: q"),
+    ({"type": "error", "error": {"type": "overloaded_error", "message": "o"}}, "o"),
+    ({"message": "bad", "code": 401}, "bad"),
+]
+
+
+@pytest.mark.parametrize("source", ["auto", "openai", "anthropic", "ollama"])
+@pytest.mark.parametrize(("failure", "message"), FAILURES)
+def test_an_error_is_no_empty_reply(failure, message, source):
+    wanted = None if source in ("anthropic", "ollama") or failure.get("type") == "error" else failure
+    made = [tg.to_completion(failure, source=source), list(tg.to_openai([failure], source=source))[-1]]
+    if source != "auto":
+        body = json.dumps(failure).encode()
+        made += [tg.to_completion(body, source=source), list(tg.to_openai([body], source=source))[-1]]
+    for one in made:
+        if source == "openai" or wanted is not None:
+            assert one == failure
+        else:
+            assert one["error"]["message"] == message
+    found = tg.events([failure], source=source)
+    assert list(found) == []
+    assert found.reason == "error" and message in found.errors[0]
+
+
+def test_an_error_after_half_a_response():
+    half = {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "half"}}
+    error = {"error": {"message": "m", "type": "t"}}
+    assert list(tg.to_openai([half, error]))[-1]["error"]["message"] == "m"
+    for page in (b"<html>502</html>", b"upstream timed out"):
+        for source in ("openai", "anthropic", "ollama"):
+            assert tg.to_completion(page, source=source)["error"]["message"] == page.decode()

@@ -19,7 +19,7 @@ use crate::status::{Done, Fault, TOOLGLOT_E_STATE, toolglot_status};
 use crate::stream::reason;
 use crate::tg::rewrite::{self, Given};
 use crate::tg::sink::openai::{self, Calls, Delta, Deltas, Head, Recovered};
-use crate::tg::source::{Anthropic, Feeder, Ollama, OpenAi, Source, SourceError};
+use crate::tg::source::{Anthropic, Ended, Feeder, Ollama, OpenAi, Source, SourceError};
 use crate::tg::{
     Call, Collect, DialectSet, Dropped, Finish, Grade, Kind as Issue, KindSet, Options, Origin,
     Parser, Sink, Span, Turn,
@@ -59,18 +59,19 @@ impl Input {
         }
     }
 
-    /// Gives the reason and what cannot be read.
-    fn finish(&mut self, reason: Option<Finish>, sink: &mut dyn Sink) -> (Finish, Vec<String>) {
+    /// Ends it.
+    fn finish(&mut self, reason: Option<Finish>, sink: &mut dyn Sink) -> Ended {
         match self {
             Self::Text(parser) => {
                 let reason = reason.unwrap_or_default();
                 parser.finish(reason, sink);
-                (reason, vec![])
+                Ended {
+                    reason,
+                    errors: vec![],
+                    error: None,
+                }
             }
-            Self::Response(feeder) => {
-                let ended = feeder.finish(reason, sink);
-                (ended.reason, told(&ended.errors))
-            }
+            Self::Response(feeder) => feeder.finish(reason, sink),
         }
     }
 
@@ -207,9 +208,9 @@ pub unsafe extern "C" fn toolglot_wasm_reader_finish(
             it.ending.open()?;
             let (out, reason) = (raw::out(out)?, given(reason)?);
             it.batch.begin(&[], it.wanted);
-            let (reason, errors) = it.input.finish(reason, &mut it.batch);
-            it.ending.errors.extend(errors);
-            it.ending.reason = Some(reason);
+            let ended = it.input.finish(reason, &mut it.batch);
+            it.ending.errors.extend(told(&ended.errors));
+            it.ending.reason = Some(ended.reason);
             out.write(it.end());
             Ok(())
         })
@@ -390,8 +391,11 @@ impl Rewriter {
         let (reason, errors) = match &mut self.way {
             Way::One(one) => {
                 let ended = one.input.finish(reason, &mut one.deltas);
-                one.deltas.finish(ended.0);
-                ended
+                if let Some(error) = &ended.error {
+                    one.deltas.fail(&error.message, &error.kind);
+                }
+                one.deltas.finish(ended.reason);
+                (ended.reason, told(&ended.errors))
             }
             Way::Openai(made) => {
                 let end = made.finish(reason, &mut |one| line(&mut lines, one));
@@ -549,9 +553,16 @@ fn completion(
     data: &[u8],
     finish: Option<Finish>,
 ) -> Done<String> {
-    if writing.source == "openai" && data.trim_ascii_start().starts_with(b"{") {
-        let (settings, given) = (&writing.settings, &writing.given);
-        return Ok(rewrite::completion(set, options, settings, given, data).0);
+    if writing.source == "openai" {
+        let mut completer = rewrite::Completer::new(set, options.clone())
+            .settings(writing.settings.clone())
+            .spare(&writing.head)
+            .given(writing.given.clone());
+        if let Some(choice) = writing.choice {
+            completer = completer.choice(u64::from(choice));
+        }
+        let _ = completer.feed(data);
+        return Ok(completer.finish(finish).0);
     }
     let written =
         |turn: &Turn, reason| openai::completion(turn, &writing.head, &writing.settings, reason);
@@ -562,8 +573,11 @@ fn completion(
     let mut input = Input::new(set, options, &writing.source, choice)?;
     let mut collect = Collect::new().guard(set);
     input.feed(data, &mut collect);
-    let (reason, _) = input.finish(finish, &mut collect);
-    Ok(written(&collect.turn(), reason))
+    let ended = input.finish(finish, &mut collect);
+    Ok(match ended.error {
+        Some(error) => error.to_json(),
+        None => written(&collect.turn(), ended.reason),
+    })
 }
 
 /// A turn of the JSON text that JavaScript makes of one. What is no turn there is none here.

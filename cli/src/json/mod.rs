@@ -19,15 +19,28 @@ pub use event::event;
 /// A turn as one JSON object; `id` is echoed in front.
 #[must_use]
 pub fn turn(turn: &Turn, id: Option<&RawValue>) -> String {
-    line(&TurnLine {
+    line(&turn_line(turn, id))
+}
+
+/// A turn of the response of a server, with the message and the type of the error that it is or that it broke off with.
+#[must_use]
+pub fn response(turn: &Turn, error: Option<(&str, &str)>) -> String {
+    let mut line = turn_line(turn, None);
+    line.error = error.map(|(message, r#type)| ErrorLine { message, r#type });
+    self::line(&line)
+}
+
+fn turn_line<'a>(turn: &'a Turn, id: Option<&'a RawValue>) -> TurnLine<'a> {
+    TurnLine {
         id,
+        error: None,
         text: &turn.text,
         reasoning: &turn.reasoning,
         calls: turn.calls.iter().map(CallLine::from).collect(),
         errors: turn.errors.iter().map(ReportLine::from).collect(),
         original: turn.original.as_deref(),
         toolglot: (!turn.not_delivered.is_empty()).then_some(&turn.not_delivered),
-    })
+    }
 }
 
 /// Names of the kinds in a set.
@@ -55,6 +68,14 @@ struct TurnLine<'a> {
     original: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     toolglot: Option<&'a NotDelivered>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<ErrorLine<'a>>,
+}
+
+#[derive(Serialize)]
+struct ErrorLine<'a> {
+    message: &'a str,
+    r#type: &'a str,
 }
 
 #[derive(Serialize)]

@@ -343,7 +343,7 @@ fn a_response_that_is_not_streamed_keeps_what_its_server_says() {
     let one = run(&[&args[..], &["--choice", "1"]].concat(), body.as_bytes());
     let one: Value = serde_json::from_str(&one.out).expect("JSON");
     assert_eq!(one["choices"][0]["message"]["content"], "no");
-    // A streamed one becomes a completion as text does.
+    // A streamed one becomes a completion too.
     let ran = run(&args, RESPONSE.as_bytes());
     let made: Value = serde_json::from_str(&ran.out).expect("JSON");
     assert_eq!(made["choices"][0]["finish_reason"], "tool_calls");
@@ -354,10 +354,11 @@ fn an_error_of_the_server_goes_out_as_it_came() {
     let body = r#"{"error":{"message":"too long","type":"invalid_request_error","code":"ctx"}}"#;
     for (output, start) in [("openai", "data: "), ("completion", "")] {
         let args = ["parse", "--input", "openai-sse", "--output", output];
-        for (flags, code) in [(&[][..], 0), (&["--strict"], 1)] {
+        // There is no reply, so the status says so without --strict too.
+        for flags in [&[][..], &["--strict"]] {
             let ran = run(&[&args[..], flags].concat(), body.as_bytes());
             assert_eq!(ran.out.trim_end(), format!("{start}{body}"), "{output}");
-            assert_eq!(ran.code, code);
+            assert_eq!(ran.code, 1);
             assert!(ran.err.contains("the server says: too long"), "{}", ran.err);
         }
     }
@@ -432,4 +433,103 @@ fn flags_that_mean_nothing_are_refused() {
     ] {
         run(&[&["parse"], args].concat(), b"").refused(words);
     }
+}
+
+/// Whatever a server says in place of a response, no output is an empty reply.
+#[test]
+fn a_server_that_fails_is_told_in_every_output() {
+    let bodies = [
+        ("<html>502</html>", "<html>502</html>"),
+        ("upstream timed out", "upstream timed out"),
+        ("{\"error\":{\"message\":\"m\",\"type\":\"t\"}}", "m"),
+        ("{\"error\":\"x\"}", "x"),
+        ("{\"object\":\"error\",\"message\":\"bad\"}", "bad"),
+        ("{\"detail\":\"没有\"}", "没有"),
+        (
+            "{\"type\":\"error\",\"error\":{\"type\":\"t\",\"message\":\"m\"}}",
+            "m",
+        ),
+        ("", "the response broke off before its end"),
+    ];
+    for (body, message) in bodies {
+        for input in ["openai-sse", "anthropic-sse", "ollama"] {
+            for output in ["completion", "openai", "turn"] {
+                let ran = run(
+                    &[
+                        "parse",
+                        "--dialect",
+                        "hermes",
+                        "--input",
+                        input,
+                        "--output",
+                        output,
+                    ],
+                    body.as_bytes(),
+                );
+                let place = format!("{input} {output}: {body}");
+                assert_eq!(ran.code, 1, "{place}");
+                let last = ran.out.lines().rfind(|line| !line.is_empty());
+                let last = last.expect("it is no empty output");
+                let last = last.strip_prefix("data: ").unwrap_or(last);
+                let last: Value = serde_json::from_str(last).expect("JSON");
+                if body.is_empty() {
+                    assert!(last["error"]["message"].is_string(), "{place}");
+                } else if input == "openai-sse" && output != "turn" && body.starts_with('{') {
+                    assert_eq!(last, serde_json::from_str::<Value>(body).expect("JSON"));
+                } else {
+                    assert_eq!(last["error"]["message"], message, "{place}");
+                    assert!(last["error"]["type"].is_string(), "{place}");
+                }
+                assert!(!ran.out.contains("[DONE]"), "{place}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_stream_becomes_a_completion_with_all_that_its_server_says() {
+    let chunk = |choices: Value| {
+        let head =
+            json!({"id": "up", "created": 7, "model": "m", "usage": null, "choices": choices});
+        format!("data: {head}\r\n\r\n")
+    };
+    let body = chunk(
+        json!([{"index": 1, "delta": {"content": CALL}}, {"index": 0, "delta": {"content": "a"}}]),
+    ) + &chunk(json!([{"index": 1, "delta": {}, "finish_reason": "stop"}]))
+        + &chunk(json!([{"index": 0, "delta": {"content": "b"}, "finish_reason": "length"}]))
+        + "data: {\"id\":\"up\",\"choices\":[],\"usage\":{\"total_tokens\":9}}\r\n\r\ndata: [DONE]\r\n\r\n";
+    let args = ["parse", "--input", "openai-sse", "--output", "completion"];
+    let ran = run(&args, body.as_bytes());
+    assert_eq!((ran.code, ran.err.as_str()), (0, ""));
+    let made: Value = serde_json::from_str(&ran.out).expect("JSON");
+    let head = [
+        &made["id"],
+        &made["created"],
+        &made["model"],
+        &made["usage"],
+    ];
+    assert_eq!(
+        head,
+        [
+            &json!("up"),
+            &json!(7),
+            &json!("m"),
+            &json!({"total_tokens": 9})
+        ]
+    );
+    assert_eq!(made["choices"][0]["message"]["content"], "ab");
+    assert_eq!(made["choices"][0]["finish_reason"], "length");
+    assert_eq!(made["choices"][1]["finish_reason"], "tool_calls");
+    let given = run(
+        &[&args[..], &["--id", "z", "--model", "y"]].concat(),
+        body.as_bytes(),
+    );
+    let given: Value = serde_json::from_str(&given.out).expect("JSON");
+    assert_eq!((&given["id"], &given["model"]), (&json!("z"), &json!("y")));
+    let one = run(&[&args[..], &["--choice", "1"]].concat(), body.as_bytes());
+    let one: Value = serde_json::from_str(&one.out).expect("JSON");
+    assert_eq!(
+        (&one["id"], &one["choices"][0]["index"]),
+        (&json!("up"), &json!(1))
+    );
 }

@@ -39,6 +39,8 @@ pub struct Deltas<F> {
     close: AtClose,
     finished: bool,
     seams: Option<Seams>,
+    /// Message and kind of the error that ends it.
+    error: Option<(String, String)>,
 }
 
 /// The only way out; the role goes first.
@@ -131,7 +133,13 @@ impl<F: FnMut(Delta<'_>)> Deltas<F> {
             close: AtClose::default(),
             finished: false,
             seams: None,
+            error: None,
         }
+    }
+
+    /// Says why the output broke off, before [`finish`](Self::finish): the server's own words, and the kind of error that it names.
+    pub fn fail(&mut self, message: &str, kind: &str) {
+        self.error = Some((message.to_owned(), kind.to_owned()));
     }
 
     /// Keeps the content from being a call for the next reader of the same set: as
@@ -164,8 +172,11 @@ impl<F: FnMut(Delta<'_>)> Deltas<F> {
         self.part();
         self.drop_block();
         if reason == Finish::Error {
-            let message = "the output broke off";
-            return self.door.send(Delta::Error { message });
+            let error = self.error.as_ref();
+            let (message, kind) = error.map_or(("the output broke off", "stream_error"), |error| {
+                (error.0.as_str(), error.1.as_str())
+            });
+            return self.door.send(Delta::Error { message, kind });
         }
         let void = &self.void;
         let left = &NotDelivered {

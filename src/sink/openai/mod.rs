@@ -228,6 +228,8 @@ pub enum Delta<'a> {
     Error {
         /// One sentence.
         message: &'a str,
+        /// Its kind, `type` in the object.
+        kind: &'a str,
     },
 }
 
@@ -259,7 +261,7 @@ struct Piece<'a> {
 #[derive(Serialize)]
 struct Failure<'a> {
     message: &'a str,
-    r#type: &'static str,
+    r#type: &'a str,
     param: Option<()>,
     code: Option<()>,
 }
@@ -291,10 +293,10 @@ impl Serialize for Delta<'_> {
                 map.serialize_entry("tool_calls", &[NextDelta { index, function }])?;
             }
             Self::Finish { .. } => {}
-            Self::Error { message } => {
+            Self::Error { message, kind } => {
                 let failure = Failure {
                     message,
-                    r#type: "stream_error",
+                    r#type: kind,
                     param: None,
                     code: None,
                 };

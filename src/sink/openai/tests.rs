@@ -568,7 +568,10 @@ fn chunks_are_as_the_protocol_has_them() {
     void["toolglot"] = json!({"void": [0, 3]});
     assert_eq!(end(Reason::Stop, &[0, 3]), void);
     assert_eq!(
-        chunk(Delta::Error { message: "x" }),
+        chunk(Delta::Error {
+            message: "x",
+            kind: "stream_error"
+        }),
         json!({"error": {"message": "x", "type": "stream_error", "param": null, "code": null}})
     );
 }

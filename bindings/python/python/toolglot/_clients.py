@@ -176,6 +176,9 @@ class Feed:
             chunk = bytes(item)
             return self._bytes(chunk) if self._source != "text" else self._give(chunk)
         found = _shapes.source_of(item)
+        if _shapes.is_error(item) and self._source not in (None, "text"):
+            # An error has no shape of its API: it is one of the API that the others come from.
+            found = self._source
         if found is None or self._source not in (None, found):
             wanted = self._source or "text, bytes, or a chunk of an OpenAI, Anthropic, Ollama or LiteLLM client"
             raise TypeError(f"a chunk is no {wanted}: {type(item).__name__}; say source= if it is")
@@ -326,6 +329,8 @@ def to_completion(
         found = _shapes.sniff(bytes(response), last=True) or "text" if source == "auto" else source
         return _loads(one.completion(response, found, **given))  # type: ignore[arg-type]
     shape = _shapes.source_of(response)
+    if _shapes.is_error(response) and source not in ("auto", "text"):
+        shape = source
     if shape is None or source not in ("auto", shape):
         raise TypeError(f"this is no response of a client: {type(response).__name__}; a stream is for to_openai()")
     if shape == "openai":

@@ -58,16 +58,36 @@ def member(thing: Any, name: str) -> Any:
     return thing.get(name) if isinstance(thing, Mapping) else getattr(thing, name, None)
 
 
+# Members that hold the words of an error where no response is.
+_WORDS = ("message", "msg", "error_message", "error_msg", "error_description", "detail", "title", "reason")
+
+
+def is_error(item: Any) -> bool:
+    """Whether this is an error that a server sends in place of a response, or of its next part."""
+    if isinstance(member(item, "choices"), (list, tuple)):
+        return False
+    if member(item, "object") == "error" or member(item, "type") == "error":
+        return True
+    if not isinstance(item, Mapping):
+        return False
+    if item.get("error") not in (None, False) or item.get("detail") is not None or item.get("errors"):
+        return True
+    known = any(item.get(name) is not None for name in ("response", "done"))
+    return not known and any(isinstance(item.get(name), str) for name in _WORDS)
+
+
 def source_of(item: Any) -> str | None:
     """The API that an object or dict comes from."""
     kind = member(item, "type")
+    if is_error(item):
+        return "anthropic" if kind == "error" else "openai"
     if isinstance(member(item, "choices"), (list, tuple)):
         return "openai"
     if isinstance(kind, str) and not kind.startswith("response."):
         return "anthropic"
     if any(member(item, name) is not None for name in ("message", "response", "done")):
         return "ollama"
-    return "openai" if isinstance(item, Mapping) and "error" in item else None
+    return None
 
 
 def is_response(item: Any) -> bool:
@@ -81,7 +101,8 @@ def is_response(item: Any) -> bool:
 
 def document(source: str, item: Any) -> bytes:
     """The chunk as the API would have sent it."""
-    body = _support.dumps("chunk", _pick(item, _SHAPES[source])).encode("utf-8", "surrogatepass")
+    said = text(item) if is_error(item) else _support.dumps("chunk", _pick(item, _SHAPES[source]))
+    body = said.encode("utf-8", "surrogatepass")
     return body + b"\n" if source == "ollama" else b"data: " + body + b"\n\n"
 
 

@@ -1,0 +1,181 @@
+//! What a server says in place of a response: errors in the many shapes that servers, proxies and frameworks give them.
+
+use std::fmt;
+
+use super::json::{Node, Object};
+
+/// So much of a body that is no JSON goes into the message of an error.
+pub(crate) const SHOWN: usize = 4096;
+/// Members that hold the words of an error, the best first.
+const WORDS: [&str; 11] = [
+    "message",
+    "msg",
+    "error_message",
+    "error_msg",
+    "error_description",
+    "error",
+    "errors",
+    "detail",
+    "details",
+    "title",
+    "reason",
+];
+/// How deep the words may lie.
+const DEPTH: u32 = 4;
+
+/// An error of the server, or of something on the way to it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServerError {
+    /// Its words.
+    pub message: String,
+    /// Its kind, in the server's words (`overloaded_error`); `upstream_error` if it says none.
+    pub kind: String,
+    /// The object that the server sent, on one line; none if it sent no JSON.
+    pub json: Option<String>,
+}
+
+impl fmt::Display for ServerError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)?;
+        match self.kind == UNKNOWN {
+            true => Ok(()),
+            false => write!(f, " ({})", self.kind),
+        }
+    }
+}
+
+/// The kind of an error that says none.
+const UNKNOWN: &str = "upstream_error";
+
+impl ServerError {
+    /// The error in OpenAI's form: `{"error":{"message":..,"type":..,"param":null,"code":null}}`, on one line.
+    #[must_use]
+    pub fn to_json(&self) -> String {
+        // Strings always have a JSON text.
+        let string = |text: &str| serde_json::to_string(text).unwrap_or_default();
+        let (message, kind) = (string(&self.message), string(&self.kind));
+        format!(r#"{{"error":{{"message":{message},"type":{kind},"param":null,"code":null}}}}"#)
+    }
+
+    /// As it came from a server of OpenAI's kind; else in OpenAI's form.
+    pub(crate) fn as_it_came(&self) -> String {
+        self.json.clone().unwrap_or_else(|| self.to_json())
+    }
+
+    /// Nothing came.
+    pub(crate) fn nothing() -> Self {
+        Self {
+            message: super::SourceError::Cut.to_string(),
+            kind: "stream_error".to_owned(),
+            json: None,
+        }
+    }
+
+    /// Some words.
+    fn words(message: &str) -> Self {
+        Self {
+            message: message.to_owned(),
+            kind: UNKNOWN.to_owned(),
+            json: None,
+        }
+    }
+
+    /// The error that an object is which has an `error`, whatever else it has.
+    pub(crate) fn explicit(node: Node<'_>) -> Option<Self> {
+        let root = node.object();
+        explicit(&root).is_some().then(|| Self::read(node, &root))
+    }
+
+    /// The error that an object is which is no part of a response.
+    pub(crate) fn of(node: Node<'_>) -> Option<Self> {
+        let root = node.object();
+        let is = |key: &str| root.text(key).as_deref() == Some("error");
+        let says = |key: &&str| root.text(key).is_some();
+        let lists = |key: &str| !root.items(key).is_empty();
+        let found = explicit(&root).is_some()
+            || is("object")
+            || is("type")
+            || root.some("detail").is_some()
+            || lists("errors")
+            || WORDS.iter().any(says);
+        found.then(|| Self::read(node, &root))
+    }
+
+    fn read(node: Node<'_>, root: &Object<'_>) -> Self {
+        let inner = explicit(root);
+        let message = inner.and_then(|inner| words(inner, DEPTH));
+        let message = message.or_else(|| words(node, DEPTH));
+        let fallback = || inner.unwrap_or(node).json().to_owned();
+        let kind_of = |object: &Object<'_>| {
+            let word = |key: &str| object.text(key).filter(|word| word != "error");
+            let known = ["type", "code", "status", "error_type"].into_iter();
+            known.filter_map(word).next().map(|word| word.into_owned())
+        };
+        let kind = inner.and_then(|inner| kind_of(&inner.object()));
+        Self {
+            message: message.unwrap_or_else(fallback),
+            kind: kind.or_else(|| kind_of(root)).unwrap_or(UNKNOWN.to_owned()),
+            json: Some(node.json().replace(['\n', '\r'], " ")),
+        }
+    }
+
+    /// The error that a body is, by its beginning, in which no part of a response was found: an error in a list, the page of a
+    /// proxy, a line of text. None if nothing is there, or JSON that was cut.
+    pub(crate) fn foreign(start: &[u8]) -> Option<Self> {
+        let start = start.strip_prefix(b"\xef\xbb\xbf").unwrap_or(start);
+        let text = String::from_utf8_lossy(start.trim_ascii());
+        let data: Vec<&str> = text
+            .lines()
+            .filter_map(|l| l.strip_prefix("data:"))
+            .collect();
+        let text = match data.is_empty() {
+            true => text.trim().to_owned(),
+            false => data.join("\n").trim().to_owned(),
+        };
+        if text.is_empty() {
+            return None;
+        }
+        let list = match serde_json::from_str::<serde::de::IgnoredAny>(&text) {
+            Ok(_) => Node::read(1, text.as_bytes()).ok()?,
+            Err(error) if error.is_eof() && text.starts_with(['{', '[', '"']) => return None,
+            Err(_) => return Some(Self::words(&text)),
+        };
+        let object = list.items().into_iter().find(|item| item.is_object());
+        let node = object.unwrap_or(list);
+        match node.is_object() {
+            true => Some(Self::read(node, &node.object())),
+            false => Some(Self::words(&node.string().unwrap_or(node.json().into()))),
+        }
+    }
+}
+
+/// The `error` of an object, if it has one that says so.
+fn explicit<'a>(root: &Object<'a>) -> Option<Node<'a>> {
+    root.some("error").filter(|error| error.json() != "false")
+}
+
+/// What an error says: a text, or what stands in a list or an object under a member that is known to hold it.
+fn words(node: Node<'_>, depth: u32) -> Option<String> {
+    if let Some(text) = node.string() {
+        return Some(text.trim().to_owned()).filter(|text| !text.is_empty());
+    }
+    let depth = depth.checked_sub(1)?;
+    if node.is_object() {
+        let object = node.object();
+        let said = WORDS
+            .iter()
+            .find_map(|key| words(object.some(key)?, depth))?;
+        let place: Vec<String> = object.items("loc").into_iter().map(plain).collect();
+        return Some(match place.is_empty() {
+            true => said,
+            false => format!("{}: {said}", place.join(".")),
+        });
+    }
+    let items = node.items().into_iter();
+    let said: Vec<String> = items.filter_map(|item| words(item, depth)).collect();
+    (!said.is_empty()).then(|| said.join("; "))
+}
+
+fn plain(node: Node<'_>) -> String {
+    node.string().unwrap_or(node.json().into()).into_owned()
+}
