@@ -17,4 +17,9 @@ for package in toolglot toolglot-cli; do
     exit 1
   fi
 done
+# `jsonschema` reads fractions to the last bit, and with it whoever is linked with the feature `tools`; nobody else does.
+if cargo tree -q --locked -p toolglot --no-default-features -e no-dev,features | grep float_roundtrip; then
+  echo "toolglot turns float_roundtrip on without the feature tools"
+  exit 1
+fi
 echo "floats, keys and numbers of the host are its own; no published crate turns such a feature on"

@@ -4,6 +4,8 @@
 //! people ([`Issue`] implements `Display`) and an observation for the model ([`Issue::observation`]). Numbers are appended,
 //! never changed.
 
+pub(crate) mod chinese;
+
 use std::fmt;
 
 /// How bad an issue is.

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::dialect::Dialect;
-use crate::error::{Kind, Severity};
+use crate::error::{Kind, Severity, chinese};
 use crate::scan::{Span, breaks};
 
 /// One thing that is wrong with what the model wrote.
@@ -42,7 +42,11 @@ impl Issue<'_> {
                 "Error ({kind}): {message}. Nothing was executed for it; write the call again."
             }
         });
-        let parts = [&self.message(), self.tool, self.subject, self.suggestion].map(one_line);
+        let message = match chinese::is_chinese(text) {
+            true => self.chinese(),
+            false => self.message(),
+        };
+        let parts = [&message, self.tool, self.subject, self.suggestion].map(one_line);
         let pairs = [
             ("{kind}", self.kind.name()),
             ("{message}", &parts[0]),
@@ -51,6 +55,18 @@ impl Issue<'_> {
             ("{suggestion}", &parts[3]),
         ];
         expand(text, &pairs)
+    }
+
+    /// The same as [`message`](Self::message), in Chinese.
+    fn chinese(&self) -> String {
+        let mut text = chinese::sentence(self.kind).to_owned();
+        if !self.subject.is_empty() {
+            text.push_str(&format!("：\"{}\"", self.subject));
+        }
+        if !self.suggestion.is_empty() {
+            text.push_str(&format!("（是否为 \"{}\"？）", self.suggestion));
+        }
+        text
     }
 
     /// What is wrong, without the place: `the tool has no such parameter: playerId (did you mean player_id?)`.

@@ -1,10 +1,11 @@
 //! `toolglot encode` and `toolglot transcode`: calls into text.
 
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::Path;
 
 use toolglot::{DialectSet, EncodeCall, EncodeOptions, Encoder, Transcoder};
 use toolglot_cli::sets::{Choice, Sets};
+use toolglot_cli::terminal::Screen;
 
 use crate::args::{EncodeArgs, TranscodeArgs};
 use crate::calls::{Given, Turn};
@@ -66,7 +67,7 @@ fn bytes(file: &Path) -> Result<Vec<u8>, Stop> {
 }
 
 fn print(bytes: &[u8]) -> Result<Verdict, Stop> {
-    let mut out = io::stdout().lock();
+    let mut out = Screen::stdout();
     out.write_all(bytes).map_err(Stop::output)?;
     out.flush().map_err(Stop::output)?;
     Ok(Verdict::Clean)

@@ -1,8 +1,9 @@
 //! `toolglot escape` and `toolglot unescape`: text through, in bounded memory.
 
-use std::io::{self, ErrorKind, Read, Write};
+use std::io::{ErrorKind, Read, Write};
 
 use toolglot::{Escaper, Unescaper};
+use toolglot_cli::terminal::Screen;
 
 use crate::args::EscapeArgs;
 use crate::input::Input;
@@ -24,7 +25,7 @@ type Filter = Box<dyn FnMut(Option<&[u8]>, &mut Vec<u8>)>;
 pub fn run(args: &EscapeArgs, way: Way) -> Result<Verdict, Stop> {
     let mut filter = filter(args, way)?;
     let mut input = Input::open(&args.file)?;
-    let mut out = io::stdout().lock();
+    let mut out = Screen::stdout();
     let (mut buffer, mut ready) = (vec![0; BUFFER], vec![]);
     loop {
         let chunk = match input.read(&mut buffer) {

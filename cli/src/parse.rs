@@ -1,6 +1,6 @@
 //! `toolglot parse`: one output, as it comes.
 
-use std::io::{self, BufWriter, ErrorKind, Read, Write};
+use std::io::{self, BufWriter, ErrorKind, IsTerminal, Read, Write};
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::thread;
@@ -10,7 +10,7 @@ use toolglot::source::{Feeder, ServerError, Source, SourceError};
 use toolglot::tools::NameRule;
 use toolglot::{Collect, DialectSet, Finish, Options, Parser, Sink, TextMode};
 use toolglot_cli::chunks::{Chunking, Cutter};
-use toolglot_cli::terminal::one_line;
+use toolglot_cli::terminal::{Screen, one_line};
 use toolglot_cli::vectors::Log;
 
 use crate::api::Format;
@@ -214,7 +214,7 @@ fn output(
         Shown::Openai => Box::new(Chunks::new(out, set, openai.settings(), openai.head())),
         Shown::Completion => Box::new(Completion::new(out, set, openai.settings(), openai.head())),
         Shown::Mask => Box::new(Masked::new(
-            out,
+            Screen::new(out, io::stdout().is_terminal()),
             set,
             args.mask.calls(),
             args.mask.reasoning(),

@@ -8,6 +8,7 @@ use toolglot::prompt::grammar::CallGrammar;
 use toolglot::prompt::{Layout, PromptOptions, Stops, TemplateOptions, tokens};
 use toolglot::tools::Inventory;
 use toolglot_cli::sets::{Choice, Sets};
+use toolglot_cli::terminal::Screen;
 
 use crate::args::{PromptArgs, PromptPart};
 use crate::stop::{Stop, Verdict};
@@ -33,7 +34,7 @@ pub fn run(args: &PromptArgs) -> Result<Verdict, Stop> {
         PromptPart::Lark => grammar()?.lark(),
         PromptPart::StructuralTag => grammar()?.structural_tag().to_string(),
     };
-    let mut out = io::stdout().lock();
+    let mut out = Screen::stdout();
     writeln!(out, "{}", text.trim_end_matches('\n')).map_err(Stop::output)?;
     if args.tokens {
         let _ = writeln!(io::stderr(), "about {} tokens", tokens(&text));

@@ -1,12 +1,13 @@
 //! `toolglot result`: results of calls as a model reads them.
 
-use std::io::{self, Read, Write};
+use std::io::{Read, Write};
 use std::time::Duration;
 
 use serde::Deserialize;
 use toolglot::json::Value;
 use toolglot::outcome::{Content, RenderOptions, Renderer, Status, ToolResult};
 use toolglot_cli::sets::{Choice, Sets};
+use toolglot_cli::terminal::Screen;
 
 use crate::args::ResultArgs;
 use crate::input::Input;
@@ -48,7 +49,7 @@ pub fn run(args: &ResultArgs) -> Result<Verdict, Stop> {
         options.condense.head = bytes - bytes / 4;
     }
     let text = renderer.render(&results, &options).map_err(Stop::because)?;
-    writeln!(io::stdout().lock(), "{text}").map_err(Stop::output)?;
+    writeln!(Screen::stdout(), "{text}").map_err(Stop::output)?;
     Ok(Verdict::Clean)
 }
 

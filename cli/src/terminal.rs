@@ -2,7 +2,9 @@
 //! round.
 //!
 //! For people such characters are shown as pictures or replaced; in JSON they are written as escapes, which any reader takes
-//! for the same text.
+//! for the same text. Text that is wanted as it is goes into files and pipes byte for byte, and onto a terminal as for people.
+
+use std::io::{self, IsTerminal, StdoutLock, Write};
 
 /// Whether a terminal does something at this character instead of showing it: controls of both sets, marks that turn the
 /// direction of text, and line separators.
@@ -67,9 +69,114 @@ pub fn json(text: String) -> String {
     out
 }
 
+/// Where text goes that somebody else wrote, byte for byte where it is wanted: into a file or a pipe as it is, and onto a
+/// terminal as it can be shown.
+pub struct Screen<W: Write> {
+    out: W,
+    /// It is a terminal.
+    shows: bool,
+    /// The beginning of a character.
+    part: Vec<u8>,
+}
+
+impl Screen<StdoutLock<'static>> {
+    /// Standard output.
+    #[must_use]
+    pub fn stdout() -> Self {
+        let out = io::stdout();
+        let shows = out.is_terminal();
+        Self::new(out.lock(), shows)
+    }
+}
+
+impl<W: Write> Screen<W> {
+    /// Around another output, which is a terminal or none.
+    pub const fn new(out: W, shows: bool) -> Self {
+        Self {
+            out,
+            shows,
+            part: Vec::new(),
+        }
+    }
+}
+
+impl<W: Write> Write for Screen<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if !self.shows {
+            return self.out.write(bytes);
+        }
+        self.part.extend_from_slice(bytes);
+        let all = std::mem::take(&mut self.part);
+        let mut text = String::with_capacity(all.len());
+        let mut chunks = all.utf8_chunks().peekable();
+        while let Some(chunk) = chunks.next() {
+            text.extend(chunk.valid().chars().map(shown));
+            let bad = chunk.invalid();
+            match chunks.peek().is_none()
+                && std::str::from_utf8(bad).is_err_and(|e| e.error_len().is_none())
+            {
+                true => self.part = bad.to_vec(),
+                false if !bad.is_empty() => text.push(char::REPLACEMENT_CHARACTER),
+                false => {}
+            }
+        }
+        self.out.write_all(text.as_bytes())?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
+impl<W: Write> Drop for Screen<W> {
+    fn drop(&mut self) {
+        if !self.part.is_empty() {
+            let _ = self.out.write_all("\u{fffd}".as_bytes());
+            let _ = self.out.flush();
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// What a screen writes of pieces.
+    fn screen(pieces: &[&[u8]], shows: bool) -> Vec<u8> {
+        let mut out = vec![];
+        let mut screen = Screen::new(&mut out, shows);
+        for piece in pieces {
+            screen.write_all(piece).expect("a list takes all");
+        }
+        drop(screen);
+        out
+    }
+
+    #[test]
+    fn text_of_others_drives_no_terminal() {
+        let text = "好\x1b[2J\u{9b}31m\u{202e}a\r\u{7}b\n\tc 🎉".as_bytes();
+        assert_eq!(screen(&[text], false), text, "a pipe has every byte");
+        let have = screen(&[text], true);
+        assert_eq!(
+            String::from_utf8_lossy(&have),
+            "好␛[2J\u{fffd}31m\u{fffd}a␍␇b\n\tc 🎉"
+        );
+        for at in 0..=text.len() {
+            assert_eq!(
+                screen(&[&text[..at], b"", &text[at..]], true),
+                have,
+                "cut at {at}"
+            );
+        }
+        let bytes: Vec<&[u8]> = text.chunks(1).collect();
+        assert_eq!(screen(&bytes, true), have);
+        assert_eq!(
+            screen(&[b"a\xff\x9bb\xe5\xa5"], true),
+            "a\u{fffd}\u{fffd}b\u{fffd}".as_bytes()
+        );
+        assert_eq!(screen(&[b"a\xe5", b"b"], true), "a\u{fffd}b".as_bytes());
+    }
 
     #[test]
     fn nothing_that_a_terminal_acts_on_is_left() {

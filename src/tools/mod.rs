@@ -6,6 +6,7 @@
 //! [`Inventory::check`] makes of a call what a tool can take, or says what is wrong with it and what to tell the model.
 
 mod check;
+mod chinese;
 mod coerce;
 mod config;
 mod form;

@@ -8,6 +8,7 @@ use crate::json::{Value, json};
 use super::guard::Guard;
 use super::{Checked, Tool, Violation};
 use crate::dialect::Dialect;
+use crate::error::chinese::is_chinese;
 use crate::issue::{expand, one_line};
 
 impl Violation {
@@ -19,7 +20,11 @@ impl Violation {
             "Error ({kind}): [[{tool}: ]][[parameter {name}: ]]{message}. The call was not executed; write it again.",
         );
         let suggestion = self.suggestion.as_deref().unwrap_or_default();
-        let parts = [&self.message, tool, &self.subject, suggestion].map(one_line);
+        let message = match is_chinese(template) {
+            true => &self.chinese,
+            false => &self.message,
+        };
+        let parts = [message, tool, &self.subject, suggestion].map(one_line);
         let pairs = [
             ("{kind}", self.kind.name()),
             ("{message}", &parts[0]),

@@ -6,9 +6,10 @@ use crate::json::Value;
 use jsonschema::ValidationError;
 use jsonschema::error::ValidationErrorKind as Rule;
 
+use super::chinese as zh;
 use super::judge::{self, Judge};
 use super::schema::{Plan, short};
-use crate::error::Kind;
+use crate::error::{Kind, chinese};
 use crate::event::Span;
 use crate::hints::closest;
 use crate::pointer::{self, step};
@@ -34,6 +35,8 @@ pub struct Violation {
     pub suggestion: Option<String>,
     /// The bytes of the stream, where they are known: those of the parameter, or else of the call.
     pub span: Option<Span>,
+    /// The message for observations in Chinese.
+    pub(super) chinese: String,
 }
 
 impl Violation {
@@ -46,12 +49,21 @@ impl Violation {
             message: message.into(),
             suggestion: None,
             span: None,
+            chinese: chinese::sentence(kind).to_owned(),
         }
+    }
+
+    /// With another message for observations in Chinese than that of its kind.
+    fn in_chinese(mut self, message: String) -> Self {
+        self.chinese = message;
+        self
     }
 
     pub(super) fn meant(mut self, suggestion: Option<&str>) -> Self {
         if let Some(suggestion) = suggestion {
             self.message = format!("{} (did you mean {suggestion}?)", self.message);
+            self.chinese
+                .push_str(&format!("（是否为 \"{suggestion}\"？）"));
             self.suggestion = Some(suggestion.to_owned());
         }
         self
@@ -116,6 +128,17 @@ fn told(error: &ValidationError<'_>, plan: &Plan, arguments: &Value, out: &mut V
         violation.schema_path.clone_from(&schema_path);
         out.push(violation);
     };
+    let in_chinese = || {
+        let keyword = schema_path.rsplit('/').next().unwrap_or_default();
+        let rule = plan.schema.pointer(&schema_path);
+        // In draft 4 the bound stands under another keyword.
+        let bound = schema_path.replace("exclusiveM", "m");
+        let demand = match rule {
+            Some(Value::Bool(_)) => plan.schema.pointer(&bound),
+            other => other,
+        };
+        zh::broken(keyword, demand, have)
+    };
     match error.kind() {
         Rule::Required { property } => {
             let name = property.as_str().unwrap_or_default();
@@ -134,15 +157,18 @@ fn told(error: &ValidationError<'_>, plan: &Plan, arguments: &Value, out: &mut V
             let texts = listed.iter().filter_map(Value::as_str);
             let near = have.as_str().and_then(|have| closest(have, texts));
             let message = format!("{} is none of {}", value(have), short(&some(listed)));
-            add(Violation::new(Kind::TypeMismatch, path.to_owned(), message).meant(near));
+            let violation = Violation::new(Kind::TypeMismatch, path.to_owned(), message);
+            add(violation.in_chinese(in_chinese()).meant(near));
         }
         Rule::Custom { message, .. } => {
             let message = short(&format!("{} {message}", value(have)));
-            add(Violation::new(Kind::TypeMismatch, path.to_owned(), message));
+            let violation = Violation::new(Kind::TypeMismatch, path.to_owned(), message);
+            add(violation.in_chinese(in_chinese()));
         }
         _ => {
             let message = short(&error.masked_with(value(have)).to_string());
-            add(Violation::new(Kind::TypeMismatch, path.to_owned(), message));
+            let violation = Violation::new(Kind::TypeMismatch, path.to_owned(), message);
+            add(violation.in_chinese(in_chinese()));
         }
     }
 }

@@ -661,7 +661,8 @@ fn every_violation_is_named_in_the_words_of_the_dialect() {
                 !text.contains('\n') && !text.contains("wrong type"),
                 "{id} {arguments}: {text}"
             );
-            for part in says {
+            // In a Chinese observation the rule is told in Chinese (`tests/chinese.rs`).
+            for part in says.iter().take(if id == "vcp" { 1 } else { 2 }) {
                 assert!(text.contains(part), "{id} {arguments}: {text}");
             }
         }

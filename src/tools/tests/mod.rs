@@ -2,6 +2,7 @@
 
 mod agree;
 mod check;
+mod chinese;
 mod coerce;
 mod hostile;
 mod suite;
