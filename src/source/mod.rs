@@ -52,8 +52,6 @@ mod anthropic;
 pub(crate) mod calls;
 pub(crate) mod documents;
 pub(crate) mod failure;
-#[cfg(test)]
-mod failure_tests;
 pub(crate) mod feeder;
 pub(crate) mod json;
 mod lines;

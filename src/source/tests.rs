@@ -1,3 +1,4 @@
+mod failure;
 mod refused;
 
 use super::*;

@@ -1,9 +1,9 @@
 //! A server that fails, in every shape that is known, is never an empty reply.
 
-use super::*;
 use crate::json::{Value, json};
 use crate::rewrite::{Completer, Rewriter};
 use crate::sink::openai::{Deltas, Head, Settings};
+use crate::source::*;
 use crate::{Collect, DialectSet, Options, Parser};
 
 static SET: std::sync::LazyLock<DialectSet> = std::sync::LazyLock::new(DialectSet::defaults);
