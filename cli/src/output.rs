@@ -5,7 +5,7 @@
 use std::cell::RefCell;
 use std::io::{self, Write};
 use std::rc::Rc;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use toolglot::sink::mask::{Mask, Show};
 use toolglot::sink::openai::{Delta, Deltas, Head, Settings, completion};
@@ -146,10 +146,11 @@ pub struct Chunks<W: Write> {
 }
 
 impl<W: Write> Chunks<W> {
-    pub fn new(out: W, set: &DialectSet, settings: Settings, head: Head) -> Self {
+    pub fn new(out: W, set: &DialectSet, settings: Settings, head: Arc<Mutex<Head>>) -> Self {
         let written = Written::default();
         let lines = Rc::clone(&written);
         let write: TakeDelta = Box::new(move |delta| {
+            let head = head.lock().unwrap_or_else(PoisonError::into_inner);
             sse(&mut lines.borrow_mut(), delta.to_json(&head));
         });
         Self {
@@ -187,7 +188,7 @@ pub struct Completion<W: Write> {
     out: W,
     collect: Collect,
     settings: Settings,
-    head: Head,
+    head: Arc<Mutex<Head>>,
     error: Option<ServerError>,
 }
 
@@ -198,7 +199,7 @@ pub fn line(out: &mut impl Write, json: String) -> io::Result<()> {
 }
 
 impl<W: Write> Completion<W> {
-    pub fn new(out: W, set: &DialectSet, settings: Settings, head: Head) -> Self {
+    pub fn new(out: W, set: &DialectSet, settings: Settings, head: Arc<Mutex<Head>>) -> Self {
         Self {
             out,
             collect: Collect::new().guard(set),
@@ -228,7 +229,10 @@ impl<W: Write> Output for Completion<W> {
         let turn = std::mem::take(&mut self.collect).turn();
         let json = match &self.error {
             Some(error) => error.to_json(),
-            None => completion(&turn, &self.head, &self.settings, reason),
+            None => {
+                let head = self.head.lock().unwrap_or_else(PoisonError::into_inner);
+                completion(&turn, &head, &self.settings, reason)
+            }
         };
         line(&mut self.out, json)
     }

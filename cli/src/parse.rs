@@ -2,11 +2,12 @@
 
 use std::io::{self, BufWriter, ErrorKind, IsTerminal, Read, Write};
 use std::num::NonZeroUsize;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::thread;
 
 use anstream::{AutoStream, ColorChoice};
-use toolglot::source::{Feeder, ServerError, Source, SourceError};
+use toolglot::sink::openai::Head;
+use toolglot::source::{Feeder, ServerError, Source, SourceError, Telling};
 use toolglot::tools::NameRule;
 use toolglot::{Collect, DialectSet, Finish, Options, Parser, Sink, TextMode};
 use toolglot_cli::chunks::{Chunking, Cutter};
@@ -64,7 +65,8 @@ pub fn run(args: &ParseArgs, color: ColorChoice) -> Result<Verdict, Stop> {
     };
     let mut input = Input::open(&args.file)?;
 
-    let mut output = output(args, &set, &options, color);
+    let head = Arc::new(Mutex::new(args.openai.head()));
+    let mut output = output(args, &set, &options, color, &head);
     let tools = options.hinted().cloned();
     let mut sink = Counted {
         hints: tools.as_ref().map(|_| Collect::new()),
@@ -78,7 +80,7 @@ pub fn run(args: &ParseArgs, color: ColorChoice) -> Result<Verdict, Stop> {
     if let Some(prefill) = &args.prefill {
         parser.prefill(prefill.as_bytes(), &mut sink);
     }
-    let mut stream = Stream::new(args, parser);
+    let mut stream = Stream::new(args, parser, head);
     chunks(args, &mut input, &mut |chunk| {
         if let Some(record) = &mut record {
             record.chunk(chunk);
@@ -142,10 +144,14 @@ enum Reader {
 }
 
 impl Stream {
-    fn new(args: &ParseArgs, parser: Parser) -> Self {
+    fn new(args: &ParseArgs, parser: Parser, head: Arc<Mutex<Head>>) -> Self {
         let reader = match args.input.source(args.choice) {
             None => Reader::Text(parser),
-            Some(source) => Reader::Api(Feeder::new(source, parser)),
+            Some(source) => {
+                let learn = rewritten::given(&args.openai).learn(head);
+                let source: Box<dyn Source> = Box::new(Telling::new(source, learn));
+                Reader::Api(Feeder::new(source, parser))
+            }
         };
         Self {
             reader,
@@ -201,6 +207,7 @@ fn output(
     set: &DialectSet,
     options: &Options,
     color: ColorChoice,
+    head: &Arc<Mutex<Head>>,
 ) -> Box<dyn Output> {
     let out = match rewritten::output(args, set, options, io::stdout().lock()) {
         Ok(output) => return output,
@@ -211,8 +218,11 @@ fn output(
         Shown::Pretty => Box::new(Pretty::new(BufWriter::new(AutoStream::new(out, color)))),
         Shown::Turn => Box::new(Turn::new(BufWriter::new(out), args.original)),
         Shown::Events => Box::new(Events::new(BufWriter::new(out))),
-        Shown::Openai => Box::new(Chunks::new(out, set, openai.settings(), openai.head())),
-        Shown::Completion => Box::new(Completion::new(out, set, openai.settings(), openai.head())),
+        Shown::Openai => Box::new(Chunks::new(out, set, openai.settings(), Arc::clone(head))),
+        Shown::Completion => {
+            let head = Arc::clone(head);
+            Box::new(Completion::new(out, set, openai.settings(), head))
+        }
         Shown::Mask => Box::new(Masked::new(
             Screen::new(out, io::stdout().is_terminal()),
             set,

@@ -28,7 +28,7 @@ pub fn output<W: Write + 'static>(
     }
 }
 
-fn given(args: &OpenAiArgs) -> Given {
+pub fn given(args: &OpenAiArgs) -> Given {
     Given {
         id: args.id.clone(),
         created: args.created,

@@ -50,6 +50,8 @@ mod members;
 mod tests;
 mod whole;
 
+use std::sync::{Arc, Mutex, PoisonError};
+
 use crate::dialect::DialectSet;
 use crate::engine::Finish;
 use crate::limits::Options;
@@ -57,7 +59,7 @@ use crate::sink::openai::{Head, Settings};
 use crate::source::documents::Documents;
 use crate::source::failure::SHOWN;
 use crate::source::json::{Node, Object};
-use crate::source::{DEFAULT_MAX, Item, ServerError, SourceError, Take, document};
+use crate::source::{DEFAULT_MAX, Item, Said, ServerError, SourceError, Take, document};
 
 use choice::{Choice, Made};
 use members::Members;
@@ -90,6 +92,19 @@ pub struct Given {
 }
 
 impl Given {
+    /// What keeps a head at what a response of another API says of itself, for [`Telling`](crate::source::Telling): what is given
+    /// wins.
+    pub fn learn(&self, head: Arc<Mutex<Head>>) -> impl FnMut(&Said<'_>) + Send + use<> {
+        let given = self.clone();
+        move |said| {
+            let id = said.id.filter(|_| given.id.is_none());
+            let model = said.model.filter(|_| given.model.is_none());
+            let created = said.created.filter(|_| given.created.is_none());
+            let mut head = head.lock().unwrap_or_else(PoisonError::into_inner);
+            head.said(id, created, model);
+        }
+    }
+
     fn write(&self, out: &mut Members) {
         if let Some(id) = &self.id {
             out.text("id", id);

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::documents::Documents;
 use super::json::{Node, Object};
-use super::{CallPiece, End, Item, ServerError, Take, document};
+use super::{CallPiece, End, Item, Said, ServerError, Take, document};
 
 /// Reads messages: server-sent events, or one JSON body that is not streamed.
 ///
@@ -52,7 +52,8 @@ impl State {
             Some("message_delta") => self.reason(line, &root.object("delta"), take),
             Some("message_stop") => self.end.done = true,
             Some("message") => self.message(line, &root, take),
-            Some("message_start" | "ping") => {}
+            Some("message_start") => said(&root.object("message"), take),
+            Some("ping") => {}
             // Kinds that are not known are passed over, unless they are errors.
             Some(_) => {
                 if let Some(error) = ServerError::of(node) {
@@ -118,12 +119,25 @@ impl State {
 
     /// A body that is not streamed.
     fn message(&mut self, line: u64, message: &Object<'_>, take: &mut Take<'_>) {
+        said(message, take);
         for (index, block) in (0..).zip(message.items("content")) {
             self.start(index, &block.object(), take);
             self.stop(index, take);
         }
         self.reason(line, message, take);
         self.end.done = true;
+    }
+}
+
+fn said(message: &Object<'_>, take: &mut Take<'_>) {
+    let (id, model) = (message.text("id"), message.text("model"));
+    let said = Said {
+        id: id.as_deref(),
+        model: model.as_deref(),
+        created: None,
+    };
+    if said != Said::default() {
+        take(Item::Said(said));
     }
 }
 

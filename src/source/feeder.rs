@@ -135,7 +135,7 @@ impl Flow {
                 self.error = Some(ServerError::clone(error));
             }
             Item::Error(SourceError::Cut) => self.cut = true,
-            Item::Error(_) | Item::CallEnd(_) | Item::Finish(_) => {}
+            Item::Error(_) | Item::CallEnd(_) | Item::Finish(_) | Item::Said(_) => {}
         }
         match item {
             Item::Text(text) => self.parser.feed(text.as_bytes(), sink),
@@ -161,6 +161,7 @@ impl Flow {
                 self.give(sink, errors);
             }
             Item::Error(error) => errors.push(error),
+            Item::Said(_) => {}
         }
     }
 

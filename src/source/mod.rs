@@ -88,6 +88,52 @@ pub enum Item<'a> {
     Finish(Finish),
     /// Something cannot be read.
     Error(SourceError),
+    /// What a response that is not of OpenAI's form says of itself. It comes before its output.
+    Said(Said<'a>),
+}
+
+/// What a response says of itself, as far as it does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Said<'a> {
+    /// Its id.
+    pub id: Option<&'a str>,
+    /// The model.
+    pub model: Option<&'a str>,
+    /// When it was made, in seconds since 1970.
+    pub created: Option<u64>,
+}
+
+/// A source that tells a closure what the response says of itself, before the output goes on to a parser.
+pub struct Telling<S, F> {
+    source: S,
+    tell: F,
+}
+
+impl<S: Source, F: FnMut(&Said<'_>)> Telling<S, F> {
+    /// Around a source.
+    pub fn new(source: S, tell: F) -> Self {
+        Self { source, tell }
+    }
+}
+
+impl<S: Source, F: FnMut(&Said<'_>)> Source for Telling<S, F> {
+    fn feed(&mut self, bytes: &[u8], take: &mut Take<'_>) {
+        let tell = &mut self.tell;
+        self.source
+            .feed(bytes, &mut |item| telling(item, tell, take));
+    }
+
+    fn end(&mut self, take: &mut Take<'_>) {
+        let tell = &mut self.tell;
+        self.source.end(&mut |item| telling(item, tell, take));
+    }
+}
+
+fn telling(item: Item<'_>, tell: &mut impl FnMut(&Said<'_>), take: &mut Take<'_>) {
+    if let Item::Said(said) = &item {
+        tell(said);
+    }
+    take(item);
 }
 
 /// A piece of a native call. A piece of a new index begins a call; one with another id and a name does so too, for there

@@ -2,7 +2,7 @@
 
 use super::documents::Documents;
 use super::json::{Node, Object};
-use super::{CallPiece, End, Item, ServerError, Take, document};
+use super::{CallPiece, End, Item, Said, ServerError, Take, document};
 
 /// Reads `/api/chat` and `/api/generate`: one JSON object a line, or a single one.
 ///
@@ -18,6 +18,8 @@ pub struct Ollama {
 struct State {
     /// Calls so far. Servers number them anew in each line, or not at all.
     calls: u64,
+    /// What the response says of itself was told.
+    said: bool,
     end: End,
 }
 
@@ -39,6 +41,10 @@ impl State {
             return self.end.odd(line, node, why, take);
         }
         self.end.seen = true;
+        if !self.said {
+            self.said = true;
+            said(&root, take);
+        }
         match root.some("message") {
             Some(message) => self.message(&message.object(), "content", take),
             None => self.message(&root, "response", take),
@@ -79,5 +85,70 @@ impl State {
             },
         }));
         take(Item::CallEnd(index));
+    }
+}
+
+fn said(root: &Object<'_>, take: &mut Take<'_>) {
+    let model = root.text("model");
+    let said = Said {
+        id: None,
+        model: model.as_deref(),
+        created: root.text("created_at").and_then(|time| seconds(&time)),
+    };
+    if said != Said::default() {
+        take(Item::Said(said));
+    }
+}
+
+/// A time as `2024-05-01T12:30:00.5Z` in seconds since 1970; `+08:00` may stand in place of `Z`.
+fn seconds(time: &str) -> Option<u64> {
+    let number = |range: std::ops::Range<usize>| -> Option<i64> {
+        let digits = time.get(range)?;
+        let plain = digits.bytes().all(|byte| byte.is_ascii_digit());
+        plain.then(|| digits.parse().ok())?
+    };
+    let (year, month, day) = (number(0..4)?, number(5..7)?, number(8..10)?);
+    let (hour, minute, second) = (number(11..13)?, number(14..16)?, number(17..19)?);
+    // Days since 1970 of the calendar that begins in March, so that the day that is put in is the last one.
+    let (year, month) = if month > 2 {
+        (year, month - 3)
+    } else {
+        (year - 1, month + 9)
+    };
+    let days = year * 365 + year.div_euclid(4) - year.div_euclid(100) + year.div_euclid(400);
+    let days = days + (153 * month + 2) / 5 + day - 1 - 719_468;
+    let zone = time
+        .get(19..)?
+        .trim_start_matches(|c: char| c == '.' || c.is_ascii_digit());
+    let at = time.len() - zone.len();
+    let offset = match zone.as_bytes().first()? {
+        b'+' => number(at + 1..at + 3)? * 60 + number(at + 4..at + 6)?,
+        b'-' => -(number(at + 1..at + 3)? * 60 + number(at + 4..at + 6)?),
+        _ => 0,
+    };
+    u64::try_from(days * 86_400 + hour * 3600 + (minute - offset) * 60 + second).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::seconds;
+
+    #[test]
+    fn times_are_read() {
+        for (text, wanted) in [
+            ("1970-01-01T00:00:00Z", Some(0)),
+            ("2000-02-29T12:00:01Z", Some(951_825_601)),
+            ("2024-03-01T00:00:00.123456789Z", Some(1_709_251_200)),
+            ("2024-05-01T20:30:00.5+08:00", Some(1_714_566_600)),
+            ("2023-12-31T23:00:00-01:30", Some(1_704_069_000)),
+            ("1969-01-01T00:00:00Z", None),
+            ("yesterday", None),
+            ("", None),
+            ("2024-05-01T20:30:00", None),
+            ("2024-05-01T20:30:00+8", None),
+            ("二〇二四年五月一日二十点三十分零秒", None),
+        ] {
+            assert_eq!(seconds(text), wanted, "{text}");
+        }
     }
 }

@@ -24,6 +24,7 @@ fn items(make: &dyn Fn() -> Box<dyn Source>, pieces: &[&[u8]]) -> Vec<String> {
             Item::CallEnd(index) => format!("end {index:?}"),
             Item::Finish(reason) => format!("finish {}", reason.name()),
             Item::Error(error) => format!("error {error}"),
+            Item::Said(said) => format!("said {:?} {:?} {:?}", said.id, said.model, said.created),
         });
     };
     let mut source = make();

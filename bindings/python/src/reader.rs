@@ -6,7 +6,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use toolglot::rewrite::{self, Given};
 use toolglot::sink::openai::{Delta, Deltas, Head, Settings};
-use toolglot::source::{Anthropic, Ended, Feeder, Ollama, OpenAi, Source, SourceError};
+use toolglot::source::{Anthropic, Ended, Feeder, Ollama, OpenAi, Source, SourceError, Telling};
 use toolglot::{Collect, Event, Finish, Parser, Sink, Turn};
 
 use crate::chunk::{self, Chunk};
@@ -23,7 +23,30 @@ enum Input {
 }
 
 impl Input {
+    /// The input of a response that is written in OpenAI's form: what it says of itself goes into the head.
+    fn told(
+        core: &Core,
+        source: &str,
+        writing: &Writing,
+        head: &Arc<Mutex<Head>>,
+    ) -> PyResult<Self> {
+        let choice = writing.choice.unwrap_or(0);
+        let learn = writing.given.learn(Arc::clone(head));
+        Self::through(core, source, u64::from(choice), |source| {
+            Box::new(Telling::new(source, learn))
+        })
+    }
+
     fn new(core: &Core, source: &str, choice: u64) -> PyResult<Self> {
+        Self::through(core, source, choice, |source| source)
+    }
+
+    fn through(
+        core: &Core,
+        source: &str,
+        choice: u64,
+        wrap: impl FnOnce(Box<dyn Source + Send>) -> Box<dyn Source + Send>,
+    ) -> PyResult<Self> {
         let source: Box<dyn Source + Send> = match source {
             "text" => return Ok(Self::Text(Box::new(core.parser()))),
             "openai" => Box::new(OpenAi::new().choice(choice)),
@@ -36,7 +59,8 @@ impl Input {
                 return Err(PyValueError::new_err(why));
             }
         };
-        let feeder = Feeder::new(source, core.parser()).max_native(core.options.limits.max_native);
+        let feeder =
+            Feeder::new(wrap(source), core.parser()).max_native(core.options.limits.max_native);
         Ok(Self::Response(Box::new(feeder)))
     }
 
@@ -228,19 +252,19 @@ struct One {
 
 impl One {
     fn new(core: &Core, source: &str, writing: Writing) -> PyResult<Self> {
-        let Writing { head, settings, .. } = writing;
-        let choice = u64::from(head.choice);
+        let head = Arc::new(Mutex::new(writing.head.clone()));
+        let input = Input::told(core, source, &writing, &head)?;
         let lines = Lines::default();
         let out = Arc::clone(&lines);
         let push: Push = Box::new(move |delta: Delta<'_>| {
-            let line = delta.to_json(&head);
+            let line = delta.to_json(&head.lock().unwrap_or_else(PoisonError::into_inner));
             out.lock()
                 .unwrap_or_else(PoisonError::into_inner)
                 .push(line);
         });
         Ok(Self {
-            input: Input::new(core, source, choice)?,
-            deltas: Deltas::new(settings, push).guard(&core.set),
+            input,
+            deltas: Deltas::new(writing.settings, push).guard(&core.set),
             lines,
         })
     }
@@ -323,14 +347,22 @@ pub fn completion(
         let _ = completer.feed(data);
         return Ok(completer.finish(finish).0);
     }
-    let choice = u64::from(writing.choice.unwrap_or(0));
-    let mut input = Input::new(core, source, choice)?;
+    let head = Arc::new(Mutex::new(writing.head.clone()));
+    let mut input = Input::told(core, source, &writing, &head)?;
     let mut collect = Collect::new().guard(&core.set);
     input.feed(data, &mut collect);
     let ended = input.finish(finish, &mut collect);
     Ok(match ended.error {
         Some(error) => error.to_json(),
-        None => written(&collect.turn(), &writing, ended.reason),
+        None => {
+            let head = head.lock().unwrap_or_else(PoisonError::into_inner);
+            toolglot::sink::openai::completion(
+                &collect.turn(),
+                &head,
+                &writing.settings,
+                ended.reason,
+            )
+        }
     })
 }
 

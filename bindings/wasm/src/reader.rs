@@ -19,7 +19,7 @@ use crate::status::{Done, Fault, TOOLGLOT_E_STATE, toolglot_status};
 use crate::stream::reason;
 use crate::tg::rewrite::{self, Given};
 use crate::tg::sink::openai::{self, Calls, Delta, Deltas, Head, Recovered};
-use crate::tg::source::{Anthropic, Ended, Feeder, Ollama, OpenAi, Source, SourceError};
+use crate::tg::source::{Anthropic, Ended, Feeder, Ollama, OpenAi, Source, SourceError, Telling};
 use crate::tg::{
     Call, Collect, DialectSet, Dropped, Finish, Grade, Kind as Issue, KindSet, Options, Origin,
     Parser, Sink, Span, Turn,
@@ -35,7 +35,31 @@ enum Input {
 }
 
 impl Input {
+    /// The input of a response that is written in OpenAI's form: what it says of itself goes into the head.
+    fn told(
+        set: &DialectSet,
+        options: &Options,
+        writing: &Writing,
+        head: &Arc<Mutex<Head>>,
+    ) -> Done<Self> {
+        let choice = u64::from(writing.head.choice);
+        let learn = writing.given.learn(Arc::clone(head));
+        Self::through(set, options, &writing.source, choice, |source| {
+            Box::new(Telling::new(source, learn))
+        })
+    }
+
     fn new(set: &DialectSet, options: &Options, source: &str, choice: u64) -> Done<Self> {
+        Self::through(set, options, source, choice, |source| source)
+    }
+
+    fn through(
+        set: &DialectSet,
+        options: &Options,
+        source: &str,
+        choice: u64,
+        wrap: impl FnOnce(Box<dyn Source + Send>) -> Box<dyn Source + Send>,
+    ) -> Done<Self> {
         let parser = Parser::new(set, options.clone());
         let source: Box<dyn Source + Send> = match source {
             "text" => return Ok(Self::Text(Box::new(parser))),
@@ -44,7 +68,7 @@ impl Input {
             "ollama" => Box::new(Ollama::new()),
             other => return Err(Fault::arg(format!("there is no source {other}"))),
         };
-        let feeder = Feeder::new(source, parser).max_native(options.limits.max_native);
+        let feeder = Feeder::new(wrap(source), parser).max_native(options.limits.max_native);
         Ok(Self::Response(Box::new(feeder)))
     }
 
@@ -341,14 +365,14 @@ fn rewriter(rewriter: *const toolglot_wasm_rewriter) -> *const Handle<Rewriter> 
 
 impl Rewriter {
     fn new(set: &DialectSet, options: Options, writing: Writing) -> Done<Self> {
-        let Writing {
-            source,
-            head,
-            given,
-            choice,
-            settings,
-        } = writing;
-        let way = if source == "openai" {
+        let way = if writing.source == "openai" {
+            let Writing {
+                head,
+                given,
+                choice,
+                settings,
+                ..
+            } = writing;
             let mut made = rewrite::Rewriter::new(set, options).settings(settings);
             made = made.spare(&head).given(given);
             if let Some(choice) = choice {
@@ -356,14 +380,16 @@ impl Rewriter {
             }
             Way::Openai(Box::new(made))
         } else {
-            let input = Input::new(set, &options, &source, u64::from(head.choice))?;
+            let head = Arc::new(Mutex::new(writing.head.clone()));
+            let input = Input::told(set, &options, &writing, &head)?;
             let lines = Lines::default();
             let out = Arc::clone(&lines);
             let push: Push = Box::new(move |delta: Delta<'_>| {
                 let mut out = out.lock().unwrap_or_else(PoisonError::into_inner);
+                let head = head.lock().unwrap_or_else(PoisonError::into_inner);
                 line(&mut out, &delta.to_json(&head));
             });
-            let deltas = Deltas::new(settings, push).guard(set);
+            let deltas = Deltas::new(writing.settings, push).guard(set);
             Way::One(Box::new(One {
                 input,
                 deltas,
@@ -564,19 +590,24 @@ fn completion(
         let _ = completer.feed(data);
         return Ok(completer.finish(finish).0);
     }
-    let written =
-        |turn: &Turn, reason| openai::completion(turn, &writing.head, &writing.settings, reason);
+    let written = |turn: &Turn, head: &Head, reason| {
+        openai::completion(turn, head, &writing.settings, reason)
+    };
     if writing.source == "turn" {
-        return Ok(written(&turn(data)?, finish.unwrap_or_default()));
+        let reason = finish.unwrap_or_default();
+        return Ok(written(&turn(data)?, &writing.head, reason));
     }
-    let choice = u64::from(writing.head.choice);
-    let mut input = Input::new(set, options, &writing.source, choice)?;
+    let head = Arc::new(Mutex::new(writing.head.clone()));
+    let mut input = Input::told(set, options, writing, &head)?;
     let mut collect = Collect::new().guard(set);
     input.feed(data, &mut collect);
     let ended = input.finish(finish, &mut collect);
     Ok(match ended.error {
         Some(error) => error.to_json(),
-        None => written(&collect.turn(), ended.reason),
+        None => {
+            let head = head.lock().unwrap_or_else(PoisonError::into_inner);
+            written(&collect.turn(), &head, ended.reason)
+        }
     })
 }
 

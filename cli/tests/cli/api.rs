@@ -533,3 +533,58 @@ fn a_stream_becomes_a_completion_with_all_that_its_server_says() {
         (&json!("up"), &json!(1))
     );
 }
+
+#[test]
+fn responses_of_other_apis_say_what_they_are() {
+    let events = [
+        json!({"type": "message_start", "message": {"id": "msg_1", "model": "claude"}}),
+        json!({"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "a"}}),
+        json!({"type": "message_delta", "delta": {"stop_reason": "end_turn"}}),
+    ];
+    let stream: String = events
+        .iter()
+        .map(|event| format!("data: {event}\n\n"))
+        .collect();
+    let whole = json!({"type": "message", "id": "msg_1", "model": "claude", "stop_reason": "end_turn",
+        "content": [{"type": "text", "text": "a"}]});
+    let line = json!({"model": "claude", "created_at": "1970-01-01T00:00:09Z", "message": {"content": "a"}, "done": true});
+    let bodies = [
+        ("anthropic-sse", stream, "msg_1", 0),
+        ("anthropic-sse", whole.to_string(), "msg_1", 0),
+        ("ollama", line.to_string(), "chatcmpl-toolglot", 9),
+    ];
+    for (input, body, id, created) in &bodies {
+        for output in ["completion", "openai"] {
+            for chunk in [&[][..], &["--chunk", "1"]] {
+                let args = [
+                    "parse",
+                    "--dialect",
+                    "hermes",
+                    "--input",
+                    input,
+                    "--output",
+                    output,
+                ];
+                let ran = run(&[&args[..], chunk].concat(), body.as_bytes());
+                let lines = ran
+                    .out
+                    .lines()
+                    .map(|line| line.trim_start_matches("data: "));
+                for line in lines.filter(|line| line.starts_with('{')) {
+                    let made: Value = serde_json::from_str(line).expect("JSON");
+                    let head = (&made["id"], &made["created"], &made["model"]);
+                    assert_eq!(
+                        head,
+                        (&json!(id), &json!(created), &json!("claude")),
+                        "{input}"
+                    );
+                }
+                let ran = run(
+                    &[&args[..], &["--id", "z", "--model", "y"]].concat(),
+                    body.as_bytes(),
+                );
+                assert!(ran.out.contains("\"id\":\"z\"") && ran.out.contains("\"model\":\"y\""));
+            }
+        }
+    }
+}

@@ -158,6 +158,17 @@ pub struct Head {
     pub choice: u32,
 }
 
+impl Head {
+    /// Takes what a response says of itself.
+    pub fn said(&mut self, id: Option<&str>, created: Option<u64>, model: Option<&str>) {
+        id.into_iter().for_each(|id| id.clone_into(&mut self.id));
+        self.created = created.unwrap_or(self.created);
+        model
+            .into_iter()
+            .for_each(|model| model.clone_into(&mut self.model));
+    }
+}
+
 /// Why a response ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
