@@ -152,10 +152,10 @@ kinds! {
     LimitIssues = 45 "limit_issues" Warning Recovered "There are more issues than `max_issues`; the rest was counted." "there were more issues than are reported";
     LimitNative = 46 "limit_native" Error Recovered "Native calls are longer than `max_native`." "the native calls are longer than allowed";
     UnclosedSpan = 47 "unclosed_span" Warning Recovered "The stream ended inside a protected region." "the protected region is not closed";
-    RepairedOpener = 48 "repaired_opener" Warning Repaired "The section of a call has no opener." "the opening marker of the wrapper is missing";
+    RepairedOpener = 48 "repaired_opener" Warning Repaired "A call, or its section, has no opener." "the opening marker of the call or of its wrapper is missing";
     RepairedCloseTag = 49 "repaired_close_tag" Warning Repaired "A closing tag is misspelt (`<\\/x>`), or holds blanks or attributes." "a misspelt closing tag was taken as one";
     RepairedMarker = 50 "repaired_marker" Warning Repaired "An opener in a spelling that its models are known to slip into, or with blanks or attributes in its tag." "a misspelt marker was taken as one";
-    RepairedComma = 51 "repaired_comma" Warning Repaired "A comma before a closing bracket." "a trailing comma was left out";
+    RepairedComma = 51 "repaired_comma" Warning Repaired "A comma before a closing bracket, or none between two calls of a list." "a trailing comma was left out, or a missing one put in";
     RepairedQuotes = 52 "repaired_quotes" Warning Repaired "Single quotes in JSON." "a string in single quotes was taken as one";
     RepairedLiteral = 53 "repaired_literal" Warning Repaired "A literal of Python in JSON (`True`, `None`, `0x1F`, `.5`), or one of JSON in Python (`true`, `null`)." "a Python literal was taken as its JSON counterpart";
     RepairedKey = 54 "repaired_key" Warning Repaired "A key without quotes in JSON." "a key without quotes was taken as one";

@@ -573,6 +573,10 @@ impl Body {
                 self.inner(table);
                 None
             }
+            Action::Further => {
+                out.repaired(Kind::RepairedOpener, span);
+                self.begin(out, table, walk, end)
+            }
             Action::Param => self.param(out, table, walk, end),
             Action::Whole => {
                 out.skip(end);

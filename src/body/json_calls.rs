@@ -367,7 +367,7 @@ impl Body {
                 item.kinds.insert(kind);
                 out.issue(kind, span, "");
             }
-            None => out.issue(kind, span, ""),
+            None => out.repaired(kind, span),
         }
     }
 

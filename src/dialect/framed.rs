@@ -32,6 +32,8 @@ pub(crate) enum Action {
     WrongEnd,
     /// The call closes by a misspelt closer.
     WrongClose,
+    /// The next object of a call stands after the last one, without markers of its own.
+    Further,
 }
 
 /// Tables of the framed family. Immutable.
@@ -278,6 +280,9 @@ impl Framed {
                     None => reopen(&units),
                 };
                 let blocks = [section_open, starts].map(|open| list(open, Action::Reopen));
+                let objects = unit.payload == Payload::Json && !unit.close.is_empty();
+                let further = ["$^{", ",$_$^{"].map(|p| (p.to_owned(), Action::Further));
+                let further = further.into_iter().filter(|_| objects).collect();
                 let tail = closers.into_iter().chain([next]).chain(blocks);
                 let tail: Vec<Vec<(String, Action)>> = tail.collect();
                 let inner = [open, stray].into_iter().chain(tail.clone());
@@ -294,8 +299,8 @@ impl Framed {
                 let named = named.map(|close| (close.clone(), Action::Repeat));
                 let more = [more, list(ends, Action::End), named.collect()].concat();
                 Ok(UnitTable {
-                    tail: build(tail)?,
                     inner: build(inner.collect())?,
+                    tail: build([tail, vec![further]].concat())?,
                     more: if more.is_empty() {
                         None
                     } else {

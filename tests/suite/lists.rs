@@ -113,3 +113,73 @@ fn a_list_without_its_end_has_its_calls() {
         assert!(tried.contains(&id), "{id}: {tried:?}");
     }
 }
+
+/// What a dialect writes for one call, and the place of the call's own object in it, if that holds name and arguments and stands
+/// between markers.
+fn object(
+    id: &str,
+    set: &DialectSet,
+    tools: &Arc<Tools>,
+) -> Option<(String, std::ops::Range<usize>)> {
+    let mut options = EncodeOptions::default();
+    options.tools = Some(Arc::clone(tools));
+    let [call, _] = calls();
+    let text = encode(set, id, &[call], &options).ok()?;
+    let turn = read(set, tools, &text, Finish::Stop);
+    let span = turn.calls.first()?.span;
+    let (from, to) = (span.start as usize, span.end as usize);
+    let own = text.get(from..to)?;
+    let json = own.starts_with('{') && own.ends_with('}') && own.contains("\"look\"");
+    (json && !text[..from].trim().is_empty()).then_some((text, from..to))
+}
+
+#[test]
+fn lists_and_objects_in_each_others_place_have_their_calls() {
+    let tools = Arc::new(Tools::from_json(TOOLS).expect("tools"));
+    let mut tried = vec![];
+    for (id, _) in builtin_files() {
+        let own = set(id);
+        let Some((text, place)) = object(id, &own, &tools) else {
+            continue;
+        };
+        let one = &text[place.clone()];
+        let (head, tail) = (&text[..place.start], &text[place.end..]);
+        // In a list already: the brackets are there.
+        let listed = head.trim_end().ends_with('[');
+        let (open, close) = if listed { ("", "") } else { ("[", "]") };
+        let two = one.replacen("\"look\"", "\"wipe\"", 1);
+        // Objects may follow one another where a closer ends them, and in a list commas may be missing.
+        let closed = listed || !tail.trim().is_empty();
+        let mut texts = vec![
+            (format!("{open}{one}, {two}{close}"), 2),
+            (format!("{open}{one},\n{two}{close}"), 2),
+            (format!("{open}{one}\n{two}{close}"), 2),
+            (format!("{open}{one}, 或者, {two}{close}"), 1),
+            (format!("{open}{one}, {{\"name\": 7}}, {two}{close}"), 1),
+        ];
+        texts.extend(closed.then(|| (format!("{one}\n\n{two}"), 2)));
+        texts.extend(closed.then(|| (format!("{one},{two}"), 2)));
+        for (text, least) in texts {
+            let text = format!("{head}{text}{tail}");
+            let turn = read(&own, &tools, &text, Finish::Stop);
+            let good = turn
+                .calls
+                .iter()
+                .filter(|call| call.grade != Grade::Recovered);
+            let names: Vec<&str> = good.map(|call| call.name.as_str()).collect();
+            let all = ["look", "wipe"];
+            assert!(names.starts_with(&all[..least]), "{id}: {text}: {turn:?}");
+            assert!(all.starts_with(&names), "{id}: {text}: {turn:?}");
+        }
+        tried.push(*id);
+    }
+    for id in [
+        "hermes",
+        "longcat",
+        "minimax-m1",
+        "mistral-array",
+        "nemotron-nano-v2",
+    ] {
+        assert!(tried.contains(&id), "{id}: {tried:?}");
+    }
+}

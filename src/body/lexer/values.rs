@@ -161,7 +161,13 @@ impl Lexer {
             };
             return (i + 1, None);
         }
-        match *top {
+        let top = *top;
+        match top {
+            // Of a list of calls each object ends by itself.
+            Frame::Array if byte == b'{' && self.watch > 0 && self.stack.len() == 1 => {
+                self.at = At::Item;
+                (i, Some(Token::Repaired(Kind::RepairedComma, f.pos(i))))
+            }
             // A value in brackets is an expression.
             Frame::Tuple if byte == b')' => {
                 (i, Some(Token::Malformed(Kind::UnsupportedExpression)))

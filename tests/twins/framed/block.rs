@@ -372,8 +372,18 @@ impl<'a> Twin<'a> {
             }
             return Ok((at, None));
         }
-        let fit = self.walk_on(at, &self.tail(index))?;
-        self.behind(at, fit, inside)
+        // Objects may follow one another, with or without a comma.
+        let further = [",$_$^{", "$^{"].map(pattern::pattern);
+        loop {
+            let mut places = self.tail(index);
+            let json = unit.payload == "json";
+            places.extend(further.iter().filter(|_| json).map(|p| (p, Place::Further)));
+            let fit = self.walk_on(at, &places)?;
+            if fit.action != Place::Further {
+                return self.behind(at, fit, inside);
+            }
+            at = self.payload(index, &fit)?;
+        }
     }
 
     /// Goes on after a call with what fitted there.

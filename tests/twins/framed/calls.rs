@@ -72,7 +72,7 @@ impl<'a> Twin<'a> {
             }
             "python" if self.spec.python.json && lists_objects(&reader) => {
                 reader.blanks();
-                reader.items(b'[', b']', |reader| self.json_call(reader))?;
+                reader.objects(|reader| self.json_call(reader))?;
             }
             "python" => {
                 let calls = &mut self.out.calls;
@@ -84,7 +84,7 @@ impl<'a> Twin<'a> {
             _ => {
                 reader.blanks();
                 if reader.peek() == Some(b'[') {
-                    reader.items(b'[', b']', |reader| self.json_call(reader))?;
+                    reader.objects(|reader| self.json_call(reader))?;
                 } else {
                     self.json_call(&mut reader)?;
                 }

@@ -193,6 +193,22 @@ impl Reader<'_> {
     }
 
     /// What stands between brackets, with commas between.
+    /// A list of objects, between which commas may be missing.
+    pub fn objects(
+        &mut self,
+        mut object: impl FnMut(&mut Self) -> Result<(), Fault>,
+    ) -> Result<(), Fault> {
+        self.items(b'[', b']', |reader| {
+            object(reader)?;
+            reader.blanks();
+            while reader.peek() == Some(b'{') {
+                object(reader)?;
+                reader.blanks();
+            }
+            Ok(())
+        })
+    }
+
     pub fn items(
         &mut self,
         open: u8,

@@ -49,6 +49,7 @@ enum Place {
     Param,
     Stray,
     Reopen,
+    Further,
 }
 
 /// How a block ended.
