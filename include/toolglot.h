@@ -597,7 +597,7 @@
 // The stream ended inside a protected region. (warning)
 #define TOOLGLOT_ISSUE_UNCLOSED_SPAN 47
 
-// The section of a call has no opener. (warning)
+// A call, or its section, has no opener. (warning)
 #define TOOLGLOT_ISSUE_REPAIRED_OPENER 48
 
 // A closing tag is misspelt (`<\/x>`), or holds blanks or attributes. (warning)
@@ -606,7 +606,7 @@
 // An opener in a spelling that its models are known to slip into, or with blanks or attributes in its tag. (warning)
 #define TOOLGLOT_ISSUE_REPAIRED_MARKER 50
 
-// A comma before a closing bracket. (warning)
+// A comma before a closing bracket, or none between two calls of a list. (warning)
 #define TOOLGLOT_ISSUE_REPAIRED_COMMA 51
 
 // Single quotes in JSON. (warning)

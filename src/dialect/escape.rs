@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::compile::{SetInner, Written};
+use super::compile::{Role, SetInner, Written};
 use crate::scan::Case;
 use crate::scan::{Dfa, Pattern, ROOT};
 
@@ -56,6 +56,8 @@ pub(crate) struct EscapeTable {
     pub begins: Box<[bool; 256]>,
     /// Markers of one character, which cannot be broken.
     pub codes: Vec<Code>,
+    /// Which of them open calls.
+    pub opens: Vec<bool>,
     /// What the start of a reply may be that a prompt has opened.
     pub leads: Arc<[Written]>,
 }
@@ -64,9 +66,15 @@ impl EscapeTable {
     /// The table of a set.
     pub fn new(set: &SetInner) -> Result<Self, EscapeError> {
         let ends = header_ends(set);
+        let table = Self::of(set.markers().chain(&ends))?;
+        let roles = set.text.dfa.patterns().iter().zip(&set.roles);
+        let openers = roles.filter(|(_, role)| matches!(role, Role::Open { .. }));
+        let openers: Vec<_> = openers.map(|(opener, _)| &opener.bytes).collect();
+        let opens = |pattern: &Pattern| openers.contains(&&pattern.bytes);
         Ok(Self {
+            opens: table.dfa.patterns().iter().map(opens).collect(),
             leads: Arc::clone(&set.begins),
-            ..Self::of(set.markers().chain(&ends))?
+            ..table
         })
     }
 
@@ -127,6 +135,7 @@ impl EscapeTable {
             tails,
             begins,
             codes,
+            opens: vec![],
             leads: Arc::new([]),
         })
     }

@@ -11,7 +11,7 @@ use super::error::{Fault, Reason};
 use super::text::entities;
 use super::{Ctx, Item, Written, content, literals, params, yaml};
 use crate::body::name_in_id;
-use crate::dialect::spec::{self, Brackets, Payload};
+use crate::dialect::spec::{self, Brackets, Payload, Unit};
 use crate::dialect::{Action, Framed};
 use crate::engine::opens;
 use crate::scan::path::{self, Go, Hole, Part, Paths};
@@ -134,11 +134,16 @@ fn together(
         let parts: Vec<_> = alone.iter().copied().zip(parts).collect();
         return block(ctx, table, &parts).ok();
     }
+    // What a file names first is what its models write; a list may only be what is read too.
+    let lists = |unit: &Unit| {
+        let first = unit.probe.first();
+        first.is_none_or(|probe| !probe.trim_start_matches("$_").starts_with('{'))
+    };
     let several =
         forms(table)
             .into_iter()
             .filter(|form| match table.spec.unit[form.unit].payload {
-                Payload::Json => form.list,
+                Payload::Json => form.list && lists(&table.spec.unit[form.unit]),
                 Payload::Python => table.spec.python.brackets != Brackets::One,
                 Payload::Params
                 | Payload::Arguments

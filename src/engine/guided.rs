@@ -277,6 +277,7 @@ impl Machine<'_> {
         let looked = looked.trim_ascii();
         match looked.strip_prefix(literal.as_bytes()).unwrap_or(looked) {
             [] => byte == b'[',
+            [b'[', ..] => true,
             [b'{'] => byte == b'}' && self.chosen().is_some(),
             _ => false,
         }

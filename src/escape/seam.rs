@@ -2,8 +2,8 @@
 //!
 //! Two things could make one. A block that turned out to be none comes back as text, and a block inside it that is taken
 //! out may have been what broke it. And what stands before and after a part that is taken out meets: the beginning of a
-//! marker and its rest. So text that comes back is escaped, and where a marker may begin before a seam a breaker stands in
-//! the seam. What is taken out at the start lets other text begin the reply: where that is what a prompt may have opened
+//! marker and its rest, or an opener and what shows a call. So text that comes back is escaped, and where a marker may begin
+//! before a seam a breaker stands in the seam; where an opener may go on over it, a breaker on a line of its own. What is taken out at the start lets other text begin the reply: where that is what a prompt may have opened
 //! ([`lead`](super::lead)), it is broken. A thought or a protected region that follows what is taken out counts because it does;
 //! where text comes before it on its line, a line end stands in the seam, else its markers would be those of text. All other text
 //! stays as it is.
@@ -14,14 +14,47 @@ use super::lead::{Lead, Step};
 use super::{EscapeError, Escaper};
 use crate::dialect::DialectSet;
 use crate::dialect::EscapeTable;
+use crate::dialect::bounds::PROBE_BLANKS;
 use crate::event::Event;
-use crate::scan::{Line, Node, ROOT};
+use crate::scan::{Line, Node, ROOT, xml};
+
+/// What was written since an opener of calls, as long as what follows may show a call.
+#[derive(Clone, Copy, Debug)]
+struct Opener {
+    len: u32,
+    /// In its tag: attributes may follow.
+    tag: bool,
+    /// Right after a letter or a digit.
+    word: bool,
+}
+
+impl Opener {
+    fn new(marker: &[u8]) -> Self {
+        Self {
+            len: 0,
+            tag: marker.contains(&b'<') && !marker.ends_with(b">"),
+            word: false,
+        }
+    }
+
+    /// After one more byte. Outside of tags a second word is prose.
+    fn after(self, byte: u8) -> Option<Self> {
+        let prose = self.word && !self.tag && xml::is_space(byte);
+        let word = byte.is_ascii_alphanumeric() || byte >= 0x80;
+        (self.len < PROBE_BLANKS && !prose).then_some(Self {
+            len: self.len + 1,
+            tag: self.tag && byte != b'>',
+            word,
+        })
+    }
+}
 
 /// What has been written, as far as it matters to what follows.
 #[derive(Clone, Debug)]
 pub(crate) struct Seams {
     table: Arc<EscapeTable>,
     node: Node,
+    opener: Option<Opener>,
     seam: bool,
     /// Something was taken out.
     cut: bool,
@@ -40,6 +73,7 @@ impl Seams {
             lead: Lead::new(&table.leads),
             table,
             node: ROOT,
+            opener: None,
             seam: false,
             cut: false,
             line: Line::Start,
@@ -101,8 +135,8 @@ impl Seams {
         out(before);
         out(&[self.table.breaker]);
         out(rest);
-        let next = |node, byte: &u8| self.table.dfa.next(node, *byte);
-        self.node = rest.iter().fold(ROOT, next);
+        (self.node, self.opener) = (ROOT, None);
+        self.read(rest);
     }
 
     /// Where the text completes what a prompt may have opened, if something was taken out before: the place to break it.
@@ -125,22 +159,39 @@ impl Seams {
     }
 
     /// What must stand before more text, if anything. The text is written as it is.
-    fn text(&mut self, data: &[u8]) -> Option<[u8; 1]> {
+    fn text(&mut self, data: &[u8]) -> Option<Vec<u8>> {
         let dfa = &self.table.dfa;
         // A marker meets its rest only if the first byte goes on with it.
         let goes_on = data.first().is_some_and(|byte| {
             let next = dfa.next(self.node, *byte);
             dfa.hold(next) > 1 || dfa.is_hit(next)
         });
-        let meets = goes_on && self.seam && self.node != ROOT;
+        let breaker = self.table.breaker;
+        let broken = match self.seam && !data.is_empty() {
+            true if self.opener.is_some() => Some(vec![b'\n', breaker]),
+            true if goes_on && self.node != ROOT => Some(vec![breaker]),
+            _ => None,
+        };
         self.seam &= data.is_empty();
-        if meets {
-            self.node = ROOT;
+        if broken.is_some() {
+            (self.node, self.opener) = (ROOT, None);
         }
-        self.node = data
-            .iter()
-            .fold(self.node, |node, byte| dfa.next(node, *byte));
-        meets.then_some([self.table.breaker])
+        self.read(data);
+        broken
+    }
+
+    /// Notes what is written.
+    fn read(&mut self, data: &[u8]) {
+        let EscapeTable { dfa, opens, .. } = &*self.table;
+        for byte in data {
+            self.node = dfa.next(self.node, *byte);
+            let opens = |id: &&u16| opens.get(usize::from(**id)) == Some(&true);
+            let opener = dfa.hits(self.node).iter().find(opens);
+            self.opener = match opener {
+                Some(id) => Some(Opener::new(&dfa.patterns()[usize::from(*id)].bytes)),
+                None => self.opener.and_then(|opener| opener.after(*byte)),
+            };
+        }
     }
 
     /// A whole text that comes back.
@@ -149,7 +200,7 @@ impl Seams {
         let mut out = Vec::with_capacity(data.len() + 8);
         escaper.push(data, &mut out);
         escaper.finish(&mut out);
-        self.node = ROOT;
+        (self.node, self.opener) = (ROOT, None);
         self.seam = false;
         out
     }

@@ -98,13 +98,13 @@ pub const TOOLGLOT_ISSUE_LIMIT_ISSUES: u32 = 45;
 pub const TOOLGLOT_ISSUE_LIMIT_NATIVE: u32 = 46;
 /// The stream ended inside a protected region. (warning)
 pub const TOOLGLOT_ISSUE_UNCLOSED_SPAN: u32 = 47;
-/// The section of a call has no opener. (warning)
+/// A call, or its section, has no opener. (warning)
 pub const TOOLGLOT_ISSUE_REPAIRED_OPENER: u32 = 48;
 /// A closing tag is misspelt (`<\/x>`), or holds blanks or attributes. (warning)
 pub const TOOLGLOT_ISSUE_REPAIRED_CLOSE_TAG: u32 = 49;
 /// An opener in a spelling that its models are known to slip into, or with blanks or attributes in its tag. (warning)
 pub const TOOLGLOT_ISSUE_REPAIRED_MARKER: u32 = 50;
-/// A comma before a closing bracket. (warning)
+/// A comma before a closing bracket, or none between two calls of a list. (warning)
 pub const TOOLGLOT_ISSUE_REPAIRED_COMMA: u32 = 51;
 /// Single quotes in JSON. (warning)
 pub const TOOLGLOT_ISSUE_REPAIRED_QUOTES: u32 = 52;

@@ -165,6 +165,8 @@ impl Lexer {
         match top {
             // Of a list of calls each object ends by itself.
             Frame::Array if byte == b'{' && self.watch > 0 && self.stack.len() == 1 => {
+                f.hold = Some(i);
+                self.pen.swap(f, i, ",", Meaning::Text(""));
                 self.at = At::Item;
                 (i, Some(Token::Repaired(Kind::RepairedComma, f.pos(i))))
             }
