@@ -145,7 +145,8 @@ pub(super) fn assemble(
     Ok(())
 }
 
-/// Ways to take a key apart into base and number, the longest number first.
+/// Ways to take a key apart into base and number, the longest number first. 0 is a number: some models count from it. A
+/// number with zeros before it is none. Where underscores in keys make no difference, one before the number is no part of the key.
 pub(crate) fn split<'a>(
     key: &'a str,
     spec: &'a spec::KeyQuote,
@@ -164,7 +165,12 @@ pub(crate) fn split<'a>(
         } else {
             base.strip_suffix(infix).unwrap_or(base)
         };
-        (!number.starts_with('0') && !base.is_empty())
+        let base = if spec.fold.contains(&Fold::Underscore) {
+            base.trim_end_matches('_')
+        } else {
+            base
+        };
+        (!(number.starts_with('0') && count > 1) && !base.is_empty())
             .then(|| number.parse().ok().map(|n| (base, n)))
             .flatten()
     })

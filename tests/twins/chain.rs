@@ -38,7 +38,7 @@ impl KeyQuote {
         };
         let fine = (1..=9).contains(&digits.len())
             && digits.bytes().all(|b| b.is_ascii_digit())
-            && !digits.starts_with('0');
+            && (digits == "0" || !digits.starts_with('0'));
         if fine { digits.parse().ok() } else { None }
     }
 
@@ -54,6 +54,9 @@ impl KeyQuote {
         let mut stem = &key[..cut];
         if self.kind == Kind::Tam2 {
             stem = stem.strip_suffix('_').unwrap_or(stem);
+        } else {
+            // Underscores make no difference in these keys.
+            stem = stem.trim_end_matches('_');
         }
         if stem.is_empty() {
             None
