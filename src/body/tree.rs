@@ -88,6 +88,8 @@ pub(super) enum Form {
 /// What came up while values were written.
 pub(super) enum Remark {
     Of(Kind, u32),
+    /// About an attribute of this element.
+    Attribute(Kind, String, u32),
     Entity(String, Span),
     /// An ampersand that begins no entity.
     Bare(Span),
@@ -101,7 +103,7 @@ pub(super) fn slips(remarks: &[Remark]) -> KindSet {
             Remark::Of(Kind::BareMarkup | Kind::TypeMismatch | Kind::MalformedValue, _)
             | Remark::Entity(..)
             | Remark::Bare(_) => {}
-            Remark::Of(kind, _) => kinds.insert(*kind),
+            Remark::Of(kind, _) | Remark::Attribute(kind, ..) => kinds.insert(*kind),
         }
     }
     kinds
@@ -171,6 +173,10 @@ fn tell(out: &mut Out<'_>, tree: &Tree<'_>, remarks: &[Remark], tool: &str) {
                 let element = &tree.elements[*index as usize];
                 let span = Span::new(element.start, element.end);
                 out.report(*kind, kind.severity(), span, tool, &element.name, "");
+            }
+            Remark::Attribute(kind, name, index) => {
+                let element = &tree.elements[*index as usize];
+                out.tell(*kind, Span::new(element.start, element.end), tool, name);
             }
             Remark::Bare(span) => out.tell(Kind::BareMarkup, *span, tool, ""),
             Remark::Entity(entity, span) => {
@@ -280,8 +286,9 @@ impl<'a> Writer<'a> {
             Given::Object(..) => self.remarks.push(Remark::Of(Kind::ExtraKey, index)),
             Given::Each(each) => {
                 for (key, value) in each {
+                    let told = |kind| Remark::Attribute(kind, key.to_owned(), index);
                     if inside(key) {
-                        self.remarks.push(Remark::Of(Kind::ExtraKey, index));
+                        self.remarks.push(told(Kind::ExtraKey));
                         continue;
                     }
                     self.out
@@ -290,8 +297,7 @@ impl<'a> Writer<'a> {
                     self.out.push(':');
                     let schema = tool.and_then(|t| t.param(key)).map_or(&ANY, |p| &p.schema);
                     self.text(value, index, schema);
-                    self.remarks
-                        .push(Remark::Of(Kind::AttributeArguments, index));
+                    self.remarks.push(told(Kind::AttributeArguments));
                 }
             }
         }
@@ -321,8 +327,10 @@ impl<'a> Writer<'a> {
     /// Reports attributes of a parameter that nothing reads.
     fn unread(&mut self, index: u32) {
         let attributes = self.header(&self.tree.elements[index as usize]);
-        if attributes.iter().any(|(key, _)| !is_fact(key)) {
-            self.remarks.push(Remark::Of(Kind::ExtraKey, index));
+        let first = attributes.into_iter().find(|(key, _)| !is_fact(key));
+        if let Some((key, _)) = first {
+            self.remarks
+                .push(Remark::Attribute(Kind::ExtraKey, key, index));
         }
     }
 

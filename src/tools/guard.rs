@@ -8,7 +8,7 @@
 //! and what stands around them are its marks. So the layout of a host is guarded like a built-in one.
 //!
 //! Models don't read marks to the letter, so this does not either: case, blanks, characters without width, the numbers in a
-//! mark, the depth of a heading and emphasis at the start of a line make no difference. The cost is linear in the text for each mark.
+//! mark, the depth of a heading and emphasis of a label make no difference. The cost is linear in the text for each mark.
 
 use std::collections::BTreeMap;
 
@@ -293,6 +293,10 @@ impl Mark {
         let mut last = ' ';
         for (index, want) in self.core.iter().enumerate() {
             rest = rest.trim_start_matches(blank);
+            // Emphasis of a label ends before its colon or after it.
+            if last.is_alphanumeric() && !want.is_alphanumeric() && !EMPHASIS.contains(want) {
+                rest = rest.trim_start_matches(|c| blank(c) || EMPHASIS.contains(&c));
+            }
             if self.is_tag() && index == 1 && *want != '/' {
                 rest = rest
                     .strip_prefix('/')
@@ -340,6 +344,9 @@ const MAX_TOKEN: usize = 96;
 /// What a mark in brackets begins with.
 const OPENING: [char; 4] = ['<', '[', '「', '»'];
 
+/// What words are emphasised with.
+const EMPHASIS: [char; 4] = ['*', '_', '`', '~'];
+
 /// What begins an entry of a list.
 const BULLETS: [char; 4] = ['-', '*', '+', '•'];
 
@@ -366,7 +373,7 @@ fn same(c: char) -> char {
 /// What stands before the first word of a line, and the rest.
 fn leading(line: &str) -> (Lead, &str) {
     let rest = line.trim_start_matches(|c| {
-        matches!(c, '#' | '>' | '_' | '`') || BULLETS.contains(&c) || (blank(c) && !breaks(c))
+        matches!(c, '#' | '>' | '_' | '`' | '~') || BULLETS.contains(&c) || (blank(c) && !breaks(c))
     });
     let lead = &line[..line.len() - rest.len()];
     let kind = if lead.contains('#') {

@@ -195,6 +195,53 @@ fn one_result_reads_back_as_one() {
     assert!(tried > 20_000, "{tried}");
 }
 
+/// A label that is emphasised is still the label, wherever the emphasis ends.
+#[test]
+fn an_emphasised_label_is_a_label() {
+    let bare = |text: &str| text.replace(['*', '_', '`', '~'], "");
+    let mut tried = 0;
+    for (id, set, layout) in layouts() {
+        let renderer = Renderer::new(&set, layout).expect("a renderer");
+        for lang in LANGS {
+            let options = RenderOptions::new(lang);
+            let render = |text: &str| {
+                let result = ToolResult::text(WORDS[0], WORDS[1], Status::Success, text);
+                renderer.render(&[result], &options).expect("results")
+            };
+            let own = bare(&render(WORDS[2]));
+            let reader = Reader::of(&own);
+            let want = reader.count(&own);
+            for line in own.lines() {
+                let Some((head, _)) = line.split_once(": ").filter(|(head, _)| {
+                    head.contains(char::is_alphabetic) && !head.contains(['<', '"'])
+                }) else {
+                    continue;
+                };
+                let word = head.trim_start_matches(|c: char| !c.is_alphanumeric());
+                let lead = &head[..head.len() - word.len()];
+                for mark in ["**", "*", "_", "__", "`", "~~", "***"] {
+                    for label in [
+                        format!("{mark}{word}{mark}:"),
+                        format!("{mark}{word}:{mark}"),
+                        format!("{mark}{word}{mark} :"),
+                        format!("{mark} {word} {mark}："),
+                    ] {
+                        for lead in [lead, "> ", "  "] {
+                            let out = render(&format!("a\n{lead}{label} x"));
+                            // A reader takes both colons for one, and no blank before it.
+                            let read = bare(&out).replace('：', ":").replace(" :", ":");
+                            let read = read.replace("  ", " ");
+                            assert_eq!(reader.count(&read), want, "{id} {lead}{label}:\n{out}");
+                            tried += 1;
+                        }
+                    }
+                }
+            }
+        }
+    }
+    assert!(tried > 500, "{tried}");
+}
+
 /// A tool that failed says what it likes; whether it failed, and which one, is not for it to say.
 #[test]
 fn a_failure_is_told_as_one_whatever_it_says() {
@@ -279,6 +326,7 @@ fn harmless_texts_stay_as_they_are() {
         "观察结果如下\n- 工具箱: 空\n### 概览",
         "a < b && b > c, [1] and [x]",
         "the status: success, the content: none",
+        "*Tools* and __observations__: `none`, ~~and~~ more",
     ];
     for (id, set, layout) in layouts() {
         let renderer = Renderer::new(&set, layout).expect("a renderer");
