@@ -2,7 +2,8 @@
 //! of the sink that withholds them.
 //!
 //! Dropped are a block that was abandoned and did not become text, the raw bytes that go on from it, a call that was
-//! abandoned in a block that stands, a block that closes with an error and without a call, and a call that gave way to native
+//! abandoned in a block that stands, what is hidden after a break in such a block up to its next call or its end, a step of a
+//! chain that is none or does not run, a block that closes with an error and without a call, and a call that gave way to native
 //! ones. Where native calls are preferred the calls of a block come after it, if they come: then what was lost beside them
 //! is dropped in the block's place.
 //!
@@ -64,8 +65,48 @@ struct Block {
     kinds: KindSet,
     /// Calls that closed.
     calls: usize,
-    /// Calls that were abandoned.
+    /// What the calls that closed have of issues.
+    stood: KindSet,
+    /// The end of the last call that closed, or of the block's opener.
+    until: u64,
+    /// Breaks since then: what follows them is hidden, unless they are a call's own.
+    breaks: Vec<(Span, Kind)>,
+    /// Calls that were abandoned, and what was hidden.
     lost: Vec<Span>,
+}
+
+impl Block {
+    /// A call closes: what was hidden ends before it.
+    fn call(&mut self, span: Span, kinds: KindSet) {
+        self.stood.extend(kinds);
+        self.hidden(span.start);
+        self.calls += 1;
+        self.until = self.until.max(span.end);
+    }
+
+    /// A call is none: what is hidden after its break is part of it.
+    fn abandoned(&mut self, span: Span) {
+        let breaks = self.breaks.iter_mut();
+        match breaks.rev().find(|(at, _)| at.start >= span.start) {
+            Some((at, _)) => at.start = span.start,
+            None => self.lost.push(span),
+        }
+    }
+
+    /// What was hidden ends at `end`. A break inside of calls that stand is theirs, or that of a step of their chain.
+    fn hidden(&mut self, end: u64) {
+        let mut to = end;
+        for (at, kind) in std::mem::take(&mut self.breaks).into_iter().rev() {
+            if at.start >= self.until && at.start < end {
+                self.lost.push(Span::new(at.start.min(to), to));
+                to = to.min(at.start);
+            } else if !self.stood.contains(kind) {
+                self.lost.push(at);
+            }
+        }
+        self.lost.retain(|lost| !lost.is_empty());
+        self.lost.sort_by_key(|lost| lost.start);
+    }
 }
 
 impl Ledger {
@@ -85,14 +126,19 @@ impl Ledger {
     /// Takes an event.
     pub fn event(&mut self, event: &Event<'_>) {
         match *event {
-            Event::BlockOpen { .. } => self.block = Some(Block::default()),
-            Event::CallClose { span, .. } => match &mut self.block {
-                Some(block) => block.calls += 1,
+            Event::BlockOpen { span, .. } => {
+                self.block = Some(Block {
+                    until: span.end,
+                    ..Block::default()
+                });
+            }
+            Event::CallClose { span, state, .. } => match &mut self.block {
+                Some(block) => block.call(span, state.kinds()),
                 None => self.late(span),
             },
             Event::CallAbandoned { span, .. } => {
                 if let Some(block) = &mut self.block {
-                    block.lost.push(span);
+                    block.abandoned(span);
                 }
             }
             Event::BlockClose { span, .. } => self.close(span),
@@ -128,6 +174,7 @@ impl Ledger {
 
     fn close(&mut self, span: Span) {
         let mut block = self.block.take().unwrap_or_default();
+        block.hidden(span.end);
         // What stands after the block's end came back as text.
         block.lost.retain_mut(|lost| {
             lost.end = lost.end.min(span.end);
@@ -144,17 +191,20 @@ impl Ledger {
     }
 
     /// A call closes outside blocks: if its block seemed to have none, only what else was lost in it is dropped.
-    fn late(&mut self, span: Span) {
-        let Some(at) = self.within(span) else {
+    fn late(&mut self, call: Span) {
+        let Some(at) = self.within(call) else {
             return;
         };
         let Dropped { span, kinds } = self.dropped[at].clone();
         let block = |(block, _): &(Span, _)| block.start;
-        let Ok(index) = self.empty.binary_search_by_key(&span.start, block) else {
-            return;
-        };
-        let (block, lost) = &mut self.empty[index];
-        let Some(mut lost) = lost.take() else {
+        let index = self.empty.binary_search_by_key(&span.start, block);
+        let taken = index.ok().and_then(|index| {
+            let (block, lost) = &mut self.empty[index];
+            lost.take().map(|lost| (*block, lost))
+        });
+        let Some((block, mut lost)) = taken else {
+            // What was hidden before the call ends there.
+            self.dropped[at].span.end = call.start;
             return;
         };
         // Raw bytes went on from the block.
@@ -163,6 +213,12 @@ impl Ledger {
             Some(_) | None if block.end < span.end => lost.push(Span::new(block.end, span.end)),
             Some(_) | None => {}
         }
+        for lost in &mut lost {
+            if (lost.start..lost.end).contains(&call.start) {
+                lost.end = call.start;
+            }
+        }
+        lost.retain(|lost| !lost.is_empty());
         let lost = lost.into_iter().map(|span| Dropped { span, kinds });
         self.dropped.splice(at..=at, lost);
     }
@@ -214,6 +270,8 @@ impl Ledger {
             if matches!(kind, Kind::UnknownTool | Kind::LimitNative) {
                 // A call that is left out, or that cannot be held, never opens.
                 block.lost.push(span);
+            } else if breaks(kind) {
+                block.breaks.push((span, kind));
             }
         } else if let Some(last) = self.dropped.last_mut()
             && last.span.start <= span.start
@@ -224,6 +282,21 @@ impl Ledger {
             self.outside = Some((span, kind));
         }
     }
+}
+
+/// Whether the grammar of a block breaks so, or a step of its chain is no call.
+fn breaks(kind: Kind) -> bool {
+    matches!(
+        kind,
+        Kind::MalformedBody
+            | Kind::MalformedHeader
+            | Kind::MalformedJson
+            | Kind::MalformedValue
+            | Kind::MissingName
+            | Kind::EmptyBlock
+            | Kind::UnsupportedExpression
+            | Kind::NotRun
+    )
 }
 
 /// Whether a native call can be refused so.

@@ -102,6 +102,14 @@ fn a_broken_call_takes_no_other_with_it() {
                 // Where the section has no evidence, a call in it stands without the section.
                 let stands = calls == [("g", Grade::Complete)] || calls == [("g", Grade::Repaired)];
                 assert!(lost || stands, "{id}: {text:?}: {calls:?}");
+                // What was hidden with it is told.
+                let wrong = ["%% @", "nope", "[1, }"].into_iter();
+                let found = wrong.filter_map(|wrong| text.find(wrong).map(|at| (at as u64, wrong)));
+                let (at, wrong) = found.min().expect("a break");
+                let mut dropped = turn.not_delivered.dropped.iter();
+                let told = turn.text.contains(wrong)
+                    || dropped.any(|d| d.span.start <= at && at < d.span.end);
+                assert!(told, "{id}: {text:?}: {:?}", turn.not_delivered);
             }
             tried += 1;
         }

@@ -19,6 +19,7 @@ mod fragments;
 mod framing;
 mod grades;
 mod guided;
+mod hidden;
 mod hosts;
 mod leftovers;
 mod lines;
