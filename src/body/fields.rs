@@ -170,7 +170,8 @@ pub(crate) fn split<'a>(
         } else {
             base
         };
-        (!(number.starts_with('0') && count > 1) && !base.is_empty())
+        let padded = number.starts_with('0') && count > 1;
+        (!padded && !base.is_empty())
             .then(|| number.parse().ok().map(|n| (base, n)))
             .flatten()
     })

@@ -9,6 +9,8 @@
 //!
 //! A native call that is refused has no bytes: what is dropped is an empty span where it would have come out.
 
+use std::collections::VecDeque;
+
 use crate::call::{Dropped, Report};
 use crate::error::{Kind, KindSet, Severity};
 use crate::event::{Abandoned, Event, Span};
@@ -21,8 +23,8 @@ pub(crate) struct Ledger {
     /// The last error outside blocks: it may speak of what is dropped next.
     outside: Option<(Span, Kind)>,
     dropped: Vec<Dropped>,
-    /// Blocks among them whose calls may still come, and what else was lost in them.
-    empty: Vec<(Span, Option<Vec<Span>>)>,
+    /// Blocks among them whose calls may still come.
+    empty: Vec<(Span, Block)>,
     /// Native calls that were refused.
     natives: Vec<Dropped>,
 }
@@ -70,7 +72,7 @@ struct Block {
     /// The end of the last call that closed, or of the block's opener.
     until: u64,
     /// Breaks since then: what follows them is hidden, unless they are a call's own.
-    breaks: Vec<(Span, Kind)>,
+    breaks: VecDeque<(Span, Kind)>,
     /// Calls that were abandoned, and what was hidden.
     lost: Vec<Span>,
 }
@@ -79,7 +81,9 @@ impl Block {
     /// A call closes: what was hidden ends before it.
     fn call(&mut self, span: Span, kinds: KindSet) {
         self.stood.extend(kinds);
-        self.hidden(span.start);
+        // Where calls come after their block, so do the breaks after this one.
+        let later = self.breaks.partition_point(|(at, _)| at.start < span.end);
+        self.hidden(later, span.start);
         self.calls += 1;
         self.until = self.until.max(span.end);
     }
@@ -93,27 +97,48 @@ impl Block {
         }
     }
 
-    /// What was hidden ends at `end`. A break inside of calls that stand is theirs, or that of a step of their chain.
-    fn hidden(&mut self, end: u64) {
-        let mut to = end;
-        for (at, kind) in std::mem::take(&mut self.breaks).into_iter().rev() {
-            if at.start >= self.until && at.start < end {
-                self.lost.push(Span::new(at.start.min(to), to));
-                to = to.min(at.start);
-            } else if !self.stood.contains(kind) {
+    /// What the first so many breaks hide: all from the last call up to `end`, as a break may be seen late. A break inside of
+    /// calls that stand is theirs, or that of a step of their chain.
+    fn hidden(&mut self, breaks: usize, end: u64) {
+        let hides = |at: Span| self.until <= at.start && at.start < end;
+        let mut hidden = false;
+        for (at, kind) in self.breaks.drain(..breaks) {
+            hidden |= hides(at);
+            if !hides(at) && !self.stood.contains(kind) {
                 self.lost.push(at);
             }
         }
-        self.lost.retain(|lost| !lost.is_empty());
+        if hidden {
+            self.lost.push(Span::new(self.until, end));
+        }
+    }
+
+    /// The block ends: what was lost in it. What stands after the block's end came back as text.
+    fn ends(mut self, end: u64) -> Vec<Span> {
+        self.hidden(self.breaks.len(), end);
+        self.lost.retain_mut(|lost| {
+            lost.end = lost.end.min(end);
+            lost.start < lost.end
+        });
         self.lost.sort_by_key(|lost| lost.start);
+        self.lost
     }
 }
 
 impl Ledger {
     /// What was dropped so far, in order.
     pub fn dropped(&self) -> Vec<Dropped> {
-        let mut all = self.dropped.clone();
-        all.extend_from_slice(&self.natives);
+        let mut all = self.natives.clone();
+        for dropped in &self.dropped {
+            let start = |(block, _): &(Span, Block)| block.start;
+            let index = self.empty.binary_search_by_key(&dropped.span.start, start);
+            match index.ok().map(|index| &self.empty[index]) {
+                Some((span, block)) if block.calls > 0 => {
+                    all.extend(Self::beside(dropped, *span, block))
+                }
+                Some(_) | None => all.push(dropped.clone()),
+            }
+        }
         all.sort_by_key(|dropped| dropped.span.start);
         all
     }
@@ -134,7 +159,7 @@ impl Ledger {
             }
             Event::CallClose { span, state, .. } => match &mut self.block {
                 Some(block) => block.call(span, state.kinds()),
-                None => self.late(span),
+                None => self.late(span, state.kinds()),
             },
             Event::CallAbandoned { span, .. } => {
                 if let Some(block) = &mut self.block {
@@ -173,54 +198,41 @@ impl Ledger {
     }
 
     fn close(&mut self, span: Span) {
-        let mut block = self.block.take().unwrap_or_default();
-        block.hidden(span.end);
-        // What stands after the block's end came back as text.
-        block.lost.retain_mut(|lost| {
-            lost.end = lost.end.min(span.end);
-            lost.start < lost.end
-        });
+        let block = self.block.take().unwrap_or_default();
+        let kinds = block.kinds;
         if block.calls > 0 {
-            for lost in block.lost {
-                self.drop(lost, block.kinds);
+            for lost in block.ends(span.end) {
+                self.drop(lost, kinds);
             }
-        } else if !block.kinds.is_empty() || !block.lost.is_empty() {
-            self.drop(span, block.kinds);
-            self.empty.push((span, Some(block.lost)));
+        } else if !kinds.is_empty() || !block.lost.is_empty() {
+            self.drop(span, kinds);
+            self.empty.push((span, block));
         }
     }
 
-    /// A call closes outside blocks: if its block seemed to have none, only what else was lost in it is dropped.
-    fn late(&mut self, call: Span) {
+    /// A call closes outside blocks: its block seemed to have none.
+    fn late(&mut self, call: Span, kinds: KindSet) {
         let Some(at) = self.within(call) else {
             return;
         };
-        let Dropped { span, kinds } = self.dropped[at].clone();
-        let block = |(block, _): &(Span, _)| block.start;
-        let index = self.empty.binary_search_by_key(&span.start, block);
-        let taken = index.ok().and_then(|index| {
-            let (block, lost) = &mut self.empty[index];
-            lost.take().map(|lost| (*block, lost))
-        });
-        let Some((block, mut lost)) = taken else {
-            // What was hidden before the call ends there.
-            self.dropped[at].span.end = call.start;
-            return;
-        };
-        // Raw bytes went on from the block.
+        let start = |(block, _): &(Span, Block)| block.start;
+        let block = self.dropped[at].span.start;
+        if let Ok(index) = self.empty.binary_search_by_key(&block, start) {
+            self.empty[index].1.call(call, kinds);
+        }
+    }
+
+    /// What else was lost in a block that seemed to have no calls, and the raw bytes that go on from it.
+    fn beside(dropped: &Dropped, span: Span, block: &Block) -> Vec<Dropped> {
+        let Dropped { span: whole, kinds } = *dropped;
+        let mut lost = block.clone().ends(span.end);
         match lost.last_mut() {
-            Some(last) if last.end == block.end => last.end = span.end,
-            Some(_) | None if block.end < span.end => lost.push(Span::new(block.end, span.end)),
+            Some(last) if last.end == span.end => last.end = whole.end,
+            Some(_) | None if span.end < whole.end => lost.push(Span::new(span.end, whole.end)),
             Some(_) | None => {}
         }
-        for lost in &mut lost {
-            if (lost.start..lost.end).contains(&call.start) {
-                lost.end = call.start;
-            }
-        }
-        lost.retain(|lost| !lost.is_empty());
-        let lost = lost.into_iter().map(|span| Dropped { span, kinds });
-        self.dropped.splice(at..=at, lost);
+        let lost = lost.into_iter();
+        lost.map(|span| Dropped { span, kinds }).collect()
     }
 
     /// What was dropped that holds a range of the stream.
@@ -271,7 +283,7 @@ impl Ledger {
                 // A call that is left out, or that cannot be held, never opens.
                 block.lost.push(span);
             } else if breaks(kind) {
-                block.breaks.push((span, kind));
+                block.breaks.push_back((span, kind));
             }
         } else if let Some(last) = self.dropped.last_mut()
             && last.span.start <= span.start
