@@ -11,7 +11,7 @@ const LEGACY: u64 = u64::MAX;
 ///
 /// Read are, of one choice, of `delta` or `message`: `content` (a string, or a list of parts), `refusal` as text,
 /// `reasoning_content` or else `reasoning`, `tool_calls`, `function_call`, and `finish_reason`; and `text` of plain
-/// completions. An `error` object is a [`SourceError::Api`]. Within one delta reasoning comes first, then content, then calls.
+/// completions. An `error` object is a [`SourceError::Api`](super::SourceError::Api). Within one delta reasoning comes first, then content, then calls.
 ///
 /// A `finish_reason`, or `[DONE]`, is the end of all calls. A body that ends without either broke off.
 #[derive(Clone, Debug)]
