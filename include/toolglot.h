@@ -507,7 +507,7 @@
 // A parameter stands more than once; the last one wins. (warning)
 #define TOOLGLOT_ISSUE_DUPLICATE_PARAM 17
 
-// A parameter outside any call. Reserved: nothing reports it. (warning)
+// A field whose number belongs to no step of its chain. (warning)
 #define TOOLGLOT_ISSUE_ORPHAN_PARAM 18
 
 // `<` or `&` that was not escaped; kept as written. (warning)

@@ -122,7 +122,7 @@ kinds! {
     JunkInBlock = 15 "junk_in_block" Error Recovered "Bytes in a block that belong to nothing." "text inside the block belongs to no parameter";
     UnsupportedExpression = 16 "unsupported_expression" Error Recovered "A Python expression that is no literal." "the expression is not supported";
     DuplicateParam = 17 "duplicate_param" Warning Recovered "A parameter stands more than once; the last one wins." "the parameter stands more than once; the last one wins";
-    OrphanParam = 18 "orphan_param" Warning Recovered "A parameter outside any call. Reserved: nothing reports it." "the parameter belongs to no call";
+    OrphanParam = 18 "orphan_param" Warning Recovered "A field whose number belongs to no step of its chain." "the field belongs to no step of the chain";
     BareMarkup = 19 "bare_markup" Warning Recovered "`<` or `&` that was not escaped; kept as written." "unescaped markup was kept as written";
     AmbiguousClose = 20 "ambiguous_close" Warning Recovered "A closer inside a value that nothing confirmed; it is content." "a closing marker inside the value was taken as content";
     BareQuote = 21 "bare_quote" Warning Recovered "A quote inside a quoted value, a string of Python or a single-quoted string of JSON; it is content." "a quote inside the value was taken as content";

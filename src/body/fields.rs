@@ -5,7 +5,7 @@
 
 use crate::dialect::spec::fold;
 use crate::scan::json;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -115,6 +115,11 @@ pub(super) fn assemble(
         .map(|field| read(field, spec, &numbers))
         .collect();
     let name = fold(&spec.name, &spec.fold);
+    let mut kinds = kinds;
+    for field in orphans(out, table, &read, &numbers) {
+        kinds.insert(Kind::OrphanParam);
+        out.tell(Kind::OrphanParam, field.span, "", &field.key);
+    }
     let named_by_chain = chain.as_deref() == Some(name.as_str());
     let first = read.iter().any(|r| r.number.is_none() && r.folded == name);
     let mut calls: Vec<Option<u32>> = numbers.iter().copied().map(Some).collect();
@@ -190,6 +195,60 @@ fn read<'a>(field: &'a Field, spec: &'a spec::KeyQuote, numbers: &BTreeSet<u32>)
         folded,
         folded_whole: fold(&field.key, &spec.fold),
     }
+}
+
+/// Fields of steps that the chain does not have: their `command` was forgotten or misspelt, and what they were meant for is missing.
+/// A number tells a step if steps go on to it, the next one included, or if another step has a field of that name. `sha256` is
+/// the key that it is, and so is what a tool of the block has as a parameter.
+fn orphans<'a>(
+    out: &Out<'_>,
+    table: &KeyQuote,
+    read: &[Read<'a>],
+    numbers: &BTreeSet<u32>,
+) -> Vec<&'a Field> {
+    let Some(last) = numbers.last() else {
+        return vec![];
+    };
+    let spec = &table.spec;
+    let steps: HashSet<&str> = read
+        .iter()
+        .filter(|r| r.number.is_some())
+        .map(|r| r.folded.as_str())
+        .collect();
+    let orphan = |r: &&Read| {
+        let alone = numbered(&r.field.key).filter(|_| r.number.is_none());
+        alone.is_some_and(|(base, number)| {
+            let base = base.strip_suffix(spec.chain_infix.as_str()).unwrap_or(base);
+            number <= last + 1 || steps.contains(fold(base, &spec.fold).as_str())
+        })
+    };
+    let found: Vec<&Read> = read.iter().filter(orphan).collect();
+    if found.is_empty() {
+        return vec![];
+    }
+    let name = fold(&spec.name, &spec.fold);
+    let naming = read.iter().filter(|r| r.folded == name);
+    let tools = naming.filter_map(|r| out.tool(text(table, out, r.field).trim()));
+    let known: HashSet<String> = tools
+        .flat_map(|tool| tool.folded(|name| fold(name, &spec.fold)).into_keys())
+        .collect();
+    let lost = found.iter().filter(|r| !known.contains(&r.folded_whole));
+    lost.map(|r| r.field).collect()
+}
+
+/// A key and the number that its last digits make, of whatever width and with zeros before it.
+fn numbered(key: &str) -> Option<(&str, u32)> {
+    let base = key.trim_end_matches(|c| digit(c).is_some());
+    let digits = &key[base.len()..];
+    let fits = (1..=9).contains(&digits.chars().count()) && !base.is_empty();
+    let number = |sum, c| sum * 10 + digit(c).unwrap_or_default();
+    fits.then(|| (base, digits.chars().fold(0, number)))
+}
+
+/// A digit, also one of full width.
+fn digit(c: char) -> Option<u32> {
+    let wide = u32::from(c).checked_sub(u32::from('０'));
+    c.to_digit(10).or(wide.filter(|digit| *digit < 10))
 }
 
 /// One call to be made of the fields.
@@ -276,8 +335,7 @@ impl<'a> Plan<'a> {
             {
                 out.unknown_param(name, &argument.key, argument.field.span);
             }
-            let keys: std::collections::HashSet<&str> =
-                arguments.iter().map(|a| a.key.as_str()).collect();
+            let keys: HashSet<&str> = arguments.iter().map(|a| a.key.as_str()).collect();
             out.missing(name, self.span, |key| keys.contains(key));
         }
         let form = if retained {

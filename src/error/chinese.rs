@@ -27,7 +27,7 @@ pub(crate) const fn sentence(kind: Kind) -> &'static str {
         Kind::JunkInBlock => "发现不属于任何参数的内容",
         Kind::UnsupportedExpression => "不支持该表达式",
         Kind::DuplicateParam => "参数重复，已采用最后一个值",
-        Kind::OrphanParam => "参数不属于任何调用",
+        Kind::OrphanParam => "字段不属于指令链的任何一步",
         Kind::BareMarkup => "未转义的标记已按原文保留",
         Kind::AmbiguousClose => "值中的结束标记已视为内容",
         Kind::BareQuote => "值中的引号已视为内容",

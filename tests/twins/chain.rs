@@ -87,6 +87,7 @@ impl KeyQuote {
             return Block::hidden(end);
         }
         let entries = self.entries(run.tools, &name_key, &indices, fields);
+        self.orphans(run, &name_key, &indices, &entries);
         let same = |a: &Entry, b: &Entry| {
             a.index == b.index && a.common == b.common && self.fold(&a.key) == self.fold(&b.key)
         };
@@ -161,6 +162,49 @@ impl KeyQuote {
             }
         }
         Block::calls(end, calls)
+    }
+
+    /// Reports fields of steps that the chain lacks: their number is that of a step so far or the next, or of a field
+    /// that other steps have.
+    fn orphans(
+        &self,
+        run: &mut Run<'_>,
+        name_key: &str,
+        indices: &BTreeSet<u32>,
+        entries: &[Entry],
+    ) {
+        let Some(last) = indices.last() else { return };
+        let names = entries.iter().filter(|e| self.fold(&e.key) == name_key);
+        let tools: Vec<&Value> = names
+            .filter_map(|e| schema::tool(run.tools, e.value.trim()))
+            .collect();
+        let declared = |key: &str| {
+            let mut params = tools.iter().flat_map(|tool| schema::params(tool));
+            params.any(|(param, _)| self.fold(param) == self.fold(key))
+        };
+        let mut lost = 0;
+        for e in entries.iter().filter(|e| e.index.is_none()) {
+            let whole = if e.common {
+                format!("common_{}", e.key)
+            } else {
+                e.key.clone()
+            };
+            let value = |c: char| "０１２３４５６７８９".chars().position(|wide| wide == c);
+            let value = |c: char| c.to_digit(10).or(value(c).map(|n| n as u32));
+            let stem = whole.trim_end_matches(|c| value(c).is_some());
+            let digits: Vec<u32> = whole[stem.len()..].chars().filter_map(value).collect();
+            if stem.is_empty() || digits.is_empty() || digits.len() > 9 {
+                continue;
+            }
+            let number = digits.iter().fold(0, |number, digit| number * 10 + digit);
+            let stem = self.fold(stem.strip_suffix('_').unwrap_or(stem));
+            let of_step = |o: &Entry| o.index.is_some() && self.fold(&o.key) == stem;
+            let step = number <= last + 1 || entries.iter().any(of_step);
+            lost += usize::from(step && !declared(&whole));
+        }
+        for _ in 0..lost {
+            run.warn("orphan_param");
+        }
     }
 
     /// The fields with their place in the chain.

@@ -38,7 +38,7 @@ pub const TOOLGLOT_ISSUE_JUNK_IN_BLOCK: u32 = 15;
 pub const TOOLGLOT_ISSUE_UNSUPPORTED_EXPRESSION: u32 = 16;
 /// A parameter stands more than once; the last one wins. (warning)
 pub const TOOLGLOT_ISSUE_DUPLICATE_PARAM: u32 = 17;
-/// A parameter outside any call. Reserved: nothing reports it. (warning)
+/// A field whose number belongs to no step of its chain. (warning)
 pub const TOOLGLOT_ISSUE_ORPHAN_PARAM: u32 = 18;
 /// `<` or `&` that was not escaped; kept as written. (warning)
 pub const TOOLGLOT_ISSUE_BARE_MARKUP: u32 = 19;
