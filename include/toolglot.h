@@ -483,7 +483,7 @@
 // A value begins as the JSON its type demands and does not parse. (error)
 #define TOOLGLOT_ISSUE_MALFORMED_VALUE 9
 
-// The header of a message cannot be read, or fits no route. (error)
+// The header of a message holds a word that no rule reads, or a message that is no call ends as one. (error)
 #define TOOLGLOT_ISSUE_MALFORMED_HEADER 10
 
 // An action has no input, and its tool requires a parameter. (error)

@@ -114,7 +114,7 @@ kinds! {
     MalformedJson = 7 "malformed_json" Error Recovered "Native arguments are not a JSON object." "the arguments are not a JSON object";
     MalformedBody = 8 "malformed_body" Error Recovered "The body breaks its grammar, or the name is none." "the body breaks the rules of its format";
     MalformedValue = 9 "malformed_value" Error Recovered "A value begins as the JSON its type demands and does not parse." "the value is not the JSON that its type demands";
-    MalformedHeader = 10 "malformed_header" Error Recovered "The header of a message cannot be read, or fits no route." "the header cannot be read";
+    MalformedHeader = 10 "malformed_header" Error Recovered "The header of a message holds a word that no rule reads, or a message that is no call ends as one." "the header cannot be read";
     MissingInput = 11 "missing_input" Error Recovered "An action has no input, and its tool requires a parameter." "the action has no input";
     NestedOpen = 12 "nested_open" Error Recovered "A block was opened inside another. Reserved: nothing reports it." "a block was opened inside another";
     DtdForbidden = 13 "dtd_forbidden" Error Recovered "A document type declaration; it is never processed." "a document type declaration is not allowed";

@@ -21,45 +21,146 @@ pub(crate) struct Header<'h> {
     pub channel: &'h str,
     pub content: &'h str,
     pub end: &'h str,
+    /// It has a word that no rule reads.
+    pub unread: bool,
+    /// A blank before the recipient is missing, or there are some in what stands before it.
+    pub slipped: bool,
+}
+
+impl<'h> Header<'h> {
+    fn name(&mut self, recipient: &'h str) {
+        match self.recipient {
+            "" if !recipient.is_empty() => self.recipient = recipient,
+            _ => self.unread = true,
+        }
+    }
+}
+
+/// What `text` begins with, up to a blank or a marker.
+fn word_of(text: &str) -> &str {
+    let len = text.find([' ', '<']).unwrap_or(text.len());
+    &text[..len]
+}
+
+/// Whether a word may be the name of a role or of a channel, or a type.
+fn is_plain(word: &str) -> bool {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-/+".contains(&byte);
+    word.bytes().all(plain)
+}
+
+/// Whether a word is what a route asks for.
+fn fits_word(wanted: &str, have: &str) -> bool {
+    let begins = wanted.strip_suffix('*');
+    wanted == have || begins.is_some_and(|b| !have.is_empty() && have.starts_with(b))
 }
 
 impl spec::Channels {
-    /// Reads a header, its markers included.
+    /// Reads a header, its markers included. What directly follows a marker is its part; of the words beside these one is the
+    /// recipient and one the type of the content, and what is left is read by no rule.
     pub fn read<'h>(&self, header: &'h str) -> Header<'h> {
         let ends = self.end.iter().filter(|end| header.ends_with(end.as_str()));
         let end = ends.max_by_key(|end| end.len());
         let (rest, end) = header.split_at(header.len() - end.map_or(0, String::len));
-        let rest = self.last_begun(rest);
-        let part = |before: &str| {
-            let at = rest.find(before).filter(|_| !before.is_empty())?;
-            let word = &rest[at + before.len()..];
-            let len = word.find([' ', '<']).unwrap_or(word.len());
-            Some((&word[..len], word[len..].trim_start()))
-        };
-        let word = |part: Option<(&'h str, &'h str)>| part.map_or("", |(word, _)| word);
-        let (recipient, channel) = (part(&self.recipient), part(&self.channel));
-        let mut content = word(part(&self.content));
-        if content.is_empty() {
-            // The type of the content may stand as a bare word after the recipient: `to=browser.search code`.
-            let behind = recipient.or(channel).map_or("", |(_, behind)| behind);
-            content = behind.split([' ', '<']).next().unwrap_or("");
-        }
-        let begin = self
-            .start
-            .iter()
-            .find(|start| rest.starts_with(start.as_str()));
-        let role = begin.map_or("", |start| &rest[start.len()..]);
-        let role = role.split([' ', '<']).next().unwrap_or("");
-        Header {
-            role: if begin.is_some_and(|start| *start == self.channel) {
-                ""
-            } else {
-                role
-            },
-            recipient: word(recipient),
-            channel: word(channel),
-            content,
+        let mut rest = self.last_begun(rest);
+        let mut out = Header {
             end,
+            ..Header::default()
+        };
+        let named = !self.recipient.is_empty() && rest.contains(&self.recipient);
+        while !rest.is_empty() {
+            let begins = |marker: &&String| !marker.is_empty() && rest.starts_with(marker.as_str());
+            let parts = [&self.channel, &self.content].into_iter();
+            let Some(marker) = parts.chain(&self.start).find(begins) else {
+                rest = match (rest.strip_prefix(' '), self.recipient_at(rest)) {
+                    (Some(behind), _) => behind,
+                    (None, Some((recipient, plain))) => {
+                        out.slipped |= !plain;
+                        out.name(word_of(recipient));
+                        &recipient[word_of(recipient).len()..]
+                    }
+                    (None, None) => {
+                        let due = !out.recipient.is_empty() || !(named || out.channel.is_empty());
+                        self.bare(&mut out, rest, due)
+                    }
+                };
+                continue;
+            };
+            let mut behind = &rest[marker.len()..];
+            let word = behind.trim_start_matches(' ');
+            if ![&self.channel, &self.content].contains(&marker)
+                && self.recipient_at(word).is_none()
+            {
+                behind = word;
+            }
+            let part = word_of(behind);
+            let (word, recipient) = self.unglued(part);
+            rest = &behind[part.len()..];
+            if *marker == self.channel {
+                out.channel = word;
+                out.unread |= !is_plain(word);
+            } else if *marker == self.content {
+                out.unread |= !out.content.is_empty();
+                out.content = if word.is_empty() { out.content } else { word };
+            } else {
+                out.role = word;
+                // Where nothing else stands in a header, it is the name of a tool.
+                let roles = self.route.iter().filter_map(|route| route.role.as_ref());
+                let listed = roles.flatten().any(|wanted| fits_word(wanted, word));
+                out.unread |= !(listed || is_plain(word) || self.recipient.is_empty());
+            }
+            if let Some(recipient) = recipient {
+                out.slipped |= self.recipient.starts_with(' ');
+                out.name(recipient);
+            }
+        }
+        out
+    }
+
+    /// Reads the word that `rest` begins with, which is no part of a header. Gives what is behind it. The type of the content may
+    /// stand so where that is `due` (`to=browser.search code`).
+    fn bare<'h>(&self, out: &mut Header<'h>, rest: &'h str, due: bool) -> &'h str {
+        // What begins like a marker is a word of its own.
+        let ends = rest.char_indices().skip(1).find(|(_, c)| " <".contains(*c));
+        let (word, behind) = rest.split_at(ends.map_or(rest.len(), |(at, _)| at));
+        let types = self.route.iter().filter_map(|route| route.content.as_ref());
+        let listed = types.flatten().any(|content| content == word);
+        match out.content {
+            "" if due || listed => {
+                out.content = word;
+                out.unread |= !is_plain(word);
+            }
+            _ => out.unread = true,
+        }
+        behind
+    }
+
+    /// The recipient if `rest` begins with what stands before it, perhaps with blanks in it; and whether it has none.
+    fn recipient_at<'h>(&self, rest: &'h str) -> Option<(&'h str, bool)> {
+        let mark = self.recipient.trim_start();
+        match rest.strip_prefix(mark) {
+            Some(behind) if !mark.is_empty() && !behind.starts_with(' ') => {
+                return Some((behind, true));
+            }
+            _ => {}
+        }
+        let stem = rest.strip_prefix(mark.strip_suffix('=')?)?;
+        let sign = stem.trim_start_matches(' ');
+        let behind = sign.strip_prefix('=')?;
+        let name = behind.trim_start_matches(' ');
+        // What says nothing is no part of the next one.
+        match name.starts_with(mark) {
+            true => Some((behind, true)),
+            false => Some((name, false)),
+        }
+    }
+
+    /// A part of a header in which the recipient stands, without the blank before it (`commentaryto=functions.f`).
+    fn unglued<'h>(&self, word: &'h str) -> (&'h str, Option<&'h str>) {
+        let mark = self.recipient.trim_start();
+        let parts = word.split_once(mark).filter(|_| !mark.is_empty());
+        match parts.filter(|(before, _)| is_plain(before)) {
+            Some((before, recipient)) => (before, Some(recipient)),
+            None => (word, None),
         }
     }
 
@@ -84,6 +185,13 @@ impl spec::Channels {
             .chain(&self.start)
             .filter(|mark| !mark.is_empty());
         let mut rest = header.to_owned();
+        if let Some(stem) = self.recipient.strip_suffix('=') {
+            // What leaves no doubt about the recipient is no prose either.
+            let slips = [" = ", " =", "= ", "="].map(|sign| format!("{stem}{sign}"));
+            let glued = self.recipient.trim_start().to_owned();
+            let slips = slips.into_iter().chain([glued]);
+            slips.for_each(|slip| rest = rest.replace(&slip, "\n"));
+        }
         marks.for_each(|mark| rest = rest.replace(mark.as_str(), "\n"));
         let word = |c: char| c.is_ascii_alphanumeric() || "_.:-/".contains(c);
         let words = |part: &str| part.split(' ').filter(|word| !word.is_empty()).count();
@@ -96,12 +204,8 @@ impl spec::Channels {
     /// What a message with that header is.
     pub fn route(&self, header: &Header<'_>) -> Option<RouteKind> {
         let fits = |wanted: &Option<Vec<String>>, have: &str| {
-            wanted.as_ref().is_none_or(|wanted| {
-                wanted.iter().any(|word| {
-                    let begins = word.strip_suffix('*');
-                    word == have || begins.is_some_and(|b| !have.is_empty() && have.starts_with(b))
-                })
-            })
+            let one = |wanted: &String| fits_word(wanted, have);
+            wanted.as_ref().is_none_or(|wanted| wanted.iter().any(one))
         };
         let route = self.route.iter().find(|route| {
             fits(&route.role, header.role)
@@ -137,6 +241,15 @@ impl spec::Channels {
     }
 }
 
+/// Whether a marker closes those messages that are calls, and no others: calls are written with it first, and messages are not.
+pub(crate) fn ends_calls(spec: &spec::Spec, marker: &str) -> bool {
+    let messages = spec.channels.as_ref().map(|channels| &channels.close);
+    let units = spec.framed.iter().flat_map(|framed| &framed.unit);
+    let mut first = units.filter_map(|unit| unit.close.first());
+    let closes = |close: &Vec<String>| close.iter().skip(1).any(|close| close == marker);
+    messages.is_some_and(closes) && first.any(|close| close == marker)
+}
+
 /// Whether a byte can stand in a header.
 pub(crate) fn in_header(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte >= 0x80 || b" <>|_.:=-/+,[]".contains(&byte)
@@ -146,9 +259,8 @@ pub(crate) fn in_header(byte: u8) -> bool {
 mod tests {
     use super::*;
 
-    #[test]
-    fn headers_are_read_in_every_order() {
-        let spec = spec::Channels {
+    fn harmony() -> spec::Channels {
+        spec::Channels {
             start: vec!["<|start|>".into(), "<|channel|>".into()],
             first: String::new(),
             end: vec!["<|message|>".into()],
@@ -157,7 +269,75 @@ mod tests {
             channel: "<|channel|>".into(),
             content: "<|constrain|>".into(),
             route: vec![],
-        };
+        }
+    }
+
+    #[test]
+    fn what_no_rule_reads_is_known() {
+        let spec = harmony();
+        for (header, recipient, unread, slipped) in [
+            (
+                "<|start|>assistant<|channel|>commentary to=f json",
+                "f",
+                false,
+                false,
+            ),
+            (
+                "<|channel|>analysis <|constrain|>json to=f",
+                "f",
+                false,
+                false,
+            ),
+            (
+                "<|start|> assistant to=f<|channel|>commentary code",
+                "f",
+                false,
+                false,
+            ),
+            (
+                "<|channel|>commentaryto=functions.f",
+                "functions.f",
+                false,
+                true,
+            ),
+            (
+                "<|start|>assistantto=f<|channel|>commentary",
+                "f",
+                false,
+                true,
+            ),
+            (
+                "<|channel|>commentary<|constrain|>jsonto=f",
+                "f",
+                false,
+                true,
+            ),
+            ("<|channel|>commentary to= f", "f", false, true),
+            ("<|channel|>commentary to = f json", "f", false, true),
+            ("<|channel|>commentary too=f", "", true, false),
+            ("<|channel|>commentary to:f", "", true, false),
+            ("<|channel|>commentary to=", "", true, false),
+            ("<|channel|>commentary functions.f", "", true, false),
+            ("<|channel|>commentary to=f to=g", "f", true, false),
+            ("<|channel|>commentary 工具 to=f", "f", true, false),
+            ("<|channel|>分析 to=f", "f", true, false),
+            ("<|channel|>final a b", "", true, false),
+            ("<|channel|>final<|x|>", "", true, false),
+            ("<|start|>assistant,f<|channel|>final", "", true, false),
+        ] {
+            let header = format!("{header}<|message|>");
+            let got = spec.read(&header);
+            assert_eq!(
+                (got.recipient, got.unread, got.slipped),
+                (recipient, unread, slipped),
+                "{header}: {got:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn headers_are_read_in_every_order() {
+        let spec = harmony();
         for (text, recipient, channel, content) in [
             ("<|channel|>analysis<|message|>", "", "analysis", ""),
             (
@@ -170,7 +350,7 @@ mod tests {
                 "<|start|>assistant to=f<|channel|>analysis code<|message|>",
                 "f",
                 "analysis",
-                "",
+                "code",
             ),
             (
                 "<|channel|>analysis to=browser.search code<|message|>",

@@ -12,7 +12,7 @@ use crate::limits::Limits;
 use crate::scan::path::{self, Paths};
 use crate::scan::{Dfa, Pattern, Scanner, tag};
 
-use super::channels::{Channels, MAX_HEADER};
+use super::channels::{self, Channels, MAX_HEADER};
 use super::framed::{self, Framed};
 use super::line::Line;
 use super::spec::{self, Spec};
@@ -422,6 +422,8 @@ pub(crate) struct Token {
     pub owed: bool,
     /// It closes messages.
     pub message: bool,
+    /// It closes those messages that are calls.
+    pub calls: bool,
     /// No dialect of it is a model's own: what closes its thoughts and messages is framing only where one is open or beside one.
     pub plain: bool,
     /// It is ordinary markup too.
@@ -882,6 +884,7 @@ impl SetInner {
                             thought: true,
                             owed: true,
                             message: false,
+                            calls: false,
                             plain: true,
                             markup: false,
                             thoughts: vec![],
@@ -891,6 +894,7 @@ impl SetInner {
                     }
                 };
                 // An element of HTML with attributes (`<s class="x">`) is no token.
+                let calls = channels::ends_calls(&dialect.spec, &marker);
                 if sort != Sort::Stray && !tag::has_one_letter(&marker) {
                     spelt.push((marker, id as u16));
                 }
@@ -904,6 +908,7 @@ impl SetInner {
                 token.owed &= sort == Sort::Owed;
                 token.plain &= !matches!(dialect.family, Family::Framed(_));
                 token.message |= sort == Sort::Message;
+                token.calls |= calls;
                 token.markup |= sort == Sort::Markup;
                 token.pairs |= pairs;
             }

@@ -6,6 +6,7 @@ use super::plain::looks_at_code;
 use super::token::Tail;
 use super::{Mode, Region};
 use crate::body::{Out, Stuff, pieces};
+use crate::dialect::channels::ends_calls;
 use crate::dialect::spec::{AfterCall, ReasoningAt};
 use crate::dialect::{Begins, Dialect, Inside, OpenRef, Role, SetInner};
 use crate::error::{Kind, Severity};
@@ -297,6 +298,10 @@ impl Machine<'_> {
                 });
                 self.st.io.from = end;
                 self.st.reasoned = true;
+                let own = &self.dialect(reasoning.dialect).spec;
+                if std::str::from_utf8(data).is_ok_and(|close| ends_calls(own, close)) {
+                    self.ends_as_call(chunk, reasoning.dialect, span);
+                }
                 self.leave(chunk, end);
                 true
             }

@@ -106,6 +106,8 @@ struct State {
     within: Option<u16>,
     /// Inside a message that a header opened.
     message: bool,
+    /// What is wrong with the header of the last message has been told.
+    odd_header: bool,
     /// Reasoning has ended once.
     reasoned: bool,
     /// Whether nothing but white space came before the thought that is open, or the last one.
@@ -238,6 +240,7 @@ impl State {
             thoughts: 0,
             within: None,
             message: false,
+            odd_header: false,
             reasoned: false,
             fresh: true,
             owed: None,

@@ -14,7 +14,7 @@ use super::evidence::{Field, Shown as Shows, Tag};
 use super::machine::{Chunk, Concat, Machine, Taken};
 use super::{Mode, Region};
 use crate::body::{Opened, name_in_id, pieces, tool_name};
-use crate::dialect::channels::{MAX_HEADER, in_header};
+use crate::dialect::channels::{self, MAX_HEADER, in_header};
 use crate::dialect::spec::{Channels, ReasoningAt, RouteKind};
 use crate::dialect::{
     Begins, Dialect, Evidence, Family, Framed, Head, OpenRef, Opener, Role, SetInner,
@@ -1705,6 +1705,7 @@ impl Machine<'_> {
         self.st.paired = None;
         let reads = self.opts.reasoning.reads();
         self.st.mode = Mode::Flow;
+        self.st.odd_header = read.unread;
         self.st.message = match kind {
             RouteKind::Text => true,
             RouteKind::Reasoning => !reads,
@@ -1729,10 +1730,12 @@ impl Machine<'_> {
                     label: None,
                 };
                 self.enter(region, span.end);
+                self.told_header(chunk, dialect, &read, span);
             }
             RouteKind::Reasoning | RouteKind::Text => {
                 self.flow_end(chunk);
                 self.framing(chunk, span.end);
+                self.told_header(chunk, dialect, &read, span);
             }
             RouteKind::Result => {
                 let opened = Opened {
@@ -1758,7 +1761,36 @@ impl Machine<'_> {
                     at: span.end,
                 };
                 self.open(chunk, dialect, opened);
+                if read.slipped {
+                    self.out(chunk).repaired(Kind::RepairedMarker, span);
+                }
+                if read.unread {
+                    self.out(chunk).repaired(Kind::MalformedHeader, span);
+                }
             }
+        }
+    }
+
+    /// Says what is wrong with the header of a message that is no call.
+    fn told_header(
+        &mut self,
+        chunk: Chunk<'_>,
+        dialect: u16,
+        read: &channels::Header<'_>,
+        span: Span,
+    ) {
+        if read.slipped {
+            self.tell(chunk, dialect, Kind::RepairedMarker, span);
+        }
+        if read.unread {
+            self.tell(chunk, dialect, Kind::MalformedHeader, span);
+        }
+    }
+
+    /// A message that is no call ends with what only calls end with: a call may have been meant.
+    pub fn ends_as_call(&mut self, chunk: Chunk<'_>, dialect: u16, span: Span) {
+        if !std::mem::replace(&mut self.st.odd_header, true) {
+            self.tell(chunk, dialect, Kind::MalformedHeader, span);
         }
     }
 

@@ -104,6 +104,7 @@ impl State {
             blank: _,
             guided: _,
             message: _,
+            odd_header: _,
             within: _,
             thoughts: _,
             tail: _,

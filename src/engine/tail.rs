@@ -210,6 +210,7 @@ fn open_from(set: &SetInner, whole: State) -> (usize, State) {
         state.code = whole.code;
         state.blank = whole.blank;
         state.message = whole.message;
+        state.odd_header = whole.odd_header;
         state.within = whole.within;
         state.reasoned = whole.reasoned;
         whole.io.from

@@ -221,7 +221,7 @@ impl Machine<'_> {
         }
         self.flow_end(chunk);
         self.framing(chunk, end);
-        self.framed(id, end);
+        self.framed(chunk, id, span);
         true
     }
 
@@ -279,14 +279,17 @@ impl Machine<'_> {
     }
 
     /// A token was framing.
-    fn framed(&mut self, id: u16, end: u64) {
+    fn framed(&mut self, chunk: Chunk<'_>, id: u16, span: Span) {
         self.st.near = Some(Near {
             what: What::Token(id),
-            end,
+            end: span.end,
         });
         let Some(token) = self.set.tokens.get(usize::from(id)) else {
             return;
         };
+        if self.st.message && token.calls {
+            self.ends_as_call(chunk, token.dialects[0], span);
+        }
         self.st.message &= !token.message;
         if token.message {
             // The next one begins right after it, as after a block.
@@ -501,7 +504,7 @@ impl Machine<'_> {
         });
         self.st.io.from = span.end;
         self.st.tail = Tail::default();
-        self.framed(token, span.end);
+        self.framed(chunk, token, span);
     }
 
     /// Whether text may be delivered up to `to`: not while a token waits for what is behind it.

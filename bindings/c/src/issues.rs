@@ -22,7 +22,7 @@ pub const TOOLGLOT_ISSUE_MALFORMED_JSON: u32 = 7;
 pub const TOOLGLOT_ISSUE_MALFORMED_BODY: u32 = 8;
 /// A value begins as the JSON its type demands and does not parse. (error)
 pub const TOOLGLOT_ISSUE_MALFORMED_VALUE: u32 = 9;
-/// The header of a message cannot be read, or fits no route. (error)
+/// The header of a message holds a word that no rule reads, or a message that is no call ends as one. (error)
 pub const TOOLGLOT_ISSUE_MALFORMED_HEADER: u32 = 10;
 /// An action has no input, and its tool requires a parameter. (error)
 pub const TOOLGLOT_ISSUE_MISSING_INPUT: u32 = 11;

@@ -49,6 +49,11 @@ impl<'a> Twin<'a> {
                 .then(|| here(std::slice::from_ref(&channels.first)))
                 .flatten();
             if let Some(start) = here(&channels.start).or(first) {
+                // What stands in what is before a recipient is left open.
+                let sign = channels.recipient.trim_start();
+                let loose = [format!("{sign} "), sign.replace('=', " =")];
+                let rest = input[at..].split('\n').next().unwrap_or_default();
+                self.out.open |= sign.len() > 1 && loose.iter().any(|sign| rest.contains(sign));
                 let broken = match read(channels, input, at, start) {
                     Ends::At(end, header) => match route(channels, &header) {
                         Some(route) if self.counts(channels, route, at..end, &line, near) => {
@@ -276,29 +281,76 @@ fn parts(channels: &Channels, header: &str) -> Header {
         None => text,
     };
     let word = |text: &str| text.split([' ', '<']).next().unwrap_or_default().to_owned();
-    let behind = |before: &str| match before {
-        "" => None,
-        _ => text.split_once(before).map(|(_, behind)| behind),
+    // What says nothing is passed over.
+    let said = |before: &str| -> Vec<String> {
+        let parts = text.split(before).skip(1).map(word);
+        let parts = parts.filter(|word| !word.is_empty() && !before.is_empty());
+        parts.collect()
     };
-    let [recipient, channel, content] =
-        [&channels.recipient, &channels.channel, &channels.content].map(|before| behind(before));
-    let mut content = content.map(word).unwrap_or_default();
+    let recipient = said(&channels.recipient).into_iter().next();
+    let channel = said(&channels.channel).into_iter().next();
+    let mut content = said(&channels.content).pop().unwrap_or_default();
     if content.is_empty() {
-        let part = recipient.or(channel).unwrap_or_default();
-        content = word(part[word(part).len()..].trim_start());
+        content = bare(channels, text);
     }
     let start = channels
         .start
         .iter()
         .find(|start| text.starts_with(start.as_str()));
     let role = start.filter(|start| **start != channels.channel);
-    let role = role.map_or("", |start| &text[start.len()..]);
+    let role = role.map_or("", |start| text[start.len()..].trim_start());
+    let named = !channels.recipient.is_empty() && role.starts_with(channels.recipient.trim_start());
+    let role = if named { "" } else { role };
     Header {
         role: word(role),
-        recipient: recipient.map(word).unwrap_or_default(),
-        channel: channel.map(word).unwrap_or_default(),
+        recipient: recipient.unwrap_or_default(),
+        channel: channel.unwrap_or_default(),
         content,
         end,
+    }
+}
+
+/// The first bare word that may be the type of the content: one that a route asks for, or one after the recipient, where there
+/// is none after the channel.
+fn bare(channels: &Channels, text: &str) -> String {
+    let lists = channels.routes.iter().filter_map(|r| r.content.as_ref());
+    let listed: Vec<&String> = lists.flatten().collect();
+    let sign = channels.recipient.trim_start();
+    let named = !sign.is_empty() && text.contains(&channels.recipient);
+    let (mut begun, mut named_yet) = (false, false);
+    let mut rest = text;
+    loop {
+        let marks = [&channels.channel, &channels.content].into_iter();
+        let mut marks = marks.chain(&channels.start).filter(|m| !m.is_empty());
+        let marker = marks.find(|mark| rest.starts_with(mark.as_str()));
+        if let Some(marker) = marker {
+            begun |= *marker == channels.channel;
+            rest = &rest[marker.len()..];
+            let part = ![&channels.channel, &channels.content].contains(&marker);
+            let behind = rest.trim_start_matches(' ');
+            if part && (sign.is_empty() || !behind.starts_with(sign)) {
+                rest = behind;
+            }
+            rest = &rest[rest.find([' ', '<']).unwrap_or(rest.len())..];
+            continue;
+        }
+        let Some(c) = rest.chars().next() else {
+            return String::new();
+        };
+        let len = rest[c.len_utf8()..].find([' ', '<']);
+        let len = len.map_or(rest.len(), |len| len + c.len_utf8());
+        let word = &rest[..len];
+        match c {
+            ' ' => rest = &rest[1..],
+            _ if !sign.is_empty() && word.starts_with(sign) => {
+                named_yet |= word.len() > sign.len();
+                rest = &rest[len..];
+            }
+            _ if named_yet || (begun && !named) || listed.iter().any(|list| *list == word) => {
+                return word.to_owned();
+            }
+            _ => rest = &rest[len..],
+        }
     }
 }
 
