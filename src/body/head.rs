@@ -3,7 +3,7 @@
 use crate::dialect::bounds::LINE_BLANKS;
 use serde::{Deserialize, Serialize};
 
-use crate::dialect::KeyQuote;
+use crate::dialect::{KeyQuote, spec};
 use crate::scan::Case;
 
 /// Characters of a key: letters and digits of any script, `_`, `-` and `.`.
@@ -136,4 +136,33 @@ impl Head {
             HeadStep::More | HeadStep::No | HeadStep::TooLong => 0,
         }
     }
+}
+
+/// So many bytes of a value, the opener in it included, tell whether a field begins there.
+pub(crate) const WINDOW: usize = 32;
+
+/// Whether a field begins before a value's opener, as far as `before` shows: a key and a colon at the start of a line, of the
+/// value or after a separator. What begins before what is shown may.
+pub(crate) fn begins_inside(spec: &spec::KeyQuote, before: &[u8]) -> bool {
+    let cut = before
+        .iter()
+        .take_while(|byte| (0x80..0xc0).contains(*byte));
+    let before = String::from_utf8_lossy(&before[cut.count()..]);
+    let before = before.trim_end();
+    let colon = spec
+        .colon
+        .iter()
+        .find_map(|colon| before.strip_suffix(colon.as_str()));
+    let Some(head) = colon else { return false };
+    let head = head.trim_end_matches(|c: char| c.is_whitespace() && c != '\n');
+    let rest = head.trim_end_matches(is_key);
+    let rest = match rest.len() == head.len() {
+        true => return false,
+        false => rest.trim_end_matches(|c: char| c.is_whitespace() && c != '\n'),
+    };
+    let separated = spec
+        .separators
+        .iter()
+        .any(|separator| rest.ends_with(separator.as_str()));
+    rest.is_empty() || rest.ends_with('\n') || separated
 }

@@ -31,6 +31,8 @@ pub(crate) struct Body {
     junk: Option<u64>,
     /// Bytes of a wide opener that may still follow it.
     extra: u8,
+    /// Nothing but white space stands from the last value's closer up to here.
+    closed: u64,
     fields: Vec<Field>,
     kinds: KindSet,
 }
@@ -57,6 +59,7 @@ impl Body {
             line_start: true,
             junk: None,
             extra: u8::MAX,
+            closed: 0,
             fields: vec![],
             kinds: KindSet::default(),
         }
@@ -140,7 +143,17 @@ impl Body {
             self.marks = table.marks.next(self.marks, byte);
             // The beginning of a block's opener stays in the carry: it may be the next block's.
             out.skip(pos.saturating_sub(table.marks.hold(self.marks) as u64));
-            let hit = table.marks.hits(self.marks).first().copied();
+            let hits = table.marks.hits(self.marks);
+            if let Some(again) = self.again(table, hits, pos) {
+                repeated(out, &self.fields, &mut self.kinds, Span::new(again, pos));
+                self.closed = pos;
+                self.junk = None;
+                self.at = At::Between;
+                self.chars = Utf8::default();
+                continue;
+            }
+            let own = |pattern: &&u16| table.closes(**pattern).is_none();
+            let hit = hits.iter().find(own).copied();
             let hit = hit.map(|pattern| {
                 (
                     pattern,
@@ -164,6 +177,16 @@ impl Body {
             }
         }
         (i, Flow::More)
+    }
+
+    /// Where the closer of the last value begins once more, if it does so before `pos` and right after the first.
+    fn again(&self, table: &KeyQuote, hits: &[u16], pos: u64) -> Option<u64> {
+        let last = self.fields.last()?.quote;
+        let mut closers = hits.iter().filter(|p| table.closes(**p) == Some(last));
+        closers.find_map(|pattern| {
+            let start = pos.checked_sub(table.marks.len_of(*pattern) as u64)?;
+            (start == self.closed).then_some(start)
+        })
     }
 
     /// What was under way outside values ends before `start`.
@@ -274,9 +297,11 @@ impl Body {
         if c == '\n' {
             self.tell_junk(out, start);
             self.line_start = true;
+            self.white(c, start);
             return;
         }
         if c.is_whitespace() {
+            self.white(c, start);
             return;
         }
         let comment = table.spec.comment.as_ref().filter(|comment| {
@@ -301,6 +326,13 @@ impl Body {
             .any(|separator| separator.starts_with(c))
         {
             self.junk = Some(self.junk.unwrap_or(start));
+        }
+    }
+
+    /// White space goes on after the last value's closer.
+    fn white(&mut self, c: char, start: u64) {
+        if self.closed == start {
+            self.closed = start + c.len_utf8() as u64;
         }
     }
 
@@ -352,6 +384,10 @@ impl Body {
             return;
         };
         field.value = (start, value_end);
+        if matches!(&self.at, At::Value(value) if value.mixed) {
+            self.kinds.insert(Kind::BareMarkup);
+            out.tell(Kind::BareMarkup, span, "", &field.key);
+        }
         if let Some(kind) = kind {
             if kind == Kind::UnclosedValue {
                 self.kinds.insert(kind);
@@ -429,16 +465,15 @@ impl Body {
             return Ok(i);
         };
         let quote = &table.quotes[usize::from(value.quote)];
+        let protects = table.spec.quotes[usize::from(value.quote)].protect;
         let limits = out.limits();
         let bounds = Bounds {
             name: limits.max_name,
             lookahead: u64::from(table.spec.lookahead.min(limits.max_lookahead)),
             trusted: out.trusted(),
         };
-        let max = value
-            .start
-            .saturating_add(limits.max_value)
-            .saturating_add(1);
+        let longest = limits.max_value.saturating_add(1);
+        let mut max = value.start.saturating_add(longest);
         while i < end {
             if value.idle() {
                 let stop = out.clip(max, i, end);
@@ -454,8 +489,24 @@ impl Body {
             let byte = out.seg[i];
             i += 1;
             let pos = out.base + i as u64;
-            match value.step(byte, pos, table, bounds) {
-                ValueStep::More => {
+            let step = value.step(byte, pos, table, bounds);
+            if let ValueStep::Opener { len, own } = step {
+                if own && pos.checked_sub(len) == Some(value.start) {
+                    value.begin(pos);
+                    max = pos.saturating_add(longest);
+                    out.skip(pos);
+                    repeated(
+                        out,
+                        &self.fields,
+                        &mut self.kinds,
+                        Span::new(pos - len, pos),
+                    );
+                } else if !protects {
+                    value.mixed |= value.swallows(table, out.seg, out.base, pos, len);
+                }
+            }
+            match step {
+                ValueStep::More | ValueStep::Opener { .. } => {
                     let settled = value.settled(pos, quote.scanner.dfa.hold(value.node));
                     if settled >= max {
                         deliver(out, &mut self.fields, max);
@@ -478,6 +529,9 @@ impl Body {
                         out.io.from = pos - 1;
                     }
                     self.between_fields();
+                    if !loose {
+                        self.closed = pos;
+                    }
                     return Ok(i);
                 }
                 ValueStep::Field(line_start) => {
@@ -505,6 +559,7 @@ impl Body {
         }
         let pos = out.base + i as u64;
         let settled = value.settled(pos, quote.scanner.dfa.hold(value.node));
+        value.looked(out.seg, out.base, pos);
         deliver(out, &mut self.fields, settled);
         Ok(i)
     }
@@ -515,6 +570,13 @@ impl Body {
         self.chars = Utf8::default();
         self.line_start = false;
     }
+}
+
+/// A marker of the last field's value stands twice.
+fn repeated(out: &mut Out<'_>, fields: &[Field], kinds: &mut KindSet, span: Span) {
+    kinds.insert(Kind::RepeatedMarker);
+    let name = fields.last().map_or("", |field| field.key.as_str());
+    out.tell(Kind::RepeatedMarker, span, "", name);
 }
 
 /// Delivers bytes of the open value up to `to`, and keeps them where the field asks for it.

@@ -23,6 +23,8 @@ use crate::scan::xml::{self, Header, HeaderStep};
 pub(crate) struct Body {
     args: Args,
     at: At,
+    /// Tags in the open value that open a parameter.
+    inner: Inner,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -70,6 +72,7 @@ impl Body {
         Self {
             args,
             at: At::Between,
+            inner: Inner::default(),
         }
     }
 
@@ -84,7 +87,7 @@ impl Body {
     /// The open value, if its next bytes leave as they stand.
     pub fn short(&self, limits: &Limits) -> Option<Short> {
         match &self.at {
-            At::Value(value) => value.short(&self.args, limits),
+            At::Value(value) if !self.inner.looks() => value.short(&self.args, limits),
             _ => None,
         }
     }
@@ -171,10 +174,13 @@ impl Body {
                     }
                 },
                 At::Value(value) => {
-                    // Its document says that values are verbatim.
-                    let parts = (table.param_close.as_bytes(), &mut Inner::default());
+                    let parts = (table.param_close.as_bytes(), &mut self.inner);
                     let (next, step) = value.feed(out, &mut self.args, parts, i, end);
                     i = next;
+                    // The value is verbatim, and still a closer may be missing before the next parameter.
+                    if self.inner.take().is_some_and(|tag| tag == table.spec.param) {
+                        self.args.recovered(Kind::BareMarkup);
+                    }
                     match step {
                         Step::More => {}
                         Step::Limit(kind) => return (i, limit(kind)),
@@ -305,6 +311,7 @@ impl Body {
             self.at = At::Between;
             return self.args.param_close(out, end);
         }
+        self.inner = Inner::new(&table.spec.name);
         self.at = At::Value(Content::new());
         Ok(())
     }

@@ -7,7 +7,7 @@ use crate::dialect::bounds::LINE_BLANKS;
 use crate::scan::Utf8;
 use serde::{Deserialize, Serialize};
 
-use super::head::{Head, HeadStep, is_key};
+use super::head::{Head, HeadStep, WINDOW, begins_inside, is_key};
 use crate::dialect::{KeyQuote, QuoteEnd};
 use crate::scan::{Node, ROOT};
 
@@ -22,6 +22,16 @@ pub(super) struct Value {
     /// Another quote's closer began here and may count at the end of the line.
     loose: Option<Loose>,
     pub ahead: Option<Ahead>,
+    /// A field begins in it: its closer may be missing before that.
+    pub mixed: bool,
+    tail: Tail,
+}
+
+/// The last bytes that were looked at before this chunk.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+struct Tail {
+    bytes: [u8; WINDOW],
+    end: u64,
 }
 
 /// A line in a value that may begin like a field. Its buffers serve one line after the other.
@@ -173,6 +183,11 @@ pub(super) struct Bounds {
 /// What one byte of a value led to.
 pub(super) enum ValueStep {
     More,
+    /// A value's opener of so many bytes, of the same quote if it is its own.
+    Opener {
+        len: u64,
+        own: bool,
+    },
     /// The value ended at `end` by its own or another quote's closer.
     Closed {
         end: u64,
@@ -197,7 +212,47 @@ impl Value {
             line: Line::default(),
             loose: None,
             ahead: None,
+            mixed: false,
+            tail: Tail::default(),
         }
+    }
+
+    /// It begins at `start` after all: its opener stood twice.
+    pub fn begin(&mut self, start: u64) {
+        self.start = start;
+    }
+
+    /// The bytes of the value among the last ones before `pos`; the chunk's begin at `base`.
+    fn window(&self, seg: &[u8], base: u64, pos: u64) -> impl Iterator<Item = u8> {
+        let from = pos.saturating_sub(WINDOW as u64).max(self.start);
+        let Tail { bytes, end } = self.tail;
+        (from..pos).map(move |at| match at.checked_sub(base) {
+            Some(index) => seg.get(index as usize).copied().unwrap_or_default(),
+            None => {
+                let index = (at + WINDOW as u64).wrapping_sub(end);
+                bytes.get(index as usize).copied().unwrap_or_default()
+            }
+        })
+    }
+
+    /// The chunk's bytes up to `pos` were looked at.
+    pub fn looked(&mut self, seg: &[u8], base: u64, pos: u64) {
+        let mut bytes = [0; WINDOW];
+        let mut room = bytes.iter_mut().rev();
+        let window: Vec<u8> = self.window(seg, base, pos).collect();
+        window
+            .iter()
+            .rev()
+            .zip(&mut room)
+            .for_each(|(byte, place)| *place = *byte);
+        self.tail = Tail { bytes, end: pos };
+    }
+
+    /// A value's opener of so many bytes stands before `pos`: whether a field begins with it.
+    pub fn swallows(&self, table: &KeyQuote, seg: &[u8], base: u64, pos: u64, len: u64) -> bool {
+        let mut window: Vec<u8> = self.window(seg, base, pos).collect();
+        window.truncate(window.len().saturating_sub(len as usize));
+        begins_inside(&table.spec, &window)
     }
 
     /// Whether nothing is under way, so that bytes may be skipped.
@@ -247,6 +302,7 @@ impl Value {
             }
         }
         let mut newline = false;
+        let mut opener = ValueStep::More;
         let hits = quote
             .scanner
             .dfa
@@ -292,11 +348,17 @@ impl Value {
                         self.line.begin_anywhere(pos);
                     }
                 }
+                QuoteEnd::Open { own } => {
+                    opener = ValueStep::Opener {
+                        len: pos - start,
+                        own,
+                    };
+                }
                 QuoteEnd::BlockClose { .. } | QuoteEnd::Newline => {}
             }
         }
         let Some(ahead) = self.ahead else {
-            return field.map_or(ValueStep::More, ValueStep::Field);
+            return field.map_or(opener, ValueStep::Field);
         };
         if field.is_some() || pos.saturating_sub(ahead.end) >= bounds.lookahead {
             let shown = field.is_some() && ahead.opened;
@@ -305,6 +367,6 @@ impl Value {
         if byte == b'\n' && !ahead.opened && !self.line.waits() {
             self.line.begin(pos);
         }
-        ValueStep::More
+        opener
     }
 }

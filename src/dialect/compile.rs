@@ -35,10 +35,12 @@ pub(crate) enum Family {
 #[derive(Debug)]
 pub(crate) struct KeyQuote {
     pub spec: spec::KeyQuote,
-    /// Closers (first) and openers of the block, outside values.
+    /// Closers (first) and openers of the block, and closers of values, outside values.
     pub marks: Dfa,
-    /// How many of the patterns of `marks` are closers.
+    /// How many of the patterns of `marks` are closers of the block.
     pub closers: usize,
+    /// The quote of each further pattern than the block's own.
+    doubled: Vec<u16>,
     pub quotes: Vec<QuoteTable>,
 }
 
@@ -62,6 +64,8 @@ pub(crate) enum QuoteEnd {
     Newline,
     /// The block's opener, which matters after a provisional closer.
     BlockOpen,
+    /// A value's opener, `own` if it is that of this quote: doubled, or of a field that the value swallowed.
+    Open { own: bool },
 }
 
 /// Tables of the element-tree family.
@@ -283,8 +287,21 @@ impl Family {
 
 impl KeyQuote {
     fn new(spec: spec::KeyQuote) -> Result<Self, String> {
-        let marks = spec.close.iter().chain(&spec.open);
-        let marks = Dfa::new(marks.map(|m| Pattern::new(m, spec.case)).collect())?;
+        let blocks = spec.close.iter().chain(&spec.open);
+        let blocks = blocks.map(|m| Pattern::new(m, spec.case));
+        // Closers of values may stand twice.
+        let mut patterns: Vec<Pattern> = blocks.collect();
+        let mut doubled = vec![];
+        for (index, quote) in spec.quotes.iter().enumerate() {
+            for close in &quote.close {
+                patterns.push(Pattern {
+                    hold: false,
+                    ..Pattern::new(close, quote.case)
+                });
+                doubled.push(index as u16);
+            }
+        }
+        let marks = Dfa::new(patterns)?;
         let quotes = spec
             .quotes
             .iter()
@@ -293,9 +310,17 @@ impl KeyQuote {
         Ok(Self {
             marks,
             closers: spec.close.len(),
+            doubled,
             quotes,
             spec,
         })
+    }
+
+    /// The quote that a pattern of `marks` closes; none if it is one of the block.
+    pub fn closes(&self, pattern: u16) -> Option<u16> {
+        let blocks = self.closers + self.spec.open.len();
+        let at = usize::from(pattern).checked_sub(blocks)?;
+        self.doubled.get(at).copied()
     }
 }
 
@@ -316,6 +341,16 @@ impl QuoteTable {
         }
         for close in &quote.loose_close {
             add(close.clone(), quote.case, true, QuoteEnd::Loose);
+        }
+        let ends_it =
+            |open: &&String| quote.close.contains(open) || quote.loose_close.contains(open);
+        for other in &spec.quotes {
+            let own = other.open == quote.open;
+            // Between quotes that protect a text, openers of others are part of it.
+            let counts = own || !(quote.protect || other.protect);
+            for open in other.open.iter().filter(|open| counts && !ends_it(open)) {
+                add(open.clone(), other.case, true, QuoteEnd::Open { own });
+            }
         }
         if !quote.protect {
             for close in &spec.close {

@@ -10,7 +10,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use super::error::{Fault, Reason};
 use super::text::{find_all, spellings, texts};
 use super::{Ctx, Item, Written, fits};
-use crate::body::{is_key, split};
+use crate::body::{WINDOW, begins_inside, is_key, split};
 use crate::dialect::KeyQuote;
 use crate::dialect::spec::{CommentAt, Fold, Quote, Trim};
 
@@ -305,6 +305,11 @@ fn holds(ctx: &Ctx<'_>, table: &KeyQuote, quote: &Quote, text: &str) -> Result<(
     };
     let ignore = quote.case == Case::Ignore;
     let whole = format!("{text}{}", first(&quote.close));
+    // An opener right after the value's own is one that stands twice.
+    let doubles = |open: &&String| find_all(text, open, ignore).next() == Some(0);
+    if let Some(open) = quote.open.iter().find(doubles) {
+        return Err(marker(open));
+    }
     // The closer that ends first, and of those the longest, must be the one after the text.
     let ends = quote.close.iter().flat_map(|close| {
         find_all(&whole, close, ignore).map(move |at| (at + close.len(), at, close))
@@ -327,6 +332,22 @@ fn holds(ctx: &Ctx<'_>, table: &KeyQuote, quote: &Quote, text: &str) -> Result<(
     }
     if quote.protect {
         return Ok(());
+    }
+    let swallows = spec
+        .quotes
+        .iter()
+        .filter(|other| !other.protect)
+        .find_map(|other| {
+            let ignore = other.case == Case::Ignore;
+            other.open.iter().find(|open| {
+                find_all(text, open, ignore).any(|at| {
+                    let from = (at + open.len()).saturating_sub(WINDOW).min(at);
+                    begins_inside(spec, &text.as_bytes()[from..at])
+                })
+            })
+        });
+    if let Some(open) = swallows {
+        return Err(marker(open));
     }
     if spec.key_line_ends_value
         && openers(table, &whole).any(|at| begins_field(table, &whole[..at]))

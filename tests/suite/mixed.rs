@@ -4,9 +4,6 @@ use toolglot::{Call, Grade, Turn};
 
 use crate::slipped::{VALUES, read_slips};
 
-/// Its document says that values are verbatim up to their closer.
-const VERBATIM: &str = "tool-call-xml";
-
 /// An opener with what models slip into tags: after the name of each tag, and after a prefix.
 fn slips(opener: &str) -> Vec<String> {
     let blanks = [" ", "\n", "   ", "\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t"];
@@ -74,8 +71,8 @@ fn wrong(turn: &Turn) -> Option<&'static str> {
 #[test]
 fn no_call_that_counts_mixes_two_values() {
     let glued = |opener: String| ["", "\n", " 然后 "].map(|glue| format!("{glue}{opener}"));
-    let without_closer = |id, text: &str| -> Vec<String> {
-        let Some(cut) = open(text).filter(|_| id != VERBATIM) else {
+    let without_closer = |_, text: &str| -> Vec<String> {
+        let Some(cut) = open(text) else {
             return vec![];
         };
         let openers = slips(cut.opener.trim_start()).into_iter().flat_map(glued);
@@ -131,9 +128,8 @@ fn attribute_valued(text: &str) -> Option<(String, String, String)> {
 
 #[test]
 fn a_parameter_whose_value_is_an_attribute_is_no_text_of_another() {
-    let texts = |id, text: &str| -> Vec<String> {
-        let cut = attribute_valued(text).filter(|_| id != VERBATIM);
-        let Some((head, opener, tail)) = cut else {
+    let texts = |_, text: &str| -> Vec<String> {
+        let Some((head, opener, tail)) = attribute_valued(text) else {
             return vec![];
         };
         let glue = |opener: String| ["", "\n", " 然后 "].map(|glue| format!("{glue}{opener}"));

@@ -198,7 +198,7 @@ impl Family for KeyQuote {
             if key_end - at > run.setup.limits.name {
                 return Block::limit(run, self, "limit_name", at);
             }
-            let Some((quote, from)) = self.value_open(input, key_end) else {
+            let Some((quote, mut from)) = self.value_open(input, key_end) else {
                 junk.open = true;
                 let behind = self.behind_colon(input, key_end);
                 at = self.behind_half_opener(input, behind);
@@ -210,8 +210,14 @@ impl Family for KeyQuote {
                 return Block::limit(run, self, "limit_params", at);
             }
             let key = &input[at..key_end];
+            while let Some(open) = quote.open.iter().find(|open| quote.fits(input, from, open)) {
+                run.warn("repeated_marker");
+                from += open.len();
+            }
+            let mut by_closer = false;
             let (text, next, closed) = match self.value(run, quote, from) {
                 End::Closed { text, next, mixed } => {
+                    by_closer = !mixed;
                     if mixed {
                         run.warn("mixed_delimiters");
                     }
@@ -237,7 +243,22 @@ impl Family for KeyQuote {
                 return Block::limit(run, self, "limit_value", from + run.setup.limits.value);
             }
             fields.push((key.to_owned(), self.finished(&input[from..text], quote)));
+            if self.swallows(quote, &input[from..text]) {
+                run.warn("bare_markup");
+            }
             at = next;
+            let again = |at: usize| {
+                let at = skip(input, at, char::is_whitespace);
+                let close = quote
+                    .close
+                    .iter()
+                    .find(|close| quote.fits(input, at, close));
+                close.filter(|_| by_closer).map(|close| at + close.len())
+            };
+            while let Some(end) = again(at) {
+                run.warn("repeated_marker");
+                at = end;
+            }
             if let Some(end) = closed {
                 break end;
             }
@@ -406,6 +427,33 @@ impl KeyQuote {
         let open = skip(input, colon + c.len_utf8(), char::is_whitespace);
         let mut opens = self.quotes.iter().flat_map(|quote| quote.open.iter());
         opens.any(|sign| begins(sign, open))
+    }
+
+    /// Whether a field begins in a value: in the 32 bytes up to the end of an opener stand a key and a colon, and before them
+    /// nothing that is shown, the beginning, a line end or a separator.
+    fn swallows(&self, quote: &Quote, value: &str) -> bool {
+        if quote.escape {
+            return false;
+        }
+        let quotes = self.quotes.iter().filter(|other| !other.escape);
+        let opens = quotes.flat_map(|other| &other.open);
+        let mut places = opens.flat_map(|open| value.match_indices(*open));
+        places.any(|(at, open)| {
+            let mut from = (at + open.len()).saturating_sub(32).min(at);
+            while !value.is_char_boundary(from) {
+                from += 1;
+            }
+            let before = value[from..at].trim_end();
+            let Some(head) = before.strip_suffix(COLONS) else {
+                return false;
+            };
+            let blank = |c: char| c.is_whitespace() && c != '\n';
+            let head = head.trim_end_matches(blank);
+            let key = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.');
+            let rest = head.trim_end_matches(key);
+            let lead = rest.trim_end_matches(blank);
+            rest != head && (lead.is_empty() || lead.ends_with('\n') || lead.ends_with(SEPARATORS))
+        })
     }
 
     /// Whether a line that starts at `at` starts with a key and a value's opener.
