@@ -1176,7 +1176,9 @@ impl SetInner {
         let token = |(pattern, role): (&Pattern, &Role)| match role {
             Role::Token { .. } if !loose => pattern.bytes.len().max(PROBE_BLANKS as usize),
             Role::Token { .. } => pattern.bytes.len(),
-            Role::Open { .. } | Role::Reasoning { .. } | Role::Span { .. } => 0,
+            // An opener waits for what it stands before once more.
+            Role::Open { .. } => pattern.bytes.len(),
+            Role::Reasoning { .. } | Role::Span { .. } => 0,
         };
         let longest = self
             .text

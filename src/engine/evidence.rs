@@ -256,7 +256,8 @@ impl Field {
 pub(super) enum Tag {
     Blanks(u32),
     Begins,
-    Name,
+    /// In its name. So many bytes of the block's own opener have come, if it may be that: what stands twice shows nothing.
+    Name(Option<u16>),
     /// In its attributes.
     Rest(Header),
     /// In what begins a comment, CDATA or a document type.
@@ -280,6 +281,10 @@ impl Tag {
     pub fn step(&mut self, byte: u8, table: &ElementTree) -> Shown {
         // What a tag's name may hold is more than what it may begin with.
         let name = |byte: u8| byte > b' ' && byte != 0x7f && !b"<>=\"'`&".contains(&byte);
+        let own = |at: u16| {
+            let want = table.spec.open.as_bytes().get(usize::from(at));
+            (want == Some(&byte)).then_some(at + 1)
+        };
         *self = match *self {
             Self::Blanks(n) if is_space(byte) && n < PROBE_BLANKS => Self::Blanks(n + 1),
             Self::Blanks(_) if byte == b'<' => Self::Begins,
@@ -289,11 +294,14 @@ impl Tag {
             }),
             Self::Begins if byte == b'/' => Self::Close(2),
             Self::Begins if byte.is_ascii_alphabetic() || byte == b'_' || byte >= 0x80 => {
-                Self::Name
+                Self::Name(own(1))
             }
-            Self::Name if name(byte) => Self::Name,
-            Self::Name if byte == b'>' => return Shown::Yes,
-            Self::Name if is_space(byte) => Self::Rest(Header::Space),
+            Self::Name(at) if name(byte) => Self::Name(at.and_then(own)),
+            Self::Name(at) if byte == b'>' => match at.and_then(own) {
+                Some(len) if usize::from(len) == table.spec.open.len() => return Shown::No,
+                Some(_) | None => return Shown::Yes,
+            },
+            Self::Name(_) if is_space(byte) => Self::Rest(Header::Space),
             Self::Rest(mut header) => match header.step(byte) {
                 HeaderStep::More => Self::Rest(header),
                 HeaderStep::End { .. } => return Shown::Yes,
@@ -313,7 +321,7 @@ impl Tag {
                     Some(_) | None => return Shown::No,
                 }
             }
-            Self::Blanks(_) | Self::Begins | Self::Name => return Shown::No,
+            Self::Blanks(_) | Self::Begins | Self::Name(_) => return Shown::No,
         };
         Shown::More
     }

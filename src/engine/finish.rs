@@ -244,6 +244,7 @@ impl Machine<'_> {
     fn end_opening(&mut self, reason: Finish, opening: &Opening) {
         let chunk = self.nothing();
         let end = self.st.pos;
+        self.settle_twin(chunk, opening.start);
         let head = self.complete_head(chunk, end);
         if head.is_none() && self.begins_framing(chunk, opening, end) {
             self.st.candidates.clear();

@@ -159,6 +159,7 @@ impl Machine<'_> {
         safe: u64,
     ) -> bool {
         let span = Span::new(start, end);
+        self.meet_marker(chunk, span, safe);
         // The token that waits came first.
         if self.st.waiting.is_some_and(|waiting| start < waiting.end) {
             return match role {
@@ -506,7 +507,7 @@ impl Machine<'_> {
         let longer = self
             .st
             .waiting
-            .is_some_and(|waiting| waiting.start() == start);
+            .is_some_and(|waiting| !waiting.twin && waiting.start() == start);
         let refs: Vec<OpenRef> = refs.filter(|_| longer).copied().collect();
         !refs.is_empty() && self.candidates(chunk, &refs, start, end, safe)
     }

@@ -190,7 +190,7 @@ impl<'p> Machine<'p> {
 
     /// A block opens after `header`.
     pub fn open(&mut self, chunk: Chunk<'_>, dialect: u16, header: Opened<'_>) {
-        self.meet_block(chunk, dialect, header.span.start);
+        let twin = self.meet_block(chunk, dialect, header.span.start);
         self.st.paired = None;
         self.st.within = None;
         self.st.near = None;
@@ -244,6 +244,9 @@ impl<'p> Machine<'p> {
         });
         if quoted {
             out.open_string(header.span);
+        }
+        if let Some(twin) = twin {
+            out.repaired(Kind::RepeatedMarker, twin);
         }
         out.skip(header.at);
         match Body::open(&mut out, &compiled.family, &header) {

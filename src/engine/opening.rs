@@ -17,7 +17,8 @@ use crate::body::{Opened, name_in_id, pieces, tool_name};
 use crate::dialect::channels::{self, MAX_HEADER, in_header};
 use crate::dialect::spec::{Channels, ReasoningAt, RouteKind};
 use crate::dialect::{
-    Begins, Dialect, Evidence, Family, Framed, Head, OpenRef, Opener, Role, SetInner,
+    BESIDE, Begins, Dialect, Evidence, Family, Framed, Head, OpenRef, Opener, Role, SetInner,
+    TOGETHER,
 };
 use crate::error::{Kind, Severity};
 use crate::event::{Event, Span};
@@ -30,6 +31,10 @@ use crate::scan::{Line, ROOT};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Opening {
     pub start: u64,
+    /// Where the longest marker that begins there ends.
+    end: u64,
+    /// It is a whole opener, and no more than that: it may stand twice.
+    whole: bool,
     /// How many dialects looked at it so far.
     count: u16,
     /// The first one, or the one that found something wrong.
@@ -281,6 +286,8 @@ impl Opening {
     pub fn new(start: u64, first: u16) -> Self {
         Self {
             start,
+            end: start,
+            whole: false,
             count: 0,
             first,
             inner: None,
@@ -290,6 +297,19 @@ impl Opening {
             unknown: None,
         }
     }
+}
+
+/// Whether a marker is a whole opener: in families that look for a tag with attributes it is only the beginning of one.
+fn whole_opener(dialect: &Dialect, opener: OpenRef) -> bool {
+    let whole = match dialect.family {
+        Family::Framed(_) | Family::KeyQuote(_) | Family::ElementTree(_) => {
+            dialect.channels.is_none()
+        }
+        Family::NamedParams(_) | Family::AttributeParams(_) | Family::Line(_) | Family::Plain => {
+            false
+        }
+    };
+    whole && matches!(opener.begins, Begins::Block(_))
 }
 
 fn nameless(family: &Family) -> (&[String], &str) {
@@ -423,6 +443,9 @@ impl Machine<'_> {
             }
             let opening = opening.get_or_insert(Opening::new(start, opener.dialect));
             opening.count += 1;
+            let whole = whole_opener(compiled, *opener);
+            opening.whole = whole || opening.whole && end <= opening.end;
+            opening.end = opening.end.max(end);
             // Of a single byte nothing is said either.
             let unborn = unborn(opener.begins);
             opening.bare &= must_show.is_some() || end == start + 1 || unborn;
@@ -499,6 +522,8 @@ impl Machine<'_> {
             ReasoningAt::Start => self.st.blank,
             ReasoningAt::LineStart => self.begins(),
         };
+        // What waits for its twin is text if something else comes.
+        let here = here && !self.st.waiting.is_some_and(|waiting| waiting.twin);
         // Without declared tools there is nothing that it could call.
         here && self.opts.tools.is_some()
     }
@@ -813,18 +838,57 @@ impl Machine<'_> {
         self.st.candidates.clear();
         self.st.mode = Mode::Flow;
         self.untagged(opening);
+        if self.has_twin(chunk, opening, end) {
+            let marker = Span::new(opening.start, opening.end);
+            self.wait_twin(chunk, opening.first, marker);
+            return Some(self.after_text(chunk, opening, end));
+        }
+        let told = !opening.bare && inside > opening.start;
+        if told || opening.unknown.is_some() {
+            self.settle_twin(chunk, opening.start);
+        }
         self.tell_unknown(chunk, opening, end);
-        if !opening.bare && inside > opening.start {
+        if told {
             let span = Span::new(opening.start, opening.start);
             self.was_text(opening.first, opening.start);
             self.tell(chunk, opening.first, Kind::LookalikeMarker, span);
         }
+        Some(self.after_text(chunk, opening, end))
+    }
+
+    /// A marker is no opener, and another one ends before `end`. Gives bytes that are to be read again.
+    fn after_text(&mut self, chunk: Chunk<'_>, opening: &Opening, end: u64) -> Option<Vec<u8>> {
         let again = self.read_again(chunk, opening, end);
         if again.is_none() {
             self.markers(chunk, end);
             self.release(chunk, end);
         }
-        Some(again)
+        again
+    }
+
+    /// Whether an opener that shows nothing has itself behind it, with white space between at most: which of the two counts is for
+    /// the last one to say. One in a quotation is spoken of.
+    fn has_twin(&self, chunk: Chunk<'_>, opening: &Opening, end: u64) -> bool {
+        let plain = matches!(opening.kind, None | Some(Kind::LookalikeMarker));
+        let plain = plain && !opening.bare && opening.unknown.is_none();
+        let here = self.st.region == Region::Text && opening.start + 1 < opening.end;
+        let most = (opening.end - opening.start + BESIDE) * (TOGETHER as u64 - 1);
+        let free = match self.st.waiting {
+            Some(waiting) => waiting.twin && opening.start - waiting.first < most,
+            None => !self.st.tail.quoted() && self.st.io.from == opening.start,
+        };
+        if !(opening.whole && plain && here && free && opening.end < end) {
+            return false;
+        }
+        let marker = self.bytes(chunk, opening.start, opening.end);
+        // What a name goes on is the beginning of an opener.
+        if !matches!(marker.last(), Some(b'>' | b']')) {
+            return false;
+        }
+        let behind = self.bytes(chunk, opening.end, end);
+        let rest = behind.trim_ascii_start();
+        let near = (behind.len() - rest.len()) as u64 <= BESIDE;
+        near && (marker.starts_with(rest) || rest.starts_with(&marker))
     }
 
     /// Remembers the opener of an element tree that shows no tag, where it cannot be a mention in a line of prose or in code.
@@ -847,8 +911,15 @@ impl Machine<'_> {
         self.untagged(&opening);
         let span = Span::new(opening.start, end);
         let several = opening.count > 1;
+        let twin = self.has_twin(chunk, &opening, end);
+        let told = !twin && !opening.bare && (opening.kind.is_some() || several);
+        if twin {
+            let marker = Span::new(opening.start, opening.end);
+            self.wait_twin(chunk, opening.first, marker);
+        } else if told || opening.unknown.is_some() {
+            self.settle_twin(chunk, opening.start);
+        }
         self.tell_unknown(chunk, &opening, end);
-        let told = !opening.bare && (opening.kind.is_some() || several);
         if told {
             self.was_text(opening.first, opening.start);
         }
@@ -897,9 +968,11 @@ impl Machine<'_> {
         let inner = opening.inner?;
         let looked = self.bytes(chunk, inner, end);
         self.deliver(chunk, inner);
+        // What waits before it still does.
+        let waits = self.bytes(chunk, self.st.io.from.min(inner), inner);
         self.st.node = ROOT;
         self.st.pos = inner;
-        self.st.io.carry.clear();
+        self.st.io.carry = waits;
         Some(looked)
     }
 
@@ -1276,7 +1349,7 @@ impl Machine<'_> {
         self.st.node = node;
         let safe = span.end - dfa.hold(node) as u64;
         let waiting = self.st.waiting;
-        if waiting.is_some_and(|waiting| waiting.start() == span.start) {
+        if waiting.is_some_and(|waiting| !waiting.twin && waiting.start() == span.start) {
             // One that it begins with.
             self.longer_token(id, span.start, span.end);
             self.release(chunk, span.end);

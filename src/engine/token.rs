@@ -26,6 +26,9 @@ pub(super) struct Waiting {
     quote: Option<u8>,
     /// It is framing if it is no mention.
     sure: bool,
+    /// It is no token but an opener after which it stands once more, and `token` its dialect. From `first` on nothing stands
+    /// but the same opener and white space.
+    pub twin: bool,
 }
 
 /// An opener that was text.
@@ -172,7 +175,7 @@ impl Machine<'_> {
             return false;
         }
         let another = self.st.waiting.filter(|waiting| waiting.end <= start);
-        let kin = another.filter(|other| self.relatives(other.token, id));
+        let kin = another.filter(|other| !other.twin && self.relatives(other.token, id));
         let beside = kin.is_some_and(|other| other.sure);
         let together = kin.filter(|other| self.waits_with(chunk, *other, start));
         if another.is_some() && together.is_none() {
@@ -198,6 +201,7 @@ impl Machine<'_> {
             end,
             quote: self.st.tail.quote().filter(|_| !vouched),
             sure: near || vouched || message || self.is_chosen(token),
+            twin: false,
         };
         match together {
             Some(other) if !waiting.sure => {
@@ -248,7 +252,8 @@ impl Machine<'_> {
 
     /// A token `start..end` that begins with the one that waits takes its place.
     pub fn longer_token(&mut self, id: u16, start: u64, end: u64) {
-        let longer = |waiting: &Waiting| waiting.start == start && waiting.end < end;
+        let longer =
+            |waiting: &Waiting| !waiting.twin && waiting.start == start && waiting.end < end;
         let Some(waiting) = self.st.waiting.filter(longer) else {
             return;
         };
@@ -438,12 +443,90 @@ impl Machine<'_> {
     }
 
     /// A call or a message of a dialect begins at `start`: what waits before it is decided.
-    pub fn meet_block(&mut self, chunk: Chunk<'_>, dialect: u16, start: u64) {
-        let Some(waiting) = self.st.waiting else {
-            return;
-        };
+    /// Gives where its opener stood before, which is framing then.
+    pub fn meet_block(&mut self, chunk: Chunk<'_>, dialect: u16, start: u64) -> Option<Span> {
+        let waiting = self.st.waiting?;
+        if waiting.twin {
+            let marker = self.bytes(chunk, waiting.start, waiting.end);
+            let own = self.bytes(chunk, start, start + marker.len() as u64);
+            let beside = marker == own;
+            self.settle_token(chunk, start, beside);
+            return beside.then(|| Span::new(waiting.first, start));
+        }
         let beside = self.belongs(waiting.token, dialect);
         self.settle_token(chunk, start, beside);
+        None
+    }
+
+    /// A marker stands behind an opener that waits for its twin: if it is no part of that one, nothing waits.
+    pub fn meet_marker(&mut self, chunk: Chunk<'_>, marker: Span, safe: u64) {
+        let twin = |waiting: &Waiting| waiting.twin && waiting.end <= marker.start;
+        let Some(mut waiting) = self.st.waiting.filter(twin) else {
+            return;
+        };
+        let decided = self.told_behind(chunk, &mut waiting, marker.end);
+        if matches!(decided, Decided::Text) {
+            self.settle_twin(chunk, marker.start.min(safe));
+        }
+    }
+
+    /// What is waited for is not an opener that stands once more.
+    pub fn settle_twin(&mut self, chunk: Chunk<'_>, start: u64) {
+        if self.st.waiting.is_some_and(|waiting| waiting.twin) {
+            self.settle_token(chunk, start, false);
+        }
+    }
+
+    /// The opener of a dialect, which opens nothing by itself and has the same marker behind it, waits for what that one is.
+    pub fn wait_twin(&mut self, chunk: Chunk<'_>, dialect: u16, marker: Span) {
+        let before = self.st.waiting.filter(|waiting| {
+            let same = || self.bytes(chunk, waiting.start, waiting.end);
+            waiting.twin && same() == self.bytes(chunk, marker.start, marker.end)
+        });
+        if before.is_none() {
+            self.settle_token(chunk, marker.start, false);
+        }
+        self.st.waiting = Some(Waiting {
+            token: dialect,
+            first: before.map_or(marker.start, |before| before.first),
+            start: marker.start,
+            end: marker.end,
+            quote: None,
+            sure: false,
+            twin: true,
+        });
+    }
+
+    /// An opener that waited for its twin opens nothing, nor does any of those before it.
+    fn twin_is_text(&mut self, chunk: Chunk<'_>, waiting: Waiting) {
+        let len = waiting.end - waiting.start;
+        let text = self.bytes(chunk, waiting.first, waiting.end);
+        let mut at = waiting.first;
+        while at < waiting.end {
+            self.was_text(waiting.token, at);
+            let span = Span::new(at, (at + len).min(waiting.end));
+            self.tell(chunk, waiting.token, Kind::LookalikeMarker, span);
+            let behind = text.get((span.end - waiting.first) as usize..);
+            let behind = behind.unwrap_or_default();
+            at = span.end + (behind.len() - behind.trim_ascii_start().len()) as u64;
+        }
+    }
+
+    /// What the bytes up to `to` decide of what waits.
+    fn told_behind(&self, chunk: Chunk<'_>, waiting: &mut Waiting, to: u64) -> Decided {
+        let len = waiting.end - waiting.start;
+        let most = waiting.end + BESIDE + 1 + if waiting.twin { len } else { 0 };
+        let behind = self.bytes(chunk, waiting.end, to.min(most).max(waiting.end));
+        if !waiting.twin {
+            return waiting.decide(&behind);
+        }
+        let rest = behind.trim_ascii_start();
+        let near = (behind.len() - rest.len()) as u64 <= BESIDE;
+        let marker = self.bytes(chunk, waiting.start, waiting.end);
+        match near && marker.starts_with(rest) {
+            true => Decided::Wait,
+            false => Decided::Text,
+        }
     }
 
     /// A thought begins at `start`.
@@ -451,7 +534,7 @@ impl Machine<'_> {
         let Some(waiting) = self.st.waiting else {
             return;
         };
-        let beside = self.of_thought(waiting.token, thought);
+        let beside = !waiting.twin && self.of_thought(waiting.token, thought);
         self.settle_token(chunk, start, beside);
     }
 
@@ -459,9 +542,10 @@ impl Machine<'_> {
     pub fn meet_end(&mut self, chunk: Chunk<'_>) {
         // The closer of a message whose call another reader is to read is his.
         let other = |token: &Token| token.plain && token.message;
+        let twin = self.st.waiting.is_some_and(|waiting| waiting.twin);
         let token = self.st.waiting.map(|waiting| usize::from(waiting.token));
         let token = token.and_then(|token| self.set.tokens.get(token));
-        let last = self.set.chosen && !token.is_some_and(other);
+        let last = self.set.chosen && !twin && !token.is_some_and(other);
         self.settle_token(chunk, self.st.pos, last);
     }
 
@@ -471,15 +555,16 @@ impl Machine<'_> {
             return;
         };
         let together = std::mem::take(&mut self.st.together);
-        let most = start.min(waiting.end + BESIDE + 1);
-        let behind = self.bytes(chunk, waiting.end, most.max(waiting.end));
-        let framing = match waiting.decide(&behind) {
+        let framing = match self.told_behind(chunk, &mut waiting, start) {
             Decided::Framing => true,
             Decided::Wait => waiting.sure || beside,
             Decided::Text => false,
         };
-        if framing {
-            self.frame_all(chunk, waiting, together);
+        match (framing, waiting.twin) {
+            (true, true) => self.frame_bytes(chunk, Span::new(waiting.first, start)),
+            (true, false) => self.frame_all(chunk, waiting, together),
+            (false, true) => self.twin_is_text(chunk, waiting),
+            (false, false) => {}
         }
         self.deliver(chunk, start);
     }
@@ -494,6 +579,12 @@ impl Machine<'_> {
 
     /// A token that waited is framing.
     fn frame(&mut self, chunk: Chunk<'_>, token: u16, span: Span) {
+        self.frame_bytes(chunk, span);
+        self.framed(chunk, token, span);
+    }
+
+    /// Bytes that waited are framing.
+    fn frame_bytes(&mut self, chunk: Chunk<'_>, span: Span) {
         self.deliver(chunk, span.start);
         self.flow_end(chunk);
         let data = self.bytes(chunk, span.start, span.end);
@@ -504,7 +595,6 @@ impl Machine<'_> {
         });
         self.st.io.from = span.end;
         self.st.tail = Tail::default();
-        self.framed(chunk, token, span);
     }
 
     /// Whether text may be delivered up to `to`: not while a token waits for what is behind it.
@@ -515,8 +605,7 @@ impl Machine<'_> {
         if to <= waiting.end || self.st.region != Region::Text {
             return to <= waiting.first;
         }
-        let behind = self.bytes(chunk, waiting.end, to.min(waiting.end + BESIDE + 1));
-        match waiting.decide(&behind) {
+        match self.told_behind(chunk, &mut waiting, to) {
             Decided::Wait => {
                 self.st.waiting = Some(waiting);
                 return false;
@@ -524,6 +613,9 @@ impl Machine<'_> {
             Decided::Text => {
                 self.st.waiting = None;
                 self.st.together.clear();
+                if waiting.twin {
+                    self.twin_is_text(chunk, waiting);
+                }
             }
             Decided::Framing => {
                 self.st.waiting = None;

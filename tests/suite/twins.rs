@@ -162,7 +162,7 @@ fn seconds() -> Vec<(&'static str, Second)> {
 }
 
 /// Slips that the engine forgives and a twin, which reads what the rules say, does not.
-const SLIPS: [Kind; 14] = [
+const SLIPS: [Kind; 15] = [
     Kind::AttributeArguments,
     Kind::BareQuote,
     Kind::ExtraKey,
@@ -176,6 +176,7 @@ const SLIPS: [Kind; 14] = [
     Kind::RepairedNewline,
     Kind::RepairedNumber,
     Kind::RepairedQuotes,
+    Kind::RepeatedMarker,
     Kind::RepeatedParam,
 ];
 

@@ -80,7 +80,9 @@ impl Family for ElementTree {
             .rev()
             .map(|len| (first + len).min(input.len()));
         let end = shown.find(|end| input.is_char_boundary(*end));
-        if first - from > PROBE || !whole_tag(&input[first..end.unwrap_or(first)]) {
+        // The opener itself, once more, shows nothing.
+        let twice = stands(input, first, OPEN);
+        if first - from > PROBE || twice || !whole_tag(&input[first..end.unwrap_or(first)]) {
             run.warn("lookalike_marker");
             return Block::text(from);
         }
