@@ -11,7 +11,7 @@
 
 use crate::error::{Grade, KindSet};
 use crate::issue::Issue;
-pub use crate::scan::Span;
+pub use toolglot_scan::Span;
 
 /// Where a call came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

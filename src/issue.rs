@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::dialect::Dialect;
 use crate::error::{Kind, Severity, chinese};
-use crate::scan::{Span, breaks};
+use toolglot_scan::{Span, breaks};
 
 /// One thing that is wrong with what the model wrote.
 #[derive(Clone, Copy, Debug, PartialEq)]

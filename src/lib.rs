@@ -47,7 +47,6 @@ mod pointer;
 #[cfg(feature = "tools")]
 pub mod prompt;
 pub mod rewrite;
-mod scan;
 mod schema;
 pub mod sink;
 pub mod source;

@@ -4,8 +4,8 @@
 //! whose type decides its form waits for its end; a list that repetition may add to waits for the end of the call. The
 //! joined pieces are one JSON object.
 
-use crate::scan::{Gate, json};
 use std::collections::BTreeSet;
+use toolglot_scan::{Gate, json};
 
 use serde::{Deserialize, Serialize};
 

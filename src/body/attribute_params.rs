@@ -16,7 +16,7 @@ use crate::dialect::AttributeParams;
 use crate::error::{Kind, Severity};
 use crate::event::Span;
 use crate::limits::Limits;
-use crate::scan::xml;
+use toolglot_scan::xml;
 
 /// The body of an open call.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

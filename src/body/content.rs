@@ -14,7 +14,7 @@ use super::{Args, Out, Short, pieces};
 use crate::error::Kind;
 use crate::event::Span;
 use crate::limits::Limits;
-use crate::scan::xml;
+use toolglot_scan::xml;
 
 const CDATA: &[u8] = b"<![CDATA[";
 

@@ -15,7 +15,7 @@ use super::{Flow, Out, pieces};
 use crate::dialect::ElementTree;
 use crate::error::{Kind, KindSet, Severity};
 use crate::event::{Event, Span};
-use crate::scan::xml::{self, Header, HeaderStep};
+use toolglot_scan::xml::{self, Header, HeaderStep};
 
 /// The body of an open block.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -4,8 +4,8 @@
 //! are shared. A suffix is a number only if the chain has that number, so `sha256` stays a key of its own.
 
 use crate::dialect::spec::fold;
-use crate::scan::json;
 use std::collections::{BTreeSet, HashMap, HashSet};
+use toolglot_scan::json;
 
 use serde::{Deserialize, Serialize};
 

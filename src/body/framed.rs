@@ -26,11 +26,11 @@ use crate::dialect::{Action, Framed};
 use crate::error::{Kind, Severity};
 use crate::event::Span;
 use crate::limits::Limits;
-use crate::scan::Needle;
-use crate::scan::json;
-use crate::scan::path::{Go, Hole, Paths, Walk};
-use crate::scan::tag;
-use crate::scan::xml;
+use toolglot_scan::Needle;
+use toolglot_scan::json;
+use toolglot_scan::path::{Go, Hole, Paths, Walk};
+use toolglot_scan::tag;
+use toolglot_scan::xml;
 
 /// Name, meta and place of a call that a header outside its block names.
 type Header = (String, Vec<(String, String)>, Span);
@@ -1112,7 +1112,7 @@ impl Body {
             let literal = spec
                 .open
                 .first()
-                .and_then(|open| crate::scan::path::literal(open).ok());
+                .and_then(|open| toolglot_scan::path::literal(open).ok());
             Needle::new(format!("\n{}", literal.unwrap_or_default()).into_bytes())
         });
         self.at = At::Value(Box::new(Value {

@@ -4,7 +4,7 @@ use crate::dialect::bounds::LINE_BLANKS;
 use serde::{Deserialize, Serialize};
 
 use crate::dialect::{KeyQuote, spec};
-use crate::scan::Case;
+use toolglot_scan::Case;
 
 /// Characters of a key: letters and digits of any script, `_`, `-` and `.`.
 pub(crate) fn is_key(c: char) -> bool {

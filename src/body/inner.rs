@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::scan::xml::{self, Header, HeaderStep};
+use toolglot_scan::xml::{self, Header, HeaderStep};
 
 /// Longer names of tags and attributes are none of a parameter.
 const MAX_NAME: usize = 128;

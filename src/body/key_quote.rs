@@ -5,8 +5,8 @@
 //! what ends a value is told in `value.rs`.
 
 use super::args::tool_name;
-use crate::scan::Utf8;
 use serde::{Deserialize, Serialize};
+use toolglot_scan::Utf8;
 
 use super::fields::{self, Field};
 use super::head::{Head, HeadStep, is_key};
@@ -17,7 +17,7 @@ use crate::dialect::KeyQuote;
 use crate::dialect::spec::CommentAt;
 use crate::error::{Kind, KindSet, Severity};
 use crate::event::{Event, Span};
-use crate::scan::{Node, ROOT, Skip};
+use toolglot_scan::{Node, ROOT, Skip};
 
 /// The body of an open block.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

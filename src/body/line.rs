@@ -15,7 +15,7 @@ use crate::dialect::{Head, Line};
 use crate::error::{Kind, KindSet, Severity};
 use crate::event::Span;
 use crate::limits::Limits;
-use crate::scan::path::{Go, Walk};
+use toolglot_scan::path::{Go, Walk};
 
 /// The body of an open block.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -8,8 +8,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::dialect::{Action, Framed};
-use crate::scan::Needle;
-use crate::scan::path::{Go, Walk};
+use toolglot_scan::Needle;
+use toolglot_scan::path::{Go, Walk};
 
 /// More open brackets than this are not kept track of.
 const MAX_BRACKETS: usize = 1024;
@@ -141,7 +141,7 @@ impl Lost {
         };
         let param = table.spec.params(unit).and_then(|param| {
             let open = param.open.iter().find_map(|open| {
-                let open = crate::scan::path::literal(&open.replace("$x", fix)).ok()?;
+                let open = toolglot_scan::path::literal(&open.replace("$x", fix)).ok()?;
                 (!open.is_empty()).then(|| needle(&open))
             })?;
             let closers = param.close.iter();

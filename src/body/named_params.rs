@@ -16,7 +16,7 @@ use crate::dialect::spec::Reopen;
 use crate::error::{Kind, Severity};
 use crate::event::Span;
 use crate::limits::Limits;
-use crate::scan::xml::{self, Header, HeaderStep};
+use toolglot_scan::xml::{self, Header, HeaderStep};
 
 /// The body of an open call.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

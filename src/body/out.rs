@@ -13,7 +13,7 @@ use crate::error::{Kind, KindSet, Severity};
 use crate::event::{Arguments, CallState, Event, Origin, Sink, Span};
 use crate::hints::{Schema, Tool, Tools, Types};
 use crate::limits::{Limits, Options, Prefer, Retain, TextMode, UnknownTool, Untyped};
-use crate::scan::Gate;
+use toolglot_scan::Gate;
 
 /// What a stream carries beside its mode.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

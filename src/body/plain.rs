@@ -6,7 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Args, Out};
-use crate::scan::Needle;
+use toolglot_scan::Needle;
 
 /// The state of an open text.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -5,7 +5,7 @@
 //! mean something to it. Chunks without those need not go through the body at all.
 
 use crate::event::{Event, Sink, Span};
-use crate::scan::json;
+use toolglot_scan::json;
 
 /// Bytes that JSON escapes.
 const ESCAPED: u8 = 1;

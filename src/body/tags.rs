@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::scan::xml;
+use toolglot_scan::xml;
 
 /// Blanks that may stand after `</`.
 pub(super) const MAX_BLANKS: u8 = 16;

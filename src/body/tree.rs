@@ -15,8 +15,8 @@ use crate::dialect::ElementTree;
 use crate::error::{Kind, KindSet};
 use crate::event::{Arguments, Origin, Span};
 use crate::hints::{Coerced, Schema, Tool, Types};
-use crate::scan::json;
-use crate::scan::xml;
+use toolglot_scan::json;
+use toolglot_scan::xml;
 
 /// One element; offsets are those of the stream.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

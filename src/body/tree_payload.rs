@@ -5,9 +5,9 @@
 //! lists, objects and scalars (`tree.rs`). What does not nest is text. Nothing recurses; a value is read once, in time
 //! linear in its bytes, and has been held to `max_value` before.
 
-use crate::scan::Gate;
 use memchr::memmem;
 use serde::{Deserialize, Serialize};
+use toolglot_scan::Gate;
 
 use super::given::is_fact;
 use super::tree::{ANY, Element, Form, Remark, Tree, Writer, slips};
@@ -17,7 +17,7 @@ use crate::error::{Kind, KindSet};
 use crate::event::Span;
 use crate::hints::{Coerced, Schema, Types};
 use crate::limits::Limits;
-use crate::scan::xml;
+use toolglot_scan::xml;
 
 /// How elements are spelled.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

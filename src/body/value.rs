@@ -4,12 +4,12 @@
 //! dialect says so, a line that begins like a field ([`Line`]). Another quote's closer counts at the end of a line.
 
 use crate::dialect::bounds::LINE_BLANKS;
-use crate::scan::Utf8;
 use serde::{Deserialize, Serialize};
+use toolglot_scan::Utf8;
 
 use super::head::{Head, HeadStep, WINDOW, begins_inside, is_key};
 use crate::dialect::{KeyQuote, QuoteEnd};
-use crate::scan::{Node, ROOT};
+use toolglot_scan::{Node, ROOT};
 
 /// An open value.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -14,7 +14,7 @@ use std::collections::HashMap;
 use crate::error::Kind;
 use crate::hints::{Coerced, Schema, Tool, Types, coerce};
 use crate::limits::Limits;
-use crate::scan::json;
+use toolglot_scan::json;
 
 /// White space in a line. Any other kind is text.
 const BLANKS: [char; 3] = [' ', '\t', '\r'];

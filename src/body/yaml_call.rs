@@ -7,7 +7,7 @@ use super::yaml::{self, Fault};
 use super::{Opened, Out};
 use crate::error::{Kind, KindSet, Severity};
 use crate::event::{Arguments, Origin, Span};
-use crate::scan::Needle;
+use toolglot_scan::Needle;
 
 /// The state of an open call.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -1,7 +1,7 @@
 //! What a dialect, and a set of them, must be: every refusal names the key and says why.
 
 use crate::error::{BuildError, Kind};
-use crate::scan::Case;
+use toolglot_scan::Case;
 
 use super::sizes::MARKER;
 use super::spec::{Deltas, KeyQuote, Payload, Reasoning, Spec};

@@ -1,7 +1,7 @@
 //! From a dialect file to the tables that the engine runs on.
 
-use crate::scan::Case;
 use std::sync::{Arc, OnceLock};
+use toolglot_scan::Case;
 
 use serde::{Deserialize, Serialize};
 
@@ -9,8 +9,8 @@ use super::bounds::{CLOSER_BLANKS, LINE_BLANKS, PROBE_BLANKS};
 use super::escape::{EscapeError, EscapeTable};
 use crate::error::BuildError;
 use crate::limits::Limits;
-use crate::scan::path::{self, Paths};
-use crate::scan::{Dfa, Pattern, Scanner, tag};
+use toolglot_scan::path::{self, Paths};
+use toolglot_scan::{Dfa, Pattern, Scanner, tag};
 
 use super::channels::{self, Channels, MAX_HEADER};
 use super::framed::{self, Framed};

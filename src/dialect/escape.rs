@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::compile::{Role, SetInner, Written};
-use crate::scan::Case;
-use crate::scan::{Dfa, Pattern, ROOT};
+use toolglot_scan::Case;
+use toolglot_scan::{Dfa, Pattern, ROOT};
 
 /// What breaks markers: the first of these that occurs in no marker of the set.
 const BREAKERS: &[u8] = b"\\^~%!$";

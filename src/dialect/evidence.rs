@@ -6,7 +6,7 @@
 //! models ask for more or for less. Text that may be anything has no evidence.
 
 use super::spec::{self, Brackets, Payload};
-use crate::scan::path::{self, Hole, Part};
+use toolglot_scan::path::{self, Hole, Part};
 
 /// What a pattern of evidence asks besides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

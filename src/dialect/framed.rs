@@ -3,7 +3,7 @@
 use super::evidence::{self, Evidence};
 use super::payload::{BraceTable, JsonTable, PythonTable, Syntax};
 use super::spec::{self, Payload};
-use crate::scan::path::{self, Paths};
+use toolglot_scan::path::{self, Paths};
 
 /// What a pattern does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -9,7 +9,7 @@ use super::Dialect;
 use super::compile::Family;
 use super::spec::Spec;
 use crate::error::BuildError;
-use crate::scan::{Dfa, Pattern};
+use toolglot_scan::{Dfa, Pattern};
 
 /// The arguments of the tool that was named.
 pub(crate) const ARGUMENTS: usize = 0;

@@ -2,7 +2,7 @@
 
 use super::payload::{JsonTable, Syntax};
 use super::spec;
-use crate::scan::path::{self, Paths};
+use toolglot_scan::path::{self, Paths};
 
 /// What a header begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

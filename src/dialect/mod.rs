@@ -43,7 +43,6 @@ use std::collections::BTreeSet;
 
 use crate::error::Kind;
 use crate::limits::Limits;
-use crate::scan;
 use spec::Spec;
 
 /// The built-in dialect files: `(id, TOML text)`, in the order of the default set.
@@ -83,11 +82,11 @@ pub struct Dialect {
     /// Messages with headers.
     pub(crate) channels: Option<channels::Channels>,
     /// What ends a block that is skipped.
-    pub(crate) closer: crate::scan::Dfa,
+    pub(crate) closer: toolglot_scan::Dfa,
     /// So many of its markers close blocks alone; the others close messages.
     pub blocks_close: usize,
     /// Its openers with what may stand in them that they do not show, where something may.
-    pub(crate) spelt: Vec<Option<scan::path::Paths<()>>>,
+    pub(crate) spelt: Vec<Option<toolglot_scan::path::Paths<()>>>,
 }
 
 impl Dialect {
@@ -169,7 +168,7 @@ impl Dialect {
     pub(crate) fn tokens(&self) -> Vec<(String, Sort)> {
         let mut out: Vec<(String, Sort)> = vec![];
         let mut add = |sort: Sort, marker: &str| {
-            let literal = scan::path::literal(marker).as_deref() == Ok(marker);
+            let literal = toolglot_scan::path::literal(marker).as_deref() == Ok(marker);
             // A newline is the end of what has no closer, and a fence closes code: neither is a token.
             let short = marker.trim().is_empty() || marker.bytes().all(|byte| byte == b'`');
             if literal && !short {

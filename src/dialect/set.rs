@@ -12,7 +12,7 @@ use super::spec::Spec;
 use super::{Dialect, builtin, check, sizes};
 use crate::error::BuildError;
 use crate::limits::Limits;
-use crate::scan::Fnv;
+use toolglot_scan::Fnv;
 
 /// Dialects compiled together. Immutable, cheap to clone, shared by any number of streams on any threads.
 ///

@@ -9,7 +9,7 @@ use toml::{Table, Value};
 use super::check;
 use super::spec::Spec;
 use crate::error::BuildError;
-use crate::scan::unseen;
+use toolglot_scan::unseen;
 
 /// Most bytes of a file.
 const FILE: usize = 256 * 1024;

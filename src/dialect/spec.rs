@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 use crate::limits::{Fence, Unclosed, Untyped};
-use crate::scan::Case;
+use toolglot_scan::Case;
 
 /// One dialect file.
 #[derive(Clone, Debug, Deserialize)]
@@ -349,7 +349,7 @@ pub(crate) struct AttributeParams {
     pub confirm: u32,
 }
 
-/// Calls between markers: the frame of most model formats. Its markers are patterns; see [`crate::scan::path`].
+/// Calls between markers: the frame of most model formats. Its markers are patterns; see [`toolglot_scan::path`].
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Framed {
@@ -701,7 +701,7 @@ pub(crate) struct Braces {
     pub all_delimited: bool,
 }
 
-/// Headers at the start of a line: `Thought:`, `Action:`, `Action Input:`. They are patterns; see [`crate::scan::path`].
+/// Headers at the start of a line: `Thought:`, `Action:`, `Action Input:`. They are patterns; see [`toolglot_scan::path`].
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Line {

@@ -5,7 +5,7 @@ use super::named_params::header;
 use super::text::{entities, texts};
 use super::{Ctx, Item, Written, fits};
 use crate::dialect::AttributeParams;
-use crate::scan::xml;
+use toolglot_scan::xml;
 
 pub(super) fn encode(ctx: &Ctx<'_>, table: &AttributeParams, items: &[Item<'_>]) -> Written {
     let write = |item: &Item<'_>| call(ctx, table, item).map_err(|fault| (item.index, fault));

@@ -11,7 +11,7 @@ use super::{Item, fits};
 use crate::body::Clean;
 use crate::dialect::Framed;
 use crate::dialect::spec::{self, Payload};
-use crate::scan::xml;
+use toolglot_scan::xml;
 
 /// Writes the text of a call and its closer.
 pub(super) fn write(

@@ -5,7 +5,7 @@
 use std::collections::HashMap;
 
 use crate::pointer::member as pointer;
-use crate::scan::json;
+use toolglot_scan::json;
 
 /// A string of JSON: text, or code units where half of a surrogate pair stands alone.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

@@ -7,7 +7,7 @@ use super::text::{entities, texts};
 use super::{Ctx, Item, PLAIN, Written, fits};
 use crate::dialect::ElementTree;
 use crate::hints::{Schema, Types};
-use crate::scan::xml;
+use toolglot_scan::xml;
 
 /// Elements nest no deeper than this, whatever the limits say: the only recursion is bounded by it.
 const MAX_NEST: usize = 128;

@@ -14,7 +14,7 @@ use crate::body::name_in_id;
 use crate::dialect::spec::{self, Brackets, Payload, Unit};
 use crate::dialect::{Action, Framed};
 use crate::engine::opens;
-use crate::scan::path::{self, Go, Hole, Part, Paths};
+use toolglot_scan::path::{self, Go, Hole, Part, Paths};
 
 /// What fills the holes of a pattern.
 #[derive(Clone, Debug, Default)]

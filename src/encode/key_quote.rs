@@ -4,8 +4,8 @@
 
 use crate::dialect::bounds::LINE_BLANKS;
 use crate::dialect::spec::fold;
-use crate::scan::Case;
 use std::collections::{BTreeSet, HashMap, HashSet};
+use toolglot_scan::Case;
 
 use super::error::{Fault, Reason};
 use super::text::{find_all, spellings, texts};

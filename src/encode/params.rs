@@ -15,8 +15,8 @@ use crate::dialect::Action;
 use crate::dialect::spec::{Deltas, Framing, Hint, Param, Payload};
 use crate::hints::{Schema, Types};
 use crate::limits::Untyped;
-use crate::scan::path::{self, Hole, Part};
-use crate::scan::{Needle, xml};
+use toolglot_scan::path::{self, Hole, Part};
+use toolglot_scan::{Needle, xml};
 
 const CDATA: &str = "<![CDATA[";
 

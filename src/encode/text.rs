@@ -5,7 +5,7 @@
 use super::doc::{Doc, Node, Spelling};
 use super::error::Reason;
 use crate::hints::{Coerced, Schema, coerce};
-use crate::scan::json;
+use toolglot_scan::json;
 
 /// Hands texts that mean the value to `place`, until one can be placed; the first refusal counts if none can.
 pub(super) fn texts<T>(

@@ -6,7 +6,7 @@ use super::native::Native;
 use crate::body::tool_name;
 use crate::error::Kind;
 use crate::json::{Map, Members, Value};
-use crate::scan::json;
+use toolglot_scan::json;
 
 /// A native call that was looked at: the one check of all of them, whatever server or host gave them.
 pub(super) struct Checked<'a> {

@@ -9,7 +9,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::event::Span;
-use crate::scan::xml::is_space;
+use toolglot_scan::xml::is_space;
 
 /// Where a scan stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

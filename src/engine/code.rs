@@ -7,7 +7,7 @@
 use memchr::{memchr, memchr2};
 use serde::{Deserialize, Serialize};
 
-use crate::scan::Line;
+use toolglot_scan::Line;
 
 /// Whether the text is in code.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -2,14 +2,14 @@
 //! key-quote marker, the first tag after an element tree's.
 
 use crate::dialect::bounds::{LINE_BLANKS, PROBE_BLANKS};
-use crate::scan::Case;
-use crate::scan::Utf8;
 use serde::{Deserialize, Serialize};
+use toolglot_scan::Case;
+use toolglot_scan::Utf8;
 
 use crate::body::is_key;
 use crate::dialect::spec::CommentAt;
 use crate::dialect::{ElementTree, KeyQuote};
-use crate::scan::xml::{Header, HeaderStep, is_space};
+use toolglot_scan::xml::{Header, HeaderStep, is_space};
 
 /// What one byte decided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -10,7 +10,7 @@ use crate::error::{Kind, Severity};
 use crate::event::{Event, Span};
 use crate::issue::Issue;
 use crate::limits::Unclosed;
-use crate::scan::tag;
+use toolglot_scan::tag;
 
 /// Why a stream ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

@@ -12,7 +12,7 @@ use crate::dialect::{Begins, Dialect, Inside, OpenRef, Role, SetInner};
 use crate::error::{Kind, Severity};
 use crate::event::{Event, Span};
 use crate::limits::{Fence, Prefer, ToolChoice};
-use crate::scan::{Line, ROOT, Skip};
+use toolglot_scan::{Line, ROOT, Skip};
 
 /// The kind of regions that are framing: message markers, ends of streams.
 pub(super) const FRAMING: &str = "framing";

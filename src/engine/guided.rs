@@ -4,8 +4,8 @@
 //! looked at until it is clear what it is: calls show a name and then arguments; anything else is the arguments of the tool
 //! that was named, or text where none was. Everything else in the reply is read as always, the model's own markup too.
 
-use crate::scan::xml;
 use serde::{Deserialize, Serialize};
+use toolglot_scan::xml;
 
 use super::bare::{Bare, Member, Shown};
 use super::machine::{Chunk, Concat, Machine, Taken};
@@ -77,7 +77,7 @@ impl Machine<'_> {
         self.flow_end(chunk);
         self.st.io.carry.clear();
         self.st.io.from = start;
-        self.st.node = crate::scan::ROOT;
+        self.st.node = toolglot_scan::ROOT;
         self.st.mode = Mode::Guess(Guess {
             bare: Bare::new(start),
         });

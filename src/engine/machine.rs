@@ -9,8 +9,8 @@ use crate::dialect::{Begins, Dialect, Inside, OpenRef, Role, SetInner};
 use crate::error::{Kind, KindSet, Severity};
 use crate::event::{Abandoned, Event, Sink, Span};
 use crate::limits::{Broken, Options, Retain, TextMode, Unclosed, UnknownTool};
-use crate::scan::Gate;
-use crate::scan::{Dfa, Line, ROOT, Scanner};
+use toolglot_scan::Gate;
+use toolglot_scan::{Dfa, Line, ROOT, Scanner};
 
 /// Bytes of a block that are taken at once, at first.
 const WINDOW: usize = 256;

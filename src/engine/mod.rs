@@ -35,7 +35,6 @@ use crate::dialect::{DialectSet, SetInner};
 use crate::error::Kind;
 use crate::event::{Event, Sink, Span};
 use crate::limits::{Options, ReasoningMode, Start};
-use crate::scan::{Line, Node, ROOT};
 use code::Code;
 use machine::Machine;
 use opening::{Candidate, Opening};
@@ -43,6 +42,7 @@ use plain::{Pace, SHORT};
 use skip::Skipping;
 use tail::{Lead, Shift};
 use token::{Near, Paired, Tail, Waiting};
+use toolglot_scan::{Line, Node, ROOT};
 
 pub use finish::Finish;
 pub use native::NativeCall;

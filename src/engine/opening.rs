@@ -23,9 +23,9 @@ use crate::dialect::{
 use crate::error::{Kind, Severity};
 use crate::event::{Event, Span};
 use crate::hints::Tool;
-use crate::scan::path::{Go, Hole, Paths, Walk};
-use crate::scan::xml::{self, Header, HeaderStep};
-use crate::scan::{Line, ROOT};
+use toolglot_scan::path::{Go, Hole, Paths, Walk};
+use toolglot_scan::xml::{self, Header, HeaderStep};
+use toolglot_scan::{Line, ROOT};
 
 /// A marker that is not decided yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -13,8 +13,8 @@ use crate::body::{Body, Short, pieces};
 use crate::dialect::SetInner;
 use crate::event::{Sink, Span};
 use crate::limits::{Fence, Options, ReasoningMode, Retain, TextMode};
-use crate::scan::Line;
-use crate::scan::{ROOT, Skip};
+use toolglot_scan::Line;
+use toolglot_scan::{ROOT, Skip};
 
 /// Chunks up to this length are looked at by the shortest way.
 pub(super) const SHORT: usize = 32;

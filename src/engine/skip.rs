@@ -1,15 +1,15 @@
 //! A block that broke a limit, or its grammar: bytes up to its own closer. After a limit they leave as raw bytes; of a
 //! block that broke its grammar they are hidden, and come back as text if no closer does.
 
-use crate::scan::{Needle, xml};
 use serde::{Deserialize, Serialize};
+use toolglot_scan::{Needle, xml};
 
 use super::Mode;
 use super::machine::{Chunk, Machine};
 use crate::error::{Kind, Severity};
 use crate::event::{Event, Span};
 use crate::limits::Retain;
-use crate::scan::{Node, ROOT};
+use toolglot_scan::{Node, ROOT};
 
 /// Where the search for the closer stands.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

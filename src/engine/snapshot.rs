@@ -12,7 +12,7 @@ use super::{Mode, Pace, Parser, Region, State};
 use crate::dialect::{DialectSet, SetInner};
 use crate::error::SnapshotError;
 use crate::limits::Options;
-use crate::scan::Fnv;
+use toolglot_scan::Fnv;
 
 const MAGIC: &[u8; 4] = b"TGss";
 const VERSION: u16 = 2;

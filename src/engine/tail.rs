@@ -14,7 +14,7 @@ use super::{Mode, Parser, Region, State};
 use crate::dialect::{Begins, MAX_LEAD, OpenRef, Role, SetInner, Written, suffixed};
 use crate::event::{Event, Sink, Span};
 use crate::limits::{Options, Start};
-use crate::scan::path::{Go, Hole, Walk};
+use toolglot_scan::path::{Go, Hole, Walk};
 
 /// What a prompt's tail says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

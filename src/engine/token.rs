@@ -12,7 +12,7 @@ use super::machine::{Chunk, Machine};
 use crate::dialect::{BESIDE, TOGETHER, Token};
 use crate::error::{Kind, Severity};
 use crate::event::{Event, Span};
-use crate::scan::Line;
+use toolglot_scan::Line;
 
 /// A token that is not decided yet. Everything from it on is withheld.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -13,7 +13,7 @@ use std::collections::VecDeque;
 
 use super::lead::{Lead, Step};
 use crate::dialect::EscapeTable;
-use crate::scan::{Node, Pattern, ROOT};
+use toolglot_scan::{Node, Pattern, ROOT};
 
 /// Whether breakers are put in or taken out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

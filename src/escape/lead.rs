@@ -5,7 +5,7 @@
 //! to wait for that.
 
 use crate::dialect::{MAX_LEAD, Written};
-use crate::scan::path::{Go, Hole, Walk};
+use toolglot_scan::path::{Go, Hole, Walk};
 
 /// The start of a text, while it may be such a beginning.
 #[derive(Clone, Debug)]

@@ -16,7 +16,7 @@ use crate::dialect::DialectSet;
 use crate::dialect::EscapeTable;
 use crate::dialect::bounds::PROBE_BLANKS;
 use crate::event::Event;
-use crate::scan::{Line, Node, ROOT, xml};
+use toolglot_scan::{Line, Node, ROOT, xml};
 
 /// What was written since an opener of calls, as long as what follows may show a call.
 #[derive(Clone, Copy, Debug)]

@@ -13,8 +13,8 @@ use crate::dialect::EscapeTable;
 use crate::engine::{Finish, Parser};
 use crate::event::Event;
 use crate::limits::Options;
-use crate::scan::Case;
-use crate::scan::Pattern;
+use toolglot_scan::Case;
+use toolglot_scan::Pattern;
 
 /// A set with everything that is looked for in it.
 struct Set {

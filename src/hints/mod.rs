@@ -81,7 +81,7 @@ impl Tools {
         if let (true, Some(odd)) = (out.tools.is_empty(), out.issues.first()) {
             return Err(odd.clone());
         }
-        let mut fnv = crate::scan::Fnv::default();
+        let mut fnv = toolglot_scan::Fnv::default();
         fnv.add(value.to_string().as_bytes());
         out.fingerprint = fnv.0;
         Ok(out)

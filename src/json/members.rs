@@ -54,7 +54,7 @@ impl<'a> Members<'a> {
                 if out.len() > 1 {
                     out.push(',');
                 }
-                crate::scan::json::string(key, &mut out);
+                toolglot_scan::json::string(key, &mut out);
                 out.push(':');
                 out.push_str(value);
             }

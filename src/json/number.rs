@@ -10,7 +10,7 @@ impl Number {
     /// The number that a text is, if it is one and nothing else.
     #[must_use]
     pub fn read(text: &str) -> Option<Self> {
-        crate::scan::json::is_number(text).then(|| Self(text.to_owned()))
+        toolglot_scan::json::is_number(text).then(|| Self(text.to_owned()))
     }
 
     /// As it is spelled.

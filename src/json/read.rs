@@ -6,7 +6,7 @@
 
 use super::{Map, Number, Value};
 use crate::pointer::step;
-use crate::scan::json::plain;
+use toolglot_scan::json::plain;
 
 /// What a text says.
 #[derive(Debug)]

@@ -15,8 +15,8 @@ use crate::escape::{Beside, escape_beside};
 use crate::issue::one_line;
 use crate::prompt::tool::Facts;
 use crate::prompt::{Lang, Layout, Part, PromptError};
-use crate::scan::breaks;
 use crate::tools::guard::{Guard, ID, KEY, LIST, NAME, TEXT};
+use toolglot_scan::breaks;
 
 /// How results are written.
 #[derive(Clone, Debug, Default)]

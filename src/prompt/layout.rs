@@ -151,7 +151,7 @@ impl Layout {
         options: &TemplateOptions,
     ) -> Result<Self, PromptError> {
         let mut layout = Self::new(set, dialect)?;
-        let mut print = crate::scan::Fnv(layout.fingerprint);
+        let mut print = toolglot_scan::Fnv(layout.fingerprint);
         print.add(template.as_bytes());
         print.add(format!("{options:?}").as_bytes());
         layout.fingerprint = print.0;
@@ -191,7 +191,7 @@ impl Layout {
     /// # Errors
     /// It is no template.
     pub fn shared(mut self, name: &str, template: &str) -> Result<Self, PromptError> {
-        let mut print = crate::scan::Fnv(self.fingerprint);
+        let mut print = toolglot_scan::Fnv(self.fingerprint);
         print.add(name.as_bytes());
         print.add(template.as_bytes());
         self.fingerprint = print.0;

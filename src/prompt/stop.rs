@@ -11,7 +11,7 @@
 use super::Layout;
 use crate::dialect::DialectSet;
 use crate::dialect::spec::Spec;
-use crate::scan::path;
+use toolglot_scan::path;
 
 /// Stop sequences of a dialect, each once, in the order of its file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

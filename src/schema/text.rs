@@ -5,7 +5,7 @@
 
 use super::{Schema, Types, whole};
 use crate::json::{Decimal, Value};
-use crate::scan::json;
+use toolglot_scan::json;
 
 /// What text is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

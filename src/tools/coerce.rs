@@ -313,7 +313,7 @@ fn items(text: &str) -> Option<Vec<Value>> {
         if item.contains('<') {
             return None;
         }
-        out.push(crate::scan::xml::decode(item.as_bytes()).into());
+        out.push(toolglot_scan::xml::decode(item.as_bytes()).into());
         rest = tail.trim_start();
     }
     (!out.is_empty()).then_some(out)

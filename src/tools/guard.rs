@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 
 use crate::dialect::tokens::Tokens;
 use crate::issue::{expand, one_line};
-use crate::scan::{breaks, unseen};
+use toolglot_scan::{breaks, unseen};
 
 /// What stands at the beginning of a line before a word: nothing, a heading, or the dot of a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,10 +5,10 @@ use serde::{Deserialize, Serialize};
 use super::super::{Args, Out, Short};
 use crate::dialect::spec;
 use crate::limits::Limits;
-use crate::scan::Needle;
-use crate::scan::path;
-use crate::scan::tag::{self, Loose, LooseStep, Room};
-use crate::scan::xml;
+use toolglot_scan::Needle;
+use toolglot_scan::path;
+use toolglot_scan::tag::{self, Loose, LooseStep, Room};
+use toolglot_scan::xml;
 
 /// The state of an open value.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

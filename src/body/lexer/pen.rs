@@ -4,8 +4,8 @@
 //! is not decided yet (an escape, a comma that may be too many) is on *hold*: it leaves later, as it stands
 //! ([`Pen::keep`]) or as something else ([`Pen::swap`]). Between chunks held bytes are copied; they are few.
 
-use crate::scan::Gate;
 use serde::{Deserialize, Serialize};
+use toolglot_scan::Gate;
 
 use crate::event::Span;
 

@@ -6,7 +6,7 @@ use super::number::{Num, Radix};
 use super::pen::{Emit, Feed, Meaning};
 use super::{At, Lexer, Rules, Shape, Token, Took, is_blank};
 use crate::error::Kind;
-use crate::scan::json;
+use toolglot_scan::json;
 
 pub(super) const WORDS: [(&[u8], &str, Shape); 6] = [
     (b"true", "true", Shape::Bool),

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::pen::{Emit, Feed, Meaning};
 use super::{At, Frame, Lexer, Rules, Token, Took, is_blank, is_name};
 use crate::error::Kind;
-use crate::scan::json;
+use toolglot_scan::json;
 
 /// An open string.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -7,7 +7,7 @@ use crate::body::typed::typed;
 use crate::error::Kind;
 use crate::event::{Event, Span};
 use crate::hints::{Coerced, Param, Tool};
-use crate::scan::json;
+use toolglot_scan::json;
 
 /// The parameter that takes a text alone: the only one that is required, or the only one.
 fn sole(tool: &Tool) -> Option<&Param> {

@@ -85,7 +85,7 @@ impl Reader {
     fn count(&self, text: &str) -> Vec<usize> {
         let text = careless(text);
         let lines = |head: &String| {
-            text.split(crate::scan::breaks)
+            text.split(toolglot_scan::breaks)
                 .filter(|line| line.trim_start().starts_with(head.as_str()))
                 .count()
         };
@@ -385,7 +385,7 @@ fn sentences_about_a_call_hold_one_observation() {
             let head = own.split("harmless").next().unwrap_or_default();
             let head = head.split("sunny").next().unwrap_or_default();
             let count = |text: &str| {
-                let lines = text.split(crate::scan::breaks);
+                let lines = text.split(toolglot_scan::breaks);
                 lines.filter(|line| line.starts_with(head)).count()
             };
             for text in [

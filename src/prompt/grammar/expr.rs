@@ -45,7 +45,7 @@ impl Grammar {
     /// state. Gives the rule's name.
     pub fn until(&mut self, closer: &str, never: &[char]) -> Expr {
         let hash = {
-            let mut fnv = crate::scan::Fnv::default();
+            let mut fnv = toolglot_scan::Fnv::default();
             fnv.add(closer.as_bytes());
             fnv.add(never.iter().collect::<String>().as_bytes());
             format!("until{:x}", fnv.0)

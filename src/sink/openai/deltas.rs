@@ -8,9 +8,9 @@ use crate::engine::Finish;
 use crate::error::{Grade, KindSet};
 use crate::escape::Seams;
 use crate::event::{Arguments, Event, Sink, Span};
-use crate::scan::Gate;
 use crate::sink::gather::Gather;
 use crate::sink::ledger::Ledger;
+use toolglot_scan::Gate;
 
 /// A sink that hands over [`Delta`]s. See the [module](super) for what it promises.
 ///

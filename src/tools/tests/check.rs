@@ -725,7 +725,7 @@ fn an_observation_has_the_lines_of_its_template() {
                 let checked =
                     player().checked(tool, &arguments, &CheckOptions::of(dialect(&set, id)));
                 let text = checked.observation.unwrap_or_default();
-                let lines = text.split(crate::scan::breaks).count();
+                let lines = text.split(toolglot_scan::breaks).count();
                 assert_eq!(lines, checked.violations.len(), "{id}: {text}");
                 assert!(lines > 0);
             }

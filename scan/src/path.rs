@@ -24,29 +24,37 @@
 use serde::{Deserialize, Serialize};
 
 use super::tag::{self, Loose, LooseStep, Room};
-use crate::scan::Span;
-use crate::scan::xml;
+use crate::Span;
+use crate::xml;
 
 /// What a hole takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) enum Hole {
+pub enum Hole {
+    /// `$name`: a word.
     Name,
+    /// `$id`: a word.
     Id,
+    /// `$key`: a word with blanks.
     Key,
+    /// `$type`: a word.
     Type,
+    /// `$tag`: attributes.
     Tag,
+    /// `$x`: a suffix, or the same again.
     Fix,
+    /// `$digits`.
     Number,
+    /// `$ticks`: backticks.
     Ticks,
     /// Blanks and attributes in a tag that shows none.
     Loose,
 }
 
 /// How many kinds of holes remember what they took.
-pub(crate) const HOLES: usize = 9;
+pub const HOLES: usize = 9;
 
 /// White space that a `$_` takes at most.
-pub(crate) const MAX_BLANKS: u16 = 1024;
+pub const MAX_BLANKS: u16 = 1024;
 
 impl Hole {
     /// Whether a word that other patterns spell out in part may begin with the byte.
@@ -154,7 +162,7 @@ enum Kind {
 
 /// Patterns that may stand at one place, each with what it leads to. Immutable.
 #[derive(Clone, Debug)]
-pub(crate) struct Paths<A> {
+pub struct Paths<A> {
     nodes: Vec<Node<A>>,
     /// Blocks open here: `$x` takes what it finds.
     opens: bool,
@@ -162,7 +170,7 @@ pub(crate) struct Paths<A> {
 
 /// Where a walk through [`Paths`] stands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Walk {
+pub struct Walk {
     node: u16,
     /// White space so far in the present run.
     blanks: u16,
@@ -179,11 +187,14 @@ pub(crate) struct Walk {
 
 /// What one byte did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Go<A> {
+pub enum Go<A> {
+    /// A pattern may still become complete.
     More,
-    /// A pattern is complete; `taken` if the byte belongs to it.
+    /// A pattern is complete.
     Found {
+        /// What the pattern stands for.
         action: A,
+        /// Whether the byte belongs to it.
         taken: bool,
     },
     /// None of the patterns stands here.
@@ -192,16 +203,21 @@ pub(crate) enum Go<A> {
 
 /// One part of a pattern as it is written.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Part {
+pub enum Part {
+    /// Literal bytes.
     Bytes(Vec<u8>),
+    /// `$_`.
     Blanks,
+    /// `$/`.
     Lines,
+    /// A hole that remembers what it took.
     Hole(Hole),
+    /// `$^`.
     Peek,
 }
 
 /// Reads a pattern.
-pub(crate) fn parts(pattern: &str) -> Result<Vec<Part>, String> {
+pub fn parts(pattern: &str) -> Result<Vec<Part>, String> {
     const WORDS: [(&str, Part); 11] = [
         ("_", Part::Blanks),
         ("/", Part::Lines),
@@ -246,7 +262,7 @@ pub(crate) fn parts(pattern: &str) -> Result<Vec<Part>, String> {
 }
 
 /// The literal bytes that a pattern begins with.
-pub(crate) fn literal(pattern: &str) -> Result<String, String> {
+pub fn literal(pattern: &str) -> Result<String, String> {
     let mut out = String::new();
     for part in parts(pattern)? {
         match part {
@@ -258,7 +274,7 @@ pub(crate) fn literal(pattern: &str) -> Result<String, String> {
 }
 
 /// A marker with what may stand in it that it does not show, if something may.
-pub(crate) fn spelt(marker: &str) -> Result<Option<Paths<()>>, String> {
+pub fn spelt(marker: &str) -> Result<Option<Paths<()>>, String> {
     if tag::rooms(marker.as_bytes()).next().is_none() {
         return Ok(None);
     }

@@ -7,7 +7,7 @@ use super::Span;
 /// Holds the beginning of a character that is not complete yet: at most 3 bytes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Written")]
-pub(crate) struct Gate {
+pub struct Gate {
     bytes: [u8; 4],
     len: u8,
 }
@@ -157,7 +157,7 @@ mod tests {
 
 /// Puts characters together from bytes. What is no UTF-8 becomes U+FFFD.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Utf8 {
+pub struct Utf8 {
     bytes: [u8; 4],
     len: u8,
 }

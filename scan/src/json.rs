@@ -16,7 +16,7 @@ const ONES: u64 = u64::MAX / 255;
 const TOPS: u64 = ONES << 7;
 
 /// How many bytes from the start mean themselves in a JSON string, and are not `quote` either.
-pub(crate) fn plain(bytes: &[u8], quote: u8) -> usize {
+pub fn plain(bytes: &[u8], quote: u8) -> usize {
     let special = |byte: u8| (byte < 0x20) | (byte == b'"') | (byte == b'\\') | (byte == quote);
     let mut at = 0;
     // Without a branch for each byte, so that the compiler makes vectors of it.
@@ -47,7 +47,7 @@ pub(crate) fn plain(bytes: &[u8], quote: u8) -> usize {
 }
 
 /// Hands over the inside of a JSON string that means `text`, in pieces: slices of it, and escapes.
-pub(crate) fn escape(text: &str, mut piece: impl FnMut(&str)) {
+pub fn escape(text: &str, mut piece: impl FnMut(&str)) {
     let mut rest = text;
     loop {
         let (clean, tail) = rest.split_at(plain(rest.as_bytes(), b'"'));
@@ -67,14 +67,14 @@ pub(crate) fn escape(text: &str, mut piece: impl FnMut(&str)) {
 }
 
 /// Appends a whole JSON string.
-pub(crate) fn string(text: &str, out: &mut String) {
+pub fn string(text: &str, out: &mut String) {
     out.push('"');
     escape(text, |piece| out.push_str(piece));
     out.push('"');
 }
 
 /// An object of strings.
-pub(crate) fn object(pairs: &[(String, String)]) -> String {
+pub fn object(pairs: &[(String, String)]) -> String {
     let mut out = String::from("{");
     for (index, (key, value)) in pairs.iter().enumerate() {
         if index > 0 {
@@ -89,7 +89,7 @@ pub(crate) fn object(pairs: &[(String, String)]) -> String {
 }
 
 /// Whether it is a number as JSON spells it.
-pub(crate) fn is_number(text: &str) -> bool {
+pub fn is_number(text: &str) -> bool {
     let bytes = text.as_bytes();
     let digits = |from: usize| {
         bytes[from..]

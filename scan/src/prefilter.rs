@@ -41,7 +41,8 @@ const MARKS: u8 = 2;
 
 /// An automaton with its prefilters. Immutable.
 #[derive(Clone, Debug)]
-pub(crate) struct Scanner {
+pub struct Scanner {
+    /// The automaton.
     pub dfa: Dfa,
     /// Per byte: [`BEGINS`], [`MARKS`].
     kinds: [u8; 256],
@@ -76,7 +77,7 @@ enum Search {
 
 /// What one feed has seen of the text's density.
 #[derive(Debug)]
-pub(crate) struct Skip {
+pub struct Skip {
     window: usize,
     candidates: u32,
     dense_until: usize,
@@ -95,6 +96,10 @@ impl Default for Skip {
 }
 
 impl Scanner {
+    /// Builds automaton and prefilters.
+    ///
+    /// # Errors
+    /// The patterns are too many or too long for the table; the message says which.
     pub fn new(patterns: Vec<Pattern>) -> Result<Self, String> {
         let dfa = Dfa::new(patterns)?;
         let mut kinds = [0; 256];
@@ -400,7 +405,7 @@ fn prints(patterns: &[Pattern]) -> Box<Prints> {
 mod tests {
     use super::super::ROOT;
     use super::*;
-    use crate::scan::Case;
+    use crate::Case;
 
     /// Ends of markers and the nodes there, by skipping and by stepping every byte.
     fn ends(scanner: &Scanner, hay: &[u8], skipping: bool) -> (Vec<(usize, u16)>, u16) {

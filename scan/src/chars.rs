@@ -1,7 +1,7 @@
 //! Kinds of characters.
 
 /// What ends a line, for any reader.
-pub(crate) fn breaks(c: char) -> bool {
+pub fn breaks(c: char) -> bool {
     matches!(
         c,
         '\n' | '\r' | '\u{b}' | '\u{c}' | '\u{85}' | '\u{2028}' | '\u{2029}'
@@ -9,7 +9,7 @@ pub(crate) fn breaks(c: char) -> bool {
 }
 
 /// What nobody sees though it is no white space: Unicode's `Default_Ignorable_Code_Point`, and the blank of Braille.
-pub(crate) fn unseen(c: char) -> bool {
+pub fn unseen(c: char) -> bool {
     matches!(
         c,
         '\u{ad}'

@@ -1,18 +1,18 @@
 //! One literal that is looked for in a value, byte by byte or by leaps. In tags blanks may stand that the literal does not
 //! show ([`tag::rooms`]).
 
-use crate::scan::xml;
+use crate::xml;
 use memchr::memchr;
 use serde::{Deserialize, Serialize};
 
-use crate::scan::{path, tag};
+use crate::{path, tag};
 
 /// Blanks that may stand in a closing tag that does not show them: they wait.
 const MAX_BLANKS: u16 = 16;
 
 /// A literal with what to fall back to where it breaks off.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Needle {
+pub struct Needle {
     bytes: Vec<u8>,
     fall: Vec<u16>,
     /// How much of it stands right before the present place.

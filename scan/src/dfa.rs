@@ -8,30 +8,35 @@ use std::collections::HashMap;
 use serde::Deserialize;
 
 /// One node of a [`Dfa`].
-pub(crate) type Node = u16;
+pub type Node = u16;
 
 /// The node in which no pattern is under way.
-pub(crate) const ROOT: Node = 0;
+pub const ROOT: Node = 0;
 
 /// Whether letters of a marker match in either case.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum Case {
+pub enum Case {
+    /// Bytes match as they stand.
     #[default]
     Exact,
+    /// ASCII letters match in either case.
     Ignore,
 }
 
 /// Bytes to look for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Pattern {
+pub struct Pattern {
+    /// The marker.
     pub bytes: Vec<u8>,
+    /// Whether its letters match in either case.
     pub case: Case,
     /// Whether a beginning of it must be held back until it is decided.
     pub hold: bool,
 }
 
 impl Pattern {
+    /// A pattern whose beginnings are held back.
     pub fn new(bytes: impl AsRef<[u8]>, case: Case) -> Self {
         Self {
             bytes: bytes.as_ref().to_vec(),
@@ -120,7 +125,7 @@ fn trie(patterns: &[Pattern]) -> Result<Vec<Branch>, String> {
 
 /// An automaton over patterns. Immutable.
 #[derive(Clone, Debug)]
-pub(crate) struct Dfa {
+pub struct Dfa {
     patterns: Vec<Pattern>,
     /// Byte to column; column 0 holds all bytes that occur in no pattern.
     column: Box<[u8; 256]>,
@@ -263,6 +268,7 @@ impl Dfa {
         usize::from(node) < self.hits.len()
     }
 
+    /// What is looked for, in the order in which it was given.
     pub fn patterns(&self) -> &[Pattern] {
         &self.patterns
     }

@@ -5,12 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 /// XML white space.
-pub(crate) fn is_space(byte: u8) -> bool {
+pub fn is_space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\n' | b'\r')
 }
 
 /// Bytes that an attribute name may have. Any script; nothing that ends a name, and no ampersand.
-pub(crate) fn is_name(byte: u8) -> bool {
+pub fn is_name(byte: u8) -> bool {
     !is_space(byte)
         && byte >= 0x20
         && byte != 0x7f
@@ -19,24 +19,33 @@ pub(crate) fn is_name(byte: u8) -> bool {
 
 /// Where a scan of a tag's attributes stands, from after the tag's name up to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) enum Header {
+pub enum Header {
     /// Right after the name.
     Edge,
+    /// In white space.
     Space,
+    /// In the name of an attribute.
     Name,
+    /// After a name, before its `=`.
     AfterName,
+    /// After an `=`.
     BeforeValue,
+    /// In a value, which ends with this quote.
     Value(u8),
+    /// Right after a value.
     AfterValue,
+    /// After the `/` that must end the tag.
     Slash,
 }
 
 /// What one byte of a header did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum HeaderStep {
+pub enum HeaderStep {
+    /// The tag goes on.
     More,
     /// The tag ended, by `/>` or by `>`.
     End {
+        /// Whether the tag closes itself.
         closed: bool,
     },
     /// Not a tag.
@@ -69,7 +78,7 @@ impl Header {
 }
 
 /// The attributes in what stands after a tag's name, once [`Header`] has accepted it. Values are decoded.
-pub(crate) fn attributes(header: &[u8]) -> Vec<(String, String)> {
+pub fn attributes(header: &[u8]) -> Vec<(String, String)> {
     let mut out = vec![];
     let mut state = Header::Edge;
     let mut name: Vec<u8> = vec![];
@@ -148,19 +157,19 @@ fn pairs(all: &[Loose<'_>]) -> Vec<(String, String)> {
 }
 
 /// The attributes of a tag as models write them, without entities but the five of XML.
-pub(crate) fn loose_attributes(text: &[u8]) -> Vec<(String, String)> {
+pub fn loose_attributes(text: &[u8]) -> Vec<(String, String)> {
     pairs(&loose(text))
 }
 
 /// The same, and the name of one that is [`doubtful`].
-pub(crate) fn checked_attributes(text: &[u8]) -> (Vec<(String, String)>, Option<String>) {
+pub fn checked_attributes(text: &[u8]) -> (Vec<(String, String)>, Option<String>) {
     let all = loose(text);
     (pairs(&all), doubt(&all))
 }
 
 /// An attribute of a tag that nobody can be sure of: it stands there twice with different values, or there is a quotation mark in
 /// its value, which has none around it.
-pub(crate) fn doubtful(text: &[u8]) -> Option<String> {
+pub fn doubtful(text: &[u8]) -> Option<String> {
     doubt(&loose(text))
 }
 
@@ -186,7 +195,7 @@ fn doubt(all: &[Loose<'_>]) -> Option<String> {
 const QUOTES: [char; 4] = ['"', '\'', '“', '”'];
 
 /// A name that stands in a tag as it is, without the quotation marks around it; none if there is one at one of its ends only.
-pub(crate) fn unquoted(name: &str) -> Option<&str> {
+pub fn unquoted(name: &str) -> Option<&str> {
     let inside = QUOTES.iter().find_map(|quote| {
         let rest = name.strip_prefix(*quote)?;
         rest.strip_suffix(if *quote == '“' { '”' } else { *quote })
@@ -197,15 +206,15 @@ pub(crate) fn unquoted(name: &str) -> Option<&str> {
 }
 
 /// Longest entity that is looked for, without `&` and `;`.
-pub(crate) const MAX_ENTITY: usize = 10;
+pub const MAX_ENTITY: usize = 10;
 
 /// Whether a byte can stand in an entity.
-pub(crate) fn is_entity(byte: u8) -> bool {
+pub fn is_entity(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'#'
 }
 
 /// What an entity means: the five of XML, and references to characters that XML allows.
-pub(crate) fn entity(name: &[u8]) -> Option<char> {
+pub fn entity(name: &[u8]) -> Option<char> {
     match name {
         b"lt" => Some('<'),
         b"gt" => Some('>'),
@@ -229,7 +238,7 @@ fn code(digits: &[u8], radix: u32) -> Option<char> {
 }
 
 /// Decodes entities of a short string; what is no entity stays.
-pub(crate) fn decode(bytes: &[u8]) -> String {
+pub fn decode(bytes: &[u8]) -> String {
     let mut out: Vec<u8> = vec![];
     let mut rest = bytes;
     while let Some(at) = memchr::memchr(b'&', rest) {

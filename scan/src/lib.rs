@@ -7,24 +7,26 @@
 //! Cost: one table look-up a byte while something is under way, a vector scan otherwise. A byte is looked at by the
 //! prefilter once and stepped at most once.
 
+#![deny(unsafe_code, missing_docs)]
+
 mod chars;
 mod dfa;
 mod hash;
-pub(crate) mod json;
+pub mod json;
 mod line;
 mod needle;
-pub(crate) mod path;
+pub mod path;
 mod prefilter;
 mod span;
-pub(crate) mod tag;
+pub mod tag;
 mod utf8;
-pub(crate) mod xml;
+pub mod xml;
 
-pub(crate) use chars::{breaks, unseen};
-pub(crate) use dfa::{Case, Dfa, Node, Pattern, ROOT};
-pub(crate) use hash::Fnv;
-pub(crate) use line::Line;
-pub(crate) use needle::Needle;
-pub(crate) use prefilter::{Scanner, Skip};
+pub use chars::{breaks, unseen};
+pub use dfa::{Case, Dfa, Node, Pattern, ROOT};
+pub use hash::Fnv;
+pub use line::Line;
+pub use needle::Needle;
+pub use prefilter::{Scanner, Skip};
 pub use span::Span;
-pub(crate) use utf8::{Gate, Utf8};
+pub use utf8::{Gate, Utf8};

@@ -16,25 +16,27 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::scan::xml::{self, is_space};
+use crate::xml::{self, is_space};
 
 /// What may stand at a place of a tag that shows nothing there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Room {
+pub enum Room {
+    /// White space.
     Blanks,
+    /// White space and attributes.
     Attributes,
 }
 
 /// Stands for a word that a hole takes, in what is asked for [`room`].
-pub(crate) const WORD: u8 = 1;
+pub const WORD: u8 = 1;
 /// Stands for attributes that a hole takes.
-pub(crate) const SHOWN: u8 = 2;
+pub const SHOWN: u8 = 2;
 
 /// The bar that special tokens of some models are spelled with.
 const BAR: &[u8] = "｜".as_bytes();
 
 /// What a tag may hold between `before` and `behind` that it does not show.
-pub(crate) fn room(before: &[u8], behind: &[u8]) -> Option<Room> {
+pub fn room(before: &[u8], behind: &[u8]) -> Option<Room> {
     let first = *behind.first()?;
     let last = *before.last()?;
     if behind.starts_with(BAR) {
@@ -59,12 +61,12 @@ pub(crate) fn room(before: &[u8], behind: &[u8]) -> Option<Room> {
 }
 
 /// Where a whole tag may hold what it does not show.
-pub(crate) fn rooms(tag: &[u8]) -> impl Iterator<Item = usize> {
+pub fn rooms(tag: &[u8]) -> impl Iterator<Item = usize> {
     (1..tag.len()).filter(|at| room(&tag[..*at], &tag[*at..]).is_some())
 }
 
 /// A tag without the blanks that it shows in front of its name.
-pub(crate) fn without_blanks(tag: &[u8]) -> Vec<u8> {
+pub fn without_blanks(tag: &[u8]) -> Vec<u8> {
     let mut out = vec![];
     for (at, byte) in tag.iter().enumerate() {
         let name = tag[at..].trim_ascii_start();
@@ -76,24 +78,24 @@ pub(crate) fn without_blanks(tag: &[u8]) -> Vec<u8> {
 }
 
 /// As [`without_blanks`], of a marker that is text.
-pub(crate) fn plain(tag: &str) -> String {
+pub fn plain(tag: &str) -> String {
     String::from_utf8_lossy(&without_blanks(tag.as_bytes())).into_owned()
 }
 
 /// Whether a tag is named by a single letter.
-pub(crate) fn has_one_letter(tag: &str) -> bool {
+pub fn has_one_letter(tag: &str) -> bool {
     let name = tag.strip_prefix('<').and_then(|tag| tag.strip_suffix('>'));
     name.is_some_and(|name| name.trim_start_matches('/').len() == 1)
 }
 
 /// What a marker begins with where something stands in it that it does not show.
-pub(crate) fn slips(marker: &str) -> impl Iterator<Item = String> {
+pub fn slips(marker: &str) -> impl Iterator<Item = String> {
     let beginnings = rooms(marker.as_bytes()).filter_map(|at| marker.get(..at));
     beginnings.flat_map(|name| [" ", "\n", "\t", "\r"].map(|blank| format!("{name}{blank}")))
 }
 
 /// A marker with one blank or line end in each place where one may stand, and in some of them only.
-pub(crate) fn with_blanks(marker: &str) -> Vec<String> {
+pub fn with_blanks(marker: &str) -> Vec<String> {
     let plain = plain(marker);
     let places: Vec<usize> = rooms(plain.as_bytes()).collect();
     let mut all = vec![plain];
@@ -111,7 +113,7 @@ pub(crate) fn with_blanks(marker: &str) -> Vec<String> {
 }
 
 /// The attributes of the tags in a marker, in their order.
-pub(crate) fn attributes(text: &str) -> Vec<(String, String)> {
+pub fn attributes(text: &str) -> Vec<(String, String)> {
     let mut out = vec![];
     let mut rest = text.as_bytes();
     while let Some(at) = rest.iter().position(|b| *b == b'<') {
@@ -131,7 +133,7 @@ pub(crate) fn attributes(text: &str) -> Vec<(String, String)> {
 }
 
 /// Whether what stands after a tag's name are attributes and blanks.
-pub(crate) fn is_loose(inside: &str) -> bool {
+pub fn is_loose(inside: &str) -> bool {
     let mut tag = Loose::default();
     let steps = inside.bytes().all(|b| tag.step(b, b'>') == LooseStep::More);
     steps && inside.starts_with([' ', '\n', '\t', '\r']) && tag.step(b'>', b'>') == LooseStep::End
@@ -193,7 +195,7 @@ fn letter(byte: u8) -> bool {
 }
 
 /// Where a walk stands in the attributes of a tag, outside quotes.
-pub(crate) const BETWEEN: u8 = 0;
+pub const BETWEEN: u8 = 0;
 const NAME: u8 = 1;
 /// After a name, where only `=` may come.
 const NAMED: u8 = 2;
@@ -203,7 +205,7 @@ const VALUE: u8 = 3;
 const BARE: u8 = 4;
 
 /// Takes a byte of the attributes of a tag; none if no attributes go on with it.
-pub(crate) fn step(at: u8, byte: u8) -> Option<u8> {
+pub fn step(at: u8, byte: u8) -> Option<u8> {
     let quote = matches!(byte, b'"' | b'\'');
     match at {
         _ if byte == b'<' => None,
@@ -226,11 +228,12 @@ pub(crate) fn step(at: u8, byte: u8) -> Option<u8> {
 
 /// Blanks and attributes in a tag that shows none, from after its name on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Loose(pub u8);
+pub struct Loose(pub u8);
 
 /// What one byte of such a tag did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum LooseStep {
+pub enum LooseStep {
+    /// The tag goes on.
     More,
     /// The tag ends with it.
     End,

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// What stands before the current byte on its line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) enum Line {
+pub enum Line {
     /// Nothing.
     #[default]
     Start,

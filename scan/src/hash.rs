@@ -1,7 +1,7 @@
 //! A fingerprint of bytes.
 
 /// FNV-1a, 64 bits: a stable fingerprint, not a defence.
-pub(crate) struct Fnv(pub u64);
+pub struct Fnv(pub u64);
 
 impl Default for Fnv {
     fn default() -> Self {
@@ -10,6 +10,7 @@ impl Default for Fnv {
 }
 
 impl Fnv {
+    /// Adds bytes and their number.
     pub fn add(&mut self, bytes: &[u8]) {
         for byte in bytes.iter().chain(&(bytes.len() as u64).to_le_bytes()) {
             self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3);
