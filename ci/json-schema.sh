@@ -21,4 +21,4 @@ echo "$sum  $archive" | sha256sum --check --quiet
 tar -xzf "$archive" -C "$folder" "jsonschema-$version/json/tests"
 
 TOOLGLOT_JSON_SCHEMA_TESTS=$folder/jsonschema-$version/json/tests \
-  cargo test -q -p toolglot --features tools --lib --locked -- --ignored --nocapture json_schema_test_suite
+  cargo test -q -p toolglot-tools --lib --locked -- --ignored --nocapture json_schema_test_suite

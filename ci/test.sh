@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # All tests, those in the documentation too.
 #
-#   ci/test.sh            vectors of up to 256 bytes in every 3-way split, longer ones in a sample; the library without features too
+#   ci/test.sh            vectors of up to 256 bytes in every 3-way split, longer ones in a sample
 #   ci/test.sh --quick    of up to 40 bytes, all 2-way splits as ever; fewer random inputs
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -17,4 +17,3 @@ export TOOLGLOT_FLAT=$CARGO_TARGET_DIR/c
 mkdir -p "$TOOLGLOT_FLAT"
 # What fails in one place must not hide what fails in another.
 cargo test --workspace --locked --no-fail-fast
-if [[ ${1:-} != --quick ]]; then cargo test -q -p toolglot --lib --locked; fi

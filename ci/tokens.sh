@@ -5,4 +5,4 @@ cd "$(dirname "$0")/.."
 # shellcheck source=ci/lib.sh
 . ci/lib.sh
 share_target
-cargo test -q -p toolglot --features tiktoken --lib --locked -- prompt::tokens
+cargo test -q -p toolglot-tools --features tiktoken --lib --locked -- prompt::tokens

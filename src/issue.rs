@@ -46,15 +46,11 @@ impl Issue<'_> {
             true => self.chinese(),
             false => self.message(),
         };
-        let parts = [&message, self.tool, self.subject, self.suggestion].map(one_line);
-        let pairs = [
-            ("{kind}", self.kind.name()),
-            ("{message}", &parts[0]),
-            ("{tool}", &parts[1]),
-            ("{name}", &parts[2]),
-            ("{suggestion}", &parts[3]),
-        ];
-        expand(text, &pairs)
+        observation(
+            text,
+            self.kind,
+            [&message, self.tool, self.subject, self.suggestion],
+        )
     }
 
     /// The same as [`message`](Self::message), in Chinese.
@@ -86,8 +82,21 @@ impl Issue<'_> {
     }
 }
 
+/// Fills the wording of an observation: message, tool, name and suggestion.
+pub fn observation(template: &str, kind: Kind, parts: [&str; 4]) -> String {
+    let [message, tool, name, suggestion] = parts.map(one_line);
+    let pairs = [
+        ("{kind}", kind.name()),
+        ("{message}", &message),
+        ("{tool}", &tool),
+        ("{name}", &name),
+        ("{suggestion}", &suggestion),
+    ];
+    expand(template, &pairs)
+}
+
 /// A name that a model wrote, in one line: no observation has a line that somebody else wrote. What ended lines stays visible.
-pub(crate) fn one_line(text: &str) -> String {
+pub fn one_line(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
@@ -101,7 +110,7 @@ pub(crate) fn one_line(text: &str) -> String {
 }
 
 /// Replaces `{name}` by its value and drops a bracketed part `[...]` whose first placeholder is empty.
-pub(crate) fn expand(template: &str, pairs: &[(&str, &str)]) -> String {
+pub fn expand(template: &str, pairs: &[(&str, &str)]) -> String {
     let fill = |part: &str| {
         let mut out = String::with_capacity(part.len());
         let mut rest = part;

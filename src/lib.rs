@@ -39,19 +39,16 @@ mod event;
 mod hints;
 mod issue;
 pub mod json;
+#[doc(hidden)]
+pub mod layer;
 mod limits;
-#[cfg(feature = "tools")]
-pub mod outcome;
 mod owned;
 mod pointer;
-#[cfg(feature = "tools")]
-pub mod prompt;
 pub mod rewrite;
+#[allow(missing_docs, reason = "public for `layer` alone")]
 mod schema;
 pub mod sink;
 pub mod source;
-#[cfg(feature = "tools")]
-pub mod tools;
 
 pub use call::{Call, Dropped, NotDelivered, Report, Turn, Withheld};
 pub use detect::{Confidence, Detector, Evidence, Sighting};
@@ -99,10 +96,4 @@ mod pages {
     mod encode {}
     #[doc = include_str!("../docs/OPENAI.md")]
     mod openai {}
-    #[cfg(feature = "tools")]
-    #[doc = include_str!("../docs/PROMPTS.md")]
-    mod prompts {}
-    #[cfg(feature = "tools")]
-    #[doc = include_str!("../docs/TOOLS.md")]
-    mod tools {}
 }

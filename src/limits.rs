@@ -264,7 +264,14 @@ pub enum Start {
     Reasoning,
 }
 
-/// How one stream is to be parsed. Cheap to clone.
+/// How one stream is to be parsed. Cheap to clone. Each field has a setter of its name:
+///
+/// ```
+/// use toolglot::{Fence, Options, Start};
+///
+/// let options = Options::default().start(Start::Reasoning).fence(Fence::Allow);
+/// assert_eq!(options.start, Start::Reasoning);
+/// ```
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Options {
@@ -304,6 +311,41 @@ pub struct Options {
     pub tools: Option<Arc<Tools>>,
 }
 
+macro_rules! setters {
+    ($options:ident: $($field:ident: $type:ty,)*) => {
+        impl $options {
+            $(
+                #[doc = concat!("Sets the field `", stringify!($field), "`.")]
+                #[must_use]
+                pub fn $field(mut self, $field: impl Into<$type>) -> Self {
+                    self.$field = $field.into();
+                    self
+                }
+            )*
+        }
+    };
+}
+pub(crate) use setters;
+
+setters! {
+    Options:
+    text: TextMode,
+    retain: Retain,
+    prefer: Prefer,
+    reasoning: ReasoningMode,
+    calls_in_reasoning: bool,
+    fence: Option<Fence>,
+    unclosed: Option<Unclosed>,
+    broken: Broken,
+    untyped: Option<Untyped>,
+    unknown_tool: Option<UnknownTool>,
+    tool_choice: ToolChoice,
+    trusted_only: bool,
+    start: Start,
+    limits: Limits,
+    tools: Option<Arc<Tools>>,
+}
+
 /// So much of a prompt is looked at.
 pub(crate) const MAX_TAIL: usize = 4096;
 
@@ -314,6 +356,13 @@ impl Options {
     pub fn hinted(&self) -> Option<&Arc<Tools>> {
         let wanted = self.tool_choice != ToolChoice::None;
         self.tools.as_ref().filter(|_| wanted)
+    }
+
+    /// As [`set_prompt_tail`](Self::set_prompt_tail).
+    #[must_use]
+    pub fn prompt_tail(mut self, prompt: &[u8]) -> Self {
+        self.set_prompt_tail(prompt);
+        self
     }
 
     /// Gives the prompt, or the end of it: at most the last 4 KiB are kept, in whole characters. What stands in it after

@@ -1,7 +1,7 @@
 //! JSON pointers (RFC 6901).
 
 /// Adds a step to a pointer.
-pub(crate) fn step(path: &mut String, key: &str) {
+pub fn step(path: &mut String, key: &str) {
     path.push('/');
     for c in key.chars() {
         match c {
@@ -13,13 +13,13 @@ pub(crate) fn step(path: &mut String, key: &str) {
 }
 
 /// The pointer to a member.
-pub(crate) fn member(parent: &str, key: &str) -> String {
+pub fn member(parent: &str, key: &str) -> String {
     let mut path = parent.to_owned();
     step(&mut path, key);
     path
 }
 
 /// The key that a step of a pointer is.
-pub(crate) fn key(step: &str) -> String {
+pub fn key(step: &str) -> String {
     step.replace("~1", "/").replace("~0", "~")
 }

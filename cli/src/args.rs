@@ -617,7 +617,7 @@ pub enum Lang {
     En,
 }
 
-impl From<Lang> for toolglot::prompt::Lang {
+impl From<Lang> for toolglot_tools::prompt::Lang {
     fn from(lang: Lang) -> Self {
         match lang {
             Lang::Zh => Self::Zh,

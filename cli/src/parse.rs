@@ -8,11 +8,11 @@ use std::thread;
 use anstream::{AutoStream, ColorChoice};
 use toolglot::sink::openai::Head;
 use toolglot::source::{Feeder, ServerError, Source, SourceError, Telling};
-use toolglot::tools::NameRule;
 use toolglot::{Collect, DialectSet, Finish, Options, Parser, Sink, TextMode};
 use toolglot_cli::chunks::{Chunking, Cutter};
 use toolglot_cli::terminal::{Screen, one_line};
 use toolglot_cli::vectors::Log;
+use toolglot_tools::NameRule;
 
 use crate::api::Format;
 use crate::args::{Output as Shown, ParseArgs};

@@ -4,11 +4,11 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use toolglot::DialectSet;
-use toolglot::prompt::grammar::CallGrammar;
-use toolglot::prompt::{Layout, PromptOptions, Stops, TemplateOptions, tokens};
-use toolglot::tools::Inventory;
 use toolglot_cli::sets::{Choice, Sets};
 use toolglot_cli::terminal::Screen;
+use toolglot_tools::Inventory;
+use toolglot_tools::prompt::grammar::CallGrammar;
+use toolglot_tools::prompt::{Layout, PromptOptions, Stops, TemplateOptions, tokens};
 
 use crate::args::{PromptArgs, PromptPart};
 use crate::stop::{Stop, Verdict};

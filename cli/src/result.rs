@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use serde::Deserialize;
 use toolglot::json::Value;
-use toolglot::outcome::{Content, RenderOptions, Renderer, Status, ToolResult};
 use toolglot_cli::sets::{Choice, Sets};
 use toolglot_cli::terminal::Screen;
+use toolglot_tools::outcome::{Content, RenderOptions, Renderer, Status, ToolResult};
 
 use crate::args::ResultArgs;
 use crate::input::Input;

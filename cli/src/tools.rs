@@ -5,8 +5,8 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
 
-use toolglot::tools::read::{self, Listing, Source};
-use toolglot::tools::{Inventory, Tool};
+use toolglot_tools::read::{self, Listing, Source};
+use toolglot_tools::{Inventory, Tool};
 
 use crate::args::{ToolsArgs, ToolsCommand};
 use crate::input::Input;

@@ -3,13 +3,13 @@
 use std::io::{self, Write};
 
 use toolglot::json::{Map, json};
-use toolglot::tools::{CheckOptions, Checked, Inventory, Places, Unknown};
 use toolglot::{
     Call, Collect, Dialect, DialectSet, Event, Grade, Issue, Kind, KindSet, Origin, Severity, Sink,
     Span,
 };
 use toolglot_cli::sets::{Choice, Sets};
 use toolglot_cli::terminal;
+use toolglot_tools::{CheckOptions, Checked, Inventory, Places, Unknown};
 
 use crate::args::ValidateArgs;
 use crate::calls::{Given, Told, Turn};

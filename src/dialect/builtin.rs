@@ -1,7 +1,6 @@
 //! The one list of built-in dialects.
 
 /// See [`super::default_protocol`].
-#[cfg(feature = "tools")]
 pub(super) const DEFAULT_PROTOCOL: &str = "vcp";
 
 macro_rules! files {

@@ -57,7 +57,7 @@ fn fits_word(wanted: &str, have: &str) -> bool {
 impl spec::Channels {
     /// Reads a header, its markers included. What directly follows a marker is its part; of the words beside these one is the
     /// recipient and one the type of the content, and what is left is read by no rule.
-    pub fn read<'h>(&self, header: &'h str) -> Header<'h> {
+    pub(crate) fn read<'h>(&self, header: &'h str) -> Header<'h> {
         let ends = self.end.iter().filter(|end| header.ends_with(end.as_str()));
         let end = ends.max_by_key(|end| end.len());
         let (rest, end) = header.split_at(header.len() - end.map_or(0, String::len));
@@ -202,7 +202,7 @@ impl spec::Channels {
     }
 
     /// What a message with that header is.
-    pub fn route(&self, header: &Header<'_>) -> Option<RouteKind> {
+    pub(crate) fn route(&self, header: &Header<'_>) -> Option<RouteKind> {
         let fits = |wanted: &Option<Vec<String>>, have: &str| {
             let one = |wanted: &String| fits_word(wanted, have);
             wanted.as_ref().is_none_or(|wanted| wanted.iter().any(one))

@@ -79,14 +79,12 @@ impl EscapeTable {
     }
 
     /// The table of two sets, for text that begins no reply. They need not fit together as one set.
-    #[cfg(feature = "tools")]
     pub fn both(one: &SetInner, other: &SetInner) -> Result<Self, EscapeError> {
         let ends = [header_ends(one), header_ends(other)].concat();
         Self::of(one.markers().chain(other.markers()).chain(&ends))
     }
 
     /// The places inside markers at which a text stands after one of these.
-    #[cfg(feature = "tools")]
     pub fn tails_after(&self, before: &[Vec<u8>]) -> Vec<(u16, u16)> {
         let patterns = self.dfa.patterns();
         let ends = |(p, at): &(u16, u16)| {

@@ -18,8 +18,9 @@ mod model;
 pub(crate) mod payload;
 mod set;
 mod sizes;
+#[allow(missing_docs, reason = "public for `layer` alone")]
 pub(crate) mod spec;
-#[cfg(feature = "tools")]
+#[allow(missing_docs, reason = "public for `layer` alone")]
 pub(crate) mod tokens;
 
 pub use model::dialects_of_model;
@@ -52,8 +53,7 @@ pub fn builtin_files() -> &'static [(&'static str, &'static str)] {
 }
 
 /// What calls are written in where a configuration of the tools layer does not say.
-#[cfg(feature = "tools")]
-pub(crate) const fn default_protocol() -> &'static str {
+pub const fn default_protocol() -> &'static str {
     builtin::DEFAULT_PROTOCOL
 }
 
@@ -269,15 +269,10 @@ impl Dialect {
     }
 
     /// Its own wording for what keeps a call from being carried out: that of the kind, or else of any kind.
-    pub(crate) fn refusal(&self, kind: Kind) -> Option<&str> {
+    #[must_use]
+    pub fn refusal(&self, kind: Kind) -> Option<&str> {
         let other = || self.spec.observe.get("other").map(String::as_str);
         self.observation(kind).or_else(other)
-    }
-
-    /// Its own wording for a call that was carried out: `executed` or `failed` of its table `observe`.
-    #[cfg(feature = "tools")]
-    pub(crate) fn outcome(&self, key: &str) -> Option<&str> {
-        self.spec.observe.get(key).map(String::as_str)
     }
 }
 

@@ -12,7 +12,7 @@ use toolglot_scan::Case;
 /// One dialect file.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Spec {
+pub struct Spec {
     pub id: String,
     pub title: String,
     #[serde(default)]
@@ -87,7 +87,6 @@ pub(crate) struct Spec {
     pub observe: BTreeMap<String, String>,
     /// What models read: definitions of tools, how to call them, results.
     #[serde(default)]
-    #[cfg_attr(not(feature = "tools"), expect(dead_code, reason = "read by prompts"))]
     pub prompt: Prompt,
     /// Named tables that are laid over the file when a host switches them on.
     #[serde(default)]
@@ -97,7 +96,7 @@ pub(crate) struct Spec {
 /// Something that the prompt may have written.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Begins {
+pub struct Begins {
     pub prompt: String,
     /// What a reply begins with that goes on after it: patterns.
     pub reply: Vec<String>,
@@ -106,7 +105,7 @@ pub(crate) struct Begins {
 /// What models read of tools. A layout is the text of a template, or the name of a shared one.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub(crate) struct Prompt {
+pub struct Prompt {
     /// Where the layouts come from; nothing: they are the general ones.
     pub sources: Vec<String>,
     /// The definitions.
@@ -144,7 +143,7 @@ fn drop() -> Unclosed {
 /// What becomes of a block whose body breaks its grammar.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum Malformed {
+pub enum Malformed {
     /// It is hidden, up to its closer.
     #[default]
     Drop,
@@ -155,7 +154,7 @@ pub(crate) enum Malformed {
 /// What happens to a block when the next one opens inside it, outside values.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum Reopen {
+pub enum Reopen {
     /// It is abandoned.
     #[default]
     Abandon,
@@ -166,7 +165,7 @@ pub(crate) enum Reopen {
 /// When the arguments of a call come out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum Deltas {
+pub enum Deltas {
     Live,
     AtValueEnd,
     AtCallEnd,
@@ -175,7 +174,7 @@ pub(crate) enum Deltas {
 /// `key:「始」value「末」` between two markers.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct KeyQuote {
+pub struct KeyQuote {
     pub open: Vec<String>,
     pub close: Vec<String>,
     #[serde(default)]
@@ -235,7 +234,7 @@ fn lookahead() -> u32 {
 /// How a step of a chain says that the next ones run whatever becomes of it.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct GoOn {
+pub struct GoOn {
     pub key: String,
     pub value: String,
 }
@@ -243,7 +242,7 @@ pub(crate) struct GoOn {
 /// What encloses a value.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Quote {
+pub struct Quote {
     pub open: Vec<String>,
     pub close: Vec<String>,
     /// Closers of other quotes that end the value only at the end of a line; reported.
@@ -262,7 +261,7 @@ pub(crate) struct Quote {
 /// Comments between fields, up to the end of the line.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Comment {
+pub struct Comment {
     pub open: String,
     pub at: CommentAt,
 }
@@ -270,7 +269,7 @@ pub(crate) struct Comment {
 /// Where a comment may start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum CommentAt {
+pub enum CommentAt {
     LineStart,
     Anywhere,
 }
@@ -278,7 +277,7 @@ pub(crate) enum CommentAt {
 /// What does not matter when keys are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum Fold {
+pub enum Fold {
     Case,
     Underscore,
     Hyphen,
@@ -287,7 +286,7 @@ pub(crate) enum Fold {
 }
 
 /// A key as it is compared.
-pub(crate) fn fold(key: &str, folds: &[Fold]) -> String {
+pub fn fold(key: &str, folds: &[Fold]) -> String {
     let mut key = key.to_owned();
     for fold in folds {
         key = match fold {
@@ -308,7 +307,7 @@ pub(crate) fn fold(key: &str, folds: &[Fold]) -> String {
 /// What is cut from a value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum Trim {
+pub enum Trim {
     #[default]
     None,
     Ends,
@@ -317,7 +316,7 @@ pub(crate) enum Trim {
 /// `<ACTION><tool><param>value</param></tool></ACTION>`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct ElementTree {
+pub struct ElementTree {
     pub open: String,
     pub close: String,
     /// The element that holds one item of a list, where the schema says list.
@@ -327,7 +326,7 @@ pub(crate) struct ElementTree {
 /// `<tool_call name="n"><param name="k">v</param></tool_call>`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct NamedParams {
+pub struct NamedParams {
     pub call: String,
     pub param: String,
     pub name: String,
@@ -340,7 +339,7 @@ pub(crate) struct NamedParams {
 /// `<tool_action name="n"><k value="v"/></tool_action>`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct AttributeParams {
+pub struct AttributeParams {
     pub call: String,
     pub name: String,
     pub value: String,
@@ -352,7 +351,7 @@ pub(crate) struct AttributeParams {
 /// Calls between markers: the frame of most model formats. Its markers are patterns; see [`toolglot_scan::path`].
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Framed {
+pub struct Framed {
     /// What may enclose several calls.
     pub section: Option<Section>,
     /// The forms that a call can have.
@@ -384,7 +383,7 @@ pub(crate) struct Framed {
 /// What encloses calls.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Section {
+pub struct Section {
     pub open: Vec<String>,
     /// Nothing: it ends where no further call begins.
     #[serde(default)]
@@ -408,7 +407,7 @@ pub(crate) struct Section {
 /// One form of a call.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Unit {
+pub struct Unit {
     /// What opens it, up to its payload.
     pub open: Vec<String>,
     /// Nothing: it ends with its payload.
@@ -442,7 +441,7 @@ pub(crate) struct Unit {
 
 impl Spec {
     /// Whether ordinary markup that is framing closes this tag of it.
-    pub(crate) fn closes_markup(&self, tag: &str) -> bool {
+    pub fn closes_markup(&self, tag: &str) -> bool {
         let inner = tag
             .strip_prefix('<')
             .filter(|inner| !inner.starts_with('/'));
@@ -475,7 +474,7 @@ impl Unit {
 /// JSON that is a call only if it shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub(crate) struct Bare {
+pub struct Bare {
     /// Where its opener counts.
     pub at: ReasoningAt,
     /// So many bytes may be looked at.
@@ -494,7 +493,7 @@ impl Default for Bare {
 /// Text that is one argument.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Content {
+pub struct Content {
     /// The argument's name.
     pub argument: String,
     /// What is done to it: the first rule for the tool counts. Without one it stays as it is.
@@ -505,7 +504,7 @@ pub(crate) struct Content {
 /// What is done to a text that is one argument.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub(crate) struct ContentRule {
+pub struct ContentRule {
     /// Tools that it is for; none: all.
     pub tools: Vec<String>,
     /// Attributes without which there is no call.
@@ -548,7 +547,7 @@ fn name_attribute() -> String {
 /// What a call's arguments are written in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum Payload {
+pub enum Payload {
     /// Parameters between tags.
     Params,
     /// Parameters that are elements: the table `tree`.
@@ -570,7 +569,7 @@ pub(crate) enum Payload {
 /// Parameters between tags.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Param {
+pub struct Param {
     pub open: Vec<String>,
     pub close: Vec<String>,
     /// What all parameters stand after as one object in JSON.
@@ -613,7 +612,7 @@ fn confirm() -> u32 {
 /// What stands between a tag and its value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum Framing {
+pub enum Framing {
     #[default]
     Verbatim,
     /// One newline on each side.
@@ -625,7 +624,7 @@ pub(crate) enum Framing {
 /// Where a parameter's tag tells its type.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Hint {
+pub struct Hint {
     /// The attribute; none: the hole `$type`.
     pub attribute: Option<String>,
     /// What it says of text. Everything else is JSON, or text if it does not parse.
@@ -638,7 +637,7 @@ pub(crate) struct Hint {
 /// JSON that names the tool.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub(crate) struct Json {
+pub struct Json {
     pub name: Vec<String>,
     pub arguments: Vec<String>,
     pub id: Vec<String>,
@@ -667,7 +666,7 @@ impl Default for Json {
 /// `f(a=1)`.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub(crate) struct Python {
+pub struct Python {
     pub brackets: Brackets,
     /// What stands between the name and the parenthesis: `.call`.
     pub method: String,
@@ -680,7 +679,7 @@ pub(crate) struct Python {
 /// Brackets around calls.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum Brackets {
+pub enum Brackets {
     #[default]
     Required,
     Optional,
@@ -693,7 +692,7 @@ pub(crate) enum Brackets {
 /// `call:f{a:1}`.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub(crate) struct Braces {
+pub struct Braces {
     pub prefix: String,
     /// What encloses a string.
     pub delimiters: Vec<String>,
@@ -704,7 +703,7 @@ pub(crate) struct Braces {
 /// Headers at the start of a line: `Thought:`, `Action:`, `Action Input:`. They are patterns; see [`toolglot_scan::path`].
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Line {
+pub struct Line {
     /// Only actions of declared tools count, and other lines after such an action.
     #[serde(skip)]
     pub offered: bool,
@@ -735,7 +734,7 @@ pub(crate) struct Line {
 /// An action that is one object: `{"action": "f", "action_input": {..}}`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Blob {
+pub struct Blob {
     /// Key of the tool's name.
     pub name: String,
     /// Key of its arguments.
@@ -762,7 +761,7 @@ impl Line {
 /// Messages with headers: `<|start|>assistant<|channel|>final<|message|>text<|end|>`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Channels {
+pub struct Channels {
     /// What begins a header.
     pub start: Vec<String>,
     /// What begins a header at the very beginning of the stream, after what the prompt has put there.
@@ -786,7 +785,7 @@ pub(crate) struct Channels {
 /// What messages of some kind are. `*` stands for anything but nothing; a condition that is left out holds.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Route {
+pub struct Route {
     pub kind: RouteKind,
     /// Who writes it: the word that the header begins with. One that ends with `*` is the beginning of a word.
     pub role: Option<Vec<String>>,
@@ -799,7 +798,7 @@ pub(crate) struct Route {
 /// What a message is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum RouteKind {
+pub enum RouteKind {
     Text,
     Reasoning,
     /// What a tool answers; a model that writes it makes it up.
@@ -813,7 +812,7 @@ pub(crate) enum RouteKind {
 /// Reasoning markers.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Reasoning {
+pub struct Reasoning {
     #[serde(deserialize_with = "one_or_more")]
     pub open: Vec<String>,
     #[serde(deserialize_with = "one_or_more")]
@@ -848,7 +847,7 @@ pub(crate) struct Reasoning {
 /// What follows a call that ended a thought.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum AfterCall {
+pub enum AfterCall {
     /// The answer; the thought's closer is framing if it comes.
     #[default]
     Text,
@@ -873,7 +872,7 @@ fn one_or_more<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Vec<String>,
 /// Where a marker counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum ReasoningAt {
+pub enum ReasoningAt {
     /// Only blanks before it in the stream.
     Start,
     /// At most three blanks before it on its line; right after a block or reasoning counts as a line start.
@@ -888,7 +887,7 @@ fn anywhere() -> ReasoningAt {
 /// A region without calls.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct SpanSpec {
+pub struct SpanSpec {
     pub kind: String,
     pub open: String,
     pub close: String,
@@ -900,7 +899,7 @@ pub(crate) struct SpanSpec {
 }
 
 /// Whether a marker is spelled like a special token, so that nobody types it.
-pub(crate) fn special(marker: &str) -> bool {
+pub fn special(marker: &str) -> bool {
     let parts = ["<|", "|>", "｜", "]<]"];
     parts.iter().any(|part| marker.contains(part))
 }

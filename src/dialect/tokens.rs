@@ -4,7 +4,7 @@ use super::spec::Spec;
 
 /// The tokens with which a model's prompts are written, as far as its dialect names them.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Tokens {
+pub struct Tokens {
     /// What parts turns and messages: an opener stands for its closer and the other way round.
     pub turns: Vec<String>,
     /// What calls stand in: whole tags, or the beginning of one up to what differs.

@@ -33,7 +33,7 @@ use crate::dialect::{Dialect, DialectSet, Family, SetInner};
 use crate::engine::{Finish, Parser};
 use crate::error::{Grade, Kind, Severity};
 use crate::hints::{Schema, Tool, Tools};
-use crate::limits::{Limits, Options};
+use crate::limits::{Limits, Options, setters};
 use crate::sink::Collect;
 
 use doc::Doc;
@@ -73,6 +73,13 @@ impl Default for EncodeOptions {
             verify: true,
         }
     }
+}
+
+setters! {
+    EncodeOptions:
+    tools: Option<Arc<Tools>>,
+    limits: Limits,
+    verify: bool,
 }
 
 impl EncodeOptions {

@@ -3,12 +3,12 @@
 use super::Kind;
 
 /// Whether a template of an observation is Chinese: then what stands in it is, too.
-pub(crate) fn is_chinese(template: &str) -> bool {
+pub fn is_chinese(template: &str) -> bool {
     template.contains(|c| matches!(c, '\u{4e00}'..='\u{9fff}'))
 }
 
 /// What is wrong, in one clause.
-pub(crate) const fn sentence(kind: Kind) -> &'static str {
+pub const fn sentence(kind: Kind) -> &'static str {
     match kind {
         Kind::UnclosedBlock => "请求块没有正确闭合",
         Kind::UnclosedValue => "参数值没有正确闭合",

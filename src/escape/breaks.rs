@@ -76,7 +76,6 @@ impl Breaks {
     }
 
     /// In the middle of a prompt, where these markers have begun.
-    #[cfg(feature = "tools")]
     pub fn after(tails: &[(u16, u16)]) -> Self {
         Self {
             way: Way::Escape,

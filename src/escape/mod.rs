@@ -184,16 +184,14 @@ pub fn escape(set: &DialectSet, text: &[u8]) -> Result<Vec<u8>, EscapeError> {
 }
 
 /// What may stand around a text in a prompt.
-#[cfg(feature = "tools")]
 #[derive(Clone, Debug)]
-pub(crate) struct Beside {
+pub struct Beside {
     /// The markers that have begun before it, and how much of each stands there.
     tails: Vec<(u16, u16)>,
     /// One of these follows. Nothing is known after the last byte.
     behind: Vec<Vec<u8>>,
 }
 
-#[cfg(feature = "tools")]
 impl Beside {
     /// One of `before` stands before the text, and no marker goes on from before that.
     pub(crate) fn new(table: &EscapeTable, before: &[Vec<u8>], behind: Vec<Vec<u8>>) -> Self {
@@ -202,10 +200,8 @@ impl Beside {
     }
 }
 
-/// The same for a text of which it is known what stands beside it: only what is a marker together with that is broken. A word
-/// at the end stays as it is where nothing is known of what follows: nobody joins words.
-#[cfg(feature = "tools")]
-pub(crate) fn escape_beside(table: &Arc<EscapeTable>, text: &[u8], beside: &Beside) -> Vec<u8> {
+/// The same for a text of which it is known what stands beside it: only what is a marker together with that is broken.
+pub(crate) fn beside(table: &Arc<EscapeTable>, text: &[u8], beside: &Beside) -> Vec<u8> {
     let mut escaper = Escaper {
         spell: Spell::new(Way::Escape),
         breaks: Breaks::after(&beside.tails),

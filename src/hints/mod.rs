@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use crate::json::{Map, Value};
 use crate::schema::{Doc, open, params, ready, ref_alone};
 
-pub(crate) use crate::schema::{Coerced, Param, Schema, Types, coerce, is_json, may_be_json};
+pub use crate::schema::{Coerced, Param, Schema, Types, coerce, is_json, may_be_json};
 
 /// How much may be looked at to read the schema of one tool; of the rest nothing is known.
 const WORK: u64 = 200_000;
@@ -220,15 +220,14 @@ const SUGGEST_LEN: usize = 64;
 const SUGGEST_NAMES: usize = 1000;
 
 /// The name that is closest to `wanted`, if one is close enough to be meant.
-pub(crate) fn closest<'a>(wanted: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+pub fn closest<'a>(wanted: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     near(wanted, names)
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, name)| name)
 }
 
 /// The names that are close enough to `wanted` to be meant, the nearest first.
-#[cfg(feature = "tools")]
-pub(crate) fn nearest<'a>(wanted: &str, names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+pub fn nearest<'a>(wanted: &str, names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     let mut found: Vec<(usize, &str)> = near(wanted, names).collect();
     found.sort_by_key(|(distance, _)| *distance);
     found.truncate(SUGGESTIONS);
@@ -236,7 +235,6 @@ pub(crate) fn nearest<'a>(wanted: &str, names: impl Iterator<Item = &'a str>) ->
 }
 
 /// The most suggestions that are made at once.
-#[cfg(feature = "tools")]
 const SUGGESTIONS: usize = 3;
 
 /// Names that are a few letters away from `wanted`, case and separators aside.

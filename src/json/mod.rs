@@ -16,7 +16,7 @@ mod decimal;
 mod map;
 mod members;
 mod number;
-mod read;
+pub(crate) mod read;
 mod serde;
 mod value;
 

@@ -10,19 +10,16 @@ use toolglot_scan::json::plain;
 
 /// What a text says.
 #[derive(Debug)]
-pub(crate) struct Read {
+pub struct Read {
+    /// The value; of a repeated key the last one.
     pub value: Value,
     /// JSON pointers of keys that stand more than once.
-    #[cfg_attr(
-        not(feature = "tools"),
-        allow(dead_code, reason = "only tools are read so")
-    )]
     pub twice: Vec<String>,
 }
 
 /// What a reader takes at most.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Bounds {
+pub struct Bounds {
     /// How deep values may be nested.
     pub depth: usize,
     /// Characters of a number.
@@ -33,7 +30,7 @@ pub(crate) struct Bounds {
 ///
 /// # Errors
 /// What is wrong, and at which byte.
-pub(crate) fn read(text: &str, max: Bounds) -> Result<Read, String> {
+pub fn read(text: &str, max: Bounds) -> Result<Read, String> {
     let mut reader = Reader {
         text,
         at: 0,

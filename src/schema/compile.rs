@@ -11,7 +11,7 @@ const MAX_SCHEMAS: u32 = 10_000;
 
 /// What a schema says of a value.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Schema {
+pub struct Schema {
     /// None if nothing is known.
     pub types: Types,
     /// The values that it may be, where they are listed.
@@ -22,14 +22,14 @@ pub(crate) struct Schema {
 
 /// One parameter of a tool.
 #[derive(Clone, Debug)]
-pub(crate) struct Param {
+pub struct Param {
     pub name: String,
     pub schema: Schema,
     pub required: bool,
 }
 
 /// The parameters that a document names, those of alternatives too.
-pub(crate) fn params(doc: &Doc<'_>) -> Vec<Param> {
+pub fn params(doc: &Doc<'_>) -> Vec<Param> {
     let root = Compile {
         doc,
         left: MAX_SCHEMAS,
@@ -49,7 +49,7 @@ pub(crate) fn params(doc: &Doc<'_>) -> Vec<Param> {
 }
 
 /// Whether an object may have members that the document does not name, where it says so itself.
-pub(crate) fn open(doc: &Doc<'_>) -> bool {
+pub fn open(doc: &Doc<'_>) -> bool {
     let more = |part: &Map, word: &str| part.get(word).is_some_and(|value| *value != false);
     let words = [
         "additionalProperties",

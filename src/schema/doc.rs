@@ -7,12 +7,11 @@
 use std::cell::Cell;
 
 use super::Types;
-#[cfg(feature = "tools")]
 use crate::json::{Decimal, Number};
 use crate::json::{Map, Value};
 
 /// A schema document, and how much may still be looked at.
-pub(crate) struct Doc<'s> {
+pub struct Doc<'s> {
     pub root: &'s Value,
     /// Up to draft 7 nothing counts beside a `$ref`.
     pub ref_alone: bool,
@@ -20,7 +19,7 @@ pub(crate) struct Doc<'s> {
 }
 
 /// Schemas that all hold at one place.
-pub(crate) type Parts<'s> = Vec<&'s Map>;
+pub type Parts<'s> = Vec<&'s Map>;
 
 /// How many schemas may hold at one place.
 const MAX_PARTS: usize = 64;
@@ -125,7 +124,6 @@ impl<'s> Doc<'s> {
     }
 
     /// Whether a value may be valid there.
-    #[cfg(feature = "tools")]
     pub fn fits(&self, value: &Value, schema: &'s Value, depth: usize) -> bool {
         if depth == 2 * MAX_DEPTH || !self.spend(1) {
             return true;
@@ -169,7 +167,6 @@ impl<'s> Doc<'s> {
     }
 
     /// The schemas of a member of an object.
-    #[cfg(feature = "tools")]
     pub fn property(&self, parts: &[&'s Map], key: &str) -> Vec<&'s Value> {
         let of = |part: &&'s Map| {
             let own = part.get("properties").and_then(|own| own.get(key));
@@ -211,7 +208,7 @@ fn decoded(text: &str) -> Option<String> {
 }
 
 /// The lists of which one schema must hold.
-pub(crate) fn unions(part: &Map) -> impl Iterator<Item = &[Value]> {
+pub fn unions(part: &Map) -> impl Iterator<Item = &[Value]> {
     let lists = ["anyOf", "oneOf"].into_iter();
     lists
         .filter_map(|word| part.get(word).and_then(Value::as_array))
@@ -219,8 +216,7 @@ pub(crate) fn unions(part: &Map) -> impl Iterator<Item = &[Value]> {
 }
 
 /// Whether a value is among the values that are listed there, if some are.
-#[cfg(feature = "tools")]
-pub(crate) fn listed(value: &Value, parts: &[&Map]) -> bool {
+pub fn listed(value: &Value, parts: &[&Map]) -> bool {
     parts.iter().all(|part| {
         let list = part.get("enum").and_then(Value::as_array);
         list.is_none_or(|list| list.iter().any(|have| same(have, value)))
@@ -229,8 +225,7 @@ pub(crate) fn listed(value: &Value, parts: &[&Map]) -> bool {
 }
 
 /// Whether two values are equal: `1`, `1.0` and `1e0` are. Values are no deeper than what reads them allows.
-#[cfg(feature = "tools")]
-pub(crate) fn same(a: &Value, b: &Value) -> bool {
+pub fn same(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::Number(a), Value::Number(b)) => {
             let exact = |number: &Number| Decimal::read(number.as_str());

@@ -9,14 +9,11 @@ mod read;
 mod text;
 mod types;
 
-pub(crate) use compile::{Param, Schema, open, params};
-pub(crate) use doc::Doc;
-#[cfg(feature = "tools")]
-pub(crate) use doc::{listed, same, unions};
-#[cfg(feature = "tools")]
-pub(crate) use read::Place;
-pub(crate) use read::{ready, ref_alone};
-pub(crate) use text::{Coerced, coerce, is_json, may_be_json};
-#[cfg(feature = "tools")]
-pub(crate) use text::{Typed, spelled, typed};
-pub(crate) use types::{Types, whole};
+pub use compile::{Param, Schema, open, params};
+pub use doc::Doc;
+pub use doc::{listed, same, unions};
+pub use read::Place;
+pub use read::{ready, ref_alone};
+pub use text::{Coerced, coerce, is_json, may_be_json};
+pub use text::{Typed, spelled, typed};
+pub use types::{Types, whole};

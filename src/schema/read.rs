@@ -8,7 +8,7 @@ use crate::pointer::step;
 
 /// What a part of a document is.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Place {
+pub enum Place {
     /// A schema, or a list of them.
     Schema,
     /// Schemas by name.
@@ -33,7 +33,7 @@ impl Place {
 }
 
 /// A document in plain JSON Schema, node for node as it was written.
-pub(crate) fn ready(schema: &Value) -> Value {
+pub fn ready(schema: &Value) -> Value {
     let mut found = HashMap::new();
     anchors(schema, Place::Schema, &mut String::new(), &mut found);
     let mut out = schema.clone();
@@ -42,7 +42,7 @@ pub(crate) fn ready(schema: &Value) -> Value {
 }
 
 /// Whether nothing counts beside a `$ref`: up to draft 7.
-pub(crate) fn ref_alone(schema: &Value) -> bool {
+pub fn ref_alone(schema: &Value) -> bool {
     let name = schema
         .get("$schema")
         .and_then(Value::as_str)

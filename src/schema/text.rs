@@ -9,7 +9,7 @@ use toolglot_scan::json;
 
 /// What text is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Typed {
+pub enum Typed {
     Null,
     Integer,
     Number,
@@ -21,7 +21,7 @@ pub(crate) enum Typed {
 }
 
 /// The first of the types that the text, without blanks around it, is written as. Linear.
-pub(crate) fn typed(text: &str, types: Types) -> Option<Typed> {
+pub fn typed(text: &str, types: Types) -> Option<Typed> {
     // Python's word for it may be a text, too.
     let none = text == "None" && !types.has(Types::STRING);
     if types.has(Types::NULL) && (text == "null" || none) {
@@ -53,7 +53,7 @@ pub(crate) fn typed(text: &str, types: Types) -> Option<Typed> {
 }
 
 /// The value of a list that a text spells: a string as it is, a number by its value.
-pub(crate) fn spelled<'v>(
+pub fn spelled<'v>(
     text: &str,
     listed: impl Iterator<Item = &'v Value> + Clone,
 ) -> Option<&'v Value> {
@@ -81,7 +81,7 @@ pub(crate) fn spelled<'v>(
 
 /// How it went.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Coerced {
+pub enum Coerced {
     /// The value has a type that the schema allows.
     Fits,
     /// It fits no type and stays a string.
@@ -91,7 +91,7 @@ pub(crate) enum Coerced {
 }
 
 /// Writes `text` as JSON of the type that `schema` asks for. Linear.
-pub(crate) fn coerce(text: &str, schema: &Schema, out: &mut String) -> Coerced {
+pub fn coerce(text: &str, schema: &Schema, out: &mut String) -> Coerced {
     let types = schema.types;
     if types.plain() {
         json::string(text, out);
@@ -136,12 +136,12 @@ fn single(text: &str, schema: &Schema, out: &mut String) -> Coerced {
 }
 
 /// Whether it is one JSON value. Linear; nothing recurses.
-pub(crate) fn is_json(text: &str) -> bool {
+pub fn is_json(text: &str) -> bool {
     serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok()
 }
 
 /// Whether text that begins so may become JSON that is no string. Once it cannot, nothing that follows changes that.
-pub(crate) fn may_be_json(text: &[u8]) -> bool {
+pub fn may_be_json(text: &[u8]) -> bool {
     /// Longer numbers, and white space before a value, are nothing that a template writes.
     const MAX: usize = 64;
     let begun = text.trim_ascii_start();

@@ -4,7 +4,7 @@ use crate::json::{Decimal, Value};
 
 /// A set of JSON types.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Types(u8);
+pub struct Types(u8);
 
 impl Types {
     pub const NULL: Self = Self(1);
@@ -65,7 +65,6 @@ impl Types {
         self == Self::NONE || self == Self::STRING
     }
 
-    #[cfg(feature = "tools")]
     pub fn without(self, other: Self) -> Self {
         Self(self.0 & !other.0)
     }
@@ -80,7 +79,7 @@ impl Types {
 }
 
 /// Whether a number is an integer, however it is written: `5`, `5.0` and `1e3` are.
-pub(crate) fn whole(number: &str) -> bool {
+pub fn whole(number: &str) -> bool {
     match number.contains(['.', 'e', 'E']) {
         true => Decimal::read(number).is_some_and(|exact| exact.is_integer()),
         false => true,
@@ -112,7 +111,7 @@ impl std::fmt::Display for Types {
 }
 
 /// What JSON Schema calls a type that has another name in a language or an interface.
-pub(crate) fn alias(name: &str) -> Option<&'static str> {
+pub fn alias(name: &str) -> Option<&'static str> {
     // Types of Gemini's interface are in capitals.
     Some(match name.to_ascii_lowercase().as_str() {
         "int" | "int32" | "int64" | "uint" | "uint32" | "uint64" | "long" | "short" | "bigint" => {

@@ -1,4 +1,4 @@
-//! Imports between the modules of the library point one way: each uses only modules that stand before it here.
+//! Imports between the modules of the crates point one way: each uses only modules that stand before it here.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -12,8 +12,11 @@ use crate::support::root;
 const FLOORS: &[&str] = &[
     "scan", "pointer", "error", "json", "schema", "hints", "limits", "dialect", "issue", "event",
     "call", "body", "escape", "engine", "owned", "detect", "source", "sink", "encode", "rewrite",
-    "tools", "prompt", "outcome",
+    "layer", "tools", "prompt", "outcome",
 ];
+
+/// The crates, and which room their files are in that have none of their own.
+const CRATES: &[(&str, &str)] = &[("scan/src", "scan"), ("src", ""), ("tools/src", "tools")];
 
 /// What a file holds for the library itself: no comments, no tests.
 fn code(text: &str) -> String {
@@ -24,11 +27,15 @@ fn code(text: &str) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// The modules whose paths a file begins with `crate::`.
+/// The modules whose paths a file begins with `crate::` or `toolglot::`, and the crates below.
 fn used(text: &str) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
-    for (at, _) in text.match_indices("crate::") {
-        let rest = &text[at + "crate::".len()..];
+    if text.contains("toolglot_scan::") {
+        names.insert("scan".to_owned());
+    }
+    let own = text.match_indices("crate::");
+    for (at, path) in own.chain(text.match_indices("toolglot::")) {
+        let rest = &text[at + path.len()..];
         let list = rest
             .strip_prefix('{')
             .and_then(|list| list.split('}').next());
@@ -43,16 +50,18 @@ fn used(text: &str) -> BTreeSet<String> {
     names
 }
 
-fn read(path: &Path, module: &str, all: &mut BTreeMap<String, BTreeSet<String>>) {
+/// Reads a folder: all of it is one room, or (`rooms`) each entry one, but for those that are in `module`.
+fn read(path: &Path, module: &str, rooms: bool, all: &mut BTreeMap<String, BTreeSet<String>>) {
     for entry in fs::read_dir(path).expect("a folder") {
         let path = entry.expect("an entry").path();
         let name = path
             .file_stem()
             .and_then(|name| name.to_str())
             .expect("a name");
-        let module = if module.is_empty() { name } else { module };
+        let own = rooms && (module.is_empty() || FLOORS.contains(&name));
+        let module = if own { name } else { module };
         if path.is_dir() && name != "tests" {
-            read(&path, module, all);
+            read(&path, module, false, all);
         } else if path.extension().is_some_and(|end| end == "rs")
             && !matches!(name, "lib" | "tests")
         {
@@ -67,7 +76,9 @@ fn read(path: &Path, module: &str, all: &mut BTreeMap<String, BTreeSet<String>>)
 /// Which modules each uses.
 fn imports() -> BTreeMap<String, BTreeSet<String>> {
     let mut all = BTreeMap::new();
-    read(&root().join("src"), "", &mut all);
+    for (folder, room) in CRATES {
+        read(&root().join(folder), room, *room != "scan", &mut all);
+    }
     all
 }
 

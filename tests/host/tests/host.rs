@@ -10,13 +10,13 @@ fn the_library_is_linked() {
     let text = b"<tool_call>\n{\"name\": \"f\", \"arguments\": {\"b\": 1.50, \"a\": 1}}\n</tool_call>";
     let turn = toolglot::parse(&set, toolglot::Options::default(), text, toolglot::Finish::Stop);
     assert_eq!(turn.calls[0].arguments, r#"{"b": 1.50, "a": 1}"#);
-    let tools = toolglot::tools::read::any(
+    let tools = toolglot_tools::read::any(
         "tools",
         r#"[{"name": "f", "parameters": {"properties": {"b": {"maximum": 9007199254740992}, "a": {}}}}]"#,
     )
     .expect("tools");
-    let inventory = toolglot::tools::Inventory::of(tools).expect("an inventory");
-    let check = |arguments| inventory.checked("f", arguments, &toolglot::tools::CheckOptions::default());
+    let inventory = toolglot_tools::Inventory::of(tools).expect("an inventory");
+    let check = |arguments| inventory.checked("f", arguments, &toolglot_tools::CheckOptions::default());
     assert_eq!(check(r#"{"b": 1.50, "a": 1}"#).text(), r#"{"b":1.50,"a":1}"#);
     assert!(!check(r#"{"b": 9007199254740993}"#).valid());
     assert!(toolglot_cli::vectors::same_number("1e2", "100"));

@@ -1,0 +1,67 @@
+//! What the crate `toolglot-tools` is built on. No part of the API: it changes without notice.
+
+use std::sync::Arc;
+
+use crate::dialect::{Dialect, DialectSet, EscapeTable, SetInner};
+use crate::escape::{self, EscapeError};
+
+pub use crate::dialect::default_protocol;
+pub use crate::dialect::spec::{Framed, Spec, fold};
+pub use crate::dialect::tokens::Tokens;
+pub use crate::error::chinese::{is_chinese, sentence};
+pub use crate::escape::Beside;
+pub use crate::hints::{closest, nearest};
+pub use crate::issue::{expand, observation, one_line};
+pub use crate::json::read::{Bounds, Read, read};
+pub use crate::pointer::{key, member, step};
+pub use crate::schema::{
+    Doc, Place, Typed, Types, listed, ready, ref_alone, same, spelled, typed, unions,
+};
+
+/// What the file of a dialect says.
+#[must_use]
+pub fn spec(dialect: &Dialect) -> &Spec {
+    &dialect.spec
+}
+
+/// The dialect of a set with this id.
+#[must_use]
+pub fn dialect<'a>(set: &'a DialectSet, id: &str) -> Option<&'a Dialect> {
+    let mut all = set.inner.dialects.iter();
+    all.find(|dialect| dialect.id() == id)
+}
+
+/// The markers of a set.
+pub fn markers(set: &DialectSet) -> impl Iterator<Item = &[u8]> {
+    set.inner.markers().map(|marker| marker.bytes.as_slice())
+}
+
+/// Breaks the markers of a set, and those of the dialect a prompt is written in, where they stand in that prompt.
+#[derive(Clone, Debug)]
+pub struct Breaker(Arc<EscapeTable>);
+
+impl Breaker {
+    /// The dialects need not fit together as one set.
+    ///
+    /// # Errors
+    /// The markers of the set cannot be escaped.
+    pub fn new(active: &DialectSet, own: &Spec) -> Result<Self, EscapeError> {
+        Ok(Self(match SetInner::new(vec![own.clone()], 0) {
+            Ok(own) => Arc::new(EscapeTable::both(&active.inner, &own)?),
+            Err(_) => active.escapes()?,
+        }))
+    }
+
+    /// One of `before` stands before a text, and no marker goes on from before that; one of `behind` follows it.
+    #[must_use]
+    pub fn beside(&self, before: &[Vec<u8>], behind: Vec<Vec<u8>>) -> Beside {
+        Beside::new(&self.0, before, behind)
+    }
+
+    /// Breaks what is a marker, together with what stands beside the text. A word at the end stays as it is where nothing is
+    /// known of what follows: nobody joins words.
+    #[must_use]
+    pub fn escape(&self, text: &[u8], beside: &Beside) -> Vec<u8> {
+        escape::beside(&self.0, text, beside)
+    }
+}

@@ -1,0 +1,391 @@
+//! From a call as a model wrote it to one that a tool can take.
+//!
+//! A name becomes a tool, keys get the schema's spelling, missing parameters their presets and defaults, values their types,
+//! and what is left is validated. What comes out is what was validated: the arguments are read once, and written anew.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+use toolglot::layer::fold;
+
+use toolglot::json::{Map, Value};
+use toolglot::layer::Doc;
+use toolglot::layer::{self, read};
+
+use super::coerce::{ARGUMENTS, Change, ChangeKind, WORK, coerce};
+use super::places::Places;
+use super::schema::{Plan, SchemaError};
+use super::validate::{Violation, validate};
+use super::{Inventory, Tool};
+use toolglot::layer::closest;
+use toolglot::layer::{key, member};
+use toolglot::{Call, Turn};
+use toolglot::{Dialect, DialectSet};
+use toolglot::{Grade, Kind, KindSet};
+
+/// How a call is checked.
+#[derive(Clone, Copy, Debug, Default)]
+#[non_exhaustive]
+pub struct CheckOptions<'a> {
+    /// The dialect that the call is written in: its rules for names and keys, and its words for observations. None for
+    /// native calls.
+    pub dialect: Option<&'a Dialect>,
+    /// Arguments that the agent has set; the call's own win over them, and they win over the schema's defaults.
+    pub preset: Option<&'a Map>,
+    /// What becomes of parameters that a tool does not have.
+    pub unknown: Unknown,
+    /// Where the parameters stand in the stream.
+    pub places: Option<&'a Places>,
+}
+
+impl<'a> CheckOptions<'a> {
+    /// The defaults, for a dialect.
+    #[must_use]
+    pub fn of(dialect: &'a Dialect) -> Self {
+        Self {
+            dialect: Some(dialect),
+            ..Self::default()
+        }
+    }
+}
+
+/// What becomes of parameters that a schema does not name, where it does not say itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Unknown {
+    /// They are violations.
+    #[default]
+    Refuse,
+    /// They are passed on, as JSON Schema has it.
+    Allow,
+}
+
+/// A call that was checked.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Checked {
+    /// The tool; none if there is none of this name.
+    pub tool: Option<Arc<Tool>>,
+    /// The name as the call has it.
+    pub name: String,
+    /// The arguments to hand over, if the call is valid. Each key stands once.
+    pub arguments: Map,
+    /// How sure the parser is of the call; see [`Call::grade`]. A valid call that is recovered should not be carried out
+    /// without asking.
+    pub grade: Grade,
+    /// Why it is not complete.
+    pub kinds: KindSet,
+    /// How they differ from what the call says.
+    pub changes: Vec<Change>,
+    /// What is wrong with them.
+    pub violations: Vec<Violation>,
+    /// What to tell the model; none if nothing is wrong. A line for each violation.
+    pub observation: Option<String>,
+}
+
+impl Checked {
+    /// Whether nothing is wrong.
+    #[must_use]
+    pub fn valid(&self) -> bool {
+        self.violations.is_empty()
+    }
+
+    /// The arguments as JSON text. This is what was validated.
+    #[must_use]
+    pub fn text(&self) -> String {
+        Value::Object(self.arguments.clone()).to_string()
+    }
+}
+
+impl Inventory {
+    /// Checks a call.
+    ///
+    /// Linear in the arguments for schemas without references; with them, and with alternatives, what has to be looked at is
+    /// counted, and too much of it is a violation. Schemas are compiled when they are needed first.
+    #[must_use]
+    pub fn check(&self, call: &Call, options: &CheckOptions<'_>) -> Checked {
+        let mut checked = self.checked(&call.name, &call.arguments, options);
+        checked.grade = call.grade;
+        checked.kinds = call.kinds;
+        let whole = match call.origin {
+            toolglot::Origin::Text => Some(call.span),
+            toolglot::Origin::Native => None,
+        };
+        let Checked {
+            changes,
+            violations,
+            ..
+        } = &mut checked;
+        for violation in violations {
+            let place = options.places.and_then(|places| {
+                let top = violation.path.split('/').nth(1)?;
+                let renamed = changes.iter().find(|change| {
+                    change.kind == ChangeKind::Key && change.path.strip_prefix('/') == Some(top)
+                });
+                let written = renamed.and_then(|change| change.before.as_ref()?.as_str());
+                let plain = || key(top);
+                places.find(whole?, &written.map_or_else(plain, str::to_owned))
+            });
+            violation.span = place.or(whole);
+        }
+        checked
+    }
+
+    /// Checks a call that is given by its name and the JSON text of its arguments.
+    #[must_use]
+    pub fn checked(&self, name: &str, arguments: &str, options: &CheckOptions<'_>) -> Checked {
+        let mut out = Checked {
+            tool: None,
+            name: name.to_owned(),
+            arguments: Map::new(),
+            grade: Grade::Complete,
+            kinds: KindSet::default(),
+            changes: vec![],
+            violations: vec![],
+            observation: None,
+        };
+        let text = match arguments.trim() {
+            "" => "{}",
+            text => text,
+        };
+        match read(text, ARGUMENTS) {
+            Ok(read) => {
+                for path in read.twice {
+                    let message = "the parameter stands more than once";
+                    out.violations
+                        .push(Violation::new(Kind::DuplicateParam, path, message));
+                }
+                match read.value {
+                    Value::Object(map) => out.arguments = map,
+                    _ => out.refuse(Kind::MalformedJson, "the arguments are no JSON object"),
+                }
+            }
+            Err(why) => {
+                let message = format!("the arguments are no JSON object: {why}");
+                out.refuse(Kind::MalformedJson, &message);
+            }
+        }
+        match self.position(name, options.dialect) {
+            Ok(at) => {
+                let tool = &self.tools()[at];
+                out.tool = Some(Arc::clone(tool));
+                let readable = out.violations.iter().all(|v| v.kind != Kind::MalformedJson);
+                if readable && tool.parameters.is_some() {
+                    match self.plan(at) {
+                        Ok(plan) => out.fit(plan, options),
+                        Err(error) => out.refuse(Kind::MalformedValue, &unusable(error)),
+                    }
+                }
+            }
+            Err(near) => {
+                let unknown = Violation::new(
+                    Kind::UnknownTool,
+                    String::new(),
+                    format!("there is no tool {}", super::schema::short(name)),
+                );
+                let near = near.first().map(String::as_str);
+                out.violations.insert(0, unknown.meant(near));
+            }
+        }
+        let named = |violation: &Violation| violation.observation(name, options.dialect);
+        let mut lines: Vec<String> = out.violations.iter().map(named).collect();
+        lines.dedup();
+        out.observation = (!lines.is_empty()).then(|| lines.join("\n"));
+        out
+    }
+
+    /// Checks the calls of a turn, in order, each by its dialect, where it is one of the set. Violations say where in the
+    /// stream the call stands.
+    #[must_use]
+    pub fn check_turn(
+        &self,
+        turn: &Turn,
+        set: &DialectSet,
+        options: &CheckOptions<'_>,
+    ) -> Vec<Checked> {
+        let of = |call: &Call| {
+            let dialect = set.dialects().find(|dialect| dialect.id() == call.dialect);
+            let options = CheckOptions {
+                dialect: dialect.or(options.dialect),
+                ..*options
+            };
+            self.check(call, &options)
+        };
+        turn.calls.iter().map(of).collect()
+    }
+}
+
+/// What to say of a tool whose schema cannot be used.
+fn unusable(error: &SchemaError) -> String {
+    format!("the parameters of the tool cannot be checked: {error}")
+}
+
+impl Checked {
+    fn refuse(&mut self, kind: Kind, message: &str) {
+        self.violations
+            .push(Violation::new(kind, String::new(), message));
+    }
+
+    /// Makes the arguments what the schema asks for, as far as that is not guessing, and validates them.
+    fn fit(&mut self, plan: &Plan, options: &CheckOptions<'_>) {
+        let doc = plan.doc(WORK);
+        let known = Known::new(&doc);
+        self.rename(&known, options.dialect);
+        self.fill(&known, &doc, options.preset);
+        let mut value = Value::Object(std::mem::take(&mut self.arguments));
+        self.changes.extend(coerce(&mut value, &doc));
+        let mut found = match plan.validator(&value) {
+            Ok(judge) => validate(plan, judge, &value),
+            Err(error) => vec![Violation::new(
+                Kind::MalformedValue,
+                String::new(),
+                unusable(&error),
+            )],
+        };
+        let Value::Object(map) = value else {
+            return;
+        };
+        self.arguments = map;
+        if options.unknown == Unknown::Refuse && known.closed {
+            for name in self.arguments.keys().filter(|name| !known.has(name)) {
+                let path = member("", name);
+                let message = format!("there is no parameter {}", super::schema::short(name));
+                found.push(Violation::new(Kind::UnknownParam, path, message));
+            }
+        }
+        // Whoever misspelt a name did not forget it besides.
+        let meant: Vec<&str> = found
+            .iter()
+            .filter(|violation| violation.kind == Kind::UnknownParam)
+            .filter_map(|violation| closest(&violation.subject, known.names()))
+            .collect();
+        let misspelt = |violation: &Violation| {
+            violation.kind == Kind::MissingRequired && meant.contains(&violation.subject.as_str())
+        };
+        let forgotten: Vec<bool> = found.iter().map(|violation| !misspelt(violation)).collect();
+        let mut forgotten = forgotten.into_iter();
+        found.retain(|_| forgotten.next().unwrap_or(true));
+        for violation in found {
+            let top = violation.path.matches('/').count() == 1;
+            let near = (violation.kind == Kind::UnknownParam && top)
+                .then(|| closest(&violation.subject, known.names()))
+                .flatten();
+            self.violations.push(violation.meant(near));
+        }
+    }
+
+    /// Gives keys the schema's spelling, by the dialect's rule for when two are the same.
+    fn rename(&mut self, known: &Known<'_>, dialect: Option<&Dialect>) {
+        let Some(table) = dialect.and_then(|dialect| layer::spec(dialect).key_quote.as_ref())
+        else {
+            return;
+        };
+        let folds = table.fold.as_slice();
+        if folds.is_empty() || self.arguments.keys().all(|key| known.has(key)) {
+            return;
+        }
+        // Of names that fold alike none is meant more than the other.
+        let mut folded: HashMap<String, Option<&str>> = HashMap::new();
+        for name in known.names() {
+            let same = folded.entry(fold(name, folds)).or_insert(Some(name));
+            if *same != Some(name) {
+                *same = None;
+            }
+        }
+        for (key, value) in std::mem::take(&mut self.arguments) {
+            let meant = match known.has(&key) {
+                true => None,
+                false => folded.get(&fold(&key, folds)).copied().flatten(),
+            };
+            let name = meant.map_or_else(|| key.clone(), str::to_owned);
+            let path = member("", &name);
+            if meant.is_some() {
+                self.changes.push(Change {
+                    path: path.clone(),
+                    kind: ChangeKind::Key,
+                    before: Some(key.into()),
+                    after: name.clone().into(),
+                });
+            }
+            if self.arguments.insert(name, value).is_some() {
+                let message = "the parameter stands more than once";
+                self.violations
+                    .push(Violation::new(Kind::DuplicateParam, path, message));
+            }
+        }
+    }
+
+    /// Gives missing parameters the preset or, after it, the default.
+    fn fill(&mut self, known: &Known<'_>, doc: &Doc<'_>, preset: Option<&Map>) {
+        let default = |schema: &&Value| {
+            let parts = doc.parts(&[*schema]);
+            parts.iter().find_map(|part| part.get("default")).cloned()
+        };
+        let presets = preset.into_iter().flatten();
+        let presets =
+            presets.map(|(name, value)| (name.clone(), ChangeKind::Preset, value.clone()));
+        let defaults = known.list.iter().filter_map(|(name, schema)| {
+            Some(((*name).to_owned(), ChangeKind::Default, default(schema)?))
+        });
+        for (name, kind, value) in presets.chain(defaults) {
+            if self.arguments.contains_key(&name) {
+                continue;
+            }
+            let path = member("", &name);
+            self.changes.push(Change {
+                path,
+                kind,
+                before: None,
+                after: value.clone(),
+            });
+            self.arguments.insert(name, value);
+        }
+    }
+}
+
+/// The parameters of a tool, in the order of the schema.
+struct Known<'s> {
+    list: Vec<(&'s str, &'s Value)>,
+    names: HashSet<&'s str>,
+    /// Whether there are no others, where the schema does not say itself.
+    closed: bool,
+}
+
+/// Words of a schema by which it may have parameters beside those that it names, or says itself that it has none.
+const OPEN: &[&str] = &[
+    "additionalProperties",
+    "patternProperties",
+    "unevaluatedProperties",
+    "anyOf",
+    "oneOf",
+    "if",
+    "dependentSchemas",
+    "dependencies",
+    "$dynamicRef",
+    "$recursiveRef",
+];
+
+impl<'s> Known<'s> {
+    fn new(doc: &Doc<'s>) -> Self {
+        let parts = doc.parts(&[doc.root]);
+        let named = |part: &&'s Map| part.get("properties").and_then(Value::as_object);
+        let open = |part: &&Map| OPEN.iter().any(|word| part.contains_key(word));
+        let mut known = Known {
+            list: vec![],
+            names: HashSet::new(),
+            closed: parts.iter().any(|part| named(part).is_some()) && !parts.iter().any(open),
+        };
+        for (name, schema) in parts.iter().filter_map(named).flatten() {
+            if known.names.insert(name) {
+                known.list.push((name, schema));
+            }
+        }
+        known
+    }
+
+    fn has(&self, name: &str) -> bool {
+        self.names.contains(name)
+    }
+
+    fn names(&self) -> impl Iterator<Item = &'s str> {
+        self.list.iter().map(|(name, _)| *name)
+    }
+}

@@ -1,0 +1,331 @@
+//! Gives values the types that a schema asks for.
+//!
+//! A value is changed only where no type that the schema allows there is its own, so a valid value never is. Text is tried as
+//! null, integer, number, boolean, object and array, in this order; it is never cut, rounded or guessed at:
+//!
+//! | value | becomes | where |
+//! |---|---|---|
+//! | text of a JSON null, number, object or array | that value, its digits kept | the schema wants that type |
+//! | `true`, `False`, in any case | a boolean | the schema wants one |
+//! | a number or boolean | its text | the schema wants text alone |
+//! | `{"item": [..]}`, `{"item": x}`, `<item>x</item>..` | a list | the schema wants a list |
+//! | any other single value | a list of it | the schema wants a list, and it fits as an item |
+//! | text that spells one of the listed values | that value | `enum` or `const` lists it |
+//!
+//! What fits no better stays as it was, for the validator to refuse. Of alternatives the first that can be met counts.
+//! Doing it twice is doing it once.
+
+use toolglot::json::{Map, Number, Value};
+use toolglot::layer::{Bounds, read};
+
+use toolglot::layer::step;
+use toolglot::layer::{Doc, Typed, Types, listed, spelled as meant, typed, unions};
+
+/// What was done to a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ChangeKind {
+    /// A parameter got the name that the schema has for it.
+    Key,
+    /// A missing parameter got the schema's default.
+    Default,
+    /// A missing parameter got the preset of the agent.
+    Preset,
+    /// It became null.
+    Null,
+    /// It became an integer.
+    Integer,
+    /// It became a number.
+    Number,
+    /// It became a boolean.
+    Boolean,
+    /// It became text.
+    String,
+    /// It became an object.
+    Object,
+    /// It became a list.
+    Array,
+    /// It became the value of the list that it spells.
+    Enum,
+}
+
+impl ChangeKind {
+    /// Its name: `key`, `default`, `preset`, `null`, `integer`, `number`, `boolean`, `string`, `object`, `array`, `enum`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Key => "key",
+            Self::Default => "default",
+            Self::Preset => "preset",
+            Self::Null => "null",
+            Self::Integer => "integer",
+            Self::Number => "number",
+            Self::Boolean => "boolean",
+            Self::String => "string",
+            Self::Object => "object",
+            Self::Array => "array",
+            Self::Enum => "enum",
+        }
+    }
+}
+
+/// A change of the arguments.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Change {
+    /// Where, as a JSON pointer into the arguments as they are after all changes.
+    pub path: String,
+    /// What was done.
+    pub kind: ChangeKind,
+    /// The value before; of a parameter that was renamed, its old name; none if there was none.
+    pub before: Option<Value>,
+    /// The value after; of a parameter that was renamed, its new name.
+    pub after: Value,
+}
+
+/// What arguments may be: deeper ones are refused, and longer numbers are nothing that anybody counts with.
+pub(super) const ARGUMENTS: Bounds = Bounds {
+    depth: 96,
+    number: 1024,
+};
+
+/// The same for text that stands so deep in arguments.
+fn inside(depth: usize) -> Bounds {
+    Bounds {
+        depth: ARGUMENTS.depth.saturating_sub(depth),
+        ..ARGUMENTS
+    }
+}
+
+/// How much may be looked at, in schemas and values; then the rest stays as it is.
+pub(super) const WORK: u64 = 200_000;
+/// How deep values are followed.
+const MAX_DEPTH: usize = 100;
+
+/// Coerces arguments, which the document is the schema of. The changes are told in order.
+pub(super) fn coerce(arguments: &mut Value, doc: &Doc<'_>) -> Vec<Change> {
+    let run = |value: &mut Value| {
+        let mut work = Work {
+            doc,
+            path: String::new(),
+            changes: vec![],
+        };
+        work.value(value, &[doc.root], 0);
+        work.changes
+    };
+    let mut new = arguments.clone();
+    let changes = run(&mut new);
+    // Schemas that contain themselves can ask for one more change of every result: then nothing is changed.
+    if changes.is_empty() || !run(&mut new.clone()).is_empty() {
+        return vec![];
+    }
+    *arguments = new;
+    changes
+}
+
+struct Work<'d, 's> {
+    doc: &'d Doc<'s>,
+    path: String,
+    changes: Vec<Change>,
+}
+
+impl<'s> Work<'_, 's> {
+    /// Coerces a value for which all of `schemas` hold. Recursion is bounded by [`MAX_DEPTH`].
+    fn value(&mut self, value: &mut Value, schemas: &[&'s Value], depth: usize) {
+        if depth == MAX_DEPTH || schemas.is_empty() || !self.doc.spend(1) {
+            return;
+        }
+        let parts = self.doc.parts(schemas);
+        let types = self.doc.types(&parts);
+        let new = if types.meets(Types::of(value)) {
+            spelled(value, &parts)
+        } else {
+            self.convert(value, types, &parts, depth)
+        };
+        if let Some((kind, new)) = new {
+            let before = std::mem::replace(value, new);
+            self.changes.push(Change {
+                path: self.path.clone(),
+                kind,
+                before: Some(before),
+                after: value.clone(),
+            });
+        }
+        let outer = self.path.len();
+        match value {
+            Value::Object(map) => {
+                for (key, value) in map {
+                    step(&mut self.path, key);
+                    let schemas = self.doc.property(&parts, key);
+                    self.value(value, &schemas, depth + 1);
+                    self.path.truncate(outer);
+                }
+            }
+            Value::Array(list) => {
+                for (index, value) in list.iter_mut().enumerate() {
+                    step(&mut self.path, &index.to_string());
+                    let schemas = self.doc.item(&parts, index);
+                    self.value(value, &schemas, depth + 1);
+                    self.path.truncate(outer);
+                }
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+        }
+        for branches in parts.iter().flat_map(|part| unions(part)) {
+            self.union(value, branches, depth);
+        }
+    }
+
+    /// Makes a value fit one of the branches, if it fits none.
+    fn union(&mut self, value: &mut Value, branches: &'s [Value], depth: usize) {
+        if branches
+            .iter()
+            .any(|branch| self.doc.fits(value, branch, 0))
+        {
+            return;
+        }
+        for branch in branches {
+            if !self.doc.spend(1 + weight(value)) {
+                return;
+            }
+            let mut trial = value.clone();
+            let done = self.changes.len();
+            self.value(&mut trial, &[branch], depth + 1);
+            // Where nothing is left to look with, everything seems to fit.
+            if self.doc.fits(&trial, branch, 0) && self.doc.spend(1) {
+                *value = trial;
+                return;
+            }
+            self.changes.truncate(done);
+        }
+    }
+
+    /// The value as one of the types, of which it has none.
+    fn convert(
+        &self,
+        value: &Value,
+        types: Types,
+        parts: &[&'s Map],
+        depth: usize,
+    ) -> Option<(ChangeKind, Value)> {
+        match value {
+            Value::String(text) => {
+                let bare = text.trim();
+                if let Some(new) = parsed(bare, types, depth) {
+                    return Some(new);
+                }
+                if types.has(Types::ARRAY) {
+                    let broken = types.has(Types::OBJECT) && bare.starts_with('{');
+                    if broken || bare.starts_with('[') {
+                        return None;
+                    }
+                    if let Some(items) = items(bare) {
+                        return Some((ChangeKind::Array, Value::Array(items)));
+                    }
+                }
+            }
+            Value::Number(_) | Value::Bool(_) if types.has(Types::STRING) => {
+                return Some((ChangeKind::String, Value::String(value.to_string())));
+            }
+            Value::Object(map) if types.has(Types::ARRAY) && map.len() == 1 => {
+                if let Some(item) = map.get("item") {
+                    let list = match item {
+                        Value::Array(list) => list.clone(),
+                        one => vec![one.clone()],
+                    };
+                    return Some((ChangeKind::Array, Value::Array(list)));
+                }
+            }
+            Value::Null | Value::Array(_) => return None,
+            Value::Number(_) | Value::Bool(_) | Value::Object(_) => {}
+        }
+        let single = types.has(Types::ARRAY) && self.is_item(value, parts, depth);
+        single.then(|| (ChangeKind::Array, Value::Array(vec![value.clone()])))
+    }
+
+    /// Whether a value can be an item of the list that is asked for. A list of lists is not guessed.
+    fn is_item(&self, value: &Value, parts: &[&'s Map], depth: usize) -> bool {
+        let items = self.doc.item(parts, 0);
+        if items.is_empty() && parts.iter().any(|part| unions(part).next().is_some()) {
+            // What an item is, the branches say; each of them is tried.
+            return false;
+        }
+        let parts = self.doc.parts(&items);
+        let types = self.doc.types(&parts).without(Types::ARRAY);
+        types.meets(Types::of(value))
+            || match value {
+                Value::String(text) => parsed(text.trim(), types, depth).is_some(),
+                Value::Number(_) | Value::Bool(_) => types.has(Types::STRING),
+                Value::Null | Value::Array(_) | Value::Object(_) => false,
+            }
+    }
+}
+
+/// Text at some depth as one of the types, by the order in which they are tried.
+fn parsed(text: &str, types: Types, depth: usize) -> Option<(ChangeKind, Value)> {
+    let number = |kind| {
+        let short = text.len() <= ARGUMENTS.number;
+        let number = short.then(|| Number::read(text)).flatten()?;
+        Some((kind, Value::Number(number)))
+    };
+    // Of text with repeated keys nobody knows what it means.
+    let nested = |kind| {
+        let read = read(text, inside(depth)).ok()?;
+        read.twice.is_empty().then_some((kind, read.value))
+    };
+    match typed(text, types)? {
+        Typed::Null => Some((ChangeKind::Null, Value::Null)),
+        Typed::Integer => number(match types.has(Types::NUMBER) {
+            true => ChangeKind::Number,
+            false => ChangeKind::Integer,
+        }),
+        Typed::Number => number(ChangeKind::Number),
+        Typed::Boolean(value) => Some((ChangeKind::Boolean, Value::Bool(value))),
+        Typed::Object => nested(ChangeKind::Object),
+        Typed::Array => nested(ChangeKind::Array),
+    }
+}
+
+/// The listed value that a text spells, if it is none itself.
+fn spelled<'s>(value: &Value, parts: &[&'s Map]) -> Option<(ChangeKind, Value)> {
+    let text = value.as_str()?;
+    if listed(value, parts) {
+        return None;
+    }
+    let values = |part: &&'s Map| {
+        let list = part.get("enum").and_then(Value::as_array);
+        let list = list.map_or(&[][..], Vec::as_slice);
+        list.iter().chain(part.get("const"))
+    };
+    // Every part has to have it on its list, or else it is not allowed.
+    let new = match meant(text, parts.iter().flat_map(values))? {
+        // A number keeps the spelling that it has here.
+        Value::Number(_) => Value::Number(Number::read(text.trim())?),
+        other => other.clone(),
+    };
+    listed(&new, parts).then_some((ChangeKind::Enum, new))
+}
+
+/// The texts of `<item>a</item> <item>b</item>`, if it is nothing else: without markup inside, entities decoded.
+fn items(text: &str) -> Option<Vec<Value>> {
+    let mut out = vec![];
+    let mut rest = text;
+    while !rest.is_empty() {
+        let (item, tail) = rest.strip_prefix("<item>")?.split_once("</item>")?;
+        if item.contains('<') {
+            return None;
+        }
+        out.push(toolglot_scan::xml::decode(item.as_bytes()).into());
+        rest = tail.trim_start();
+    }
+    (!out.is_empty()).then_some(out)
+}
+
+/// How much a copy of a value costs.
+pub(super) fn weight(value: &Value) -> u64 {
+    match value {
+        Value::String(text) => 1 + text.len() as u64 / 256,
+        Value::Array(list) => list.iter().map(weight).sum::<u64>() + 1,
+        Value::Object(map) => map.values().map(weight).sum::<u64>() + 1,
+        Value::Null | Value::Bool(_) | Value::Number(_) => 1,
+    }
+}

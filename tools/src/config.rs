@@ -1,0 +1,90 @@
+//! What an agent may do with tools.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// How an agent calls tools. Nothing is enabled that nobody enabled: a missing configuration is the default one.
+///
+/// Reads and writes the JSON of the AIO design: `{"enabled": true, "toolToggles": {"fs.read": false}, ..}`. Keys that are
+/// missing have their defaults.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+#[non_exhaustive]
+pub struct CallConfig {
+    /// The master switch.
+    pub enabled: bool,
+    /// Whether calls are carried out at once.
+    pub mode: Mode,
+    /// Tools that are switched on or off, by id or by namespace; the id counts before the namespace.
+    pub tool_toggles: BTreeMap<String, bool>,
+    /// Whether tools without a toggle are on.
+    pub default_tool_enabled: bool,
+    /// The ids that the agent's profile grants; none if the profile does not restrict them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tool_ids_inventory: Option<Vec<String>>,
+    /// How many rounds of calls a turn may have.
+    pub max_iterations: u32,
+    /// Milliseconds that a call may take.
+    pub timeout: u64,
+    /// Whether a person has to agree to each call.
+    pub require_confirmation: bool,
+    /// Whether calls of one turn may run side by side.
+    pub parallel_execution: bool,
+    /// The id of the dialect that calls are written in.
+    pub protocol: String,
+}
+
+/// Whether calls are carried out at once.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Mode {
+    /// They are.
+    #[default]
+    Auto,
+    /// Somebody starts them.
+    Manual,
+}
+
+impl Default for CallConfig {
+    fn default() -> Self {
+        Self {
+            enabled: false,
+            mode: Mode::Auto,
+            tool_toggles: BTreeMap::new(),
+            default_tool_enabled: true,
+            tool_ids_inventory: None,
+            max_iterations: 5,
+            timeout: 30_000,
+            require_confirmation: false,
+            parallel_execution: false,
+            protocol: toolglot::layer::default_protocol().to_owned(),
+        }
+    }
+}
+
+impl CallConfig {
+    /// The defaults, enabled.
+    #[must_use]
+    pub fn enabled() -> Self {
+        Self {
+            enabled: true,
+            ..Self::default()
+        }
+    }
+
+    /// Whether a tool is switched on: by its id, else by its namespace, else by default.
+    #[must_use]
+    pub fn allows(&self, tool: &super::Tool) -> bool {
+        let granted = self.tool_ids_inventory.as_ref();
+        if granted.is_some_and(|ids| !ids.contains(&tool.id)) {
+            return false;
+        }
+        let space = || {
+            tool.namespace()
+                .and_then(|space| self.tool_toggles.get(space))
+        };
+        let toggle = self.tool_toggles.get(&tool.id).or_else(space);
+        toggle.copied().unwrap_or(self.default_tool_enabled)
+    }
+}

@@ -1,0 +1,234 @@
+//! Tools around `toolglot`: what may be called, by whom and under which names; what models are told of tools, and of what their
+//! calls gave.
+//!
+//! [`Tool`] is a definition, [`Registry`] holds definitions that come and go, [`Inventory`] is what one agent is offered.
+//! Definitions are read from OpenAI, Anthropic and MCP lists and from plugin manifests by [`read`].
+//!
+//! [`Inventory::check`] makes of a call what a tool can take, or says what is wrong with it and what to tell the model.
+//! [`prompt`] writes what a model is told of tools, [`outcome`] the results of its calls.
+
+#![deny(unsafe_code, missing_docs)]
+
+mod check;
+mod chinese;
+mod coerce;
+mod config;
+mod form;
+pub(crate) mod guard;
+mod judge;
+mod names;
+mod observe;
+pub mod outcome;
+mod places;
+mod price;
+pub mod prompt;
+pub mod read;
+mod registry;
+mod schema;
+#[cfg(test)]
+mod tests;
+mod validate;
+mod yaml;
+
+use toolglot::json::{Map, Value};
+
+pub use check::{CheckOptions, Checked, Unknown};
+pub use coerce::{Change, ChangeKind};
+pub use config::{CallConfig, Mode};
+pub use names::NameRule;
+pub use observe::{executed, failed, incompatible};
+pub use places::Places;
+pub use read::ReadError;
+pub use registry::{Inventory, Lookup, Registry, RegistryError};
+pub use schema::SchemaError;
+pub use validate::Violation;
+
+/// The definition of a tool.
+///
+/// ```
+/// let tool = toolglot_tools::Tool::new("weather:get").description("Tells the weather of a city");
+/// assert_eq!(tool.namespace(), Some("weather"));
+/// assert!(!tool.agent_callable);
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Tool {
+    /// Unique in a registry: `get_weather`, `plugin:tool` or `A.B`.
+    pub id: String,
+    /// For people.
+    pub display_name: Option<String>,
+    /// For the model.
+    pub description: String,
+    /// A JSON Schema of an object, with its keys in the order in which they were written; none if nothing is known of the
+    /// parameters.
+    pub parameters: Option<Value>,
+    /// What it is to the model.
+    pub kind: ToolKind,
+    /// What carries it out.
+    pub implementation: Option<Implementation>,
+    /// Whether models may call it. Nothing is callable that nobody allowed.
+    pub agent_callable: bool,
+    /// Other names that calls may use.
+    pub aliases: Vec<String>,
+    /// What calls name it in a dialect, by the dialect's id.
+    pub commands: Vec<(String, String)>,
+    /// Notes on its use, for prompts.
+    pub usage: Option<String>,
+    /// Calls that show its use, for prompts.
+    pub examples: Vec<Example>,
+    /// Labels for permissions.
+    pub tags: Vec<String>,
+    /// What its source says beside this, as it stands there: MCP's `annotations`, `outputSchema` and the like.
+    pub extra: Map,
+}
+
+/// What a tool is to the model.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum ToolKind {
+    /// A function.
+    #[default]
+    Tool,
+    /// A workflow of several steps, which prompts may list apart.
+    Skill,
+}
+
+/// What carries a tool out. A hint for hosts: nothing here runs it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Implementation {
+    /// What kind of thing.
+    pub kind: ImplementationKind,
+    /// Which one: the type of a node, the id of a workflow, the name of a service.
+    pub target: String,
+}
+
+/// Kinds of implementations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ImplementationKind {
+    /// One node, run alone.
+    Node,
+    /// A workflow.
+    Workflow,
+    /// A function of the host.
+    Service,
+}
+
+/// A call that shows how a tool is used.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Example {
+    /// When one would make it.
+    pub description: Option<String>,
+    /// Its arguments.
+    pub arguments: Map,
+}
+
+impl Tool {
+    /// A tool without parameters that no agent may call.
+    #[must_use]
+    pub fn new(id: &str) -> Self {
+        Self {
+            id: id.to_owned(),
+            display_name: None,
+            description: String::new(),
+            parameters: None,
+            kind: ToolKind::Tool,
+            implementation: None,
+            agent_callable: false,
+            aliases: vec![],
+            commands: vec![],
+            usage: None,
+            examples: vec![],
+            tags: vec![],
+            extra: Map::new(),
+        }
+    }
+
+    /// Says what it does.
+    #[must_use]
+    pub fn description(mut self, text: &str) -> Self {
+        text.clone_into(&mut self.description);
+        self
+    }
+
+    /// Gives it parameters: a JSON Schema of an object.
+    #[must_use]
+    pub fn parameters(mut self, schema: Value) -> Self {
+        self.parameters = Some(schema);
+        self
+    }
+
+    /// Allows agents to call it, or not.
+    #[must_use]
+    pub fn callable(mut self, callable: bool) -> Self {
+        self.agent_callable = callable;
+        self
+    }
+
+    /// What stands before the last `:` of its id, or else before the last `.`.
+    #[must_use]
+    pub fn namespace(&self) -> Option<&str> {
+        let split = self
+            .id
+            .rsplit_once(':')
+            .or_else(|| self.id.rsplit_once('.'));
+        split
+            .map(|(space, _)| space)
+            .filter(|space| !space.is_empty())
+    }
+
+    /// What calls in a dialect name it, where it has a name of its own there.
+    #[must_use]
+    pub fn command(&self, dialect: &str) -> Option<&str> {
+        let found = self.commands.iter().find(|(have, _)| have == dialect);
+        found.map(|(_, command)| command.as_str())
+    }
+
+    /// Whether it tells what it is: discovery leaves out what has neither a description nor parameters.
+    #[must_use]
+    pub fn described(&self) -> bool {
+        !self.description.is_empty() || self.parameters.is_some()
+    }
+
+    /// The schema's properties, in order; none without parameters.
+    pub fn properties(&self) -> impl Iterator<Item = (&str, &Value)> {
+        let schema = self.parameters.as_ref();
+        let properties = schema.and_then(|schema| schema.get("properties"));
+        let entries = properties.and_then(Value::as_object).into_iter();
+        entries.flat_map(|map| map.iter().map(|(name, schema)| (name.as_str(), schema)))
+    }
+
+    /// What a property may be, in the words of JSON Schema: `string`, `number`, `integer or null`, `any`. None if there is
+    /// no such property.
+    #[must_use]
+    pub fn type_hint(&self, name: &str) -> Option<String> {
+        let schema = self.parameters.as_ref()?;
+        let doc = toolglot::layer::Doc::new(schema, false, coerce::WORK);
+        let parts = doc.parts(&[schema]);
+        let named = |part: &&Map| {
+            let own = part.get("properties").and_then(|own| own.get(name));
+            own.is_some()
+        };
+        if !parts.iter().any(named) {
+            return None;
+        }
+        let parts = doc.parts(&doc.property(&parts, name));
+        Some(doc.types(&parts).to_string())
+    }
+
+    /// Whether a property is required.
+    #[must_use]
+    pub fn requires(&self, name: &str) -> bool {
+        let schema = self.parameters.as_ref();
+        let required = schema.and_then(|schema| schema.get("required"));
+        let mut names = required.and_then(Value::as_array).into_iter().flatten();
+        names.any(|have| have == name)
+    }
+}
+
+/// The pages, so that their examples are compiled and run.
+#[cfg(doctest)]
+mod pages {
+    #[doc = include_str!("../../docs/PROMPTS.md")]
+    mod prompts {}
+    #[doc = include_str!("../../docs/TOOLS.md")]
+    mod tools {}
+}

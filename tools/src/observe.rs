@@ -1,0 +1,152 @@
+//! What to tell the model of a call that was refused, and of one that was carried out.
+//!
+//! The words are those of the dialect's table `observe`; a dialect that has none of its own for a kind is answered in plain
+//! words that name the kind.
+
+use toolglot::json::{Value, json};
+
+use super::guard::Guard;
+use super::{Checked, Tool, Violation};
+use toolglot::Dialect;
+use toolglot::layer::{self, expand, is_chinese, observation};
+
+impl Violation {
+    /// What to tell the model of it, in the words of the dialect.
+    #[must_use]
+    pub fn observation(&self, tool: &str, dialect: Option<&Dialect>) -> String {
+        let own = dialect.and_then(|dialect| dialect.refusal(self.kind));
+        let template = own.unwrap_or(
+            "Error ({kind}): [[{tool}: ]][[parameter {name}: ]]{message}. The call was not executed; write it again.",
+        );
+        let suggestion = self.suggestion.as_deref().unwrap_or_default();
+        let message = match is_chinese(template) {
+            true => &self.chinese,
+            false => &self.message,
+        };
+        observation(
+            template,
+            self.kind,
+            [message, tool, &self.subject, suggestion],
+        )
+    }
+
+    fn to_json(&self) -> Value {
+        json!({
+            "kind": self.kind.name(),
+            "code": self.kind.code(),
+            "path": self.path,
+            "schemaPath": self.schema_path,
+            "message": self.message,
+            "suggestion": self.suggestion,
+            "span": self.span.map(|span| [span.start, span.end]),
+        })
+    }
+}
+
+impl Checked {
+    /// The check as JSON: `{"tool", "name", "valid", "arguments", "state", "kinds", "changes", "violations", "observation"}`. The
+    /// tool is null if there is none, the observation if there is nothing wrong.
+    #[must_use]
+    pub fn to_json(&self) -> Value {
+        let changes = self.changes.iter().map(|change| {
+            json!({
+                "path": change.path,
+                "kind": change.kind.name(),
+                "before": change.before,
+                "after": change.after,
+            })
+        });
+        json!({
+            "tool": self.tool.as_ref().map(|tool| &tool.id),
+            "name": self.name,
+            "valid": self.valid(),
+            "arguments": self.arguments,
+            "state": self.grade.name(),
+            "kinds": self.kinds.iter().map(|kind| kind.name()).collect::<Vec<_>>(),
+            "changes": changes.collect::<Vec<_>>(),
+            "violations": self.violations.iter().map(Violation::to_json).collect::<Vec<_>>(),
+            "observation": self.observation,
+        })
+    }
+
+    /// What is wrong as JSON, for hosts whose models read it: `{"error": {"type", "tool", "message", "violations"}}`; none
+    /// if nothing is.
+    #[must_use]
+    pub fn error(&self) -> Option<Value> {
+        let first = self.violations.first()?;
+        Some(json!({"error": {
+            "type": first.kind.name(),
+            "tool": self.name,
+            "message": first.message,
+            "violations": self.violations.iter().map(Violation::to_json).collect::<Vec<_>>(),
+        }}))
+    }
+
+    /// What is wrong as a message of OpenAI's interface, for the call of this id; none if nothing is.
+    #[must_use]
+    pub fn message(&self, call_id: &str) -> Option<Value> {
+        let content = self.observation.as_ref()?;
+        Some(json!({"role": "tool", "tool_call_id": call_id, "content": content}))
+    }
+}
+
+/// What to tell the model of a call that was carried out, in the words of the dialect: its `executed` of the table `observe`
+/// says how. Other values than text stand as JSON. A text that holds the words of an observation, at the start of a line or
+/// in the name, has them broken by a backslash, so that it is one result and no more.
+#[must_use]
+pub fn executed(name: &str, result: &Value, dialect: Option<&Dialect>) -> String {
+    outcome(
+        "executed",
+        "Tool {tool} executed successfully. Result: {result}",
+        name,
+        result,
+        dialect,
+    )
+}
+
+/// The same of a call that was carried out and failed, by the template `failed`.
+#[must_use]
+pub fn failed(name: &str, why: &Value, dialect: Option<&Dialect>) -> String {
+    outcome(
+        "failed",
+        "Error - Tool {tool} failed. {result}",
+        name,
+        why,
+        dialect,
+    )
+}
+
+fn outcome(
+    key: &str,
+    plain: &str,
+    name: &str,
+    result: &Value,
+    dialect: Option<&Dialect>,
+) -> String {
+    let template = dialect
+        .and_then(|dialect| layer::spec(dialect).observe.get(key))
+        .map(String::as_str)
+        .unwrap_or(plain);
+    let result = match result {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    let mut guard = Guard::of_sentence(template);
+    if let Some(dialect) = dialect {
+        guard.observations(&layer::spec(dialect).observe);
+    }
+    let (name, result) = (guard.field(name), guard.text(&result));
+    expand(template, &[("{tool}", &name), ("{result}", &result)])
+}
+
+/// What to answer where a tool cannot take what calls give it, one object of named arguments: the error as JSON, with the
+/// advice to give it a facade.
+#[must_use]
+pub fn incompatible(tool: &Tool, why: &str) -> Value {
+    json!({"error": {
+        "type": "incompatible_signature",
+        "tool": tool.id,
+        "message": format!("{} cannot be called with one object of named arguments: {why}", tool.id),
+        "advice": "give the tool a facade that takes one object, and register the facade instead",
+    }})
+}

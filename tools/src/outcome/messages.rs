@@ -1,0 +1,273 @@
+//! From a turn and its results to the next messages of a conversation.
+//!
+//! Every call of the turn gets one result: the one with its id, or, if there is none, one that says that it was cancelled, so
+//! that no call is left hanging. The model's own words are kept: in plain text byte for byte, elsewhere with the arguments
+//! spelled as the model spelled them. That keeps caches of prefixes valid; [`Assistant::Canonical`] writes calls anew instead.
+
+use std::collections::HashSet;
+
+use toolglot::json::{Value as Json, json};
+
+use super::{Content, RenderOptions, Renderer, Status, ToolResult};
+use crate::NameRule;
+use crate::prompt::PromptError;
+use toolglot::{Call, Turn};
+use toolglot::{EncodeCall, EncodeOptions, NotRepresentable};
+
+/// Whose messages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shape {
+    /// Of OpenAI's chat completions: `tool_calls`, and messages of the role `tool`.
+    OpenAi,
+    /// Of Anthropic's messages: blocks `tool_use`, and `tool_result` in a message of the user.
+    Anthropic,
+    /// Text in the dialect, and results in its layout in one message.
+    Text,
+}
+
+/// How the model's own words come back to it.
+#[derive(Clone, Copy, Debug)]
+pub enum Assistant<'a> {
+    /// As it wrote them.
+    Exact(&'a str),
+    /// Its text, then its calls as the dialect writes them.
+    Canonical(&'a EncodeOptions),
+}
+
+/// How messages are made.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct MessageOptions {
+    /// Whose messages.
+    pub shape: Shape,
+    /// How results are written.
+    pub render: RenderOptions,
+    /// What ids begin with that a dialect does not give. Choose another for each turn: ids of a conversation differ.
+    pub id_prefix: String,
+}
+
+impl MessageOptions {
+    /// Of a shape, with ids `call_0`, `call_1` and so on.
+    #[must_use]
+    pub fn new(shape: Shape) -> Self {
+        Self {
+            shape,
+            render: RenderOptions::default(),
+            id_prefix: "call_".to_owned(),
+        }
+    }
+}
+
+/// Why messages cannot be made.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum MessageError {
+    /// A result is of no call of the turn, or two are of one.
+    #[error("the result {id} belongs to no call of the turn, or to one that has another")]
+    Orphan {
+        /// The id that it names.
+        id: String,
+    },
+    /// A call cannot be written.
+    #[error(transparent)]
+    Encode(#[from] NotRepresentable),
+    /// The results cannot be written.
+    #[error(transparent)]
+    Prompt(#[from] PromptError),
+}
+
+/// An id for each call of a turn, in order: the one that the model wrote, if it wrote one and no other call has it, or else
+/// the prefix with the call's number.
+#[must_use]
+pub fn call_ids(turn: &Turn, prefix: &str) -> Vec<String> {
+    let mut used = HashSet::new();
+    let mut one = |call: &Call| {
+        let own = call
+            .meta
+            .iter()
+            .find(|(key, id)| key == "id" && !id.is_empty());
+        let own = own
+            .map(|(_, id)| id.clone())
+            .filter(|id| !used.contains(id));
+        let mut id = own.unwrap_or_else(|| format!("{prefix}{}", call.index));
+        while !used.insert(id.clone()) {
+            id.push('_');
+        }
+        id
+    };
+    turn.calls.iter().map(&mut one).collect()
+}
+
+/// The messages that follow: the model's own, then the results. A turn without calls is one message.
+///
+/// # Errors
+/// A result belongs to no call; a call cannot be written anew; the results cannot be rendered.
+pub fn messages(
+    turn: &Turn,
+    assistant: Assistant<'_>,
+    results: &[ToolResult],
+    renderer: &Renderer,
+    options: &MessageOptions,
+) -> Result<Vec<Json>, MessageError> {
+    let ids = call_ids(turn, &options.id_prefix);
+    let results = paired(turn, &ids, results)?;
+    let text = match assistant {
+        Assistant::Exact(_) => turn.text.as_str(),
+        Assistant::Canonical(_) => turn.text.trim_end(),
+    };
+    match options.shape {
+        Shape::OpenAi => openai(turn, text, &ids, &results, renderer, options),
+        Shape::Anthropic => anthropic(turn, text, &ids, &results, renderer, options),
+        Shape::Text => {
+            let own = match assistant {
+                Assistant::Exact(raw) => raw.to_owned(),
+                Assistant::Canonical(encoding) => canonical(turn, text, renderer, encoding)?,
+            };
+            let mut out = vec![json!({"role": "assistant", "content": own})];
+            let size = if renderer.apart() {
+                1
+            } else {
+                results.len().max(1)
+            };
+            for results in results.chunks(size) {
+                let text = renderer.render(results, &options.render)?;
+                out.push(json!({"role": renderer.role(), "content": text}));
+            }
+            Ok(out)
+        }
+    }
+}
+
+/// One result for each call, in the order of calls.
+fn paired(
+    turn: &Turn,
+    ids: &[String],
+    results: &[ToolResult],
+) -> Result<Vec<ToolResult>, MessageError> {
+    let mut left: Vec<Option<&ToolResult>> = results.iter().map(Some).collect();
+    let mut out = vec![];
+    for (call, id) in turn.calls.iter().zip(ids) {
+        let mine = left
+            .iter_mut()
+            .find(|one| one.is_some_and(|one| one.id == *id));
+        out.push(match mine.and_then(Option::take) {
+            Some(result) => result.clone(),
+            None => ToolResult::text(id, &call.name, Status::Cancelled, ""),
+        });
+    }
+    match left.into_iter().flatten().next() {
+        Some(orphan) => Err(MessageError::Orphan {
+            id: orphan.id.clone(),
+        }),
+        None => Ok(out),
+    }
+}
+
+fn canonical(
+    turn: &Turn,
+    text: &str,
+    renderer: &Renderer,
+    encoding: &EncodeOptions,
+) -> Result<String, MessageError> {
+    let own = |call: &Call| {
+        call.meta
+            .iter()
+            .find(|(key, _)| key == "id")
+            .map(|(_, id)| id.clone())
+    };
+    let call = |call: &Call| EncodeCall {
+        name: call.name.clone(),
+        arguments: call.arguments.clone(),
+        id: own(call),
+    };
+    let calls: Vec<EncodeCall> = turn.calls.iter().map(call).collect();
+    let calls = renderer.layout().encoder.encode(&calls, encoding)?;
+    let between = if text.is_empty() || calls.is_empty() {
+        ""
+    } else {
+        "\n"
+    };
+    Ok(format!("{text}{between}{calls}"))
+}
+
+fn openai(
+    turn: &Turn,
+    text: &str,
+    ids: &[String],
+    results: &[ToolResult],
+    renderer: &Renderer,
+    options: &MessageOptions,
+) -> Result<Vec<Json>, MessageError> {
+    if turn.calls.is_empty() {
+        return Ok(vec![json!({"role": "assistant", "content": text})]);
+    }
+    let calls = turn.calls.iter().zip(ids).map(|(call, id)| {
+        json!({"id": id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}})
+    });
+    let content = if text.is_empty() {
+        Json::Null
+    } else {
+        text.into()
+    };
+    let calls: Vec<Json> = calls.collect();
+    let mut out = vec![json!({"role": "assistant", "content": content, "tool_calls": calls})];
+    for result in results {
+        let text = renderer.content(result, &options.render)?;
+        out.push(json!({"role": "tool", "tool_call_id": result.id, "content": text}));
+    }
+    Ok(out)
+}
+
+fn anthropic(
+    turn: &Turn,
+    text: &str,
+    ids: &[String],
+    results: &[ToolResult],
+    renderer: &Renderer,
+    options: &MessageOptions,
+) -> Result<Vec<Json>, MessageError> {
+    let mut blocks = vec![];
+    if !text.trim().is_empty() || turn.calls.is_empty() {
+        blocks.push(json!({"type": "text", "text": text}));
+    }
+    for (call, id) in turn.calls.iter().zip(ids) {
+        // Arguments are a JSON object; what a host made of them may be anything.
+        let input = serde_json::from_str(&call.arguments).unwrap_or_else(|_| json!({}));
+        blocks.push(json!({"type": "tool_use", "id": NameRule::Api.spell(id), "name": call.name, "input": input}));
+    }
+    let mut out = vec![json!({"role": "assistant", "content": blocks})];
+    let mut blocks = vec![];
+    for result in results {
+        let mut parts = vec![];
+        let (images, rest): (Vec<_>, Vec<_>) = result
+            .content
+            .iter()
+            .cloned()
+            .partition(|part| matches!(part, Content::Image { .. }));
+        let pictures = !images.is_empty();
+        let text = renderer.content(&result.clone().content(rest), &options.render)?;
+        if !text.is_empty() {
+            parts.push(json!({"type": "text", "text": text}));
+        }
+        for image in images {
+            if let Content::Image { mime, data } = image {
+                let source = json!({"type": "base64", "media_type": mime, "data": data});
+                parts.push(json!({"type": "image", "source": source}));
+            }
+        }
+        let content = if pictures {
+            Json::Array(parts)
+        } else {
+            text.into()
+        };
+        let mut block = json!({"type": "tool_result", "tool_use_id": NameRule::Api.spell(&result.id), "content": content});
+        if result.status != Status::Success {
+            block["is_error"] = Json::Bool(true);
+        }
+        blocks.push(block);
+    }
+    if !blocks.is_empty() {
+        out.push(json!({"role": "user", "content": blocks}));
+    }
+    Ok(out)
+}

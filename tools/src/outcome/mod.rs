@@ -1,0 +1,164 @@
+//! What calls gave, as models read it.
+//!
+//! [`Renderer`] writes [`ToolResult`]s in a dialect's own layout; [`messages`] makes the next messages of a conversation of
+//! a turn and its results. A result is condensed, then escaped, so that no text of a tool, a file or a web page can be a
+//! call, or end the result it stands in: see [`escape`](toolglot::escape()).
+
+mod around;
+mod condense;
+mod messages;
+mod render;
+#[cfg(test)]
+mod tests;
+
+use std::time::Duration;
+
+use toolglot::json::Value as Json;
+
+use crate::prompt::Lang;
+
+pub use condense::{Condense, Condenser};
+pub use messages::{Assistant, MessageError, MessageOptions, Shape, call_ids, messages};
+pub use render::{RenderOptions, Renderer};
+
+/// What a call gave.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct ToolResult {
+    /// The call's id.
+    pub id: String,
+    /// The tool's name, as the call spelled it.
+    pub name: String,
+    /// How it ended.
+    pub status: Status,
+    /// What it gave, in order. Nothing is an empty text, or for calls that were not carried out a sentence that says so.
+    pub content: Vec<Content>,
+    /// How long it took.
+    pub duration: Option<Duration>,
+}
+
+impl ToolResult {
+    /// A result with one text.
+    #[must_use]
+    pub fn text(id: &str, name: &str, status: Status, text: &str) -> Self {
+        let content = if text.is_empty() {
+            vec![]
+        } else {
+            vec![Content::Text(text.to_owned())]
+        };
+        Self {
+            id: id.to_owned(),
+            name: name.to_owned(),
+            status,
+            content,
+            duration: None,
+        }
+    }
+
+    /// A result with one JSON value.
+    #[must_use]
+    pub fn json(id: &str, name: &str, value: Json) -> Self {
+        Self {
+            content: vec![Content::Json(value)],
+            ..Self::text(id, name, Status::Success, "")
+        }
+    }
+
+    /// With what it gave.
+    #[must_use]
+    pub fn content(mut self, content: Vec<Content>) -> Self {
+        self.content = content;
+        self
+    }
+
+    /// With the time it took.
+    #[must_use]
+    pub fn took(mut self, duration: Duration) -> Self {
+        self.duration = Some(duration);
+        self
+    }
+}
+
+/// How a call ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Status {
+    /// It was carried out.
+    Success,
+    /// It failed, or was not understood.
+    Error,
+    /// A person refused it.
+    Denied,
+    /// It was stopped, or never begun.
+    Cancelled,
+    /// It took too long.
+    Timeout,
+}
+
+impl Status {
+    /// All of them.
+    pub const ALL: [Self; 5] = [
+        Self::Success,
+        Self::Error,
+        Self::Denied,
+        Self::Cancelled,
+        Self::Timeout,
+    ];
+
+    /// `"success"`, `"error"`, `"denied"`, `"cancelled"` or `"timeout"`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Success => "success",
+            Self::Error => "error",
+            Self::Denied => "denied",
+            Self::Cancelled => "cancelled",
+            Self::Timeout => "timeout",
+        }
+    }
+
+    /// What the model is told where there is nothing else to say. The denial is the AIO design's, section 11.3.
+    fn sentence(self, lang: Lang, duration: Option<Duration>) -> String {
+        let ms = duration.map(|duration| duration.as_millis());
+        match (self, lang) {
+            (Self::Success, _) => String::new(),
+            (Self::Error, Lang::Zh) => "工具执行失败".to_owned(),
+            (Self::Error, Lang::En) => "The tool failed".to_owned(),
+            (Self::Denied, Lang::Zh) => "用户拒绝了该操作".to_owned(),
+            (Self::Denied, Lang::En) => "The user refused this operation".to_owned(),
+            (Self::Cancelled, Lang::Zh) => "该操作已取消".to_owned(),
+            (Self::Cancelled, Lang::En) => "The operation was cancelled".to_owned(),
+            (Self::Timeout, Lang::Zh) => ms.map_or("工具执行超时".to_owned(), |ms| {
+                format!("工具执行超时（{ms}ms）")
+            }),
+            (Self::Timeout, Lang::En) => ms.map_or("The tool timed out".to_owned(), |ms| {
+                format!("The tool timed out after {ms} ms")
+            }),
+        }
+    }
+}
+
+/// A piece of what a call gave.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Content {
+    /// Text.
+    Text(String),
+    /// A JSON value.
+    Json(Json),
+    /// A picture.
+    Image {
+        /// Its media type, for example `image/png`.
+        mime: String,
+        /// Its bytes in base64.
+        data: String,
+    },
+    /// A document: its address, and its text where it has one.
+    Resource {
+        /// The address.
+        uri: String,
+        /// Its media type.
+        mime: Option<String>,
+        /// Its text.
+        text: Option<String>,
+    },
+}

@@ -1,0 +1,152 @@
+//! What models are told of tools: definitions, usage, stop sequences and grammars, one layout for each dialect.
+//!
+//! Layouts are data. A dialect's file holds templates (table `prompt`), or names shared ones; a host can replace each. A
+//! dialect without a known layout has the general one. Calls in prompts are written by [`encode`](toolglot::encode()), so they
+//! are what the parser reads. Everything here is a pure function of its arguments but for the cache of [`Prompts`].
+//!
+//! `docs/PROMPTS.md` lists the layouts with their sources, and what templates are told.
+
+mod chat;
+pub mod grammar;
+pub(crate) mod json;
+mod layout;
+mod macros;
+mod stop;
+#[cfg(test)]
+pub(crate) mod tests;
+mod tokens;
+pub(crate) mod tool;
+
+use crate::Tool;
+
+pub use chat::TemplateOptions;
+pub use layout::Layout;
+pub use macros::{Expanded, Prompts};
+pub use stop::Stops;
+#[cfg(feature = "tiktoken")]
+pub use tokens::Vocabulary;
+pub use tokens::tokens;
+
+/// The language of a prompt's own words. Descriptions of tools are as they are. The words of a chat template are those that
+/// its model was trained with, in either language.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Lang {
+    /// Chinese.
+    Zh,
+    /// English.
+    #[default]
+    En,
+}
+
+impl Lang {
+    /// `"zh"` or `"en"`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Zh => "zh",
+            Self::En => "en",
+        }
+    }
+}
+
+/// A part of a layout that a template fills.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Part {
+    /// The definitions of tools.
+    Tools,
+    /// How they are called.
+    Usage,
+    /// What calls gave.
+    Results,
+}
+
+impl Part {
+    /// Its key in a dialect's table `prompt`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Tools => "tools",
+            Self::Usage => "usage",
+            Self::Results => "results",
+        }
+    }
+}
+
+/// Says more of a tool than its definition does: examples of its use, what goes wrong with it.
+pub type Knowledge<'k> = dyn Fn(&Tool) -> Option<String> + Send + Sync + 'k;
+
+/// How prompts are written.
+#[derive(Clone, Copy)]
+#[non_exhaustive]
+pub struct PromptOptions<'k> {
+    /// The language of the prompt's own words.
+    pub lang: Lang,
+    /// Whether the usage shows whole conversations, where the layout has such. On by default.
+    pub examples: bool,
+    /// What is known of a tool beside its definition.
+    pub knowledge: Option<&'k Knowledge<'k>>,
+}
+
+impl Default for PromptOptions<'_> {
+    fn default() -> Self {
+        Self {
+            lang: Lang::En,
+            examples: true,
+            knowledge: None,
+        }
+    }
+}
+
+impl std::fmt::Debug for PromptOptions<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("PromptOptions")
+            .field("lang", &self.lang)
+            .field("examples", &self.examples)
+            .field("knowledge", &self.knowledge.is_some())
+            .finish()
+    }
+}
+
+/// Why a prompt cannot be written.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum PromptError {
+    /// The set has no such dialect, or it has no calls.
+    #[error("there is no dialect {dialect} with calls in the set")]
+    Dialect {
+        /// The id that was asked for.
+        dialect: String,
+    },
+    /// A template is none, or fails.
+    #[error("template {part}: {message}")]
+    Template {
+        /// Which one.
+        part: String,
+        /// Why.
+        message: String,
+    },
+    /// A schema cannot be read.
+    #[error("{message}")]
+    Schema {
+        /// Where and why.
+        message: String,
+    },
+    /// The markers of the set cannot be escaped.
+    #[error(transparent)]
+    Escape(#[from] toolglot::EscapeError),
+}
+
+impl PromptError {
+    fn template(part: &str, error: &minijinja::Error) -> Self {
+        let mut message = error.to_string();
+        let mut cause = std::error::Error::source(error);
+        while let Some(more) = cause {
+            message = format!("{message}: {more}");
+            cause = more.source();
+        }
+        Self::Template {
+            part: part.to_owned(),
+            message,
+        }
+    }
+}

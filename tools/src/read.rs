@@ -1,0 +1,507 @@
+//! Readers of definitions: lists of OpenAI, Anthropic and MCP, and plugin manifests.
+//!
+//! Names, schemas and the order of their keys stay as they are written. Nothing is fetched: a `$ref` must stay inside its
+//! schema.
+
+use toolglot::json::{Map, Value, json};
+
+use super::{Example, Implementation, ImplementationKind, Tool, ToolKind};
+
+/// What cannot be read, and where.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{origin}{}{path}: {why}", if .path.is_empty() { "" } else { ": " })]
+pub struct ReadError {
+    /// The file, or what the caller calls it.
+    pub origin: String,
+    /// Where in it, for example `tools[2].inputSchema`.
+    pub path: String,
+    /// What is wrong there.
+    pub why: String,
+}
+
+/// What a file with definitions is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Source {
+    /// `[{"type": "function", "function": {"name", "description", "parameters"}}]`, or a list of the inner objects. The list
+    /// is what is declared: its tools are callable.
+    OpenAi,
+    /// `[{"name", "description", "input_schema"}]`. The list is what is declared: its tools are callable.
+    Anthropic,
+    /// The result of MCP's `tools/list`: `{"tools": [{"name", "description", "inputSchema"}]}`. That a server has a tool does
+    /// not make it callable.
+    Mcp,
+    /// A plugin manifest with a section `tools`, as YAML or JSON. Tools say themselves whether they are callable.
+    Plugin,
+}
+
+/// Reads definitions; what they are is told from what they look like.
+///
+/// # Errors
+/// The text is neither JSON nor YAML, or not one of the [`Source`]s.
+pub fn any(origin: &str, text: &str) -> Result<Vec<Tool>, ReadError> {
+    let (source, value) = guessed(origin, text)?;
+    from_value(origin, source, &value)
+}
+
+fn guessed(origin: &str, text: &str) -> Result<(Source, Value), ReadError> {
+    let mut value = document(origin, text)?;
+    // A whole answer of a server, not only its result.
+    if let Some(result) = value
+        .get_mut("result")
+        .filter(|result| result.get("tools").is_some())
+    {
+        value = result.take();
+    }
+    let source = guess(&value).ok_or_else(|| ReadError {
+        origin: origin.to_owned(),
+        path: String::new(),
+        why: "it is no list of tools: an array, or an object with `tools`, is needed".to_owned(),
+    })?;
+    Ok((source, value))
+}
+
+/// What was read of a list, with what is odd in it.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Listing {
+    /// What the list is.
+    pub source: Source,
+    /// The definitions that can be read, each id once.
+    pub tools: Vec<Tool>,
+    /// The others: those that cannot be read, and those whose id an earlier one has.
+    pub odd: Vec<ReadError>,
+}
+
+/// Reads definitions as [`any`] does, and passes over those that are odd.
+///
+/// # Errors
+/// The text is neither JSON nor YAML, or no list of tools.
+pub fn listing(origin: &str, text: &str) -> Result<Listing, ReadError> {
+    let (source, value) = guessed(origin, text)?;
+    let (tools, odd) = read(origin, source, &value)?;
+    Ok(Listing { source, tools, odd })
+}
+
+/// Reads definitions of one source.
+///
+/// # Errors
+/// The text is neither JSON nor YAML, or not of that source.
+pub fn text(origin: &str, source: Source, text: &str) -> Result<Vec<Tool>, ReadError> {
+    from_value(origin, source, &document(origin, text)?)
+}
+
+/// The same from a JSON value.
+///
+/// # Errors
+/// It is not of that source.
+pub fn from_value(origin: &str, source: Source, value: &Value) -> Result<Vec<Tool>, ReadError> {
+    let (tools, odd) = read(origin, source, value)?;
+    odd.into_iter().next().map_or(Ok(tools), Err)
+}
+
+/// The definitions of a list, and what is odd in it.
+fn read(
+    origin: &str,
+    source: Source,
+    value: &Value,
+) -> Result<(Vec<Tool>, Vec<ReadError>), ReadError> {
+    let root = At {
+        origin,
+        path: String::new(),
+        value,
+    };
+    let list = match (source, value) {
+        (Source::Mcp | Source::Plugin, _) => root.need("tools")?,
+        (_, Value::Object(map)) if map.contains_key("tools") => root.need("tools")?,
+        _ => root,
+    };
+    let items = list.items()?;
+    let one = |item: &At<'_>| match source {
+        Source::OpenAi => openai(item),
+        Source::Anthropic => listed(item, "input_schema", true),
+        Source::Mcp => listed(item, "inputSchema", false),
+        Source::Plugin => plugin(item).map(|tool| named_after(value, tool)),
+    };
+    let (mut tools, mut odd) = (vec![], vec![]);
+    let mut seen = std::collections::HashMap::new();
+    for item in &items {
+        match one(item) {
+            Ok(tool) => match seen.get(&tool.id) {
+                Some(first) => {
+                    odd.push(item.wrong(format!("{} is the id of {first} too", tool.id)))
+                }
+                None => {
+                    seen.insert(tool.id.clone(), item.path.clone());
+                    tools.push(tool);
+                }
+            },
+            Err(why) => odd.push(why),
+        }
+    }
+    Ok((tools, odd))
+}
+
+/// Gives a tool of a manifest the namespace that it must have: the plugin's name, where the manifest says it.
+fn named_after(manifest: &Value, mut tool: Tool) -> Tool {
+    let plugin = manifest.get("name").and_then(Value::as_str);
+    if let Some(plugin) = plugin.filter(|name| !name.is_empty() && !tool.id.contains(':')) {
+        tool.id = format!("{plugin}:{}", tool.id);
+    }
+    tool
+}
+
+/// Puts the name of a server before the ids of its tools: `server:tool`.
+#[must_use]
+pub fn prefixed(server: &str, mut tools: Vec<Tool>) -> Vec<Tool> {
+    for tool in &mut tools {
+        tool.id = format!("{server}:{}", tool.id);
+    }
+    tools
+}
+
+fn document(origin: &str, text: &str) -> Result<Value, ReadError> {
+    let fail = |why: String| ReadError {
+        origin: origin.to_owned(),
+        path: String::new(),
+        why,
+    };
+    if text.trim_start().starts_with(['{', '[']) {
+        return serde_json::from_str(text).map_err(|error| fail(format!("no JSON: {error}")));
+    }
+    super::yaml::read(text).map_err(fail)
+}
+
+fn guess(value: &Value) -> Option<Source> {
+    let list = match value {
+        Value::Array(list) => list,
+        Value::Object(map) => map.get("tools")?.as_array()?,
+        _ => return None,
+    };
+    let has = |key: &str| list.iter().any(|item| item.get(key).is_some());
+    Some(if has("inputSchema") {
+        Source::Mcp
+    } else if has("input_schema") {
+        Source::Anthropic
+    } else if has("id") {
+        Source::Plugin
+    } else if value.is_object() && !has("function") && !has("parameters") {
+        Source::Mcp
+    } else {
+        Source::OpenAi
+    })
+}
+
+fn openai(item: &At<'_>) -> Result<Tool, ReadError> {
+    let inner = match item.object()?.contains_key("function") {
+        true => item.need("function")?,
+        false => item.clone(),
+    };
+    listed(&inner, "parameters", true)
+}
+
+/// A tool of a list whose entries have a name, a description and a schema.
+fn listed(item: &At<'_>, schema: &str, callable: bool) -> Result<Tool, ReadError> {
+    let mut tool = Tool::new(item.need("name")?.filled()?);
+    tool.display_name = item.text("title")?;
+    tool.description = item.text("description")?.unwrap_or_default();
+    tool.parameters = item.find(schema)?.map(|at| at.schema()).transpose()?;
+    tool.agent_callable = callable;
+    tool.extra = item.rest(&["name", "title", "description", schema])?;
+    Ok(tool)
+}
+
+const PLUGIN_KEYS: &[&str] = &[
+    "id",
+    "displayName",
+    "description",
+    "parameters",
+    "kind",
+    "implementation",
+    "agentCallable",
+    "aliases",
+    "commands",
+    "protocolConfig",
+    "usage",
+    "examples",
+    "tags",
+    "extra",
+];
+
+/// A tool of a manifest.
+fn plugin(item: &At<'_>) -> Result<Tool, ReadError> {
+    let mut tool = Tool::new(item.need("id")?.filled()?);
+    tool.display_name = item.text("displayName")?;
+    tool.description = item.text("description")?.unwrap_or_default();
+    tool.parameters = item.find("parameters")?.map(|at| at.schema()).transpose()?;
+    if let Some(schema) = &mut tool.parameters {
+        defaults(schema, 0);
+    }
+    tool.kind = match item.text("kind")?.as_deref() {
+        None | Some("tool") => ToolKind::Tool,
+        Some("skill" | "workflow") => ToolKind::Skill,
+        Some(_) => return Err(item.need("kind")?.wrong("it is `tool` or `skill`")),
+    };
+    tool.implementation = item
+        .find("implementation")?
+        .map(|at| implementation(&at))
+        .transpose()?;
+    if let Some(at) = item.find("agentCallable")? {
+        let Value::Bool(callable) = at.value else {
+            return Err(at.wrong("it is true or false"));
+        };
+        tool.agent_callable = *callable;
+    }
+    tool.aliases = item.texts("aliases")?;
+    tool.tags = item.texts("tags")?;
+    tool.usage = item.text("usage")?;
+    tool.commands = commands(item)?;
+    if let Some(list) = item.find("examples")? {
+        let one = |at: &At<'_>| {
+            let arguments = at.need("arguments")?;
+            Ok(Example {
+                description: at.text("description")?,
+                arguments: arguments.object()?.clone(),
+            })
+        };
+        tool.examples = list.items()?.iter().map(one).collect::<Result<_, _>>()?;
+    }
+    tool.extra = item.rest(PLUGIN_KEYS)?;
+    if let Some(at) = item.find("extra")? {
+        tool.extra.extend(at.object()?.clone());
+    }
+    Ok(tool)
+}
+
+/// `commands: {vcp: "Name"}`, and `protocolConfig: {vcpCommand: "Name"}`, which says the same.
+fn commands(item: &At<'_>) -> Result<Vec<(String, String)>, ReadError> {
+    let mut out = vec![];
+    if let Some(at) = item.find("commands")? {
+        for key in at.object()?.keys() {
+            out.push((key.clone(), at.need(key)?.filled()?.to_owned()));
+        }
+    }
+    if let Some(at) = item.find("protocolConfig")? {
+        for key in at.object()?.keys() {
+            let Some(dialect) = key.strip_suffix("Command") else {
+                return Err(at
+                    .need(key)?
+                    .wrong("a key here is an id of a dialect and `Command`"));
+            };
+            out.push((dialect.to_owned(), at.need(key)?.filled()?.to_owned()));
+        }
+    }
+    Ok(out)
+}
+
+fn implementation(at: &At<'_>) -> Result<Implementation, ReadError> {
+    let (kind, key) = match at.need("type")?.filled()? {
+        "node" => (ImplementationKind::Node, "nodeType"),
+        "workflow" => (ImplementationKind::Workflow, "workflowId"),
+        "service" => (ImplementationKind::Service, "service"),
+        _ => {
+            return Err(at
+                .need("type")?
+                .wrong("it is `node`, `workflow` or `service`"));
+        }
+    };
+    let target = at.need(key)?.filled()?.to_owned();
+    Ok(Implementation { kind, target })
+}
+
+/// How deep a schema may be nested; deeper ones are refused.
+const MAX_DEPTH: usize = 64;
+
+/// Manifests write `defaultValue` for what JSON Schema calls `default`.
+fn defaults(schema: &mut Value, depth: usize) {
+    let Some(map) = schema.as_object_mut().filter(|_| depth < MAX_DEPTH) else {
+        return;
+    };
+    if map.contains_key("defaultValue") && !map.contains_key("default") {
+        let old = std::mem::take(map);
+        for (key, value) in old {
+            let key = if key == "defaultValue" {
+                "default".to_owned()
+            } else {
+                key
+            };
+            map.insert(key, value);
+        }
+    }
+    for (key, value) in map.iter_mut() {
+        match (key.as_str(), value) {
+            ("properties" | "$defs" | "definitions", Value::Object(parts)) => {
+                parts
+                    .values_mut()
+                    .for_each(|part| defaults(part, depth + 1));
+            }
+            ("anyOf" | "oneOf" | "allOf", Value::Array(parts)) => {
+                parts.iter_mut().for_each(|part| defaults(part, depth + 1));
+            }
+            ("items" | "additionalProperties", part) => defaults(part, depth + 1),
+            _ => {}
+        }
+    }
+}
+
+/// A place in a document.
+#[derive(Clone)]
+struct At<'d> {
+    origin: &'d str,
+    path: String,
+    value: &'d Value,
+}
+
+impl<'d> At<'d> {
+    fn wrong(&self, why: impl Into<String>) -> ReadError {
+        ReadError {
+            origin: self.origin.to_owned(),
+            path: self.path.clone(),
+            why: why.into(),
+        }
+    }
+
+    fn step(&self, step: &str, value: &'d Value) -> At<'d> {
+        let dot = if self.path.is_empty() || step.starts_with('[') {
+            ""
+        } else {
+            "."
+        };
+        At {
+            origin: self.origin,
+            path: format!("{}{dot}{step}", self.path),
+            value,
+        }
+    }
+
+    fn object(&self) -> Result<&'d Map, ReadError> {
+        let map = self.value.as_object();
+        map.ok_or_else(|| self.wrong("it must be an object"))
+    }
+
+    fn items(&self) -> Result<Vec<At<'d>>, ReadError> {
+        let list = self.value.as_array();
+        let list = list.ok_or_else(|| self.wrong("it must be an array"))?;
+        let items = list.iter().enumerate();
+        Ok(items
+            .map(|(at, item)| self.step(&format!("[{at}]"), item))
+            .collect())
+    }
+
+    /// A value of an object; none if it is missing or null.
+    fn find(&self, key: &str) -> Result<Option<At<'d>>, ReadError> {
+        let value = self.object()?.get(key).filter(|value| !value.is_null());
+        Ok(value.map(|value| self.step(key, value)))
+    }
+
+    fn need(&self, key: &str) -> Result<At<'d>, ReadError> {
+        self.find(key)?
+            .ok_or_else(|| self.wrong(format!("it has no `{key}`")))
+    }
+
+    fn string(&self) -> Result<&'d str, ReadError> {
+        self.value
+            .as_str()
+            .ok_or_else(|| self.wrong("it must be a string"))
+    }
+
+    fn filled(&self) -> Result<&'d str, ReadError> {
+        match self.string()? {
+            "" => Err(self.wrong("it must not be empty")),
+            text => Ok(text),
+        }
+    }
+
+    fn text(&self, key: &str) -> Result<Option<String>, ReadError> {
+        let found = self.find(key)?;
+        found.map(|at| at.string().map(str::to_owned)).transpose()
+    }
+
+    fn texts(&self, key: &str) -> Result<Vec<String>, ReadError> {
+        let Some(list) = self.find(key)? else {
+            return Ok(vec![]);
+        };
+        let items = list.items()?;
+        items
+            .iter()
+            .map(|at| at.filled().map(str::to_owned))
+            .collect()
+    }
+
+    /// What stands beside these keys.
+    fn rest(&self, keys: &[&str]) -> Result<Map, ReadError> {
+        let others = self
+            .object()?
+            .iter()
+            .filter(|(key, _)| !keys.contains(&key.as_str()));
+        Ok(others
+            .map(|(key, value)| (key.clone(), value.clone()))
+            .collect())
+    }
+
+    /// A schema of an object, as it stands.
+    fn schema(&self) -> Result<Value, ReadError> {
+        let map = self.object()?;
+        match map.get("type") {
+            None => {}
+            Some(Value::String(kind)) if kind == "object" => {}
+            Some(_) => {
+                return Err(self.step("type", self.value).wrong(super::schema::FACADE));
+            }
+        }
+        if let Some(properties) = self.find("properties")? {
+            properties.object()?;
+        }
+        if self.find("required")?.is_some() {
+            self.texts("required")?;
+        }
+        self.refs(0)?;
+        Ok(self.value.clone())
+    }
+
+    /// Every reference stays inside the document, and nothing is nested too deep.
+    fn refs(&self, depth: usize) -> Result<(), ReadError> {
+        if depth > MAX_DEPTH {
+            return Err(self.wrong(format!("a schema may be nested {MAX_DEPTH} deep")));
+        }
+        match self.value {
+            Value::Object(map) => {
+                for (key, value) in map {
+                    let at = self.step(key, value);
+                    match value.as_str() {
+                        Some(target) if key == "$ref" && !target.starts_with('#') => {
+                            return Err(at.wrong(format!(
+                                "{target} is not fetched: a reference must begin with #"
+                            )));
+                        }
+                        _ => at.refs(depth + 1)?,
+                    }
+                }
+            }
+            Value::Array(list) => {
+                for (index, value) in list.iter().enumerate() {
+                    self.step(&format!("[{index}]"), value).refs(depth + 1)?;
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+/// Tools as a manifest: what [`any`] reads as a plugin.
+#[must_use]
+pub fn to_manifest<'t>(tools: impl IntoIterator<Item = &'t Tool>) -> Value {
+    json!({"tools": tools.into_iter().map(Tool::to_json).collect::<Vec<_>>()})
+}
+
+/// A tool as OpenAI's interface takes it: `{"type": "function", "function": {..}}`, with the name that it has there.
+#[must_use]
+pub fn to_openai(tool: &Tool, name: &str) -> Value {
+    let empty = || json!({"type": "object", "properties": {}});
+    let parameters = tool.parameters.clone().unwrap_or_else(empty);
+    json!({
+        "type": "function",
+        "function": {"name": name, "description": tool.description, "parameters": parameters},
+    })
+}

@@ -1,0 +1,353 @@
+//! Where definitions live, and what an agent is offered of them.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
+
+use toolglot::json::{Value, json};
+
+use super::schema::{Plan, SchemaError};
+use super::{CallConfig, NameRule, Tool};
+use toolglot::Dialect;
+use toolglot::{Tools, ToolsError};
+
+/// Why a registry refuses a tool.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum RegistryError {
+    /// The id is taken.
+    #[error("there is a tool {id} already")]
+    Duplicate {
+        /// The id.
+        id: String,
+    },
+    /// The id is empty, or has characters that no name can have.
+    #[error("{id:?} is no id of a tool: {why}")]
+    Id {
+        /// The id.
+        id: String,
+        /// What is wrong with it.
+        why: &'static str,
+    },
+}
+
+/// Tools that come and go. Share it between threads with an `Arc`.
+///
+/// Every change makes a new [`Inventory`]; those that were handed out stay as they are. A change is linear in the number of
+/// tools, [`inventory`](Self::inventory) is constant.
+///
+/// ```
+/// use toolglot_tools::{Registry, Tool};
+///
+/// let registry = Registry::new();
+/// registry.register([Tool::new("fs:read"), Tool::new("fs:write")])?;
+/// assert_eq!(registry.version(), 1);
+/// assert_eq!(registry.inventory().tools().len(), 2);
+/// # Ok::<(), toolglot_tools::RegistryError>(())
+/// ```
+#[derive(Debug, Default)]
+pub struct Registry {
+    now: RwLock<Arc<Inventory>>,
+}
+
+impl Registry {
+    /// Nothing is registered.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Registers tools, after those that are there: all of them, or none.
+    ///
+    /// # Errors
+    /// An id is taken, or is none.
+    pub fn register(&self, tools: impl IntoIterator<Item = Tool>) -> Result<(), RegistryError> {
+        let mut now = self.now.write().unwrap_or_else(PoisonError::into_inner);
+        let mut all = now.slots();
+        all.extend(tools.into_iter().map(Slot::new));
+        *now = Arc::new(Inventory::new(all, now.version + 1)?);
+        Ok(())
+    }
+
+    /// Takes a tool out.
+    pub fn unregister(&self, id: &str) -> Option<Arc<Tool>> {
+        let mut now = self.now.write().unwrap_or_else(PoisonError::into_inner);
+        let at = now.tools.iter().position(|tool| tool.id == id)?;
+        let mut all = now.slots();
+        let tool = all.remove(at).tool;
+        *now = Arc::new(Inventory::indexed(all, now.version + 1));
+        Some(tool)
+    }
+
+    /// All that is registered now.
+    #[must_use]
+    pub fn inventory(&self) -> Arc<Inventory> {
+        let now = self.now.read().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(&now)
+    }
+
+    /// Changes since the registry was made.
+    #[must_use]
+    pub fn version(&self) -> u64 {
+        self.inventory().version
+    }
+}
+
+/// A list of tools with their names. Immutable.
+#[derive(Clone, Debug, Default)]
+pub struct Inventory {
+    tools: Vec<Arc<Tool>>,
+    /// Of each tool, made when it is needed first. Inventories that have the tool share it.
+    plans: Vec<Ready>,
+    /// What calls may name, by dialect.
+    offered: Arc<RwLock<ByDialect>>,
+    version: u64,
+    /// Of ids, then aliases, then commands, then spellings: the first that has a name keeps it.
+    names: HashMap<String, usize>,
+}
+
+type Ready = Arc<OnceLock<Result<Plan, SchemaError>>>;
+
+/// The names of tools in a dialect, in order, and the tool of each.
+type Offered = (Vec<String>, HashMap<String, usize>);
+
+type ByDialect = HashMap<(String, NameRule), Arc<Offered>>;
+
+/// A tool with what was made of it.
+struct Slot {
+    tool: Arc<Tool>,
+    plan: Ready,
+}
+
+impl Slot {
+    fn new(tool: Tool) -> Self {
+        Self {
+            tool: Arc::new(tool),
+            plan: Ready::default(),
+        }
+    }
+}
+
+/// What a name stands for.
+#[derive(Clone, Debug)]
+pub enum Lookup<'i> {
+    /// A tool.
+    Found(&'i Arc<Tool>),
+    /// None, but these are spelled almost like it, the nearest first.
+    Unknown(Vec<&'i str>),
+}
+
+impl Inventory {
+    /// A list of its own.
+    ///
+    /// # Errors
+    /// Two tools have one id, or an id is none.
+    pub fn of(tools: impl IntoIterator<Item = Tool>) -> Result<Self, RegistryError> {
+        Self::new(tools.into_iter().map(Slot::new).collect(), 0)
+    }
+
+    fn new(slots: Vec<Slot>, version: u64) -> Result<Self, RegistryError> {
+        let mut ids = HashSet::new();
+        for Tool { id, .. } in slots.iter().map(|slot| slot.tool.as_ref()) {
+            let id = id.as_str();
+            let wrong = |why| {
+                let id = id.to_owned();
+                Err(RegistryError::Id { id, why })
+            };
+            if id.is_empty() {
+                return wrong("it is empty");
+            }
+            if id.chars().any(|c| c.is_control() || c.is_whitespace()) {
+                return wrong("white space and control characters cannot stand in it");
+            }
+            if !ids.insert(id) {
+                return Err(RegistryError::Duplicate { id: id.to_owned() });
+            }
+        }
+        Ok(Self::indexed(slots, version))
+    }
+
+    fn slots(&self) -> Vec<Slot> {
+        let both = self.tools.iter().zip(&self.plans);
+        let slot = |(tool, plan): (&Arc<Tool>, &Ready)| Slot {
+            tool: Arc::clone(tool),
+            plan: Arc::clone(plan),
+        };
+        both.map(slot).collect()
+    }
+
+    fn indexed(slots: Vec<Slot>, version: u64) -> Self {
+        let (tools, plans): (Vec<_>, Vec<_>) =
+            slots.into_iter().map(|slot| (slot.tool, slot.plan)).unzip();
+        let mut names = HashMap::new();
+        let mut add = |name: &str, at: usize| {
+            names.entry(name.to_owned()).or_insert(at);
+        };
+        for (at, tool) in tools.iter().enumerate() {
+            add(&tool.id, at);
+        }
+        for (at, tool) in tools.iter().enumerate() {
+            tool.aliases.iter().for_each(|name| add(name, at));
+        }
+        for (at, tool) in tools.iter().enumerate() {
+            tool.commands.iter().for_each(|(_, name)| add(name, at));
+        }
+        for rule in [NameRule::Flat, NameRule::Xml, NameRule::Api] {
+            let spelled = rule.unique(tools.iter().map(|tool| tool.id.as_str()));
+            spelled
+                .iter()
+                .enumerate()
+                .for_each(|(at, name)| add(name, at));
+        }
+        Self {
+            tools,
+            plans,
+            offered: Arc::default(),
+            version,
+            names,
+        }
+    }
+
+    /// The schema of a tool, ready for use.
+    pub(super) fn plan(&self, at: usize) -> Result<&Plan, &SchemaError> {
+        let tool = &self.tools[at];
+        let schema = tool.parameters.as_ref().unwrap_or(&Value::Bool(true));
+        self.plans[at].get_or_init(|| Plan::new(schema)).as_ref()
+    }
+
+    /// What is wrong with the schemas: the ids of tools whose calls cannot be checked, and why. Compiles every schema that
+    /// is not yet; a host that does this at its start has no surprise later.
+    pub fn faults(&self) -> impl Iterator<Item = (&str, &SchemaError)> {
+        let tools = self.tools.iter().enumerate();
+        let with = tools.filter(|(_, tool)| tool.parameters.is_some());
+        with.filter_map(|(at, tool)| Some((tool.id.as_str(), self.plan(at).err()?)))
+    }
+
+    /// The tool that a call in a dialect means: by the name that the dialect's calls use for it, else by any of its names. A
+    /// native call has no dialect, and the names of the interfaces. Constant time once the dialect was asked for.
+    ///
+    /// # Errors
+    /// There is none; these names of the dialect are spelled almost like it, the nearest first.
+    pub fn resolve(
+        &self,
+        name: &str,
+        dialect: Option<&Dialect>,
+    ) -> Result<&Arc<Tool>, Vec<String>> {
+        self.position(name, dialect).map(|at| &self.tools[at])
+    }
+
+    pub(super) fn position(
+        &self,
+        name: &str,
+        dialect: Option<&Dialect>,
+    ) -> Result<usize, Vec<String>> {
+        let (id, rule) = match dialect {
+            Some(dialect) => (dialect.id(), NameRule::of(dialect)),
+            None => ("", NameRule::Api),
+        };
+        let offered = self.offered(id, rule);
+        let (names, index) = &*offered;
+        let found = index.get(name).or_else(|| self.names.get(name));
+        found.copied().ok_or_else(|| {
+            let near = toolglot::layer::nearest(name, names.iter().map(String::as_str));
+            near.into_iter().map(str::to_owned).collect()
+        })
+    }
+
+    fn offered(&self, dialect: &str, rule: NameRule) -> Arc<Offered> {
+        let key = (dialect.to_owned(), rule);
+        let known = self.offered.read().unwrap_or_else(PoisonError::into_inner);
+        if let Some(offered) = known.get(&key) {
+            return Arc::clone(offered);
+        }
+        drop(known);
+        let names = self.names(dialect, rule);
+        let index = names.iter().cloned().zip(0..).collect();
+        let offered = Arc::new((names, index));
+        let mut known = self.offered.write().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(known.entry(key).or_insert(offered))
+    }
+
+    /// The tools, in the order in which they were registered.
+    #[must_use]
+    pub fn tools(&self) -> &[Arc<Tool>] {
+        &self.tools
+    }
+
+    /// The version of the registry that it is of; it differs whenever the tools do.
+    #[must_use]
+    pub fn version(&self) -> u64 {
+        self.version
+    }
+
+    /// A tool by any of its names: id, alias, command, flat name, XML-safe name, interface name. Constant time.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&Arc<Tool>> {
+        self.names.get(name).map(|at| &self.tools[*at])
+    }
+
+    /// The same, with suggestions where there is none: names that differ in case, separators or a few letters. Linear in the
+    /// number of tools where there is none.
+    #[must_use]
+    pub fn lookup(&self, name: &str) -> Lookup<'_> {
+        match self.get(name) {
+            Some(tool) => Lookup::Found(tool),
+            None => {
+                let ids = self.tools.iter().map(|tool| tool.id.as_str());
+                Lookup::Unknown(toolglot::layer::nearest(name, ids))
+            }
+        }
+    }
+
+    /// What calls in a dialect name each tool: its command there, or its id by the dialect's rule. Each name is different.
+    #[must_use]
+    pub fn names(&self, dialect: &str, rule: NameRule) -> Vec<String> {
+        let command = |tool: &Arc<Tool>| tool.command(dialect).map(str::to_owned);
+        let ids = self.tools.iter().map(|tool| tool.id.as_str());
+        rule.named(ids.zip(self.tools.iter().map(command)))
+    }
+
+    /// What an agent is offered: tools that tell what they are, that agents may call, and that its configuration allows.
+    /// Nothing where calls are not enabled.
+    #[must_use]
+    pub fn discover(&self, config: &CallConfig) -> Self {
+        let offered = |tool: &&Arc<Tool>| {
+            config.enabled && tool.described() && tool.agent_callable && config.allows(tool)
+        };
+        let slots = self.slots().into_iter();
+        let slots = slots.filter(|slot| offered(&&slot.tool)).collect();
+        Self::indexed(slots, self.version)
+    }
+
+    /// Those of its tools that these names stand for, in its own order.
+    #[must_use]
+    pub fn only(&self, names: &[String]) -> Self {
+        let wanted: HashSet<&str> = names
+            .iter()
+            .filter_map(|name| self.get(name))
+            .map(|tool| tool.id.as_str())
+            .collect();
+        let slots = self.slots().into_iter();
+        let slots = slots
+            .filter(|slot| wanted.contains(slot.tool.id.as_str()))
+            .collect();
+        Self::indexed(slots, self.version)
+    }
+
+    /// The tools as the engine takes them for hints: with the names that the dialect's calls use. Of tools with one name the
+    /// first counts.
+    ///
+    /// # Errors
+    /// Something in a schema is not what it must be; the message says where.
+    pub fn hints(&self, dialect: &str, rule: NameRule) -> Result<Tools, ToolsError> {
+        let names = self.names(dialect, rule);
+        let mut taken = HashSet::new();
+        let mut list = vec![];
+        for (tool, name) in self.tools.iter().zip(&names) {
+            if taken.insert(name) {
+                let schema = tool.parameters.as_ref().unwrap_or(&Value::Null);
+                list.push(json!({"name": name, "parameters": schema}));
+            }
+        }
+        Tools::from_value(&list.into())
+    }
+}

@@ -1,0 +1,215 @@
+//! A tool's schema, made ready: checked, put into plain JSON Schema, and compiled once.
+//!
+//! Schemas come from strangers. References that leave the document are refused, as are documents that are too large, and
+//! references that lead back to themselves. How much work a validation would be is counted before it is done, since a few
+//! lines of references can ask for more of it than there is time.
+
+use jsonschema::Draft;
+use toolglot::json::{Map, Value};
+use toolglot::layer::{Doc, Place, ready, ref_alone};
+
+use super::coerce::weight;
+use super::judge::{self, Judge};
+use super::price::price;
+use toolglot::layer::step;
+
+/// How deep a schema may be nested.
+const MAX_DEPTH: usize = 64;
+/// How many schemas, lists and objects a document may have.
+const MAX_NODES: usize = 50_000;
+/// How many references a document may have; a chain of them is followed one inside the other.
+const MAX_REFS: usize = 1000;
+/// How often schemas may be looked at in one validation.
+pub(super) const MAX_WORK: u64 = 2_000_000;
+/// Why the schema of a tool cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{path}: {why}", path = if .path.is_empty() { "the schema" } else { .path })]
+pub struct SchemaError {
+    /// Where in the schema, as a JSON pointer.
+    pub path: String,
+    /// What is wrong there.
+    pub why: String,
+}
+
+/// A schema that is ready.
+#[derive(Debug)]
+pub(super) struct Plan {
+    /// In plain JSON Schema, node for node as it was written.
+    pub schema: Value,
+    pub ref_alone: bool,
+    size: Size,
+    validator: Judge,
+}
+
+impl Plan {
+    /// Linear in the schema.
+    pub fn new(parameters: &Value) -> Result<Self, SchemaError> {
+        let draft = draft(parameters)?;
+        let mut size = Size {
+            draft4: draft == Draft::Draft4,
+            ..Size::default()
+        };
+        measure(parameters, Place::Schema, &mut String::new(), 0, &mut size)?;
+        let mut schema = ready(parameters);
+        let Some(map) = schema.as_object_mut() else {
+            return Err(wrong("", "it must be an object"));
+        };
+        map.remove("$schema");
+        // Arguments are an object; what else a schema says is no signature that a call can have.
+        match map.get("type") {
+            None => {
+                map.insert("type".to_owned(), "object".into());
+            }
+            Some(Value::String(kind)) if kind == "object" => {}
+            Some(_) => return Err(wrong("/type", FACADE)),
+        }
+        let ref_alone = ref_alone(parameters);
+        let validator = judge::compile(&schema, draft).map_err(|error| {
+            let why = error.masked_with("this").to_string();
+            wrong(error.instance_path().as_str(), &short(&why))
+        })?;
+        Ok(Self {
+            schema,
+            ref_alone,
+            size,
+            validator,
+        })
+    }
+
+    /// What may be told without validating, within so much work.
+    pub fn doc(&self, work: u64) -> Doc<'_> {
+        Doc::new(&self.schema, self.ref_alone, work)
+    }
+
+    /// The validator, if validating this value is work that can be done.
+    pub fn validator(&self, value: &Value) -> Result<&Judge, SchemaError> {
+        // Without references each part of the schema looks at each part of the value once at most.
+        let most = self.size.nodes as u64 * weight(value);
+        if self.size.refs > 0 || most > MAX_WORK {
+            let work = price(&self.doc(u64::MAX), value).map_err(|why| wrong("", why))?;
+            if work > MAX_WORK {
+                return Err(wrong("", "its alternatives are too many for this value"));
+            }
+        }
+        Ok(&self.validator)
+    }
+}
+
+/// What to do about a tool that takes something else than one object.
+pub(super) const FACADE: &str = "the arguments of a call are one object, so this must be \"object\"; \
+    give the tool a facade that takes one";
+
+fn wrong(path: &str, why: &str) -> SchemaError {
+    SchemaError {
+        path: path.to_owned(),
+        why: why.to_owned(),
+    }
+}
+
+/// The beginning of a message: some show whole values.
+pub(super) fn short(text: &str) -> String {
+    const LEN: usize = 300;
+    match text.char_indices().nth(LEN) {
+        Some((at, _)) => format!("{}...", &text[..at]),
+        None => text.to_owned(),
+    }
+}
+
+/// The draft that `$schema` names; 2020-12 where nothing is said, as MCP has it.
+fn draft(schema: &Value) -> Result<Draft, SchemaError> {
+    let name = match schema.get("$schema") {
+        None | Some(Value::Null) => return Ok(Draft::Draft202012),
+        Some(name) => name.as_str().unwrap_or_default(),
+    };
+    let drafts = [
+        ("draft-04", Draft::Draft4),
+        ("draft-06", Draft::Draft6),
+        ("draft-07", Draft::Draft7),
+        ("2019-09", Draft::Draft201909),
+        ("2020-12", Draft::Draft202012),
+    ];
+    let found = drafts
+        .iter()
+        .find(|(part, _)| name.contains("json-schema.org") && name.contains(part));
+    found.map(|(_, draft)| *draft).ok_or_else(|| {
+        wrong(
+            "/$schema",
+            "it names no draft of JSON Schema that is known here",
+        )
+    })
+}
+
+/// The size of a document.
+#[derive(Debug, Default)]
+struct Size {
+    /// Schemas, objects and lists, long lists for more than one.
+    nodes: usize,
+    refs: usize,
+    /// Whether `id` is what later drafts call `$id`.
+    draft4: bool,
+}
+
+/// So many listed values are looked at as soon as one schema.
+pub(super) const LISTED: usize = 8;
+
+/// Checks the size and the references. Recursion is bounded by [`MAX_DEPTH`].
+fn measure(
+    value: &Value,
+    place: Place,
+    path: &mut String,
+    depth: usize,
+    size: &mut Size,
+) -> Result<(), SchemaError> {
+    if depth > MAX_DEPTH {
+        let why = format!("a schema may be nested {MAX_DEPTH} deep");
+        return Err(wrong(path, &why));
+    }
+    let outer = path.len();
+    match value {
+        Value::Object(map) => {
+            size.nodes += 1;
+            if place == Place::Schema {
+                references(map, path, depth, size)?;
+            }
+            for (key, value) in map {
+                step(path, key);
+                measure(value, place.inside(key), path, depth + 1, size)?;
+                path.truncate(outer);
+            }
+        }
+        Value::Array(list) => {
+            size.nodes += 1 + list.len() / LISTED;
+            for (index, value) in list.iter().enumerate() {
+                step(path, &index.to_string());
+                measure(value, place, path, depth + 1, size)?;
+                path.truncate(outer);
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+    if size.nodes > MAX_NODES || size.refs > MAX_REFS {
+        return Err(wrong("", "it is too large"));
+    }
+    Ok(())
+}
+
+fn references(map: &Map, path: &str, depth: usize, size: &mut Size) -> Result<(), SchemaError> {
+    let text = |word: &str| map.get(word).and_then(Value::as_str);
+    let id = text("$id").or_else(|| text("id").filter(|_| size.draft4));
+    // References below it would lead elsewhere than they look.
+    if depth > 0 && id.is_some_and(|id| !id.starts_with('#')) {
+        let why = "a document inside the document ($id) is not read";
+        return Err(wrong(path, why));
+    }
+    if let Some(Value::String(target)) = map.get("$ref") {
+        size.refs += 1;
+        if !target.starts_with('#') {
+            let target = short(target);
+            let why = format!("{target} is not fetched: a reference must begin with #");
+            return Err(wrong(path, &why));
+        }
+    }
+    let moving = ["$dynamicRef", "$recursiveRef"];
+    size.refs += usize::from(moving.iter().any(|word| map.contains_key(word)));
+    Ok(())
+}

@@ -1,0 +1,197 @@
+//! What of the arguments breaks which rule.
+
+use std::borrow::Cow;
+
+use jsonschema::ValidationError;
+use jsonschema::error::ValidationErrorKind as Rule;
+use toolglot::json::Value;
+
+use super::chinese as zh;
+use super::judge::{self, Judge};
+use super::schema::{Plan, short};
+use toolglot::Kind;
+use toolglot::Span;
+use toolglot::layer::closest;
+use toolglot::layer::sentence;
+use toolglot::layer::{key, step};
+
+/// A rule that a call breaks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Violation {
+    /// `unknown_tool`, `unknown_param`, `missing_required`, `type_mismatch` (any rule for a value), `duplicate_param`,
+    /// `malformed_json` (the arguments are no JSON object) or `malformed_value` (nobody can tell: the tool's own schema
+    /// cannot be used).
+    pub kind: Kind,
+    /// The value concerned, as a JSON pointer into the arguments; a missing or unknown parameter has the pointer that it
+    /// would have or has.
+    pub path: String,
+    /// The rule, as a JSON pointer into the tool's schema; empty where it is none of the schema.
+    pub schema_path: String,
+    /// What is wrong, in one sentence.
+    pub message: String,
+    /// The parameter concerned, with dots between steps; empty if the whole call is.
+    pub subject: String,
+    /// What was probably meant: a name of a tool or parameter, or a listed value.
+    pub suggestion: Option<String>,
+    /// The bytes of the stream, where they are known: those of the parameter, or else of the call.
+    pub span: Option<Span>,
+    /// The message for observations in Chinese.
+    pub(super) chinese: String,
+}
+
+impl Violation {
+    pub(super) fn new(kind: Kind, path: String, message: impl Into<String>) -> Self {
+        Self {
+            kind,
+            subject: subject(&path),
+            path,
+            schema_path: String::new(),
+            message: message.into(),
+            suggestion: None,
+            span: None,
+            chinese: sentence(kind).to_owned(),
+        }
+    }
+
+    /// With another message for observations in Chinese than that of its kind.
+    fn in_chinese(mut self, message: String) -> Self {
+        self.chinese = message;
+        self
+    }
+
+    pub(super) fn meant(mut self, suggestion: Option<&str>) -> Self {
+        if let Some(suggestion) = suggestion {
+            self.message = format!("{} (did you mean {suggestion}?)", self.message);
+            self.chinese
+                .push_str(&format!("（是否为 \"{suggestion}\"？）"));
+            self.suggestion = Some(suggestion.to_owned());
+        }
+        self
+    }
+}
+
+/// A pointer as people write a place: `options.depth`.
+fn subject(path: &str) -> String {
+    let steps = path.split('/').skip(1);
+    steps.map(key).collect::<Vec<_>>().join(".")
+}
+
+/// The most violations that one call is told of.
+const MAX: usize = 20;
+/// Among so many they are sought.
+const LOOKED_AT: usize = 200;
+
+/// The rules of the schema that arguments break, in the order of the schema; at most 20.
+pub(super) fn validate(plan: &Plan, judge: &Judge, arguments: &Value) -> Vec<Violation> {
+    let mut out = vec![];
+    for error in judge.iter_errors(arguments).take(LOOKED_AT) {
+        told(&error, plan, arguments, &mut out);
+    }
+    out.sort_by_cached_key(|violation| place(&plan.schema, &violation.schema_path));
+    out.truncate(MAX);
+    out
+}
+
+/// Where a keyword stands in the document: the place of each step on the way to it.
+fn place(schema: &Value, path: &str) -> Vec<usize> {
+    let mut out = vec![];
+    let mut at = Some(schema);
+    for step in path.split('/').skip(1) {
+        let key = key(step);
+        out.push(match at {
+            Some(Value::Object(map)) => map
+                .keys()
+                .position(|have| *have == key)
+                .unwrap_or(usize::MAX),
+            _ => key.parse().unwrap_or(usize::MAX),
+        });
+        at = at.and_then(|at| match at {
+            Value::Array(list) => list.get(key.parse::<usize>().ok()?),
+            other => other.get(&key),
+        });
+    }
+    out
+}
+
+/// Adds what an error says; one that speaks of several members is several violations.
+fn told(error: &ValidationError<'_>, plan: &Plan, arguments: &Value, out: &mut Vec<Violation>) {
+    let path = error.instance_path().as_str();
+    // Where the value stands, its numbers are as they were written.
+    let have = arguments.pointer(path).unwrap_or(&Value::Null);
+    let schema_path = judge::named(error.schema_path().as_str());
+    let at = |key: &str| {
+        let mut path = path.to_owned();
+        step(&mut path, key);
+        path
+    };
+    let mut add = |mut violation: Violation| {
+        violation.schema_path.clone_from(&schema_path);
+        out.push(violation);
+    };
+    let in_chinese = || {
+        let keyword = schema_path.rsplit('/').next().unwrap_or_default();
+        let rule = plan.schema.pointer(&schema_path);
+        // In draft 4 the bound stands under another keyword.
+        let bound = schema_path.replace("exclusiveM", "m");
+        let demand = match rule {
+            Some(Value::Bool(_)) => plan.schema.pointer(&bound),
+            other => other,
+        };
+        zh::broken(keyword, demand, have)
+    };
+    match error.kind() {
+        Rule::Required { property } => {
+            let name = property.as_str().unwrap_or_default();
+            let message = format!("the required parameter {name} is missing");
+            add(Violation::new(Kind::MissingRequired, at(name), message));
+        }
+        Rule::AdditionalProperties { unexpected } | Rule::UnevaluatedProperties { unexpected } => {
+            for name in unexpected.iter().take(MAX) {
+                let message = format!("there is no parameter {}", short(name));
+                add(Violation::new(Kind::UnknownParam, at(name), message));
+            }
+        }
+        Rule::Enum { .. } => {
+            let listed = plan.schema.pointer(&schema_path).and_then(Value::as_array);
+            let listed = listed.map_or(&[][..], Vec::as_slice);
+            let texts = listed.iter().filter_map(Value::as_str);
+            let near = have.as_str().and_then(|have| closest(have, texts));
+            let message = format!("{} is none of {}", value(have), short(&some(listed)));
+            let violation = Violation::new(Kind::TypeMismatch, path.to_owned(), message);
+            add(violation.in_chinese(in_chinese()).meant(near));
+        }
+        Rule::Custom { message, .. } => {
+            let message = short(&format!("{} {message}", value(have)));
+            let violation = Violation::new(Kind::TypeMismatch, path.to_owned(), message);
+            add(violation.in_chinese(in_chinese()));
+        }
+        _ => {
+            let message = short(&error.masked_with(value(have)).to_string());
+            let violation = Violation::new(Kind::TypeMismatch, path.to_owned(), message);
+            add(violation.in_chinese(in_chinese()));
+        }
+    }
+}
+
+/// Values of a list: the first ten, and how many there are besides.
+pub(super) fn some(list: &[Value]) -> String {
+    let shown: Vec<String> = list.iter().take(10).map(Value::to_string).collect();
+    let more = match list.len().saturating_sub(shown.len()) {
+        0 => String::new(),
+        more => format!(" or {more} more"),
+    };
+    format!("{}{more}", shown.join(", "))
+}
+
+/// A value as a message shows it: short ones as they are.
+fn value(value: &Value) -> Cow<'static, str> {
+    const LEN: usize = 60;
+    match value {
+        Value::Array(_) => "the list".into(),
+        Value::Object(_) => "the object".into(),
+        Value::String(text) if text.len() > LEN => "the text".into(),
+        Value::Number(number) if number.as_str().len() > LEN => "the number".into(),
+        short => short.to_string().into(),
+    }
+}
