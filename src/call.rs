@@ -1,10 +1,10 @@
 //! A whole turn, for people who do not need it piece by piece.
 
-use crate::issue::Issue;
 use serde::{Serialize, Serializer};
 
 use crate::error::{Grade, Kind, KindSet, Severity};
 use crate::event::{Origin, Span};
+use crate::issue::Issue;
 
 /// Everything that one model output says.
 #[derive(Clone, Debug, Default, PartialEq)]

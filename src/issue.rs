@@ -2,9 +2,10 @@
 
 use std::fmt;
 
+use toolglot_scan::{Span, breaks};
+
 use crate::dialect::Dialect;
 use crate::error::{Kind, Severity, chinese};
-use toolglot_scan::{Span, breaks};
 
 /// One thing that is wrong with what the model wrote.
 #[derive(Clone, Copy, Debug, PartialEq)]

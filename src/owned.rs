@@ -1,11 +1,11 @@
 //! Events that borrow nothing, for hosts that keep them, send them to another thread or pull them from an iterator.
 
-use crate::issue::Issue;
 use std::collections::VecDeque;
 
 use crate::call::Report;
 use crate::engine::{Finish, Parser};
 use crate::event::{Abandoned, Arguments, CallState, Event, Origin, Sink, Span};
+use crate::issue::Issue;
 
 /// An [`Event`] with data of its own. Fields mean what they mean there.
 #[derive(Clone, Debug, PartialEq)]

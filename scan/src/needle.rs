@@ -1,10 +1,10 @@
 //! One literal that is looked for in a value, byte by byte or by leaps. In tags blanks may stand that the literal does not
 //! show ([`tag::rooms`]).
 
-use crate::xml;
 use memchr::memchr;
 use serde::{Deserialize, Serialize};
 
+use crate::xml;
 use crate::{path, tag};
 
 /// Blanks that may stand in a closing tag that does not show them: they wait.

@@ -5,9 +5,9 @@
 //! joined pieces are one JSON object.
 
 use std::collections::BTreeSet;
-use toolglot_scan::{Gate, json};
 
 use serde::{Deserialize, Serialize};
+use toolglot_scan::{Gate, json};
 
 use super::given::{Given, given, is_fact, unread};
 use super::live::LiveCall;

@@ -5,6 +5,7 @@
 
 use memchr::memchr2;
 use serde::{Deserialize, Serialize};
+use toolglot_scan::xml;
 
 use super::content::{Content, EntityStep, Step, entity, tell_spaced};
 use super::given::is_fact;
@@ -16,7 +17,6 @@ use crate::dialect::AttributeParams;
 use crate::error::{Kind, Severity};
 use crate::event::Span;
 use crate::limits::Limits;
-use toolglot_scan::xml;
 
 /// The body of an open call.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -4,17 +4,17 @@
 //! construct that fails is content as it stands and nothing is looked at twice. While one is under way the carry begins
 //! with it; everything before is delivered.
 
-use crate::dialect::bounds::CLOSER_BLANKS;
 use memchr::{memchr, memchr2};
 use serde::{Deserialize, Serialize};
+use toolglot_scan::xml;
 
 use super::inner::Inner;
 use super::tags::MAX_BLANKS;
 use super::{Args, Out, Short, pieces};
+use crate::dialect::bounds::CLOSER_BLANKS;
 use crate::error::Kind;
 use crate::event::Span;
 use crate::limits::Limits;
-use toolglot_scan::xml;
 
 const CDATA: &[u8] = b"<![CDATA[";
 

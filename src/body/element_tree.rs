@@ -4,10 +4,11 @@
 //! becomes JSON when the block ends (`tree.rs`). What does not parse as a tag is text. The carry begins with the construct
 //! that is under way.
 
-use super::args::tool_name;
 use memchr::memchr;
 use serde::{Deserialize, Serialize};
+use toolglot_scan::xml::{self, Header, HeaderStep};
 
+use super::args::tool_name;
 use super::named_params::limit;
 use super::tags::{CommentEnd, Edge, MAX_BLANKS, Match, MatchStep};
 use super::tree::{self, Element};
@@ -15,7 +16,6 @@ use super::{Flow, Out, pieces};
 use crate::dialect::ElementTree;
 use crate::error::{Kind, KindSet, Severity};
 use crate::event::{Event, Span};
-use toolglot_scan::xml::{self, Header, HeaderStep};
 
 /// The body of an open block.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

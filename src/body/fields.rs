@@ -3,15 +3,15 @@
 //! A numbered chain (`command1`, `path1`, `command2`, ...) is one call per number, in numeric order; keys without a number
 //! are shared. A suffix is a number only if the chain has that number, so `sha256` stays a key of its own.
 
-use crate::dialect::spec::fold;
 use std::collections::{BTreeSet, HashMap, HashSet};
-use toolglot_scan::json;
 
 use serde::{Deserialize, Serialize};
+use toolglot_scan::json;
 
 use super::typed::{Typed, repeated, typed};
 use super::{Block, Out, tool_name};
 use crate::dialect::KeyQuote;
+use crate::dialect::spec::fold;
 use crate::dialect::spec::{self, Fold, Trim};
 use crate::error::{Kind, KindSet};
 use crate::event::{Arguments, Origin, Span};

@@ -1,10 +1,10 @@
 //! The head of a field: key, colon and the value's opener.
 
-use crate::dialect::bounds::LINE_BLANKS;
 use serde::{Deserialize, Serialize};
-
-use crate::dialect::{KeyQuote, spec};
 use toolglot_scan::Case;
+
+use crate::dialect::bounds::LINE_BLANKS;
+use crate::dialect::{KeyQuote, spec};
 
 /// Characters of a key: letters and digits of any script, `_`, `-` and `.`.
 pub(crate) fn is_key(c: char) -> bool {

@@ -1,7 +1,6 @@
 //! Tags in the content of a value that open a parameter, as their own attribute shows: a closer may be missing before them.
 
 use serde::{Deserialize, Serialize};
-
 use toolglot_scan::xml::{self, Header, HeaderStep};
 
 /// Longer names of tags and attributes are none of a parameter.

@@ -4,10 +4,11 @@
 //! later field may name the tool, repeat a key or start a chain. Outside values the block's own markers always count;
 //! what ends a value is told in `value.rs`.
 
-use super::args::tool_name;
 use serde::{Deserialize, Serialize};
 use toolglot_scan::Utf8;
+use toolglot_scan::{Node, ROOT, Skip};
 
+use super::args::tool_name;
 use super::fields::{self, Field};
 use super::head::{Head, HeadStep, is_key};
 use super::named_params::limit;
@@ -17,7 +18,6 @@ use crate::dialect::KeyQuote;
 use crate::dialect::spec::CommentAt;
 use crate::error::{Kind, KindSet, Severity};
 use crate::event::{Event, Span};
-use toolglot_scan::{Node, ROOT, Skip};
 
 /// The body of an open block.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -5,17 +5,17 @@
 //! JSON that names the tool may stand in place of name and input. What the model writes after it as if the tool had run is
 //! hidden: results up to the next thought or action, answers beside an action. Headers mean nothing inside the object.
 
-use crate::dialect::payload::JsonTable;
 use serde::{Deserialize, Serialize};
+use toolglot_scan::path::{Go, Walk};
 
 use super::live::{LiveCall, Step, rules};
 use super::plain::unfenced;
 use super::{Finished, Flow, Opened, Out, Short, json_calls};
+use crate::dialect::payload::JsonTable;
 use crate::dialect::{Head, Line};
 use crate::error::{Kind, KindSet, Severity};
 use crate::event::Span;
 use crate::limits::Limits;
-use toolglot_scan::path::{Go, Walk};
 
 /// The body of an open block.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

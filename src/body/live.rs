@@ -8,7 +8,6 @@
 pub(super) mod rig;
 mod single;
 
-use crate::dialect::payload::Syntax;
 use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
@@ -17,6 +16,7 @@ use super::lexer::{Emit, Lexer, Rules, Shape, Token};
 use super::lost::Torn;
 use super::typed::typed;
 use super::{Out, Short};
+use crate::dialect::payload::Syntax;
 use crate::error::{Kind, KindSet};
 use crate::event::{Arguments, Event, Origin, Span};
 use crate::hints::{Coerced, Schema, Types};

@@ -6,10 +6,10 @@
 //! quotes a closer in a string that broke gets no complete call out of what follows.
 
 use serde::{Deserialize, Serialize};
-
-use crate::dialect::{Action, Framed};
 use toolglot_scan::Needle;
 use toolglot_scan::path::{Go, Walk};
+
+use crate::dialect::{Action, Framed};
 
 /// More open brackets than this are not kept track of.
 const MAX_BRACKETS: usize = 1024;

@@ -5,6 +5,7 @@
 //! one tag name, and the bytes in between wait in the carry.
 
 use serde::{Deserialize, Serialize};
+use toolglot_scan::xml::{self, Header, HeaderStep};
 
 use super::content::{Content, Lt, Step, tell_spaced};
 use super::given::is_fact;
@@ -16,7 +17,6 @@ use crate::dialect::spec::Reopen;
 use crate::error::{Kind, Severity};
 use crate::event::Span;
 use crate::limits::Limits;
-use toolglot_scan::xml::{self, Header, HeaderStep};
 
 /// The body of an open call.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

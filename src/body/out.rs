@@ -4,16 +4,16 @@
 //! hand. `from` is the first byte that is in no event yet. Bytes from there on stand in the chunk, or, where they came
 //! with an earlier one, in `carry`; whoever delivers them moves `from`.
 
-use crate::issue::Issue;
 use serde::{Deserialize, Serialize};
+use toolglot_scan::Gate;
 
 use super::heard::{Heard, Held, Mark};
 use crate::dialect::{Dialect, SetInner};
 use crate::error::{Kind, KindSet, Severity};
 use crate::event::{Arguments, CallState, Event, Origin, Sink, Span};
 use crate::hints::{Schema, Tool, Tools, Types};
+use crate::issue::Issue;
 use crate::limits::{Limits, Options, Prefer, Retain, TextMode, UnknownTool, Untyped};
-use toolglot_scan::Gate;
 
 /// What a stream carries beside its mode.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

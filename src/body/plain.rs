@@ -4,9 +4,9 @@
 //! without a fence around it) is known at its end ([`Clean`]). Nothing but the closer means anything inside.
 
 use serde::{Deserialize, Serialize};
+use toolglot_scan::Needle;
 
 use super::{Args, Out};
-use toolglot_scan::Needle;
 
 /// The state of an open text.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -4,8 +4,9 @@
 //! stream is. Where a body is in such a string it says so with a [`Short`]: what the bytes are for, and which bytes may
 //! mean something to it. Chunks without those need not go through the body at all.
 
-use crate::event::{Event, Sink, Span};
 use toolglot_scan::json;
+
+use crate::event::{Event, Sink, Span};
 
 /// Bytes that JSON escapes.
 const ESCAPED: u8 = 1;

@@ -1,7 +1,6 @@
 //! Small matchers for the inside of a block: which tag begins here, where a comment ends.
 
 use serde::{Deserialize, Serialize};
-
 use toolglot_scan::xml;
 
 /// Blanks that may stand after `</`.

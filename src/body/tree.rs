@@ -7,6 +7,8 @@
 use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
+use toolglot_scan::json;
+use toolglot_scan::xml;
 
 use super::given::{Given, given, is_fact};
 use super::typed::typed;
@@ -15,8 +17,6 @@ use crate::dialect::ElementTree;
 use crate::error::{Kind, KindSet};
 use crate::event::{Arguments, Origin, Span};
 use crate::hints::{Coerced, Schema, Tool, Types};
-use toolglot_scan::json;
-use toolglot_scan::xml;
 
 /// One element; offsets are those of the stream.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -8,6 +8,7 @@
 use memchr::memmem;
 use serde::{Deserialize, Serialize};
 use toolglot_scan::Gate;
+use toolglot_scan::xml;
 
 use super::given::is_fact;
 use super::tree::{ANY, Element, Form, Remark, Tree, Writer, slips};
@@ -17,7 +18,6 @@ use crate::error::{Kind, KindSet};
 use crate::event::Span;
 use crate::hints::{Coerced, Schema, Types};
 use crate::limits::Limits;
-use toolglot_scan::xml;
 
 /// How elements are spelled.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -3,13 +3,13 @@
 //! Its own closer ends it. Two other things may, and what follows decides: the block's closer ([`Ahead`]), and, where the
 //! dialect says so, a line that begins like a field ([`Line`]). Another quote's closer counts at the end of a line.
 
-use crate::dialect::bounds::LINE_BLANKS;
 use serde::{Deserialize, Serialize};
 use toolglot_scan::Utf8;
+use toolglot_scan::{Node, ROOT};
 
 use super::head::{Head, HeadStep, WINDOW, begins_inside, is_key};
+use crate::dialect::bounds::LINE_BLANKS;
 use crate::dialect::{KeyQuote, QuoteEnd};
-use toolglot_scan::{Node, ROOT};
 
 /// An open value.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -11,10 +11,11 @@
 
 use std::collections::HashMap;
 
+use toolglot_scan::json;
+
 use crate::error::Kind;
 use crate::hints::{Coerced, Schema, Tool, Types, coerce};
 use crate::limits::Limits;
-use toolglot_scan::json;
 
 /// White space in a line. Any other kind is text.
 const BLANKS: [char; 3] = [' ', '\t', '\r'];

@@ -1,13 +1,13 @@
 //! A call whose arguments are YAML: keeps the text up to the call's closer, then reads it (`yaml.rs`).
 
 use serde::{Deserialize, Serialize};
+use toolglot_scan::Needle;
 
 use super::live::Step;
 use super::yaml::{self, Fault};
 use super::{Opened, Out};
 use crate::error::{Kind, KindSet, Severity};
 use crate::event::{Arguments, Origin, Span};
-use toolglot_scan::Needle;
 
 /// The state of an open call.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -1,11 +1,11 @@
 //! What a dialect, and a set of them, must be: every refusal names the key and says why.
 
-use crate::error::{BuildError, Kind};
 use toolglot_scan::Case;
 
 use super::sizes::MARKER;
 use super::spec::{Deltas, KeyQuote, Payload, Reasoning, Spec};
 use super::{Dialect, Lint};
+use crate::error::{BuildError, Kind};
 
 /// Longest beginning that tells a call without a name from a mention.
 pub(super) const MAX_NAMELESS: usize = 64;

@@ -1,22 +1,21 @@
 //! From a dialect file to the tables that the engine runs on.
 
 use std::sync::{Arc, OnceLock};
-use toolglot_scan::Case;
 
 use serde::{Deserialize, Serialize};
-
-use super::bounds::{CLOSER_BLANKS, LINE_BLANKS, PROBE_BLANKS};
-use super::escape::{EscapeError, EscapeTable};
-use crate::error::BuildError;
-use crate::limits::Limits;
+use toolglot_scan::Case;
 use toolglot_scan::path::{self, Paths};
 use toolglot_scan::{Dfa, Pattern, Scanner, tag};
 
+use super::bounds::{CLOSER_BLANKS, LINE_BLANKS, PROBE_BLANKS};
 use super::channels::{self, Channels, MAX_HEADER};
+use super::escape::{EscapeError, EscapeTable};
 use super::framed::{self, Framed};
 use super::line::Line;
 use super::spec::{self, Spec};
 use super::{Dialect, Sort, check};
+use crate::error::BuildError;
+use crate::limits::Limits;
 
 /// The grammar of a block's body, with its tables.
 #[derive(Debug)]

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use super::compile::{Role, SetInner, Written};
 use toolglot_scan::Case;
 use toolglot_scan::{Dfa, Pattern, ROOT};
+
+use super::compile::{Role, SetInner, Written};
 
 /// What breaks markers: the first of these that occurs in no marker of the set.
 const BREAKERS: &[u8] = b"\\^~%!$";

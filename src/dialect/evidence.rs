@@ -5,8 +5,9 @@
 //! section's closer; of a name what must follow it; of a tag the whole tag, with an attribute. A file says it itself (`probe`) where its
 //! models ask for more or for less. Text that may be anything has no evidence.
 
-use super::spec::{self, Brackets, Payload};
 use toolglot_scan::path::{self, Hole, Part};
+
+use super::spec::{self, Brackets, Payload};
 
 /// What a pattern of evidence asks besides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,9 +1,10 @@
 //! Tables of the framed family: which patterns may stand at which place.
 
+use toolglot_scan::path::{self, Paths};
+
 use super::evidence::{self, Evidence};
 use super::payload::{BraceTable, JsonTable, PythonTable, Syntax};
 use super::spec::{self, Payload};
-use toolglot_scan::path::{self, Paths};
 
 /// What a pattern does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,11 +5,12 @@
 
 use std::sync::OnceLock;
 
+use toolglot_scan::{Dfa, Pattern};
+
 use super::Dialect;
 use super::compile::Family;
 use super::spec::Spec;
 use crate::error::BuildError;
-use toolglot_scan::{Dfa, Pattern};
 
 /// The arguments of the tool that was named.
 pub(crate) const ARGUMENTS: usize = 0;

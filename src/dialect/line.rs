@@ -1,8 +1,9 @@
 //! Tables of the line family: what may begin a line.
 
+use toolglot_scan::path::{self, Paths};
+
 use super::payload::{JsonTable, Syntax};
 use super::spec;
-use toolglot_scan::path::{self, Paths};
 
 /// What a header begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

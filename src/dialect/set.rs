@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use serde::Deserialize;
+use toolglot_scan::Fnv;
 
 use super::compile::SetInner;
 use super::decisions::{self, Decision};
@@ -12,7 +13,6 @@ use super::spec::Spec;
 use super::{Dialect, builtin, check, sizes};
 use crate::error::BuildError;
 use crate::limits::Limits;
-use toolglot_scan::Fnv;
 
 /// Dialects compiled together. Immutable, cheap to clone, shared by any number of streams on any threads.
 ///

@@ -5,11 +5,11 @@
 //! knows the bounds; the checks of the tables need not repeat them.
 
 use toml::{Table, Value};
+use toolglot_scan::unseen;
 
 use super::check;
 use super::spec::Spec;
 use crate::error::BuildError;
-use toolglot_scan::unseen;
 
 /// Most bytes of a file.
 const FILE: usize = 256 * 1024;

@@ -5,9 +5,9 @@
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
+use toolglot_scan::Case;
 
 use crate::limits::{Fence, Unclosed, Untyped};
-use toolglot_scan::Case;
 
 /// One dialect file.
 #[derive(Clone, Debug, Deserialize)]

@@ -1,11 +1,12 @@
 //! `<tool_action name="n"><k value="v"/></tool_action>`: markup in values is escaped; the key must be a tag's name.
 
+use toolglot_scan::xml;
+
 use super::error::{Fault, Reason};
 use super::named_params::header;
 use super::text::{entities, texts};
 use super::{Ctx, Item, Written, fits};
 use crate::dialect::AttributeParams;
-use toolglot_scan::xml;
 
 pub(super) fn encode(ctx: &Ctx<'_>, table: &AttributeParams, items: &[Item<'_>]) -> Written {
     let write = |item: &Item<'_>| call(ctx, table, item).map_err(|fault| (item.index, fault));

@@ -3,6 +3,8 @@
 //! The text stands as it is up to the closer, so no closer may stand in it. Where a rule of the dialect takes something
 //! of it away (blanks, a fence), it is written so that what is left is what was meant.
 
+use toolglot_scan::xml;
+
 use super::doc::Node;
 use super::error::{Fault, Reason};
 use super::framed::Block;
@@ -11,7 +13,6 @@ use super::{Item, fits};
 use crate::body::Clean;
 use crate::dialect::Framed;
 use crate::dialect::spec::{self, Payload};
-use toolglot_scan::xml;
 
 /// Writes the text of a call and its closer.
 pub(super) fn write(

@@ -4,8 +4,9 @@
 
 use std::collections::HashMap;
 
-use crate::pointer::member as pointer;
 use toolglot_scan::json;
+
+use crate::pointer::member as pointer;
 
 /// A string of JSON: text, or code units where half of a surrogate pair stands alone.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

@@ -1,13 +1,14 @@
 //! `<ACTION><tool><param>value</param></tool></ACTION>`: objects and lists as elements, or as JSON where the schema reads
 //! it. Markup in text is escaped; what is cut at the ends of a text is kept by CDATA.
 
+use toolglot_scan::xml;
+
 use super::doc::{Doc, Node};
 use super::error::{Fault, Reason, pointer};
 use super::text::{entities, texts};
 use super::{Ctx, Item, PLAIN, Written, fits};
 use crate::dialect::ElementTree;
 use crate::hints::{Schema, Types};
-use toolglot_scan::xml;
 
 /// Elements nest no deeper than this, whatever the limits say: the only recursion is bounded by it.
 const MAX_NEST: usize = 128;

@@ -4,17 +4,18 @@
 //! place, which tells whether it stands for what was meant: a name that goes on where the pattern should, or that makes
 //! another pattern of it, is refused. A dialect may have several forms of a call; the first that can say a call is used.
 
-use crate::dialect::bounds::PROBE_BLANKS;
 use std::ops::Range;
+
+use toolglot_scan::path::{self, Go, Hole, Part, Paths};
 
 use super::error::{Fault, Reason};
 use super::text::entities;
 use super::{Ctx, Item, Written, content, literals, params, yaml};
 use crate::body::name_in_id;
+use crate::dialect::bounds::PROBE_BLANKS;
 use crate::dialect::spec::{self, Brackets, Payload, Unit};
 use crate::dialect::{Action, Framed};
 use crate::engine::opens;
-use toolglot_scan::path::{self, Go, Hole, Part, Paths};
 
 /// What fills the holes of a pattern.
 #[derive(Clone, Debug, Default)]

@@ -2,9 +2,8 @@
 //!
 //! Nothing inside a value is escaped, so what a value may hold depends on its quotes: the first that can hold it is used.
 
-use crate::dialect::bounds::LINE_BLANKS;
-use crate::dialect::spec::fold;
 use std::collections::{BTreeSet, HashMap, HashSet};
+
 use toolglot_scan::Case;
 
 use super::error::{Fault, Reason};
@@ -12,6 +11,8 @@ use super::text::{find_all, spellings, texts};
 use super::{Ctx, Item, Written, fits};
 use crate::body::{WINDOW, begins_inside, is_key, split};
 use crate::dialect::KeyQuote;
+use crate::dialect::bounds::LINE_BLANKS;
+use crate::dialect::spec::fold;
 use crate::dialect::spec::{CommentAt, Fold, Quote, Trim};
 
 pub(super) fn encode(ctx: &Ctx<'_>, table: &KeyQuote, items: &[Item<'_>]) -> Written {

@@ -3,6 +3,9 @@
 //! A value stands as it is, so it may hold nothing that would end it: no closer of its own, no line that opens the next
 //! parameter. CDATA keeps closers where the dialect reads it.
 
+use toolglot_scan::path::{self, Hole, Part};
+use toolglot_scan::{Needle, xml};
+
 use super::content::shared;
 use super::doc::Node;
 use super::elements::{self, is_tag};
@@ -15,8 +18,6 @@ use crate::dialect::Action;
 use crate::dialect::spec::{Deltas, Framing, Hint, Param, Payload};
 use crate::hints::{Schema, Types};
 use crate::limits::Untyped;
-use toolglot_scan::path::{self, Hole, Part};
-use toolglot_scan::{Needle, xml};
 
 const CDATA: &str = "<![CDATA[";
 

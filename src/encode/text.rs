@@ -2,10 +2,11 @@
 //!
 //! The inverse of [`coerce`], which is asked whether it is one: a text is used only if the schema makes the value of it.
 
+use toolglot_scan::json;
+
 use super::doc::{Doc, Node, Spelling};
 use super::error::Reason;
 use crate::hints::{Coerced, Schema, coerce};
-use toolglot_scan::json;
 
 /// Hands texts that mean the value to `place`, until one can be placed; the first refusal counts if none can.
 pub(super) fn texts<T>(

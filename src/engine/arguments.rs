@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use toolglot_scan::json;
+
 use super::native::Native;
 use crate::body::tool_name;
 use crate::error::Kind;
 use crate::json::{Map, Members, Value};
-use toolglot_scan::json;
 
 /// A native call that was looked at: the one check of all of them, whatever server or host gave them.
 pub(super) struct Checked<'a> {

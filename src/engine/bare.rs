@@ -7,9 +7,9 @@
 //! Whether the name is declared, and how many bytes may be looked at, is asked by whoever owns the scan.
 
 use serde::{Deserialize, Serialize};
+use toolglot_scan::xml::is_space;
 
 use crate::event::Span;
-use toolglot_scan::xml::is_space;
 
 /// Where a scan stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

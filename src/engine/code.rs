@@ -6,7 +6,6 @@
 
 use memchr::{memchr, memchr2};
 use serde::{Deserialize, Serialize};
-
 use toolglot_scan::Line;
 
 /// Whether the text is in code.

@@ -1,15 +1,15 @@
 //! What shows that a marker opens a block, for families whose bodies need no tables of patterns: the first field after a
 //! key-quote marker, the first tag after an element tree's.
 
-use crate::dialect::bounds::{LINE_BLANKS, PROBE_BLANKS};
 use serde::{Deserialize, Serialize};
 use toolglot_scan::Case;
 use toolglot_scan::Utf8;
+use toolglot_scan::xml::{Header, HeaderStep, is_space};
 
 use crate::body::is_key;
+use crate::dialect::bounds::{LINE_BLANKS, PROBE_BLANKS};
 use crate::dialect::spec::CommentAt;
 use crate::dialect::{ElementTree, KeyQuote};
-use toolglot_scan::xml::{Header, HeaderStep, is_space};
 
 /// What one byte decided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

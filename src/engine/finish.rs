@@ -1,5 +1,7 @@
 //! The end of a stream.
 
+use toolglot_scan::tag;
+
 use super::machine::{Chunk, Concat, Machine};
 use super::opening::Opening;
 use super::plain::skips_code;
@@ -10,7 +12,6 @@ use crate::error::{Kind, Severity};
 use crate::event::{Event, Span};
 use crate::issue::Issue;
 use crate::limits::Unclosed;
-use toolglot_scan::tag;
 
 /// Why a stream ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

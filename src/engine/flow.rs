@@ -1,5 +1,7 @@
 //! Text, reasoning and protected regions: looks for markers and delivers everything that cannot begin one.
 
+use toolglot_scan::{Line, ROOT, Skip};
+
 use super::code::Code;
 use super::machine::{Chunk, Machine};
 use super::plain::looks_at_code;
@@ -12,7 +14,6 @@ use crate::dialect::{Begins, Dialect, Inside, OpenRef, Role, SetInner};
 use crate::error::{Kind, Severity};
 use crate::event::{Event, Span};
 use crate::limits::{Fence, Prefer, ToolChoice};
-use toolglot_scan::{Line, ROOT, Skip};
 
 /// The kind of regions that are framing: message markers, ends of streams.
 pub(super) const FRAMING: &str = "framing";

@@ -1,5 +1,8 @@
 //! Runs a stream over one chunk: picks the mode, opens, closes and abandons blocks.
 
+use toolglot_scan::Gate;
+use toolglot_scan::{Dfa, Line, ROOT, Scanner};
+
 use super::skip::Skipping;
 use super::token::Tail;
 use super::{Mode, Region, State};
@@ -9,8 +12,6 @@ use crate::dialect::{Begins, Dialect, Inside, OpenRef, Role, SetInner};
 use crate::error::{Kind, KindSet, Severity};
 use crate::event::{Abandoned, Event, Sink, Span};
 use crate::limits::{Broken, Options, Retain, TextMode, Unclosed, UnknownTool};
-use toolglot_scan::Gate;
-use toolglot_scan::{Dfa, Line, ROOT, Scanner};
 
 /// Bytes of a block that are taken at once, at first.
 const WINDOW: usize = 256;

@@ -29,6 +29,7 @@ pub(crate) use opening::opens;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
+use toolglot_scan::{Line, Node, ROOT};
 
 use crate::body::{Body, Io};
 use crate::dialect::{DialectSet, SetInner};
@@ -42,7 +43,6 @@ use plain::{Pace, SHORT};
 use skip::Skipping;
 use tail::{Lead, Shift};
 use token::{Near, Paired, Tail, Waiting};
-use toolglot_scan::{Line, Node, ROOT};
 
 pub use finish::Finish;
 pub use native::NativeCall;

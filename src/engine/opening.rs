@@ -6,14 +6,17 @@
 //! satisfied opens its block; when none is left the marker is text, however it is spelled. The scan for markers runs on
 //! beside, so that text after all is scanned already.
 
-use crate::dialect::bounds::PROBE_BLANKS;
 use serde::{Deserialize, Serialize};
+use toolglot_scan::path::{Go, Hole, Paths, Walk};
+use toolglot_scan::xml::{self, Header, HeaderStep};
+use toolglot_scan::{Line, ROOT};
 
 use super::bare::{Bare, Member, Shown};
 use super::evidence::{Field, Shown as Shows, Tag};
 use super::machine::{Chunk, Concat, Machine, Taken};
 use super::{Mode, Region};
 use crate::body::{Opened, name_in_id, pieces, tool_name};
+use crate::dialect::bounds::PROBE_BLANKS;
 use crate::dialect::channels::{self, MAX_HEADER, in_header};
 use crate::dialect::spec::{Channels, ReasoningAt, RouteKind};
 use crate::dialect::{
@@ -23,9 +26,6 @@ use crate::dialect::{
 use crate::error::{Kind, Severity};
 use crate::event::{Event, Span};
 use crate::hints::Tool;
-use toolglot_scan::path::{Go, Hole, Paths, Walk};
-use toolglot_scan::xml::{self, Header, HeaderStep};
-use toolglot_scan::{Line, ROOT};
 
 /// A marker that is not decided yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -6,6 +6,9 @@
 //! passes on what neither ends it nor is spelled otherwise in JSON. All change the state just as the engine does, so how a
 //! chunk was read leaves no trace.
 
+use toolglot_scan::Line;
+use toolglot_scan::{ROOT, Skip};
+
 use super::flow::stuff;
 use super::machine::scanner;
 use super::{Mode, Parser, Region, State};
@@ -13,8 +16,6 @@ use crate::body::{Body, Short, pieces};
 use crate::dialect::SetInner;
 use crate::event::{Sink, Span};
 use crate::limits::{Fence, Options, ReasoningMode, Retain, TextMode};
-use toolglot_scan::Line;
-use toolglot_scan::{ROOT, Skip};
 
 /// Chunks up to this length are looked at by the shortest way.
 pub(super) const SHORT: usize = 32;

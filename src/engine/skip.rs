@@ -3,13 +3,13 @@
 
 use serde::{Deserialize, Serialize};
 use toolglot_scan::{Needle, xml};
+use toolglot_scan::{Node, ROOT};
 
 use super::Mode;
 use super::machine::{Chunk, Machine};
 use crate::error::{Kind, Severity};
 use crate::event::{Event, Span};
 use crate::limits::Retain;
-use toolglot_scan::{Node, ROOT};
 
 /// Where the search for the closer stands.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

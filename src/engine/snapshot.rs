@@ -5,6 +5,8 @@
 
 use std::sync::Arc;
 
+use toolglot_scan::Fnv;
+
 use super::bounds::within;
 use super::machine::scanner;
 use super::opening::Candidate;
@@ -12,7 +14,6 @@ use super::{Mode, Pace, Parser, Region, State};
 use crate::dialect::{DialectSet, SetInner};
 use crate::error::SnapshotError;
 use crate::limits::Options;
-use toolglot_scan::Fnv;
 
 const MAGIC: &[u8; 4] = b"TGss";
 const VERSION: u16 = 2;

@@ -8,13 +8,13 @@
 //! Without a turn token only an exact suffix counts: a marker with which the prompt ends, white space after it left out.
 
 use serde::{Deserialize, Serialize};
+use toolglot_scan::path::{Go, Hole, Walk};
 
 use super::machine::Machine;
 use super::{Mode, Parser, Region, State};
 use crate::dialect::{Begins, MAX_LEAD, OpenRef, Role, SetInner, Written, suffixed};
 use crate::event::{Event, Sink, Span};
 use crate::limits::{Options, Start};
-use toolglot_scan::path::{Go, Hole, Walk};
 
 /// What a prompt's tail says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,13 +6,13 @@
 //! kind, or backticks, a token is spoken of and stays text, and in code nothing is framing. What cannot be told yet waits.
 
 use serde::{Deserialize, Serialize};
+use toolglot_scan::Line;
 
 use super::Region;
 use super::machine::{Chunk, Machine};
 use crate::dialect::{BESIDE, TOGETHER, Token};
 use crate::error::{Kind, Severity};
 use crate::event::{Event, Span};
-use toolglot_scan::Line;
 
 /// A token that is not decided yet. Everything from it on is withheld.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -11,9 +11,10 @@
 
 use std::collections::VecDeque;
 
+use toolglot_scan::{Node, Pattern, ROOT};
+
 use super::lead::{Lead, Step};
 use crate::dialect::EscapeTable;
-use toolglot_scan::{Node, Pattern, ROOT};
 
 /// Whether breakers are put in or taken out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,8 +4,9 @@
 //! nothing; so only the start of a text is looked at, and what completes it there is broken before its last byte. Nothing has
 //! to wait for that.
 
-use crate::dialect::{MAX_LEAD, Written};
 use toolglot_scan::path::{Go, Hole, Walk};
+
+use crate::dialect::{MAX_LEAD, Written};
 
 /// The start of a text, while it may be such a beginning.
 #[derive(Clone, Debug)]

@@ -10,13 +10,14 @@
 
 use std::sync::Arc;
 
+use toolglot_scan::{Line, Node, ROOT, xml};
+
 use super::lead::{Lead, Step};
 use super::{EscapeError, Escaper};
 use crate::dialect::DialectSet;
 use crate::dialect::EscapeTable;
 use crate::dialect::bounds::PROBE_BLANKS;
 use crate::event::Event;
-use toolglot_scan::{Line, Node, ROOT, xml};
 
 /// What was written since an opener of calls, as long as what follows may show a call.
 #[derive(Clone, Copy, Debug)]

@@ -6,6 +6,8 @@ use std::sync::{Arc, LazyLock};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
+use toolglot_scan::Case;
+use toolglot_scan::Pattern;
 
 use super::{EscapeError, Escaper, Unescaper, escape, unescape};
 use crate::dialect::DialectSet;
@@ -13,8 +15,6 @@ use crate::dialect::EscapeTable;
 use crate::engine::{Finish, Parser};
 use crate::event::Event;
 use crate::limits::Options;
-use toolglot_scan::Case;
-use toolglot_scan::Pattern;
 
 /// A set with everything that is looked for in it.
 struct Set {

@@ -4,9 +4,10 @@
 //! see different calls in one text, so repeated keys are noted with their place; the last one counts. Linear in the text;
 //! the depth is bounded.
 
+use toolglot_scan::json::plain;
+
 use super::{Map, Number, Value};
 use crate::pointer::step;
-use toolglot_scan::json::plain;
 
 /// What a text says.
 #[derive(Debug)]

@@ -3,9 +3,10 @@
 //! Types are tried in the order null, integer, number, boolean, object, array; text that is none of them is a string.
 //! Numbers keep their spelling and never pass through a float. The parser and the check of calls ask the same function.
 
+use toolglot_scan::json;
+
 use super::{Schema, Types, whole};
 use crate::json::{Decimal, Value};
-use toolglot_scan::json;
 
 /// What text is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

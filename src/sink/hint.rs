@@ -4,7 +4,6 @@
 //! code fence, between `<tools>` tags, or bare. Where no call was found, the text is read once more with the preset that reads
 //! everything; what it finds is no call, but the host is told.
 
-use crate::issue::Issue;
 use std::sync::{Arc, OnceLock};
 
 use super::Collect;
@@ -13,6 +12,7 @@ use crate::engine::{Finish, Parser};
 use crate::error::Kind;
 use crate::event::Span;
 use crate::hints::Tools;
+use crate::issue::Issue;
 use crate::limits::Options;
 
 /// Bytes of stack that compiling the set is given.

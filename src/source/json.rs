@@ -4,12 +4,12 @@
 
 use std::borrow::Cow;
 
-use crate::json::Value;
 use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 use super::SourceError;
+use crate::json::Value;
 
 /// A value of a document that was checked.
 #[derive(Clone, Copy)]

@@ -5,22 +5,22 @@
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
-use toolglot::layer::fold;
 
 use toolglot::json::{Map, Value};
 use toolglot::layer::Doc;
+use toolglot::layer::closest;
+use toolglot::layer::fold;
 use toolglot::layer::{self, read};
+use toolglot::layer::{key, member};
+use toolglot::{Call, Turn};
+use toolglot::{Dialect, DialectSet};
+use toolglot::{Grade, Kind, KindSet};
 
 use super::coerce::{ARGUMENTS, Change, ChangeKind, WORK, coerce};
 use super::places::Places;
 use super::schema::{Plan, SchemaError};
 use super::validate::{Violation, validate};
 use super::{Inventory, Tool};
-use toolglot::layer::closest;
-use toolglot::layer::{key, member};
-use toolglot::{Call, Turn};
-use toolglot::{Dialect, DialectSet};
-use toolglot::{Grade, Kind, KindSet};
 
 /// How a call is checked.
 #[derive(Clone, Copy, Debug, Default)]

@@ -16,9 +16,8 @@
 //! Doing it twice is doing it once.
 
 use toolglot::json::{Map, Number, Value};
-use toolglot::layer::{Bounds, read};
-
 use toolglot::layer::step;
+use toolglot::layer::{Bounds, read};
 use toolglot::layer::{Doc, Typed, Types, listed, spelled as meant, typed, unions};
 
 /// What was done to a value.

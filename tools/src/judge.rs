@@ -10,10 +10,10 @@ use std::fmt;
 use jsonschema::json::{Array, Json, JsonNumber, Node, NodeIdentity, Object};
 use jsonschema::{Draft, JsonType, Keyword, PatternOptions, ValidationError, Validator};
 use serde_json::Value as Plain;
-
-use super::validate::some;
 use toolglot::json::{Decimal, Map, Number, Value};
 use toolglot::layer::{Place, same};
+
+use super::validate::some;
 
 /// What keywords are called that are answered here.
 const PREFIX: &str = "toolglot:";

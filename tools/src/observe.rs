@@ -3,12 +3,12 @@
 //! The words are those of the dialect's table `observe`; a dialect that has none of its own for a kind is answered in plain
 //! words that name the kind.
 
+use toolglot::Dialect;
 use toolglot::json::{Value, json};
+use toolglot::layer::{self, expand, is_chinese, observation};
 
 use super::guard::Guard;
 use super::{Checked, Tool, Violation};
-use toolglot::Dialect;
-use toolglot::layer::{self, expand, is_chinese, observation};
 
 impl Violation {
     /// What to tell the model of it, in the words of the dialect.

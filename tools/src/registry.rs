@@ -3,12 +3,12 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
+use toolglot::Dialect;
 use toolglot::json::{Value, json};
+use toolglot::{Tools, ToolsError};
 
 use super::schema::{Plan, SchemaError};
 use super::{CallConfig, NameRule, Tool};
-use toolglot::Dialect;
-use toolglot::{Tools, ToolsError};
 
 /// Why a registry refuses a tool.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -6,12 +6,12 @@
 
 use jsonschema::Draft;
 use toolglot::json::{Map, Value};
+use toolglot::layer::step;
 use toolglot::layer::{Doc, Place, ready, ref_alone};
 
 use super::coerce::weight;
 use super::judge::{self, Judge};
 use super::price::price;
-use toolglot::layer::step;
 
 /// How deep a schema may be nested.
 const MAX_DEPTH: usize = 64;

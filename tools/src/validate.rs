@@ -4,16 +4,16 @@ use std::borrow::Cow;
 
 use jsonschema::ValidationError;
 use jsonschema::error::ValidationErrorKind as Rule;
+use toolglot::Kind;
+use toolglot::Span;
 use toolglot::json::Value;
+use toolglot::layer::closest;
+use toolglot::layer::sentence;
+use toolglot::layer::{key, step};
 
 use super::chinese as zh;
 use super::judge::{self, Judge};
 use super::schema::{Plan, short};
-use toolglot::Kind;
-use toolglot::Span;
-use toolglot::layer::closest;
-use toolglot::layer::sentence;
-use toolglot::layer::{key, step};
 
 /// A rule that a call breaks.
 #[derive(Clone, Debug, PartialEq, Eq)]

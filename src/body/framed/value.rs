@@ -1,14 +1,14 @@
 //! The open value of a parameter between tags: where it may end, and what of its beginning is framing.
 
 use serde::{Deserialize, Serialize};
-
-use super::super::{Args, Out, Short};
-use crate::dialect::spec;
-use crate::limits::Limits;
 use toolglot_scan::Needle;
 use toolglot_scan::path;
 use toolglot_scan::tag::{self, Loose, LooseStep, Room};
 use toolglot_scan::xml;
+
+use super::super::{Args, Out, Short};
+use crate::dialect::spec;
+use crate::limits::Limits;
 
 /// The state of an open value.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -3,13 +3,13 @@
 //! A string is decoded by one lexer and what it means read by another, at once. What breaks inside it counts when the
 //! string ends, so that it counts at one offset.
 
-use crate::dialect::payload::Syntax;
 use serde::{Deserialize, Serialize};
 
 use crate::body::lexer::{Emit, Lexer, Rules, Shape, Token, is_blank};
 use crate::body::live::{LiveCall, Source, Step};
 use crate::body::lost::Torn;
 use crate::body::{Out, Short};
+use crate::dialect::payload::Syntax;
 use crate::error::Kind;
 use crate::event::Span;
 use crate::limits::Limits;

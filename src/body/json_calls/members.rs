@@ -2,9 +2,9 @@
 //!
 //! Nothing is matched by distance: a key that is no known spelling is an extra one, and what stands under it is reported.
 
-use crate::dialect::payload::JsonTable;
 use serde::{Deserialize, Serialize};
 
+use crate::dialect::payload::JsonTable;
 use crate::event::Span;
 
 /// Words for the key of the arguments, in any case of their letters.

@@ -1,8 +1,8 @@
-use crate::dialect::payload::Syntax;
 use proptest::prelude::*;
 
 use super::*;
 use crate::body::live::rig::{self, Payload};
+use crate::dialect::payload::Syntax;
 use crate::limits::Options;
 
 impl Payload for Body {

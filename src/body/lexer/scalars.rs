@@ -1,12 +1,12 @@
 //! What stands without quotes: numbers, literals, and strings in dialects that spell them so.
 
 use serde::{Deserialize, Serialize};
+use toolglot_scan::json;
 
 use super::number::{Num, Radix};
 use super::pen::{Emit, Feed, Meaning};
 use super::{At, Lexer, Rules, Shape, Token, Took, is_blank};
 use crate::error::Kind;
-use toolglot_scan::json;
 
 pub(super) const WORDS: [(&[u8], &str, Shape); 6] = [
     (b"true", "true", Shape::Bool),

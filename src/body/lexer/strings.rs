@@ -1,11 +1,11 @@
 //! Strings: in one, two or three quotes, and between delimiters.
 
 use serde::{Deserialize, Serialize};
+use toolglot_scan::json;
 
 use super::pen::{Emit, Feed, Meaning};
 use super::{At, Frame, Lexer, Rules, Token, Took, is_blank, is_name};
 use crate::error::Kind;
-use toolglot_scan::json;
 
 /// An open string.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

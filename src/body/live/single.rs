@@ -1,5 +1,7 @@
 //! A value where the object of a call's arguments was due: the text of the one parameter that can be meant.
 
+use toolglot_scan::json;
+
 use super::{LiveCall, Source, Step};
 use crate::body::Out;
 use crate::body::lexer::{Rules, forgiven};
@@ -7,7 +9,6 @@ use crate::body::typed::typed;
 use crate::error::Kind;
 use crate::event::{Event, Span};
 use crate::hints::{Coerced, Param, Tool};
-use toolglot_scan::json;
 
 /// The parameter that takes a text alone: the only one that is required, or the only one.
 fn sole(tool: &Tool) -> Option<&Param> {

@@ -1,7 +1,6 @@
-use crate::json::{Value, json};
-
 use super::*;
 use crate::hints::Tools;
+use crate::json::{Value, json};
 
 fn arguments(text: &str) -> Result<Value, Fault> {
     let document = read(text, &Limits::default())?;

@@ -1,5 +1,7 @@
 //! The sink that turns events into deltas.
 
+use toolglot_scan::Gate;
+
 use super::ids::Ids;
 use super::{Calls, Delta, Reason, Settings};
 use crate::call::{Call, NotDelivered, Report, Withheld};
@@ -10,7 +12,6 @@ use crate::escape::Seams;
 use crate::event::{Arguments, Event, Sink, Span};
 use crate::sink::gather::Gather;
 use crate::sink::ledger::Ledger;
-use toolglot_scan::Gate;
 
 /// A sink that hands over [`Delta`]s. See the [module](super) for what it promises.
 ///

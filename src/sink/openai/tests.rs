@@ -1,7 +1,6 @@
-use crate::json::{Value, json};
-
 use super::*;
 use crate::event::{Abandoned, Arguments, CallState, Event, Origin, Sink, Span};
+use crate::json::{Value, json};
 use crate::{DialectSet, Kind, NativeCall, Options, Parser, Prefer, Retain, TextMode, parse};
 
 /// Compiled once: that takes much longer than all these streams.

@@ -1,10 +1,11 @@
 //! What a layout writes beside what it is filled with: whether a result ends inside a marker depends on what follows it.
 
-use crate::guard::{ID, KEY, LIST, NAME, TEXT};
 use toolglot::layer::Beside;
 use toolglot::layer::Breaker;
 use toolglot::layer::Spec;
 use toolglot::layer::Tokens;
+
+use crate::guard::{ID, KEY, LIST, NAME, TEXT};
 
 /// What stands beside each field of a layout, and beside texts that stand in none.
 #[derive(Clone, Debug)]

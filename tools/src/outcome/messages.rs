@@ -7,12 +7,12 @@
 use std::collections::HashSet;
 
 use toolglot::json::{Value as Json, json};
+use toolglot::{Call, Turn};
+use toolglot::{EncodeCall, EncodeOptions, NotRepresentable};
 
 use super::{Content, RenderOptions, Renderer, Status, ToolResult};
 use crate::NameRule;
 use crate::prompt::PromptError;
-use toolglot::{Call, Turn};
-use toolglot::{EncodeCall, EncodeOptions, NotRepresentable};
 
 /// Whose messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

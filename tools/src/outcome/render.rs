@@ -3,19 +3,19 @@
 use std::borrow::Cow;
 
 use minijinja::Value;
+use toolglot::DialectSet;
 use toolglot::json::{Value as Json, json};
+use toolglot::layer::Beside;
+use toolglot::layer::Breaker;
+use toolglot::layer::Tokens;
+use toolglot::layer::one_line;
+use toolglot_scan::breaks;
 
 use super::around::Around;
 use super::{Condense, Content, Status, ToolResult};
 use crate::guard::{Guard, ID, KEY, LIST, NAME, TEXT};
 use crate::prompt::tool::Facts;
 use crate::prompt::{Lang, Layout, Part, PromptError};
-use toolglot::DialectSet;
-use toolglot::layer::Beside;
-use toolglot::layer::Breaker;
-use toolglot::layer::Tokens;
-use toolglot::layer::one_line;
-use toolglot_scan::breaks;
 
 /// How results are written.
 #[derive(Clone, Debug, Default)]

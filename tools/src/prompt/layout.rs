@@ -4,18 +4,18 @@ use std::sync::Arc;
 
 use minijinja::syntax::SyntaxConfig;
 use minijinja::{AutoEscape, Environment, Error, ErrorKind, UndefinedBehavior, Value};
+use toolglot::DialectSet;
+use toolglot::Tools;
 use toolglot::json::{Map, Value as Json, json};
+use toolglot::layer;
+use toolglot::layer::Spec;
+use toolglot::{EncodeCall, EncodeOptions, Encoder};
 
 use super::chat::{Chat, TemplateOptions};
 use super::json;
 use super::tool::{Facts, facts};
 use super::{Lang, Part, PromptError, PromptOptions};
 use crate::{Inventory, NameRule};
-use toolglot::DialectSet;
-use toolglot::Tools;
-use toolglot::layer;
-use toolglot::layer::Spec;
-use toolglot::{EncodeCall, EncodeOptions, Encoder};
 
 /// Layouts that dialect files name instead of writing them: the general ones, and those that several systems share.
 const SHARED: &[(&str, &str)] = &[

@@ -8,11 +8,12 @@
 //! * `block`: closers of blocks, for hosts that want one block of calls a reply. Most servers cut what stopped them: ask for
 //!   it to be kept, or put it back before parsing. Dialects whose calls end by themselves have none.
 
-use super::Layout;
 use toolglot::DialectSet;
 use toolglot::layer;
 use toolglot::layer::Spec;
 use toolglot_scan::path;
+
+use super::Layout;
 
 /// Stop sequences of a dialect, each once, in the order of its file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -2,11 +2,11 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use toolglot::json::{Value, json};
+use toolglot::{DialectSet, Finish, Options, builtin_files, parse};
 
 use super::{Lang, Layout, Part, PromptError, PromptOptions, Prompts, Stops, tokens};
 use crate::outcome::{RenderOptions, Renderer, Status, ToolResult};
 use crate::{CallConfig, Example, Inventory, NameRule, Registry, Tool, ToolKind, read};
-use toolglot::{DialectSet, Finish, Options, builtin_files, parse};
 
 /// A layout of a built-in dialect, with switches of it on.
 pub(crate) fn layout(dialect: &str, switches: &[&str]) -> Layout {

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use minijinja::Value;
 use toolglot::json::{Map, Value as Json, json};
+use toolglot::{EncodeCall, EncodeOptions, Encoder};
 
 use super::json::value;
 use crate::{Tool, ToolKind};
-use toolglot::{EncodeCall, EncodeOptions, Encoder};
 
 /// A map for a template.
 pub(crate) type Facts = BTreeMap<&'static str, Value>;

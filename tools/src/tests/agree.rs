@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use crate::{CheckOptions, Inventory, Tool};
 use toolglot::json::{Value, json};
 use toolglot::{DialectSet, Finish, Kind, Options, Tools};
+
+use crate::{CheckOptions, Inventory, Tool};
 
 /// Integers beyond what a float holds, and their neighbours.
 const NUMBERS: [&str; 8] = [

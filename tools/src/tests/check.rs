@@ -1,12 +1,12 @@
 //! From a call as it was written to one that a tool can take, or to words for the model.
 
 use toolglot::json::{Map, Value, json};
+use toolglot::{Collect, Dialect, DialectSet, Finish, Options, Parser, Sink};
 
 use crate::{
     CallConfig, CheckOptions, Checked, Inventory, Places, Tool, Unknown, executed, failed,
     incompatible, read,
 };
-use toolglot::{Collect, Dialect, DialectSet, Finish, Options, Parser, Sink};
 
 fn set(id: &str) -> DialectSet {
     DialectSet::builder()

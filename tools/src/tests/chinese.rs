@@ -1,9 +1,10 @@
 //! An observation in Chinese is Chinese throughout, whatever is wrong.
 
-use crate::{CheckOptions, Inventory, Tool};
 use toolglot::json::{Value, json};
 use toolglot::{Dialect, DialectSet};
 use toolglot::{Issue, Kind, Severity, Span};
+
+use crate::{CheckOptions, Inventory, Tool};
 
 /// What of a text stands in no quotation and is a letter of English.
 fn english(text: &str) -> String {

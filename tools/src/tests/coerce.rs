@@ -2,10 +2,10 @@
 
 use proptest::prelude::*;
 use toolglot::json::{Value, json};
+use toolglot::layer::read;
 
 use crate::coerce::{Change, WORK, coerce};
 use crate::schema::Plan;
-use toolglot::layer::read;
 
 /// The arguments as they come out, and the changes as `path kind`.
 fn coerced(schema: &Value, arguments: &str) -> (String, Vec<Change>) {

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use toolglot::Kind;
 use toolglot::json::{Value, json};
 
 use crate::{ChangeKind, CheckOptions, Inventory, Tool, Unknown};
-use toolglot::Kind;
 
 /// Folders of the suite, and the drafts that they test.
 const DRAFTS: &[(&str, &str)] = &[

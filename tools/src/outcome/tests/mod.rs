@@ -1,10 +1,12 @@
 mod forged;
 mod tokens;
 
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use proptest::prelude::*;
 use toolglot::json::{Value, json};
+use toolglot::{DialectSet, EncodeOptions, Finish, Options, Tools, Turn, builtin_files, parse};
 
 use super::{
     Assistant, Condense, Condenser, Content, MessageError, MessageOptions, RenderOptions, Renderer,
@@ -12,8 +14,6 @@ use super::{
 };
 use crate::prompt::tests::{golden_text, goldens, layout, without_golden};
 use crate::prompt::{Lang, Layout};
-use std::sync::{Arc, LazyLock};
-use toolglot::{DialectSet, EncodeOptions, Finish, Options, Tools, Turn, builtin_files, parse};
 
 fn renderer(dialect: &str) -> Renderer {
     let set = DialectSet::builtin(dialect).expect("a set");

@@ -1,9 +1,10 @@
 //! No result holds a token of the model that reads it, and no text is touched for what its neighbours make impossible.
 
-use super::*;
-use crate::prompt::tests::ids;
 use toolglot::layer;
 use toolglot::layer::Tokens;
+
+use super::*;
+use crate::prompt::tests::ids;
 
 /// What a renderer writes of a text.
 fn told(renderer: &Renderer, text: &str) -> String {

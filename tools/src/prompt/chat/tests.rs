@@ -1,8 +1,9 @@
+use toolglot::DialectSet;
+
 use super::*;
 use crate::outcome::{RenderOptions, Renderer, Status, ToolResult};
 use crate::prompt::tests::golden_tools;
 use crate::prompt::{Layout, PromptOptions};
-use toolglot::DialectSet;
 
 /// In the manner of Qwen's: definitions in the system message, results in a message of the user.
 const TAGS: &str = r##"{%- if tools %}

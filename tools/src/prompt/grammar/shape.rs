@@ -10,12 +10,12 @@
 use std::sync::Arc;
 
 use toolglot::json::{Map, Value as Json, json};
+use toolglot::{EncodeCall, EncodeOptions, Encoder};
 
 use super::expr::{Expr, Grammar};
 use super::{GrammarError, schema};
 use crate::Inventory;
 use crate::prompt::Layout;
-use toolglot::{EncodeCall, EncodeOptions, Encoder};
 
 /// The calls of some tools.
 #[derive(Clone, Debug)]
