@@ -50,7 +50,7 @@ fn used(text: &str) -> BTreeSet<String> {
     names
 }
 
-/// Reads a folder: all of it is one room, or (`rooms`) each entry one, but for those that are in `module`.
+/// Reads a folder: all of it is one room, or (`rooms`) each folder in it is one and the files are in `module`, if that is named.
 fn read(path: &Path, module: &str, rooms: bool, all: &mut BTreeMap<String, BTreeSet<String>>) {
     for entry in fs::read_dir(path).expect("a folder") {
         let path = entry.expect("an entry").path();
@@ -58,7 +58,7 @@ fn read(path: &Path, module: &str, rooms: bool, all: &mut BTreeMap<String, BTree
             .file_stem()
             .and_then(|name| name.to_str())
             .expect("a name");
-        let own = rooms && (module.is_empty() || FLOORS.contains(&name));
+        let own = rooms && (module.is_empty() || path.is_dir());
         let module = if own { name } else { module };
         if path.is_dir() && name != "tests" {
             read(&path, module, false, all);
