@@ -11,8 +11,8 @@ mod value;
 
 use serde::{Deserialize, Serialize};
 
-pub(crate) use self::value::Strange;
 use self::value::{Hit, Lead, SPACED, Value};
+pub(crate) use self::value::{Strange, last_tag};
 use super::args::As;
 use super::given::is_fact;
 use super::live::Step;
@@ -59,6 +59,8 @@ pub(crate) struct Body {
     good: u64,
     /// A call of the section broke, and was hidden to its end.
     broke: bool,
+    /// The last parameter's value ended at its closer.
+    shut: bool,
     /// What is hidden is a result that the model made up.
     invented: bool,
     /// What is open where a call has just broken.
@@ -133,6 +135,7 @@ impl Body {
             header: None,
             good: header.span.start,
             broke: false,
+            shut: false,
             invented: false,
             torn: None,
         };
@@ -180,6 +183,7 @@ impl Body {
             header: named.then(|| (header.name.to_owned(), header.meta.to_vec(), header.span)),
             good: header.span.start,
             broke: false,
+            shut: false,
             invented: false,
             torn: None,
         }
@@ -559,15 +563,14 @@ impl Body {
                 None
             }
             Action::Stray => {
-                let tool = self.args.as_ref().map(|args| args.tool().to_owned());
-                out.tell(
-                    Kind::OrphanClose,
-                    Span::new(start, end),
-                    &tool.unwrap_or_default(),
-                    "",
-                );
+                // Only blanks stand between it and what came before it; one that is named after its parameter may be another's.
+                let twice = self.shut && walk.span(Hole::Key).is_empty();
+                let kind = match twice {
+                    true => Kind::RepeatedMarker,
+                    false => Kind::OrphanClose,
+                };
                 if let Some(args) = &mut self.args {
-                    args.recovered(Kind::OrphanClose);
+                    args.told(out, kind, span, "");
                 }
                 out.skip(end);
                 self.inner(table);
@@ -645,6 +648,7 @@ impl Body {
 
     /// A call begins with the pattern `walk`, which ends at `end`.
     fn begin(&mut self, out: &mut Out<'_>, table: &Framed, walk: &Walk, end: u64) -> Option<Flow> {
+        self.shut = false;
         let unit = &table.spec.unit[usize::from(self.unit)];
         let start = walk.start().unwrap_or(end);
         let mut span = Span::new(start, end);
@@ -978,6 +982,7 @@ impl Body {
     /// A parameter's opener ends at `end`.
     fn param(&mut self, out: &mut Out<'_>, table: &Framed, walk: &Walk, end: u64) -> Option<Flow> {
         let spec = table.params(self.unit)?;
+        self.shut = false;
         let unit = &table.spec.unit[usize::from(self.unit)];
         let start = walk.start().unwrap_or(end);
         let span = Span::new(start, end);
@@ -1120,6 +1125,7 @@ impl Body {
             nest: nest.map(|open| (open, 0)),
             line,
             strange: strange.flatten(),
+            again: last_tag(spec, &fix),
             mixed: false,
             start: end,
             framed: false,
@@ -1146,10 +1152,8 @@ impl Body {
         else {
             return (end, None);
         };
-        let max = value
-            .start
-            .saturating_add(out.limits().max_value)
-            .saturating_add(1);
+        let longest = out.limits().max_value.saturating_add(1);
+        let mut max = value.start.saturating_add(longest);
         while i < end {
             let pos = out.base + i as u64;
             if value.lead != Lead::Past {
@@ -1189,6 +1193,16 @@ impl Body {
                     };
                     return (i, None);
                 }
+                Some(Hit::Opener(len)) if pos + 1 - len == value.start => {
+                    // Nothing stands between it and the value's own.
+                    value.start = pos + 1;
+                    max = value.start.saturating_add(longest);
+                    let span = Span::new(pos + 1 - len, pos + 1);
+                    out.skip(pos + 1);
+                    let key = args.key().to_owned();
+                    args.told(out, Kind::RepeatedMarker, span, &key);
+                }
+                Some(Hit::Opener(_)) => value.mixed = true,
                 Some(Hit::Line(len)) => {
                     // The value ends before the newline, which may be the one that belongs to its opener; the next
                     // parameter's opener is read again from its first byte.
@@ -1292,6 +1306,7 @@ impl Body {
                     return (taken, None);
                 };
                 args.mixed(out, mixed, ends);
+                self.shut = true;
                 if let Err(kind) = args.param_close(out, ends) {
                     // What follows may have ended the block.
                     let ended = match action {
@@ -1354,7 +1369,7 @@ impl Body {
                     walk: walk.restart(),
                 };
             }
-            Some(Hit::Line(_)) | None => {
+            Some(Hit::Line(_) | Hit::Opener(_)) | None => {
                 let settled = value.settled(out, pos.saturating_sub(value.have()));
                 args.value(out, settled);
                 self.at = At::Value(value);
@@ -1372,6 +1387,7 @@ impl Body {
         closed: u64,
     ) -> Option<Flow> {
         out.skip(closed);
+        self.shut = true;
         let result = self.args.as_mut()?.param_close(out, ends);
         self.inner(table);
         result

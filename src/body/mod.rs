@@ -43,7 +43,7 @@ use crate::limits::Limits;
 
 pub(crate) use args::{Args, tool_name};
 pub(crate) use fields::split;
-pub(crate) use framed::{Strange, name_in_id};
+pub(crate) use framed::{Strange, last_tag, name_in_id};
 pub(crate) use head::{WINDOW, begins_inside, is_key};
 pub(crate) use out::{Block, Io, Names, Out, Stuff, pieces};
 pub(crate) use plain::Clean;

@@ -13,7 +13,7 @@ use super::error::{Fault, Reason};
 use super::framed::{Block, Holes, Place};
 use super::text::{entities, find_all, spellings, texts};
 use super::{Ctx, Item, fits};
-use crate::body::{Elements, Strange};
+use crate::body::{Elements, Strange, last_tag};
 use crate::dialect::Action;
 use crate::dialect::spec::{Deltas, Framing, Hint, Param, Payload};
 use crate::hints::{Schema, Types};
@@ -235,6 +235,8 @@ struct Frame<'p> {
     nest: Option<String>,
     /// What begins a parameter: no value holds it.
     strange: Option<Strange>,
+    /// The marker that ends a parameter's opener: no value holds it either.
+    again: Option<Needle>,
 }
 
 impl<'p> Frame<'p> {
@@ -251,6 +253,7 @@ impl<'p> Frame<'p> {
             closers: param.close.iter().map(close).collect(),
             nest: None,
             strange: Strange::new(param, fix, key),
+            again: last_tag(param, fix),
         }
     }
 
@@ -335,6 +338,10 @@ impl<'p> Frame<'p> {
         let strange = self.strange.as_ref().filter(|_| self.nest.is_none());
         if let Some(strange) = strange.filter(|strange| strange.stands_in(&whole)) {
             return marker(strange.literal());
+        }
+        let again = self.again.as_ref().map(Needle::text);
+        if let Some(again) = again.filter(|again| text.contains(again)) {
+            return marker(again);
         }
         let literal = opener.and_then(|open| path::literal(open).ok());
         if let (true, Some(literal)) = (self.param.line, literal) {

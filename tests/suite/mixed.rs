@@ -1,8 +1,10 @@
 //! A value that misses its closer: what the model wrote after it is never mixed into a value of a call that counts.
 
+use std::cell::Cell;
+
 use toolglot::{Call, Grade, Turn};
 
-use crate::slipped::{VALUES, read_slips};
+use crate::slipped::{ARGUMENTS, VALUES, read_slips};
 
 /// An opener with what models slip into tags: after the name of each tag, and after a prefix.
 fn slips(opener: &str) -> Vec<String> {
@@ -143,4 +145,67 @@ fn a_parameter_whose_value_is_an_attribute_is_no_text_of_another() {
         tried.len() > 25 && tried.contains_key("tool-action"),
         "{tried:?}"
     );
+}
+
+/// The marker that stands right before the first value, where it is one by itself.
+fn value_opener(text: &str) -> Option<&str> {
+    let head = &text[..text.find(VALUES[0])?];
+    let begins = head.rfind(['<', '「']).or_else(|| head.rfind("»»»"))?;
+    let marker = &head[begins..];
+    let whole = marker.ends_with(['>', '」', '»']);
+    (whole && !marker.contains(['=', ' ', '/']) && !marker.contains("path")).then_some(marker)
+}
+
+/// The closer of the first value, with what white space stands before it.
+fn value_closer(text: &str) -> Option<&str> {
+    let first = text.find(VALUES[0])? + VALUES[0].len();
+    let rest = &text[first..];
+    let token = rest.starts_with("<|close|>").then(|| rest.find("<|sep|>"));
+    let len = match token.flatten() {
+        Some(at) => at + "<|sep|>".len(),
+        None if rest.starts_with("«««") => "«««".len(),
+        None => rest
+            .find(['>', '」'])
+            .and_then(|at| Some(at + rest[at..].chars().next()?.len_utf8()))?,
+    };
+    let closer = &rest[..len];
+    let marker = closer.trim_start();
+    let fits = marker.starts_with("</") || marker.starts_with(['「', '«']) || token.is_some();
+    (fits && !marker.contains("path")).then_some(closer)
+}
+
+#[test]
+fn a_marker_of_a_value_that_stands_twice_is_no_part_of_it() {
+    let repaired = Cell::new(0);
+    let wrong = |turn: &Turn| {
+        let call = turn.calls.first()?;
+        repaired.set(repaired.get() + usize::from(call.grade == Grade::Repaired));
+        match call.grade {
+            Grade::Complete => Some("a complete call"),
+            Grade::Repaired if call.arguments != ARGUMENTS => Some("a marker in a value"),
+            _ => None,
+        }
+    };
+    let twice = |_, text: &str| -> Vec<String> {
+        let Some(first) = text.find(VALUES[0]) else {
+            return vec![];
+        };
+        let (head, rest) = text.split_at(first);
+        let (value, tail) = rest.split_at(VALUES[0].len());
+        let opener = value_opener(text).map(|marker| format!("{head}{marker}{value}{tail}"));
+        let closers = value_closer(text).into_iter().flat_map(|marker| {
+            let gaps = ["", "\n", " "];
+            gaps.map(|gap| {
+                format!(
+                    "{head}{value}{marker}{gap}{}{}",
+                    marker.trim(),
+                    &tail[marker.len()..]
+                )
+            })
+        });
+        opener.into_iter().chain(closers).collect()
+    };
+    let tried = read_slips(twice, wrong);
+    assert!(tried.len() > 25, "{tried:?}");
+    assert!(repaired.get() > 200, "{}", repaired.get());
 }

@@ -20,7 +20,9 @@ pub(super) struct Value {
     pub line: Option<Needle>,
     /// What begins a parameter, which has no place inside.
     pub strange: Option<Strange>,
-    /// It stands inside all the same: a closer may be missing before it.
+    /// The marker that ends a parameter's opener, where that is a tag of its own: doubled, or of another value.
+    pub again: Option<Needle>,
+    /// What begins a parameter stands inside all the same: a closer may be missing before it.
     pub mixed: bool,
     pub start: u64,
     /// A newline stood before it, so that one after it is framing.
@@ -159,6 +161,20 @@ pub(super) enum Hit {
     Close { len: u64, which: u16 },
     /// A line that opens the next parameter, with its newline.
     Line(u64),
+    /// The marker that opens values, of so many bytes.
+    Opener(u64),
+}
+
+/// The tag that ends the opener of parameters that a description spells so, if it says nothing else; `fix` is the suffix of
+/// the block's markers.
+pub(crate) fn last_tag(spec: &spec::Param, fix: &str) -> Option<Needle> {
+    let open = spec.open.first()?.replace("$x", fix);
+    let close = spec.close.first()?;
+    let tag = &open[open.rfind('<')?..];
+    let whole = tag.ends_with('>') && tag.len() > 2 && !tag.contains(['$', '=', ' ']);
+    // What follows a parameter's name in another marker is no opener by itself.
+    let own = whole && !tag.starts_with("</") && close.starts_with('<') && open.len() > tag.len();
+    own.then(|| Needle::new(tag.as_bytes().to_vec()))
 }
 
 impl Value {
@@ -168,6 +184,7 @@ impl Value {
             nest: None,
             line: None,
             strange: None,
+            again: None,
             mixed: false,
             start: 0,
             framed: false,
@@ -182,7 +199,7 @@ impl Value {
             Lead::Cdata(have) => have <= 2,
             Lead::Past => true,
         };
-        lead && !self.closers.is_empty() && self.needles().all(Needle::fits)
+        lead && !self.closers.is_empty() && self.needles().chain(&self.again).all(Needle::fits)
     }
 
     /// What may end it.
@@ -198,15 +215,18 @@ impl Value {
 
     /// Bytes right before the present place that may begin a closer.
     pub fn have(&self) -> u64 {
-        self.ends_at().map(Needle::have).max().unwrap_or(0)
+        let may = self.ends_at().chain(&self.again);
+        may.map(Needle::have).max().unwrap_or(0)
     }
 
     pub fn idle(&self) -> bool {
-        self.needles().all(|needle| needle.have() == 0)
+        self.needles()
+            .chain(&self.again)
+            .all(|needle| needle.have() == 0)
             && self.strange.as_ref().is_none_or(Strange::idle)
     }
 
-    /// Bytes that mean nothing.
+    /// Bytes that mean nothing. A value's opener begins with what its closer begins with.
     pub fn skip(&self, hay: &[u8]) -> usize {
         let mut hay = hay;
         for needle in self.needles() {
@@ -254,7 +274,16 @@ impl Value {
         if let Some(strange) = &mut self.strange {
             self.mixed |= strange.step(byte);
         }
+        if let Some(again) = &mut self.again
+            && again.step(byte)
+            && hit.is_none()
+        {
+            let len = again.len() as u64;
+            again.reset();
+            return Some(Hit::Opener(len));
+        }
         if hit.is_some() {
+            self.again = None;
             // After a closer such openers stand where they should; where that was none, the call is recovered already.
             self.strange = None;
             let closers = self.closers.iter_mut();

@@ -4,7 +4,7 @@ use toolglot::json::{Map, Value};
 
 use crate::naive::schema::{self, Typed};
 
-use super::pattern::{self, Fit, Pattern, literal, pattern};
+use super::pattern::{self, Fit, Part, Pattern, literal, pattern};
 use super::spec::Param;
 use super::tree::Tree;
 use super::{Place, Stop, Twin};
@@ -223,6 +223,32 @@ impl<'a> Twin<'a> {
         fit.action == Place::End || fit.action == Place::Close && !inside
     }
 
+    /// Behind the tag that ends a parameter's opener where it stands more than once.
+    fn behind_openers(&self, param: &Param, at: usize) -> usize {
+        let spelt = pattern::fixed(&param.open[0], self.fix.as_deref().unwrap_or_default());
+        let begins = spelt.iter().rposition(|part| *part == Part::Byte(b'<'));
+        let bytes = begins.filter(|at| *at > 0).map(|at| {
+            let byte = |part: &Part| match part {
+                Part::Byte(byte) => Some(*byte),
+                _ => None,
+            };
+            spelt[at..].iter().map(byte).collect::<Option<Vec<u8>>>()
+        });
+        let tag = bytes.flatten().filter(|tag| {
+            let plain = !tag.contains(&b'=') && !tag.contains(&b' ');
+            plain && tag.len() > 2 && tag[1] != b'/' && tag.ends_with(b">")
+        });
+        let tag = tag.filter(|_| param.close[0].starts_with('<'));
+        let mut at = at;
+        while let Some(tag) = tag
+            .as_ref()
+            .filter(|tag| self.input.as_bytes()[at..].starts_with(tag))
+        {
+            at += tag.len();
+        }
+        at
+    }
+
     fn param(
         &mut self,
         tool: &str,
@@ -266,7 +292,8 @@ impl<'a> Twin<'a> {
                 next: fit.end,
             }
         } else {
-            self.value(tool, &key, fit.end, all)?
+            let from = self.behind_openers(param, fit.end);
+            self.value(tool, &key, from, all)?
         };
         if !key.is_empty() {
             let set = self.set(tool, arguments, key, value.text, told, value.next);
