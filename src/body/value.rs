@@ -222,37 +222,34 @@ impl Value {
         self.start = start;
     }
 
-    /// The bytes of the value among the last ones before `pos`; the chunk's begin at `base`.
-    fn window(&self, seg: &[u8], base: u64, pos: u64) -> impl Iterator<Item = u8> {
+    /// The last bytes before `pos`, and how many of them are the value's; the chunk's begin at `base`.
+    fn window(&self, seg: &[u8], base: u64, pos: u64) -> ([u8; WINDOW], usize) {
         let from = pos.saturating_sub(WINDOW as u64).max(self.start);
+        let known = pos.saturating_sub(from) as usize;
         let Tail { bytes, end } = self.tail;
-        (from..pos).map(move |at| match at.checked_sub(base) {
-            Some(index) => seg.get(index as usize).copied().unwrap_or_default(),
-            None => {
-                let index = (at + WINDOW as u64).wrapping_sub(end);
-                bytes.get(index as usize).copied().unwrap_or_default()
-            }
-        })
+        let mut window = [0; WINDOW];
+        for (place, at) in window[WINDOW - known..].iter_mut().zip(from..) {
+            let byte = match at.checked_sub(base) {
+                Some(index) => seg.get(index as usize),
+                None => bytes.get((at + WINDOW as u64).wrapping_sub(end) as usize),
+            };
+            *place = byte.copied().unwrap_or_default();
+        }
+        (window, known)
     }
 
     /// The chunk's bytes up to `pos` were looked at.
     pub fn looked(&mut self, seg: &[u8], base: u64, pos: u64) {
-        let mut bytes = [0; WINDOW];
-        let mut room = bytes.iter_mut().rev();
-        let window: Vec<u8> = self.window(seg, base, pos).collect();
-        window
-            .iter()
-            .rev()
-            .zip(&mut room)
-            .for_each(|(byte, place)| *place = *byte);
+        let (bytes, _) = self.window(seg, base, pos);
         self.tail = Tail { bytes, end: pos };
     }
 
     /// A value's opener of so many bytes stands before `pos`: whether a field begins with it.
     pub fn swallows(&self, table: &KeyQuote, seg: &[u8], base: u64, pos: u64, len: u64) -> bool {
-        let mut window: Vec<u8> = self.window(seg, base, pos).collect();
-        window.truncate(window.len().saturating_sub(len as usize));
-        begins_inside(&table.spec, &window)
+        let (window, known) = self.window(seg, base, pos);
+        let before = &window[WINDOW - known..];
+        let before = before.get(..before.len().saturating_sub(len as usize));
+        begins_inside(&table.spec, before.unwrap_or_default())
     }
 
     /// Whether nothing is under way, so that bytes may be skipped.

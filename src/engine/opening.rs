@@ -872,9 +872,12 @@ impl Machine<'_> {
         let plain = matches!(opening.kind, None | Some(Kind::LookalikeMarker));
         let plain = plain && !opening.bare && opening.unknown.is_none();
         let here = self.st.region == Region::Text && opening.start + 1 < opening.end;
-        let most = (opening.end - opening.start + BESIDE) * (TOGETHER as u64 - 1);
+        let most = (opening.end.saturating_sub(opening.start) + BESIDE) * (TOGETHER as u64 - 1);
         let free = match self.st.waiting {
-            Some(waiting) => waiting.twin && opening.start - waiting.first < most,
+            Some(waiting) => {
+                let since = opening.start.checked_sub(waiting.first);
+                waiting.twin && since.is_some_and(|since| since < most)
+            }
             None => !self.st.tail.quoted() && self.st.io.from == opening.start,
         };
         if !(opening.whole && plain && here && free && opening.end < end) {
