@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use toolglot::{Finish, ToolChoice};
-use toolglot_cli::chunks::Chunking;
-use toolglot_cli::options;
-use toolglot_cli::recording::Way;
-use toolglot_cli::sets::{Choice, SetError, Sets};
+use toolglot_testkit::chunks::Chunking;
+use toolglot_testkit::options;
+use toolglot_testkit::recording::Way;
+use toolglot_testkit::sets::{Choice, SetError, Sets};
 
 use crate::api::{Format, MaskArgs, OpenAiArgs, Prefer};
 
@@ -747,7 +747,7 @@ pub enum Cuts {
     All,
 }
 
-impl From<Cuts> for toolglot_cli::vectors::Cuts {
+impl From<Cuts> for toolglot_testkit::vectors::Cuts {
     fn from(cuts: Cuts) -> Self {
         match cuts {
             Cuts::Quick => Self::Quick,

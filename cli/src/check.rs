@@ -4,8 +4,8 @@ use std::io::{self, Write};
 
 use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, Style};
-use toolglot_cli::sets::Sets;
-use toolglot_cli::vectors::{self, LineError, Vector};
+use toolglot_testkit::sets::Sets;
+use toolglot_testkit::vectors::{self, LineError, Vector};
 
 use crate::args::{CheckArgs, threads};
 use crate::stop::{Stop, Verdict};

@@ -2,11 +2,11 @@
 
 use std::io::{self, Write};
 
+use crate::terminal::one_line;
 use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, Style};
 use toolglot::{Confidence, Detector, Evidence, Options, Sighting, Span};
-use toolglot_cli::json;
-use toolglot_cli::terminal::one_line;
+use toolglot_testkit::json;
 
 use crate::args::{DetectArgs, Report};
 use crate::input::{self, Input};

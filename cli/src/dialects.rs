@@ -5,12 +5,12 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use crate::import;
+use crate::terminal::one_line;
 use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, Style};
 use toolglot::{Decision, DialectSet, Limits, builtin_files};
-use toolglot_cli::import;
-use toolglot_cli::sets::{Choice, Sets};
-use toolglot_cli::terminal::one_line;
+use toolglot_testkit::sets::{Choice, Sets};
 
 use crate::args::{DialectsArgs, DialectsCommand, is_stdin};
 use crate::input::Input;

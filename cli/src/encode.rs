@@ -3,9 +3,9 @@
 use std::io::Write;
 use std::path::Path;
 
+use crate::terminal::Screen;
 use toolglot::{DialectSet, EncodeCall, EncodeOptions, Encoder, Transcoder};
-use toolglot_cli::sets::{Choice, Sets};
-use toolglot_cli::terminal::Screen;
+use toolglot_testkit::sets::{Choice, Sets};
 
 use crate::args::{EncodeArgs, TranscodeArgs};
 use crate::calls::{Given, Turn};

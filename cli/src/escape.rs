@@ -2,8 +2,8 @@
 
 use std::io::{ErrorKind, Read, Write};
 
+use crate::terminal::Screen;
 use toolglot::{Escaper, Unescaper};
-use toolglot_cli::terminal::Screen;
 
 use crate::args::EscapeArgs;
 use crate::input::Input;

@@ -14,6 +14,7 @@ mod detect;
 mod dialects;
 mod encode;
 mod escape;
+mod import;
 mod input;
 mod manual;
 mod output;
@@ -26,6 +27,7 @@ mod result;
 mod rewritten;
 mod seed;
 mod stop;
+mod terminal;
 mod tools;
 mod validate;
 

@@ -11,9 +11,8 @@ use toolglot::sink::mask::{Mask, Show};
 use toolglot::sink::openai::{Delta, Deltas, Head, Settings, completion};
 use toolglot::source::ServerError;
 use toolglot::{Collect, DialectSet, Event, Finish, Severity, Sink, Tools};
-use toolglot_cli::json;
-use toolglot_cli::terminal;
-use toolglot_cli::vectors::Log;
+use toolglot_testkit::json;
+use toolglot_testkit::vectors::Log;
 
 use crate::validate::Check;
 
@@ -121,7 +120,7 @@ fn pass(written: &Written, out: &mut impl Write) -> io::Result<()> {
 
 /// Writes one server-sent event.
 pub fn sse(out: &mut Vec<u8>, json: String) {
-    let json = terminal::json(json);
+    let json = toolglot_testkit::json::escaped(json);
     out.extend_from_slice(format!("data: {json}\n\n").as_bytes());
 }
 
@@ -194,7 +193,7 @@ pub struct Completion<W: Write> {
 
 /// Writes one object.
 pub fn line(out: &mut impl Write, json: String) -> io::Result<()> {
-    writeln!(out, "{}", terminal::json(json))?;
+    writeln!(out, "{}", toolglot_testkit::json::escaped(json))?;
     out.flush()
 }
 

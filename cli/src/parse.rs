@@ -5,13 +5,13 @@ use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex};
 use std::thread;
 
+use crate::terminal::{Screen, one_line};
 use anstream::{AutoStream, ColorChoice};
 use toolglot::sink::openai::Head;
 use toolglot::source::{Feeder, ServerError, Source, SourceError, Telling};
 use toolglot::{Collect, DialectSet, Finish, Options, Parser, Sink, TextMode};
-use toolglot_cli::chunks::{Chunking, Cutter};
-use toolglot_cli::terminal::{Screen, one_line};
-use toolglot_cli::vectors::Log;
+use toolglot_testkit::chunks::{Chunking, Cutter};
+use toolglot_testkit::vectors::Log;
 use toolglot_tools::NameRule;
 
 use crate::api::Format;

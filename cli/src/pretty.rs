@@ -7,10 +7,10 @@ use std::fmt::Display;
 use std::io::{self, Write};
 use std::mem;
 
+use crate::terminal::{one_line, shown};
 use anstyle::{AnsiColor, Style};
 use toolglot::{Abandoned, Arguments, CallState, Event, Finish, Issue, Origin, Severity, Sink};
-use toolglot_cli::json;
-use toolglot_cli::terminal::{one_line, shown};
+use toolglot_testkit::json;
 
 use crate::output::Output;
 

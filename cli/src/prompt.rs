@@ -3,9 +3,9 @@
 use std::io::{self, Write};
 use std::path::Path;
 
+use crate::terminal::Screen;
 use toolglot::DialectSet;
-use toolglot_cli::sets::{Choice, Sets};
-use toolglot_cli::terminal::Screen;
+use toolglot_testkit::sets::{Choice, Sets};
 use toolglot_tools::Inventory;
 use toolglot_tools::prompt::grammar::CallGrammar;
 use toolglot_tools::prompt::{Layout, PromptOptions, Stops, TemplateOptions, tokens};

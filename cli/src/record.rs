@@ -6,8 +6,8 @@ use std::path::Path;
 
 use toolglot::Finish;
 use toolglot::json::{Map, Value};
-use toolglot_cli::recording::{Dialect, Recording, entries};
-use toolglot_cli::vectors::Log;
+use toolglot_testkit::recording::{Dialect, Recording, entries};
+use toolglot_testkit::vectors::Log;
 
 use crate::args::ParseArgs;
 use crate::input;

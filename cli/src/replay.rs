@@ -8,7 +8,7 @@ use std::path::Path;
 use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, Style};
 use toolglot::json::Value;
-use toolglot_cli::recording::{Outcome, Ready, Recording, difference, minimise};
+use toolglot_testkit::recording::{Outcome, Ready, Recording, difference, minimise};
 
 use crate::args::ReplayArgs;
 use crate::input;

@@ -3,10 +3,10 @@
 use std::io::{Read, Write};
 use std::time::Duration;
 
+use crate::terminal::Screen;
 use serde::Deserialize;
 use toolglot::json::Value;
-use toolglot_cli::sets::{Choice, Sets};
-use toolglot_cli::terminal::Screen;
+use toolglot_testkit::sets::{Choice, Sets};
 use toolglot_tools::outcome::{Content, RenderOptions, Renderer, Status, ToolResult};
 
 use crate::args::ResultArgs;

@@ -3,7 +3,7 @@
 use std::fmt::Display;
 use std::io::{self, ErrorKind, Write};
 
-use toolglot_cli::terminal;
+use crate::terminal;
 
 /// A command ran to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,20 +6,7 @@
 
 use std::io::{self, IsTerminal, StdoutLock, Write};
 
-/// Whether a terminal does something at this character instead of showing it: controls of both sets, marks that turn the
-/// direction of text, and line separators.
-fn acts(c: char) -> bool {
-    matches!(
-        c,
-        '\u{0}'..='\u{1f}'
-            | '\u{7f}'..='\u{9f}'
-            | '\u{61c}'
-            | '\u{200e}'
-            | '\u{200f}'
-            | '\u{2028}'..='\u{202e}'
-            | '\u{2066}'..='\u{2069}'
-    )
-}
+use toolglot_testkit::json::acts;
 
 /// A character as it can be shown. Line ends and tabs stay.
 #[must_use]
@@ -47,26 +34,6 @@ pub fn one_line(text: &str) -> String {
 #[must_use]
 pub fn lines(text: &str) -> String {
     text.chars().map(shown).collect()
-}
-
-/// The same JSON text with escapes for what a terminal acts on. Outside strings JSON has no such character but blanks, which
-/// stay.
-#[must_use]
-pub fn json(text: String) -> String {
-    let raw = |c: char| acts(c) && !c.is_ascii_whitespace();
-    // DEL and the first bytes of the others, which common text seldom has.
-    let suspect = |byte: &u8| matches!(byte, 0x7f | 0xc2 | 0xd8 | 0xe2);
-    if !text.as_bytes().iter().any(suspect) || !text.contains(raw) {
-        return text;
-    }
-    let mut out = String::with_capacity(text.len() + 16);
-    for c in text.chars() {
-        match raw(c) {
-            true => out.push_str(&format!("\\u{:04x}", c as u32)),
-            false => out.push(c),
-        }
-    }
-    out
 }
 
 /// Where text goes that somebody else wrote, byte for byte where it is wanted: into a file or a pipe as it is, and onto a
@@ -140,6 +107,8 @@ impl<W: Write> Drop for Screen<W> {
 
 #[cfg(test)]
 mod tests {
+    use toolglot_testkit::json::escaped;
+
     use super::*;
 
     /// What a screen writes of pieces.
@@ -184,7 +153,7 @@ mod tests {
         assert!(!one_line(&all).contains(|c| acts(c) && c != '\t'));
         assert!(!lines(&all).contains(|c| acts(c) && c != '\t' && c != '\n'));
         let text = serde_json::to_string(&all).expect("JSON");
-        let safe = json(text);
+        let safe = escaped(text);
         assert!(!safe.contains(acts));
         assert_eq!(serde_json::from_str::<String>(&safe).expect("JSON"), all);
     }
@@ -195,7 +164,7 @@ mod tests {
             "naïve café: 你好，世界 — “quoted” 🎉",
             "{\"a\": [1, \"b\\n\"]}",
         ] {
-            assert_eq!(json(text.to_owned()), text);
+            assert_eq!(escaped(text.to_owned()), text);
             assert_eq!(lines(text), text);
         }
     }

@@ -7,8 +7,7 @@ use toolglot::{
     Call, Collect, Dialect, DialectSet, Event, Grade, Issue, Kind, KindSet, Origin, Severity, Sink,
     Span,
 };
-use toolglot_cli::sets::{Choice, Sets};
-use toolglot_cli::terminal;
+use toolglot_testkit::sets::{Choice, Sets};
 use toolglot_tools::{CheckOptions, Checked, Inventory, Places, Unknown};
 
 use crate::args::ValidateArgs;
@@ -60,7 +59,12 @@ pub fn run(args: &ValidateArgs) -> Result<Verdict, Stop> {
         "observations": observations,
     });
     let mut out = io::stdout().lock();
-    writeln!(out, "{}", terminal::json(answer.to_string())).map_err(Stop::output)?;
+    writeln!(
+        out,
+        "{}",
+        toolglot_testkit::json::escaped(answer.to_string())
+    )
+    .map_err(Stop::output)?;
     out.flush().map_err(Stop::output)?;
     Ok(Verdict::of(!valid, true))
 }

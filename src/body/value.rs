@@ -240,8 +240,15 @@ impl Value {
 
     /// The chunk's bytes up to `pos` were looked at.
     pub fn looked(&mut self, seg: &[u8], base: u64, pos: u64) {
-        let (bytes, _) = self.window(seg, base, pos);
-        self.tail = Tail { bytes, end: pos };
+        let since = self.tail.end.checked_sub(base).zip(pos.checked_sub(base));
+        match since.and_then(|(from, to)| seg.get(from as usize..to as usize)) {
+            Some(new) if new.len() < WINDOW => {
+                self.tail.bytes.copy_within(new.len().., 0);
+                self.tail.bytes[WINDOW - new.len()..].copy_from_slice(new);
+            }
+            _ => self.tail.bytes = self.window(seg, base, pos).0,
+        }
+        self.tail.end = pos;
     }
 
     /// A value's opener of so many bytes stands before `pos`: whether a field begins with it.

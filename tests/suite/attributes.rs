@@ -141,7 +141,7 @@ fn slipped(text: &str) -> Vec<String> {
 }
 
 fn value(text: &str) -> toolglot::json::Value {
-    toolglot_cli::vectors::value(text).expect("arguments are JSON")
+    toolglot_testkit::vectors::value(text).expect("arguments are JSON")
 }
 
 /// Whether a call that counts says what was written, and no more than that.

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use toolglot::{
     BuildError, DecidedBy, DialectSet, Finish, Limits, Options, Parser, Turn, builtin_files,
 };
-use toolglot_cli::vectors::Log;
+use toolglot_testkit::vectors::Log;
 
 use crate::support::{CASES, Case, DEFAULTS, root};
 

@@ -3,7 +3,7 @@
 //! All counts are taken from delivered events, never from what the parser says of itself.
 
 use toolglot::{DialectSet, Event, Options, Parser, Sink};
-use toolglot_cli::vectors::{Entry, Log, What};
+use toolglot_testkit::vectors::{Entry, Log, What};
 
 use crate::support::{CASES, DEFAULTS, nothing, places};
 

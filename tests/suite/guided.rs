@@ -217,7 +217,7 @@ fn around(set: &DialectSet, id: &str) -> Option<(String, String)> {
     options.tools = Some(Arc::new(Tools::from_json(TOOLS).expect("tools")));
     let text = toolglot::encode(set, id, &[call], &options).ok()?;
     let (open, close) = (text.find('{')?, text.rfind('}')?);
-    let object = toolglot_cli::vectors::value(&text[open..=close]).ok()?;
+    let object = toolglot_testkit::vectors::value(&text[open..=close]).ok()?;
     let named = object.as_object()?.get("name").is_some();
     let (before, behind) = (text[..open].to_owned(), text[close + 1..].to_owned());
     let marked = before.trim_start().starts_with('<') && !before.trim_end().ends_with('[');

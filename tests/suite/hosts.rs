@@ -7,7 +7,7 @@ use toolglot::{
     Abandoned, Arguments, CallState, Collect, DialectSet, Event, Fence, Finish, Kind, Options,
     Parser, Prefer, ReasoningMode, Retain, Start, TextMode, Tools, Turn, Unclosed, parse,
 };
-use toolglot_cli::vectors;
+use toolglot_testkit::vectors;
 
 use crate::native::{native, with_native};
 use crate::support::{CASES, Case, DEFAULTS, nothing};

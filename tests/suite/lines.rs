@@ -8,7 +8,7 @@ use toolglot::{
     DialectSet, Fence, Finish, Grade, Options, Parser, ReasoningMode, TextMode, Tools,
     builtin_files,
 };
-use toolglot_cli::vectors::{Cut, Cuts, Log, each_cut};
+use toolglot_testkit::vectors::{Cut, Cuts, Log, each_cut};
 
 /// What people and models put around a header.
 const DECORATIONS: [(&str, &str); 8] = [

@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use toolglot::{DialectSet, builtin_files};
-use toolglot_cli::sets::Choice;
+use toolglot_testkit::sets::Choice;
 
 use crate::support::SETS;
 

@@ -5,7 +5,7 @@ use toolglot::{
     Collect, DialectSet, Event, Finish, Grade, Kind, NativeCall, Options, Origin, Parser, Prefer,
     Sink, Turn,
 };
-use toolglot_cli::vectors::Log;
+use toolglot_testkit::vectors::Log;
 
 use crate::support::{CASES, Case, DEFAULTS, places};
 

@@ -5,7 +5,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use toolglot::{DialectSet, Finish, Options, Parser};
-use toolglot_cli::vectors::{Log, partition};
+use toolglot_testkit::vectors::{Log, partition};
 
 use crate::markers::{MARKERS, set};
 

@@ -3,7 +3,7 @@
 use proptest::collection::vec;
 use proptest::prelude::*;
 use toolglot::{Arguments, Event, Finish, Options, Parser, Retain, Sink, TextMode};
-use toolglot_cli::vectors::{Log, partition};
+use toolglot_testkit::vectors::{Log, partition};
 
 use crate::support::DEFAULTS;
 

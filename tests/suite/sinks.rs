@@ -5,7 +5,7 @@ use toolglot::sink::openai::{Calls, Delta, Deltas, Reason, Recovered, Settings};
 use toolglot::sink::ready::{Ready, Signal};
 use toolglot::source::{Feeder, OpenAi};
 use toolglot::{Collect, Event, Finish, Grade, NotDelivered, Report, Retain, Sink, TextMode, Turn};
-use toolglot_cli::vectors;
+use toolglot_testkit::vectors;
 
 use crate::support::{CASES, Case, places};
 

@@ -51,7 +51,7 @@ fn read(set: &DialectSet, text: &str) -> Vec<Call> {
 }
 
 fn value(text: &str) -> toolglot::json::Value {
-    toolglot_cli::vectors::value(text).expect("arguments are JSON")
+    toolglot_testkit::vectors::value(text).expect("arguments are JSON")
 }
 
 /// The one call of a text, with its grade.

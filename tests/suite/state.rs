@@ -2,7 +2,7 @@
 //! cut. And it can be copied, written down, read back and thrown away.
 
 use toolglot::{Event, Finish, Options, Parser, SnapshotError, TextMode};
-use toolglot_cli::vectors::Log;
+use toolglot_testkit::vectors::Log;
 
 use crate::support::{CASES, Case, DEFAULTS, nothing, places};
 

@@ -6,9 +6,9 @@ use std::sync::{Arc, LazyLock};
 use toolglot::{
     Call, Collect, DialectSet, Event, Finish, NativeCall, Options, Parser, Sink, Tools, Turn,
 };
-use toolglot_cli::options;
-use toolglot_cli::sets::{Choice, Sets};
-use toolglot_cli::vectors::{self, Log, Vector};
+use toolglot_testkit::options;
+use toolglot_testkit::sets::{Choice, Sets};
+use toolglot_testkit::vectors::{self, Log, Vector};
 
 /// The root of the repository.
 pub fn root() -> &'static Path {

@@ -32,7 +32,8 @@ fn compare(place: &str, input: &str, ours: Turn, theirs: Outcome) {
     if slipped(&ours) || theirs.open {
         return;
     }
-    let arguments = |text: &str| toolglot_cli::vectors::value(text).expect("arguments are JSON");
+    let arguments =
+        |text: &str| toolglot_testkit::vectors::value(text).expect("arguments are JSON");
     let calls: Vec<(String, Value)> = ours
         .calls
         .iter()
@@ -190,7 +191,8 @@ fn slipped(turn: &Turn) -> bool {
 
 /// Text, reasoning and calls. Issues are not compared: the engine tells of repairs that a twin need not know of.
 fn compare_meaning(place: &str, input: &str, ours: &Turn, theirs: &framed::Outcome) {
-    let arguments = |text: &str| toolglot_cli::vectors::value(text).expect("arguments are JSON");
+    let arguments =
+        |text: &str| toolglot_testkit::vectors::value(text).expect("arguments are JSON");
     let calls: Vec<(String, Value)> = ours
         .calls
         .iter()

@@ -3,7 +3,7 @@
 
 use std::num::NonZeroUsize;
 
-use toolglot_cli::vectors::{Cuts, check};
+use toolglot_testkit::vectors::{Cuts, check};
 
 use crate::support::{SETS, VECTORS};
 

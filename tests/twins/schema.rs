@@ -157,7 +157,7 @@ pub(super) fn typed(text: &str, schema: Option<&Value>) -> Typed {
         return Typed::Fits(string());
     }
     let bare = text.trim();
-    let json = toolglot_cli::vectors::value(bare).ok();
+    let json = toolglot_testkit::vectors::value(bare).ok();
     if has("null") && (bare == "null" || bare == "None" && !has("string")) {
         return Typed::Fits(Value::Null);
     }

@@ -21,9 +21,9 @@ use tg::{
     Options, Origin, Prefer, ReasoningMode, Retain, Severity, Start, TextMode, ToolChoice, Tools,
     Unclosed, UnknownTool, Untyped,
 };
-use toolglot_cli::options;
-use toolglot_cli::run::Stream;
-use toolglot_cli::vectors::{Entry, IssueEntry, Log, Vector, What, read_file};
+use toolglot_testkit::options;
+use toolglot_testkit::run::Stream;
+use toolglot_testkit::vectors::{Entry, IssueEntry, Log, Vector, What, read_file};
 
 #[derive(Default)]
 struct Flat(Vec<u8>);

@@ -7,12 +7,12 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use toolglot::json::{Map, Value};
 use toolglot::{Collect, Finish, NativeCall, Severity, Tools};
-use toolglot_cli::chunks::{Chunking, Cutter};
-use toolglot_cli::options::{self, ReadOptions};
-use toolglot_cli::run::Stream;
-use toolglot_cli::sets::{Choice, Sets};
-use toolglot_cli::vectors::{json_error, panic_text};
-use toolglot_cli::{base64, json};
+use toolglot_testkit::chunks::{Chunking, Cutter};
+use toolglot_testkit::options::{self, ReadOptions};
+use toolglot_testkit::run::Stream;
+use toolglot_testkit::sets::{Choice, Sets};
+use toolglot_testkit::vectors::{json_error, panic_text};
+use toolglot_testkit::{base64, json};
 
 use super::beside::Beside;
 use super::lines::{Line, Text};

@@ -19,7 +19,7 @@ fn the_library_is_linked() {
     let check = |arguments| inventory.checked("f", arguments, &toolglot_tools::CheckOptions::default());
     assert_eq!(check(r#"{"b": 1.50, "a": 1}"#).text(), r#"{"b":1.50,"a":1}"#);
     assert!(!check(r#"{"b": 9007199254740993}"#).valid());
-    assert!(toolglot_cli::vectors::same_number("1e2", "100"));
+    assert!(toolglot_testkit::vectors::same_number("1e2", "100"));
 }
 
 #[test]

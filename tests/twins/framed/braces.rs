@@ -156,7 +156,7 @@ impl Read<'_> {
         let types = schema.map(schema::types).unwrap_or_default();
         let literal = ["integer", "number", "boolean", "null"];
         let is_text = types.contains("string") && !literal.iter().any(|name| types.contains(*name));
-        let json = toolglot_cli::vectors::value(text).ok();
+        let json = toolglot_testkit::vectors::value(text).ok();
         let json = json.filter(|value| !is_text && !value.is_string());
         Ok(json.unwrap_or_else(|| Value::String(text.to_owned())))
     }

@@ -180,7 +180,7 @@ fn object(value: Value, at: usize) -> Result<Value, Fault> {
         Value::Null => Ok(Value::Object(Map::new())),
         Value::String(text) if text.trim().is_empty() => Ok(Value::Object(Map::new())),
         Value::String(text) => {
-            let inner = toolglot_cli::vectors::value(&text).ok();
+            let inner = toolglot_testkit::vectors::value(&text).ok();
             inner.filter(Value::is_object).ok_or(Fault::At(at))
         }
         _ => Err(Fault::At(at)),

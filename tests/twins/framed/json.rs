@@ -138,7 +138,7 @@ impl Reader<'_> {
         }
         self.at += 1;
         let text = &self.input[from..self.at];
-        match toolglot_cli::vectors::value(text).expect("a string of JSON") {
+        match toolglot_testkit::vectors::value(text).expect("a string of JSON") {
             Value::String(text) => Ok(text),
             other => panic!("{other} is no string"),
         }

@@ -321,7 +321,7 @@ impl<'a> Twin<'a> {
         let param = self.spec.params(self.unit);
         let hint = param.hint.as_ref();
         let json = |text: &str| {
-            let value = toolglot_cli::vectors::value(text.trim()).ok();
+            let value = toolglot_testkit::vectors::value(text.trim()).ok();
             value.unwrap_or_else(|| Value::String(text.to_owned()))
         };
         let schema = schema::tool(self.tools, tool)
@@ -359,7 +359,7 @@ impl<'a> Twin<'a> {
                 let unknown = schema.is_none_or(|schema| schema::types(schema).is_empty());
                 match schema::typed(text, schema) {
                     Typed::Fits(value) if unknown && self.spec.untyped_is_json => {
-                        let json = toolglot_cli::vectors::value(text.trim()).ok();
+                        let json = toolglot_testkit::vectors::value(text.trim()).ok();
                         json.filter(|json| !json.is_string()).unwrap_or(value)
                     }
                     Typed::Fits(value) | Typed::Mismatch(value) => value,

@@ -2,6 +2,7 @@
 //!
 //! Arguments are the engine's own JSON text: numbers keep the model's spelling, keys keep their order.
 
+mod controls;
 mod detect;
 mod event;
 
@@ -11,7 +12,7 @@ use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 use toolglot::{Call, KindSet, NotDelivered, Origin, Report, Span, Turn};
 
-use crate::terminal;
+pub use controls::{acts, escaped};
 
 pub use detect::detection;
 pub use event::event;
@@ -53,7 +54,7 @@ fn line(value: &impl Serialize) -> String {
     // Structs with string keys whose parts all serialize: nothing here can fail.
     let text = serde_json::to_string(value)
         .unwrap_or_else(|e| format!(r#"{{"error":"cannot be written as JSON: {e}"}}"#));
-    terminal::json(text)
+    escaped(text)
 }
 
 #[derive(Serialize)]

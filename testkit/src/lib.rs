@@ -1,0 +1,17 @@
+//! Conformance vectors and recordings, and what it takes to run them.
+//!
+//! [`vectors`] checks conformance vectors under every way to cut their input; [`recording`] keeps a stream in a file and runs it
+//! again. [`sets`] resolves names to compiled dialect sets, [`options`] reads parser options from JSON, [`chunks`] cuts an
+//! input, [`run`] drives one stream, [`json`] writes turns and events. The command, the tests of the laws and those of the
+//! bindings use it.
+
+#![deny(unsafe_code, missing_docs)]
+
+pub mod base64;
+pub mod chunks;
+pub mod json;
+pub mod options;
+pub mod recording;
+pub mod run;
+pub mod sets;
+pub mod vectors;
