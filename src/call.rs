@@ -1,13 +1,14 @@
 //! A whole turn, for people who do not need it piece by piece.
 
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 
 use crate::error::{Grade, Kind, KindSet, Severity};
 use crate::event::{Origin, Span};
 use crate::issue::Issue;
+use crate::wire;
 
 /// Everything that one model output says.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Turn {
     /// The text outside calls and reasoning, joined.
     pub text: String,
@@ -18,9 +19,11 @@ pub struct Turn {
     /// What is wrong, errors and warnings, in order of detection.
     pub errors: Vec<Report>,
     /// What a host does not get, or should not act on without asking.
+    #[serde(rename = "toolglot", skip_serializing_if = "NotDelivered::is_empty")]
     pub not_delivered: NotDelivered,
     /// All that the model wrote, markup included, where it was asked for and all of it was retained:
     /// [`Collect::keep_original`](crate::Collect::keep_original). Bytes that are no UTF-8 are replaced, as in `text`.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub original: Option<String>,
 }
 
@@ -55,10 +58,10 @@ pub struct Withheld {
     /// Name of the tool.
     pub name: String,
     /// Why. None for a call whose arguments were not retained.
-    #[serde(serialize_with = "names")]
+    #[serde(serialize_with = "wire::kinds")]
     pub kinds: KindSet,
     /// Its bytes.
-    #[serde(serialize_with = "pair")]
+    #[serde(serialize_with = "wire::pair")]
     pub span: Span,
 }
 
@@ -76,42 +79,39 @@ impl From<&Call> for Withheld {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Dropped {
     /// Which.
-    #[serde(serialize_with = "pair")]
+    #[serde(serialize_with = "wire::pair")]
     pub span: Span,
     /// The errors in them.
-    #[serde(serialize_with = "names")]
+    #[serde(serialize_with = "wire::kinds")]
     pub kinds: KindSet,
-}
-
-fn names<S: Serializer>(kinds: &KindSet, out: S) -> Result<S::Ok, S::Error> {
-    out.collect_seq(kinds.iter().map(Kind::name))
-}
-
-fn pair<S: Serializer>(span: &Span, out: S) -> Result<S::Ok, S::Error> {
-    [span.start, span.end].serialize(out)
 }
 
 /// One tool invocation.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Call {
-    /// Its number in the turn, from 0.
-    pub index: u32,
     /// Name of the tool.
     pub name: String,
     /// JSON text of an object; numbers are spelled as the model spelled them.
+    #[serde(serialize_with = "wire::raw")]
     pub arguments: String,
     /// How sure it is. A recovered call should not be executed without asking.
+    #[serde(rename = "state", serialize_with = "wire::grade")]
     pub grade: Grade,
     /// Why it is not complete. A recovered call without kinds is one whose arguments were not retained.
+    #[serde(serialize_with = "wire::kinds", skip_serializing_if = "wire::none")]
     pub kinds: KindSet,
+    /// Its number in the turn, from 0.
+    pub index: u32,
     /// Id of its dialect; empty for a native call.
     pub dialect: String,
     /// Text or native.
     pub origin: Origin,
-    /// What the format says of the call beside name and arguments.
-    pub meta: Vec<(String, String)>,
     /// Its bytes.
+    #[serde(serialize_with = "wire::pair")]
     pub span: Span,
+    /// What the format says of the call beside name and arguments.
+    #[serde(serialize_with = "wire::meta", skip_serializing_if = "Vec::is_empty")]
+    pub meta: Vec<(String, String)>,
 }
 
 /// An [`Issue`] that was kept.

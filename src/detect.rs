@@ -7,14 +7,18 @@
 
 use std::collections::BTreeMap;
 
+use serde::Serialize;
+
 use crate::dialect::{Dialect, DialectSet, builtin_files};
 use crate::engine::{Finish, Parser};
 use crate::error::{BuildError, Severity};
 use crate::event::{CallState, Event, Sink, Span};
 use crate::limits::{Options, Prefer};
+use crate::wire;
 
 /// How much evidence there is. Later ones are stronger.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Confidence {
     /// Blocks began and broke or were cut.
     Faint,
@@ -40,7 +44,7 @@ impl Confidence {
 }
 
 /// What speaks for one dialect.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Evidence {
     /// Its id.
@@ -50,6 +54,7 @@ pub struct Evidence {
     /// The group of dialects with the same markup, of which a set can hold one.
     pub group: Option<String>,
     /// It belongs to the default set.
+    #[serde(rename = "default")]
     pub in_default_set: bool,
     /// The default set reads calls of the input as this dialect.
     pub chosen: bool,
@@ -62,8 +67,10 @@ pub struct Evidence {
     /// Blocks that broke or were cut.
     pub broken: usize,
     /// The dialect whose blocks hold all of this one's.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub inside: Option<String>,
     /// Where it shows: blocks, reasoning markers, protected regions. In order.
+    #[serde(serialize_with = "wire::pairs")]
     pub spans: Vec<Span>,
     /// One sentence.
     pub reason: String,
@@ -78,12 +85,13 @@ impl Evidence {
 }
 
 /// An opener that stands in an input where no dialect found anything.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Sighting {
     /// The opener; a tag up to its name.
     pub opener: String,
     /// Where it stands first.
+    #[serde(serialize_with = "wire::pair")]
     pub span: Span,
     /// Ids of the dialects that it opens.
     pub dialects: Vec<String>,

@@ -9,12 +9,16 @@
 //! next call on that parser. Neighbouring events of one kind may be cut anywhere; joined they are the same for every way
 //! to cut the input.
 
+use serde::Serialize;
+
 use crate::error::{Grade, KindSet};
 use crate::issue::Issue;
+use crate::wire;
 pub use toolglot_scan::Span;
 
 /// Where a call came from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Origin {
     /// Written in the text.
     Text,
@@ -23,7 +27,8 @@ pub enum Origin {
 }
 
 /// What became of the bytes of a block that turned out to be none.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Abandoned {
     /// They follow as one [`Event::Text`] that is flagged `recovered` and has the same span.
     Text,
@@ -76,7 +81,8 @@ impl From<KindSet> for CallState {
 }
 
 /// Where the arguments of a call were delivered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Arguments {
     /// The concatenation of the call's [`Event::ArgDelta`] is the JSON text of its arguments.
     Deltas,
@@ -90,15 +96,19 @@ pub enum Arguments {
 /// Every event carries the absolute range of stream bytes that it speaks of. Text, reasoning, protected regions, raw bytes
 /// and whole blocks are *leaves*: their spans, side by side, are the input. Neighbouring fragments of one kind may be cut
 /// anywhere; joined (parameter and argument deltas each for themselves) they are the same for every way to cut the input.
-/// What an event borrows lives until the sink returns.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// What an event borrows lives until the sink returns. As JSON it is an object of its fields and `type`, `{"type":"text","data":"Hi",
+/// "span":[0,2],"recovered":false}`; a closed call has `state` and `kinds`.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Event<'a> {
     /// Plain text of the reply.
     Text {
         /// The bytes. In [`TextMode::Chars`](crate::TextMode::Chars) always whole UTF-8 characters.
+        #[serde(serialize_with = "wire::lossy")]
         data: &'a [u8],
         /// Where they stand.
+        #[serde(serialize_with = "wire::pair")]
         span: Span,
         /// They were taken for a block first; see [`Event::BlockAbandoned`].
         recovered: bool,
@@ -106,8 +116,10 @@ pub enum Event<'a> {
     /// Reasoning of the model.
     Reasoning {
         /// The bytes; whole characters as for text.
+        #[serde(serialize_with = "wire::lossy")]
         data: &'a [u8],
         /// Where they stand.
+        #[serde(serialize_with = "wire::pair")]
         span: Span,
         /// The bytes are the marker (`<think>`), not the reasoning itself.
         framing: bool,
@@ -118,15 +130,19 @@ pub enum Event<'a> {
         /// The kind of region, as its dialect names it, or `framing`.
         kind: &'a str,
         /// The bytes, markers included.
+        #[serde(serialize_with = "wire::lossy")]
         data: &'a [u8],
         /// Where they stand.
+        #[serde(serialize_with = "wire::pair")]
         span: Span,
     },
     /// Bytes of a block that broke a limit; they go on until the block's own closer.
     Raw {
         /// The bytes.
+        #[serde(serialize_with = "wire::lossy")]
         data: &'a [u8],
         /// Where they stand.
+        #[serde(serialize_with = "wire::pair")]
         span: Span,
     },
     /// A block begins.
@@ -134,6 +150,7 @@ pub enum Event<'a> {
         /// The id of its dialect.
         dialect: &'a str,
         /// The opening marker with its header.
+        #[serde(serialize_with = "wire::pair")]
         span: Span,
     },
     /// The name of a call is written. It comes before the call's [`Event::CallOpen`], as early as the name is known: families
@@ -150,6 +167,7 @@ pub enum Event<'a> {
         /// block ends.
         provisional: bool,
         /// What names it.
+        #[serde(serialize_with = "wire::pair")]
         span: Span,
     },
     /// A call begins; its name is final.
@@ -159,12 +177,14 @@ pub enum Event<'a> {
         /// Name of the tool.
         name: &'a str,
         /// What the format says of the call beside name and arguments (for example an `id` or `type` attribute).
+        #[serde(serialize_with = "wire::meta")]
         meta: &'a [(String, String)],
         /// The id of its dialect; empty for a native call.
         dialect: &'a str,
         /// Text or native.
         origin: Origin,
         /// What named it.
+        #[serde(serialize_with = "wire::pair")]
         span: Span,
     },
     /// The next piece of a call's arguments: final JSON text.
@@ -174,6 +194,7 @@ pub enum Event<'a> {
         /// The piece.
         json: &'a str,
         /// The source bytes that it came from.
+        #[serde(serialize_with = "wire::pair")]
         span: Span,
     },
     /// A parameter begins. Provisional: what counts are the arguments of the call.
@@ -183,18 +204,22 @@ pub enum Event<'a> {
         /// Nesting depth; 0 is a parameter of the call.
         depth: u32,
         /// Where it is named.
+        #[serde(serialize_with = "wire::pair")]
         span: Span,
     },
     /// Raw bytes of the open parameter's value, at once.
     ParamDelta {
         /// The bytes as written.
+        #[serde(serialize_with = "wire::lossy")]
         data: &'a [u8],
         /// Where they stand.
+        #[serde(serialize_with = "wire::pair")]
         span: Span,
     },
     /// The open parameter ends.
     ParamClose {
         /// The range of its value.
+        #[serde(serialize_with = "wire::pair")]
         span: Span,
     },
     /// The open call is none: it broke its grammar, broke a limit or was cut. It never closes, and its deltas are void.
@@ -204,6 +229,7 @@ pub enum Event<'a> {
         /// Number of the call.
         call: u32,
         /// The bytes of the call as far as it went.
+        #[serde(serialize_with = "wire::pair")]
         span: Span,
     },
     /// A call ends. It is final unless its block is abandoned.
@@ -211,26 +237,32 @@ pub enum Event<'a> {
         /// Number of the call.
         call: u32,
         /// Complete, or repaired or recovered and why.
+        #[serde(flatten)]
         state: CallState,
         /// Where its arguments were delivered.
         arguments: Arguments,
         /// The bytes of the call.
+        #[serde(serialize_with = "wire::pair")]
         span: Span,
     },
     /// The block ends.
     BlockClose {
         /// The whole block, markers included.
+        #[serde(serialize_with = "wire::pair")]
         span: Span,
         /// Its bytes if they were retained, else empty.
+        #[serde(serialize_with = "wire::lossy")]
         raw: &'a [u8],
     },
     /// The block was none after all. All calls since its [`Event::BlockOpen`] are void.
     BlockAbandoned {
         /// The whole block as far as it went.
+        #[serde(serialize_with = "wire::pair")]
         span: Span,
         /// What becomes of its bytes.
         becomes: Abandoned,
         /// Its bytes if they were retained, else empty.
+        #[serde(serialize_with = "wire::lossy")]
         raw: &'a [u8],
     },
     /// Something is wrong with what the model wrote. Parsing goes on.

@@ -49,6 +49,7 @@ pub mod rewrite;
 mod schema;
 pub mod sink;
 pub mod source;
+mod wire;
 
 pub use call::{Call, Dropped, NotDelivered, Report, Turn, Withheld};
 pub use detect::{Confidence, Detector, Evidence, Sighting};

@@ -2,82 +2,131 @@
 
 use std::collections::VecDeque;
 
+use serde::Serialize;
+
 use crate::call::Report;
 use crate::engine::{Finish, Parser};
 use crate::event::{Abandoned, Arguments, CallState, Event, Origin, Sink, Span};
 use crate::issue::Issue;
+use crate::wire;
 
 /// An [`Event`] with data of its own. Fields mean what they mean there.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
 #[non_exhaustive]
 #[allow(missing_docs, reason = "the fields are those of `Event`")]
 pub enum OwnedEvent {
     /// [`Event::Text`].
     Text {
+        #[serde(serialize_with = "wire::lossy")]
         data: Vec<u8>,
+        #[serde(serialize_with = "wire::pair")]
         span: Span,
         recovered: bool,
     },
     /// [`Event::Reasoning`].
     Reasoning {
+        #[serde(serialize_with = "wire::lossy")]
         data: Vec<u8>,
+        #[serde(serialize_with = "wire::pair")]
         span: Span,
         framing: bool,
     },
     /// [`Event::Protected`].
     Protected {
         kind: String,
+        #[serde(serialize_with = "wire::lossy")]
         data: Vec<u8>,
+        #[serde(serialize_with = "wire::pair")]
         span: Span,
     },
     /// [`Event::Raw`].
-    Raw { data: Vec<u8>, span: Span },
+    Raw {
+        #[serde(serialize_with = "wire::lossy")]
+        data: Vec<u8>,
+        #[serde(serialize_with = "wire::pair")]
+        span: Span,
+    },
     /// [`Event::BlockOpen`].
-    BlockOpen { dialect: String, span: Span },
+    BlockOpen {
+        dialect: String,
+        #[serde(serialize_with = "wire::pair")]
+        span: Span,
+    },
     /// [`Event::CallNamed`].
     CallNamed {
         block: u32,
         ordinal: u32,
         name: String,
         provisional: bool,
+        #[serde(serialize_with = "wire::pair")]
         span: Span,
     },
     /// [`Event::CallOpen`].
     CallOpen {
         call: u32,
         name: String,
+        #[serde(serialize_with = "wire::meta")]
         meta: Vec<(String, String)>,
         dialect: String,
         origin: Origin,
+        #[serde(serialize_with = "wire::pair")]
         span: Span,
     },
     /// [`Event::ArgDelta`].
-    ArgDelta { call: u32, json: String, span: Span },
+    ArgDelta {
+        call: u32,
+        json: String,
+        #[serde(serialize_with = "wire::pair")]
+        span: Span,
+    },
     /// [`Event::ParamOpen`].
     ParamOpen {
         name: String,
         depth: u32,
+        #[serde(serialize_with = "wire::pair")]
         span: Span,
     },
     /// [`Event::ParamDelta`].
-    ParamDelta { data: Vec<u8>, span: Span },
+    ParamDelta {
+        #[serde(serialize_with = "wire::lossy")]
+        data: Vec<u8>,
+        #[serde(serialize_with = "wire::pair")]
+        span: Span,
+    },
     /// [`Event::ParamClose`].
-    ParamClose { span: Span },
+    ParamClose {
+        #[serde(serialize_with = "wire::pair")]
+        span: Span,
+    },
     /// [`Event::CallAbandoned`].
-    CallAbandoned { call: u32, span: Span },
+    CallAbandoned {
+        call: u32,
+        #[serde(serialize_with = "wire::pair")]
+        span: Span,
+    },
     /// [`Event::CallClose`].
     CallClose {
         call: u32,
+        #[serde(flatten)]
         state: CallState,
         arguments: Arguments,
+        #[serde(serialize_with = "wire::pair")]
         span: Span,
     },
     /// [`Event::BlockClose`].
-    BlockClose { span: Span, raw: Vec<u8> },
+    BlockClose {
+        #[serde(serialize_with = "wire::pair")]
+        span: Span,
+        #[serde(serialize_with = "wire::lossy")]
+        raw: Vec<u8>,
+    },
     /// [`Event::BlockAbandoned`].
     BlockAbandoned {
+        #[serde(serialize_with = "wire::pair")]
         span: Span,
         becomes: Abandoned,
+        #[serde(serialize_with = "wire::lossy")]
         raw: Vec<u8>,
     },
     /// [`Event::Issue`].

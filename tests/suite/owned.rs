@@ -41,6 +41,24 @@ fn an_iterator_gives_what_a_sink_gets() {
 }
 
 #[test]
+fn kept_events_have_the_same_json() {
+    let mut tags = std::collections::BTreeSet::new();
+    for case in CASES.iter().filter(|case| case.native.is_empty()) {
+        let mut both = |event: Event<'_>| {
+            let json = serde_json::to_value(event).expect("JSON");
+            let kept = serde_json::to_value(OwnedEvent::from(event)).expect("JSON");
+            assert_eq!(json, kept, "{}", case.id);
+            assert!(json["span"][1].is_u64(), "{json}");
+            tags.extend(json["type"].as_str().map(str::to_owned));
+        };
+        let mut parser = case.parser();
+        parser.feed(case.input, &mut both);
+        parser.finish(case.finish, &mut both);
+    }
+    assert_eq!(tags.len(), 16, "{tags:?}");
+}
+
+#[test]
 fn an_iterator_is_as_early_as_its_chunks() {
     let mut fed = 0;
     let chunks = ["a", "b <tool", "_x c"].into_iter().inspect(|_| fed += 1);

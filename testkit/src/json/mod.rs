@@ -4,18 +4,14 @@
 
 mod controls;
 mod detect;
-mod event;
 
-use std::borrow::Cow;
-
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 use serde_json::value::RawValue;
-use toolglot::{Call, KindSet, NotDelivered, Origin, Report, Span, Turn};
+use toolglot::{Event, KindSet, Turn};
 
 pub use controls::{acts, escaped};
 
 pub use detect::detection;
-pub use event::event;
 
 /// A turn as one JSON object; `id` is echoed in front.
 #[must_use]
@@ -34,13 +30,8 @@ pub fn response(turn: &Turn, error: Option<(&str, &str)>) -> String {
 fn turn_line<'a>(turn: &'a Turn, id: Option<&'a RawValue>) -> TurnLine<'a> {
     TurnLine {
         id,
+        turn,
         error: None,
-        text: &turn.text,
-        reasoning: &turn.reasoning,
-        calls: turn.calls.iter().map(CallLine::from).collect(),
-        errors: turn.errors.iter().map(ReportLine::from).collect(),
-        original: turn.original.as_deref(),
-        toolglot: (!turn.not_delivered.is_empty()).then_some(&turn.not_delivered),
     }
 }
 
@@ -61,14 +52,8 @@ fn line(value: &impl Serialize) -> String {
 struct TurnLine<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     id: Option<&'a RawValue>,
-    text: &'a str,
-    reasoning: &'a str,
-    calls: Vec<CallLine<'a>>,
-    errors: Vec<ReportLine<'a>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    original: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    toolglot: Option<&'a NotDelivered>,
+    #[serde(flatten)]
+    turn: &'a Turn,
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<ErrorLine<'a>>,
 }
@@ -79,116 +64,16 @@ struct ErrorLine<'a> {
     r#type: &'a str,
 }
 
-#[derive(Serialize)]
-struct CallLine<'a> {
-    name: &'a str,
-    arguments: ArgumentsText<'a>,
-    state: &'a str,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    kinds: Vec<&'static str>,
-    index: u32,
-    dialect: &'a str,
-    origin: &'static str,
-    span: Pair,
-    #[serde(skip_serializing_if = "Meta::is_empty")]
-    meta: Meta<'a>,
-}
-
-impl<'a> From<&'a Call> for CallLine<'a> {
-    fn from(call: &'a Call) -> Self {
-        Self {
-            name: &call.name,
-            arguments: ArgumentsText(&call.arguments),
-            state: call.grade.name(),
-            kinds: kinds(call.kinds),
-            index: call.index,
-            dialect: &call.dialect,
-            origin: origin(call.origin),
-            span: call.span.into(),
-            meta: Meta(&call.meta),
-        }
-    }
-}
-
-#[derive(Serialize)]
-struct ReportLine<'a> {
-    kind: &'static str,
-    code: u16,
-    severity: &'static str,
-    span: Pair,
-    message: &'a str,
-    observation: &'a str,
-    #[serde(skip_serializing_if = "str::is_empty")]
-    dialect: &'a str,
-}
-
-impl<'a> From<&'a Report> for ReportLine<'a> {
-    fn from(report: &'a Report) -> Self {
-        Self {
-            kind: report.kind.name(),
-            code: report.kind.code(),
-            severity: report.severity.name(),
-            span: report.span.into(),
-            message: &report.message,
-            observation: &report.observation,
-            dialect: &report.dialect,
-        }
-    }
-}
-
-/// JSON text that goes out as it is.
-struct ArgumentsText<'a>(&'a str);
-
-impl Serialize for ArgumentsText<'_> {
-    fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
-        // A newline in JSON text stands between tokens; a blank means the same and keeps the record on its line.
-        let text = match self.0.contains(['\n', '\r']) {
-            true => Cow::Owned(self.0.replace(['\n', '\r'], " ")),
-            false => Cow::Borrowed(self.0),
-        };
-        match serde_json::from_str::<&RawValue>(&text) {
-            Ok(raw) => raw.serialize(out),
-            Err(_) => self.0.serialize(out),
-        }
-    }
-}
-
-/// Facts of a call, as an object.
-struct Meta<'a>(&'a [(String, String)]);
-
-impl Meta<'_> {
-    fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-}
-
-impl Serialize for Meta<'_> {
-    fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
-        out.collect_map(self.0.iter().map(|(key, value)| (key, value)))
-    }
-}
-
-/// A span as `[start, end]`.
-#[derive(Clone, Copy, Serialize)]
-struct Pair(u64, u64);
-
-impl From<Span> for Pair {
-    fn from(span: Span) -> Self {
-        Self(span.start, span.end)
-    }
-}
-
-pub(crate) fn origin(origin: Origin) -> &'static str {
-    match origin {
-        Origin::Text => "text",
-        Origin::Native => "native",
-    }
+/// An event as one JSON object.
+#[must_use]
+pub fn event(event: &Event<'_>) -> String {
+    line(event)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use toolglot::{Event, Grade};
+    use toolglot::{Call, Event, Grade, Origin, Span};
 
     fn one_call(arguments: &str) -> Turn {
         let call = Call {
@@ -233,7 +118,7 @@ mod tests {
         };
         assert_eq!(
             event(&text),
-            "{\"type\":\"text\",\"span\":[2,4],\"data\":\"a\u{fffd}\",\"recovered\":false}"
+            "{\"type\":\"text\",\"data\":\"a\u{fffd}\",\"span\":[2,4],\"recovered\":false}"
         );
         let close = Event::ParamClose {
             span: Span::new(0, 1),

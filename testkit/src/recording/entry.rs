@@ -7,7 +7,7 @@ use toolglot::json::{Map, Value, json};
 use toolglot::{Abandoned, Arguments};
 
 use crate::base64;
-use crate::json::{kinds, origin};
+use crate::json::kinds;
 use crate::vectors::{Entry, Log, What};
 
 /// The entries of a log.
@@ -98,7 +98,7 @@ fn what(what: &What) -> (&'static str, Value) {
             origin: from,
         } => (
             "call_open",
-            json!({"call": call, "name": name, "dialect": dialect, "origin": origin(*from), "meta": meta}),
+            json!({"call": call, "name": name, "dialect": dialect, "origin": from, "meta": meta}),
         ),
         What::ParamOpen { name, depth } => ("param_open", json!({"name": name, "depth": depth})),
         What::ParamClose => ("param_close", json!({})),

@@ -1,0 +1,145 @@
+//! How events, issues, calls, turns and what detection found are written as JSON: spans as `[start, end]`, kinds by their names, bytes as text. Bytes
+//! that are no UTF-8 are replaced by U+FFFD.
+
+use std::borrow::Cow;
+
+use serde::ser::{SerializeMap, SerializeStruct};
+use serde::{Serialize, Serializer};
+use serde_json::value::RawValue;
+
+use crate::call::Report;
+use crate::error::{Grade, Kind, KindSet, Severity};
+use crate::event::{CallState, Span};
+use crate::issue::Issue;
+use crate::owned::OwnedIssue;
+
+pub(crate) fn kinds<S: Serializer>(kinds: &KindSet, out: S) -> Result<S::Ok, S::Error> {
+    out.collect_seq(kinds.iter().map(Kind::name))
+}
+
+pub(crate) fn none(kinds: &KindSet) -> bool {
+    kinds.is_empty()
+}
+
+pub(crate) fn pair<S: Serializer>(span: &Span, out: S) -> Result<S::Ok, S::Error> {
+    [span.start, span.end].serialize(out)
+}
+
+pub(crate) fn pairs<S: Serializer>(spans: &[Span], out: S) -> Result<S::Ok, S::Error> {
+    out.collect_seq(spans.iter().map(|span| [span.start, span.end]))
+}
+
+pub(crate) fn grade<S: Serializer>(grade: &Grade, out: S) -> Result<S::Ok, S::Error> {
+    out.serialize_str(grade.name())
+}
+
+pub(crate) fn lossy<S: Serializer>(bytes: impl AsRef<[u8]>, out: S) -> Result<S::Ok, S::Error> {
+    out.serialize_str(&String::from_utf8_lossy(bytes.as_ref()))
+}
+
+/// Facts of a call, as an object.
+pub(crate) fn meta<S: Serializer>(
+    meta: impl AsRef<[(String, String)]>,
+    out: S,
+) -> Result<S::Ok, S::Error> {
+    out.collect_map(meta.as_ref().iter().map(|(key, value)| (key, value)))
+}
+
+/// JSON text, as it is; a text if it is none.
+pub(crate) fn raw<S: Serializer>(json: &str, out: S) -> Result<S::Ok, S::Error> {
+    // A newline in JSON text stands between tokens; a blank means the same and keeps a record on its line.
+    let text = match json.contains(['\n', '\r']) {
+        true => Cow::Owned(json.replace(['\n', '\r'], " ")),
+        false => Cow::Borrowed(json),
+    };
+    match serde_json::from_str::<&RawValue>(&text) {
+        Ok(raw) => raw.serialize(out),
+        Err(_) => json.serialize(out),
+    }
+}
+
+impl Serialize for CallState {
+    fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
+        let kinds: Vec<_> = self.kinds().iter().map(Kind::name).collect();
+        let mut out = out.serialize_map(Some(2))?;
+        out.serialize_entry("state", self.grade().name())?;
+        out.serialize_entry("kinds", &kinds)?;
+        out.end()
+    }
+}
+
+/// What all issues say first.
+fn head<S: SerializeStruct>(
+    out: &mut S,
+    (kind, severity, span): (Kind, Severity, Span),
+    (message, observation): (&str, &str),
+) -> Result<(), S::Error> {
+    out.serialize_field("kind", kind.name())?;
+    out.serialize_field("code", &kind.code())?;
+    out.serialize_field("severity", severity.name())?;
+    out.serialize_field("span", &[span.start, span.end])?;
+    out.serialize_field("message", message)?;
+    out.serialize_field("observation", observation)
+}
+
+/// Whom an issue concerns.
+fn whom<S: SerializeStruct>(
+    out: &mut S,
+    call: Option<u32>,
+    [tool, subject, suggestion]: [&str; 3],
+) -> Result<(), S::Error> {
+    out.serialize_field("call", &call)?;
+    out.serialize_field("tool", tool)?;
+    out.serialize_field("subject", subject)?;
+    out.serialize_field("suggestion", suggestion)
+}
+
+impl Serialize for Issue<'_> {
+    fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
+        let mut out = out.serialize_struct("Issue", 11)?;
+        let what = (self.kind, self.severity, self.span);
+        head(&mut out, what, (&self.message(), &self.observation()))?;
+        out.serialize_field("dialect", &self.dialect.map(|dialect| dialect.id()))?;
+        whom(
+            &mut out,
+            self.call,
+            [self.tool, self.subject, self.suggestion],
+        )?;
+        out.end()
+    }
+}
+
+impl Serialize for OwnedIssue {
+    fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
+        let mut out = out.serialize_struct("Issue", 11)?;
+        let Report {
+            kind,
+            severity,
+            span,
+            message,
+            observation,
+            dialect,
+        } = &self.report;
+        head(&mut out, (*kind, *severity, *span), (message, observation))?;
+        out.serialize_field("dialect", &Some(dialect).filter(|id| !id.is_empty()))?;
+        whom(
+            &mut out,
+            self.call,
+            [&self.tool, &self.subject, &self.suggestion],
+        )?;
+        out.end()
+    }
+}
+
+impl Serialize for Report {
+    fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
+        let mut out = out.serialize_struct("Report", 7)?;
+        let what = (self.kind, self.severity, self.span);
+        head(&mut out, what, (&self.message, &self.observation))?;
+        match self.dialect.is_empty() {
+            true => out.skip_field("dialect")?,
+            false => out.serialize_field("dialect", &self.dialect)?,
+        }
+        out.end()
+    }
+}
