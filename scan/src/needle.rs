@@ -108,7 +108,16 @@ impl Needle {
     }
 
     /// Takes a byte; true if the literal is complete.
+    #[inline]
     pub fn step(&mut self, byte: u8) -> bool {
+        // Nothing of it stands here, and nothing begins.
+        if self.have == 0 && self.bytes.len() > 1 && self.bytes[0] != byte {
+            return false;
+        }
+        self.go_on(byte)
+    }
+
+    fn go_on(&mut self, byte: u8) -> bool {
         let mut have = usize::from(self.have);
         if self.bytes[have] != byte && have > 0 && !self.gaps.is_empty() {
             if self.blank(byte) {

@@ -228,9 +228,13 @@ impl Value {
 
     /// Bytes that mean nothing. A value's opener begins with what its closer begins with.
     pub fn skip(&self, hay: &[u8]) -> usize {
-        let mut hay = hay;
+        let (mut hay, mut last) = (hay, None);
+        // Most begin with the same byte, which is looked for once.
         for needle in self.needles() {
-            hay = &hay[..needle.first(hay)];
+            if last != needle.begins() {
+                hay = &hay[..needle.first(hay)];
+                last = needle.begins();
+            }
         }
         hay.len()
     }
