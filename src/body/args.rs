@@ -18,7 +18,7 @@ use super::{Opened, Out, Short, pieces};
 use crate::dialect::spec::Deltas;
 use crate::error::{Kind, KindSet};
 use crate::event::{Arguments, Event, Origin, Span};
-use crate::hints::{Coerced, Schema, Types, is_json, may_be_json};
+use crate::hints::{Coerced, Schema, Tools, Types, is_json, may_be_json};
 
 /// The open call.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -110,6 +110,14 @@ pub(crate) fn tool_name(raw: &str, max: u32) -> Result<&str, Kind> {
     } else {
         Ok(name)
     }
+}
+
+/// Whether a name begins or ends with what is left of markup: `=f`, `f(`. Such a name is one only where a tool is declared
+/// by it. Dots, colons and slashes inside a name are parts of many, and `$f`, `/f`, `@f`, `-f` and `_f` are written on purpose.
+pub(crate) fn is_torn(name: &str, tools: Option<&Tools>) -> bool {
+    let rest = |c: char| "=:.,;()[]{}|\\&*：，。；、（）［］｛｝【】《》＝".contains(c);
+    let torn = name.starts_with(rest) || name.ends_with(rest);
+    torn && tools.is_none_or(|tools| tools.get(name).is_none())
 }
 
 impl Args {

@@ -41,7 +41,7 @@ use crate::dialect::Family;
 use crate::error::{Kind, Severity};
 use crate::limits::Limits;
 
-pub(crate) use args::{Args, tool_name};
+pub(crate) use args::{Args, is_torn, tool_name};
 pub(crate) use fields::split;
 pub(crate) use framed::{Strange, last_tag, name_in_id};
 pub(crate) use head::{WINDOW, begins_inside, is_key};

@@ -7,6 +7,7 @@
 use serde::{Deserialize, Serialize};
 use toolglot_scan::Gate;
 
+use super::args::is_torn;
 use super::heard::{Heard, Held, Mark};
 use crate::dialect::{Dialect, SetInner};
 use crate::error::{Kind, KindSet, Severity};
@@ -30,6 +31,8 @@ pub(crate) struct Io {
     pub open: Option<u32>,
     /// The tool of the open call, if the call is not delivered because nobody offers that tool.
     pub stranger: Option<String>,
+    /// Whether the name of the open call holds a rest of markup.
+    pub torn: bool,
     /// Where the last call in the text that was closed ended.
     pub closed: u64,
     /// Where a block ended whose rest was hidden, in a string that was open: blocks that follow at once are recovered.
@@ -132,6 +135,7 @@ impl Io {
             calls: 0,
             open: None,
             stranger: None,
+            torn: false,
             closed: 0,
             quoted: None,
             stood: 0,
@@ -543,6 +547,7 @@ impl<'p> Out<'p> {
         }
         let holds = self.opts.prefer == Prefer::Native && origin == Origin::Text;
         self.io.heard.open(name, self.opts.prefer);
+        self.io.torn = is_torn(name, self.tools());
         let known = self.io.block.as_mut().map(|block| block.names.take(name));
         if known == Some(false) && origin == Origin::Text {
             self.call_named(name, false, span);
@@ -564,6 +569,9 @@ impl<'p> Out<'p> {
         if let Some(tools) = self.tools().filter(|tools| tools.get(name).is_none()) {
             let close = self.suggest(name, tools.names());
             self.report(Kind::UnknownTool, Severity::Warning, span, name, "", close);
+        }
+        if self.io.torn {
+            self.report(Kind::MalformedBody, Severity::Warning, span, name, "", "");
         }
         call
     }
@@ -628,6 +636,9 @@ impl<'p> Out<'p> {
         }
         if let Some(block) = &self.io.block {
             kinds.extend(block.kinds);
+        }
+        if std::mem::take(&mut self.io.torn) {
+            kinds.insert(Kind::MalformedBody);
         }
         let state = CallState::from(kinds);
         let withheld = matches!(state, CallState::Recovered(_));

@@ -28,7 +28,7 @@ mod yaml;
 
 use std::sync::Arc;
 
-use crate::body::tool_name;
+use crate::body::{is_torn, tool_name};
 use crate::dialect::{Dialect, DialectSet, Family, SetInner};
 use crate::engine::{Finish, Parser};
 use crate::error::{Grade, Kind, Severity};
@@ -307,6 +307,11 @@ impl<'a> Item<'a> {
         limits: &Limits,
     ) -> Result<Self, Fault> {
         match tool_name(&call.name, limits.max_name) {
+            Ok(name) if is_torn(name, tools) => {
+                let why =
+                    "what is left of markup stands at an end of it, and no tool is declared by it";
+                return Err(Reason::Name { why }.into());
+            }
             Ok(name) if name == call.name => {}
             Ok(_) => {
                 return Err(Reason::Name {

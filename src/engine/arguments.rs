@@ -5,13 +5,16 @@ use std::collections::BTreeMap;
 use toolglot_scan::json;
 
 use super::native::Native;
-use crate::body::tool_name;
+use crate::body::{is_torn, tool_name};
 use crate::error::Kind;
 use crate::json::{Map, Members, Value};
+use crate::limits::Options;
 
 /// A native call that was looked at: the one check of all of them, whatever server or host gave them.
 pub(super) struct Checked<'a> {
     pub name: &'a str,
+    /// The name holds a rest of markup.
+    torn: bool,
     /// JSON text of an object, each of its own keys once.
     pub arguments: String,
     /// The keys in it.
@@ -22,12 +25,12 @@ pub(super) struct Checked<'a> {
 
 impl<'a> Checked<'a> {
     /// Looks at a call. The kind says why it is none.
-    pub fn of(native: &'a Native, max_name: u32) -> Result<Self, Kind> {
+    pub fn of(native: &'a Native, opts: &Options) -> Result<Self, Kind> {
         if let Some(kind) = native.refused {
             return Err(kind);
         }
         let call = &native.call;
-        let name = tool_name(&call.name, max_name)?;
+        let name = tool_name(&call.name, opts.limits.max_name)?;
         let text = match call.arguments.trim() {
             "" => "{}",
             text => text,
@@ -38,6 +41,7 @@ impl<'a> Checked<'a> {
         let repeated = spelt.repeated();
         Ok(Self {
             name,
+            torn: is_torn(name, opts.tools.as_deref()),
             arguments: match repeated.is_empty() {
                 true => text.to_owned(),
                 false => spelt.last_wins(),
@@ -49,7 +53,7 @@ impl<'a> Checked<'a> {
 
     /// Whether it is a call that hosts get without asking.
     pub fn is_good(&self) -> bool {
-        self.repeated.is_empty()
+        self.repeated.is_empty() && !self.torn
     }
 }
 

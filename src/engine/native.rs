@@ -171,8 +171,7 @@ impl Machine<'_> {
             Prefer::Text | Prefer::Both if natives.is_empty() => return,
             Prefer::Text if self.st.io.good == 0 => vec![true; natives.len()],
             Prefer::Text => {
-                let max = self.opts.limits.max_name;
-                let good = |native| Checked::of(native, max).is_ok_and(|call| call.is_good());
+                let good = |native| Checked::of(native, self.opts).is_ok_and(|call| call.is_good());
                 let good: Vec<bool> = natives.iter().map(good).collect();
                 instead(&heard.lost(), natives, &good)
             }
@@ -203,7 +202,7 @@ impl Machine<'_> {
         let chunk = self.nothing();
         let span = Span::new(at, at);
         let limits = &self.opts.limits;
-        let call = match Checked::of(native, limits.max_name) {
+        let call = match Checked::of(native, self.opts) {
             Ok(call) => call,
             Err(kind) => return self.refuse(kind, &native.call.name, span),
         };

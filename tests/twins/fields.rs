@@ -126,6 +126,9 @@ pub(super) fn known_tool<'a>(run: &mut Run<'a>, name: &str) -> Option<&'a Value>
     if run.tools.is_some() && tool.is_none() {
         run.warn("unknown_tool");
     }
+    if tool.is_none() && super::is_torn(name) {
+        run.warn("malformed_body");
+    }
     tool
 }
 

@@ -302,3 +302,10 @@ pub(super) fn name_of(raw: &str) -> Result<String, &'static str> {
         Ok(name.to_owned())
     }
 }
+
+/// Whether a rest of markup stands at an end of a name.
+pub(super) fn is_torn(name: &str) -> bool {
+    const REST: &str = "=:.,;()[]{}|\\&*：，。；、（）［］｛｝【】《》＝";
+    let ends = [name.chars().next(), name.chars().next_back()];
+    ends.iter().flatten().any(|c| REST.contains(*c))
+}
