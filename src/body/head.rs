@@ -142,13 +142,17 @@ impl Head {
 pub(crate) const WINDOW: usize = 32;
 
 /// Whether a field begins before a value's opener, as far as `before` shows: a key and a colon at the start of a line, of the
-/// value or after a separator. What begins before what is shown may.
+/// value or after a separator, or nothing but white space. What begins before what is shown may.
 pub(crate) fn begins_inside(spec: &spec::KeyQuote, before: &[u8]) -> bool {
     let cut = before
         .iter()
         .take_while(|byte| (0x80..0xc0).contains(*byte));
     let before = String::from_utf8_lossy(&before[cut.count()..]);
     let before = before.trim_end();
+    // The opener of the value itself, once more.
+    if before.is_empty() {
+        return true;
+    }
     let colon = spec
         .colon
         .iter()

@@ -430,7 +430,7 @@ impl KeyQuote {
     }
 
     /// Whether a field begins in a value: in the 32 bytes up to the end of an opener stand a key and a colon, and before them
-    /// nothing that is shown, the beginning, a line end or a separator.
+    /// nothing that is shown, the beginning, a line end or a separator; or nothing but white space stands there.
     fn swallows(&self, quote: &Quote, value: &str) -> bool {
         if quote.escape {
             return false;
@@ -444,6 +444,9 @@ impl KeyQuote {
                 from += 1;
             }
             let before = value[from..at].trim_end();
+            if before.is_empty() {
+                return true;
+            }
             let Some(head) = before.strip_suffix(COLONS) else {
                 return false;
             };
