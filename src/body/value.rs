@@ -28,10 +28,20 @@ pub(super) struct Value {
 }
 
 /// The last bytes that were looked at before this chunk.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Tail {
     bytes: [u8; WINDOW],
     end: u64,
+}
+
+impl Tail {
+    /// Nothing was looked at before the value, wherever its chunk begins.
+    fn at(start: u64) -> Self {
+        Self {
+            bytes: [0; WINDOW],
+            end: start,
+        }
+    }
 }
 
 /// A line in a value that may begin like a field. Its buffers serve one line after the other.
@@ -213,13 +223,14 @@ impl Value {
             loose: None,
             ahead: None,
             mixed: false,
-            tail: Tail::default(),
+            tail: Tail::at(start),
         }
     }
 
     /// It begins at `start` after all: its opener stood twice.
     pub fn begin(&mut self, start: u64) {
         self.start = start;
+        self.tail = Tail::at(start);
     }
 
     /// The last bytes before `pos`, and how many of them are the value's; the chunk's begin at `base`.

@@ -1,5 +1,7 @@
 //! Messages with headers: what a header says, and what its message is.
 
+use std::borrow::Cow;
+
 use super::spec::{self, RouteKind};
 
 /// Longest header of a message.
@@ -248,6 +250,25 @@ pub(crate) fn ends_calls(spec: &spec::Spec, marker: &str) -> bool {
     let mut first = units.filter_map(|unit| unit.close.first());
     let closes = |close: &Vec<String>| close.iter().skip(1).any(|close| close == marker);
     messages.is_some_and(closes) && first.any(|close| close == marker)
+}
+
+/// A header without the white space in it that holds the end of a line or a tab, and whether there was some. It stands before
+/// a marker and separates nothing.
+pub(crate) fn joined(header: &str) -> (Cow<'_, str>, bool) {
+    let breaks = |c: char| matches!(c, '\n' | '\r' | '\t');
+    if !header.contains(breaks) {
+        return (Cow::Borrowed(header), false);
+    }
+    let mut out = String::with_capacity(header.len());
+    for part in header.split(breaks) {
+        let part = if out.is_empty() {
+            part
+        } else {
+            part.trim_start_matches(' ')
+        };
+        out.push_str(part.trim_end_matches(' '));
+    }
+    (Cow::Owned(out), true)
 }
 
 /// Whether a byte can stand in a header.

@@ -85,8 +85,9 @@ enum At {
     Json(Bare),
     /// In a header at the start of a line.
     Head(Walk),
-    /// In the header of a message, after its first marker, which ends at `from`.
-    Message { from: u64 },
+    /// In the header of a message, after its first marker, which ends at `from`; in a `gap` a line has ended, and only a
+    /// marker may follow.
+    Message { from: u64, gap: bool },
     /// After a message's header that was one marker alone.
     Payload(Walk),
     /// At the beginning of the stream, with so many bytes of what begins a header there.
@@ -124,7 +125,10 @@ impl Candidate {
     /// None if the marker alone opens a block.
     pub fn new(dialect: &Dialect, opener: OpenRef, span: Span) -> Option<Self> {
         let mut end = span.end;
-        let message = At::Message { from: end };
+        let message = At::Message {
+            from: end,
+            gap: false,
+        };
         let at = match (&dialect.family, opener.begins) {
             (_, Begins::Message) => message,
             (_, Begins::Rest) => At::Rest { marker: None },
@@ -675,6 +679,7 @@ impl Machine<'_> {
         let channels = self.dialect(candidate.dialect).channels.as_ref()?;
         let header = self.bytes(chunk, opening.start, end);
         let header = String::from_utf8_lossy(&header);
+        let (header, _) = channels::joined(&header);
         channels.spec.route(&channels.spec.read(&header))
     }
 
@@ -700,6 +705,7 @@ impl Machine<'_> {
         let refs = &self.set.opens[usize::from(refs)];
         let header = self.bytes(chunk, opening.start, inside);
         let header = String::from_utf8_lossy(&header);
+        let (header, _) = channels::joined(&header);
         self.st.candidates.iter().any(|candidate| {
             let own = refs.iter().any(|open| open.dialect == candidate.dialect);
             let channels = self.dialect(candidate.dialect).channels.as_ref();
@@ -1413,11 +1419,14 @@ impl Machine<'_> {
                 }
                 *have += 1;
                 if usize::from(*have) == channels.first.len() {
-                    candidate.at = At::Message { from: end };
+                    candidate.at = At::Message {
+                        from: end,
+                        gap: false,
+                    };
                 }
                 Verdict::More
             }
-            At::Message { from } => {
+            At::Message { from, gap } => {
                 if end.saturating_sub(opening.start) > MAX_HEADER {
                     return Verdict::Text(Some(Kind::MalformedHeader));
                 }
@@ -1428,9 +1437,11 @@ impl Machine<'_> {
                 if complete {
                     return self.routed(chunk, opening, candidate, end);
                 }
-                if !in_header(byte) {
+                let ends_line = matches!(byte, b'\n' | b'\r' | b'\t');
+                if !ends_line && (!in_header(byte) || *gap && !b" <".contains(&byte)) {
                     return Verdict::Text(Some(Kind::MalformedHeader));
                 }
+                *gap = ends_line || *gap && byte == b' ';
                 Verdict::More
             }
             At::Rest { marker } => {
@@ -1448,7 +1459,10 @@ impl Machine<'_> {
                     return self.rest_ends(chunk, opening, candidate, end);
                 }
                 if is(&channels.channel) {
-                    candidate.at = At::Message { from: end };
+                    candidate.at = At::Message {
+                        from: end,
+                        gap: false,
+                    };
                     return Verdict::More;
                 }
                 let mut markers = channels.end.iter().chain([&channels.channel]);
@@ -1774,7 +1788,9 @@ impl Machine<'_> {
         };
         let header = self.bytes(chunk, span.start, span.end);
         let text = String::from_utf8_lossy(&header);
-        let read = channels.spec.read(&text);
+        let (text, gaps) = channels::joined(&text);
+        let mut read = channels.spec.read(&text);
+        read.slipped |= gaps;
         let kind = channels.spec.route(&read).unwrap_or(RouteKind::Text);
         self.meet_block(chunk, dialect, span.start);
         self.near_block(dialect, span.end);

@@ -221,29 +221,45 @@ fn read(channels: &Channels, input: &str, at: usize, start: usize) -> Ends {
         let end = at + start;
         return Ends::At(end, parts(channels, &input[at..end]));
     }
+    let mut gap = false;
     let may = |b: u8| b.is_ascii_alphanumeric() || b >= 0x80 || b" <>|_.:=-/+,[]".contains(&b);
     let from = at + start;
     for (index, byte) in bytes.iter().enumerate().skip(from) {
         if index >= at + MAX_HEADER {
             return Ends::Long;
         }
-        if !may(*byte) {
+        // Chosen: the end of a line, or a tab, may stand before a marker, with blanks beside it.
+        let line = b"\n\r\t".contains(byte);
+        if !(line || may(*byte)) || (gap && !line && !b" <".contains(byte)) {
             return Ends::Broken(index);
         }
+        gap = line || (gap && *byte == b' ');
         // Another header begins where this one does not look like one.
         let begins = |marker: &String| {
             bytes[index..].starts_with(marker.as_bytes()) && !channels.end.contains(marker)
         };
-        if channels.start.iter().any(begins) && !looks(channels, &input[at..index]) {
+        if channels.start.iter().any(begins) && !looks(channels, &unbroken(&input[at..index])) {
             return Ends::Broken(index);
         }
         let end = index + 1;
         let mut ends = channels.end.iter();
         if ends.any(|marker| bytes[from..end].ends_with(marker.as_bytes())) {
-            return Ends::At(end, parts(channels, &input[at..end]));
+            return Ends::At(end, parts(channels, &unbroken(&input[at..end])));
         }
     }
     Ends::Cut
+}
+
+/// A header without line ends and the blanks beside them.
+fn unbroken(header: &str) -> String {
+    let mut parts = header.split(['\n', '\r', '\t']);
+    let first = parts.next().unwrap_or_default();
+    let mut out = first.to_owned();
+    for part in parts {
+        out.truncate(out.trim_end_matches(' ').len());
+        out.push_str(part.trim_start_matches(' '));
+    }
+    out
 }
 
 /// Whether the beginning of a header is one or two words after each of its markers, and no prose.
