@@ -1,6 +1,7 @@
 //! A whole turn, for people who do not need it piece by piece.
 
-use serde::Serialize;
+use serde::ser::SerializeStruct;
+use serde::{Serialize, Serializer};
 
 use crate::error::{Grade, Kind, KindSet, Severity};
 use crate::event::{Origin, Span};
@@ -141,5 +142,18 @@ impl From<&Issue<'_>> for Report {
             observation: issue.observation(),
             dialect: issue.dialect.map(|d| d.id().to_owned()).unwrap_or_default(),
         }
+    }
+}
+
+impl Serialize for Report {
+    fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
+        let mut out = out.serialize_struct("Report", 7)?;
+        let what = (self.kind, self.severity, self.span);
+        wire::head(&mut out, what, (&self.message, &self.observation))?;
+        match self.dialect.is_empty() {
+            true => out.skip_field("dialect")?,
+            false => out.serialize_field("dialect", &self.dialect)?,
+        }
+        out.end()
     }
 }

@@ -9,9 +9,10 @@
 //! next call on that parser. Neighbouring events of one kind may be cut anywhere; joined they are the same for every way
 //! to cut the input.
 
-use serde::Serialize;
+use serde::ser::SerializeMap;
+use serde::{Serialize, Serializer};
 
-use crate::error::{Grade, KindSet};
+use crate::error::{Grade, Kind, KindSet};
 use crate::issue::Issue;
 use crate::wire;
 pub use toolglot_scan::Span;
@@ -66,6 +67,16 @@ impl CallState {
             Self::Complete => KindSet::default(),
             Self::Repaired(kinds) | Self::Recovered(kinds) => kinds,
         }
+    }
+}
+
+impl Serialize for CallState {
+    fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
+        let kinds: Vec<_> = self.kinds().iter().map(Kind::name).collect();
+        let mut out = out.serialize_map(Some(2))?;
+        out.serialize_entry("state", self.grade().name())?;
+        out.serialize_entry("kinds", &kinds)?;
+        out.end()
     }
 }
 

@@ -2,10 +2,13 @@
 
 use std::fmt;
 
+use serde::ser::SerializeStruct;
+use serde::{Serialize, Serializer};
 use toolglot_scan::{Span, breaks};
 
 use crate::dialect::Dialect;
 use crate::error::{Kind, Severity, chinese};
+use crate::wire;
 
 /// One thing that is wrong with what the model wrote.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -80,6 +83,21 @@ impl Issue<'_> {
             text.push_str("?)");
         }
         text
+    }
+}
+
+impl Serialize for Issue<'_> {
+    fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
+        let mut out = out.serialize_struct("Issue", 11)?;
+        let what = (self.kind, self.severity, self.span);
+        wire::head(&mut out, what, (&self.message(), &self.observation()))?;
+        out.serialize_field("dialect", &self.dialect.map(|dialect| dialect.id()))?;
+        wire::whom(
+            &mut out,
+            self.call,
+            [self.tool, self.subject, self.suggestion],
+        )?;
+        out.end()
     }
 }
 

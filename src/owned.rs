@@ -2,7 +2,8 @@
 
 use std::collections::VecDeque;
 
-use serde::Serialize;
+use serde::ser::SerializeStruct;
+use serde::{Serialize, Serializer};
 
 use crate::call::Report;
 use crate::engine::{Finish, Parser};
@@ -157,6 +158,28 @@ impl From<&Issue<'_>> for OwnedIssue {
             subject: issue.subject.to_owned(),
             suggestion: issue.suggestion.to_owned(),
         }
+    }
+}
+
+impl Serialize for OwnedIssue {
+    fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
+        let mut out = out.serialize_struct("Issue", 11)?;
+        let Report {
+            kind,
+            severity,
+            span,
+            message,
+            observation,
+            dialect,
+        } = &self.report;
+        wire::head(&mut out, (*kind, *severity, *span), (message, observation))?;
+        out.serialize_field("dialect", &Some(dialect).filter(|id| !id.is_empty()))?;
+        wire::whom(
+            &mut out,
+            self.call,
+            [&self.tool, &self.subject, &self.suggestion],
+        )?;
+        out.end()
     }
 }
 

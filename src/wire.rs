@@ -3,15 +3,12 @@
 
 use std::borrow::Cow;
 
-use serde::ser::{SerializeMap, SerializeStruct};
+use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
+use toolglot_scan::Span;
 
-use crate::call::Report;
 use crate::error::{Grade, Kind, KindSet, Severity};
-use crate::event::{CallState, Span};
-use crate::issue::Issue;
-use crate::owned::OwnedIssue;
 
 pub(crate) fn kinds<S: Serializer>(kinds: &KindSet, out: S) -> Result<S::Ok, S::Error> {
     out.collect_seq(kinds.iter().map(Kind::name))
@@ -58,18 +55,8 @@ pub(crate) fn raw<S: Serializer>(json: &str, out: S) -> Result<S::Ok, S::Error> 
     }
 }
 
-impl Serialize for CallState {
-    fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
-        let kinds: Vec<_> = self.kinds().iter().map(Kind::name).collect();
-        let mut out = out.serialize_map(Some(2))?;
-        out.serialize_entry("state", self.grade().name())?;
-        out.serialize_entry("kinds", &kinds)?;
-        out.end()
-    }
-}
-
 /// What all issues say first.
-fn head<S: SerializeStruct>(
+pub(crate) fn head<S: SerializeStruct>(
     out: &mut S,
     (kind, severity, span): (Kind, Severity, Span),
     (message, observation): (&str, &str),
@@ -83,7 +70,7 @@ fn head<S: SerializeStruct>(
 }
 
 /// Whom an issue concerns.
-fn whom<S: SerializeStruct>(
+pub(crate) fn whom<S: SerializeStruct>(
     out: &mut S,
     call: Option<u32>,
     [tool, subject, suggestion]: [&str; 3],
@@ -92,54 +79,4 @@ fn whom<S: SerializeStruct>(
     out.serialize_field("tool", tool)?;
     out.serialize_field("subject", subject)?;
     out.serialize_field("suggestion", suggestion)
-}
-
-impl Serialize for Issue<'_> {
-    fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
-        let mut out = out.serialize_struct("Issue", 11)?;
-        let what = (self.kind, self.severity, self.span);
-        head(&mut out, what, (&self.message(), &self.observation()))?;
-        out.serialize_field("dialect", &self.dialect.map(|dialect| dialect.id()))?;
-        whom(
-            &mut out,
-            self.call,
-            [self.tool, self.subject, self.suggestion],
-        )?;
-        out.end()
-    }
-}
-
-impl Serialize for OwnedIssue {
-    fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
-        let mut out = out.serialize_struct("Issue", 11)?;
-        let Report {
-            kind,
-            severity,
-            span,
-            message,
-            observation,
-            dialect,
-        } = &self.report;
-        head(&mut out, (*kind, *severity, *span), (message, observation))?;
-        out.serialize_field("dialect", &Some(dialect).filter(|id| !id.is_empty()))?;
-        whom(
-            &mut out,
-            self.call,
-            [&self.tool, &self.subject, &self.suggestion],
-        )?;
-        out.end()
-    }
-}
-
-impl Serialize for Report {
-    fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
-        let mut out = out.serialize_struct("Report", 7)?;
-        let what = (self.kind, self.severity, self.span);
-        head(&mut out, what, (&self.message, &self.observation))?;
-        match self.dialect.is_empty() {
-            true => out.skip_field("dialect")?,
-            false => out.serialize_field("dialect", &self.dialect)?,
-        }
-        out.end()
-    }
 }
