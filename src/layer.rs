@@ -24,13 +24,6 @@ pub fn spec(dialect: &Dialect) -> &Spec {
     &dialect.spec
 }
 
-/// The dialect of a set with this id.
-#[must_use]
-pub fn dialect<'a>(set: &'a DialectSet, id: &str) -> Option<&'a Dialect> {
-    let mut all = set.inner.dialects.iter();
-    all.find(|dialect| dialect.id() == id)
-}
-
 /// The markers of a set.
 pub fn markers(set: &DialectSet) -> impl Iterator<Item = &[u8]> {
     set.inner.markers().map(|marker| marker.bytes.as_slice())

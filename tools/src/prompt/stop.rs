@@ -28,7 +28,7 @@ impl Stops {
     /// The stop sequences of a dialect of the set; none if there is no such dialect.
     #[must_use]
     pub fn of(set: &DialectSet, dialect: &str) -> Option<Self> {
-        let found = layer::dialect(set, dialect)?;
+        let found = set.dialects().find(|have| have.id() == dialect)?;
         let mut block = found.closers();
         block.retain(|closer| !closer.trim().is_empty());
         for closer in &mut block {
