@@ -141,6 +141,18 @@ impl Head {
 /// So many bytes of a value, the opener in it included, tell whether a field begins there.
 pub(crate) const WINDOW: usize = 32;
 
+/// What stands before the key, if a key and a colon stand at the end of `before`, where a value's opener follows.
+pub(crate) fn before_key<'a>(spec: &spec::KeyQuote, before: &'a str) -> Option<&'a str> {
+    let before = before.trim_end();
+    let colon = spec
+        .colon
+        .iter()
+        .find_map(|colon| before.strip_suffix(colon.as_str()));
+    let head = colon?.trim_end_matches(|c: char| c.is_whitespace() && c != '\n');
+    let rest = head.trim_end_matches(is_key);
+    (rest.len() < head.len()).then_some(rest)
+}
+
 /// Whether a field begins before a value's opener, as far as `before` shows: a key and a colon at the start of a line, of the
 /// value or after a separator, or nothing but white space. What begins before what is shown may.
 pub(crate) fn begins_inside(spec: &spec::KeyQuote, before: &[u8]) -> bool {
@@ -148,22 +160,14 @@ pub(crate) fn begins_inside(spec: &spec::KeyQuote, before: &[u8]) -> bool {
         .iter()
         .take_while(|byte| (0x80..0xc0).contains(*byte));
     let before = String::from_utf8_lossy(&before[cut.count()..]);
-    let before = before.trim_end();
     // The opener of the value itself, once more.
-    if before.is_empty() {
+    if before.trim_end().is_empty() {
         return true;
     }
-    let colon = spec
-        .colon
-        .iter()
-        .find_map(|colon| before.strip_suffix(colon.as_str()));
-    let Some(head) = colon else { return false };
-    let head = head.trim_end_matches(|c: char| c.is_whitespace() && c != '\n');
-    let rest = head.trim_end_matches(is_key);
-    let rest = match rest.len() == head.len() {
-        true => return false,
-        false => rest.trim_end_matches(|c: char| c.is_whitespace() && c != '\n'),
+    let Some(rest) = before_key(spec, &before) else {
+        return false;
     };
+    let rest = rest.trim_end_matches(|c: char| c.is_whitespace() && c != '\n');
     let separated = spec
         .separators
         .iter()

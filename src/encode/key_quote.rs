@@ -9,7 +9,7 @@ use toolglot_scan::Case;
 use super::error::{Fault, Reason};
 use super::text::{find_all, spellings, texts};
 use super::{Ctx, Item, Written, fits};
-use crate::body::{WINDOW, begins_inside, is_key, split};
+use crate::body::{WINDOW, before_key, begins_inside, is_key, split};
 use crate::dialect::KeyQuote;
 use crate::dialect::bounds::LINE_BLANKS;
 use crate::dialect::spec::fold;
@@ -386,14 +386,6 @@ fn openers<'t>(table: &'t KeyQuote, text: &'t str) -> impl Iterator<Item = usize
 
 /// Whether what stands before a value's opener is the beginning of a field on a line of its own.
 fn begins_field(table: &KeyQuote, before: &str) -> bool {
-    let before = before.trim_end();
-    let colon = table
-        .spec
-        .colon
-        .iter()
-        .find_map(|colon| before.strip_suffix(colon.as_str()));
-    let Some(head) = colon else { return false };
-    let head = head.trim_end_matches(|c: char| c.is_whitespace() && c != '\n');
-    let rest = head.trim_end_matches(is_key);
-    rest.len() < head.len() && rest.trim_end_matches([' ', '\t']).ends_with('\n')
+    before_key(&table.spec, before)
+        .is_some_and(|rest| rest.trim_end_matches([' ', '\t']).ends_with('\n'))
 }
