@@ -15,7 +15,7 @@ use crate::dialect::spec::fold;
 use crate::dialect::spec::{self, Fold, Trim};
 use crate::error::{Kind, KindSet};
 use crate::event::{Arguments, Origin, Span};
-use crate::hints::{Coerced, Tool, Types, is_json};
+use crate::hints::{Coerced, Tool, Types, closest, is_json};
 
 /// The fact of a call that tells its number in a chain.
 const INDEX: &str = "index";
@@ -110,13 +110,13 @@ pub(super) fn assemble(
             return Err(Kind::LimitChain);
         }
     }
-    let read: Vec<Read> = fields
+    let mut read: Vec<Read> = fields
         .iter()
         .map(|field| read(field, spec, &numbers))
         .collect();
     let name = fold(&spec.name, &spec.fold);
     let mut kinds = kinds;
-    for field in orphans(out, table, &read, &numbers) {
+    for field in orphans(out, table, &mut read, &numbers) {
         kinds.insert(Kind::OrphanParam);
         out.tell(Kind::OrphanParam, field.span, "", &field.key);
     }
@@ -197,32 +197,21 @@ fn read<'a>(field: &'a Field, spec: &'a spec::KeyQuote, numbers: &BTreeSet<u32>)
     }
 }
 
-/// Fields of steps that the chain does not have: their `command` was forgotten or misspelt, and what they were meant for is missing.
-/// A number tells a step if steps go on to it, the next one included, or if another step has a field of that name. `sha256` is
-/// the key that it is, and so is what a tool of the block has as a parameter.
+/// Fields of steps that the chain does not have: what they were meant for is missing. They keep their digits. What a tool of the
+/// block has as a parameter is the key that it is.
 fn orphans<'a>(
     out: &Out<'_>,
     table: &KeyQuote,
-    read: &[Read<'a>],
+    read: &mut [Read<'a>],
     numbers: &BTreeSet<u32>,
 ) -> Vec<&'a Field> {
-    let Some(last) = numbers.last() else {
-        return vec![];
-    };
     let spec = &table.spec;
-    let steps: HashSet<&str> = read
-        .iter()
-        .filter(|r| r.number.is_some())
-        .map(|r| r.folded.as_str())
-        .collect();
-    let orphan = |r: &&Read| {
-        let alone = numbered(&r.field.key).filter(|_| r.number.is_none());
-        alone.is_some_and(|(base, number)| {
-            let base = base.strip_suffix(spec.chain_infix.as_str()).unwrap_or(base);
-            number <= last + 1 || steps.contains(fold(base, &spec.fold).as_str())
-        })
-    };
-    let found: Vec<&Read> = read.iter().filter(orphan).collect();
+    let keys = read.iter().map(|r| Key {
+        whole: &r.field.key,
+        base: &r.folded,
+        number: r.number,
+    });
+    let found = doubts(spec, numbers, &keys.collect::<Vec<_>>());
     if found.is_empty() {
         return vec![];
     }
@@ -232,16 +221,90 @@ fn orphans<'a>(
     let known: HashSet<String> = tools
         .flat_map(|tool| tool.folded(|name| fold(name, &spec.fold)).into_keys())
         .collect();
-    let lost = found.iter().filter(|r| !known.contains(&r.folded_whole));
-    lost.map(|r| r.field).collect()
+    let mut lost = vec![];
+    for index in found {
+        let r = &mut read[index];
+        if r.number.is_some() {
+            if known.contains(&r.folded) {
+                continue;
+            }
+            (r.base, r.number) = (&r.field.key, None);
+            r.folded.clone_from(&r.folded_whole);
+        }
+        if !known.contains(&r.folded_whole) {
+            lost.push(r.field);
+        }
+    }
+    lost
+}
+
+/// A key as a chain with these numbers reads it.
+pub(crate) struct Key<'a> {
+    pub whole: &'a str,
+    /// What is left of it without the number, folded.
+    pub base: &'a str,
+    pub number: Option<u32>,
+}
+
+/// The keys, by index, whose digits may tell a step that the chain does not have: its own field was forgotten or misspelt, or its
+/// number has zeros before it. Digits tell a step if steps go on to it, the next one included, or if another step has a
+/// field of that name; and where the name is nearly the one that makes steps. `sha256` is the key that it is. Where only
+/// the last digits are a number of the chain (`path11`, `path01`), all of them may have been meant.
+pub(crate) fn doubts(
+    spec: &spec::KeyQuote,
+    numbers: &BTreeSet<u32>,
+    keys: &[Key<'_>],
+) -> Vec<usize> {
+    let Some(chain) = spec.chain.as_deref() else {
+        return vec![];
+    };
+    let ends: Vec<_> = keys.iter().map(|key| numbered(key.whole)).collect();
+    // Digits that stand before the number.
+    let more = |key: &Key<'_>, base: &str, number: u32| {
+        let width = number.checked_ilog10().unwrap_or(0) as usize + 1;
+        key.whole.len() - base.len() > width
+    };
+    let mut steps: HashSet<&str> = HashSet::new();
+    for (key, end) in keys.iter().zip(&ends) {
+        let all = |(base, _): &(&str, u32)| key.number.is_some_and(|n| !more(key, base, n));
+        steps.extend(end.as_ref().filter(|end| all(end)).map(|_| key.base));
+    }
+    let next = numbers.last().map(|last| last + 1);
+    let doubt = |key: &Key<'_>, (base, whole): (&str, u32)| {
+        let name = base.strip_suffix(spec.chain_infix.as_str()).unwrap_or(base);
+        let folded = fold(name, &spec.fold);
+        let told = next.is_some_and(|next| whole <= next) || steps.contains(folded.as_str());
+        match key.number {
+            None => {
+                let fact = spec.meta.iter().chain(&spec.ignore);
+                let mut facts = fact.map(|key| fold(key, &spec.fold));
+                let near = || closest(name, [chain].into_iter()).is_some();
+                told || near() && !facts.any(|fact| fact == folded)
+            }
+            Some(number) => {
+                let zeros = || {
+                    let before = key.whole.len().checked_sub(number.to_string().len());
+                    before.is_some_and(|at| key.whole[..at].ends_with('0'))
+                };
+                more(key, base, number) && (told || zeros())
+            }
+        }
+    };
+    let all = keys.iter().zip(ends).enumerate();
+    all.filter(|(_, (key, end))| end.is_some_and(|end| doubt(key, end)))
+        .map(|(index, _)| index)
+        .collect()
 }
 
 /// A key and the number that its last digits make, of whatever width and with zeros before it.
 fn numbered(key: &str) -> Option<(&str, u32)> {
     let base = key.trim_end_matches(|c| digit(c).is_some());
     let digits = &key[base.len()..];
-    let fits = (1..=9).contains(&digits.chars().count()) && !base.is_empty();
-    let number = |sum, c| sum * 10 + digit(c).unwrap_or_default();
+    let number = |sum: u32, c| {
+        let digit = digit(c).unwrap_or_default();
+        sum.saturating_mul(10).saturating_add(digit)
+    };
+    let fits = !digits.is_empty() && !base.is_empty();
     fits.then(|| (base, digits.chars().fold(0, number)))
 }
 

@@ -42,7 +42,7 @@ use crate::error::{Kind, Severity};
 use crate::limits::Limits;
 
 pub(crate) use args::{Args, is_torn, tool_name};
-pub(crate) use fields::split;
+pub(crate) use fields::{Key, doubts, split};
 pub(crate) use framed::{Strange, last_tag, name_in_id};
 pub(crate) use head::{WINDOW, before_key, begins_inside, is_key};
 pub(crate) use out::{Block, Io, Names, Out, Stuff, pieces};

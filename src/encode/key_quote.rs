@@ -9,7 +9,7 @@ use toolglot_scan::Case;
 use super::error::{Fault, Reason};
 use super::text::{find_all, spellings, texts};
 use super::{Ctx, Item, Written, fits};
-use crate::body::{WINDOW, before_key, begins_inside, is_key, split};
+use crate::body::{Key, WINDOW, before_key, begins_inside, doubts, is_key, split};
 use crate::dialect::KeyQuote;
 use crate::dialect::bounds::LINE_BLANKS;
 use crate::dialect::spec::fold;
@@ -72,6 +72,8 @@ struct Field {
     /// What the number is to be taken from, and the number.
     base: String,
     number: Option<u32>,
+    /// Its tool is declared with a parameter of that name.
+    known: bool,
     /// Opener, value, closer.
     value: String,
 }
@@ -84,6 +86,7 @@ impl Field {
             key: written,
             base: key.to_owned(),
             number,
+            known: false,
             value,
         }
     }
@@ -103,6 +106,10 @@ fn fields(
     let named = number.filter(|_| by_name);
     let mut out = vec![Field::new(table, &spec.name, named, name)];
     let mut seen: HashMap<String, &str> = HashMap::new();
+    let params = item
+        .tool
+        .map(|tool| tool.folded(|name| fold(name, &spec.fold)));
+    let params = params.unwrap_or_default();
     for (key, node) in item.arguments() {
         let fault = |reason| Fault::at(key, reason);
         key_fits(table, item, key, number).map_err(|why| fault(Reason::Key { why }))?;
@@ -124,7 +131,9 @@ fn fields(
             }
             Err(reason) => return Err(fault(reason)),
         };
-        out.push(Field::new(table, key, number, value));
+        let mut field = Field::new(table, key, number, value);
+        field.known = params.contains_key(&fold(key, &spec.fold));
+        out.push(field);
     }
     if out.len() > ctx.limits.max_params as usize {
         return Err(Reason::Limit {
@@ -208,6 +217,17 @@ fn reads(table: &KeyQuote, fields: &[Field]) -> Result<(), Fault> {
         numbers.extend(split(&field.key, spec).find(mine).map(|(_, number)| number));
     }
     let meant: BTreeSet<u32> = fields.iter().filter_map(|field| field.number).collect();
+    let bases: Vec<String> = fields.iter().map(|f| fold(&f.base, &spec.fold)).collect();
+    let keys = fields.iter().zip(&bases).map(|(field, base)| Key {
+        whole: &field.key,
+        base,
+        number: field.number,
+    });
+    let doubt = doubts(spec, &numbers, &keys.collect::<Vec<_>>());
+    if let Some(field) = doubt.iter().map(|index| &fields[*index]).find(|f| !f.known) {
+        let why = "the number at its end may be that of a step";
+        return Err(Fault::at(&field.base, Reason::Key { why }));
+    }
     let mut seen = HashSet::new();
     for field in fields {
         let found = split(&field.key, spec).find(|(_, number)| numbers.contains(number));

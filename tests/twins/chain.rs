@@ -10,6 +10,8 @@ use super::{Block, Run, name_of, schema};
 
 /// A field of a block and the call of the chain that it belongs to.
 struct Entry {
+    /// As it was written.
+    whole: String,
     key: String,
     value: String,
     index: Option<u32>,
@@ -86,8 +88,8 @@ impl KeyQuote {
             run.error("limit_chain");
             return Block::hidden(end);
         }
-        let entries = self.entries(run.tools, &name_key, &indices, fields);
-        self.orphans(run, &name_key, &indices, &entries);
+        let mut entries = self.entries(run.tools, &name_key, &indices, fields);
+        self.orphans(run, &name_key, &indices, &mut entries);
         let same = |a: &Entry, b: &Entry| {
             a.index == b.index && a.common == b.common && self.fold(&a.key) == self.fold(&b.key)
         };
@@ -165,15 +167,16 @@ impl KeyQuote {
     }
 
     /// Reports fields of steps that the chain lacks: their number is that of a step so far or the next, or of a field
-    /// that other steps have.
+    /// that other steps have; or their name is nearly `command`. One whose digits hold more than a number of the chain
+    /// gets them back where all of them tell a step, or where a zero stands before that number.
     fn orphans(
         &self,
         run: &mut Run<'_>,
         name_key: &str,
         indices: &BTreeSet<u32>,
-        entries: &[Entry],
+        entries: &mut [Entry],
     ) {
-        let Some(last) = indices.last() else { return };
+        let next = indices.last().map(|last| last + 1);
         let names = entries.iter().filter(|e| self.fold(&e.key) == name_key);
         let tools: Vec<&Value> = names
             .filter_map(|e| schema::tool(run.tools, e.value.trim()))
@@ -182,25 +185,50 @@ impl KeyQuote {
             let mut params = tools.iter().flat_map(|tool| schema::params(tool));
             params.any(|(param, _)| self.fold(param) == self.fold(key))
         };
+        let value = |c: char| "０１２３４５６７８９".chars().position(|wide| wide == c);
+        let value = |c: char| c.to_digit(10).or(value(c).map(|n| n as u32));
+        let stem =
+            |whole: &str| -> String { whole.trim_end_matches(|c| value(c).is_some()).to_owned() };
+        let exact = |e: &Entry| {
+            let own = e.index.map(|n| n.to_string()).unwrap_or_default();
+            own == e.whole[stem(&e.whole).len()..]
+        };
+        let in_steps: Vec<String> = entries
+            .iter()
+            .filter(|e| e.index.is_some() && exact(e))
+            .map(|e| self.fold(&e.key))
+            .collect();
         let mut lost = 0;
-        for e in entries.iter().filter(|e| e.index.is_none()) {
-            let whole = if e.common {
-                format!("common_{}", e.key)
-            } else {
-                e.key.clone()
-            };
-            let value = |c: char| "０１２３４５６７８９".chars().position(|wide| wide == c);
-            let value = |c: char| c.to_digit(10).or(value(c).map(|n| n as u32));
-            let stem = whole.trim_end_matches(|c| value(c).is_some());
-            let digits: Vec<u32> = whole[stem.len()..].chars().filter_map(value).collect();
-            if stem.is_empty() || digits.is_empty() || digits.len() > 9 {
+        for e in entries.iter_mut() {
+            let stem = stem(&e.whole);
+            let digits = &e.whole[stem.len()..];
+            if stem.is_empty() || digits.is_empty() || e.index.is_some() && exact(e) {
                 continue;
             }
-            let number = digits.iter().fold(0, |number, digit| number * 10 + digit);
-            let stem = self.fold(stem.strip_suffix('_').unwrap_or(stem));
-            let of_step = |o: &Entry| o.index.is_some() && self.fold(&o.key) == stem;
-            let step = number <= last + 1 || entries.iter().any(of_step);
-            lost += usize::from(step && !declared(&whole));
+            let number = digits
+                .chars()
+                .filter_map(value)
+                .fold(0_u32, |number, digit| {
+                    number.saturating_mul(10).saturating_add(digit)
+                });
+            let infix = if self.kind == Kind::Tam2 { "_" } else { "" };
+            let name = stem.strip_suffix(infix).unwrap_or(&stem);
+            let told = next.is_some_and(|next| number <= next);
+            let told = told || in_steps.contains(&self.fold(name));
+            let doubt = match e.index {
+                None => {
+                    let control = self.kind == Kind::Tam2 && is_control(&self.fold(name));
+                    told || !control && nearly(name, "command")
+                }
+                Some(n) => told || e.whole.ends_with(&format!("0{n}")),
+            };
+            if !doubt || e.index.is_some() && declared(&e.key) {
+                continue;
+            }
+            if e.index.take().is_some() {
+                e.key.clone_from(&e.whole);
+            }
+            lost += usize::from(!declared(&e.whole));
         }
         for _ in 0..lost {
             run.warn("orphan_param");
@@ -233,6 +261,7 @@ impl KeyQuote {
                 key.clone()
             };
             let mut out = Entry {
+                whole: key.clone(),
                 key: key.clone(),
                 value: value.clone(),
                 index: None,
@@ -319,4 +348,37 @@ fn normal(key: &str) -> String {
 /// Fields of the second revision that are no arguments.
 fn is_control(key: &str) -> bool {
     ["on_error", "retry", "request_id", "comment"].contains(&key) || key.starts_with("type_hint_")
+}
+
+/// Whether a third of the letters at most make the one the other: put in, left out, changed, or swapped with their neighbour.
+fn nearly(key: &str, word: &str) -> bool {
+    let letters = |text: &str| -> Vec<char> {
+        let kept = text.chars().filter(|c| c.is_alphanumeric());
+        kept.flat_map(char::to_lowercase).collect()
+    };
+    let (key, word) = (letters(key), letters(word));
+    if key.is_empty() || key.iter().map(|c| c.len_utf8()).sum::<usize>() > 64 {
+        return false;
+    }
+    let mut steps = vec![vec![0; word.len() + 1]; key.len() + 1];
+    for i in 0..=key.len() {
+        for j in 0..=word.len() {
+            if i == 0 || j == 0 {
+                steps[i][j] = i + j;
+                continue;
+            }
+            let same = usize::from(key[i - 1] != word[j - 1]);
+            let mut best = (steps[i - 1][j] + 1).min(steps[i][j - 1] + 1);
+            best = best.min(steps[i - 1][j - 1] + same);
+            // The last pair of swapped letters, with what stands between them.
+            let row = (1..i).rev().find(|row| key[row - 1] == word[j - 1]);
+            let column = (1..j).rev().find(|column| word[column - 1] == key[i - 1]);
+            if let (Some(row), Some(column)) = (row, column) {
+                let between = (i - row - 1) + (j - column - 1);
+                best = best.min(steps[row - 1][column - 1] + between + 1);
+            }
+            steps[i][j] = best;
+        }
+    }
+    steps[key.len()][word.len()] <= key.len() / 3
 }
