@@ -342,3 +342,14 @@ impl<F: FnMut(Event<'_>)> Sink for F {
         self(event);
     }
 }
+
+/// What a response counts of its tokens.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Usage {
+    /// Tokens of the prompt, those of a cache included.
+    pub prompt: u64,
+    /// Tokens of the output.
+    pub completion: u64,
+    /// Those of the prompt that were read from a cache, where the server says so.
+    pub cached: Option<u64>,
+}

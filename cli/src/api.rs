@@ -140,6 +140,7 @@ impl OpenAiArgs {
             created: self.created.unwrap_or(0),
             model: or(&self.model, "toolglot"),
             choice: 0,
+            usage: None,
         }
     }
 }

@@ -102,6 +102,7 @@ impl Given {
             let created = said.created.filter(|_| given.created.is_none());
             let mut head = head.lock().unwrap_or_else(PoisonError::into_inner);
             head.said(id, created, model);
+            head.usage = said.usage.or(head.usage);
         }
     }
 

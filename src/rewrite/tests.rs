@@ -561,7 +561,7 @@ fn pieces_of_a_message_are_joined() {
         id: "s".to_owned(),
         created: 3,
         model: "m".to_owned(),
-        choice: 0,
+        ..Head::default()
     };
     let whole = made(&spare, Given::default());
     assert_eq!(

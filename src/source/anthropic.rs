@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::documents::Documents;
 use super::json::{Node, Object};
-use super::{CallPiece, End, Item, Said, ServerError, Take, document};
+use super::{CallPiece, End, Item, Said, ServerError, Take, Usage, document, said};
 
 /// Reads messages: server-sent events, or one JSON body that is not streamed.
 ///
@@ -22,7 +22,43 @@ pub struct Anthropic {
 struct State {
     /// Open `tool_use` blocks, with the input of their start while no piece has come.
     open: BTreeMap<u64, Option<String>>,
+    usage: Counts,
     end: End,
+}
+
+/// What a message counts. Each counter is told whole, and the last one counts: a stream tells the prompt's when it starts, those of the
+/// output again and again, and servers that run tools themselves the prompt's once more at the end.
+#[derive(Clone, Debug, Default)]
+struct Counts {
+    input: Option<u64>,
+    written: Option<u64>,
+    cached: Option<u64>,
+    output: Option<u64>,
+}
+
+impl Counts {
+    /// Takes the counters of a message or of its delta. The prompt's own counter leaves out what its cache holds.
+    fn read(&mut self, from: &Object<'_>) -> Option<Usage> {
+        let usage = from.object("usage");
+        let mut any = false;
+        for (key, counter) in [
+            ("input_tokens", &mut self.input),
+            ("cache_creation_input_tokens", &mut self.written),
+            ("cache_read_input_tokens", &mut self.cached),
+            ("output_tokens", &mut self.output),
+        ] {
+            if let Some(count) = usage.get(key).and_then(Node::number) {
+                *counter = Some(count);
+                any = true;
+            }
+        }
+        let prompt = [self.input, self.written, self.cached];
+        any.then(|| Usage {
+            prompt: prompt.into_iter().flatten().fold(0, u64::saturating_add),
+            completion: self.output.unwrap_or(0),
+            cached: self.cached,
+        })
+    }
 }
 
 super::source!(Anthropic, events);
@@ -49,10 +85,21 @@ impl State {
             Some("content_block_start") => self.start(index, &root.object("content_block"), take),
             Some("content_block_delta") => self.delta(index, &root.object("delta"), take),
             Some("content_block_stop") => self.stop(index, take),
-            Some("message_delta") => self.reason(line, &root.object("delta"), take),
+            Some("message_delta") => {
+                if let Some(usage) = self.usage.read(&root) {
+                    said(
+                        Said {
+                            usage: Some(usage),
+                            ..Said::default()
+                        },
+                        take,
+                    );
+                }
+                self.reason(line, &root.object("delta"), take);
+            }
             Some("message_stop") => self.end.done = true,
             Some("message") => self.message(line, &root, take),
-            Some("message_start") => said(&root.object("message"), take),
+            Some("message_start") => self.says(&root.object("message"), take),
             Some("ping") => {}
             // Kinds that are not known are passed over, unless they are errors.
             Some(_) => {
@@ -117,27 +164,27 @@ impl State {
         }
     }
 
+    /// What a message says of itself.
+    fn says(&mut self, message: &Object<'_>, take: &mut Take<'_>) {
+        let (id, model) = (message.text("id"), message.text("model"));
+        let told = Said {
+            id: id.as_deref(),
+            model: model.as_deref(),
+            created: None,
+            usage: self.usage.read(message),
+        };
+        said(told, take);
+    }
+
     /// A body that is not streamed.
     fn message(&mut self, line: u64, message: &Object<'_>, take: &mut Take<'_>) {
-        said(message, take);
+        self.says(message, take);
         for (index, block) in (0..).zip(message.items("content")) {
             self.start(index, &block.object(), take);
             self.stop(index, take);
         }
         self.reason(line, message, take);
         self.end.done = true;
-    }
-}
-
-fn said(message: &Object<'_>, take: &mut Take<'_>) {
-    let (id, model) = (message.text("id"), message.text("model"));
-    let said = Said {
-        id: id.as_deref(),
-        model: model.as_deref(),
-        created: None,
-    };
-    if said != Said::default() {
-        take(Item::Said(said));
     }
 }
 

@@ -64,6 +64,7 @@ mod tests;
 use crate::engine::Finish;
 use json::Node;
 
+pub use crate::event::Usage;
 pub use anthropic::Anthropic;
 pub use failure::ServerError;
 pub use feeder::{Ended, Feeder};
@@ -88,7 +89,8 @@ pub enum Item<'a> {
     Finish(Finish),
     /// Something cannot be read.
     Error(SourceError),
-    /// What a response that is not of OpenAI's form says of itself. It comes before its output.
+    /// What a response that is not of OpenAI's form says of itself. It comes before its output, but for what it counts: that comes as
+    /// often as the server tells it, before the reason of the end, and the last one counts.
     Said(Said<'a>),
 }
 
@@ -101,6 +103,15 @@ pub struct Said<'a> {
     pub model: Option<&'a str>,
     /// When it was made, in seconds since 1970.
     pub created: Option<u64>,
+    /// What it counts of its tokens so far.
+    pub usage: Option<Usage>,
+}
+
+/// Tells what a response says of itself, if it says anything.
+fn said(said: Said<'_>, take: &mut Take<'_>) {
+    if said != Said::default() {
+        take(Item::Said(said));
+    }
 }
 
 /// A source that tells a closure what the response says of itself, before the output goes on to a parser.

@@ -2,7 +2,7 @@
 
 use super::documents::Documents;
 use super::json::{Node, Object};
-use super::{CallPiece, End, Item, Said, ServerError, Take, document};
+use super::{CallPiece, End, Item, Said, ServerError, Take, Usage, document, said};
 
 /// Reads `/api/chat` and `/api/generate`: one JSON object a line, or a single one.
 ///
@@ -43,13 +43,27 @@ impl State {
         self.end.seen = true;
         if !self.said {
             self.said = true;
-            said(&root, take);
+            let model = root.text("model");
+            let told = Said {
+                model: model.as_deref(),
+                created: root.text("created_at").and_then(|time| seconds(&time)),
+                ..Said::default()
+            };
+            said(told, take);
         }
         match root.some("message") {
             Some(message) => self.message(&message.object(), "content", take),
             None => self.message(&root, "response", take),
         }
         if root.get("done").is_some_and(|done| done.json() == "true") {
+            let usage = usage(&root);
+            said(
+                Said {
+                    usage,
+                    ..Said::default()
+                },
+                take,
+            );
             let reason = root.text("done_reason");
             let reason = reason.as_deref().unwrap_or("stop");
             self.end.read(line, reason, take);
@@ -88,16 +102,15 @@ impl State {
     }
 }
 
-fn said(root: &Object<'_>, take: &mut Take<'_>) {
-    let model = root.text("model");
-    let said = Said {
-        id: None,
-        model: model.as_deref(),
-        created: root.text("created_at").and_then(|time| seconds(&time)),
-    };
-    if said != Said::default() {
-        take(Item::Said(said));
-    }
+/// What the last line counts. A prompt that the server has in its cache may have no counter.
+fn usage(root: &Object<'_>) -> Option<Usage> {
+    let count = |key| root.get(key).and_then(Node::number);
+    let (prompt, completion) = (count("prompt_eval_count"), count("eval_count"));
+    prompt.or(completion).map(|_| Usage {
+        prompt: prompt.unwrap_or(0),
+        completion: completion.unwrap_or(0),
+        cached: None,
+    })
 }
 
 /// A time as `2024-05-01T12:30:00.5Z` in seconds since 1970; `+08:00` may stand in place of `Z`.

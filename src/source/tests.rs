@@ -24,6 +24,17 @@ fn items(make: &dyn Fn() -> Box<dyn Source>, pieces: &[&[u8]]) -> Vec<String> {
             Item::CallEnd(index) => format!("end {index:?}"),
             Item::Finish(reason) => format!("finish {}", reason.name()),
             Item::Error(error) => format!("error {error}"),
+            Item::Said(Said {
+                usage:
+                    Some(Usage {
+                        prompt,
+                        completion,
+                        cached,
+                    }),
+                ..
+            }) => {
+                format!("usage {prompt} {completion} {cached:?}")
+            }
             Item::Said(said) => format!("said {:?} {:?} {:?}", said.id, said.model, said.created),
         });
     };
@@ -378,6 +389,70 @@ fn anthropic_streams() {
         anthropic("data: {}\n\ndata: {\"type\":\"message_stop\"}\n\n"),
         ["error line 1: it has no `type`", "end None", "finish stop"]
     );
+}
+
+/// Each counter is told whole; the last one counts.
+#[test]
+fn usage_is_told() {
+    let start = |usage: &str| {
+        format!("data: {{\"type\":\"message_start\",\"message\":{{\"usage\":{usage}}}}}\n\n")
+    };
+    let delta = |usage: &str| {
+        format!("data: {{\"type\":\"message_delta\",\"delta\":{{}},\"usage\":{usage}}}\n\n")
+    };
+    let end = "data: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"end_turn\"}}\n\n";
+    let told = |body: String| -> Vec<String> {
+        let items = anthropic(&(body + end)).into_iter();
+        items.filter(|item| item.starts_with("usage")).collect()
+    };
+    let first = r#"{"input_tokens":5,"cache_creation_input_tokens":2,"cache_read_input_tokens":3,"output_tokens":1}"#;
+    assert_eq!(
+        told(start(first) + &delta(r#"{"output_tokens":4}"#) + &delta(r#"{"output_tokens":9}"#)),
+        [
+            "usage 10 1 Some(3)",
+            "usage 10 4 Some(3)",
+            "usage 10 9 Some(3)"
+        ]
+    );
+    assert_eq!(
+        told(
+            start(first)
+                + &delta(r#"{"input_tokens":7,"cache_read_input_tokens":0,"output_tokens":9}"#)
+        ),
+        ["usage 10 1 Some(3)", "usage 9 9 Some(0)"]
+    );
+    assert_eq!(told(delta(r#"{"output_tokens":4}"#)), ["usage 0 4 None"]);
+    for none in [
+        "{}",
+        "null",
+        "[]",
+        r#"{"output_tokens":-1,"input_tokens":null}"#,
+        r#""中""#,
+    ] {
+        assert!(told(start(none) + &delta(none)).is_empty(), "{none}");
+    }
+    let huge = format!(
+        r#"{{"input_tokens":{0},"cache_read_input_tokens":{0}}}"#,
+        u64::MAX
+    );
+    assert_eq!(
+        told(start(&huge)),
+        [format!("usage {0} 0 Some({0})", u64::MAX)]
+    );
+    let body = format!(
+        "{{\"type\":\"message\",\"content\":[],\"usage\":{first},\"stop_reason\":\"end_turn\"}}"
+    );
+    assert_eq!(anthropic(&body)[0], "usage 10 1 Some(3)");
+    let line = |counts: &str| format!("{{\"response\":\"x\",\"done\":true{counts}}}\n");
+    for (counts, wanted) in [
+        (r#","prompt_eval_count":5,"eval_count":7"#, "usage 5 7 None"),
+        (r#","eval_count":7"#, "usage 0 7 None"),
+        (r#","prompt_eval_count":5"#, "usage 5 0 None"),
+        (r#","eval_count":"7""#, "end None"),
+        ("", "end None"),
+    ] {
+        assert_eq!(ollama(&line(counts))[1], wanted, "{counts}");
+    }
 }
 
 #[test]

@@ -631,6 +631,7 @@ fn writing(py: Python<'_>, said: Said<'_>, seed: Option<u64>) -> PyResult<Writin
         created: said.created.unwrap_or(now),
         model: given.model.clone().unwrap_or_default(),
         choice: 0,
+        usage: None,
     };
     let mut settings = Settings::default();
     settings.id_seed = fresh;

@@ -316,6 +316,7 @@ impl Writing {
                     .unwrap_or_default(),
                 model: word("model").unwrap_or_default(),
                 choice: choice.unwrap_or_default(),
+                usage: None,
             },
             given: Given {
                 id: word("id"),

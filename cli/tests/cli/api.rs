@@ -537,23 +537,28 @@ fn a_stream_becomes_a_completion_with_all_that_its_server_says() {
 #[test]
 fn responses_of_other_apis_say_what_they_are() {
     let events = [
-        json!({"type": "message_start", "message": {"id": "msg_1", "model": "claude"}}),
+        json!({"type": "message_start", "message": {"id": "msg_1", "model": "claude",
+            "usage": {"input_tokens": 2, "cache_read_input_tokens": 3, "output_tokens": 1}}}),
         json!({"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "a"}}),
-        json!({"type": "message_delta", "delta": {"stop_reason": "end_turn"}}),
+        json!({"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 4}}),
     ];
     let stream: String = events
         .iter()
         .map(|event| format!("data: {event}\n\n"))
         .collect();
     let whole = json!({"type": "message", "id": "msg_1", "model": "claude", "stop_reason": "end_turn",
-        "content": [{"type": "text", "text": "a"}]});
-    let line = json!({"model": "claude", "created_at": "1970-01-01T00:00:09Z", "message": {"content": "a"}, "done": true});
+        "content": [{"type": "text", "text": "a"}],
+        "usage": {"input_tokens": 2, "cache_read_input_tokens": 3, "output_tokens": 4}});
+    let line = json!({"model": "claude", "created_at": "1970-01-01T00:00:09Z", "message": {"content": "a"}, "done": true,
+        "prompt_eval_count": 2, "eval_count": 1});
+    let cached = json!({"prompt_tokens": 5, "completion_tokens": 4, "total_tokens": 9, "prompt_tokens_details": {"cached_tokens": 3}});
+    let plain = json!({"prompt_tokens": 2, "completion_tokens": 1, "total_tokens": 3});
     let bodies = [
-        ("anthropic-sse", stream, "msg_1", 0),
-        ("anthropic-sse", whole.to_string(), "msg_1", 0),
-        ("ollama", line.to_string(), "chatcmpl-toolglot", 9),
+        ("anthropic-sse", stream, "msg_1", 0, &cached),
+        ("anthropic-sse", whole.to_string(), "msg_1", 0, &cached),
+        ("ollama", line.to_string(), "chatcmpl-toolglot", 9, &plain),
     ];
-    for (input, body, id, created) in &bodies {
+    for (input, body, id, created, usage) in &bodies {
         for output in ["completion", "openai"] {
             for chunk in [&[][..], &["--chunk", "1"]] {
                 let args = [
@@ -578,6 +583,8 @@ fn responses_of_other_apis_say_what_they_are() {
                         (&json!(id), &json!(created), &json!("claude")),
                         "{input}"
                     );
+                    let ends = !made["choices"][0]["finish_reason"].is_null();
+                    assert_eq!(made.get("usage"), ends.then_some(*usage), "{input}");
                 }
                 let ran = run(
                     &[&args[..], &["--id", "z", "--model", "y"]].concat(),

@@ -4,7 +4,7 @@ use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
 use super::ids::Ids;
-use super::{Beside, Function, Head, Reason, Settings, line};
+use super::{Beside, Counts, Function, Head, Reason, Settings, line};
 use crate::call::{Call, NotDelivered, Turn, Withheld};
 use crate::engine::Finish;
 
@@ -68,6 +68,7 @@ pub fn completion(turn: &Turn, head: &Head, settings: &Settings, finish: Finish)
                 calls,
             },
         }],
+        usage: head.counts(),
         toolglot: Beside::of(&[], &left),
     })
 }
@@ -86,6 +87,8 @@ struct Completion<'a> {
     created: u64,
     model: &'a str,
     choices: [Choice<'a>; 1],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    usage: Option<Counts>,
     #[serde(skip_serializing_if = "Option::is_none")]
     toolglot: Option<Beside<'a>>,
 }

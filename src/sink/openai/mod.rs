@@ -4,7 +4,7 @@
 //! use toolglot::sink::openai::{Deltas, Head, Settings};
 //! use toolglot::{DialectSet, Finish, Options, Parser};
 //!
-//! let head = Head { id: "chatcmpl-1".to_owned(), created: 0, model: "m".to_owned(), choice: 0 };
+//! let head = Head { id: "chatcmpl-1".to_owned(), model: "m".to_owned(), ..Head::default() };
 //! let mut lines = vec![];
 //! let mut deltas = Deltas::new(Settings::default(), |delta| lines.push(delta.to_json(&head)));
 //! let mut parser = Parser::new(&DialectSet::defaults(), Options::default());
@@ -82,6 +82,7 @@ pub use deltas::Deltas;
 use crate::call::NotDelivered;
 use crate::engine::Finish;
 use crate::error::{Grade, KindSet};
+pub use crate::event::Usage;
 
 /// When calls are sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -156,6 +157,8 @@ pub struct Head {
     pub model: String,
     /// Number of the choice.
     pub choice: u32,
+    /// What the response counts of its tokens: a completion says it, and the chunk with the reason.
+    pub usage: Option<Usage>,
 }
 
 impl Head {
@@ -167,6 +170,30 @@ impl Head {
             .into_iter()
             .for_each(|model| model.clone_into(&mut self.model));
     }
+
+    fn counts(&self) -> Option<Counts> {
+        self.usage.map(|usage| Counts {
+            prompt_tokens: usage.prompt,
+            completion_tokens: usage.completion,
+            total_tokens: usage.prompt.saturating_add(usage.completion),
+            prompt_tokens_details: usage.cached.map(|cached_tokens| Details { cached_tokens }),
+        })
+    }
+}
+
+/// The member `usage`.
+#[derive(Serialize)]
+struct Counts {
+    prompt_tokens: u64,
+    completion_tokens: u64,
+    total_tokens: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    prompt_tokens_details: Option<Details>,
+}
+
+#[derive(Serialize)]
+struct Details {
+    cached_tokens: u64,
 }
 
 /// Why a response ended.
@@ -326,6 +353,8 @@ struct Chunk<'a> {
     model: &'a str,
     choices: [Choice<'a>; 1],
     #[serde(skip_serializing_if = "Option::is_none")]
+    usage: Option<Counts>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     toolglot: Option<Beside<'a>>,
 }
 
@@ -382,6 +411,9 @@ impl Delta<'_> {
                 logprobs: None,
                 finish_reason: reason,
             }],
+            usage: matches!(self, Self::Finish { .. })
+                .then(|| head.counts())
+                .flatten(),
             toolglot: beside,
         })
     }

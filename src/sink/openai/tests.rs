@@ -519,6 +519,7 @@ fn chunks_are_as_the_protocol_has_them() {
         created: 7,
         model: "m\"".to_owned(),
         choice: 2,
+        usage: None,
     };
     let chunk = |delta: Delta<'_>| {
         let text = delta.to_json(&head);
