@@ -3,6 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 
 use super::arguments::{Checked, meaning};
 use super::machine::Machine;
@@ -24,17 +25,29 @@ pub struct NativeCall {
 }
 
 impl NativeCall {
-    /// Reads the JSON text of an OpenAI `tool_calls` array.
+    /// Reads the JSON text of an OpenAI `tool_calls` array. Arguments that are an object keep their own text, so that a key that
+    /// stands twice in them is told, as it is of arguments in a string.
     ///
     /// # Errors
     /// It is no JSON, or no such array; the message says where.
     pub fn from_json(text: &str) -> Result<Vec<Self>, String> {
         let value: Value = serde_json::from_str(text)
             .map_err(|error| format!("native_tool_calls: no JSON: {error}"))?;
-        Self::from_openai(&value)
+        let mut calls = Self::from_openai(&value)?;
+        let items: Vec<HashMap<String, &RawValue>> = serde_json::from_str(text).unwrap_or_default();
+        for (call, item) in calls.iter_mut().zip(items) {
+            let function = item.get("function").map_or("", |function| function.get());
+            let function: HashMap<String, &RawValue> =
+                serde_json::from_str(function).unwrap_or_default();
+            let arguments = function.get("arguments").map_or("", |text| text.get());
+            if arguments.starts_with('{') {
+                arguments.clone_into(&mut call.arguments);
+            }
+        }
+        Ok(calls)
     }
 
-    /// Reads an OpenAI `tool_calls` array.
+    /// Reads an OpenAI `tool_calls` array. A value has each key once: of text [`from_json`](Self::from_json) sees more.
     ///
     /// # Errors
     /// It is no such array; the message says where.

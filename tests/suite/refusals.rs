@@ -596,3 +596,37 @@ fn tags_named_after_tools() {
         &tools,
     );
 }
+
+#[test]
+fn names_with_a_rest_of_markup() {
+    for (id, _) in builtin_files() {
+        for name in ["=f", ":f", ".f", "f(", "f:", "：天气", "f】", "*f"] {
+            let call = (name, "{}");
+            let refused = write(id, call, &EncodeOptions::default());
+            let (_, reason) = refused.expect_err(name);
+            // A dialect of thoughts alone writes no call.
+            let wanted = match id.starts_with("reasoning-") {
+                true => "Dialect",
+                false => "Name",
+            };
+            assert_eq!(word(&reason), wanted, "{id}: {name}");
+        }
+    }
+    let named = |name: &str| {
+        let mut options = EncodeOptions::default();
+        let tools = format!("[{{\"name\": \"{name}\"}}]");
+        options.tools = Some(Arc::new(Tools::from_json(&tools).expect("tools")));
+        write("hermes", (name, "{}"), &options)
+    };
+    assert!(named("=f").is_ok() && named("f：").is_ok());
+}
+
+#[test]
+fn keys_that_may_be_steps() {
+    for id in ["vcp", "tam", "tam2"] {
+        for no in ["comand1", "command01", "commands2", "commnd_7"] {
+            let no = format!("{{\"{no}\": \"a\"}}");
+            both(id, "Key", ("f", r#"{"image1": "a"}"#), ("f", &no));
+        }
+    }
+}

@@ -93,7 +93,7 @@ fn case(vector: &'static Vector) -> Case {
     let native = vector
         .native_tool_calls
         .as_ref()
-        .map(|calls| NativeCall::from_openai(calls).expect("native calls"));
+        .map(|calls| NativeCall::from_json(calls.get()).expect("native calls"));
     Case {
         id: &vector.id,
         dialect: &vector.dialect,

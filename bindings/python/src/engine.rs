@@ -812,9 +812,7 @@ pub fn tools_json(py: Python<'_>, tools: &Bound<'_, PyAny>) -> PyResult<String> 
 fn native(py: Python<'_>, calls: &Bound<'_, PyAny>) -> PyResult<Vec<NativeCall>> {
     let text = support(py, "native_json", calls)?;
     let wrong = |why: String| PyValueError::new_err(why);
-    let value =
-        serde_json::from_str(&text).map_err(|error| wrong(format!("native_calls: {error}")))?;
-    caught(|| NativeCall::from_openai(&value))?.map_err(wrong)
+    caught(|| NativeCall::from_json(&text))?.map_err(wrong)
 }
 
 fn support(py: Python<'_>, function: &str, object: &Bound<'_, PyAny>) -> PyResult<String> {

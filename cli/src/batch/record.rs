@@ -48,7 +48,7 @@ struct Record {
     finish: Option<String>,
     #[serde(default)]
     options: Map,
-    native_tool_calls: Option<Value>,
+    native_tool_calls: Option<Box<RawValue>>,
     /// The same as in `options`.
     prompt_tail: Option<Value>,
     tool_choice: Option<Value>,
@@ -155,7 +155,7 @@ impl<'a> Answers<'a> {
             .collect();
         let native = match &record.native_tool_calls {
             Some(calls) => {
-                NativeCall::from_openai(calls).map_err(|e| format!("native_tool_calls: {e}"))?
+                NativeCall::from_json(calls.get()).map_err(|e| format!("native_tool_calls: {e}"))?
             }
             None => vec![],
         };

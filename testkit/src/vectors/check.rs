@@ -183,7 +183,7 @@ impl<'v> Ready<'v> {
         }
         let native = match &vector.native_tool_calls {
             Some(calls) => {
-                NativeCall::from_openai(calls).map_err(|e| format!("native_tool_calls: {e}"))?
+                NativeCall::from_json(calls.get()).map_err(|e| format!("native_tool_calls: {e}"))?
             }
             None => vec![],
         };

@@ -32,7 +32,7 @@ pub struct Vector {
     /// The declared tools: a JSON array.
     pub tools: Option<Value>,
     /// What the API delivered beside the text: OpenAI's `tool_calls`.
-    pub native_tool_calls: Option<Value>,
+    pub native_tool_calls: Option<Box<RawValue>>,
     /// Why the output ended.
     pub finish: String,
     /// Parser options; [`crate::options`] reads them.
@@ -108,7 +108,7 @@ struct Line {
     input: Option<String>,
     input_b64: Option<String>,
     tools: Option<Value>,
-    native_tool_calls: Option<Value>,
+    native_tool_calls: Option<Box<RawValue>>,
     finish: Option<String>,
     #[serde(default)]
     options: Map,
