@@ -68,6 +68,9 @@ impl spec::Channels {
             end,
             ..Header::default()
         };
+        // The rest of a header that the prompt has begun.
+        let glued = self.recipient.starts_with(' ') && !rest.starts_with(' ');
+        out.slipped = glued && self.recipient_at(rest).is_some();
         let named = !self.recipient.is_empty() && rest.contains(&self.recipient);
         while !rest.is_empty() {
             let begins = |marker: &&String| !marker.is_empty() && rest.starts_with(marker.as_str());

@@ -1414,11 +1414,16 @@ impl Machine<'_> {
     ) -> Verdict {
         match &mut candidate.at {
             At::First { have } => {
-                if channels.first.as_bytes().get(usize::from(*have)) != Some(&byte) {
+                let first = &channels.first;
+                // The blank before the recipient may be missing here as in any header.
+                let blanks = first.len() - first.trim_start_matches(' ').len();
+                let skips = *have == 0 && byte != b' ';
+                let at = if skips { blanks } else { usize::from(*have) };
+                if first.as_bytes().get(at) != Some(&byte) {
                     return Verdict::Text(None);
                 }
-                *have += 1;
-                if usize::from(*have) == channels.first.len() {
+                *have = at as u8 + 1;
+                if at + 1 == first.len() {
                     candidate.at = At::Message {
                         from: end,
                         gap: false,

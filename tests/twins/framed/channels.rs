@@ -46,7 +46,11 @@ impl<'a> Twin<'a> {
                 fits.map(String::len).max()
             };
             let first = (at == 0 && !channels.first.is_empty())
-                .then(|| here(std::slice::from_ref(&channels.first)))
+                .then(|| {
+                    // The blank before it may be missing.
+                    let glued = channels.first.trim_start().to_owned();
+                    here(&[channels.first.clone(), glued])
+                })
                 .flatten();
             if let Some(start) = here(&channels.start).or(first) {
                 // What stands in what is before a recipient is left open.
@@ -295,6 +299,13 @@ fn parts(channels: &Channels, header: &str) -> Header {
     let text = match text.rfind(&channels.channel).filter(|_| again) {
         Some(at) => &text[at..],
         None => text,
+    };
+    let sign = channels.recipient.trim_start();
+    let glued = !sign.is_empty() && text.starts_with(sign);
+    let text = &if glued {
+        format!(" {text}")
+    } else {
+        text.to_owned()
     };
     let word = |text: &str| text.split([' ', '<']).next().unwrap_or_default().to_owned();
     // What says nothing is passed over.
