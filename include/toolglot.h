@@ -621,7 +621,8 @@
 // A control character in a string that was not escaped. (warning)
 #define TOOLGLOT_ISSUE_REPAIRED_NEWLINE 55
 
-// Another key than the dialect's holds the arguments: a known synonym. (warning)
+// The arguments stand otherwise than the dialect writes them: under a known synonym of its key, as a text, or as one JSON
+// object in place of parameters. (warning)
 #define TOOLGLOT_ISSUE_REPAIRED_ARGUMENTS 56
 
 // A key beside name and arguments that no rule reads. (warning)

@@ -160,7 +160,7 @@ kinds! {
     RepairedLiteral = 53 "repaired_literal" Warning Repaired "A literal of Python in JSON (`True`, `None`, `0x1F`, `.5`), or one of JSON in Python (`true`, `null`)." "a Python literal was taken as its JSON counterpart";
     RepairedKey = 54 "repaired_key" Warning Repaired "A key without quotes in JSON." "a key without quotes was taken as one";
     RepairedNewline = 55 "repaired_newline" Warning Repaired "A control character in a string that was not escaped." "an unescaped control character was escaped";
-    RepairedArguments = 56 "repaired_arguments" Warning Repaired "Another key than the dialect's holds the arguments: a known synonym." "the arguments stand under another key";
+    RepairedArguments = 56 "repaired_arguments" Warning Repaired "The arguments stand otherwise than the dialect writes them: under a known synonym of its key, as a text, or as one JSON object in place of parameters." "the arguments stand under another key or in another form";
     ExtraKey = 57 "extra_key" Warning Recovered "A key beside name and arguments that no rule reads." "a key beside name and arguments was not read";
     AttributeArguments = 58 "attribute_arguments" Warning Repaired "The arguments are attributes of the call's tag." "the arguments were taken from the tag's attributes";
     RepairedCloser = 59 "repaired_closer" Warning Repaired "The closer is missing after a payload that ended by itself. Reserved: nothing reports it." "the closing marker is missing after a whole payload";

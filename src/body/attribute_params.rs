@@ -11,8 +11,9 @@ use super::content::{Content, EntityStep, Step, entity, tell_spaced};
 use super::given::is_fact;
 use super::inner::Inner;
 use super::named_params::{fail, limit, malformed};
+use super::object::Object;
 use super::tags::{CommentEnd, Edge, Match, MatchStep};
-use super::{Args, Flow, Out, Short};
+use super::{Args, Finished, Flow, Out, Short};
 use crate::dialect::AttributeParams;
 use crate::error::{Kind, Severity};
 use crate::event::Span;
@@ -36,6 +37,8 @@ pub(crate) struct Body {
     key: String,
     /// Tags in its content that are parameters.
     inner: Inner,
+    /// All arguments, in place of parameters.
+    object: Option<Box<Object>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -186,6 +189,7 @@ impl Body {
             bare: false,
             key: String::new(),
             inner: Inner::default(),
+            object: None,
         }
     }
 
@@ -203,15 +207,26 @@ impl Body {
     }
 
     /// The open value, if its next bytes leave as they stand.
-    pub fn short(&self, limits: &Limits) -> Option<Short> {
+    pub fn short(&self, table: &AttributeParams, limits: &Limits) -> Option<Short> {
+        if let Some(object) = &self.object {
+            return object.short(&table.json, limits);
+        }
         match &self.at {
             At::Content(value) if !self.inner.looks() => value.short(&self.args, limits),
             _ => None,
         }
     }
 
-    /// The stream ended: the call is not closed.
-    pub fn finish(&mut self, out: &mut Out<'_>) -> Option<u64> {
+    /// Whether the call stands whatever comes.
+    pub fn stands(&self) -> bool {
+        self.object.as_ref().is_some_and(|object| object.stands())
+    }
+
+    /// The stream ended at `end`: the call is not closed.
+    pub fn finish(&mut self, out: &mut Out<'_>, end: u64) -> Finished {
+        if let Some(object) = &mut self.object {
+            return object.finish(out, end);
+        }
         if let At::Value { .. } | At::Entity { .. } | At::Tail { .. } | At::Content(_) = self.at {
             let span = Span::new(self.args.value_start(), out.io.from);
             out.report(
@@ -223,12 +238,12 @@ impl Body {
                 "",
             );
         }
-        None
+        Finished::Open
     }
 
     /// Delivers the call if all its parameters are closed: of an open one a part has left already.
     pub fn salvage(&mut self, out: &mut Out<'_>, end: u64) -> bool {
-        if self.at != At::Between {
+        if self.at != At::Between || self.object.is_some() {
             return false;
         }
         self.args.recovered(Kind::UnclosedBlock);
@@ -243,6 +258,9 @@ impl Body {
         end: usize,
     ) -> (usize, Flow) {
         while i < end {
+            if let Some(object) = &mut self.object {
+                return object.feed(out, (&table.json, &table.close), i, end);
+            }
             let step = match self.at {
                 At::Value { quote } => self.value(out, quote, i, end),
                 At::Content(mut content) => {
@@ -440,8 +458,12 @@ impl Body {
             }
             At::End if blank => At::End,
             At::End if byte == b'>' => At::Between,
-            At::Between | At::Empty(None) => {
-                return Err(malformed(out, Kind::MalformedBody, pos, i));
+            At::Between => {
+                let Some(object) = Object::begin(out, &mut self.args, byte, pos) else {
+                    return Err(malformed(out, Kind::MalformedBody, pos, i));
+                };
+                self.object = Some(object);
+                return Ok(i);
             }
             _ => return Err(malformed(out, Kind::MalformedBody, pos, i)),
         };

@@ -583,9 +583,19 @@ impl Body {
             Action::Param => self.param(out, table, walk, end),
             Action::Whole => {
                 out.skip(end);
-                let args = self.args.as_mut().filter(|args| args.count() == 0);
+                let mut args = self.args.as_mut().filter(|args| args.count() == 0);
+                // No marker says so.
+                if let Some(args) = args.as_mut().filter(|_| span.is_empty()) {
+                    args.told(
+                        out,
+                        Kind::RepairedArguments,
+                        Span::new(start, start + 1),
+                        "",
+                    );
+                }
                 let Some(payload) = args.map(|args| Payload::of(out, args)) else {
-                    return Some(self.refuse(out, Kind::MalformedBody, Span::new(start, end)));
+                    let span = Span::new(start, end.max(start + 1));
+                    return Some(self.refuse(out, Kind::MalformedBody, span));
                 };
                 self.args = None;
                 self.at = At::Payload(Box::new(payload));

@@ -22,6 +22,7 @@ mod line;
 mod live;
 mod lost;
 mod named_params;
+mod object;
 mod out;
 mod payload;
 mod plain;
@@ -174,8 +175,10 @@ impl Body {
     /// The open value, if its next bytes leave as they stand.
     pub fn short(&self, family: &Family, limits: &Limits) -> Option<Short> {
         match (self, family) {
-            (Self::NamedParams(body), Family::NamedParams(_)) => body.short(limits),
-            (Self::AttributeParams(body), Family::AttributeParams(_)) => body.short(limits),
+            (Self::NamedParams(body), Family::NamedParams(table)) => body.short(table, limits),
+            (Self::AttributeParams(body), Family::AttributeParams(table)) => {
+                body.short(table, limits)
+            }
             (Self::Framed(body), Family::Framed(table)) => body.short(table, limits),
             (Self::Line(body), Family::Line(table)) => body.short(table, limits),
             _ => None,
@@ -202,8 +205,8 @@ impl Body {
         match (self, family) {
             (Self::KeyQuote(body), Family::KeyQuote(table)) => body.finish(out, table).into(),
             (Self::ElementTree(body), _) => body.finish(out).into(),
-            (Self::NamedParams(body), _) => body.finish(out).into(),
-            (Self::AttributeParams(body), _) => body.finish(out).into(),
+            (Self::NamedParams(body), _) => body.finish(out, end),
+            (Self::AttributeParams(body), _) => body.finish(out, end),
             (Self::Framed(body), Family::Framed(table)) => body.finish(out, table, end, stopped),
             (Self::Line(body), Family::Line(table)) => body.finish(out, table, end, stopped),
             (Self::KeyQuote(_) | Self::Framed(_) | Self::Line(_), _) => Finished::Open,
@@ -215,10 +218,9 @@ impl Body {
         match self {
             Self::Framed(body) => body.stands(),
             Self::Line(body) => body.stands(),
-            Self::KeyQuote(_)
-            | Self::ElementTree(_)
-            | Self::NamedParams(_)
-            | Self::AttributeParams(_) => false,
+            Self::NamedParams(body) => body.stands(),
+            Self::AttributeParams(body) => body.stands(),
+            Self::KeyQuote(_) | Self::ElementTree(_) => false,
         }
     }
 

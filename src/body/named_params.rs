@@ -10,8 +10,9 @@ use toolglot_scan::xml::{self, Header, HeaderStep};
 use super::content::{Content, Lt, Step, tell_spaced};
 use super::given::is_fact;
 use super::inner::Inner;
+use super::object::Object;
 use super::tags::{CommentEnd, Edge, Match, MatchStep};
-use super::{Args, Flow, Out, Short, pieces};
+use super::{Args, Finished, Flow, Out, Short, pieces};
 use crate::dialect::NamedParams;
 use crate::dialect::spec::Reopen;
 use crate::error::{Kind, Severity};
@@ -25,6 +26,8 @@ pub(crate) struct Body {
     at: At,
     /// Tags in the open value that open a parameter.
     inner: Inner,
+    /// All arguments, in place of parameters.
+    object: Option<Box<Object>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -73,6 +76,7 @@ impl Body {
             args,
             at: At::Between,
             inner: Inner::default(),
+            object: None,
         }
     }
 
@@ -85,15 +89,26 @@ impl Body {
     }
 
     /// The open value, if its next bytes leave as they stand.
-    pub fn short(&self, limits: &Limits) -> Option<Short> {
+    pub fn short(&self, table: &NamedParams, limits: &Limits) -> Option<Short> {
+        if let Some(object) = &self.object {
+            return object.short(&table.json, limits);
+        }
         match &self.at {
             At::Value(value) if !self.inner.looks() => value.short(&self.args, limits),
             _ => None,
         }
     }
 
-    /// The stream ended: the call is not closed.
-    pub fn finish(&mut self, out: &mut Out<'_>) -> Option<u64> {
+    /// Whether the call stands whatever comes.
+    pub fn stands(&self) -> bool {
+        self.object.as_ref().is_some_and(|object| object.stands())
+    }
+
+    /// The stream ended at `end`: the call is not closed.
+    pub fn finish(&mut self, out: &mut Out<'_>, end: u64) -> Finished {
+        if let Some(object) = &mut self.object {
+            return object.finish(out, end);
+        }
         if let At::Value(_) = self.at {
             let span = Span::new(self.args.value_start(), out.io.from);
             let key = self.args.key().to_owned();
@@ -106,12 +121,12 @@ impl Body {
                 "",
             );
         }
-        None
+        Finished::Open
     }
 
     /// Delivers the call if all its parameters are closed: of an open one a part has left already.
     pub fn salvage(&mut self, out: &mut Out<'_>, end: u64) -> bool {
-        if self.at != At::Between {
+        if self.at != At::Between || self.object.is_some() {
             return false;
         }
         self.args.recovered(Kind::UnclosedBlock);
@@ -127,6 +142,9 @@ impl Body {
     ) -> (usize, Flow) {
         let literals = literals(table);
         while i < end {
+            if let Some(object) = &mut self.object {
+                return object.feed(out, (&table.json, &table.close), i, end);
+            }
             let pos = out.base + i as u64;
             let byte = out.seg[i];
             match &mut self.at {
@@ -139,6 +157,9 @@ impl Body {
                         };
                     } else if xml::is_space(byte) {
                         out.skip(pos + 1);
+                    } else if let Some(object) = Object::begin(out, &mut self.args, byte, pos) {
+                        self.object = Some(object);
+                        continue;
                     } else {
                         return malformed(out, Kind::MalformedBody, pos, i);
                     }

@@ -12,6 +12,7 @@ use super::channels::{self, Channels, MAX_HEADER};
 use super::escape::{EscapeError, EscapeTable};
 use super::framed::{self, Framed};
 use super::line::Line;
+use super::payload::JsonTable;
 use super::spec::{self, Spec};
 use super::{Dialect, Sort, check};
 use crate::error::BuildError;
@@ -83,6 +84,8 @@ pub(crate) struct NamedParams {
     pub close: String,
     pub param_open: String,
     pub param_close: String,
+    /// Of arguments as one object.
+    pub json: JsonTable,
 }
 
 /// Tables of the attribute-params family.
@@ -91,6 +94,8 @@ pub(crate) struct AttributeParams {
     pub spec: spec::AttributeParams,
     pub open: String,
     pub close: String,
+    /// Of arguments as one object.
+    pub json: JsonTable,
 }
 
 impl Family {
@@ -114,6 +119,7 @@ impl Family {
                 close: format!("</{}", body.call),
                 param_open: format!("<{}", body.param),
                 param_close: format!("</{}", body.param),
+                json: JsonTable::arguments(),
                 spec: body.clone(),
             }));
         }
@@ -121,6 +127,7 @@ impl Family {
             return Ok(Self::AttributeParams(AttributeParams {
                 open: format!("<{}", body.call),
                 close: format!("</{}", body.call),
+                json: JsonTable::arguments(),
                 spec: body.clone(),
             }));
         }

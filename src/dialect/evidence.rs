@@ -37,7 +37,7 @@ pub(super) fn of_section(spec: &spec::Framed, opener: &str) -> Vec<String> {
         return vec![];
     };
     if !section.probe.is_empty() {
-        return deepened(&section.probe);
+        return deepened(&with_objects(spec, &section.probe));
     }
     let mut out = vec![];
     for unit in &spec.unit {
@@ -81,7 +81,7 @@ pub(super) fn of_message(spec: &spec::Framed) -> Vec<String> {
 /// What must follow the literal beginning of a call's opener.
 pub(super) fn of_unit(spec: &spec::Framed, unit: &spec::Unit, open: &str) -> Vec<String> {
     if !unit.probe.is_empty() {
-        return deepened(&unit.probe);
+        return deepened(&with_objects(spec, &unit.probe));
     }
     if unit.bare.is_some() || open.starts_with("$^") {
         return vec![];
@@ -129,8 +129,10 @@ fn payload(spec: &spec::Framed, unit: &spec::Unit) -> Vec<String> {
             Ok(literal) if literal.len() > 1 => literal,
             _ => open.clone(),
         });
+        let object = OBJECT.iter().map(|first| (*first).to_owned());
         first
             .chain(unit.close.iter().cloned())
+            .chain(object)
             .map(|first| blank(&first))
             .collect()
     };
@@ -173,6 +175,26 @@ fn python(spec: &spec::Framed) -> Vec<String> {
         out.dedup();
     }
     out
+}
+
+/// Patterns of a file, and each that shows a parameter with an object of all arguments in its place.
+fn with_objects(spec: &spec::Framed, probe: &[String]) -> Vec<String> {
+    let params = [&spec.param, &spec.tree];
+    let opens = params.into_iter().flatten().flat_map(|param| &param.open);
+    let opens: Vec<&String> = opens.collect();
+    let object = |pattern: &String| -> Vec<String> {
+        // The first token of the parameter's opener, or some of it.
+        let cut = pattern.rfind('<').filter(|at| {
+            let token = &pattern[*at..];
+            let token = token.trim_end_matches('>');
+            opens.iter().any(|open| open.starts_with(token))
+        });
+        let head = cut.map(|cut| &pattern[..cut]);
+        let all = head.map(|head| OBJECT.map(|first| format!("{head}{first}")));
+        all.into_iter().flatten().collect()
+    };
+    let objects = probe.iter().flat_map(object);
+    probe.iter().cloned().chain(objects).collect()
 }
 
 /// Patterns of a file, in which a bracket alone shows no JSON.

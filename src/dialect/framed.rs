@@ -23,7 +23,7 @@ pub(crate) enum Action {
     Repeat,
     /// A parameter opens.
     Param,
-    /// All parameters follow as an object in JSON.
+    /// All parameters follow as an object in JSON, after a marker of its own or in their place.
     Whole,
     /// A parameter's closer that closes nothing.
     Stray,
@@ -269,6 +269,7 @@ impl Framed {
                         [
                             list(&param.open, Action::Param),
                             list(&param.whole, Action::Whole),
+                            vec![("$^{".to_owned(), Action::Whole)],
                         ]
                         .concat(),
                         list(&param.close, Action::Stray),
@@ -584,8 +585,7 @@ fn payloads(spec: &spec::Framed) -> (JsonTable, PythonTable, BraceTable) {
     let json = JsonTable {
         syntax: Syntax {
             python: spec.json.python,
-            json_words: true,
-            ..Syntax::default()
+            ..JsonTable::arguments().syntax
         },
         name: spec.json.name.clone(),
         args: spec.json.arguments.clone(),

@@ -37,6 +37,19 @@ pub(crate) struct JsonTable {
     pub answer: Vec<String>,
 }
 
+impl JsonTable {
+    /// Of an object that is the arguments and nothing else.
+    pub fn arguments() -> Self {
+        Self {
+            syntax: Syntax {
+                json_words: true,
+                ..Syntax::default()
+            },
+            ..Self::default()
+        }
+    }
+}
+
 /// How calls are written in Python.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PythonTable {

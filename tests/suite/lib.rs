@@ -29,6 +29,7 @@ mod mentions;
 mod mixed;
 mod names;
 mod native;
+mod objects;
 mod openers;
 mod original;
 mod overlaps;

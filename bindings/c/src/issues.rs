@@ -114,7 +114,8 @@ pub const TOOLGLOT_ISSUE_REPAIRED_LITERAL: u32 = 53;
 pub const TOOLGLOT_ISSUE_REPAIRED_KEY: u32 = 54;
 /// A control character in a string that was not escaped. (warning)
 pub const TOOLGLOT_ISSUE_REPAIRED_NEWLINE: u32 = 55;
-/// Another key than the dialect's holds the arguments: a known synonym. (warning)
+/// The arguments stand otherwise than the dialect writes them: under a known synonym of its key, as a text, or as one JSON
+/// object in place of parameters. (warning)
 pub const TOOLGLOT_ISSUE_REPAIRED_ARGUMENTS: u32 = 56;
 /// A key beside name and arguments that no rule reads. (warning)
 pub const TOOLGLOT_ISSUE_EXTRA_KEY: u32 = 57;

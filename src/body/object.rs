@@ -1,0 +1,131 @@
+//! All arguments of a call as one JSON object in place of its parameters: `<tool_call name="n">{"k":1}</tool_call>`.
+
+use serde::{Deserialize, Serialize};
+use toolglot_scan::xml;
+
+use super::live::Step;
+use super::named_params::limit;
+use super::tags::{Edge, Match, MatchStep};
+use super::{Args, Finished, Flow, Out, Short, json_calls};
+use crate::dialect::payload::JsonTable;
+use crate::error::{Kind, Severity};
+use crate::event::Span;
+use crate::limits::Limits;
+
+/// The object, and after it the closing tag of its call.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Object {
+    body: json_calls::Body,
+    at: At,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+enum At {
+    Object,
+    /// After it.
+    After,
+    /// In what may be the closing tag; the carry begins with it.
+    Tag(Match),
+    /// After that tag's name.
+    Close,
+}
+
+impl Object {
+    /// The object that begins with `byte` at `pos`. None if it begins none, or the call has parameters already.
+    pub fn begin(out: &mut Out<'_>, args: &mut Args, byte: u8, pos: u64) -> Option<Box<Self>> {
+        if byte != b'{' || args.count() > 0 {
+            return None;
+        }
+        out.skip(pos);
+        args.told(out, Kind::RepairedArguments, Span::new(pos, pos + 1), "");
+        Some(Box::new(Self {
+            body: json_calls::Body::of(args.live(out)),
+            at: At::Object,
+        }))
+    }
+
+    /// Whether the call stands.
+    pub fn stands(&self) -> bool {
+        self.at != At::Object
+    }
+
+    /// The open string, if its next bytes leave as they stand.
+    pub fn short(&self, table: &JsonTable, limits: &Limits) -> Option<Short> {
+        (self.at == At::Object).then(|| self.body.short(table, limits))?
+    }
+
+    /// The stream ended at `end`.
+    pub fn finish(&mut self, out: &mut Out<'_>, end: u64) -> Finished {
+        if self.stands() {
+            return Finished::Forgotten;
+        }
+        self.body.abandon(out, end);
+        Finished::Open
+    }
+
+    /// Takes the chunk from index `i` up to `end`; `close` is the closing tag of the call up to its name.
+    pub fn feed(
+        &mut self,
+        out: &mut Out<'_>,
+        (table, close): (&JsonTable, &str),
+        mut i: usize,
+        end: usize,
+    ) -> (usize, Flow) {
+        while i < end {
+            let byte = out.seg[i];
+            let pos = out.base + i as u64;
+            match &mut self.at {
+                At::Object => {
+                    let (next, step) = self.body.feed(out, table, i, end);
+                    i = next;
+                    let pos = out.base + i as u64;
+                    let flow = match step {
+                        Step::More => continue,
+                        Step::Done => {
+                            out.skip(pos);
+                            self.at = At::After;
+                            continue;
+                        }
+                        Step::Malformed => Flow::Malformed { ended: false },
+                        Step::Limit(kind) => limit(kind),
+                    };
+                    self.body.abandon(out, pos);
+                    out.skip(pos);
+                    return (i, flow);
+                }
+                At::After if byte == b'<' => {
+                    out.io.from = pos;
+                    self.at = At::Tag(Match::behind_lt(1));
+                    i += 1;
+                }
+                At::After | At::Close if xml::is_space(byte) => {
+                    i += 1;
+                    out.skip(pos + 1);
+                }
+                At::Close if byte == b'>' => {
+                    out.skip(pos + 1);
+                    return (i + 1, Flow::Closed { end: pos + 1 });
+                }
+                At::Tag(tag) => match tag.step(byte, &[(close.as_bytes(), Edge::Close)]) {
+                    MatchStep::More => i += 1,
+                    MatchStep::Found { .. } => {
+                        if tag.spaced() {
+                            let span = Span::new(out.io.from, pos);
+                            out.issue(Kind::RepairedCloseTag, span, "");
+                        }
+                        self.at = At::Close;
+                    }
+                    MatchStep::None => return (i, broken(out.io.from)),
+                },
+                At::After | At::Close => return (i, broken(pos)),
+            }
+        }
+        (i, Flow::More)
+    }
+}
+
+/// The closing tag is missing before `at`, and what follows is no part of the call.
+fn broken(at: u64) -> Flow {
+    let severity = Severity::Warning;
+    Flow::Broken { at, severity }
+}
