@@ -18,6 +18,9 @@
 //! looked at once. Where a pattern is complete and others go on, the next byte decides. Where literal bytes and a word may
 //! begin at one place, the literal pattern counts if it becomes complete, and else the word: `<item>` beside `<$key>`.
 //!
+//! A token may stand twice, with white space between, where the pattern goes on after it: `<call><call>$name` in place of
+//! `<call>$name`. The second one leads back to where the first one led ([`Paths::with_twins`]).
+//!
 //! In tags, blanks and attributes may stand that the pattern does not show: a tag with attributes is no other tag. Where they
 //! may is told by its shape ([`tag::room`]), and they are taken by a hole that no file writes ([`Hole::Loose`]).
 
@@ -98,6 +101,10 @@ struct Node<A> {
     loose: Option<u16>,
     /// Blanks may stand here that the pattern does not show.
     slip: bool,
+    /// A token ends here that may stand twice.
+    token: bool,
+    /// White space before the same token once more leads here.
+    again: Option<u16>,
     /// Bytes that complete a pattern without being taken.
     peeks: Vec<(u8, A)>,
     /// A pattern ends here.
@@ -116,6 +123,8 @@ impl<A> Default for Node<A> {
             fix: None,
             loose: None,
             slip: false,
+            token: false,
+            again: None,
             peeks: vec![],
             accept: None,
         }
@@ -180,6 +189,10 @@ pub struct Walk {
     tag: u8,
     /// Inside of the word that stands here if the literal bytes break off.
     word: Option<u16>,
+    /// Where the last token led that may stand twice.
+    token: u16,
+    /// One did.
+    twice: bool,
     /// Offset after the last byte that was no leading white space; where the pattern began.
     start: Option<u64>,
     spans: [Span; HOLES],
@@ -273,6 +286,56 @@ pub fn literal(pattern: &str) -> Result<String, String> {
     Ok(out)
 }
 
+/// The tokens of a pattern that something follows, `<` to `>`, each with what stands before it. A suffix or an id may stand in
+/// them.
+fn tokens(parts: &[Part]) -> Vec<(Vec<Part>, Vec<Part>)> {
+    let mut found = vec![];
+    let mut before: Vec<Part> = vec![];
+    // The token that has begun, and what stands before it.
+    let mut open: Option<(Vec<Part>, Vec<Part>)> = None;
+    for (index, part) in parts.iter().enumerate() {
+        let Part::Bytes(bytes) = part else {
+            match (&mut open, part) {
+                (Some((_, token)), Part::Hole(Hole::Fix | Hole::Id)) => token.push(part.clone()),
+                (_, _) => open = None,
+            }
+            before.push(part.clone());
+            continue;
+        };
+        let mut from = 0;
+        let mut begun = open.is_some().then_some(0);
+        for (at, byte) in bytes.iter().enumerate() {
+            match byte {
+                b'<' => {
+                    let mut before = before.clone();
+                    if at > 0 {
+                        before.push(Part::Bytes(bytes[..at].to_vec()));
+                    }
+                    open = Some((before, vec![]));
+                    (from, begun) = (at, Some(at));
+                }
+                b'>' => {
+                    let Some((before, mut token)) = open.take() else {
+                        continue;
+                    };
+                    token.push(Part::Bytes(bytes[begun.unwrap_or(from)..=at].to_vec()));
+                    let goes_on = at + 1 < bytes.len() || index + 1 < parts.len();
+                    if goes_on && token[0] != Part::Bytes(b"<".to_vec()) {
+                        found.push((before, token));
+                    }
+                    begun = None;
+                }
+                _ => {}
+            }
+        }
+        if let (Some((_, token)), Some(begun)) = (&mut open, begun) {
+            token.push(Part::Bytes(bytes[begun..].to_vec()));
+        }
+        before.push(part.clone());
+    }
+    found
+}
+
 /// A marker with what may stand in it that it does not show, if something may.
 pub fn spelt(marker: &str) -> Result<Option<Paths<()>>, String> {
     if tag::rooms(marker.as_bytes()).next().is_none() {
@@ -324,6 +387,131 @@ impl<A: Copy> Paths<A> {
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.nodes.len() < 2
+    }
+
+    /// Lets the tokens of the patterns stand twice, where something follows them.
+    pub fn with_twins<'a>(
+        mut self,
+        patterns: impl IntoIterator<Item = &'a str>,
+    ) -> Result<Self, String> {
+        for pattern in patterns {
+            for (before, token) in tokens(&parts(pattern)?) {
+                if let Some(at) = self.behind_token(&before, &token) {
+                    self.twin(at, &token);
+                }
+            }
+        }
+        Ok(self)
+    }
+
+    /// Where a token leads that stands after the beginning of a pattern.
+    fn behind_token(&self, before: &[Part], token: &[Part]) -> Option<u16> {
+        let node = |at: &u16| &self.nodes[usize::from(*at)];
+        let mut here: Vec<u16> = vec![0];
+        for part in before.iter().chain(token) {
+            here = match part {
+                Part::Bytes(bytes) => {
+                    let step = |here: Vec<u16>, byte: &u8| -> Vec<u16> {
+                        here.iter().find_map(|at| node(at).byte(*byte)).into_iter().collect()
+                    };
+                    bytes.iter().fold(here, step)
+                }
+                Part::Blanks | Part::Lines => {
+                    let after = here.iter().filter_map(|at| node(at).after);
+                    let after: Vec<u16> = after.collect();
+                    [here, after].concat()
+                }
+                Part::Hole(Hole::Fix) if !self.opens => {
+                    here.iter().find_map(|at| node(at).fix).into_iter().collect()
+                }
+                Part::Hole(hole) => {
+                    let inside = here.iter().find_map(|at| node(at).hole);
+                    let inside = inside.filter(|(have, _)| have == hole)?.1;
+                    match hole {
+                        Hole::Ticks => [here, vec![inside]].concat(),
+                        _ => vec![inside],
+                    }
+                }
+                Part::Peek => return None,
+            };
+        }
+        match here[..] {
+            [at] => Some(at),
+            _ => None,
+        }
+    }
+
+    /// From a node, its own token leads back to it.
+    fn twin(&mut self, end: u16, token: &[Part]) {
+        let node = self.node(end);
+        // What is complete is no beginning.
+        if node.token || node.accept.is_some() || node.inside.is_some() {
+            return;
+        }
+        let blanks = node.blanks;
+        let Some((Part::Bytes(first), rest)) = token.split_first() else {
+            return;
+        };
+        let Some((begins, first)) = first.split_first() else {
+            return;
+        };
+        let known = self.node(end).byte(*begins);
+        let chain = known.unwrap_or_else(|| self.fresh(Node::default()));
+        let mut here = chain;
+        let literal = |bytes: &[u8]| bytes.iter().map(|byte| Ok(*byte)).collect::<Vec<_>>();
+        let rest = rest.iter().flat_map(|part| match part {
+            Part::Bytes(bytes) => literal(bytes),
+            Part::Hole(hole) => vec![Err(*hole)],
+            Part::Blanks | Part::Lines | Part::Peek => vec![],
+        });
+        let steps: Vec<Result<u8, Hole>> = literal(first).into_iter().chain(rest).collect();
+        let last = steps.len().saturating_sub(1);
+        for (index, step) in steps.into_iter().enumerate() {
+            let node = &self.nodes[usize::from(here)];
+            let known = match step {
+                Ok(byte) => node.byte(byte),
+                Err(Hole::Fix) if !self.opens => node.fix,
+                Err(hole) => match node.hole {
+                    Some((have, inside)) if have == hole => Some(inside),
+                    Some(_) => return,
+                    None => None,
+                },
+            };
+            if index == last && known.is_some() {
+                return;
+            }
+            let there = match known {
+                Some(there) => there,
+                None if index == last => end,
+                None => {
+                    let inside = step.err().filter(|hole| *hole != Hole::Fix || self.opens);
+                    self.fresh(Node {
+                        inside,
+                        ..Node::default()
+                    })
+                }
+            };
+            if known.is_none() {
+                match step {
+                    Ok(byte) => self.node(here).bytes.push((byte, there)),
+                    Err(Hole::Fix) if !self.opens => self.node(here).fix = Some(there),
+                    Err(hole) => self.node(here).hole = Some((hole, there)),
+                }
+            }
+            here = there;
+        }
+        if known.is_none() {
+            self.node(end).bytes.push((*begins, chain));
+        }
+        self.node(end).token = true;
+        if !blanks {
+            let again = self.fresh(Node {
+                blanks: true,
+                bytes: vec![(*begins, chain)],
+                ..Node::default()
+            });
+            self.node(end).again = Some(again);
+        }
     }
 
     /// Lets white space stand before any of the patterns.
@@ -670,6 +858,11 @@ impl<A: Copy> Paths<A> {
                 return self.enter(walk, hole, inside, byte, pos);
             }
         }
+        if let Some(again) = node.again.filter(|_| xml::is_space(byte)) {
+            walk.node = again;
+            walk.blanks = 1;
+            return Go::More;
+        }
         match node.accept {
             Some(action) => {
                 walk.start.get_or_insert(pos);
@@ -784,6 +977,10 @@ impl<A: Copy> Paths<A> {
     fn arrive(&self, walk: &mut Walk, there: u16) -> Go<A> {
         walk.node = there;
         let node = &self.nodes[usize::from(there)];
+        if node.token {
+            walk.twice |= walk.token == there;
+            walk.token = there;
+        }
         match node.accept {
             Some(action) if !node.goes_on() => Go::Found {
                 action,
@@ -809,6 +1006,11 @@ impl Walk {
     /// The same walk, with what stood in such a tag told.
     pub fn told(&mut self) {
         self.spans[Hole::Loose as usize] = Span::default();
+    }
+
+    /// Whether a token of the pattern stands twice.
+    pub fn twice(&self) -> bool {
+        self.twice
     }
 
     /// Offset of the first byte that is no white space before the pattern.

@@ -520,6 +520,9 @@ impl Body {
         {
             out.repaired(Kind::RepairedMarker, span);
         }
+        if walk.twice() {
+            self.twice(out, action, span);
+        }
         match action {
             Action::Section => {
                 self.section = true;
@@ -635,6 +638,15 @@ impl Body {
                 };
                 self.begin(out, table, walk, end)
             }
+        }
+    }
+
+    /// A token of a marker stands twice in it.
+    fn twice(&mut self, out: &mut Out<'_>, action: Action, span: Span) {
+        match (action, &mut self.args) {
+            (Action::Unit(_) | Action::Section, _) => out.repaired(Kind::RepeatedMarker, span),
+            (_, Some(args)) => args.told(out, Kind::RepeatedMarker, span, ""),
+            (_, None) => out.issue(Kind::RepeatedMarker, span, ""),
         }
     }
 

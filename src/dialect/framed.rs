@@ -200,8 +200,9 @@ impl Framed {
             once.chain(again).collect()
         };
         let build = |groups: Vec<Vec<(String, Action)>>| {
-            let all = groups.iter().flatten().map(|(p, a)| (p.as_str(), *a));
-            Paths::tags(all).map(Paths::with_blanks)
+            let all = || groups.iter().flatten().map(|(p, a)| (p.as_str(), *a));
+            let paths = Paths::tags(all()).map(Paths::with_blanks)?;
+            paths.with_twins(all().map(|(p, _)| p))
         };
         // Where openers tell what `$x` is, each is looked for with every suffix.
         let mut fixes: Vec<&str> = spec.fixed.values().map(String::as_str).collect();
@@ -227,7 +228,9 @@ impl Framed {
                 enter.extend(all.map(|(open, _)| (open, Action::Unit(index as u16))));
             }
         }
-        let enter = Paths::opening(enter.iter().map(|(p, a)| (p.as_str(), *a)))?.with_blanks();
+        let enter = Paths::opening(enter.iter().map(|(p, a)| (p.as_str(), *a)))?
+            .with_blanks()
+            .with_twins(enter.iter().map(|(p, _)| p.as_str()))?;
         let units: Vec<(String, Action)> = all_units().map(|(p, a)| (p.to_owned(), a)).collect();
         let marked = |patterns: &[(String, Action)]| -> Vec<(String, Action)> {
             let has = |(p, action): &&(String, Action)| {
@@ -334,8 +337,9 @@ impl Framed {
                 Some(patterns) => {
                     // What is only looked at stands in the patterns, too.
                     let before = if found.peek { "" } else { &found.literal };
-                    let patterns = patterns.iter().map(|p| (p.as_str(), Evidence::of(p)));
-                    Some(Paths::behind(before, patterns)?)
+                    let all = patterns.iter().map(|p| (p.as_str(), Evidence::of(p)));
+                    let paths = Paths::behind(before, all)?;
+                    Some(paths.with_twins(patterns.iter().map(String::as_str))?)
                 }
                 None => None,
             };
