@@ -389,13 +389,22 @@ impl<A: Copy> Paths<A> {
         self.nodes.len() < 2
     }
 
-    /// Lets the tokens of the patterns stand twice, where something follows them.
+    /// Lets the tokens of the patterns stand twice, where something follows them; none with which one of `but` ends.
     pub fn with_twins<'a>(
         mut self,
         patterns: impl IntoIterator<Item = &'a str>,
+        but: &[&str],
     ) -> Result<Self, String> {
+        let spelt = |token: &[Part]| match token {
+            [Part::Bytes(bytes)] => String::from_utf8_lossy(bytes).into_owned(),
+            _ => String::new(),
+        };
         for pattern in patterns {
             for (before, token) in tokens(&parts(pattern)?) {
+                let text = spelt(&token);
+                if !text.is_empty() && but.iter().any(|but| but.ends_with(&text)) {
+                    continue;
+                }
                 if let Some(at) = self.behind_token(&before, &token) {
                     self.twin(at, &token);
                 }
@@ -412,7 +421,10 @@ impl<A: Copy> Paths<A> {
             here = match part {
                 Part::Bytes(bytes) => {
                     let step = |here: Vec<u16>, byte: &u8| -> Vec<u16> {
-                        here.iter().find_map(|at| node(at).byte(*byte)).into_iter().collect()
+                        here.iter()
+                            .find_map(|at| node(at).byte(*byte))
+                            .into_iter()
+                            .collect()
                     };
                     bytes.iter().fold(here, step)
                 }
@@ -421,9 +433,11 @@ impl<A: Copy> Paths<A> {
                     let after: Vec<u16> = after.collect();
                     [here, after].concat()
                 }
-                Part::Hole(Hole::Fix) if !self.opens => {
-                    here.iter().find_map(|at| node(at).fix).into_iter().collect()
-                }
+                Part::Hole(Hole::Fix) if !self.opens => here
+                    .iter()
+                    .find_map(|at| node(at).fix)
+                    .into_iter()
+                    .collect(),
                 Part::Hole(hole) => {
                     let inside = here.iter().find_map(|at| node(at).hole);
                     let inside = inside.filter(|(have, _)| have == hole)?.1;

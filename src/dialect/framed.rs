@@ -202,7 +202,7 @@ impl Framed {
         let build = |groups: Vec<Vec<(String, Action)>>| {
             let all = || groups.iter().flatten().map(|(p, a)| (p.as_str(), *a));
             let paths = Paths::tags(all()).map(Paths::with_blanks)?;
-            paths.with_twins(all().map(|(p, _)| p))
+            paths.with_twins(all().map(|(p, _)| p), &[])
         };
         // Where openers tell what `$x` is, each is looked for with every suffix.
         let mut fixes: Vec<&str> = spec.fixed.values().map(String::as_str).collect();
@@ -230,7 +230,7 @@ impl Framed {
         }
         let enter = Paths::opening(enter.iter().map(|(p, a)| (p.as_str(), *a)))?
             .with_blanks()
-            .with_twins(enter.iter().map(|(p, _)| p.as_str()))?;
+            .with_twins(enter.iter().map(|(p, _)| p.as_str()), &[])?;
         let units: Vec<(String, Action)> = all_units().map(|(p, a)| (p.to_owned(), a)).collect();
         let marked = |patterns: &[(String, Action)]| -> Vec<(String, Action)> {
             let has = |(p, action): &&(String, Action)| {
@@ -339,7 +339,10 @@ impl Framed {
                     let before = if found.peek { "" } else { &found.literal };
                     let all = patterns.iter().map(|p| (p.as_str(), Evidence::of(p)));
                     let paths = Paths::behind(before, all)?;
-                    Some(paths.with_twins(patterns.iter().map(String::as_str))?)
+                    // What ends an opener stands once: after it comes what the call holds.
+                    let opens = spec.unit.iter().flat_map(|unit| &unit.open);
+                    let opens: Vec<&str> = opens.map(String::as_str).collect();
+                    Some(paths.with_twins(patterns.iter().map(String::as_str), &opens)?)
                 }
                 None => None,
             };
