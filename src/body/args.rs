@@ -180,6 +180,11 @@ impl Args {
         &self.tool
     }
 
+    /// Whether an opener says what the call's own does, and nothing of the call has come.
+    pub fn opens_again(&self, tool: &str, attributes: &[(String, String)]) -> bool {
+        self.count == 0 && self.tool == tool && self.attributes == attributes
+    }
+
     /// The call, as one whose arguments are an object in JSON.
     pub(super) fn live(&mut self, out: &mut Out<'_>) -> LiveCall {
         let attributes = std::mem::take(&mut self.attributes);

@@ -150,6 +150,10 @@ impl Content {
                 At::Text if inner.looks() && !matches!(byte, b'<' | b'&') => {
                     inner.step(byte);
                     i += 1;
+                    if inner.stands() {
+                        // One is asked about before the next one comes.
+                        break;
+                    }
                 }
                 At::Text | At::Cdata { len: 0 } => {
                     let stop = out.clip(max, i + 1, end);

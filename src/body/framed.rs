@@ -61,6 +61,10 @@ pub(crate) struct Body {
     broke: bool,
     /// The last parameter's value ended at its closer.
     shut: bool,
+    /// The opener of the last parameter, where it may stand twice.
+    opener: Vec<u8>,
+    /// It did.
+    doubled: bool,
     /// What is hidden is a result that the model made up.
     invented: bool,
     /// What is open where a call has just broken.
@@ -96,6 +100,18 @@ enum At {
         which: u16,
         walk: Walk,
     },
+}
+
+/// What the opener of a call says.
+struct Head {
+    name: String,
+    meta: Vec<(String, String)>,
+    /// An attribute that is not what it looks like.
+    doubt: Option<String>,
+    /// The tag closes itself.
+    closed: bool,
+    /// A slash stands behind the name that closes nothing.
+    slip: bool,
 }
 
 /// The attribute that holds the value of a parameter whose tag closes itself.
@@ -136,6 +152,8 @@ impl Body {
             good: header.span.start,
             broke: false,
             shut: false,
+            opener: vec![],
+            doubled: false,
             invented: false,
             torn: None,
         };
@@ -184,6 +202,8 @@ impl Body {
             good: header.span.start,
             broke: false,
             shut: false,
+            opener: vec![],
+            doubled: false,
             invented: false,
             torn: None,
         }
@@ -233,7 +253,10 @@ impl Body {
             At::Inner(walk) => unit.inner.fits(walk) && self.args.is_some(),
             At::Lost(lost) => lost.fits(table),
             At::Value(value) => {
-                value.fits() && self.args.is_some() && table.params(self.unit).is_some()
+                let twin = value
+                    .twin
+                    .is_none_or(|have| usize::from(have) <= self.opener.len());
+                twin && value.fits() && self.args.is_some() && table.params(self.unit).is_some()
             }
             At::Confirm { value, walk, .. } => {
                 value.fits()
@@ -568,9 +591,11 @@ impl Body {
             Action::Stray => {
                 // Only blanks stand between it and what came before it; one that is named after its parameter may be another's.
                 let twice = self.shut && walk.span(Hole::Key).is_empty();
-                let kind = match twice {
-                    true => Kind::RepeatedMarker,
-                    false => Kind::OrphanClose,
+                let kind = match (twice, self.doubled) {
+                    // Two openers and two closers may be a value that quotes its parameter.
+                    (true, true) => Kind::BareMarkup,
+                    (true, false) => Kind::RepeatedMarker,
+                    (false, _) => Kind::OrphanClose,
                 };
                 if let Some(args) = &mut self.args {
                     args.told(out, kind, span, "");
@@ -604,6 +629,7 @@ impl Body {
                 self.at = At::Payload(Box::new(payload));
                 None
             }
+            Action::Reopen | Action::Unit(_) if self.again(out, table, action, walk, end) => None,
             Action::Reopen => {
                 // After a payload only a closer was forgotten.
                 let severity = match self.at {
@@ -668,53 +694,119 @@ impl Body {
         }
     }
 
+    /// What the opener of a call says, beside what a header has `given`.
+    fn head(
+        &self,
+        out: &Out<'_>,
+        table: &Framed,
+        walk: &Walk,
+        end: u64,
+        (name, meta): (String, Vec<(String, String)>),
+    ) -> Head {
+        let unit = &table.spec.unit[usize::from(self.unit)];
+        let mut head = Head {
+            name,
+            meta,
+            doubt: None,
+            closed: false,
+            slip: false,
+        };
+        let tag = walk.span(Hole::Tag);
+        if !tag.is_empty() {
+            let text = out.slice(tag.start, tag.end);
+            head.closed = text.ends_with('/');
+            (head.meta, head.doubt) = xml::checked_attributes(text.as_bytes());
+            if let Some(at) = head.meta.iter().position(|(key, _)| *key == unit.name) {
+                head.name = head.meta.remove(at).1;
+                head.meta.retain(|(key, _)| *key != unit.name);
+            }
+        }
+        let word = walk.span(Hole::Name);
+        if !word.is_empty() {
+            head.name = out.slice(word.start, word.end);
+            if let Some(loose) = walk.loose().filter(|loose| loose.start == word.end) {
+                // The tag names the tool, and its attributes may be arguments.
+                let text = out.slice(loose.start, loose.end);
+                (head.meta, head.doubt) = xml::checked_attributes(text.as_bytes());
+            }
+            // What has parameters inside or after it does not close itself.
+            head.slip =
+                head.name.len() > 1 && head.name.ends_with('/') && out.slice(word.end, end) == ">";
+            if head.slip {
+                head.name.pop();
+            }
+            head.closed |= unit.fix_name && out.slice(word.end, end).trim_start() == "/>";
+        }
+        let id = walk.span(Hole::Id);
+        if !id.is_empty() {
+            let id = out.slice(id.start, id.end);
+            if head.name.is_empty() {
+                head.name = name_in_id(&id, &table.spec.ids).to_owned();
+            }
+            head.meta.push(("id".to_owned(), id));
+        }
+        head
+    }
+
+    /// Whether the opener of the open call stands once more right behind it: it says the same twice.
+    fn again(
+        &mut self,
+        out: &mut Out<'_>,
+        table: &Framed,
+        action: Action,
+        walk: &Walk,
+        end: u64,
+    ) -> bool {
+        if !matches!(self.at, At::Inner(_)) || self.args.is_none() {
+            return false;
+        }
+        let head = self.head(out, table, walk, end, Default::default());
+        let name = single(out, head.name.trim(), &table.spec.doubled);
+        let Some(args) = self.args.as_mut().filter(|args| {
+            let plain = !head.closed && !head.slip && head.doubt.is_none();
+            plain && !name.is_empty() && args.opens_again(name, &head.meta)
+        }) else {
+            return false;
+        };
+        // The second one may show that all arguments follow as JSON.
+        let other = match action {
+            Action::Unit(unit) if unit != self.unit => Some(unit),
+            _ => None,
+        };
+        let form = other.map(|unit| table.spec.unit[usize::from(unit)].payload);
+        if form.is_some_and(|form| form != spec::Payload::Arguments) {
+            return false;
+        }
+        let span = Span::new(walk.start().unwrap_or(end), end);
+        args.told(out, Kind::RepeatedMarker, span, "");
+        out.skip(end);
+        match other {
+            Some(unit) => {
+                self.at = At::Payload(Box::new(Payload::of(out, args)));
+                (self.unit, self.args) = (unit, None);
+            }
+            None => self.inner(table),
+        }
+        true
+    }
+
     /// A call begins with the pattern `walk`, which ends at `end`.
     fn begin(&mut self, out: &mut Out<'_>, table: &Framed, walk: &Walk, end: u64) -> Option<Flow> {
         self.shut = false;
         let unit = &table.spec.unit[usize::from(self.unit)];
         let start = walk.start().unwrap_or(end);
         let mut span = Span::new(start, end);
-        let mut meta: Vec<(String, String)> = vec![];
-        let mut name = String::new();
-        let mut closed = false;
-        let mut doubt = None;
-        let mut slip = false;
-        if let Some((given, given_meta, place)) = self.header.take() {
-            (name, meta, span) = (given, given_meta, place);
+        let mut given = Default::default();
+        if let Some((name, meta, place)) = self.header.take() {
+            (given, span) = ((name, meta), place);
         }
-        let tag = walk.span(Hole::Tag);
-        if !tag.is_empty() {
-            let text = out.slice(tag.start, tag.end);
-            closed = text.ends_with('/');
-            (meta, doubt) = xml::checked_attributes(text.as_bytes());
-            if let Some(at) = meta.iter().position(|(key, _)| *key == unit.name) {
-                name = meta.remove(at).1;
-                meta.retain(|(key, _)| *key != unit.name);
-            }
-        }
-        let word = walk.span(Hole::Name);
-        if !word.is_empty() {
-            name = out.slice(word.start, word.end);
-            if let Some(loose) = walk.loose().filter(|loose| loose.start == word.end) {
-                // The tag names the tool, and its attributes may be arguments.
-                let text = out.slice(loose.start, loose.end);
-                (meta, doubt) = xml::checked_attributes(text.as_bytes());
-            }
-            // What has parameters inside or after it does not close itself.
-            slip = name.len() > 1 && name.ends_with('/') && out.slice(word.end, end) == ">";
-            if slip {
-                name.pop();
-            }
-            closed |= unit.fix_name && out.slice(word.end, end).trim_start() == "/>";
-        }
-        let id = walk.span(Hole::Id);
-        if !id.is_empty() {
-            let id = out.slice(id.start, id.end);
-            if name.is_empty() {
-                name = name_in_id(&id, &table.spec.ids).to_owned();
-            }
-            meta.push(("id".to_owned(), id));
-        }
+        let Head {
+            name,
+            mut meta,
+            doubt,
+            closed,
+            slip,
+        } = self.head(out, table, walk, end, given);
         out.skip(end);
         let named = !matches!(
             unit.payload,
@@ -1004,10 +1096,16 @@ impl Body {
     /// A parameter's opener ends at `end`.
     fn param(&mut self, out: &mut Out<'_>, table: &Framed, walk: &Walk, end: u64) -> Option<Flow> {
         let spec = table.params(self.unit)?;
-        self.shut = false;
+        (self.shut, self.doubled) = (false, false);
         let unit = &table.spec.unit[usize::from(self.unit)];
         let start = walk.start().unwrap_or(end);
         let span = Span::new(start, end);
+        self.opener.clear();
+        if table.units[usize::from(self.unit)].twins {
+            for (piece, _) in pieces(&out.io.carry, out.seg, out.base, start, end) {
+                self.opener.extend_from_slice(piece);
+            }
+        }
         let mut key = String::new();
         let mut closed = false;
         let mut kind = None;
@@ -1068,7 +1166,17 @@ impl Body {
             });
         }
         if unit.fix_name && key_is_tool(out, self.args.as_ref(), &key) {
-            // No parameter but the next call.
+            // No parameter but the next call, or the call's own opener once more.
+            if let Some(args) = &mut self.args
+                && !closed
+                && pairs.is_empty()
+                && args.opens_again(&key, &[])
+            {
+                args.told(out, Kind::RepeatedMarker, span, "");
+                out.skip(end);
+                self.inner(table);
+                return None;
+            }
             self.drop_call(out, start);
             out.io.from = start;
             return Some(Flow::Broken {
@@ -1124,6 +1232,7 @@ impl Body {
                 .err()
                 .map(|kind| self.value_fails(out, table, kind, end));
         }
+        let halves = &table.units[usize::from(self.unit)];
         let fix = String::from_utf8_lossy(&self.fix).into_owned();
         let tag = |tag: &String| {
             let tag = tag.replace("$x", &fix).replace("$key", key.trim());
@@ -1143,20 +1252,18 @@ impl Body {
             Needle::new(format!("\n{}", literal.unwrap_or_default()).into_bytes())
         });
         self.at = At::Value(Box::new(Value {
-            closers: spec.close.iter().map(closer).collect(),
+            closers: spec.close.iter().chain(&halves.close).map(closer).collect(),
             nest: nest.map(|open| (open, 0)),
             line,
             strange: strange.flatten(),
             again: last_tag(spec, &fix),
+            twin: (!self.opener.is_empty()).then_some(0),
+            line_at: None,
             mixed: false,
             start: end,
             framed: false,
             newline: frame == Framing::Newline,
-            lead: if spec.cdata || frame == Framing::Newline {
-                Lead::Open(0)
-            } else {
-                Lead::Past
-            },
+            lead: Lead::first(spec, frame == Framing::Newline),
         }));
         None
     }
@@ -1179,8 +1286,33 @@ impl Body {
         while i < end {
             let pos = out.base + i as u64;
             if value.lead != Lead::Past {
-                i += usize::from(value.lead(out, args, spec, out.seg[i], pos));
+                i += usize::from(value.lead(out, args, spec, out.seg[i], pos, &self.opener));
                 continue;
+            }
+            if let Some(have) = value.twin {
+                // What comes may be the value's own opener once more.
+                let byte = out.seg[i];
+                if self.opener.get(usize::from(have)) == Some(&byte) {
+                    i += 1;
+                    if let Some(Hit::Line(len)) = value.step(byte) {
+                        value.line_at = Some((pos + 1 - len, pos + 1));
+                    }
+                    value.twin = Some(have + 1);
+                    if usize::from(have) + 1 == self.opener.len() {
+                        let span = Span::new(pos + 1 - self.opener.len() as u64, pos + 1);
+                        value.begin_again(spec, pos + 1);
+                        max = value.start.saturating_add(longest);
+                        self.doubled = true;
+                        out.skip(pos + 1);
+                        let key = args.key().to_owned();
+                        args.told(out, Kind::RepeatedMarker, span, &key);
+                    }
+                    continue;
+                }
+                value.twin = None;
+                if let Some((newline, begun)) = value.line_at.take() {
+                    return (i, self.next_line(out, table, newline, begun, pos));
+                }
             }
             if value.idle() {
                 let stop = out.clip(max, i, end);
@@ -1204,6 +1336,9 @@ impl Body {
                     let walk = table.units[usize::from(self.unit)].inner.begin();
                     if spec.confirm == 0 && !wrong(table, spec, which) {
                         args.mixed(out, value.mixed, ends);
+                        if usize::from(which & !SPACED) >= spec.close.len() {
+                            args.told(out, Kind::RepeatedMarker, Span::new(start, pos + 1), "");
+                        }
                         return (i, self.value_ends(out, table, ends, pos + 1));
                     }
                     self.at = At::Confirm {
@@ -1226,36 +1361,8 @@ impl Body {
                 }
                 Some(Hit::Opener(_)) => value.mixed = true,
                 Some(Hit::Line(len)) => {
-                    // The value ends before the newline, which may be the one that belongs to its opener; the next
-                    // parameter's opener is read again from its first byte.
                     let newline = pos + 1 - len;
-                    let start = newline.max(out.io.from);
-                    args.value(out, start);
-                    let key = args.key().to_owned();
-                    args.recovered(Kind::UnclosedValue);
-                    let span = Span::new(value.start, start);
-                    out.report(
-                        Kind::UnclosedValue,
-                        Severity::Warning,
-                        span,
-                        args.tool(),
-                        &key,
-                        "",
-                    );
-                    out.skip(newline + 1);
-                    if let Err(kind) = args.param_close(out, start) {
-                        return (i, Some(self.value_fails(out, table, kind, pos + 1)));
-                    }
-                    let mut literal = vec![];
-                    for (piece, _) in pieces(&out.io.carry, out.seg, out.base, newline + 1, pos + 1)
-                    {
-                        literal.extend_from_slice(piece);
-                    }
-                    let paths = &table.units[usize::from(self.unit)].inner;
-                    let mut walk = paths.begin();
-                    paths.seek(&mut walk, &literal, pos + 1);
-                    self.at = At::Inner(walk);
-                    return (i, None);
+                    return (i, self.next_line(out, table, newline, pos + 1, pos + 1));
                 }
                 None => {}
             }
@@ -1269,6 +1376,47 @@ impl Body {
             args.value(out, settled);
         }
         (i, None)
+    }
+
+    /// The next parameter's opener began on a line of its own: the value ends before that `newline`, which may be the one that
+    /// belongs to its opener. The opener, which is known from there up to `begun`, is read again from its first byte up to `to`.
+    fn next_line(
+        &mut self,
+        out: &mut Out<'_>,
+        table: &Framed,
+        newline: u64,
+        begun: u64,
+        to: u64,
+    ) -> Option<Flow> {
+        let (At::Value(value), Some(args)) = (&mut self.at, &mut self.args) else {
+            return None;
+        };
+        let start = newline.max(out.io.from);
+        args.value(out, start);
+        let key = args.key().to_owned();
+        args.recovered(Kind::UnclosedValue);
+        let span = Span::new(value.start, start);
+        out.report(
+            Kind::UnclosedValue,
+            Severity::Warning,
+            span,
+            args.tool(),
+            &key,
+            "",
+        );
+        out.skip(newline + 1);
+        if let Err(kind) = args.param_close(out, start) {
+            return Some(self.value_fails(out, table, kind, begun));
+        }
+        let mut literal = vec![];
+        for (piece, _) in pieces(&out.io.carry, out.seg, out.base, newline + 1, to) {
+            literal.extend_from_slice(piece);
+        }
+        let paths = &table.units[usize::from(self.unit)].inner;
+        let mut walk = paths.begin();
+        paths.seek(&mut walk, &literal, to);
+        self.at = At::Inner(walk);
+        None
     }
 
     /// Takes a byte after the closer of a value: does it confirm that the value ended?
@@ -1320,6 +1468,7 @@ impl Body {
                 let (ends, walk) = (*end, *walk);
                 let start = walk.start().unwrap_or(pos);
                 let (mixed, tag) = (value.mixed, Span::new(ends, *closed));
+                let half = usize::from(*which & !SPACED) >= spec.close.len();
                 if wrong(table, spec, *which) {
                     self.misspelt(out, tag);
                 }
@@ -1327,6 +1476,9 @@ impl Body {
                 let Some(args) = &mut self.args else {
                     return (taken, None);
                 };
+                if half {
+                    args.told(out, Kind::RepeatedMarker, tag, "");
+                }
                 args.mixed(out, mixed, ends);
                 self.shut = true;
                 if let Err(kind) = args.param_close(out, ends) {

@@ -52,6 +52,11 @@ impl Inner {
         self.open = (!self.attribute.is_empty()).then(Open::default);
     }
 
+    /// Whether one was found.
+    pub fn stands(&self) -> bool {
+        self.found.is_some()
+    }
+
     /// The tag that was found last, once.
     pub fn take(&mut self) -> Option<String> {
         self.found.take()

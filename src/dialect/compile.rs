@@ -1182,8 +1182,8 @@ impl SetInner {
         let token = |(pattern, role): (&Pattern, &Role)| match role {
             Role::Token { .. } if !loose => pattern.bytes.len().max(PROBE_BLANKS as usize),
             Role::Token { .. } => pattern.bytes.len(),
-            // An opener waits for what it stands before once more.
-            Role::Open { .. } => pattern.bytes.len(),
+            // An opener, and the name behind it, wait for what they stand before once more.
+            Role::Open { .. } => pattern.bytes.len() + PROBE_BLANKS as usize,
             Role::Reasoning { .. } | Role::Span { .. } => 0,
         };
         let longest = self

@@ -67,6 +67,10 @@ pub(crate) struct UnitTable {
     pub inner: Paths<Action>,
     /// Before a further call without an opener.
     pub more: Option<Paths<Action>>,
+    /// The whole opener of a parameter may stand twice: one that is named like any tag may be the beginning of a value.
+    pub twins: bool,
+    /// Closers of values in which a part stands twice.
+    pub close: Vec<String>,
 }
 
 /// One way to open a block in text.
@@ -267,6 +271,14 @@ impl Framed {
                     list(&unit.close, Action::Close),
                     list(section_close, Action::End),
                 ];
+                let param = spec.params(unit);
+                let whole = |open: &String| path::literal(open).is_ok_and(|text| text.len() > 1);
+                let twins = unit.payload == Payload::Params
+                    && param.is_some_and(|param| param.open.iter().all(whole));
+                let halved = param.iter().flat_map(|param| &param.close);
+                let (close, ends): (Vec<_>, Vec<_>) = halved.filter_map(|p| halves(p)).unzip();
+                let ends = ends.into_iter().map(|end| (end, Action::Stray));
+                let ends: Vec<_> = ends.collect();
                 let (open, stray) = match spec.params(unit) {
                     Some(param) => (
                         [
@@ -275,7 +287,7 @@ impl Framed {
                             vec![("$^{".to_owned(), Action::Whole)],
                         ]
                         .concat(),
-                        list(&param.close, Action::Stray),
+                        [list(&param.close, Action::Stray), ends].concat(),
                     ),
                     None => (vec![], vec![]),
                 };
@@ -304,6 +316,8 @@ impl Framed {
                 let named = named.map(|close| (close.clone(), Action::Repeat));
                 let more = [more, list(ends, Action::End), named.collect()].concat();
                 Ok(UnitTable {
+                    twins,
+                    close: close.concat(),
                     inner: build(inner.collect())?,
                     tail: build([tail, vec![further]].concat())?,
                     more: if more.is_empty() {
@@ -656,6 +670,21 @@ fn repeated(pattern: &str) -> Vec<String> {
         }
     }
     out
+}
+
+/// A closer of several parts with one of them twice, as far as a value may end with it, and its last part, which may stand
+/// behind it once more: `<|close|>argument<|sep|>`.
+fn halves(close: &str) -> Option<(Vec<String>, String)> {
+    let last = close.rfind('<').filter(|at| *at > 0)?;
+    let first = close.find('>')? + 1;
+    if close.contains('$') || !close.ends_with('>') || first > last || !close.starts_with('<') {
+        return None;
+    }
+    let mut twice = vec![format!("{}{close}", &close[..first])];
+    if first < last {
+        twice.push(format!("{}{close}", &close[..last]));
+    }
+    Some((twice, close[last..].to_owned()))
 }
 
 fn literal_part(part: &path::Part) -> Option<String> {

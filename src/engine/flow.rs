@@ -254,7 +254,8 @@ impl Machine<'_> {
 
     /// Whether what comes next begins a line. A token that waits is taken for framing.
     pub fn begins(&self) -> bool {
-        self.st.waiting.is_some() || self.st.line.begins()
+        let waits = self.st.waiting.is_some_and(|waiting| waiting.begins_line());
+        waits || self.st.line.begins()
     }
 
     fn in_reasoning(

@@ -287,6 +287,11 @@ impl Candidate {
 }
 
 impl Opening {
+    /// Whether what is looked at is more than the marker.
+    pub fn names(&self, opener: Span) -> bool {
+        opener.end > self.end
+    }
+
     pub fn new(start: u64, first: u16) -> Self {
         Self {
             start,
@@ -485,6 +490,8 @@ impl Machine<'_> {
             };
             let opener = refs.iter().find(pairs).filter(|_| end > start + 1);
             if let Some(opener) = opener.filter(|_| start <= safe) {
+                // What waits to stand once more does not, and came first.
+                self.settle_twin(chunk, start);
                 self.was_text(opener.dialect, start);
             }
             return false;
@@ -844,9 +851,8 @@ impl Machine<'_> {
         self.st.candidates.clear();
         self.st.mode = Mode::Flow;
         self.untagged(opening);
-        if self.has_twin(chunk, opening, end) {
-            let marker = Span::new(opening.start, opening.end);
-            self.wait_twin(chunk, opening.first, marker);
+        if let Some(marker) = self.has_twin(chunk, opening, end) {
+            self.wait_twin(chunk, opening, marker);
             return Some(self.after_text(chunk, opening, end));
         }
         let told = !opening.bare && inside > opening.start;
@@ -872,9 +878,10 @@ impl Machine<'_> {
         again
     }
 
-    /// Whether an opener that shows nothing has itself behind it, with white space between at most: which of the two counts is for
-    /// the last one to say. One in a quotation is spoken of.
-    fn has_twin(&self, chunk: Chunk<'_>, opening: &Opening, end: u64) -> bool {
+    /// Where an opener that shows nothing has itself behind it, with white space between at most: which of the two counts is for
+    /// the last one to say. It is the marker, or the marker with the name that follows it: `<function=f>`. One in a quotation is
+    /// spoken of.
+    fn has_twin(&self, chunk: Chunk<'_>, opening: &Opening, end: u64) -> Option<Span> {
         let plain = matches!(opening.kind, None | Some(Kind::LookalikeMarker));
         let plain = plain && !opening.bare && opening.unknown.is_none();
         let here = self.st.region == Region::Text && opening.start + 1 < opening.end;
@@ -887,17 +894,38 @@ impl Machine<'_> {
             None => !self.st.tail.quoted() && self.st.io.from == opening.start,
         };
         if !(opening.whole && plain && here && free && opening.end < end) {
-            return false;
+            return None;
         }
-        let marker = self.bytes(chunk, opening.start, opening.end);
+        let looked = self.bytes(chunk, opening.start, end);
+        let (marker, behind) = looked.split_at_checked((opening.end - opening.start) as usize)?;
         // What a name goes on is the beginning of an opener.
-        if !matches!(marker.last(), Some(b'>' | b']')) {
-            return false;
+        let whole = matches!(marker.last(), Some(b'>' | b']')) && stands_before(marker, behind);
+        if whole {
+            return Some(Span::new(opening.start, opening.end));
         }
-        let behind = self.bytes(chunk, opening.end, end);
-        let rest = behind.trim_ascii_start();
-        let near = (behind.len() - rest.len()) as u64 <= BESIDE;
-        near && (marker.starts_with(rest) || rest.starts_with(&marker))
+        let first = self.dialect(opening.first);
+        let named = match first.family {
+            Family::Framed(_) | Family::NamedParams(_) | Family::AttributeParams(_) => true,
+            Family::KeyQuote(_) | Family::ElementTree(_) | Family::Line(_) | Family::Plain => false,
+        };
+        let begins = behind.iter().rposition(|byte| Some(byte) == marker.first());
+        // Where openers stand at the start of lines, the second one does not.
+        let begins = begins.filter(|at| named && !first.spec.line_start && *at > 0)?;
+        let (opener, again) = looked.split_at_checked(marker.len() + begins)?;
+        // What holds another opener is none.
+        let alone = opening.start + opener.len() as u64;
+        if opening.inner.is_some_and(|inner| inner < alone) {
+            return None;
+        }
+        let opener = opener.trim_ascii_end();
+        let near = marker.len() + begins - opener.len() <= BESIDE as usize;
+        let span = Span::new(opening.start, opening.start + opener.len() as u64);
+        // What begins a payload is no part of it.
+        let ends = opener.last().is_some_and(|byte| {
+            byte.is_ascii_alphanumeric() || *byte >= 0x80 || matches!(byte, b'_' | b'>' | b']')
+        });
+        let near = near && ends && !opener.contains(&b'{');
+        (near && opener.len() > marker.len() && stands_before(opener, again)).then_some(span)
     }
 
     /// Remembers the opener of an element tree that shows no tag, where it cannot be a mention in a line of prose or in code.
@@ -921,10 +949,9 @@ impl Machine<'_> {
         let span = Span::new(opening.start, end);
         let several = opening.count > 1;
         let twin = self.has_twin(chunk, &opening, end);
-        let told = !twin && !opening.bare && (opening.kind.is_some() || several);
-        if twin {
-            let marker = Span::new(opening.start, opening.end);
-            self.wait_twin(chunk, opening.first, marker);
+        let told = twin.is_none() && !opening.bare && (opening.kind.is_some() || several);
+        if let Some(marker) = twin {
+            self.wait_twin(chunk, &opening, marker);
         } else if told || opening.unknown.is_some() {
             self.settle_twin(chunk, opening.start);
         }
@@ -2043,6 +2070,13 @@ impl Machine<'_> {
         };
         self.st.candidates.iter().find(born).map(|c| c.dialect)
     }
+}
+
+/// Whether a marker stands before itself, with white space between at most, as far as that has come.
+fn stands_before(marker: &[u8], behind: &[u8]) -> bool {
+    let rest = behind.trim_ascii_start();
+    let near = (behind.len() - rest.len()) as u64 <= BESIDE;
+    near && (marker.starts_with(rest) || rest.starts_with(marker))
 }
 
 /// Whether what begins is a marker only once the tag in which something stands that it does not show is complete.

@@ -10,6 +10,7 @@ use toolglot_scan::Line;
 
 use super::Region;
 use super::machine::{Chunk, Machine};
+use super::opening::Opening;
 use crate::dialect::{BESIDE, TOGETHER, Token};
 use crate::error::{Kind, Severity};
 use crate::event::{Event, Span};
@@ -29,6 +30,8 @@ pub(super) struct Waiting {
     /// It is no token but an opener after which it stands once more, and `token` its dialect. From `first` on nothing stands
     /// but the same opener and white space.
     pub twin: bool,
+    /// With the name behind it: another opener may be the one that comes.
+    named: bool,
 }
 
 /// An opener that was text.
@@ -110,6 +113,11 @@ enum Decided {
 }
 
 impl Waiting {
+    /// Whether a line begins behind it, if it is framing.
+    pub fn begins_line(&self) -> bool {
+        !self.named
+    }
+
     /// Where it begins.
     pub fn start(&self) -> u64 {
         self.start
@@ -202,6 +210,7 @@ impl Machine<'_> {
             quote: self.st.tail.quote().filter(|_| !vouched),
             sure: near || vouched || message || self.is_chosen(token),
             twin: false,
+            named: false,
         };
         match together {
             Some(other) if !waiting.sure => {
@@ -478,7 +487,8 @@ impl Machine<'_> {
     }
 
     /// The opener of a dialect, which opens nothing by itself and has the same marker behind it, waits for what that one is.
-    pub fn wait_twin(&mut self, chunk: Chunk<'_>, dialect: u16, marker: Span) {
+    pub fn wait_twin(&mut self, chunk: Chunk<'_>, opening: &Opening, marker: Span) {
+        let (dialect, named) = (opening.first, opening.names(marker));
         let before = self.st.waiting.filter(|waiting| {
             let same = || self.bytes(chunk, waiting.start, waiting.end);
             waiting.twin && same() == self.bytes(chunk, marker.start, marker.end)
@@ -494,6 +504,7 @@ impl Machine<'_> {
             quote: None,
             sure: false,
             twin: true,
+            named,
         });
     }
 

@@ -22,6 +22,10 @@ pub(super) struct Value {
     pub strange: Option<Strange>,
     /// The marker that ends a parameter's opener, where that is a tag of its own: doubled, or of another value.
     pub again: Option<Needle>,
+    /// At its beginning: so many bytes of its own opener have come once more.
+    pub twin: Option<u16>,
+    /// Among them a line that opens the next parameter, if they are something else: its newline, and where what shows it ends.
+    pub line_at: Option<(u64, u64)>,
     /// What begins a parameter stands inside all the same: a closer may be missing before it.
     pub mixed: bool,
     pub start: u64,
@@ -106,6 +110,12 @@ impl Strange {
         text.bytes().any(|byte| strange.step(byte))
     }
 
+    /// What came before is not looked at.
+    fn reset(&mut self) {
+        self.needle.reset();
+        (self.here, self.tag) = (false, None);
+    }
+
     /// Whether nothing of it stands at the present place.
     fn idle(&self) -> bool {
         !self.here && self.tag.is_none()
@@ -149,6 +159,16 @@ pub(super) enum Lead {
     Past,
 }
 
+impl Lead {
+    /// At the beginning of a value.
+    pub fn first(spec: &spec::Param, newline: bool) -> Self {
+        match spec.cdata || newline {
+            true => Self::Open(0),
+            false => Self::Past,
+        }
+    }
+}
+
 const CDATA: &[u8] = b"<![CDATA[";
 
 /// Added to the number of a closer in which blanks stand.
@@ -185,6 +205,8 @@ impl Value {
             line: None,
             strange: None,
             again: None,
+            twin: None,
+            line_at: None,
             mixed: false,
             start: 0,
             framed: false,
@@ -215,8 +237,20 @@ impl Value {
 
     /// Bytes right before the present place that may begin a closer.
     pub fn have(&self) -> u64 {
-        let may = self.ends_at().chain(&self.again);
-        may.map(Needle::have).max().unwrap_or(0)
+        let may = self.ends_at().chain(&self.again).map(Needle::have);
+        may.chain(self.twin.map(u64::from)).max().unwrap_or(0)
+    }
+
+    /// Its opener stood twice: it begins at `start`.
+    pub fn begin_again(&mut self, spec: &spec::Param, start: u64) {
+        let needles = self.closers.iter_mut().chain(&mut self.line);
+        needles.chain(&mut self.again).for_each(Needle::reset);
+        if let Some(strange) = &mut self.strange {
+            strange.reset();
+        }
+        (self.twin, self.line_at, self.mixed) = (Some(0), None, false);
+        (self.start, self.framed) = (start, false);
+        self.lead = Lead::first(spec, self.newline);
     }
 
     pub fn idle(&self) -> bool {
@@ -241,7 +275,7 @@ impl Value {
 
     /// The value, if its next bytes leave as they stand.
     pub fn short(&self, args: &Args, limits: &Limits) -> Option<Short> {
-        if self.lead != Lead::Past || !self.idle() {
+        if self.lead != Lead::Past || self.twin.is_some() || !self.idle() {
             return None;
         }
         let mut short = args.short(self.start.saturating_add(limits.max_value))?;
@@ -324,6 +358,7 @@ impl Value {
         spec: &spec::Param,
         byte: u8,
         pos: u64,
+        opener: &[u8],
     ) -> bool {
         match self.lead {
             Lead::Open(0) if byte == b'\n' && self.newline && !self.framed => {
@@ -342,6 +377,7 @@ impl Value {
                 self.lead = Lead::Open(have + 1);
                 if usize::from(have) + 1 == CDATA.len() {
                     self.lead = Lead::Cdata(0);
+                    self.twin = None;
                     out.skip(pos + 1);
                 }
                 true
@@ -351,6 +387,8 @@ impl Value {
                 for byte in &CDATA[..usize::from(have)] {
                     self.step(*byte);
                 }
+                let begins = opener.starts_with(&CDATA[..usize::from(have)]);
+                self.twin = self.twin.filter(|_| begins).map(|_| u16::from(have));
                 self.lead = Lead::Past;
                 false
             }
