@@ -1372,7 +1372,8 @@ impl Body {
             }
         }
         if value.lead == Lead::Past {
-            let settled = value.settled(out, out.base + (i as u64) - value.have());
+            let have = value.have().max(u64::from(value.twin.unwrap_or(0)));
+            let settled = value.settled(out, out.base + (i as u64) - have);
             args.value(out, settled);
         }
         (i, None)

@@ -237,8 +237,8 @@ impl Value {
 
     /// Bytes right before the present place that may begin a closer.
     pub fn have(&self) -> u64 {
-        let may = self.ends_at().chain(&self.again).map(Needle::have);
-        may.chain(self.twin.map(u64::from)).max().unwrap_or(0)
+        let may = self.ends_at().chain(&self.again);
+        may.map(Needle::have).max().unwrap_or(0)
     }
 
     /// Its opener stood twice: it begins at `start`.
