@@ -58,6 +58,17 @@ def cuts(data, seed):
         yield [data[a:b] for a, b in zip(edges, edges[1:])]
 
 
+class Pairs(dict):
+    """An object that keeps a key that stands twice in it, and is written as it was read."""
+
+    def __init__(self, pairs):
+        super().__init__(pairs)
+        self.pairs = pairs
+
+    def items(self):
+        return self.pairs
+
+
 def natives(stream, calls):
     events = []
     for call in calls:
@@ -109,7 +120,7 @@ def test_vectors(file):
             continue
         vector = exact(line)
         if "tools" in vector or "native_tool_calls" in vector or "options" in vector:
-            plain = json.loads(line)
+            plain = json.loads(line, object_pairs_hook=Pairs)
             vector |= {key: plain[key] for key in ("tools", "native_tool_calls", "options") if key in plain}
         data = vector["input"].encode() if "input" in vector else base64.b64decode(vector["input_b64"])
         for one in engines(vector):
