@@ -17,8 +17,7 @@ use crate::limits::{Options, Prefer};
 use crate::wire;
 
 /// How much evidence there is. Later ones are stronger.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Confidence {
     /// Blocks began and broke or were cut.
     Faint,
@@ -30,17 +29,12 @@ pub enum Confidence {
     Strong,
 }
 
-impl Confidence {
-    /// `"strong"`, `"fair"`, `"weak"` or `"faint"`.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Faint => "faint",
-            Self::Weak => "weak",
-            Self::Fair => "fair",
-            Self::Strong => "strong",
-        }
-    }
+crate::words! {
+    Confidence, "confidence":
+    Faint = "faint",
+    Weak = "weak",
+    Fair = "fair",
+    Strong = "strong",
 }
 
 /// What speaks for one dialect.

@@ -17,15 +17,10 @@ pub enum Severity {
     Error,
 }
 
-impl Severity {
-    /// `"error"` or `"warning"`.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Warning => "warning",
-            Self::Error => "error",
-        }
-    }
+crate::words! {
+    Severity, "severity":
+    Warning = "warning",
+    Error = "error",
 }
 
 /// How sure a call is. Ordered: the worst of its kinds decides.
@@ -40,30 +35,17 @@ pub enum Grade {
     Recovered,
 }
 
-impl Grade {
-    /// `"complete"`, `"repaired"` or `"recovered"`.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Complete => "complete",
-            Self::Repaired => "repaired",
-            Self::Recovered => "recovered",
-        }
-    }
-
-    /// The grade with that name.
-    #[must_use]
-    pub fn from_name(name: &str) -> Option<Self> {
-        [Self::Complete, Self::Repaired, Self::Recovered]
-            .into_iter()
-            .find(|grade| grade.name() == name)
-    }
+crate::words! {
+    Grade, "grade":
+    Complete = "complete",
+    Repaired = "repaired",
+    Recovered = "recovered",
 }
 
 macro_rules! kinds {
     ($($variant:ident = $code:literal $name:literal $severity:ident $grade:ident $doc:literal $sentence:literal;)*) => {
         /// What is wrong. `code` is pinned.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         #[non_exhaustive]
         #[repr(u16)]
         pub enum Kind {
@@ -185,15 +167,11 @@ impl Kind {
     /// The kind with that name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.iter().copied().find(|kind| kind.name() == name)
+        crate::words::find(name)
     }
 }
 
-impl fmt::Display for Kind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
+crate::words!(Kind, "kind of issue");
 
 /// A set of kinds.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]

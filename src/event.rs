@@ -9,6 +9,8 @@
 //! next call on that parser. Neighbouring events of one kind may be cut anywhere; joined they are the same for every way
 //! to cut the input.
 
+use std::fmt;
+
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
@@ -18,8 +20,7 @@ use crate::wire;
 pub use toolglot_scan::Span;
 
 /// Where a call came from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Origin {
     /// Written in the text.
     Text,
@@ -27,14 +28,25 @@ pub enum Origin {
     Native,
 }
 
+crate::words! {
+    Origin, "origin":
+    Text = "text",
+    Native = "native",
+}
+
 /// What became of the bytes of a block that turned out to be none.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Abandoned {
     /// They follow as one [`Event::Text`] that is flagged `recovered` and has the same span.
     Text,
     /// They are not text; `raw` of the event holds them when they were retained.
     Drop,
+}
+
+crate::words! {
+    Abandoned, "fate of a block":
+    Text = "text",
+    Drop = "drop",
 }
 
 /// How a call ended.
@@ -80,6 +92,18 @@ impl Serialize for CallState {
     }
 }
 
+/// The grade, and the kinds in brackets: `repaired (repaired_comma)`.
+impl fmt::Display for CallState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.grade().fmt(f)?;
+        for (n, kind) in self.kinds().iter().enumerate() {
+            f.write_str(if n == 0 { " (" } else { ", " })?;
+            kind.fmt(f)?;
+        }
+        f.write_str(if self.kinds().is_empty() { "" } else { ")" })
+    }
+}
+
 /// The state of a call that has these kinds.
 impl From<KindSet> for CallState {
     fn from(kinds: KindSet) -> Self {
@@ -92,14 +116,19 @@ impl From<KindSet> for CallState {
 }
 
 /// Where the arguments of a call were delivered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Arguments {
     /// The concatenation of the call's [`Event::ArgDelta`] is the JSON text of its arguments.
     Deltas,
     /// Only in the provisional parameter events: the dialect knows arguments when the block ends, and the parser was
     /// told to retain nothing ([`Retain::None`](crate::Retain::None)).
     Params,
+}
+
+crate::words! {
+    Arguments, "place of arguments":
+    Deltas = "deltas",
+    Params = "params",
 }
 
 /// One thing that a parser has to say.

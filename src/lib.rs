@@ -50,6 +50,8 @@ mod schema;
 pub mod sink;
 pub mod source;
 mod wire;
+#[doc(hidden)]
+pub mod words;
 
 pub use call::{Call, Dropped, NotDelivered, Report, Turn, Withheld};
 pub use detect::{Confidence, Detector, Evidence, Sighting};
@@ -69,10 +71,14 @@ pub use hints::{Tools, ToolsError};
 pub use issue::Issue;
 pub use limits::{
     Broken, Fence, Limits, Options, Prefer, ReasoningMode, Retain, Start, TextMode, ToolChoice,
-    Unclosed, UnknownTool, Untyped,
+    ToolChoiceError, Unclosed, UnknownTool, Untyped,
 };
 pub use owned::{Events, EventsOf, OwnedEvent, OwnedIssue};
 pub use sink::Collect;
+pub use words::UnknownWord;
+
+// Beside the engine: its own files need not know of words.
+words!(Finish, "finish reason");
 
 /// Parses a whole output at once.
 #[must_use]

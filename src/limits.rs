@@ -4,13 +4,19 @@
 //! loses nothing: the block is abandoned, its bytes go on as [`Event::Raw`](crate::Event::Raw) up to its own closer, and
 //! the stream goes on after it.
 
+use std::fmt;
+use std::str::FromStr;
 use std::sync::Arc;
+
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::hints::Tools;
 use crate::json::Value;
 
 /// Upper bounds of what one stream may hold or deliver. All of them count bytes or items of the model's output.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Limits {
     /// Bytes of one parameter value (`limit_value`). Default 8 MiB.
@@ -58,7 +64,7 @@ impl Default for Limits {
 }
 
 /// How text comes out.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum TextMode {
     /// The bytes as they came; an event may end inside a character.
     #[default]
@@ -68,8 +74,14 @@ pub enum TextMode {
     Chars,
 }
 
+crate::words! {
+    TextMode, "text mode":
+    Bytes = "bytes",
+    Chars = "chars",
+}
+
 /// What is kept of an open block.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Retain {
     /// Its bytes, up to [`Limits::max_block`]: an abandoned block can be given back as text.
     #[default]
@@ -80,8 +92,14 @@ pub enum Retain {
     None,
 }
 
+crate::words! {
+    Retain, "way to retain blocks":
+    Block = "block",
+    None = "none",
+}
+
 /// Which calls count when the host gives native ones beside the text.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Prefer {
     /// Calls in the text; native ones only if the text had none, or none but withheld ones. Where it had both, a native
     /// call counts in place of each one of its name that nobody gets: one that is withheld, or was abandoned.
@@ -97,6 +115,13 @@ pub enum Prefer {
     Both,
 }
 
+crate::words! {
+    Prefer, "preference":
+    Text = "text",
+    Native = "native",
+    Both = "both",
+}
+
 impl Prefer {
     /// Whether calls of the text are remembered whole, to be compared with native ones or to come out later.
     pub(crate) const fn remembers(self) -> bool {
@@ -108,7 +133,7 @@ impl Prefer {
 }
 
 /// What to do with reasoning.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum ReasoningMode {
     /// Reasoning is an event kind of its own.
     #[default]
@@ -119,6 +144,13 @@ pub enum ReasoningMode {
     Text,
 }
 
+crate::words! {
+    ReasoningMode, "reasoning mode":
+    Split = "split",
+    Off = "off",
+    Text = "text",
+}
+
 impl ReasoningMode {
     /// Whether its markers count.
     pub(crate) fn reads(self) -> bool {
@@ -127,8 +159,7 @@ impl ReasoningMode {
 }
 
 /// Whether code fences and inline code hide markers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Fence {
     /// Markers in code are text.
     Skip,
@@ -136,9 +167,14 @@ pub enum Fence {
     Allow,
 }
 
+crate::words! {
+    Fence, "fence policy":
+    Skip = "skip",
+    Allow = "allow",
+}
+
 /// What becomes of a block that the stream ends in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Unclosed {
     /// Its bytes are no text; the issue's span says where they stood.
     Drop,
@@ -149,8 +185,15 @@ pub enum Unclosed {
     Salvage,
 }
 
+crate::words! {
+    Unclosed, "fate of an unclosed block":
+    Drop = "drop",
+    Text = "text",
+    Salvage = "salvage",
+}
+
 /// What becomes of a block that broke its grammar, where the stream ends before anything ended the block.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Broken {
     /// What was hidden after its last call comes back as text that is flagged `recovered`.
     #[default]
@@ -159,9 +202,14 @@ pub enum Broken {
     Drop,
 }
 
+crate::words! {
+    Broken, "fate of a broken block":
+    Text = "text",
+    Drop = "drop",
+}
+
 /// What the text of a value is of whose type nothing is known.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Untyped {
     /// A string.
     #[default]
@@ -170,8 +218,14 @@ pub enum Untyped {
     Json,
 }
 
+crate::words! {
+    Untyped, "type of untyped text":
+    String = "string",
+    Json = "json",
+}
+
 /// What becomes of a call whose tool is not declared. Where no tools are given, every call is delivered.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum UnknownTool {
     /// It is delivered, with a warning (`unknown_tool`).
     #[default]
@@ -181,6 +235,13 @@ pub enum UnknownTool {
     Text,
     /// It is left out: its bytes are dropped, with an error (`unknown_tool`).
     Drop,
+}
+
+crate::words! {
+    UnknownTool, "fate of an unknown tool":
+    Deliver = "deliver",
+    Text = "text",
+    Drop = "drop",
 }
 
 /// What the host has told the server about calls, as `tool_choice` of a request to OpenAI. A server that guides a reply to a
@@ -204,7 +265,7 @@ impl ToolChoice {
     ///
     /// # Errors
     /// It is none of these; the message says what is needed.
-    pub fn from_json(text: &str) -> Result<Self, String> {
+    pub fn from_json(text: &str) -> Result<Self, ToolChoiceError> {
         let text = text.trim();
         match serde_json::from_str::<Value>(text) {
             Ok(value) => Self::from_value(&value),
@@ -229,16 +290,12 @@ impl ToolChoice {
     ///
     /// # Errors
     /// It is none of these; the message says what is needed.
-    pub fn from_value(value: &Value) -> Result<Self, String> {
-        let wrong = || {
-            "tool_choice: `auto`, `none`, `required` or {\"type\": \"function\", \"function\": {\"name\": ..}} is needed"
-                .to_owned()
-        };
+    pub fn from_value(value: &Value) -> Result<Self, ToolChoiceError> {
         match value.as_str() {
             Some("auto") => return Ok(Self::Auto),
             Some("none") => return Ok(Self::None),
             Some("required" | "any") => return Ok(Self::Required),
-            Some(_) => return Err(wrong()),
+            Some(_) => return Err(ToolChoiceError),
             None if value.is_null() => return Ok(Self::Auto),
             None => {}
         }
@@ -247,13 +304,56 @@ impl ToolChoice {
         match (name.and_then(Value::as_str), kind) {
             (Some(name), _) if !name.is_empty() => Ok(Self::Named(name.into())),
             (None, Some(word)) if word != "function" => Self::from_value(&Value::from(word)),
-            _ => Err(wrong()),
+            _ => Err(ToolChoiceError),
         }
     }
 }
 
+/// A tool choice that is none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("tool_choice: {0} is needed", Self::EXPECTED)]
+#[non_exhaustive]
+pub struct ToolChoiceError;
+
+impl ToolChoiceError {
+    /// What is needed.
+    pub const EXPECTED: &'static str =
+        "`auto`, `none`, `required` or {\"type\": \"function\", \"function\": {\"name\": ..}}";
+}
+
+/// A word, or the JSON text of an object, as [`ToolChoice::from_json`] reads it.
+impl fmt::Display for ToolChoice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let value = self.to_value();
+        match value.as_str() {
+            Some(word) => f.pad(word),
+            None => write!(f, "{value}"),
+        }
+    }
+}
+
+impl FromStr for ToolChoice {
+    type Err = ToolChoiceError;
+
+    fn from_str(text: &str) -> Result<Self, ToolChoiceError> {
+        Self::from_json(text)
+    }
+}
+
+impl Serialize for ToolChoice {
+    fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
+        self.to_value().serialize(out)
+    }
+}
+
+impl<'de> Deserialize<'de> for ToolChoice {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        Self::from_value(&Value::deserialize(from)?).map_err(D::Error::custom)
+    }
+}
+
 /// Where a stream starts.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Start {
     /// As the dialects say: inside reasoning if one of them has it opened by the prompt.
     #[default]
@@ -264,15 +364,29 @@ pub enum Start {
     Reasoning,
 }
 
-/// How one stream is to be parsed. Cheap to clone. Each field has a setter of its name:
+crate::words! {
+    Start, "start":
+    Dialect = "dialect",
+    Text = "text",
+    Reasoning = "reasoning",
+}
+
+/// How one stream is to be parsed. Cheap to clone. Each field has a setter of its name, and serde reads and writes it by its
+/// fields, what is left out as the default. `tools` are read from a list of definitions ([`Tools::from_json`]) and not
+/// written, for a list keeps names and types alone.
 ///
 /// ```
 /// use toolglot::{Fence, Options, Start};
 ///
 /// let options = Options::default().start(Start::Reasoning).fence(Fence::Allow);
 /// assert_eq!(options.start, Start::Reasoning);
+///
+/// let read: Options = serde_json::from_str(r#"{"start": "reasoning", "limits": {"max_calls": 8}, "tools": [{"name": "f"}]}"#)?;
+/// assert_eq!((read.start, read.limits.max_calls), (Start::Reasoning, 8));
+/// # Ok::<(), serde_json::Error>(())
 /// ```
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Options {
     /// How text comes out.
@@ -304,11 +418,33 @@ pub struct Options {
     /// Where the stream starts.
     pub start: Start,
     /// The prompt's own last bytes: what they have opened, the reply goes on with (see [`Options::set_prompt_tail`]).
+    #[serde(serialize_with = "tail", deserialize_with = "read_tail")]
     pub prompt_tail: Option<Arc<str>>,
     /// Upper bounds.
     pub limits: Limits,
     /// The declared tools: names, and types of their parameters.
+    #[serde(skip_serializing, deserialize_with = "read_tools")]
     pub tools: Option<Arc<Tools>>,
+}
+
+fn tail<S: Serializer>(tail: &Option<Arc<str>>, out: S) -> Result<S::Ok, S::Error> {
+    tail.as_deref().serialize(out)
+}
+
+/// As [`Options::set_prompt_tail`] keeps it.
+fn read_tail<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Arc<str>>, D::Error> {
+    let tail: Option<String> = Option::deserialize(from)?;
+    let read = tail.map(|tail| Options::default().prompt_tail(tail.as_bytes()));
+    Ok(read.and_then(|options| options.prompt_tail))
+}
+
+/// Definitions of tools.
+pub(crate) fn read_tools<'de, D: Deserializer<'de>>(
+    from: D,
+) -> Result<Option<Arc<Tools>>, D::Error> {
+    let list: Option<Value> = Option::deserialize(from)?;
+    let tools = list.as_ref().map(Tools::from_value).transpose();
+    Ok(tools.map_err(D::Error::custom)?.map(Arc::new))
 }
 
 macro_rules! setters {

@@ -30,27 +30,6 @@ impl Format {
     }
 }
 
-/// Which calls count.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Prefer {
-    /// Those in the text; native ones only if the text has none
-    Text,
-    /// Native ones; from the first one on, markers in the text are text
-    Native,
-    /// Both, without native ones that repeat one of the text
-    Both,
-}
-
-impl From<Prefer> for toolglot::Prefer {
-    fn from(prefer: Prefer) -> Self {
-        match prefer {
-            Prefer::Text => Self::Text,
-            Prefer::Native => Self::Native,
-            Prefer::Both => Self::Both,
-        }
-    }
-}
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Calls {
     /// While they are written; the last `}` waits until the call stands

@@ -2,16 +2,20 @@
 
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 use std::time::Duration;
 
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use toolglot::{Finish, ToolChoice};
+use toolglot::words::{self, Word};
+use toolglot::{Finish, Prefer, Start, ToolChoice, UnknownTool, Untyped};
 use toolglot_testkit::chunks::Chunking;
 use toolglot_testkit::options;
 use toolglot_testkit::recording::Way;
 use toolglot_testkit::sets::{Choice, SetError, Sets};
+use toolglot_tools::prompt::Lang;
 
-use crate::api::{Format, MaskArgs, OpenAiArgs, Prefer};
+use crate::api::{Format, MaskArgs, OpenAiArgs};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -336,7 +340,7 @@ pub struct ParseArgs {
     #[arg(long, value_name = "MS", value_parser = milliseconds)]
     pub delay: Option<Duration>,
     /// Why the output ended: stop, length, tool_calls, error, cancelled [default: what a response says, or stop]
-    #[arg(long, value_name = "REASON", value_parser = finish)]
+    #[arg(long, value_name = "REASON", value_parser = Finish::from_str)]
     pub finish: Option<Finish>,
     /// What the input is
     #[arg(long, value_enum, default_value_t = Format::Text)]
@@ -345,10 +349,10 @@ pub struct ParseArgs {
     #[arg(long, value_name = "N")]
     pub choice: Option<u64>,
     /// Which calls count where a response has native ones
-    #[arg(long, value_enum, default_value_t = Prefer::Text)]
+    #[arg(long, value_parser = prefer(), default_value_t = Prefer::Text)]
     pub prefer: Prefer,
     /// What becomes of a call whose tool is not declared [default: deliver; text with `--dialect any`]
-    #[arg(long, value_enum, value_name = "WAY")]
+    #[arg(long, value_parser = unknown_tool(), value_name = "WAY")]
     pub unknown_tool: Option<UnknownTool>,
     /// What the request said: auto, none, required, or the JSON of a named function. Guided output is bare JSON
     #[arg(long, value_name = "CHOICE", value_parser = ToolChoice::from_json)]
@@ -357,10 +361,10 @@ pub struct ParseArgs {
     #[arg(long, value_name = "FILE")]
     pub prompt_tail: Option<PathBuf>,
     /// Where the output begins [default: as the prompt's tail or the dialects say]
-    #[arg(long, value_enum, value_name = "WHERE")]
+    #[arg(long, value_parser = start(), value_name = "WHERE")]
     pub start: Option<Start>,
     /// What the text of a value is of whose type nothing is known [default: as the dialects say]
-    #[arg(long, value_enum, value_name = "KIND")]
+    #[arg(long, value_parser = untyped(), value_name = "KIND")]
     pub untyped: Option<Untyped>,
     /// What the prompt has put at the beginning of the output, for example a forced call's opener: read, not shown
     #[arg(long, value_name = "TEXT")]
@@ -380,90 +384,59 @@ pub struct ParseArgs {
     pub mask: MaskArgs,
 }
 
+/// Reads words of the library, and tells in the help what each means.
+fn meant<T>(known: &[(T, &'static str)]) -> impl TypedValueParser<Value = T> + use<T>
+where
+    T: Word + Send + Sync,
+{
+    let known = known
+        .iter()
+        .map(|(one, help)| PossibleValue::new(T::WORDS[one.place()]).help(*help));
+    PossibleValuesParser::new(known.collect::<Vec<_>>()).try_map(|word| words::read(&word))
+}
+
 /// What the text of a value is of whose type nothing is known.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Untyped {
-    /// A string
-    String,
-    /// What it says as JSON; else a string
-    Json,
+fn untyped() -> impl TypedValueParser<Value = Untyped> {
+    meant(&[
+        (Untyped::String, "A string"),
+        (Untyped::Json, "What it says as JSON; else a string"),
+    ])
 }
 
-impl Untyped {
-    /// Its word.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::String => "string",
-            Self::Json => "json",
-        }
-    }
+fn unknown_tool() -> impl TypedValueParser<Value = UnknownTool> {
+    meant(&[
+        (UnknownTool::Deliver, "It is delivered, with a warning"),
+        (UnknownTool::Text, "It is text"),
+        (UnknownTool::Drop, "It is left out, with an error"),
+    ])
 }
 
-impl From<Untyped> for toolglot::Untyped {
-    fn from(untyped: Untyped) -> Self {
-        match untyped {
-            Untyped::String => Self::String,
-            Untyped::Json => Self::Json,
-        }
-    }
+fn start() -> impl TypedValueParser<Value = Start> {
+    meant(&[
+        (Start::Text, "In plain text: no thought is open"),
+        (Start::Reasoning, "Inside a thought that the prompt opened"),
+    ])
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum UnknownTool {
-    /// It is delivered, with a warning
-    Deliver,
-    /// It is text
-    Text,
-    /// It is left out, with an error
-    Drop,
+fn prefer() -> impl TypedValueParser<Value = Prefer> {
+    meant(&[
+        (
+            Prefer::Text,
+            "Those in the text; native ones only if the text has none",
+        ),
+        (
+            Prefer::Native,
+            "Native ones; from the first one on, markers in the text are text",
+        ),
+        (
+            Prefer::Both,
+            "Both, without native ones that repeat one of the text",
+        ),
+    ])
 }
 
-impl UnknownTool {
-    /// Its word.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Deliver => "deliver",
-            Self::Text => "text",
-            Self::Drop => "drop",
-        }
-    }
-}
-
-impl From<UnknownTool> for toolglot::UnknownTool {
-    fn from(way: UnknownTool) -> Self {
-        match way {
-            UnknownTool::Deliver => Self::Deliver,
-            UnknownTool::Text => Self::Text,
-            UnknownTool::Drop => Self::Drop,
-        }
-    }
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Start {
-    /// In plain text: no thought is open
-    Text,
-    /// Inside a thought that the prompt opened
-    Reasoning,
-}
-
-impl Start {
-    /// Its word.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Text => "text",
-            Self::Reasoning => "reasoning",
-        }
-    }
-}
-
-impl From<Start> for toolglot::Start {
-    fn from(start: Start) -> Self {
-        match start {
-            Start::Text => Self::Text,
-            Start::Reasoning => Self::Reasoning,
-        }
-    }
+fn lang() -> impl TypedValueParser<Value = Lang> {
+    meant(&[(Lang::Zh, "Chinese"), (Lang::En, "English")])
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -505,7 +478,7 @@ pub struct BatchArgs {
     #[arg(long, value_name = "MIB", default_value = "256")]
     pub max_line: NonZeroUsize,
     /// What the text of a value is of whose type nothing is known, where a record says nothing [default: as the dialects say]
-    #[arg(long, value_enum, value_name = "KIND")]
+    #[arg(long, value_parser = untyped(), value_name = "KIND")]
     pub untyped: Option<Untyped>,
     /// Refuse records with keys that are not known [default: they pass through to the turn]
     #[arg(long)]
@@ -578,7 +551,7 @@ pub struct PromptArgs {
     #[arg(long, value_name = "TOOLS.json")]
     pub tools: Option<PathBuf>,
     /// Language of the prompt's own words
-    #[arg(long, value_enum, default_value_t = Lang::En)]
+    #[arg(long, value_parser = lang(), default_value_t = Lang::En)]
     pub lang: Lang,
     /// What to print
     #[arg(long, value_enum, default_value_t = PromptPart::System)]
@@ -609,23 +582,6 @@ pub enum PromptPart {
     StructuralTag,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Lang {
-    /// Chinese
-    Zh,
-    /// English
-    En,
-}
-
-impl From<Lang> for toolglot_tools::prompt::Lang {
-    fn from(lang: Lang) -> Self {
-        match lang {
-            Lang::Zh => Self::Zh,
-            Lang::En => Self::En,
-        }
-    }
-}
-
 #[derive(Debug, Args)]
 pub struct ResultArgs {
     /// Results as JSON; `-` is standard input
@@ -637,7 +593,7 @@ pub struct ResultArgs {
     #[arg(long, value_name = "FILE.jinja")]
     pub chat_template: Option<PathBuf>,
     /// Language of the layout's own words
-    #[arg(long, value_enum, default_value_t = Lang::En)]
+    #[arg(long, value_parser = lang(), default_value_t = Lang::En)]
     pub lang: Lang,
     /// JSON pointer to what is shown of JSON results
     #[arg(long, value_name = "POINTER", value_parser = options::pointer)]
@@ -840,9 +796,4 @@ fn milliseconds(text: &str) -> Result<Duration, String> {
     text.parse()
         .map(Duration::from_millis)
         .map_err(|_| format!("`{text}` is not a whole number of milliseconds"))
-}
-
-fn finish(text: &str) -> Result<Finish, String> {
-    Finish::from_name(text)
-        .ok_or_else(|| format!("`{text}` is none of: stop, length, tool_calls, error, cancelled"))
 }

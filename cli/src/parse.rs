@@ -43,11 +43,11 @@ pub fn run(args: &ParseArgs, color: ColorChoice) -> Result<Verdict, Stop> {
     let mut options = Options::default();
     // Every output of this command is text, so no character may be cut.
     options.text = TextMode::Chars;
-    options.prefer = args.prefer.into();
-    options.unknown_tool = args.unknown_tool.map(Into::into);
+    options.prefer = args.prefer;
+    options.unknown_tool = args.unknown_tool;
     options.tool_choice = args.tool_choice.clone().unwrap_or_default();
-    options.start = args.start.map(Into::into).unwrap_or_default();
-    options.untyped = args.untyped.map(Into::into);
+    options.start = args.start.unwrap_or_default();
+    options.untyped = args.untyped;
     if let Some(path) = &args.prompt_tail {
         options.set_prompt_tail(&input::whole(path)?);
     }

@@ -22,7 +22,7 @@ pub fn run(args: &PromptArgs) -> Result<Verdict, Stop> {
     };
     let tools = Inventory::of(tools).map_err(Stop::because)?;
     let mut options = PromptOptions::default();
-    options.lang = args.lang.into();
+    options.lang = args.lang;
     options.examples = !args.no_examples;
     let grammar = || CallGrammar::new(&layout, &tools).map_err(Stop::because);
     let text = match args.part {

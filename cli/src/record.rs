@@ -4,7 +4,6 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
 
-use toolglot::Finish;
 use toolglot::json::{Map, Value};
 use toolglot_testkit::recording::{Dialect, Recording, entries};
 use toolglot_testkit::vectors::Log;
@@ -55,7 +54,7 @@ impl<'a> Record<'a> {
             dialects: self.dialects()?,
             options: self.options()?,
             tools: self.tools()?,
-            finish: finish(self.args.finish.unwrap_or_default()).to_owned(),
+            finish: self.args.finish.unwrap_or_default().to_string(),
             expect: Some(entries(log)),
             input: std::mem::take(&mut self.input),
             cuts: Some(std::mem::take(&mut self.cuts)),
@@ -135,12 +134,4 @@ impl<'a> Record<'a> {
 
 fn cannot(path: &Path, error: &io::Error) -> Stop {
     Stop::because(format!("cannot write {}: {error}", path.display()))
-}
-
-fn finish(finish: Finish) -> &'static str {
-    let names = ["stop", "length", "tool_calls", "error", "cancelled"];
-    let found = names
-        .into_iter()
-        .find(|name| Finish::from_name(name) == Some(finish));
-    found.unwrap_or("stop")
 }

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use crate::terminal::Screen;
 use serde::Deserialize;
+use toolglot::UnknownWord;
 use toolglot::json::Value;
 use toolglot_testkit::sets::{Choice, Sets};
 use toolglot_tools::outcome::{Content, RenderOptions, Renderer, Status, ToolResult};
@@ -42,7 +43,7 @@ pub fn run(args: &ResultArgs) -> Result<Verdict, Stop> {
             .map_err(|why| wrong(format!("result {index}: {why}")))
     });
     let results = results.collect::<Result<Vec<_>, _>>()?;
-    let mut options = RenderOptions::new(args.lang.into());
+    let mut options = RenderOptions::new(args.lang);
     options.condense.select.clone_from(&args.select);
     if let Some(bytes) = args.max_bytes {
         options.condense.tail = bytes / 4;
@@ -70,9 +71,10 @@ struct Given {
 impl Given {
     fn read(self) -> Result<ToolResult, String> {
         let name = self.status.as_deref().unwrap_or("success");
-        let status = Status::ALL.into_iter().find(|status| status.name() == name);
-        let names = Status::ALL.map(Status::name).join(", ");
-        let status = status.ok_or_else(|| format!("`{name}` is no status; one of {names} is"))?;
+        let status: Status = name.parse().map_err(|unknown: UnknownWord| {
+            let names = unknown.expected.join(", ");
+            format!("`{name}` is no status; one of {names} is")
+        })?;
         let content = match self.content {
             Value::Null => vec![],
             Value::String(text) => vec![Content::Text(text)],

@@ -28,12 +28,14 @@ mod yaml;
 
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use crate::body::{is_torn, tool_name};
 use crate::dialect::{Dialect, DialectSet, Family, SetInner};
 use crate::engine::{Finish, Parser};
 use crate::error::{Grade, Kind, Severity};
 use crate::hints::{Schema, Tool, Tools};
-use crate::limits::{Limits, Options, setters};
+use crate::limits::{Limits, Options, read_tools, setters};
 use crate::sink::Collect;
 
 use doc::Doc;
@@ -53,11 +55,13 @@ pub struct EncodeCall {
     pub id: Option<String>,
 }
 
-/// How calls are written.
-#[derive(Clone, Debug)]
+/// How calls are written. serde reads and writes it as it does [`Options`].
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct EncodeOptions {
     /// The declared tools, by which the text will be read: in dialects of untyped text their schemas tell what a value is.
+    #[serde(skip_serializing, deserialize_with = "read_tools")]
     pub tools: Option<Arc<Tools>>,
     /// The limits by which the text will be read.
     pub limits: Limits,

@@ -5,11 +5,11 @@
 //! | `switches` | `["vcp.fuzzy", ...]`; `"vcp.fuzzy": true` says the same |
 //! | `limits` | `{"max_value": 65536, ...}`, the fields of [`toolglot::Limits`] |
 //! | `prefer` | `text`, `native`, `both` |
-//! | `reasoning` | `split`, `off` |
+//! | `reasoning` | `split`, `off`, `text` |
 //! | `calls_in_reasoning`, `trusted_only` | `true`, `false` |
 //! | `fence` | `skip`, `allow` |
 //! | `broken` | `text`, `drop` |
-//! | `unclosed` | `drop`, `text` |
+//! | `unclosed` | `drop`, `text`, `salvage` |
 //! | `untyped` | `string`, `json` |
 //! | `unknown_tool` | `deliver`, `text`, `drop` |
 //! | `tool_choice` | `auto`, `none`, `required`, `{"type": "function", "function": {"name": ..}}` |
@@ -20,11 +20,10 @@
 //!
 //! A key or word that is not in the table is an error: a typing mistake must not pass as "the default is fine".
 
+use std::str::FromStr;
+
 use toolglot::json::{Map, Value};
-use toolglot::{
-    Broken, Fence, Limits, Options, Prefer, ReasoningMode, Retain, Start, TextMode, ToolChoice,
-    Unclosed, UnknownTool, Untyped,
-};
+use toolglot::{Limits, Options, ToolChoice, ToolChoiceError, UnknownWord};
 
 /// What the JSON says: options of a stream, and switches, which belong to the set.
 #[derive(Clone, Debug, Default)]
@@ -95,100 +94,31 @@ pub fn switch(text: &str) -> Result<(String, String), String> {
     }
 }
 
-const UNKNOWN: [(&str, UnknownTool); 3] = [
-    ("deliver", UnknownTool::Deliver),
-    ("text", UnknownTool::Text),
-    ("drop", UnknownTool::Drop),
-];
-
 fn option(out: &mut ReadOptions, key: &str, value: &Value) -> Result<(), OptionsError> {
     let options = &mut out.options;
     match key {
         "switches" => out.switches.extend(switches(value)?),
         "limits" => limits(&mut options.limits, value)?,
-        "prefer" => {
-            let words = [
-                ("text", Prefer::Text),
-                ("native", Prefer::Native),
-                ("both", Prefer::Both),
-            ];
-            options.prefer = word(key, value, &words)?;
-        }
-        "reasoning" => {
-            options.reasoning = word(
-                key,
-                value,
-                &[
-                    ("split", ReasoningMode::Split),
-                    ("off", ReasoningMode::Off),
-                    ("text", ReasoningMode::Text),
-                ],
-            )?;
-        }
+        "prefer" => options.prefer = word(key, value)?,
+        "reasoning" => options.reasoning = word(key, value)?,
         "calls_in_reasoning" => options.calls_in_reasoning = boolean(key, value)?,
         "trusted_only" => options.trusted_only = boolean(key, value)?,
-        "fence" => {
-            options.fence = Some(word(
-                key,
-                value,
-                &[("skip", Fence::Skip), ("allow", Fence::Allow)],
-            )?)
-        }
-        "broken" => {
-            let ways = [("text", Broken::Text), ("drop", Broken::Drop)];
-            options.broken = word(key, value, &ways)?;
-        }
-        "unclosed" => {
-            options.unclosed = Some(word(
-                key,
-                value,
-                &[
-                    ("drop", Unclosed::Drop),
-                    ("text", Unclosed::Text),
-                    ("salvage", Unclosed::Salvage),
-                ],
-            )?)
-        }
-        "untyped" => {
-            let words = [("string", Untyped::String), ("json", Untyped::Json)];
-            options.untyped = Some(word(key, value, &words)?);
-        }
+        "fence" => options.fence = Some(word(key, value)?),
+        "broken" => options.broken = word(key, value)?,
+        "unclosed" => options.unclosed = Some(word(key, value)?),
+        "untyped" => options.untyped = Some(word(key, value)?),
         "tool_choice" => {
-            options.tool_choice = ToolChoice::from_value(value).or_else(|why| {
-                // The key stands before it already.
-                wrong(key, why.trim_start_matches("tool_choice: "))
-            })?;
+            let needed = format!("{} is needed", ToolChoiceError::EXPECTED);
+            options.tool_choice = ToolChoice::from_value(value).or_else(|_| wrong(key, needed))?;
         }
-        "unknown_tool" => options.unknown_tool = Some(word(key, value, &UNKNOWN)?),
-        "start" => {
-            options.start = word(
-                key,
-                value,
-                &[
-                    ("dialect", Start::Dialect),
-                    ("text", Start::Text),
-                    ("reasoning", Start::Reasoning),
-                ],
-            )?
-        }
+        "unknown_tool" => options.unknown_tool = Some(word(key, value)?),
+        "start" => options.start = word(key, value)?,
         "prompt_tail" => match value.as_str() {
             Some(tail) => options.set_prompt_tail(tail.as_bytes()),
             None => return wrong(key, "a string is needed"),
         },
-        "retain" => {
-            options.retain = word(
-                key,
-                value,
-                &[("block", Retain::Block), ("none", Retain::None)],
-            )?
-        }
-        "text" => {
-            options.text = word(
-                key,
-                value,
-                &[("bytes", TextMode::Bytes), ("chars", TextMode::Chars)],
-            )?
-        }
+        "retain" => options.retain = word(key, value)?,
+        "text" => options.text = word(key, value)?,
         _ if key.contains('.') => {
             let pair = switch(key).or_else(|why| wrong(key, why))?;
             if boolean(key, value)? {
@@ -248,25 +178,27 @@ fn boolean(key: &str, value: &Value) -> Result<bool, OptionsError> {
         .map_or_else(|| wrong(key, "true or false is needed"), Ok)
 }
 
-fn word<T: Copy>(key: &str, value: &Value, words: &[(&str, T)]) -> Result<T, OptionsError> {
-    let found = value
+fn word<T: FromStr<Err = UnknownWord>>(key: &str, value: &Value) -> Result<T, OptionsError> {
+    value
         .as_str()
-        .and_then(|text| words.iter().find(|(word, _)| *word == text));
-    match found {
-        Some((_, meant)) => Ok(*meant),
-        None => {
-            let known: Vec<String> = words
+        .unwrap_or_default()
+        .parse()
+        .or_else(|unknown: UnknownWord| {
+            let known: Vec<String> = unknown
+                .expected
                 .iter()
-                .map(|(word, _)| format!("\"{word}\""))
+                .map(|word| format!("\"{word}\""))
                 .collect();
             wrong(key, format!("{value} is none of: {}", known.join(", ")))
-        }
-    }
+        })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use toolglot::{
+        Broken, Fence, Prefer, ReasoningMode, Retain, Start, TextMode, Unclosed, UnknownTool,
+    };
 
     fn parse(text: &str) -> Result<ReadOptions, String> {
         let map: Map = serde_json::from_str(text).expect("a JSON object");

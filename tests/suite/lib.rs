@@ -52,6 +52,7 @@ mod tags;
 mod thoughts;
 mod twins;
 mod vectors;
+mod words;
 mod wrappers;
 
 #[path = "../twins/mod.rs"]

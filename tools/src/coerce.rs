@@ -48,24 +48,19 @@ pub enum ChangeKind {
     Enum,
 }
 
-impl ChangeKind {
-    /// Its name: `key`, `default`, `preset`, `null`, `integer`, `number`, `boolean`, `string`, `object`, `array`, `enum`.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Key => "key",
-            Self::Default => "default",
-            Self::Preset => "preset",
-            Self::Null => "null",
-            Self::Integer => "integer",
-            Self::Number => "number",
-            Self::Boolean => "boolean",
-            Self::String => "string",
-            Self::Object => "object",
-            Self::Array => "array",
-            Self::Enum => "enum",
-        }
-    }
+toolglot::words! {
+    ChangeKind, "kind of change":
+    Key = "key",
+    Default = "default",
+    Preset = "preset",
+    Null = "null",
+    Integer = "integer",
+    Number = "number",
+    Boolean = "boolean",
+    String = "string",
+    Object = "object",
+    Array = "array",
+    Enum = "enum",
 }
 
 /// A change of the arguments.

@@ -182,68 +182,50 @@ pub const TOOLGLOT_START_TEXT: u64 = 1;
 /// Inside reasoning that the prompt opened.
 pub const TOOLGLOT_START_REASONING: u64 = 2;
 
+fn bound(option: u32, last: u64, value: u64) -> Done<u64> {
+    match value <= last {
+        true => Ok(value),
+        false => Err(Fault::arg(format!(
+            "option {option} is at most {last}, not {value}"
+        ))),
+    }
+}
+
+/// The one of that number: an enum's own order is that of the constants above.
+fn one<T: Copy>(option: u32, all: &[T], value: u64) -> Done<T> {
+    let value = bound(option, all.len() as u64 - 1, value)?;
+    Ok(all[value as usize])
+}
+
+/// The same where 0 says nothing.
+fn said<T: Copy>(option: u32, all: &[T], value: u64) -> Done<Option<T>> {
+    let value = bound(option, all.len() as u64, value)?;
+    Ok(value.checked_sub(1).map(|value| all[value as usize]))
+}
+
 impl Settings {
     fn set(&mut self, option: u32, value: u64) -> Done {
-        let range = |last: u64| match value <= last {
-            true => Ok(value),
-            false => Err(Fault::arg(format!(
-                "option {option} is at most {last}, not {value}"
-            ))),
-        };
-        let small = || range(u64::from(u32::MAX)).map(|value| value as u32);
-        let flag = || range(1).map(|value| value == 1);
+        let small = || bound(option, u32::MAX.into(), value).map(|value| value as u32);
+        let flag = || bound(option, 1, value).map(|value| value == 1);
         let options = &mut self.options;
         let limits = &mut options.limits;
         match option {
-            TOOLGLOT_OPTION_TEXT => {
-                options.text = [TextMode::Bytes, TextMode::Chars][range(1)? as usize];
-            }
-            TOOLGLOT_OPTION_RETAIN => {
-                options.retain = [Retain::Block, Retain::None][range(1)? as usize];
-            }
-            TOOLGLOT_OPTION_PREFER => {
-                options.prefer = [Prefer::Text, Prefer::Native, Prefer::Both][range(2)? as usize];
-            }
+            TOOLGLOT_OPTION_TEXT => options.text = one(option, TextMode::ALL, value)?,
+            TOOLGLOT_OPTION_RETAIN => options.retain = one(option, Retain::ALL, value)?,
+            TOOLGLOT_OPTION_PREFER => options.prefer = one(option, Prefer::ALL, value)?,
             TOOLGLOT_OPTION_REASONING => {
-                options.reasoning = [
-                    ReasoningMode::Split,
-                    ReasoningMode::Off,
-                    ReasoningMode::Text,
-                ][range(2)? as usize];
+                options.reasoning = one(option, ReasoningMode::ALL, value)?;
             }
             TOOLGLOT_OPTION_CALLS_IN_REASONING => options.calls_in_reasoning = flag()?,
-            TOOLGLOT_OPTION_FENCE => {
-                options.fence = [None, Some(Fence::Skip), Some(Fence::Allow)][range(2)? as usize];
-            }
-            TOOLGLOT_OPTION_UNCLOSED => {
-                let ways = [
-                    None,
-                    Some(Unclosed::Drop),
-                    Some(Unclosed::Text),
-                    Some(Unclosed::Salvage),
-                ];
-                options.unclosed = ways[range(3)? as usize];
-            }
-            TOOLGLOT_OPTION_UNTYPED => {
-                let ways = [None, Some(Untyped::String), Some(Untyped::Json)];
-                options.untyped = ways[range(2)? as usize];
-            }
-            TOOLGLOT_OPTION_BROKEN => {
-                options.broken = [Broken::Text, Broken::Drop][range(1)? as usize];
-            }
+            TOOLGLOT_OPTION_FENCE => options.fence = said(option, Fence::ALL, value)?,
+            TOOLGLOT_OPTION_UNCLOSED => options.unclosed = said(option, Unclosed::ALL, value)?,
+            TOOLGLOT_OPTION_UNTYPED => options.untyped = said(option, Untyped::ALL, value)?,
+            TOOLGLOT_OPTION_BROKEN => options.broken = one(option, Broken::ALL, value)?,
             TOOLGLOT_OPTION_UNKNOWN_TOOL => {
-                let ways = [
-                    None,
-                    Some(UnknownTool::Deliver),
-                    Some(UnknownTool::Text),
-                    Some(UnknownTool::Drop),
-                ];
-                options.unknown_tool = ways[range(3)? as usize];
+                options.unknown_tool = said(option, UnknownTool::ALL, value)?;
             }
             TOOLGLOT_OPTION_TRUSTED_ONLY => options.trusted_only = flag()?,
-            TOOLGLOT_OPTION_START => {
-                options.start = [Start::Dialect, Start::Text, Start::Reasoning][range(2)? as usize];
-            }
+            TOOLGLOT_OPTION_START => options.start = one(option, Start::ALL, value)?,
             TOOLGLOT_OPTION_EVENTS => self.wanted.kinds = small()?,
             TOOLGLOT_OPTION_BLOCK_BYTES => self.wanted.blocks = flag()?,
             TOOLGLOT_OPTION_ORIGINAL => self.original = flag()?,
@@ -317,7 +299,9 @@ pub unsafe extern "C" fn toolglot_options_set_tool_choice(
             let text = raw::text(choice, len)?;
             settings.options.tool_choice = match text.is_empty() {
                 true => ToolChoice::Auto,
-                false => ToolChoice::from_json(text).map_err(Fault::arg)?,
+                false => {
+                    ToolChoice::from_json(text).map_err(|error| Fault::arg(error.to_string()))?
+                }
             };
             Ok(())
         })

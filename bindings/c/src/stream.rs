@@ -66,14 +66,7 @@ pub const TOOLGLOT_FINISH_ERROR: u32 = 3;
 pub const TOOLGLOT_FINISH_CANCELLED: u32 = 4;
 
 pub(crate) fn reason(finish: u32) -> Done<Finish> {
-    let reasons = [
-        Finish::Stop,
-        Finish::Length,
-        Finish::ToolCalls,
-        Finish::Error,
-        Finish::Cancelled,
-    ];
-    let found = reasons.get(finish as usize);
+    let found = Finish::ALL.get(finish as usize);
     found
         .copied()
         .ok_or_else(|| Fault::arg(format!("there is no reason {finish}")))

@@ -3,15 +3,14 @@
 //! What an engine was made of is kept as one JSON text, the *config*: it is what engines are compared, hashed, pickled and
 //! cached by. Both ways into an engine, the constructor and a pickle, go through it.
 
+use std::str::FromStr;
+
 use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use serde::{Deserialize, Serialize};
-use toolglot::{
-    Broken, Fence, Finish, Limits, Options, Prefer, ReasoningMode, Retain, Start, TextMode,
-    ToolChoice, Tools, Unclosed, UnknownTool, Untyped,
-};
+use toolglot::{Finish, Limits, Options, Start, TextMode, ToolChoice, Tools, UnknownWord};
 
 use crate::events::show;
 use crate::guard::{Failure, caught};
@@ -49,10 +48,9 @@ pub struct SetConfig {
 }
 
 /// The word that an option has, among those it may have.
-fn word<T: Copy>(option: &str, word: &str, words: &[(&str, T)]) -> PyResult<T> {
-    let found = words.iter().find(|(have, _)| *have == word);
-    found.map(|(_, meant)| *meant).ok_or_else(|| {
-        let known: Vec<String> = words.iter().map(|(have, _)| format!("'{have}'")).collect();
+fn word<T: FromStr<Err = UnknownWord>>(option: &str, word: &str) -> PyResult<T> {
+    word.parse().map_err(|unknown: UnknownWord| {
+        let known: Vec<String> = unknown.expected.iter().map(|have| format!("'{have}'")).collect();
         PyValueError::new_err(format!(
             "{option}='{word}': it is one of {}",
             known.join(", ")
@@ -60,26 +58,22 @@ fn word<T: Copy>(option: &str, word: &str, words: &[(&str, T)]) -> PyResult<T> {
     })
 }
 
+/// The same where it may be left out.
+fn said<T: FromStr<Err = UnknownWord>>(option: &str, said: &Option<String>) -> PyResult<Option<T>> {
+    said.as_deref().map(|text| word(option, text)).transpose()
+}
+
 pub fn finish(reason: &str) -> PyResult<Finish> {
-    let words: Vec<(&str, Finish)> = Finish::ALL
-        .iter()
-        .map(|reason| (reason.name(), *reason))
-        .collect();
-    word("reason", reason, &words)
+    word("reason", reason)
 }
 
 pub fn start(text: &str) -> PyResult<Start> {
-    let words = [
-        ("dialect", Start::Dialect),
-        ("text", Start::Text),
-        ("reasoning", Start::Reasoning),
-    ];
-    word("start", text, &words)
+    word("start", text)
 }
 
 /// What a request says about calls, a word or JSON text.
 pub fn tool_choice(text: &str) -> PyResult<ToolChoice> {
-    ToolChoice::from_json(text).map_err(PyValueError::new_err)
+    ToolChoice::from_json(text).map_err(|error| PyValueError::new_err(error.to_string()))
 }
 
 pub fn tools(json: &str) -> PyResult<std::sync::Arc<Tools>> {
@@ -108,54 +102,16 @@ impl Config {
     pub fn options(&self) -> PyResult<Options> {
         let mut options = Options::default();
         options.text = TextMode::Chars;
-        options.retain = word(
-            "retain",
-            &self.retain,
-            &[("block", Retain::Block), ("none", Retain::None)],
-        )?;
-        let prefer = [
-            ("text", Prefer::Text),
-            ("native", Prefer::Native),
-            ("both", Prefer::Both),
-        ];
-        options.prefer = word("prefer", &self.prefer, &prefer)?;
-        let reasoning = [
-            ("split", ReasoningMode::Split),
-            ("off", ReasoningMode::Off),
-            ("text", ReasoningMode::Text),
-        ];
-        options.reasoning = word("reasoning", &self.reasoning, &reasoning)?;
+        options.retain = word("retain", &self.retain)?;
+        options.prefer = word("prefer", &self.prefer)?;
+        options.reasoning = word("reasoning", &self.reasoning)?;
         options.calls_in_reasoning = self.calls_in_reasoning;
         options.trusted_only = self.trusted_only;
-        if let Some(fence) = &self.fence {
-            options.fence = Some(word(
-                "fence",
-                fence,
-                &[("skip", Fence::Skip), ("allow", Fence::Allow)],
-            )?);
-        }
-        if let Some(unclosed) = &self.unclosed {
-            let words = [
-                ("drop", Unclosed::Drop),
-                ("text", Unclosed::Text),
-                ("salvage", Unclosed::Salvage),
-            ];
-            options.unclosed = Some(word("unclosed", unclosed, &words)?);
-        }
-        if let Some(untyped) = &self.untyped {
-            let words = [("string", Untyped::String), ("json", Untyped::Json)];
-            options.untyped = Some(word("untyped", untyped, &words)?);
-        }
-        let broken = [("text", Broken::Text), ("drop", Broken::Drop)];
-        options.broken = word("broken", &self.broken, &broken)?;
-        if let Some(way) = &self.unknown_tool {
-            let ways = [
-                ("deliver", UnknownTool::Deliver),
-                ("text", UnknownTool::Text),
-                ("drop", UnknownTool::Drop),
-            ];
-            options.unknown_tool = Some(word("unknown_tool", way, &ways)?);
-        }
+        options.fence = said("fence", &self.fence)?;
+        options.unclosed = said("unclosed", &self.unclosed)?;
+        options.untyped = said("untyped", &self.untyped)?;
+        options.broken = word("broken", &self.broken)?;
+        options.unknown_tool = said("unknown_tool", &self.unknown_tool)?;
         if let Some(choice) = &self.tool_choice {
             options.tool_choice = tool_choice(choice)?;
         }

@@ -64,7 +64,7 @@ pub fn run(args: &BatchArgs) -> Result<Verdict, Stop> {
         choice: args.set.choice(),
         tools: input::tools(args.tools.as_deref())?,
         chunking: args.chunk,
-        untyped: args.untyped.map(Into::into),
+        untyped: args.untyped,
         deny_unknown: args.deny_unknown,
     };
     // What is asked for on the command line must work, even if every record asks for something else.

@@ -94,6 +94,12 @@ pub enum Calls {
     AtClose,
 }
 
+crate::words! {
+    Calls, "time of calls":
+    Live = "live",
+    AtClose = "at_close",
+}
+
 /// What becomes of recovered calls.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Recovered {
@@ -102,6 +108,12 @@ pub enum Recovered {
     Withhold,
     /// They are delivered like complete ones.
     Deliver,
+}
+
+crate::words! {
+    Recovered, "fate of recovered calls":
+    Withhold = "withhold",
+    Deliver = "deliver",
 }
 
 impl Recovered {

@@ -94,28 +94,16 @@ pub enum Status {
     Timeout,
 }
 
+toolglot::words! {
+    Status, "status":
+    Success = "success",
+    Error = "error",
+    Denied = "denied",
+    Cancelled = "cancelled",
+    Timeout = "timeout",
+}
+
 impl Status {
-    /// All of them.
-    pub const ALL: [Self; 5] = [
-        Self::Success,
-        Self::Error,
-        Self::Denied,
-        Self::Cancelled,
-        Self::Timeout,
-    ];
-
-    /// `"success"`, `"error"`, `"denied"`, `"cancelled"` or `"timeout"`.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Success => "success",
-            Self::Error => "error",
-            Self::Denied => "denied",
-            Self::Cancelled => "cancelled",
-            Self::Timeout => "timeout",
-        }
-    }
-
     /// What the model is told where there is nothing else to say. The denial is the AIO design's, section 11.3.
     fn sentence(self, lang: Lang, duration: Option<Duration>) -> String {
         let ms = duration.map(|duration| duration.as_millis());

@@ -74,7 +74,7 @@ impl Renderer {
     pub fn new(active: &DialectSet, layout: Layout) -> Result<Self, PromptError> {
         let breaker = Breaker::new(active, &layout.spec)?;
         let tokens = Tokens::of(&layout.spec);
-        let mut filled = samples(&layout, TEXT, &Status::ALL);
+        let mut filled = samples(&layout, TEXT, Status::ALL);
         let mut guard = Guard::default();
         filled.iter().for_each(|filled| guard.learn(filled));
         filled.extend(samples(&layout, LIST, &[Status::Success]));

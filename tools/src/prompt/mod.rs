@@ -38,15 +38,10 @@ pub enum Lang {
     En,
 }
 
-impl Lang {
-    /// `"zh"` or `"en"`.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Zh => "zh",
-            Self::En => "en",
-        }
-    }
+toolglot::words! {
+    Lang, "language":
+    Zh = "zh",
+    En = "en",
 }
 
 /// A part of a layout that a template fills.
@@ -60,16 +55,11 @@ pub enum Part {
     Results,
 }
 
-impl Part {
-    /// Its key in a dialect's table `prompt`.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Tools => "tools",
-            Self::Usage => "usage",
-            Self::Results => "results",
-        }
-    }
+toolglot::words! {
+    Part, "part of a layout":
+    Tools = "tools",
+    Usage = "usage",
+    Results = "results",
 }
 
 /// Says more of a tool than its definition does: examples of its use, what goes wrong with it.

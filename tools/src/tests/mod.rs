@@ -399,3 +399,21 @@ fn many_tools_are_indexed() {
     let different: std::collections::HashSet<_> = names.iter().collect();
     assert_eq!(different.len(), 10_000);
 }
+
+/// The words of enums are read back.
+#[test]
+fn words_come_back() {
+    fn all<W>(words: &[W])
+    where
+        W: Copy + PartialEq + std::fmt::Debug + std::fmt::Display,
+        W: std::str::FromStr<Err = toolglot::UnknownWord>,
+    {
+        for word in words {
+            assert_eq!(word.to_string().parse(), Ok(*word));
+        }
+    }
+    all(crate::ChangeKind::ALL);
+    all(crate::outcome::Status::ALL);
+    all(crate::prompt::Lang::ALL);
+    all(crate::prompt::Part::ALL);
+}

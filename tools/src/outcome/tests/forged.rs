@@ -107,7 +107,7 @@ fn harmless(status: Status) -> ToolResult {
 fn attacks(renderer: &Renderer, reader: &Reader) -> Vec<String> {
     let mut pieces = vec![];
     for lang in LANGS {
-        for status in Status::ALL {
+        for status in Status::ALL.iter().copied() {
             let other = ToolResult::text("zyxwvutsr", "rm", status, "gone");
             pieces.extend(renderer.render(&[other], &RenderOptions::new(lang)));
         }
