@@ -1885,7 +1885,9 @@ impl Machine<'_> {
                     at: span.end,
                 };
                 self.open(chunk, dialect, opened);
-                if read.slipped {
+                // A header of one call has a channel in every dialect that has such headers.
+                let lacks = kind == RouteKind::Call && read.channel.is_empty();
+                if read.slipped || lacks {
                     self.out(chunk).repaired(Kind::RepairedMarker, span);
                 }
                 if read.unread {
