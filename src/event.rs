@@ -364,6 +364,67 @@ pub enum Event<'a> {
 pub trait Sink {
     /// Takes one event; what it borrows lives until this returns.
     fn event(&mut self, event: Event<'_>);
+
+    /// Whether the sink has enough, so that the parser stops reading. Default: never.
+    ///
+    /// [`Parser::feed`](crate::Parser::feed) asks wherever it has come to the end of something (a marker, a block, a piece of a
+    /// block), nothing that it has read waits, and bytes of the chunk are left. If the answer is yes it returns how many bytes it
+    /// has taken. All events of those bytes are delivered, also those after the one with which the sink had enough: nothing
+    /// that was taken is lost, and nothing that is left was looked at. So a host goes on with the rest of the chunk as if the
+    /// chunk had been cut there, or drops the rest and [finishes](crate::Parser::finish) as
+    /// [`Finish::Cancelled`](crate::Finish::Cancelled). The end, native calls, special tokens and prefilled bytes are delivered
+    /// whole. [`Until`](crate::sink::Until) is a closure that stops.
+    ///
+    /// Cost: one call for each such end; none in chunks of plain text or in the middle of a value.
+    ///
+    /// ```
+    /// use toolglot::{DialectSet, Event, Finish, Options, Parser, Sink};
+    ///
+    /// /// Has enough when one block is closed.
+    /// #[derive(Default)]
+    /// struct First {
+    ///     closed: bool,
+    /// }
+    ///
+    /// impl Sink for First {
+    ///     fn event(&mut self, event: Event<'_>) {
+    ///         self.closed |= matches!(event, Event::BlockClose { .. });
+    ///     }
+    ///
+    ///     fn stopped(&self) -> bool {
+    ///         self.closed
+    ///     }
+    /// }
+    ///
+    /// let mut parser = Parser::new(&DialectSet::defaults(), Options::default());
+    /// let mut first = First::default();
+    /// let call = br#"<tool_call name="f"></tool_call>"#;
+    /// let taken = parser.feed(&[&call[..], b" and words"].concat(), &mut first);
+    /// assert_eq!(taken, call.len());
+    /// parser.finish(Finish::Cancelled, &mut first);
+    /// ```
+    fn stopped(&self) -> bool {
+        false
+    }
+
+    /// Lends the sink to what takes one by value, a pair of sinks for example. (A reference to any sink cannot be a sink itself:
+    /// references to closures are, because they are closures.)
+    ///
+    /// ```
+    /// use toolglot::{Collect, DialectSet, Event, Options, Parser, Sink};
+    ///
+    /// let mut parser = Parser::new(&DialectSet::defaults(), Options::default());
+    /// let (mut turn, mut events) = (Collect::new(), 0);
+    /// let mut count = |_: Event<'_>| events += 1;
+    /// parser.feed(b"Hi there", &mut (turn.lend(), count.lend())); // both get every event
+    /// assert_eq!((turn.text(), events), (&b"Hi there"[..], 1));
+    /// ```
+    fn lend(&mut self) -> &mut dyn Sink
+    where
+        Self: Sized,
+    {
+        self
+    }
 }
 
 impl<F: FnMut(Event<'_>)> Sink for F {
@@ -371,6 +432,40 @@ impl<F: FnMut(Event<'_>)> Sink for F {
         self(event);
     }
 }
+
+/// Two sinks: both get every event, the first one first. One that has enough stops the parser.
+impl<A: Sink, B: Sink> Sink for (A, B) {
+    fn event(&mut self, event: Event<'_>) {
+        self.0.event(event);
+        self.1.event(event);
+    }
+
+    fn stopped(&self) -> bool {
+        self.0.stopped() || self.1.stopped()
+    }
+}
+
+/// A sink behind a pointer is one.
+macro_rules! behind {
+    ($($pointer:ty),*) => {$(
+        impl Sink for $pointer {
+            fn event(&mut self, event: Event<'_>) {
+                (**self).event(event);
+            }
+
+            fn stopped(&self) -> bool {
+                (**self).stopped()
+            }
+        }
+    )*};
+}
+
+behind!(
+    &mut (dyn Sink + '_),
+    &mut (dyn Sink + Send + '_),
+    Box<dyn Sink + '_>,
+    Box<dyn Sink + Send + '_>
+);
 
 /// What a response counts of its tokens.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

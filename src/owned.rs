@@ -411,7 +411,7 @@ impl<I: Iterator<Item: AsRef<[u8]>>> Iterator for EventsOf<I> {
                 return None;
             }
             match self.chunks.next() {
-                Some(chunk) => self.parser.feed(chunk.as_ref(), &mut self.waiting),
+                Some(chunk) => self.parser.feed_whole(chunk.as_ref(), &mut self.waiting),
                 None => self.parser.finish(self.finish, &mut self.waiting),
             }
         }

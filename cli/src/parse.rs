@@ -162,7 +162,9 @@ impl Stream {
 
     fn feed(&mut self, chunk: &[u8], sink: &mut dyn Sink) {
         match &mut self.reader {
-            Reader::Text(parser) => parser.feed(chunk, sink),
+            Reader::Text(parser) => {
+                parser.feed(chunk, sink);
+            }
             Reader::Api(feeder) => {
                 let errors = feeder.feed(chunk, sink);
                 self.tell(&errors);

@@ -40,16 +40,30 @@ pub(super) struct Taken {
 }
 
 impl<'p> Machine<'p> {
-    /// Takes a chunk.
+    /// Takes a chunk, whatever the sink says.
     pub fn run(&mut self, chunk: &[u8]) {
+        self.takes(chunk, false);
+    }
+
+    /// Takes a chunk, up to where the sink has enough: how many bytes, at least one of those there are.
+    pub fn run_until(&mut self, chunk: &[u8]) -> usize {
+        self.takes(chunk, true)
+    }
+
+    fn takes(&mut self, chunk: &[u8], asks: bool) -> usize {
         let mut at = 0;
         while at < chunk.len() {
-            let taken = self.once(&chunk[at..]);
+            let taken = self.once(&chunk[at..], asks);
             at += taken.to;
             if let Some(again) = taken.again {
+                // Of these some came with earlier chunks: all of them are read.
                 self.again(again);
             }
+            if asks && at > 0 && at < chunk.len() && self.enough(self.st.pos) {
+                break;
+            }
         }
+        at
     }
 
     /// Reads bytes again that were looked at ahead. What they lead to may look ahead in turn; the stack is as deep as
@@ -57,7 +71,7 @@ impl<'p> Machine<'p> {
     pub fn again(&mut self, bytes: Vec<u8>) {
         let mut stack = vec![(bytes, 0)];
         while let Some((bytes, at)) = stack.pop() {
-            let taken = self.once(&bytes[at..]);
+            let taken = self.once(&bytes[at..], false);
             if at + taken.to < bytes.len() {
                 stack.push((bytes, at + taken.to));
             }
@@ -67,8 +81,8 @@ impl<'p> Machine<'p> {
         }
     }
 
-    /// Takes bytes until they end or some must be read again.
-    fn once(&mut self, seg: &[u8]) -> Taken {
+    /// Takes bytes until they end, some must be read again or (`asks`) the sink has enough: what was read is a chunk then.
+    fn once(&mut self, seg: &[u8], asks: bool) -> Taken {
         let chunk = Chunk {
             seg,
             base: self.st.pos,
@@ -79,7 +93,7 @@ impl<'p> Machine<'p> {
             self.held = dfa.held(self.st.node);
         }
         let mut at = 0;
-        while at < seg.len() {
+        while at < seg.len() && !(asks && at > 0 && self.enough(chunk.base + at as u64)) {
             at = match self.st.mode {
                 Mode::Flow => self.flow(chunk, at),
                 Mode::Skip(_) => self.skipping(chunk, at),
@@ -96,11 +110,19 @@ impl<'p> Machine<'p> {
                 }
             };
         }
-        self.settle(chunk);
+        self.settle(Chunk {
+            seg: &seg[..at],
+            base: chunk.base,
+        });
         Taken {
             to: at,
             again: None,
         }
+    }
+
+    /// Whether the sink has enough, asked where nothing waits of what was read up to `pos`.
+    fn enough(&self, pos: u64) -> bool {
+        self.st.io.from == pos && self.sink.stopped()
     }
 
     /// Whether the automaton's node tells the withheld bytes.

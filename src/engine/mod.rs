@@ -271,6 +271,10 @@ impl Sink for AsText<'_> {
             other => other,
         });
     }
+
+    fn stopped(&self) -> bool {
+        self.0.stopped()
+    }
 }
 
 impl Parser {
@@ -287,8 +291,12 @@ impl Parser {
     }
 
     /// Takes the next bytes. An empty chunk changes nothing; bytes after [`finish`](Self::finish) are ignored.
+    ///
+    /// Gives how many bytes it has taken. That is the length of the chunk, unless the sink [stops](Sink::stopped) the parser: then
+    /// it is less where bytes are left. At least one byte of a chunk is always taken. What was taken is read just as if the chunk had
+    /// ended there: feed the rest to go on, or [finish](Self::finish) as [`Finish::Cancelled`].
     #[inline]
-    pub fn feed(&mut self, chunk: &[u8], sink: &mut dyn Sink) {
+    pub fn feed(&mut self, chunk: &[u8], sink: &mut dyn Sink) -> usize {
         let short = self.pace == Pace::Plain && chunk.len().wrapping_sub(1) < SHORT;
         if short && self.set.inner.text.plain(chunk) {
             let span = self.state.pass_text(chunk);
@@ -297,9 +305,17 @@ impl Parser {
                 span,
                 recovered: false,
             });
-            return;
+            return chunk.len();
         }
-        self.feed_on(chunk, sink);
+        self.feed_on(chunk, sink)
+    }
+
+    /// Takes the next bytes, all of them: for bytes of which nobody could feed the rest.
+    pub(crate) fn feed_whole(&mut self, mut chunk: &[u8], sink: &mut dyn Sink) {
+        while !chunk.is_empty() {
+            let taken = self.feed(chunk, sink);
+            chunk = &chunk[taken..];
+        }
     }
 
     /// Takes a short chunk that is text to its last byte and would leave as one event, of which this is the range. None if
@@ -314,30 +330,33 @@ impl Parser {
 
     /// Takes a chunk that the shortest way is not for.
     #[inline(never)]
-    fn feed_on(&mut self, chunk: &[u8], sink: &mut dyn Sink) {
+    fn feed_on(&mut self, chunk: &[u8], sink: &mut dyn Sink) -> usize {
         if chunk.is_empty() || self.state.finished {
-            return;
+            return chunk.len();
         }
-        if self.state.lead.is_some() && self.lead(chunk, sink) {
-            return;
+        if let Some(taken) = self.lead(chunk, sink) {
+            return taken;
         }
         let done = match self.pace {
             Pace::Careful => false,
             Pace::Value(short) => self.writes(short, chunk, sink),
             Pace::Flow | Pace::Thought | Pace::Plain => self.passes(chunk, sink),
         };
-        if !done {
-            self.drive(sink, |machine| machine.run(chunk));
-            self.pace = Pace::of(&self.state, &self.set.inner, &self.opts);
+        if done {
+            return chunk.len();
         }
+        let taken = self.drive(sink, |machine| machine.run_until(chunk));
+        self.pace = Pace::of(&self.state, &self.set.inner, &self.opts);
+        taken
     }
 
     /// Takes the bytes of one special token that the host knows by its id. A marker that lies wholly in them counts also
-    /// where a dialect, or [`Options::trusted_only`], requires the host to vouch for it.
+    /// where a dialect, or [`Options::trusted_only`], requires the host to vouch for it. The token is read whole, also where the
+    /// sink [stops](Sink::stopped) the parser.
     pub fn feed_special(&mut self, marker: &[u8], sink: &mut dyn Sink) {
         self.settle(sink);
         self.state.io.trusted_from = Some(self.state.pos);
-        self.feed(marker, sink);
+        self.feed_whole(marker, sink);
         self.state.io.trusted_from = None;
     }
 
@@ -426,7 +445,7 @@ impl Parser {
     }
 
     /// Lets the engine do what no short way is for.
-    fn drive(&mut self, sink: &mut dyn Sink, run: impl FnOnce(&mut Machine<'_>)) {
+    fn drive<T>(&mut self, sink: &mut dyn Sink, run: impl FnOnce(&mut Machine<'_>) -> T) -> T {
         self.pace = Pace::Careful;
         if !self.state.begun {
             self.begin(sink);
@@ -447,6 +466,6 @@ impl Parser {
             st: &mut self.state,
             sink,
             held: &[],
-        });
+        })
     }
 }

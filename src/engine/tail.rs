@@ -74,17 +74,16 @@ impl Parser {
         self.state = state;
     }
 
-    /// Takes bytes while they may tell what the prompt has opened; false if nothing is looked for.
-    pub(super) fn lead(&mut self, chunk: &[u8], sink: &mut dyn Sink) -> bool {
-        let Some(mut lead) = self.state.lead.take() else {
-            return false;
-        };
+    /// Takes bytes while they may tell what the prompt has opened, and what follows them: how many. None if nothing is looked
+    /// for.
+    pub(super) fn lead(&mut self, chunk: &[u8], sink: &mut dyn Sink) -> Option<usize> {
+        let mut lead = self.state.lead.take()?;
         let (set, opts) = (self.set.inner.clone(), self.opts.clone());
         let mut at = 0;
         let found = loop {
             let Some(byte) = chunk.get(at) else {
                 self.state.lead = Some(lead);
-                return true;
+                return Some(at);
             };
             at += 1;
             match lead.step(&set.begins, &opts, *byte) {
@@ -98,9 +97,9 @@ impl Parser {
         }
         self.drive(sink, |machine| {
             machine.run(&lead.bytes);
-            machine.run(&chunk[at..]);
+            at += machine.run_until(&chunk[at..]);
         });
-        true
+        Some(at)
     }
 
     /// What was looked at is read as it stands: nothing more is to come that could tell.
@@ -343,6 +342,10 @@ impl Sink for Opened<'_> {
             | Event::BlockAbandoned { .. } => Shift::new(u64::MAX, self.0).event(event),
         }
     }
+
+    fn stopped(&self) -> bool {
+        self.0.stopped()
+    }
 }
 
 /// Counts offsets from the reply's first byte, where what the prompt has opened was read before it.
@@ -416,6 +419,10 @@ impl Sink for Shift<'_> {
             other => other,
         };
         self.sink.event(event);
+    }
+
+    fn stopped(&self) -> bool {
+        self.sink.stopped()
     }
 }
 

@@ -61,7 +61,8 @@ impl<S: Source> Feeder<S> {
         self
     }
 
-    /// Takes the next bytes of the response. Gives what could not be read in them, which stops nothing.
+    /// Takes the next bytes of the response. Gives what could not be read in them, which stops nothing. All bytes are read: a host
+    /// that has a sink which [stops](Sink::stopped) asks it between two feeds.
     #[must_use = "what could not be read is told here only"]
     pub fn feed(&mut self, bytes: &[u8], sink: &mut dyn Sink) -> Vec<SourceError> {
         let mut errors = vec![];
@@ -138,7 +139,7 @@ impl Flow {
             Item::Error(_) | Item::CallEnd(_) | Item::Finish(_) | Item::Said(_) => {}
         }
         match item {
-            Item::Text(text) => self.parser.feed(text.as_bytes(), sink),
+            Item::Text(text) => self.parser.feed_whole(text.as_bytes(), sink),
             Item::Reasoning(text) => {
                 let at = self.parser.position() - self.parser.held() as u64;
                 sink.event(Event::Reasoning {

@@ -34,7 +34,9 @@ impl Stream<'_> {
         if first {
             self.give_native(&mut parser, sink);
         }
-        feed(&mut |chunk| parser.feed(chunk, sink));
+        feed(&mut |chunk| {
+            parser.feed(chunk, sink);
+        });
         if !first {
             self.give_native(&mut parser, sink);
         }

@@ -131,7 +131,9 @@ fn markers_can_need_the_hosts_word() {
         for (n, piece) in pieces.iter().enumerate() {
             match special.contains(&n) {
                 true => parser.feed_special(piece.as_bytes(), &mut turn),
-                false => parser.feed(piece.as_bytes(), &mut turn),
+                false => {
+                    parser.feed(piece.as_bytes(), &mut turn);
+                }
             }
         }
         parser.finish(Finish::Stop, &mut turn);
@@ -230,9 +232,9 @@ fn reasoning_in_the_text_changes_no_call() {
                 Event::Text { data, .. } => seen.extend_from_slice(data),
                 other => rest.push(format!("{other:?}")),
             };
-            case.input
-                .chunks(size)
-                .for_each(|chunk| parser.feed(chunk, &mut sink));
+            for chunk in case.input.chunks(size) {
+                parser.feed(chunk, &mut sink);
+            }
             case.end(&mut parser, &mut sink);
             assert_eq!(seen, text, "{} in {size}", case.id);
             // Byte by byte, arguments come in more pieces.
@@ -304,10 +306,9 @@ fn without_retention_key_quote_calls_come_as_parameters() {
         Event::BlockClose { raw, .. } => assert!(raw.is_empty()),
         _ => {}
     };
-    input
-        .as_bytes()
-        .chunks(3)
-        .for_each(|chunk| parser.feed(chunk, &mut sink));
+    for chunk in input.as_bytes().chunks(3) {
+        parser.feed(chunk, &mut sink);
+    }
     parser.finish(Finish::Stop, &mut sink);
     assert_eq!(
         (calls.join(","), params.join(",")),

@@ -163,7 +163,9 @@ fn text_at_the_start_of_a_reply_goes_on_with_nothing() {
         options.tools = Some(std::sync::Arc::new(tools));
         let parse = |text: &[u8], size: usize, sink: &mut dyn Sink| {
             let mut parser = Parser::new(&set, options.clone());
-            text.chunks(size).for_each(|piece| parser.feed(piece, sink));
+            for piece in text.chunks(size) {
+                parser.feed(piece, sink);
+            }
             parser.finish(Finish::Stop, sink);
         };
         let whole = |text: &[u8]| {

@@ -47,6 +47,7 @@ mod slipped;
 mod slips;
 mod spellings;
 mod state;
+mod stops;
 mod support;
 mod tags;
 mod thoughts;

@@ -109,8 +109,12 @@ fn log(set: &DialectSet, options: &Options, input: &str, cut: Option<Cut>) -> Lo
     let mut parser = Parser::new(set, options.clone());
     let mut log = Log::new();
     match cut {
-        Some(cut) => cut.feed(input.as_bytes(), &mut |piece| parser.feed(piece, &mut log)),
-        None => parser.feed(input.as_bytes(), &mut log),
+        Some(cut) => cut.feed(input.as_bytes(), &mut |piece| {
+            parser.feed(piece, &mut log);
+        }),
+        None => {
+            parser.feed(input.as_bytes(), &mut log);
+        }
     }
     parser.finish(Finish::Stop, &mut log);
     log

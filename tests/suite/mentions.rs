@@ -77,7 +77,9 @@ fn byte_by_byte(input: &str) -> Seen {
             other => wrong.push(format!("{other:?}")),
         };
         match byte {
-            Some(byte) => parser.feed(&[byte], &mut sink),
+            Some(byte) => {
+                parser.feed(&[byte], &mut sink);
+            }
             None => parser.finish(Finish::Stop, &mut sink),
         }
         seen.delivered.push(seen.text.len());

@@ -8,9 +8,9 @@ use crate::support::{CASES, Case, DEFAULTS, nothing, places};
 
 fn after(case: &Case, chunks: &[&[u8]]) -> Parser {
     let mut parser = case.parser();
-    chunks
-        .iter()
-        .for_each(|chunk| parser.feed(chunk, &mut nothing));
+    for chunk in chunks {
+        parser.feed(chunk, &mut nothing);
+    }
     parser
 }
 

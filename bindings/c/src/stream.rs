@@ -131,7 +131,9 @@ impl Stream {
 
     fn feed(&mut self, chunk: &[u8]) -> Done<toolglot_batch> {
         self.step(chunk, |parser, batch| {
-            in_pieces(chunk, |piece| parser.feed(piece, batch))
+            in_pieces(chunk, |piece| {
+                parser.feed(piece, batch);
+            })
         })
     }
 

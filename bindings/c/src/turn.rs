@@ -339,7 +339,9 @@ pub unsafe extern "C" fn toolglot_parse(
         handle::read(engine::handle(engine), |engine| {
             let tools = options.hinted().cloned();
             let mut parser = Parser::new(&engine.set, options);
-            in_pieces(input, |piece| parser.feed(piece, &mut turn.collect));
+            in_pieces(input, |piece| {
+                parser.feed(piece, &mut turn.collect);
+            });
             memory::check()?;
             parser.finish(finish, &mut turn.collect);
             if tools.is_some() {

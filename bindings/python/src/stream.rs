@@ -195,7 +195,9 @@ impl Stream {
         let made = chunk::run(py, &chunk, |bytes| {
             self.inner.with(|inner| {
                 inner.open()?;
-                Ok(inner.step(|parser, sink| parser.feed(bytes, sink)))
+                Ok(inner.step(|parser, sink| {
+                    parser.feed(bytes, sink);
+                }))
             })
         })?;
         list(py, made)
