@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use toolglot::sink::Until;
-use toolglot::{Collect, DialectSet, Event, Finish, Options, OwnedEvent, Parser, Sink};
+use toolglot::{Collect, Event, Finish, Options, OwnedEvent, Parser, Sink};
 use toolglot_testkit::vectors::Log;
 
 use crate::support::{CASES, Case, DEFAULTS, nothing, places};
@@ -54,7 +54,7 @@ fn stopped(case: &Case, at: usize, always: bool) -> (Vec<u8>, Log, usize) {
         now,
     };
     for chunk in [head, tail] {
-        stops += feed(&mut parser, chunk, &mut sink, &case.id);
+        stops += feed(&mut parser, chunk, &mut sink, case.id);
     }
     let state = parser.snapshot();
     case.end(&mut parser, &mut log);
