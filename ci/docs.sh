@@ -4,4 +4,6 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
+# As docs.rs builds it.
+RUSTDOCFLAGS="-D warnings" cargo doc -p toolglot --all-features --no-deps --locked
 python3 ci/links.py

@@ -6,8 +6,10 @@ cd "$(dirname "$0")/.."
 . ci/lib.sh
 share_target
 cargo clippy --workspace --all-targets --locked -- -D warnings
-# The library as hosts have it, and a feature that nothing else turns on.
+# The library as hosts have it, and features that nothing else turns on.
 cargo clippy -p toolglot --lib --tests --locked -- -D warnings
+cargo clippy -p toolglot --lib --features bytes --locked -- -D warnings
+cargo clippy -p toolglot --lib --tests --all-features --locked -- -D warnings
 cargo clippy -p toolglot-tools --lib --tests --features tiktoken --locked -- -D warnings
 cargo clippy --manifest-path fuzz/Cargo.toml --no-default-features --bin replay --locked -- -D warnings
 # The stable ABI of an extension module needs no interpreter to be built against.

@@ -17,3 +17,6 @@ export TOOLGLOT_FLAT=$CARGO_TARGET_DIR/c
 mkdir -p "$TOOLGLOT_FLAT"
 # What fails in one place must not hide what fails in another.
 cargo test --workspace --locked --no-fail-fast
+# What only features bring, which nothing else turns on.
+cargo test -p toolglot --lib --all-features --locked chunks::
+cargo test -p toolglot --doc --all-features --locked chunks

@@ -23,12 +23,21 @@
 //!
 //! [`source`] reads responses of APIs into a parser; [`sink`] makes turns, OpenAI completions and masked text of events.
 //! [`Event`] lists what comes out and says what every event promises; [`DialectSet`] says what is looked for;
-//! [`Options`] how. `docs/ARCHITECTURE.md` shows how the parts fit, `docs/DIALECTS.md` how to add a dialect.
+//! [`Options`] how.
+//!
+//! # Features
+//!
+//! None is on by default. `bytes`: `Parser::feed_buf` takes the buffers of that crate. `futures` (and with it `bytes`):
+//! `Parser::event_stream` makes an asynchronous stream of events of a stream of chunks, whose bytes are slices of the chunks.
+//!
+//! `docs/ARCHITECTURE.md` shows how the parts fit, `docs/DIALECTS.md` how to add a dialect.
 
 #![deny(unsafe_code, missing_docs)]
 
 mod body;
 mod call;
+#[cfg(feature = "bytes")]
+mod chunks;
 mod detect;
 mod dialect;
 mod encode;
@@ -54,6 +63,8 @@ mod wire;
 pub mod words;
 
 pub use call::{Call, Dropped, NotDelivered, Report, Turn, Withheld};
+#[cfg(feature = "futures")]
+pub use chunks::EventStream;
 pub use detect::{Confidence, Detector, Evidence, Sighting};
 pub use dialect::{
     Branch, DecidedBy, Decision, Dialect, DialectSet, Lint, SetBuilder, builtin_files,

@@ -11,16 +11,18 @@ use crate::event::{Abandoned, Arguments, CallState, Event, Origin, Sink, Span};
 use crate::issue::Issue;
 use crate::wire;
 
-/// An [`Event`] with data of its own. Fields mean what they mean there.
+/// An [`Event`] with data of its own. Fields mean what they mean there. `D` is what holds bytes: with the feature `futures` an
+/// `EventStream` gives events whose bytes are slices of its chunks.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
+#[serde(bound(serialize = "D: AsRef<[u8]>"))]
 #[non_exhaustive]
 #[allow(missing_docs, reason = "the fields are those of `Event`")]
-pub enum OwnedEvent {
+pub enum OwnedEvent<D = Vec<u8>> {
     /// [`Event::Text`].
     Text {
         #[serde(serialize_with = "wire::lossy")]
-        data: Vec<u8>,
+        data: D,
         #[serde(serialize_with = "wire::pair")]
         span: Span,
         recovered: bool,
@@ -28,7 +30,7 @@ pub enum OwnedEvent {
     /// [`Event::Reasoning`].
     Reasoning {
         #[serde(serialize_with = "wire::lossy")]
-        data: Vec<u8>,
+        data: D,
         #[serde(serialize_with = "wire::pair")]
         span: Span,
         framing: bool,
@@ -37,14 +39,14 @@ pub enum OwnedEvent {
     Protected {
         kind: String,
         #[serde(serialize_with = "wire::lossy")]
-        data: Vec<u8>,
+        data: D,
         #[serde(serialize_with = "wire::pair")]
         span: Span,
     },
     /// [`Event::Raw`].
     Raw {
         #[serde(serialize_with = "wire::lossy")]
-        data: Vec<u8>,
+        data: D,
         #[serde(serialize_with = "wire::pair")]
         span: Span,
     },
@@ -91,7 +93,7 @@ pub enum OwnedEvent {
     /// [`Event::ParamDelta`].
     ParamDelta {
         #[serde(serialize_with = "wire::lossy")]
-        data: Vec<u8>,
+        data: D,
         #[serde(serialize_with = "wire::pair")]
         span: Span,
     },
@@ -120,7 +122,7 @@ pub enum OwnedEvent {
         #[serde(serialize_with = "wire::pair")]
         span: Span,
         #[serde(serialize_with = "wire::lossy")]
-        raw: Vec<u8>,
+        raw: D,
     },
     /// [`Event::BlockAbandoned`].
     BlockAbandoned {
@@ -128,7 +130,7 @@ pub enum OwnedEvent {
         span: Span,
         becomes: Abandoned,
         #[serde(serialize_with = "wire::lossy")]
-        raw: Vec<u8>,
+        raw: D,
     },
     /// [`Event::Issue`].
     Issue(OwnedIssue),
@@ -185,13 +187,20 @@ impl Serialize for OwnedIssue {
 
 impl From<Event<'_>> for OwnedEvent {
     fn from(event: Event<'_>) -> Self {
+        Self::keep(event, <[u8]>::to_vec)
+    }
+}
+
+impl<D> OwnedEvent<D> {
+    /// An event with what is made of its bytes.
+    pub(crate) fn keep(event: Event<'_>, own: impl Fn(&[u8]) -> D) -> Self {
         match event {
             Event::Text {
                 data,
                 span,
                 recovered,
             } => Self::Text {
-                data: data.to_vec(),
+                data: own(data),
                 span,
                 recovered,
             },
@@ -200,27 +209,27 @@ impl From<Event<'_>> for OwnedEvent {
                 span,
                 framing,
             } => Self::Reasoning {
-                data: data.to_vec(),
+                data: own(data),
                 span,
                 framing,
             },
             Event::Protected { kind, data, span } => Self::Protected {
                 kind: kind.to_owned(),
-                data: data.to_vec(),
+                data: own(data),
                 span,
             },
             Event::Raw { data, span } => Self::Raw {
-                data: data.to_vec(),
+                data: own(data),
                 span,
             },
             Event::BlockClose { span, raw } => Self::BlockClose {
                 span,
-                raw: raw.to_vec(),
+                raw: own(raw),
             },
             Event::BlockAbandoned { span, becomes, raw } => Self::BlockAbandoned {
                 span,
                 becomes,
-                raw: raw.to_vec(),
+                raw: own(raw),
             },
             Event::Issue(issue) => Self::Issue((&issue).into()),
             inner @ (Event::BlockOpen { .. }
@@ -231,13 +240,13 @@ impl From<Event<'_>> for OwnedEvent {
             | Event::ParamDelta { .. }
             | Event::ParamClose { .. }
             | Event::CallAbandoned { .. }
-            | Event::CallClose { .. }) => inside(inner),
+            | Event::CallClose { .. }) => inside(inner, own),
         }
     }
 }
 
 /// What is inside a block.
-fn inside(event: Event<'_>) -> OwnedEvent {
+fn inside<D>(event: Event<'_>, own: impl Fn(&[u8]) -> D) -> OwnedEvent<D> {
     match event {
         Event::BlockOpen { dialect, span } => OwnedEvent::BlockOpen {
             dialect: dialect.to_owned(),
@@ -282,7 +291,7 @@ fn inside(event: Event<'_>) -> OwnedEvent {
             span,
         },
         Event::ParamDelta { data, span } => OwnedEvent::ParamDelta {
-            data: data.to_vec(),
+            data: own(data),
             span,
         },
         Event::ParamClose { span } => OwnedEvent::ParamClose { span },
@@ -304,7 +313,7 @@ fn inside(event: Event<'_>) -> OwnedEvent {
         | Event::Raw { .. }
         | Event::BlockClose { .. }
         | Event::BlockAbandoned { .. }
-        | Event::Issue(_) => event.into(),
+        | Event::Issue(_) => OwnedEvent::keep(event, own),
     }
 }
 
@@ -388,6 +397,52 @@ impl Parser {
             finish,
             waiting: Events::default(),
         }
+    }
+}
+
+/// One chunk at a time.
+impl Parser {
+    /// Takes the next bytes and gives the events that they bring: [`feed`](Self::feed) for hosts that would rather loop than
+    /// write a sink. All bytes are taken. Cost and memory: a copy of what the events hold.
+    ///
+    /// ```
+    /// use toolglot::{DialectSet, Finish, Options, OwnedEvent, Parser};
+    ///
+    /// let mut parser = Parser::new(&DialectSet::defaults(), Options::default());
+    /// let mut names = vec![];
+    /// for chunk in ["Hi <tool_", "call name=\"f\"></tool_call>"] {
+    ///     for event in parser.feed_events(chunk.as_bytes()) {
+    ///         if let OwnedEvent::CallOpen { name, .. } = event {
+    ///             names.push(name);
+    ///         }
+    ///     }
+    /// }
+    /// assert_eq!(names, ["f"]);
+    /// assert_eq!(parser.finish_events(Finish::Stop).count(), 0);
+    /// ```
+    #[must_use = "these events come once"]
+    pub fn feed_events(&mut self, chunk: &[u8]) -> Events {
+        let mut events = Events::default();
+        self.feed_whole(chunk, &mut events);
+        events
+    }
+
+    /// Ends the stream and gives the last events: [`finish`](Self::finish) for hosts that would rather loop than write a sink. None
+    /// if it was ended before. Cost and memory: a copy of what the events hold.
+    ///
+    /// ```
+    /// use toolglot::{DialectSet, Finish, Options, OwnedEvent, Parser};
+    ///
+    /// let mut parser = Parser::new(&DialectSet::defaults(), Options::default());
+    /// assert_eq!(parser.feed_events(b"<tool").count(), 0);
+    /// let last = parser.finish_events(Finish::Stop).next();
+    /// assert!(matches!(last, Some(OwnedEvent::Text { data, .. }) if data == b"<tool"));
+    /// ```
+    #[must_use = "these events come once"]
+    pub fn finish_events(&mut self, reason: Finish) -> Events {
+        let mut events = Events::default();
+        self.finish(reason, &mut events);
+        events
     }
 }
 

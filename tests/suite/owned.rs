@@ -36,6 +36,13 @@ fn an_iterator_gives_what_a_sink_gets() {
             parser.finish(case.finish, &mut queue);
             got.extend(queue);
             assert_eq!(got, wanted, "{} {size}", case.id);
+
+            let mut parser = case.parser();
+            let fed = chunks.iter().flat_map(|chunk| parser.feed_events(chunk));
+            let mut got: Vec<OwnedEvent> = fed.collect();
+            got.extend(parser.finish_events(case.finish));
+            assert_eq!(got, wanted, "{} {size}", case.id);
+            assert_eq!(parser.finish_events(case.finish).next(), None);
         }
     }
 }

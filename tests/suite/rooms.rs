@@ -11,8 +11,8 @@ use crate::support::root;
 /// The modules from the lowest floor to the highest.
 const FLOORS: &[&str] = &[
     "scan", "words", "pointer", "error", "wire", "json", "schema", "hints", "limits", "dialect",
-    "issue", "event", "call", "body", "escape", "engine", "owned", "detect", "source", "sink",
-    "encode", "rewrite", "layer", "tools", "prompt", "outcome",
+    "issue", "event", "call", "body", "escape", "engine", "owned", "chunks", "detect", "source",
+    "sink", "encode", "rewrite", "layer", "tools", "prompt", "outcome",
 ];
 
 /// The crates, and which room their files are in that have none of their own.

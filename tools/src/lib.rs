@@ -6,6 +6,8 @@
 //!
 //! [`Inventory::check`] makes of a call what a tool can take, or says what is wrong with it and what to tell the model.
 //! [`prompt`] writes what a model is told of tools, [`outcome`] the results of its calls.
+//!
+//! The feature `tiktoken`, which is off by default, counts tokens in real vocabularies.
 
 #![deny(unsafe_code, missing_docs)]
 
