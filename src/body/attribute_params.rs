@@ -7,6 +7,7 @@ use memchr::memchr2;
 use serde::{Deserialize, Serialize};
 use toolglot_scan::xml;
 
+use super::again::{self, Again};
 use super::content::{Content, EntityStep, Step, entity, tell_spaced};
 use super::given::is_fact;
 use super::inner::Inner;
@@ -46,10 +47,12 @@ enum At {
     Between,
     /// After `<`; the carry begins with it.
     Name,
+    /// In the call's own opening tag for a second time.
+    Again(Again),
     /// After `<!`, matching a comment.
     Bang(Match),
     Comment(CommentEnd),
-    /// In the closing tag of the call, up to the end of its name.
+    /// In the closing tag of the call, or of the last parameter for a second time, up to the end of its name.
     Closing(Match),
     /// After that name.
     Close,
@@ -91,8 +94,10 @@ enum At {
     Slash,
     /// In the content that is the value.
     Content(Content),
-    /// After `>` of a parameter that has its value: only its closing tag may follow.
+    /// After `>` of a parameter that has its value: only its closing tag may follow, or its opening tag again.
     Empty(Option<Match>),
+    /// So many bytes into the name of that opening tag.
+    Reopens(u32),
     /// In the closing tag of a parameter, after its name.
     End,
 }
@@ -358,22 +363,36 @@ impl Body {
                 return Ok(i + 1);
             }
             At::Name => return self.name(out, table, byte, i),
+            At::Again(mut again) => {
+                let step = again.step(out, &mut self.args, &table.spec.name, byte, pos);
+                self.at = match step {
+                    again::Step::More => At::Again(again),
+                    again::Step::Same => At::Between,
+                    again::Step::Other => return Err((i, again.other(out.io.from, false))),
+                };
+                return Ok(i + 1);
+            }
             At::Bang(mut bang) => match bang.step(byte, &[(b"<!--", Edge::None)]) {
                 MatchStep::More => At::Bang(bang),
                 MatchStep::Found { .. } => At::Comment(CommentEnd::default()),
                 MatchStep::None => return Err(malformed(out, Kind::MalformedBody, pos, i)),
             },
-            At::Closing(mut closing) => {
-                match closing.step(byte, &[(table.close.as_bytes(), Edge::Close)]) {
-                    MatchStep::More => At::Closing(closing),
-                    MatchStep::Found { .. } => {
-                        self.spaced(out, closing, pos);
-                        self.at = At::Close;
-                        return Ok(i);
-                    }
-                    MatchStep::None => return Err(malformed(out, Kind::MalformedBody, pos, i)),
+            At::Closing(mut closing) => match closing.step(byte, &self.closers(table)) {
+                MatchStep::More => At::Closing(closing),
+                MatchStep::Found { index: 0, .. } => {
+                    self.spaced(out, closing, pos);
+                    self.at = At::Close;
+                    return Ok(i);
                 }
-            }
+                MatchStep::Found { .. } => {
+                    let span = Span::new(pos.saturating_sub(closing.len()), pos);
+                    let name = tag(&self.closer).to_owned();
+                    self.args.told(out, Kind::RepeatedMarker, span, &name);
+                    self.at = At::End;
+                    return Ok(i);
+                }
+                MatchStep::None => return Err(malformed(out, Kind::MalformedBody, pos, i)),
+            },
             At::Comment(mut comment) => {
                 if comment.step(byte) {
                     At::Between
@@ -444,7 +463,25 @@ impl Body {
                 return self.tail(out, table, byte, quote, len, tail, i);
             }
             At::Empty(None) if blank => At::Empty(None),
-            At::Empty(None) if byte == b'<' => At::Empty(Some(Match::behind_lt(1))),
+            At::Empty(None) if byte == b'<' => {
+                self.tag_start = pos;
+                At::Empty(Some(Match::behind_lt(1)))
+            }
+            At::Empty(Some(closing)) if closing.len() == 1 && byte != b'/' => {
+                self.at = At::Reopens(0);
+                return Ok(i);
+            }
+            At::Reopens(have) if tag(&self.closer).as_bytes().get(have as usize) == Some(&byte) => {
+                At::Reopens(have + 1)
+            }
+            // Its value may be the one or the other.
+            At::Reopens(have)
+                if have as usize == tag(&self.closer).len()
+                    && (blank || byte == b'>' || byte == b'/') =>
+            {
+                self.named(out, pos);
+                return Ok(i);
+            }
             At::Empty(Some(mut closing)) => {
                 match closing.step(byte, &[(self.closer.as_bytes(), Edge::Close)]) {
                     MatchStep::More => At::Empty(Some(closing)),
@@ -498,8 +535,8 @@ impl Body {
             return Ok(i + 1);
         }
         if first && byte == b'/' {
-            let mut closing = Match::behind_lt(1);
-            closing.step(byte, &[(table.close.as_bytes(), Edge::Close)]);
+            let mut closing = Match::behind_lt(2);
+            closing.step(byte, &self.closers(table));
             self.at = At::Closing(closing);
             out.skip(pos + 1);
             return Ok(i + 1);
@@ -516,22 +553,36 @@ impl Body {
             return Err(malformed(out, Kind::MalformedBody, pos, i));
         }
         if name == table.spec.call {
-            return Err((
-                i,
-                Flow::Reopened {
-                    start: out.io.from,
-                    done: false,
-                },
-            ));
+            let again = Again::new(pos);
+            if self.args.count() > 0 {
+                return Err((i, again.other(out.io.from, false)));
+            }
+            self.at = At::Again(again);
+            return Ok(i);
         }
-        out.skip(pos);
         self.closer.truncate(2);
         self.closer.push_str(&name);
+        self.named(out, pos);
+        Ok(i)
+    }
+
+    /// The name of a parameter's tag ends before `pos`.
+    fn named(&mut self, out: &mut Out<'_>, pos: u64) {
+        out.skip(pos);
         self.valued = false;
         self.fact = false;
         self.key.clear();
         self.at = At::Space { edge: true };
-        Ok(i)
+    }
+
+    /// What may close: the call's tag, or once more the one of the parameter that came last.
+    fn closers<'a>(&'a self, table: &'a AttributeParams) -> [(&'a [u8], Edge); 2] {
+        let last = match self.args.count() {
+            0 => "",
+            _ => &self.closer,
+        };
+        let close = table.close.as_bytes();
+        [(close, Edge::Close), (last.as_bytes(), Edge::Close)]
     }
 
     /// An attribute's value begins.
@@ -620,7 +671,7 @@ impl Body {
         if closed {
             return self.param_end(out, end, end, next);
         }
-        self.inner = Inner::new(&table.spec.value);
+        self.inner = Inner::new(&table.spec.value).with_plain(tag(&self.closer));
         self.at = At::Content(Content::new());
         Ok(next)
     }
@@ -633,7 +684,7 @@ impl Body {
         };
         let tool = out.tool(self.args.tool());
         let known = tool.is_none_or(|tool| tool.param(&name).is_some());
-        if known || PARAMS.contains(&name.as_str()) {
+        if known || name == tag(&self.closer) || PARAMS.contains(&name.as_str()) {
             self.args.recovered(Kind::BareMarkup);
         }
     }

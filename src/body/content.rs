@@ -106,9 +106,42 @@ impl Content {
         }
     }
 
+    /// Goes on before `pos` behind the beginning of a tag that was none of its own, which the carry begins with.
+    pub fn begun(
+        &mut self,
+        out: &mut Out<'_>,
+        args: &mut Args,
+        (begun, pos): (&[u8], u64),
+        inner: &mut Inner,
+    ) {
+        match begun {
+            [] => {}
+            [_] => self.at = At::Lt(Lt::new()),
+            [_, name @ ..] => {
+                self.markup(out, args);
+                args.value(out, pos);
+                inner.begin();
+                name.iter().for_each(|byte| inner.step(*byte));
+            }
+        }
+    }
+
     /// Goes on before `pos` after a closing tag that was none; `lt` is a construct that has begun since.
-    pub fn resume(&mut self, out: &mut Out<'_>, args: &mut Args, lt: Option<Lt>, pos: u64) {
-        self.at = lt.map_or(At::Text, At::Lt);
+    pub fn resume(
+        &mut self,
+        out: &mut Out<'_>,
+        args: &mut Args,
+        (lt, closer): (Option<Lt>, &[u8]),
+        pos: u64,
+    ) {
+        self.at = match lt {
+            Some(lt) if lt.close && usize::from(lt.len) == closer.len() => {
+                self.spaced = lt.blanks > 0;
+                At::Tail { blanks: 0 }
+            }
+            Some(lt) => At::Lt(lt),
+            None => At::Text,
+        };
         args.value(out, pos.saturating_sub(lt.map_or(0, Lt::len)));
     }
 

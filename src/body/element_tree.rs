@@ -374,7 +374,14 @@ impl Body {
             return Ok(self.literal(out, next));
         }
         if name == table.tag {
-            return Err((next, Flow::Reopened { start, done: false }));
+            return Err((
+                next,
+                Flow::Reopened {
+                    start,
+                    end,
+                    done: false,
+                },
+            ));
         }
         if self.open.len() >= out.limits().max_depth as usize {
             return Err((next, limit(Kind::LimitDepth)));

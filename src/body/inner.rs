@@ -11,6 +11,8 @@ const MAX_NAME: usize = 128;
 pub(crate) struct Inner {
     /// The attribute that a parameter's value stands in; empty where tags in content say nothing.
     attribute: String,
+    /// A tag of that name needs none.
+    plain: String,
     open: Option<Open>,
     /// The name of the last one that was found.
     found: Option<String>,
@@ -42,6 +44,14 @@ impl Inner {
         }
     }
 
+    /// A tag of that name opens a parameter as it stands.
+    pub fn with_plain(self, plain: &str) -> Self {
+        Self {
+            plain: plain.to_owned(),
+            ..self
+        }
+    }
+
     /// Whether a tag is under way.
     pub fn looks(&self) -> bool {
         self.open.is_some()
@@ -65,6 +75,12 @@ impl Inner {
     /// Takes a byte of the tag that is under way.
     pub fn step(&mut self, byte: u8) {
         let Some(open) = &mut self.open else { return };
+        let named = byte == b'>' && open.header.is_none() && !open.name.is_empty();
+        if named && open.name == self.plain.as_bytes() {
+            self.found = Some(self.plain.clone());
+            self.open = None;
+            return;
+        }
         match open.step(byte, self.attribute.as_bytes()) {
             Seen::More => {}
             Seen::None => self.open = None,

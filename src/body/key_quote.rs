@@ -170,7 +170,14 @@ impl Body {
                     continue;
                 }
                 out.io.from = start;
-                return (i, Flow::Reopened { start, done: false });
+                return (
+                    i,
+                    Flow::Reopened {
+                        start,
+                        end: pos,
+                        done: false,
+                    },
+                );
             }
             if let Err(kind) = self.outside(out, table, byte, pos) {
                 return (i, limit(kind));

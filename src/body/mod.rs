@@ -4,6 +4,7 @@
 //! [`Out`], the only door by which events leave. It never looks at a byte twice and keeps no bytes of its own: what is
 //! undecided stays in the carry, what must be kept stays in the block.
 
+mod again;
 mod args;
 mod attribute_params;
 pub(crate) mod brace_calls;
@@ -70,8 +71,9 @@ pub(crate) enum Flow {
     More,
     /// The block ended at `end`; bytes after it that were looked at ahead are to be read again as text.
     Closed { end: u64 },
-    /// The next block of the same dialect opened at `start`; `done` if this one counts all the same.
-    Reopened { start: u64, done: bool },
+    /// The next block of the same dialect opened at `start`, with a marker up to `end`; what was looked at after it is read
+    /// again. `done` if this one counts all the same.
+    Reopened { start: u64, end: u64, done: bool },
     /// The block ended at `at` without its closer; what follows is read again as text.
     Broken { at: u64, severity: Severity },
     /// The block, a call of which broke, ends at `at`; what follows is read again.

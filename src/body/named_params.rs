@@ -2,11 +2,13 @@
 //!
 //! A value's closing tag is provisional: only if the next parameter, the end of the call, the next call or a comment
 //! follows it (blanks between) did the value end there; else it was content. That is decided within `confirm` blanks and
-//! one tag name, and the bytes in between wait in the carry.
+//! one tag name, and the bytes in between wait in the carry. The same closing tag may stand between, twice at most.
 
+use memchr::memchr2;
 use serde::{Deserialize, Serialize};
 use toolglot_scan::xml::{self, Header, HeaderStep};
 
+use super::again::{self, Again};
 use super::content::{Content, Lt, Step, tell_spaced};
 use super::given::is_fact;
 use super::inner::Inner;
@@ -14,6 +16,7 @@ use super::object::Object;
 use super::tags::{CommentEnd, Edge, Match, MatchStep};
 use super::{Args, Finished, Flow, Out, Short, pieces};
 use crate::dialect::NamedParams;
+use crate::dialect::bounds::CLOSER_TWINS;
 use crate::dialect::spec::Reopen;
 use crate::error::{Kind, Severity};
 use crate::event::Span;
@@ -28,6 +31,10 @@ pub(crate) struct Body {
     inner: Inner,
     /// All arguments, in place of parameters.
     object: Option<Box<Object>>,
+    /// The opening tag of the open parameter, where it may stand twice.
+    opener: Vec<u8>,
+    /// It did.
+    twice: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -41,6 +48,10 @@ enum At {
     },
     /// In the opening tag of a parameter; the carry begins with it.
     Header(Header),
+    /// In the call's own opening tag for a second time.
+    Again(Again),
+    /// At the beginning of a value, so many bytes into the opening tag of its parameter for a second time; the carry begins with it.
+    Twin(u32),
     Value(Content),
     /// After a closing tag of a value, which the carry begins with.
     Confirm {
@@ -48,10 +59,21 @@ enum At {
         blanks: u32,
         next: Option<(Match, Option<Lt>)>,
         end: u64,
+        twins: Twins,
     },
     /// In the closing tag of the call.
     Close,
     Comment(CommentEnd),
+}
+
+/// Closing tags of the value behind its first one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+struct Twins {
+    count: u8,
+    /// The last of them is not complete.
+    open: bool,
+    /// After it.
+    end: u64,
 }
 
 /// The attribute that holds the value of a parameter whose tag closes itself.
@@ -59,7 +81,8 @@ const VALUE: &str = "value";
 const PARAM: usize = 0;
 const CLOSE: usize = 1;
 const OPEN: usize = 2;
-const COUNT: usize = 4;
+const TWIN: usize = 4;
+const COUNT: usize = 5;
 
 fn literals(table: &NamedParams) -> [(&[u8], Edge); COUNT] {
     [
@@ -67,6 +90,7 @@ fn literals(table: &NamedParams) -> [(&[u8], Edge); COUNT] {
         (table.close.as_bytes(), Edge::Close),
         (table.open.as_bytes(), Edge::Open),
         (b"<!--", Edge::None),
+        (table.param_close.as_bytes(), Edge::Close),
     ]
 }
 
@@ -77,6 +101,8 @@ impl Body {
             at: At::Between,
             inner: Inner::default(),
             object: None,
+            opener: vec![],
+            twice: false,
         }
     }
 
@@ -109,7 +135,7 @@ impl Body {
         if let Some(object) = &mut self.object {
             return object.finish(out, end);
         }
-        if let At::Value(_) = self.at {
+        if let At::Value(_) | At::Twin(_) = self.at {
             let span = Span::new(self.args.value_start(), out.io.from);
             let key = self.args.key().to_owned();
             out.report(
@@ -153,7 +179,7 @@ impl Body {
                         out.io.from = pos;
                         self.at = At::Tag {
                             start: pos,
-                            tag: Match::behind_lt(COUNT),
+                            tag: Match::behind_lt(TWIN),
                         };
                     } else if xml::is_space(byte) {
                         out.skip(pos + 1);
@@ -194,6 +220,38 @@ impl Body {
                         }
                     }
                 },
+                At::Again(again) => {
+                    match again.step(out, &mut self.args, &table.spec.name, byte, pos) {
+                        again::Step::More => {}
+                        again::Step::Same => self.at = At::Between,
+                        again::Step::Other => {
+                            let (again, start) = (*again, out.io.from);
+                            let done = self.leaves(out);
+                            return (i, again.other(start, done));
+                        }
+                    }
+                    i += 1;
+                }
+                At::Twin(have) => {
+                    let at = *have as usize;
+                    if self.opener.get(at) != Some(&byte) {
+                        let mut value = Content::new();
+                        let begun = (self.opener.get(..at).unwrap_or_default(), pos);
+                        value.begun(out, &mut self.args, begun, &mut self.inner);
+                        self.at = At::Value(value);
+                        continue;
+                    }
+                    i += 1;
+                    *have += 1;
+                    if *have as usize == self.opener.len() {
+                        let span = Span::new(out.io.from, pos + 1);
+                        let key = self.args.key().to_owned();
+                        self.args.told(out, Kind::RepeatedMarker, span, &key);
+                        out.skip(pos + 1);
+                        self.twice = true;
+                        self.at = At::Value(Content::new());
+                    }
+                }
                 At::Value(value) => {
                     let parts = (table.param_close.as_bytes(), &mut self.inner);
                     let (next, step) = value.feed(out, &mut self.args, parts, i, end);
@@ -212,6 +270,7 @@ impl Body {
                                 blanks: 0,
                                 next: None,
                                 end,
+                                twins: Twins::default(),
                             };
                         }
                     }
@@ -259,20 +318,28 @@ impl Body {
                 self.at = At::Header(Header::Edge);
             }
             CLOSE => self.at = At::Close,
-            OPEN => return Some(self.reopened(out, start)),
+            OPEN => {
+                out.io.from = start;
+                let marker = start + tag.len();
+                if self.args.count() > 0 {
+                    let done = self.leaves(out);
+                    return Some(Again::new(marker).other(start, done));
+                }
+                self.at = At::Again(Again::new(marker));
+            }
             _ => self.at = At::Comment(CommentEnd::default()),
         }
         None
     }
 
-    /// The next call begins at `start` while this one is open; all its parameters are closed.
-    fn reopened(&mut self, out: &mut Out<'_>, start: u64) -> Flow {
-        out.io.from = start;
+    /// The next call begins at the carry while this one is open; all its parameters are closed. Whether this one counts.
+    fn leaves(&mut self, out: &mut Out<'_>) -> bool {
+        let start = out.io.from;
         if out
             .dialect()
             .is_none_or(|dialect| dialect.spec.reopen == Reopen::Abandon)
         {
-            return Flow::Reopened { start, done: false };
+            return false;
         }
         self.args.recovered(Kind::UnclosedBlock);
         out.report(
@@ -283,10 +350,7 @@ impl Body {
             "",
             "",
         );
-        match self.args.close(out, start) {
-            Ok(()) => Flow::Reopened { start, done: true },
-            Err(_) => Flow::Reopened { start, done: false },
-        }
+        self.args.close(out, start).is_ok()
     }
 
     /// The opening tag of a parameter ends at `end`; the carry begins with it.
@@ -333,7 +397,18 @@ impl Body {
             return self.args.param_close(out, end);
         }
         self.inner = Inner::new(&table.spec.name);
-        self.at = At::Value(Content::new());
+        self.twice = false;
+        // One with an entity in its name may be the beginning of any text.
+        let fits = memchr2(b'&', b'<', &header).is_none();
+        let len = end - start;
+        if !fits || len > out.limits().max_value {
+            self.at = At::Value(Content::new());
+            return Ok(());
+        }
+        self.opener.clear();
+        self.opener.extend_from_slice(table.param_open.as_bytes());
+        self.opener.append(&mut header);
+        self.at = At::Twin(0);
         Ok(())
     }
 
@@ -350,17 +425,23 @@ impl Body {
             blanks,
             next,
             end,
+            twins,
         } = &mut self.at
         else {
             return (true, None);
         };
         let closer = table.param_close.as_bytes();
         let lt = match next {
+            _ if twins.open && byte == b'>' => {
+                twins.open = false;
+                twins.end = pos + 1;
+                return (true, None);
+            }
             None if xml::is_space(byte) && *blanks < table.spec.confirm => {
                 *blanks += 1;
                 return (true, None);
             }
-            None if byte == b'<' => {
+            None if byte == b'<' && !twins.open => {
                 *next = Some((Match::behind_lt(COUNT), Some(Lt::new())));
                 return (true, None);
             }
@@ -372,9 +453,18 @@ impl Body {
                         *lt = lt.and_then(|mut lt| lt.step(byte, closer).then_some(lt));
                         return (true, None);
                     }
+                    MatchStep::Found { index: TWIN, .. } if twins.count < CLOSER_TWINS => {
+                        twins.count += 1;
+                        twins.open = true;
+                        *next = None;
+                        return (false, None);
+                    }
+                    // It may be the one that ends the value.
+                    MatchStep::Found { index: TWIN, .. } => *lt,
                     MatchStep::Found { index, taken } => {
-                        let (tag, end) = (*tag, *end);
+                        let (tag, end, twins) = (*tag, *end, *twins);
                         value.tell_spaced(out, &mut self.args, end);
+                        self.tell_twins(out, end, twins);
                         let flow = self.ended(out, index, start, tag);
                         return (taken, flow);
                     }
@@ -388,9 +478,23 @@ impl Body {
         let key = self.args.key().to_owned();
         self.args.recovered(Kind::AmbiguousClose);
         out.tell(Kind::AmbiguousClose, span, self.args.tool(), &key);
-        value.resume(out, &mut self.args, lt, pos);
+        value.resume(out, &mut self.args, (lt, closer), pos);
         self.at = At::Value(value);
         (false, None)
+    }
+
+    /// Closers stand behind the one of the open value, which ends at `end`.
+    fn tell_twins(&mut self, out: &mut Out<'_>, end: u64, twins: Twins) {
+        if twins.count == 0 {
+            return;
+        }
+        let key = self.args.key().to_owned();
+        let span = Span::new(end, twins.end);
+        self.args.told(out, Kind::RepeatedMarker, span, &key);
+        if self.twice {
+            // Its opener stands twice as well: it may quote its parameter.
+            self.args.told(out, Kind::BareMarkup, span, &key);
+        }
     }
 
     /// The value ended where the carry begins, and a tag that began at `start` follows.

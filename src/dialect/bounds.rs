@@ -10,5 +10,8 @@ pub(crate) const LINE_BLANKS: u32 = 64;
 /// Blanks in a closing tag after its name.
 pub(crate) const CLOSER_BLANKS: u32 = 64;
 
+/// So many times the closing tag of a value may stand once more where what follows must confirm it.
+pub(crate) const CLOSER_TWINS: u8 = 2;
+
 /// So many markers may end the header of a message.
 pub(crate) const MAX_ENDS: usize = 8;

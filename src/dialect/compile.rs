@@ -7,7 +7,7 @@ use toolglot_scan::Case;
 use toolglot_scan::path::{self, Paths};
 use toolglot_scan::{Dfa, Pattern, Scanner, tag};
 
-use super::bounds::{CLOSER_BLANKS, LINE_BLANKS, PROBE_BLANKS};
+use super::bounds::{CLOSER_BLANKS, CLOSER_TWINS, LINE_BLANKS, PROBE_BLANKS};
 use super::channels::{self, Channels, MAX_HEADER};
 use super::escape::{EscapeError, EscapeTable};
 use super::framed::{self, Framed};
@@ -278,8 +278,10 @@ impl Family {
                 Self::ElementTree(body) => tag.max(PROBE_BLANKS as usize) + body.spec.open.len(),
                 Self::NamedParams(body) => {
                     let close = body.param_close.len() + CLOSER_BLANKS as usize;
+                    // The same closer may follow it.
+                    let closers = close * (1 + usize::from(CLOSER_TWINS));
                     (tag + probe + body.open.len().max(body.param_open.len()))
-                        .max(close + body.spec.confirm as usize + body.close.len())
+                        .max(closers + body.spec.confirm as usize + body.close.len())
                 }
                 Self::AttributeParams(body) => {
                     (tag + probe + body.open.len()).max(body.spec.confirm as usize)

@@ -381,7 +381,19 @@ impl<'p> Machine<'p> {
                     self.st.io.carry.clear();
                 }
             }
-            Flow::Reopened { start, done } => self.reopen(chunk, start, pos, done),
+            Flow::Reopened { start, end, done } => {
+                if end < pos {
+                    again = Some(
+                        pieces(&self.st.io.carry, chunk.seg, chunk.base, end, pos).concat_bytes(),
+                    );
+                }
+                self.reopen(chunk, start, end, done);
+                if again.is_some() {
+                    let from = self.st.io.from.min(end);
+                    self.st.io.carry = self.bytes(chunk, from, end);
+                    self.st.pos = end;
+                }
+            }
             Flow::Broken { at, severity } => {
                 let bytes =
                     pieces(&self.st.io.carry, chunk.seg, chunk.base, at, pos).concat_bytes();

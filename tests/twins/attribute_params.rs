@@ -1,7 +1,9 @@
 //! `<tool_action name="n"><k value="v"/></tool_action>`.
 
 use super::fields::{Field, observe};
-use super::named_params::{CallHeader, call_header, comment_end, finish, open_tag, report_twice};
+use super::named_params::{
+    CallHeader, Second, call_header, comment_end, finish, open_tag, report_twice, second,
+};
 use super::xml::{
     attr_name_end, closing_name, closing_tag, decode, is_blank, settled, skip_blanks,
 };
@@ -42,7 +44,7 @@ impl Family for AttributeParams {
             } => return finish(run, &name, &[], end),
             CallHeader::Done(block) => return block,
         };
-        self.body(run, &name, end)
+        self.body(run, &name, start, end)
     }
 }
 
@@ -55,7 +57,7 @@ enum Fault {
 }
 
 impl AttributeParams {
-    fn body(&self, run: &mut Run<'_>, name: &str, from: usize) -> Block {
+    fn body(&self, run: &mut Run<'_>, name: &str, start: usize, from: usize) -> Block {
         let input = run.input;
         let mut at = from;
         let mut fields: Vec<Field> = vec![];
@@ -75,7 +77,24 @@ impl AttributeParams {
             if let Some(len) = closing_tag(input, at, CALL) {
                 return finish(run, name, &fields, at + len);
             }
+            let last = fields.last().map(|field| field.key.clone());
+            if let Some(len) = last.and_then(|key| closing_tag(input, at, &key)) {
+                run.warn("repeated_marker");
+                at += len;
+                continue;
+            }
             if self.opener(input, at).is_some() {
+                if params == 0 {
+                    match second(run, CALL, start, at) {
+                        Second::Same(end) => {
+                            run.warn("repeated_marker");
+                            at = end;
+                            continue;
+                        }
+                        Second::Cut => return Block::unclosed(run),
+                        Second::Other => {}
+                    }
+                }
                 run.error("unclosed_block");
                 // Its bytes are text whatever the host says of blocks at the end of the stream.
                 return Block::text(at);
@@ -133,7 +152,15 @@ fn param(
     };
     match values.last() {
         Some(value) if self_closing => Ok((Field::new(key, value), end)),
-        Some(value) => Ok((Field::new(key, value), close(skip_blanks(input, end))?)),
+        Some(value) => {
+            let next = skip_blanks(input, end);
+            let field = Field::new(key, value);
+            if open_tag(input, next, key).is_some() {
+                // Read as the same parameter once more.
+                return Ok((field, next));
+            }
+            Ok((field, close(next)?))
+        }
         None => {
             run.warn("missing_value_attr");
             if self_closing {

@@ -1,13 +1,15 @@
 //! `<tool_call name="n"><param name="k">v</param></tool_call>`.
 
 use super::fields::{Field, arguments_of_tags, is_list, known_tool, observe};
-use super::xml::{self, Header, closing_tag, decode, ends_name, header, skip_blanks};
+use super::xml::{self, Header, closing_name, closing_tag, decode, ends_name, header, skip_blanks};
 use super::{Block, Family, Run, char_at, name_of, stands};
 
 const CALL: &str = "tool_call";
 const PARAM: &str = "param";
 /// Blanks that may stand between a closer and what confirms it.
 const CONFIRM: usize = 64;
+/// So many times more the closer may stand there.
+const TWINS: usize = 2;
 
 pub(super) struct NamedParams;
 
@@ -31,6 +33,9 @@ struct Value {
     bare: bool,
     unknown: bool,
     ambiguous: bool,
+    /// Its opener stands twice, and so does its closer.
+    twin: bool,
+    twins: bool,
 }
 
 enum Step {
@@ -70,7 +75,40 @@ impl Family for NamedParams {
             } => return finish(run, &name, &[], end),
             CallHeader::Done(block) => return block,
         };
-        self.body(run, &name, end)
+        self.body(run, &name, start, end)
+    }
+}
+
+/// What stands at `at`, where a call begins inside the one whose opener is `start..end`.
+pub(super) enum Second {
+    /// The same opener, up to there.
+    Same(usize),
+    Other,
+    Cut,
+}
+
+pub(super) fn second(run: &Run<'_>, call: &str, start: usize, at: usize) -> Second {
+    let input = run.input;
+    let read = |at: usize| header(input, at + 1 + call.len(), &|at| stands(input, at, "<"));
+    let named = |attrs: Vec<(String, String)>| {
+        let mut rest = attrs;
+        let name = rest.iter().position(|(key, _)| key == "name");
+        let name = name.map(|n| rest.remove(n).1.trim().to_owned());
+        (name, rest)
+    };
+    let Header::Tag { attrs: first, .. } = read(start) else {
+        return Second::Other;
+    };
+    match read(at) {
+        Header::Cut if input.len() - at > run.setup.limits.header => Second::Other,
+        Header::Cut => Second::Cut,
+        Header::Tag { end, .. } if end - at > run.setup.limits.header => Second::Other,
+        Header::Tag {
+            attrs,
+            end,
+            self_closing: false,
+        } if named(attrs.clone()) == named(first) => Second::Same(end),
+        Header::Tag { .. } | Header::Broken { .. } => Second::Other,
     }
 }
 
@@ -205,7 +243,7 @@ pub(super) fn comment_end(input: &str, at: usize) -> Option<usize> {
 }
 
 impl NamedParams {
-    fn body(&self, run: &mut Run<'_>, name: &str, from: usize) -> Block {
+    fn body(&self, run: &mut Run<'_>, name: &str, start: usize, from: usize) -> Block {
         let input = run.input;
         let mut at = from;
         let mut fields = vec![];
@@ -223,6 +261,17 @@ impl NamedParams {
                 },
                 Item::Close(len) => return finish(run, name, &fields, at + len),
                 Item::Open => {
+                    if params == 0 {
+                        match second(run, CALL, start, at) {
+                            Second::Same(end) => {
+                                run.warn("repeated_marker");
+                                at = end;
+                                continue;
+                            }
+                            Second::Cut => return Block::unclosed(run),
+                            Second::Other => {}
+                        }
+                    }
                     run.warn("unclosed_block");
                     return finish(run, name, &fields, at);
                 }
@@ -285,7 +334,10 @@ impl NamedParams {
         if self_closing {
             return Ok((key.map(|key| Field::new(key, "")), end));
         }
-        let value = match value(input, end, run.setup.limits.value) {
+        let opener = &input[at..end];
+        let plain = !opener[1..].contains(['&', '<']) && opener.len() <= run.setup.limits.value;
+        let opener = if plain { opener } else { "" };
+        let value = match value(input, end, opener, run.setup.limits.value) {
             Step::Value(value) => value,
             Step::Cut(value) => {
                 value.complain(run);
@@ -357,16 +409,22 @@ fn offending(input: &str, at: usize) -> Item {
 }
 
 /// Reads a value from `from` to its confirmed closer.
-fn value(input: &str, from: usize, max: usize) -> Step {
+fn value(input: &str, from: usize, opener: &str, max: usize) -> Step {
     let mut out = Value {
         text: String::new(),
         end: 0,
         bare: false,
         unknown: false,
         ambiguous: false,
+        twin: !opener.is_empty() && stands(input, from, opener),
+        twins: false,
     };
+    let rest = &input[from..];
+    if !rest.is_empty() && rest.len() < opener.len() && opener.starts_with(rest) {
+        return Step::Cut(out);
+    }
     let mut raw = String::new();
-    let mut at = from;
+    let mut at = from + if out.twin { opener.len() } else { 0 };
     loop {
         if at - from > max {
             return Step::Limit(from + max);
@@ -382,7 +440,8 @@ fn value(input: &str, from: usize, max: usize) -> Step {
             continue;
         }
         if let Some(len) = closing_tag(input, at, PARAM) {
-            match confirmed(input, at + len) {
+            let (sure, next) = confirmed(input, at + len, &mut out.twins);
+            match sure {
                 Some(true) => {
                     out.decode(&mut raw);
                     out.end = at + len;
@@ -391,8 +450,8 @@ fn value(input: &str, from: usize, max: usize) -> Step {
                 Some(false) => {
                     out.ambiguous = true;
                     out.decode(&mut raw);
-                    out.text.push_str(&input[at..at + len]);
-                    at += len;
+                    out.text.push_str(&input[at..next]);
+                    at = next;
                     continue;
                 }
                 None => {
@@ -413,9 +472,10 @@ fn value(input: &str, from: usize, max: usize) -> Step {
 impl Value {
     fn complain(&self, run: &mut Run<'_>) {
         let odd = [
-            ("bare_markup", self.bare),
+            ("bare_markup", self.bare || (self.twin && self.twins)),
             ("unknown_entity", self.unknown),
             ("ambiguous_close", self.ambiguous),
+            ("repeated_marker", self.twin || self.twins),
         ];
         odd.iter()
             .filter(|(_, odd)| *odd)
@@ -437,10 +497,30 @@ impl Value {
     }
 }
 
-/// Whether what stands after a closer shows that it was one. Nothing: the stream ends before it is clear.
-fn confirmed(input: &str, from: usize) -> Option<bool> {
-    let at = skip_blanks(input, from);
-    if at - from > CONFIRM {
+/// Whether what stands after a closer shows that it was one, and whether it stands more than once. Nothing: the stream ends
+/// before it is clear. What was none goes up to that place.
+fn confirmed(input: &str, from: usize, twins: &mut bool) -> (Option<bool>, usize) {
+    let mut end = from;
+    let mut blanks = 0;
+    for count in 0..=TWINS {
+        let at = skip_blanks(input, end);
+        blanks += at - end;
+        let Some(len) = closing_tag(input, at, PARAM).filter(|_| count < TWINS) else {
+            let sure = follows(input, at, blanks);
+            *twins = count > 0 && sure == Some(true);
+            return (sure, end);
+        };
+        let tag = &input[at..at + len];
+        let name = closing_name(input, at) - at + PARAM.len();
+        blanks += tag.len() - name - 1;
+        end = at + len;
+    }
+    (Some(false), end)
+}
+
+/// Whether what stands at `at` shows that a closer with so many blanks after it was one.
+fn follows(input: &str, at: usize, blanks: usize) -> Option<bool> {
+    if blanks > CONFIRM {
         return Some(false);
     }
     let tags = ["<param", "<tool_call", "</tool_call", "<!--"];
@@ -450,6 +530,8 @@ fn confirmed(input: &str, from: usize) -> Option<bool> {
         return match stands(input, name, "tool_call") {
             true => char_at(input, end).map(|c| xml::is_blank(c) || c == '>'),
             false if "tool_call".starts_with(&input[name..]) => None,
+            // The same closer, cut.
+            false if PARAM.starts_with(input[name..].trim_end_matches(xml::is_blank)) => None,
             false => Some(false),
         };
     }
