@@ -115,6 +115,26 @@ pub struct Call {
     pub meta: Vec<(String, String)>,
 }
 
+impl Call {
+    /// Its id, where the model or the API gave one: the fact `id`.
+    ///
+    /// ```
+    /// use toolglot::{Collect, DialectSet, NativeCall, Options, Parser};
+    ///
+    /// let mut parser = Parser::new(&DialectSet::defaults(), Options::default());
+    /// let mut turn = Collect::new();
+    /// let call = NativeCall { id: Some("call_7".to_owned()), name: "f".to_owned(), ..NativeCall::default() };
+    /// parser.native_call(&call, &mut turn);
+    /// parser.finish(toolglot::Finish::ToolCalls, &mut turn);
+    /// assert_eq!(turn.calls()[0].id(), Some("call_7"));
+    /// ```
+    #[must_use]
+    pub fn id(&self) -> Option<&str> {
+        let id = self.meta.iter().find(|(fact, _)| fact == "id");
+        id.map(|(_, id)| id.as_str())
+    }
+}
+
 /// An [`Issue`] that was kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Report {

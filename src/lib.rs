@@ -74,7 +74,7 @@ pub use encode::{
     EncodeCall, EncodeOptions, Encoder, NotRepresentable, Reason, TranscodeError, Transcoder,
     encode, transcode,
 };
-pub use engine::{Finish, NativeCall, Parser};
+pub use engine::{Finish, NativeCall, Parser, Stage};
 pub use error::{BuildError, Grade, Kind, KindSet, Severity, SnapshotError};
 pub use escape::{EscapeError, Escaper, Unescaper, escape, unescape};
 pub use event::{Abandoned, Arguments, CallState, Event, Origin, Sink, Span};
@@ -90,6 +90,7 @@ pub use words::UnknownWord;
 
 // Beside the engine: its own files need not know of words.
 words!(Finish, "finish reason");
+words!(Stage, "stage of a stream");
 
 /// Parses a whole output at once.
 #[must_use]

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use serde::Deserialize;
-use toolglot_scan::Fnv;
+use toolglot_scan::{Fnv, ROOT, Skip};
 
 use super::compile::SetInner;
 use super::decisions::{self, Decision};
@@ -89,6 +89,39 @@ impl DialectSet {
     #[must_use]
     pub fn bound(&self, limits: &Limits) -> usize {
         self.inner.bound(limits)
+    }
+
+    /// Whether a piece of text may hold a marker: one ends in it, or it ends with the beginning of one. If not, no block and no
+    /// thought begins in it, wherever in a reply's text it stands. Not looked at: what was before it (a marker may have begun there,
+    /// see [`Parser::may_hold_marker`](crate::Parser::may_hold_marker)), and what a dialect reads at the first byte of a reply
+    /// without a marker (a header, for example, or what goes on after the prompt).
+    ///
+    /// Cost: linear; some bytes at once where nothing begins a marker. Nothing is allocated.
+    ///
+    /// ```
+    /// let set = toolglot::DialectSet::defaults();
+    /// assert!(!set.may_hold_marker(b"Say a < b, and *stars*."));
+    /// assert!(set.may_hold_marker(b"Say <tool_call>"));
+    /// assert!(set.may_hold_marker(b"Say <tool"));
+    /// ```
+    #[must_use]
+    pub fn may_hold_marker(&self, text: &[u8]) -> bool {
+        let scanner = &self.inner.text;
+        let (mut at, mut node, mut skip) = (0, ROOT, Skip::default());
+        while at < text.len() {
+            if node == ROOT {
+                at = scanner.skip(text, at, &mut skip);
+                if at == text.len() {
+                    break;
+                }
+            }
+            node = scanner.dfa.next(node, text[at]);
+            if scanner.dfa.is_hit(node) {
+                return true;
+            }
+            at += 1;
+        }
+        scanner.dfa.hold(node) > 0
     }
 
     /// What escaping needs.

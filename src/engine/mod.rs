@@ -46,6 +46,7 @@ use token::{Near, Paired, Tail, Waiting};
 
 pub use finish::Finish;
 pub use native::NativeCall;
+pub use questions::Stage;
 
 /// One stream: the output of one model turn.
 ///

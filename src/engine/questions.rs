@@ -3,6 +3,41 @@
 use super::{Mode, Parser, Region, State};
 use crate::event::Event;
 
+/// Where a stream stands between two chunks; see [`Parser::stage`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Stage {
+    /// In text, a thought or a protected region. Nothing waits that may be a marker.
+    Normal,
+    /// Bytes wait that may be a marker: the beginning of one, or a whole one, while what follows it has to show what it is. A
+    /// closer of a thought or of a protected region counts too.
+    TagOpening,
+    /// In a block, from its opener's last byte to its closer's. Closers belong to the grammar of a block, so what of one has come is
+    /// content until it is whole.
+    TagContent,
+}
+
+impl Stage {
+    /// All of them, in order.
+    pub const ALL: &'static [Self] = &[Self::Normal, Self::TagOpening, Self::TagContent];
+
+    /// Its word: `normal`, `tag_opening`, `tag_content`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Normal => "normal",
+            Self::TagOpening => "tag_opening",
+            Self::TagContent => "tag_content",
+        }
+    }
+
+    /// The one of that word. `FromStr` says what was expected, too.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|stage| stage.name() == name)
+    }
+}
+
 impl Parser {
     /// Whether a thought is open: what comes next is reasoning until its closer, or a call that ends it. A call inside a
     /// thought (with [`Options::calls_in_reasoning`](crate::Options::calls_in_reasoning)) doesn't close it. Before the first
@@ -18,18 +53,33 @@ impl Parser {
     #[must_use]
     pub fn may_hold_marker(&self) -> bool {
         self.ask(|state| {
-            // Of the prompt, too.
-            let lead = state.lead.as_ref();
-            let waits =
-                lead.is_some_and(|lead| !lead.bytes.is_empty()) || state.io.from < state.pos;
-            match state.mode {
-                // A dialect may open at the first byte, before there is one.
-                Mode::Flow | Mode::Opening(_) | Mode::Guess(_) => {
-                    waits || matches!(state.region, Region::Span { .. })
-                }
-                Mode::Body(_) | Mode::Skip(_) => true,
-            }
+            stage(state) != Stage::Normal || matches!(state.region, Region::Span { .. })
         })
+    }
+
+    /// Where the stream stands: outside, at a marker or in a block. [`in_reasoning`](Self::in_reasoning) says beside it whether
+    /// a thought is open. After the end it is [`Stage::Normal`]. Cost: none, but before the first byte, where it reads the
+    /// prompt's tail.
+    ///
+    /// ```
+    /// use toolglot::{Collect, DialectSet, Options, Parser, Stage};
+    ///
+    /// let mut parser = Parser::new(&DialectSet::defaults(), Options::default());
+    /// let mut stages = vec![];
+    /// for chunk in ["Hi ", "<tool_", "call name=\"f\">", "</tool_", "call>"] {
+    ///     parser.feed(chunk.as_bytes(), &mut Collect::new());
+    ///     stages.push(parser.stage().name());
+    /// }
+    /// assert_eq!(stages, ["normal", "tag_opening", "tag_content", "tag_content", "normal"]);
+    /// ```
+    #[must_use]
+    pub fn stage(&self) -> Stage {
+        let mut told = Stage::Normal;
+        self.ask(|state| {
+            told = stage(state);
+            true
+        });
+        told
     }
 
     /// Asks the state; if the prompt's tail was not read yet, that of a copy which has read it. Nothing is open after the
@@ -44,5 +94,18 @@ impl Parser {
         let mut ahead = self.clone();
         ahead.begin(&mut |_: Event<'_>| ());
         question(&ahead.state)
+    }
+}
+
+/// Where a stream stands.
+fn stage(state: &State) -> Stage {
+    // Of the prompt, too.
+    let lead = state.lead.as_ref();
+    let waits = lead.is_some_and(|lead| !lead.bytes.is_empty()) || state.io.from < state.pos;
+    match state.mode {
+        Mode::Body(_) | Mode::Skip(_) => Stage::TagContent,
+        // A dialect may open at the first byte, before there is one.
+        Mode::Flow | Mode::Opening(_) | Mode::Guess(_) if waits => Stage::TagOpening,
+        Mode::Flow | Mode::Opening(_) | Mode::Guess(_) => Stage::Normal,
     }
 }

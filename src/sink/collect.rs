@@ -71,6 +71,24 @@ impl Collect {
         &self.calls
     }
 
+    /// The call that is open, with its arguments so far, final JSON text as far as they go. None where no call is open, and for
+    /// formats whose calls open when their block ends.
+    ///
+    /// ```
+    /// use toolglot::{Collect, DialectSet, Options, Parser};
+    ///
+    /// let mut parser = Parser::new(&DialectSet::defaults(), Options::default());
+    /// let mut turn = Collect::new();
+    /// parser.feed(br#"<tool_call>{"name": "f", "arguments": {"city": "Le"#, &mut turn);
+    /// let open = turn.open_call().expect("a call is written");
+    /// assert_eq!((open.index, &open.name[..]), (0, "f"));
+    /// assert_eq!(open.arguments, r#"{"city": "Le"#);
+    /// ```
+    #[must_use]
+    pub fn open_call(&self) -> Option<&Call> {
+        self.open.open()
+    }
+
     /// What is wrong so far.
     #[must_use]
     pub fn errors(&self) -> &[Report] {

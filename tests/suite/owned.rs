@@ -1,7 +1,8 @@
 //! Events that are kept, iterators over them, and what a stream says of itself between two chunks.
 
 use toolglot::{
-    DialectSet, Event, Events, Finish, Options, OwnedEvent, Parser, ReasoningMode, TextMode,
+    Collect, DialectSet, Event, Events, Finish, Options, OwnedEvent, Parser, ReasoningMode, Stage,
+    TextMode,
 };
 
 use crate::support::{CASES, DEFAULTS, places};
@@ -174,4 +175,82 @@ fn what_the_prompt_has_opened_is_open() {
     );
     let call = format!("{turn}<tool_call>{{\"name\":\"f\",\"arguments\":{{\"a\":\"");
     assert_eq!(open(&hermes, &call), (false, true));
+}
+
+/// A block is open where its opener was said and its end was not.
+#[test]
+fn a_stream_says_where_it_stands() {
+    let mut stages = [0; 3];
+    for case in CASES.iter() {
+        for at in places(case.input.len(), 30) {
+            let (mut parser, mut open) = (case.parser(), false);
+            parser.feed(&case.input[..at], &mut |event: Event<'_>| match event {
+                Event::BlockOpen { .. } => open = true,
+                Event::BlockClose { .. } | Event::BlockAbandoned { .. } => open = false,
+                _ => {}
+            });
+            let (stage, at) = (parser.stage(), format!("{} at {at}", case.id));
+            stages[Stage::ALL
+                .iter()
+                .position(|one| *one == stage)
+                .expect("a stage")] += 1;
+            assert!(!open || stage == Stage::TagContent, "{at}");
+            assert!(stage == Stage::Normal || parser.may_hold_marker(), "{at}");
+            parser.finish(case.finish, &mut |_: Event<'_>| ());
+            assert_eq!(parser.stage(), Stage::Normal, "{at}");
+        }
+    }
+    assert!(stages.iter().all(|count| *count > 1000), "{stages:?}");
+}
+
+/// The open call is the one that closes next, with a part of its arguments.
+#[test]
+fn the_open_call_is_a_part_of_the_call() {
+    let mut opens = 0;
+    for case in CASES.iter() {
+        let (mut parser, mut turn) = (case.parser(), Collect::new());
+        let mut last = None;
+        for byte in case.input {
+            let before = turn.calls().len();
+            parser.feed(&[*byte], &mut turn);
+            if let (Some(call), Some((index, text))) = (turn.calls().get(before), last.take())
+                && call.index == index
+                && call.kinds.is_empty()
+            {
+                let whole: &str = &call.arguments;
+                assert!(whole.starts_with(&text), "{}: {text}", case.id);
+                opens += 1;
+            }
+            last = turn.open_call().map(|c| (c.index, c.arguments.clone()));
+        }
+    }
+    assert!(opens > 100, "{opens}");
+}
+
+/// What may hold no marker holds none, in the middle of a reply.
+#[test]
+fn text_that_may_hold_no_marker_holds_none() {
+    let mut seen = [0; 2];
+    for case in CASES.iter().filter(|case| case.native.is_empty()) {
+        let options = Options::default();
+        for at in places(case.input.len(), 20) {
+            for piece in [&case.input[..at], &case.input[at..]] {
+                let may = case.set.may_hold_marker(piece);
+                seen[usize::from(may)] += 1;
+                // What a dialect reads at the first byte is over after some words.
+                let mut parser = Parser::new(&case.set, options.clone());
+                let before = parser.feed_events("Words, 字.\n".as_bytes());
+                if may || parser.in_reasoning() || before.count() != 1 {
+                    continue;
+                }
+                let mut events: Vec<OwnedEvent> = parser.feed_events(piece).collect();
+                events.extend(parser.finish_events(Finish::Stop));
+                let text = events
+                    .iter()
+                    .all(|event| matches!(event, OwnedEvent::Text { .. } | OwnedEvent::Issue(_)));
+                assert!(text, "{} at {at}: {events:?}", case.id);
+            }
+        }
+    }
+    assert!(seen.iter().all(|count| *count > 1000), "{seen:?}");
 }
