@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use toolglot::sink::openai;
 use toolglot::{
     Abandoned, Arguments, Broken, CallState, Confidence, EncodeOptions, Fence, Finish, Grade, Kind,
-    KindSet, Options, Origin, Prefer, ReasoningMode, Retain, Severity, Start, TextMode, ToolChoice,
-    Unclosed, UnknownTool, UnknownWord, Untyped,
+    KindSet, Options, Origin, Prefer, ReasoningMode, Retain, Severity, Stage, Start, TextMode,
+    ToolChoice, Unclosed, UnknownTool, UnknownWord, Untyped,
 };
 
 fn all<W>(words: &[W])
@@ -41,6 +41,7 @@ fn each_enum_has_one_table() {
     all(Grade::ALL);
     all(Kind::ALL);
     all(Finish::ALL);
+    all(Stage::ALL);
     all(Origin::ALL);
     all(Abandoned::ALL);
     all(Arguments::ALL);
