@@ -50,7 +50,11 @@ pub struct SetConfig {
 /// The word that an option has, among those it may have.
 fn word<T: FromStr<Err = UnknownWord>>(option: &str, word: &str) -> PyResult<T> {
     word.parse().map_err(|unknown: UnknownWord| {
-        let known: Vec<String> = unknown.expected.iter().map(|have| format!("'{have}'")).collect();
+        let known: Vec<String> = unknown
+            .expected
+            .iter()
+            .map(|have| format!("'{have}'"))
+            .collect();
         PyValueError::new_err(format!(
             "{option}='{word}': it is one of {}",
             known.join(", ")
