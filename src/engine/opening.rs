@@ -853,7 +853,8 @@ impl Machine<'_> {
         self.untagged(opening);
         if let Some(marker) = self.has_twin(chunk, opening, end) {
             self.wait_twin(chunk, opening, marker);
-            return Some(self.after_text(chunk, opening, end));
+            let opening = self.before_twin(chunk, *opening, marker, end);
+            return Some(self.after_text(chunk, &opening, end));
         }
         let told = !opening.bare && inside > opening.start;
         if told || opening.unknown.is_some() {
@@ -928,6 +929,18 @@ impl Machine<'_> {
         (near && opener.len() > marker.len() && stands_before(opener, again)).then_some(span)
     }
 
+    /// Where the scan goes back for what was looked at behind `marker`, it goes back to the marker that stands there once more:
+    /// what begins inside that one comes after it.
+    fn before_twin(&self, chunk: Chunk<'_>, opening: Opening, marker: Span, end: u64) -> Opening {
+        let behind = self.bytes(chunk, marker.end, end);
+        let blanks = behind.len() - behind.trim_ascii_start().len();
+        let twin = marker.end + blanks as u64;
+        Opening {
+            inner: opening.inner.map(|inner| inner.min(twin)),
+            ..opening
+        }
+    }
+
     /// Remembers the opener of an element tree that shows no tag, where it cannot be a mention in a line of prose or in code.
     fn untagged(&mut self, opening: &Opening) {
         let Family::ElementTree(_) = self.dialect(opening.first).family else {
@@ -986,6 +999,10 @@ impl Machine<'_> {
             // The stream began with no header; its text comes out in one piece.
             return None;
         }
+        let opening = match twin {
+            Some(marker) => self.before_twin(chunk, opening, marker, end),
+            None => opening,
+        };
         let again = self.read_again(chunk, &opening, end);
         if again.is_none() {
             // What it could not hold may be a token; a header that says nothing is text as a whole.
