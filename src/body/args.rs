@@ -156,6 +156,11 @@ impl Args {
         self.kinds.insert(kind);
     }
 
+    /// Whether that has been said of the call.
+    pub fn doubts(&self, kind: Kind) -> bool {
+        self.kinds.contains(kind)
+    }
+
     /// Offset of the open value.
     pub fn value_start(&self) -> u64 {
         self.param.as_ref().map_or(0, |param| param.start)

@@ -924,7 +924,7 @@ impl Body {
                 return Some(self.limit(out, kind, at));
             }
         }
-        self.at = At::Plain(Box::new(Plain::new(&unit.close, at)));
+        self.at = At::Plain(Box::new(Plain::new(&unit.close, &unit.open, at)));
         let end = Came::Closed {
             end: at,
             spaced: false,

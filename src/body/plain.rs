@@ -7,11 +7,17 @@ use serde::{Deserialize, Serialize};
 use toolglot_scan::Needle;
 
 use super::{Args, Out};
+use crate::error::Kind;
+use crate::event::Span;
 
 /// The state of an open text.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Plain {
     closers: Vec<Needle>,
+    /// Openers of a call, up to where their attributes begin: a closer may be missing before one.
+    openers: Vec<Needle>,
+    /// One of them stands right before the present place.
+    opened: bool,
     start: u64,
 }
 
@@ -30,16 +36,24 @@ pub(crate) enum Came {
 
 impl Plain {
     /// A text that begins at `start`.
-    pub fn new(closers: &[String], start: u64) -> Self {
+    pub fn new(closers: &[String], openers: &[String], start: u64) -> Self {
         let needle = |closer: &String| Needle::tag(closer.as_bytes());
+        let literal = |opener: &String| opener.find('$').map(|at| opener[..at].to_owned());
+        let openers = openers.iter().filter_map(literal);
+        let openers = openers.filter(|opener| opener.len() > 1);
         Self {
             closers: closers.iter().map(needle).collect(),
+            openers: openers
+                .map(|opener| Needle::new(opener.into_bytes()))
+                .collect(),
+            opened: false,
             start,
         }
     }
 
     pub fn fits(&self) -> bool {
-        !self.closers.is_empty() && self.closers.iter().all(Needle::fits)
+        let mut all = self.closers.iter().chain(&self.openers);
+        !self.closers.is_empty() && all.all(Needle::fits)
     }
 
     fn have(&self) -> u64 {
@@ -56,15 +70,16 @@ impl Plain {
     ) -> (usize, Came) {
         let max = self.start.saturating_add(out.limits().max_value);
         let max = max.saturating_add(1);
-        let mut deliver = |out: &mut Out<'_>, to: u64| match &mut args {
+        let deliver = |out: &mut Out<'_>, args: &mut Option<&mut Args>, to: u64| match args {
             Some(args) => args.value(out, to),
             None => out.skip(to),
         };
         while i < end {
-            if self.have() == 0 {
+            let idle = !self.opened && self.openers.iter().all(|opener| opener.have() == 0);
+            if idle && self.have() == 0 {
                 let stop = out.clip(max, i, end);
                 let mut hay = &out.seg[i..stop];
-                for closer in &self.closers {
+                for closer in self.closers.iter().chain(&self.openers) {
                     hay = &hay[..closer.first(hay)];
                 }
                 i += hay.len();
@@ -72,12 +87,25 @@ impl Plain {
                     if out.base + (i as u64) < max {
                         break;
                     }
-                    deliver(out, max - 1);
+                    deliver(out, &mut args, max - 1);
                     return (i, Came::Limit);
                 }
             }
             let byte = out.seg[i];
             i += 1;
+            if self.opened && byte.is_ascii_whitespace() {
+                let at = out.base + i as u64 - 1;
+                deliver(out, &mut args, at.saturating_sub(self.have()));
+                let args = args.as_mut().filter(|args| !args.doubts(Kind::BareMarkup));
+                if let Some(args) = args {
+                    let key = args.key().to_owned();
+                    args.told(out, Kind::BareMarkup, Span::new(at, at), &key);
+                }
+            }
+            self.opened = false;
+            for opener in &mut self.openers {
+                self.opened |= opener.step(byte);
+            }
             let mut found = None;
             for closer in &mut self.closers {
                 if closer.step(byte) {
@@ -87,15 +115,15 @@ impl Plain {
             let pos = out.base + i as u64;
             if let Some((len, spaced)) = found {
                 let end = pos.saturating_sub(len);
-                deliver(out, end);
+                deliver(out, &mut args, end);
                 return (i, Came::Closed { end, spaced });
             }
             if pos.saturating_sub(self.have()) >= max {
-                deliver(out, max - 1);
+                deliver(out, &mut args, max - 1);
                 return (i, Came::Limit);
             }
         }
-        deliver(out, out.base + i as u64 - self.have());
+        deliver(out, &mut args, out.base + i as u64 - self.have());
         (i, Came::More)
     }
 }
