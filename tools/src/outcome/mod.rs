@@ -10,6 +10,7 @@ mod messages;
 mod render;
 #[cfg(test)]
 mod tests;
+mod wire;
 
 use std::time::Duration;
 
@@ -92,6 +93,8 @@ pub enum Status {
     Cancelled,
     /// It took too long.
     Timeout,
+    /// It was never begun: a step before it failed, or a rule stopped it.
+    NotRun,
 }
 
 toolglot::words! {
@@ -101,6 +104,7 @@ toolglot::words! {
     Denied = "denied",
     Cancelled = "cancelled",
     Timeout = "timeout",
+    NotRun = "not_run",
 }
 
 impl Status {
@@ -115,6 +119,8 @@ impl Status {
             (Self::Denied, Lang::En) => "The user refused this operation".to_owned(),
             (Self::Cancelled, Lang::Zh) => "该操作已取消".to_owned(),
             (Self::Cancelled, Lang::En) => "The operation was cancelled".to_owned(),
+            (Self::NotRun, Lang::Zh) => "该调用未执行".to_owned(),
+            (Self::NotRun, Lang::En) => "The call was not run".to_owned(),
             (Self::Timeout, Lang::Zh) => ms.map_or("工具执行超时".to_owned(), |ms| {
                 format!("工具执行超时（{ms}ms）")
             }),

@@ -1,0 +1,236 @@
+//! What the runs of an agent share.
+
+use std::sync::Arc;
+
+use toolglot::json::{Value, json};
+use toolglot::{Dialect, DialectSet, Options, TextMode};
+use toolglot_tools::outcome::{MessageError, RenderOptions, Renderer, Shape};
+use toolglot_tools::prompt::grammar::{CallGrammar, GrammarError};
+use toolglot_tools::prompt::{Lang, Layout, PromptError, PromptOptions};
+use toolglot_tools::{CallConfig, Inventory, NameRule, read};
+
+use crate::policy::Policy;
+use crate::run::{Run, Step};
+use crate::step::Ask;
+
+/// What becomes of recovered calls.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Recovered {
+    /// They do not run; the model is told what was wrong with them.
+    #[default]
+    Answer,
+    /// A person is asked, as for calls that a rule wants confirmed.
+    Confirm,
+}
+
+toolglot::words! {
+    Recovered, "fate of recovered calls":
+    Answer = "answer",
+    Confirm = "confirm",
+}
+
+/// Why an agent cannot be made, or cannot ask its model.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum AgentError {
+    /// The dialect is not in the set, or a prompt cannot be written.
+    #[error(transparent)]
+    Prompt(#[from] PromptError),
+    /// The messages after a reply cannot be written.
+    #[error(transparent)]
+    Message(#[from] MessageError),
+    /// There is no grammar of the tools.
+    #[error(transparent)]
+    Grammar(#[from] GrammarError),
+}
+
+/// What the runs of an agent share: dialects, tools, rules. Cheap to clone; runs keep what they began with.
+///
+/// The defaults run nothing: tools must be [callable](toolglot_tools::Tool::agent_callable), the [configuration](CallConfig)
+/// enabled, and the [policy](Policy) must allow a call or have it confirmed.
+#[derive(Clone, Debug)]
+pub struct Agent {
+    pub(crate) set: DialectSet,
+    pub(crate) dialect: String,
+    pub(crate) renderer: Arc<Renderer>,
+    pub(crate) tools: Arc<Inventory>,
+    /// Those of `tools` that the configuration offers.
+    pub(crate) offered: Arc<Inventory>,
+    pub(crate) config: CallConfig,
+    pub(crate) policy: Arc<Policy>,
+    pub(crate) options: Options,
+    pub(crate) shape: Shape,
+    pub(crate) render: RenderOptions,
+    pub(crate) recovered: Recovered,
+    pub(crate) max_concurrent: usize,
+    pub(crate) references: bool,
+    grammar: bool,
+}
+
+impl Agent {
+    /// For models that write calls in a dialect of a set, which is what replies are read with.
+    ///
+    /// # Errors
+    /// The set has no such dialect, or it has no calls.
+    pub fn new(set: &DialectSet, dialect: &str, tools: Inventory) -> Result<Self, AgentError> {
+        let renderer = Renderer::new(set, Layout::new(set, dialect)?)?;
+        let tools = Arc::new(tools);
+        let config = CallConfig::default();
+        Ok(Self {
+            set: set.clone(),
+            dialect: renderer.layout().dialect().to_owned(),
+            renderer: Arc::new(renderer),
+            offered: Arc::new(tools.discover(&config)),
+            tools,
+            config,
+            policy: Arc::default(),
+            options: Options::default().text(TextMode::Chars),
+            shape: Shape::Text,
+            render: RenderOptions::new(Lang::En),
+            recovered: Recovered::Answer,
+            max_concurrent: 4,
+            references: false,
+            grammar: false,
+        })
+    }
+
+    /// What the agent may do with tools, how long and how often.
+    #[must_use]
+    pub fn config(mut self, config: CallConfig) -> Self {
+        self.offered = Arc::new(self.tools.discover(&config));
+        self.config = config;
+        self
+    }
+
+    /// Which calls run, which are confirmed. Without a policy none runs.
+    #[must_use]
+    pub fn policy(mut self, policy: Policy) -> Self {
+        self.policy = Arc::new(policy);
+        self
+    }
+
+    /// How replies are read. Text is always in whole characters.
+    #[must_use]
+    pub fn options(mut self, options: Options) -> Self {
+        self.options = options.text(TextMode::Chars);
+        self
+    }
+
+    /// Whose messages the conversation has: [`Shape::Text`] teaches the dialect in a system message, the others give tools and
+    /// results as those interfaces take them.
+    #[must_use]
+    pub fn shape(mut self, shape: Shape) -> Self {
+        self.shape = shape;
+        self
+    }
+
+    /// How results are written, and in which language the agent speaks.
+    #[must_use]
+    pub fn render(mut self, render: RenderOptions) -> Self {
+        self.render = render;
+        self
+    }
+
+    /// What becomes of recovered calls.
+    #[must_use]
+    pub fn recovered(mut self, recovered: Recovered) -> Self {
+        self.recovered = recovered;
+        self
+    }
+
+    /// How many calls may run side by side, at least one; 4 by default. Where the configuration does not want calls in parallel,
+    /// one runs after the other whatever is said here.
+    #[must_use]
+    pub fn max_concurrent(mut self, calls: usize) -> Self {
+        self.max_concurrent = calls.max(1);
+        self
+    }
+
+    /// Whether `{{1.result.path}}` in arguments stands for what an earlier call of the reply gave. Off by default; always on
+    /// in workflows.
+    #[must_use]
+    pub fn references(mut self, on: bool) -> Self {
+        self.references = on;
+        self
+    }
+
+    /// Whether the model is asked with a grammar of the calls.
+    #[must_use]
+    pub fn grammar(mut self, on: bool) -> Self {
+        self.grammar = on;
+        self
+    }
+
+    /// The tools that the model is offered.
+    #[must_use]
+    pub fn offered(&self) -> &Inventory {
+        &self.offered
+    }
+
+    /// A run that begins with what a user says.
+    #[must_use]
+    pub fn run(&self, user: &str) -> Run {
+        self.run_with(vec![json!({"role": "user", "content": user})])
+    }
+
+    /// A run that goes on with a conversation.
+    #[must_use]
+    pub fn run_with(&self, messages: Vec<Value>) -> Run {
+        Run::new(self.clone(), messages)
+    }
+
+    /// A workflow: calls that a host gives, one after the other, without a model. Arguments may refer to the results of
+    /// earlier steps: `{{1.result.path}}`. The first step that does not complete stops the rest.
+    #[must_use]
+    pub fn steps(&self, steps: &[Step]) -> Run {
+        Run::steps(self.clone(), steps)
+    }
+
+    pub(crate) fn dialect_of(&self, id: &str) -> Option<&Dialect> {
+        self.set.dialects().find(|dialect| dialect.id() == id)
+    }
+
+    /// What to ask a model after these messages.
+    pub(crate) fn ask(&self, messages: &[Value]) -> Result<Ask, AgentError> {
+        let mut messages = messages.to_vec();
+        let layout = self.renderer.layout();
+        let mut tools = vec![];
+        if self.shape == Shape::Text {
+            let mut options = PromptOptions::default();
+            options.lang = self.render.lang;
+            let taught = layout.system(&self.offered, &options)?;
+            if !taught.is_empty() {
+                teach(&mut messages, &taught);
+            }
+        } else {
+            let names = self.offered.names("", NameRule::Api);
+            let list = self.offered.tools().iter().zip(&names);
+            tools = list.map(|(tool, name)| read::to_openai(tool, name)).collect();
+        }
+        let grammar = match self.grammar && !self.offered.tools().is_empty() {
+            true => Some(CallGrammar::new(layout, &self.offered)?.gbnf()),
+            false => None,
+        };
+        Ok(Ask {
+            messages,
+            tools,
+            stop: layout.stops(),
+            grammar,
+        })
+    }
+}
+
+/// Adds to the system message, or makes one.
+fn teach(messages: &mut Vec<Value>, text: &str) {
+    if let Some(first) = messages.first_mut()
+        && first.get("role").and_then(Value::as_str) == Some("system")
+        && let Some(content) = first.get("content").and_then(Value::as_str)
+    {
+        let content = format!("{content}\n\n{text}");
+        if let Value::Object(map) = first {
+            map.insert("content".to_owned(), content.into());
+        }
+        return;
+    }
+    messages.insert(0, json!({"role": "system", "content": text}));
+}

@@ -1,0 +1,281 @@
+//! Which calls may run: denied before confirmed before allowed. Nothing runs that no rule allows.
+
+use regex::Regex;
+use serde::{Deserialize, Serialize};
+use toolglot::json::{Map, Value};
+use toolglot_tools::Tool;
+
+/// What becomes of a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Verdict {
+    /// It runs.
+    Allow,
+    /// A person is asked.
+    Confirm,
+    /// It does not run.
+    Deny,
+}
+
+toolglot::words! {
+    Verdict, "verdict":
+    Allow = "allow",
+    Confirm = "confirm",
+    Deny = "deny",
+}
+
+/// A pattern for an argument.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Argument {
+    /// Where it stands: a JSON pointer (RFC 6901) into the arguments. A `*` as a part stands for every member or item.
+    pub pointer: String,
+    /// A regular expression that is searched in it: in the text of a string, in the JSON text of everything else.
+    pub pattern: String,
+}
+
+/// A rule. It applies to a call if all that it names does; a rule that names nothing applies to every call.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+#[non_exhaustive]
+pub struct Rule {
+    /// Ids of tools; `*` stands for any run of characters.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub tools: Vec<String>,
+    /// Tags, of which a tool must have one.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub tags: Vec<String>,
+    /// Namespaces, of which a tool must have one.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub namespaces: Vec<String>,
+    /// Annotations of MCP that a tool must have, with that value (`readOnlyHint`). They are hints of the tool's author: let
+    /// them decide only where the author is trusted.
+    #[serde(skip_serializing_if = "Map::is_empty")]
+    pub annotations: Map,
+    /// Patterns for arguments, which must all be found.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub arguments: Vec<Argument>,
+    /// What is told of it: to the model where it denies, to the person where it asks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+/// Rules for calls. Reads and writes JSON and TOML: `{"deny": [{"tools": ["fs.*"]}], "confirm": [..], "allow": [..]}`.
+///
+/// ```
+/// use toolglot_agent::{Policy, Verdict};
+/// use toolglot_tools::Tool;
+///
+/// let policy = Policy::from_json(
+///     r#"{"deny": [{"tools": ["sh"], "arguments": [{"pointer": "/argv/*", "pattern": "^rm$"}], "reason": "nothing is removed"}],
+///         "confirm": [{"tools": ["sh"]}], "allow": [{"tags": ["read"]}]}"#,
+/// )?;
+/// let arguments = |text: &str| serde_json::from_str(text).unwrap();
+/// let sh = Tool::new("sh");
+/// assert_eq!(policy.verdict(&sh, &arguments(r#"{"argv": ["ls"]}"#)).0, Verdict::Confirm);
+/// assert_eq!(policy.verdict(&sh, &arguments(r#"{"argv": ["rm", "x"]}"#)), (Verdict::Deny, "nothing is removed"));
+/// assert_eq!(policy.verdict(&Tool::new("other"), &arguments("{}")).0, Verdict::Deny);
+/// # Ok::<(), toolglot_agent::PolicyError>(())
+/// ```
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(try_from = "Rules", into = "Rules")]
+pub struct Policy {
+    rules: Rules,
+    /// Of each rule, in the order of verdicts and rules.
+    compiled: Vec<Compiled>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct Rules {
+    deny: Vec<Rule>,
+    confirm: Vec<Rule>,
+    allow: Vec<Rule>,
+}
+
+#[derive(Clone, Debug)]
+struct Compiled {
+    verdict: Verdict,
+    rule: Rule,
+    tools: Vec<Regex>,
+    patterns: Vec<Regex>,
+}
+
+/// Why rules cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum PolicyError {
+    /// They are not what rules look like.
+    #[error("the policy cannot be read: {0}")]
+    Shape(String),
+    /// A pattern is no regular expression, or too large.
+    #[error("{verdict} rule {index}: `{pattern}` is no pattern: {message}")]
+    Pattern {
+        /// Of which list.
+        verdict: Verdict,
+        /// The rule's number in its list, from 0.
+        index: usize,
+        /// The pattern.
+        pattern: String,
+        /// Why.
+        message: String,
+    },
+    /// A pointer does not begin with `/`.
+    #[error("{verdict} rule {index}: `{pointer}` is no JSON pointer; it is empty or begins with `/`")]
+    Pointer {
+        /// Of which list.
+        verdict: Verdict,
+        /// The rule's number in its list, from 0.
+        index: usize,
+        /// The pointer.
+        pointer: String,
+    },
+}
+
+impl PartialEq for Policy {
+    fn eq(&self, other: &Self) -> bool {
+        self.rules == other.rules
+    }
+}
+
+impl From<Policy> for Rules {
+    fn from(policy: Policy) -> Self {
+        policy.rules
+    }
+}
+
+impl TryFrom<Rules> for Policy {
+    type Error = PolicyError;
+
+    fn try_from(rules: Rules) -> Result<Self, PolicyError> {
+        let lists = [
+            (Verdict::Deny, &rules.deny),
+            (Verdict::Confirm, &rules.confirm),
+            (Verdict::Allow, &rules.allow),
+        ];
+        let mut compiled = vec![];
+        for (verdict, list) in lists {
+            for (index, rule) in list.iter().enumerate() {
+                compiled.push(compile(verdict, index, rule)?);
+            }
+        }
+        Ok(Self { rules, compiled })
+    }
+}
+
+fn compile(verdict: Verdict, index: usize, rule: &Rule) -> Result<Compiled, PolicyError> {
+    let regex = |source: &str, shown: &str| {
+        Regex::new(source).map_err(|error| PolicyError::Pattern {
+            verdict,
+            index,
+            pattern: shown.to_owned(),
+            message: error.to_string(),
+        })
+    };
+    let glob = |glob: &String| {
+        let parts: Vec<String> = glob.split('*').map(regex::escape).collect();
+        regex(&format!("(?s)^{}$", parts.join(".*")), glob)
+    };
+    for argument in &rule.arguments {
+        if !argument.pointer.is_empty() && !argument.pointer.starts_with('/') {
+            return Err(PolicyError::Pointer {
+                verdict,
+                index,
+                pointer: argument.pointer.clone(),
+            });
+        }
+    }
+    let patterns = rule.arguments.iter().map(|one| regex(&one.pattern, &one.pattern));
+    Ok(Compiled {
+        verdict,
+        rule: rule.clone(),
+        tools: rule.tools.iter().map(glob).collect::<Result<_, _>>()?,
+        patterns: patterns.collect::<Result<_, _>>()?,
+    })
+}
+
+impl Policy {
+    /// Everything that the agent's configuration offers may run.
+    #[must_use]
+    pub fn allow_all() -> Self {
+        let rules = Rules {
+            allow: vec![Rule::default()],
+            ..Rules::default()
+        };
+        // A rule without patterns always compiles.
+        Self::try_from(rules).unwrap_or_default()
+    }
+
+    /// A person is asked for each call.
+    #[must_use]
+    pub fn confirm_all() -> Self {
+        let rules = Rules {
+            confirm: vec![Rule::default()],
+            ..Rules::default()
+        };
+        Self::try_from(rules).unwrap_or_default()
+    }
+
+    /// Reads rules.
+    ///
+    /// # Errors
+    /// They are not what rules look like; a pattern cannot be used.
+    pub fn from_json(text: &str) -> Result<Self, PolicyError> {
+        let rules: Rules =
+            serde_json::from_str(text).map_err(|error| PolicyError::Shape(error.to_string()))?;
+        Self::try_from(rules)
+    }
+
+    /// What becomes of a call, and why, where a rule says it: the first rule that applies, of those that deny, then of those
+    /// that ask, then of those that allow. Linear in the rules and the arguments.
+    #[must_use]
+    pub fn verdict(&self, tool: &Tool, arguments: &Map) -> (Verdict, &str) {
+        let found = self.compiled.iter().find(|rule| rule.applies(tool, arguments));
+        found.map_or((Verdict::Deny, ""), |rule| {
+            (rule.verdict, rule.rule.reason.as_deref().unwrap_or_default())
+        })
+    }
+}
+
+impl Compiled {
+    fn applies(&self, tool: &Tool, arguments: &Map) -> bool {
+        let rule = &self.rule;
+        let annotations = tool.extra.get("annotations");
+        let annotated = |(key, value): (&String, &Value)| {
+            annotations.and_then(|all| all.get(key)) == Some(value)
+        };
+        let space = |one: &String| tool.namespace() == Some(one.as_str());
+        (self.tools.is_empty() || self.tools.iter().any(|glob| glob.is_match(&tool.id)))
+            && (rule.tags.is_empty() || rule.tags.iter().any(|tag| tool.tags.contains(tag)))
+            && (rule.namespaces.is_empty() || rule.namespaces.iter().any(space))
+            && rule.annotations.iter().all(annotated)
+            && rule.arguments.iter().zip(&self.patterns).all(|(argument, pattern)| {
+                let values = at(arguments, &argument.pointer);
+                values.iter().any(|value| match value.as_str() {
+                    Some(text) => pattern.is_match(text),
+                    None => pattern.is_match(&value.to_string()),
+                })
+            })
+    }
+}
+
+/// The values at a pointer, in which `*` stands for every member or item.
+fn at(arguments: &Map, pointer: &str) -> Vec<Value> {
+    let mut values = vec![Value::Object(arguments.clone())];
+    for part in pointer.split('/').skip(1) {
+        let name = part.replace("~1", "/").replace("~0", "~");
+        let inside = |value: &Value| -> Vec<Value> {
+            match (value, part) {
+                (Value::Object(map), "*") => map.values().cloned().collect(),
+                (Value::Array(items), "*") => items.clone(),
+                (Value::Object(map), _) => map.get(&name).cloned().into_iter().collect(),
+                (Value::Array(items), _) => {
+                    let item = name.parse().ok().and_then(|at: usize| items.get(at));
+                    item.cloned().into_iter().collect()
+                }
+                _ => vec![],
+            }
+        };
+        values = values.iter().flat_map(inside).collect();
+    }
+    values
+}

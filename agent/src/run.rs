@@ -1,0 +1,1059 @@
+//! One conversation of a model with its tools.
+
+use std::collections::{BTreeSet, HashSet, VecDeque};
+
+use serde::{Deserialize, Serialize};
+use toolglot::json::{Map, Value};
+use toolglot::{Call, Finish, Grade, NativeCall, Parser, Prefer, Severity, Turn};
+use toolglot_tools::outcome::{Assistant, MessageOptions, Shape, Status, ToolResult, messages};
+use toolglot_tools::prompt::Lang;
+use toolglot_tools::{CheckOptions, Checked, Mode};
+
+use crate::agent::{Agent, AgentError, Recovered};
+use crate::digest::{canonical, digest};
+use crate::policy::Verdict;
+use crate::reference;
+use crate::step::{Confirm, Decision, Do, Ended, Event, Outcome, Receipt, Start};
+use crate::watch::{Note, Watch};
+
+/// How often the same call may come in a row.
+const SAME: u32 = 2;
+/// Of the form in which runs are saved.
+const VERSION: u32 = 1;
+
+/// Why a run does not take what it is told.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum RunError {
+    /// There is no such call in this round.
+    #[error("there is no call {0}")]
+    NoCall(String),
+    /// The call does not wait for this: its state is another.
+    #[error("the call {id} is {state}, so this cannot be said of it")]
+    State {
+        /// The call's id.
+        id: String,
+        /// Its state: `pending`, `waiting`, `approved`, `running`, or how it ended.
+        state: &'static str,
+    },
+    /// The run does not wait for the model.
+    #[error("the model was not asked, or its reply has ended")]
+    NoReply,
+    /// A call of this reply stands already, so the model cannot be asked for another.
+    #[error("a call of the reply stands already; end the reply instead")]
+    Stands,
+    /// A prompt or a message cannot be written.
+    #[error(transparent)]
+    Agent(#[from] AgentError),
+    /// The text is no saved run.
+    #[error("this is no saved run: {0}")]
+    Saved(String),
+}
+
+/// A step of a workflow: a call that a host gives.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Step {
+    /// Name of the tool.
+    pub tool: String,
+    /// Its arguments.
+    #[serde(default)]
+    pub arguments: Map,
+}
+
+/// What a run waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Waits {
+    /// For bytes of the model, or the end of its reply.
+    Model,
+    /// For decisions on calls, or their results.
+    Calls,
+    /// For nothing: it is over.
+    Nothing,
+}
+
+/// Where a call is.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Stage {
+    /// It was not looked at: what it refers to is not there yet.
+    Pending,
+    /// A person is asked.
+    Waiting { shown: String },
+    /// It may run with these arguments. Whether a person said so.
+    Approved { arguments: String, by_person: bool },
+    /// It runs.
+    Running { deadline: u64, receipt: Receipt },
+    /// It has its result.
+    Ended { how: Ended, result: ToolResult },
+}
+
+/// A call that stands.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Entry {
+    id: String,
+    name: String,
+    arguments: String,
+    dialect: String,
+    recovered: bool,
+    /// Its chain: calls of one run in order.
+    chain: Option<u32>,
+    /// The steps after it run even if it fails.
+    goes_on: bool,
+    stage: Stage,
+}
+
+impl Entry {
+    fn ended(&self) -> Option<Ended> {
+        match &self.stage {
+            Stage::Ended { how, .. } => Some(*how),
+            _ => None,
+        }
+    }
+
+    fn state(&self) -> &'static str {
+        match &self.stage {
+            Stage::Pending => "pending",
+            Stage::Waiting { .. } => "waiting",
+            Stage::Approved { .. } => "approved",
+            Stage::Running { .. } => "running",
+            Stage::Ended { how, .. } => how.name(),
+        }
+    }
+}
+
+/// A reply: all that is needed to read it again.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+struct Reply {
+    pieces: Vec<Piece>,
+    finish: Option<Finish>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Piece {
+    Text(String),
+    /// Bytes that are no UTF-8 by themselves.
+    Bytes(Vec<u8>),
+    Native(NativeCall),
+}
+
+/// All of a run that is saved.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct State {
+    version: u32,
+    dialect: String,
+    messages: Vec<Value>,
+    /// Rounds of calls that were carried out.
+    rounds: u32,
+    reply: Option<Reply>,
+    calls: Vec<Entry>,
+    receipts: Vec<Receipt>,
+    /// The last call that was carried out, and how often in a row it came.
+    last: (String, u32),
+    now: u64,
+    /// Results of tasks that calls began, for the next message.
+    later: Vec<ToolResult>,
+    /// Whether there is no model, only steps.
+    workflow: bool,
+    outcome: Option<Outcome>,
+}
+
+/// A conversation of a model with its tools, as a state machine.
+///
+/// Take instructions from [`next`](Self::next) until it has none, do them in any order, and tell the run what came of it.
+/// Every call that stands gets exactly one result, whatever the order of events. What is told too late is an error and changes
+/// nothing.
+///
+/// Memory grows with the conversation. An instruction costs what it says; a look at the calls of a round is linear in
+/// their number.
+#[derive(Debug)]
+pub struct Run {
+    agent: Agent,
+    state: State,
+    /// The reply that comes.
+    live: Option<(Parser, Watch)>,
+    out: VecDeque<Do>,
+}
+
+impl Run {
+    fn empty(agent: Agent, messages: Vec<Value>, workflow: bool) -> Self {
+        Self {
+            state: State {
+                version: VERSION,
+                dialect: agent.dialect.clone(),
+                messages,
+                rounds: 0,
+                reply: None,
+                calls: vec![],
+                receipts: vec![],
+                last: (String::new(), 0),
+                now: 0,
+                later: vec![],
+                workflow,
+                outcome: None,
+            },
+            agent,
+            live: None,
+            out: VecDeque::new(),
+        }
+    }
+
+    pub(crate) fn new(agent: Agent, messages: Vec<Value>) -> Self {
+        let mut run = Self::empty(agent, messages, false);
+        run.ask();
+        run
+    }
+
+    pub(crate) fn steps(agent: Agent, steps: &[Step]) -> Self {
+        let mut run = Self::empty(agent, vec![], true);
+        for (index, step) in steps.iter().enumerate() {
+            let arguments = Value::Object(step.arguments.clone()).to_string();
+            run.stands(Entry {
+                id: format!("step_{index}"),
+                name: step.tool.clone(),
+                arguments,
+                dialect: String::new(),
+                recovered: false,
+                chain: Some(0),
+                goes_on: false,
+                stage: Stage::Pending,
+            });
+        }
+        run.advance();
+        run
+    }
+
+    /// The next instruction; none until something else is told.
+    pub fn next(&mut self) -> Option<Do> {
+        self.out.pop_front()
+    }
+
+    /// What the run waits for once there are no instructions.
+    #[must_use]
+    pub fn waits(&self) -> Waits {
+        match (&self.state.outcome, &self.live) {
+            (Some(_), _) => Waits::Nothing,
+            (None, Some(_)) => Waits::Model,
+            (None, None) => Waits::Calls,
+        }
+    }
+
+    /// The conversation so far, without what the agent says of its tools.
+    #[must_use]
+    pub fn messages(&self) -> &[Value] {
+        &self.state.messages
+    }
+
+    /// What calls left that were started, in order.
+    #[must_use]
+    pub fn receipts(&self) -> &[Receipt] {
+        &self.state.receipts
+    }
+
+    /// How the run ended, if it did.
+    #[must_use]
+    pub fn outcome(&self) -> Option<&Outcome> {
+        self.state.outcome.as_ref()
+    }
+
+    // What is told.
+
+    /// Bytes of the model's reply, in chunks of any size.
+    ///
+    /// # Errors
+    /// The model was not asked, or its reply has ended.
+    pub fn model(&mut self, bytes: &[u8]) -> Result<(), RunError> {
+        let reply = self.state.reply.as_mut().filter(|reply| reply.finish.is_none());
+        let reply = reply.ok_or(RunError::NoReply)?;
+        match (std::str::from_utf8(bytes), reply.pieces.last_mut()) {
+            (Ok(text), Some(Piece::Text(last))) => last.push_str(text),
+            (Ok(text), _) => reply.pieces.push(Piece::Text(text.to_owned())),
+            (Err(_), _) => reply.pieces.push(Piece::Bytes(bytes.to_vec())),
+        }
+        self.feed(|parser, watch| {
+            parser.feed(bytes, watch);
+        });
+        Ok(())
+    }
+
+    /// A call that the model's interface gave beside the text. Which calls count where the text has some too is said by
+    /// [`Options::prefer`](toolglot::Options::prefer).
+    ///
+    /// # Errors
+    /// The model was not asked, or its reply has ended.
+    pub fn native_call(&mut self, call: &NativeCall) -> Result<(), RunError> {
+        let reply = self.state.reply.as_mut().filter(|reply| reply.finish.is_none());
+        let reply = reply.ok_or(RunError::NoReply)?;
+        reply.pieces.push(Piece::Native(call.clone()));
+        self.feed(|parser, watch| parser.native_call(call, watch));
+        Ok(())
+    }
+
+    /// The model's reply has ended.
+    ///
+    /// # Errors
+    /// The model was not asked, or its reply has ended.
+    pub fn model_ended(&mut self, reason: Finish) -> Result<(), RunError> {
+        let reply = self.state.reply.as_mut().filter(|reply| reply.finish.is_none());
+        reply.ok_or(RunError::NoReply)?.finish = Some(reason);
+        self.feed(|parser, watch| parser.finish(reason, watch));
+        self.advance();
+        Ok(())
+    }
+
+    /// Drops the reply that has come so far, and asks the model again: for hosts that try again after a broken connection.
+    ///
+    /// # Errors
+    /// The model was not asked, or its reply has ended; a call of the reply stands already.
+    pub fn ask_again(&mut self) -> Result<(), RunError> {
+        if self.live.is_none() {
+            return Err(RunError::NoReply);
+        }
+        if !self.state.calls.is_empty() {
+            return Err(RunError::Stands);
+        }
+        self.ask();
+        Ok(())
+    }
+
+    /// What a person says of a call that waits for confirmation.
+    ///
+    /// # Errors
+    /// There is no such call, or it does not wait.
+    pub fn decision(&mut self, id: &str, decision: Decision) -> Result<(), RunError> {
+        let at = self.find(id)?;
+        let Stage::Waiting { shown } = &self.state.calls[at].stage else {
+            return Err(self.wrong(at));
+        };
+        let shown = shown.clone();
+        match decision {
+            Decision::Approve => self.approved(at, shown, true),
+            Decision::Edit(text) => match self.checked(at, &text) {
+                Ok(checked) => self.approved(at, checked.text(), true),
+                Err(observation) => self.end_text(at, Ended::Failed, &observation),
+            },
+            Decision::Deny(reason) => self.end_text(at, Ended::Denied, &reason),
+        }
+        self.advance();
+        Ok(())
+    }
+
+    /// A piece of the output of a call that runs, for people who watch.
+    ///
+    /// # Errors
+    /// There is no such call, or it does not run.
+    pub fn progress(&mut self, id: &str, piece: &str) -> Result<(), RunError> {
+        let at = self.running(id)?;
+        self.event(Event::Progress {
+            id: self.state.calls[at].id.clone(),
+            text: piece.to_owned(),
+        });
+        Ok(())
+    }
+
+    /// A call that runs has its result. The result's status says how it ended; its id is that of the call.
+    ///
+    /// # Errors
+    /// There is no such call, or it does not run.
+    pub fn done(&mut self, result: ToolResult) -> Result<(), RunError> {
+        let at = self.running(&result.id)?;
+        let how = match result.status {
+            Status::Success => Ended::Completed,
+            Status::Error => Ended::Failed,
+            Status::Denied => Ended::Denied,
+            Status::Cancelled => Ended::Cancelled,
+            Status::Timeout => Ended::TimedOut,
+            Status::NotRun => Ended::NotRun,
+        };
+        self.end(at, how, result);
+        self.advance();
+        Ok(())
+    }
+
+    /// Nobody knows what became of a call that was started. The model is told so.
+    ///
+    /// # Errors
+    /// There is no such call, or it does not run.
+    pub fn lost(&mut self, id: &str) -> Result<(), RunError> {
+        let at = self.running(id)?;
+        let words = match self.agent.render.lang {
+            Lang::Zh => "该调用已开始，但结果未知；它可能已经生效，请勿直接重试",
+            Lang::En => "The call was started, but its result is unknown; it may have taken effect, so do not simply repeat it",
+        };
+        self.end_text(at, Ended::Failed, words);
+        self.advance();
+        Ok(())
+    }
+
+    /// A task that an earlier call began has its result: what the call gave was the task's id. The model is told with the
+    /// next message.
+    ///
+    /// # Errors
+    /// The run is over.
+    pub fn later(&mut self, result: ToolResult) -> Result<(), RunError> {
+        if self.state.outcome.is_some() {
+            return Err(RunError::NoReply);
+        }
+        self.state.later.push(result);
+        Ok(())
+    }
+
+    /// The time, in milliseconds of any clock that does not go back. Calls whose time is over are aborted.
+    pub fn tick(&mut self, now: u64) {
+        self.state.now = self.state.now.max(now);
+        for at in 0..self.state.calls.len() {
+            let entry = &self.state.calls[at];
+            if matches!(&entry.stage, Stage::Running { deadline, .. } if *deadline <= self.state.now) {
+                let mut result = ToolResult::text(&entry.id, &entry.name, Status::Timeout, "");
+                result.duration = Some(std::time::Duration::from_millis(self.agent.config.timeout));
+                self.out.push_back(Do::Abort {
+                    call: entry.id.clone(),
+                });
+                self.end(at, Ended::TimedOut, result);
+            }
+        }
+        self.advance();
+    }
+
+    /// When [`tick`](Self::tick) has something to do, in its milliseconds.
+    #[must_use]
+    pub fn deadline(&self) -> Option<u64> {
+        let running = self.state.calls.iter().filter_map(|entry| match &entry.stage {
+            Stage::Running { deadline, .. } => Some(*deadline),
+            _ => None,
+        });
+        running.min()
+    }
+
+    /// Ends the run. Calls that run are aborted, and all that have no result are cancelled.
+    pub fn cancel(&mut self) {
+        if self.state.outcome.is_some() {
+            return;
+        }
+        if self.live.is_some() {
+            if let Some(reply) = &mut self.state.reply {
+                reply.finish = Some(Finish::Cancelled);
+            }
+            // What the reply still holds back comes out, and its calls are settled below.
+            self.feed_still(|parser, watch| parser.finish(Finish::Cancelled, watch));
+        }
+        for at in 0..self.state.calls.len() {
+            if matches!(self.state.calls[at].stage, Stage::Running { .. }) {
+                self.out.push_back(Do::Abort {
+                    call: self.state.calls[at].id.clone(),
+                });
+            }
+            if self.state.calls[at].ended().is_none() {
+                self.end_text(at, Ended::Cancelled, "");
+            }
+        }
+        if let Some((_, watch)) = self.live.take() {
+            let original = original(&watch);
+            let _ = self.talk(&watch.turn.turn(), &original);
+        }
+        self.finished(Outcome::Cancelled);
+    }
+
+    // Saved runs.
+
+    /// The run as JSON text. Instructions that were not taken are not in it: take them first.
+    #[must_use]
+    pub fn save(&self) -> String {
+        // Strings, numbers and maps with strings as keys always have a JSON text.
+        serde_json::to_string(&self.state).unwrap_or_default()
+    }
+
+    /// Goes on with a saved run. People are asked again about calls that wait for them; for each call that was started and has
+    /// no result there is [`Do::Recall`]. A reply that was coming can go on, be ended or be asked for again.
+    ///
+    /// # Errors
+    /// The text is no saved run, or one of another dialect or version.
+    pub fn restore(agent: &Agent, saved: &str) -> Result<Self, RunError> {
+        let state: State =
+            serde_json::from_str(saved).map_err(|error| RunError::Saved(error.to_string()))?;
+        if state.version != VERSION {
+            return Err(RunError::Saved(format!("its version is {}", state.version)));
+        }
+        if state.dialect != agent.dialect {
+            return Err(RunError::Saved(format!("its dialect is {}", state.dialect)));
+        }
+        let mut run = Self {
+            agent: agent.clone(),
+            state,
+            live: None,
+            out: VecDeque::new(),
+        };
+        if let Some(reply) = run.state.reply.clone() {
+            // The same bytes give the same events: what came of them is known already.
+            let (mut parser, mut watch) = run.reader();
+            for piece in &reply.pieces {
+                match piece {
+                    Piece::Text(text) => {
+                        parser.feed(text.as_bytes(), &mut watch);
+                    }
+                    Piece::Bytes(bytes) => {
+                        parser.feed(bytes, &mut watch);
+                    }
+                    Piece::Native(call) => parser.native_call(call, &mut watch),
+                }
+            }
+            if let Some(reason) = reply.finish {
+                parser.finish(reason, &mut watch);
+            }
+            watch.notes.clear();
+            run.live = Some((parser, watch));
+        }
+        for at in 0..run.state.calls.len() {
+            match &run.state.calls[at].stage {
+                Stage::Waiting { shown } => {
+                    let shown = shown.clone();
+                    run.confirm(at, &shown);
+                }
+                Stage::Running { receipt, .. } => run.out.push_back(Do::Recall(receipt.clone())),
+                Stage::Pending | Stage::Approved { .. } | Stage::Ended { .. } => {}
+            }
+        }
+        Ok(run)
+    }
+
+    // Inside.
+
+    fn event(&mut self, event: Event) {
+        self.out.push_back(Do::Event(event));
+    }
+
+    fn find(&self, id: &str) -> Result<usize, RunError> {
+        let mut calls = self.state.calls.iter();
+        calls
+            .position(|entry| entry.id == id)
+            .ok_or_else(|| RunError::NoCall(id.to_owned()))
+    }
+
+    fn wrong(&self, at: usize) -> RunError {
+        let entry = &self.state.calls[at];
+        RunError::State {
+            id: entry.id.clone(),
+            state: entry.state(),
+        }
+    }
+
+    fn running(&self, id: &str) -> Result<usize, RunError> {
+        let at = self.find(id)?;
+        match &self.state.calls[at].stage {
+            Stage::Running { .. } => Ok(at),
+            _ => Err(self.wrong(at)),
+        }
+    }
+
+    fn reader(&self) -> (Parser, Watch) {
+        let mut options = self.agent.options.clone();
+        if options.tools.is_none() {
+            let rule = self.agent.renderer.layout().rule();
+            let hints = self.agent.offered.hints(&self.agent.dialect, rule);
+            options.tools = hints.ok().map(std::sync::Arc::new);
+        }
+        if self.agent.shape != Shape::Text && options.prefer == Prefer::Text {
+            options.prefer = Prefer::Both;
+        }
+        (Parser::new(&self.agent.set, options), Watch::new())
+    }
+
+    /// Asks the model.
+    fn ask(&mut self) {
+        let later = std::mem::take(&mut self.state.later);
+        if !later.is_empty() {
+            let texts = later.iter().map(|result| {
+                let text = self.agent.renderer.content(result, &self.agent.render);
+                format!("{}: {}", result.name, text.unwrap_or_default())
+            });
+            let text = texts.collect::<Vec<_>>().join("\n");
+            self.say("user", &text);
+        }
+        match self.agent.ask(&self.state.messages) {
+            Ok(ask) => {
+                self.state.reply = Some(Reply::default());
+                self.live = Some(self.reader());
+                self.out.push_back(Do::Ask(ask));
+            }
+            Err(error) => self.finished(Outcome::ModelFailed {
+                text: error.to_string(),
+            }),
+        }
+    }
+
+    fn say(&mut self, role: &str, content: &str) {
+        self.message(toolglot::json::json!({"role": role, "content": content}));
+    }
+
+    fn message(&mut self, message: Value) {
+        self.event(Event::Message {
+            message: message.clone(),
+        });
+        self.state.messages.push(message);
+    }
+
+    fn feed(&mut self, step: impl FnOnce(&mut Parser, &mut Watch)) {
+        self.feed_still(step);
+        self.advance();
+    }
+
+    /// Takes what a step of the parser gives, and starts nothing.
+    fn feed_still(&mut self, step: impl FnOnce(&mut Parser, &mut Watch)) {
+        let Some((parser, watch)) = &mut self.live else {
+            return;
+        };
+        step(parser, watch);
+        for note in std::mem::take(&mut watch.notes) {
+            match note {
+                Note::Text(text) => self.event(Event::Text { text }),
+                Note::Reasoning(text) => self.event(Event::Reasoning { text }),
+                Note::Named { name, provisional } => self.event(Event::Named { name, provisional }),
+                Note::Written { name } => self.event(Event::Written { name }),
+                Note::Retracted { name } => self.event(Event::Retracted { name }),
+                Note::Stands { call, block } => {
+                    let entry = self.entry(&call, block);
+                    self.stands(entry);
+                }
+            }
+        }
+    }
+
+    fn entry(&self, call: &Call, block: Option<u32>) -> Entry {
+        let own = |key: &str| call.meta.iter().find(|(have, _)| have == key);
+        let id = own("id").map(|(_, id)| id.clone()).filter(|id| !id.is_empty());
+        let round: HashSet<&str> = self.state.calls.iter().map(|entry| entry.id.as_str()).collect();
+        let mut id = id
+            .filter(|id| !round.contains(id.as_str()))
+            .unwrap_or_else(|| format!("{}{}", self.prefix(), self.state.calls.len()));
+        while round.contains(id.as_str()) {
+            id.push('_');
+        }
+        let dialect = self.agent.dialect_of(&call.dialect);
+        Entry {
+            id,
+            name: call.name.clone(),
+            arguments: call.arguments.clone(),
+            dialect: call.dialect.clone(),
+            recovered: call.grade == Grade::Recovered,
+            chain: block.filter(|_| own("index").is_some()),
+            goes_on: dialect.is_some_and(|dialect| dialect.goes_on(&call.meta)),
+            stage: Stage::Pending,
+        }
+    }
+
+    /// What ids of this round begin with.
+    fn prefix(&self) -> String {
+        format!("call_{}_", self.state.rounds)
+    }
+
+    fn stands(&mut self, entry: Entry) {
+        self.event(Event::Stands {
+            id: entry.id.clone(),
+            name: entry.name.clone(),
+            arguments: entry.arguments.clone(),
+        });
+        self.state.calls.push(entry);
+    }
+
+    fn end_text(&mut self, at: usize, how: Ended, text: &str) {
+        let status = match how {
+            Ended::Completed => Status::Success,
+            Ended::Failed => Status::Error,
+            Ended::Denied => Status::Denied,
+            Ended::TimedOut => Status::Timeout,
+            Ended::Cancelled => Status::Cancelled,
+            Ended::NotRun => Status::NotRun,
+        };
+        let entry = &self.state.calls[at];
+        let result = ToolResult::text(&entry.id, &entry.name, status, text);
+        self.end(at, how, result);
+    }
+
+    fn end(&mut self, at: usize, how: Ended, result: ToolResult) {
+        let entry = &mut self.state.calls[at];
+        entry.stage = Stage::Ended {
+            how,
+            result: result.clone(),
+        };
+        let id = entry.id.clone();
+        self.event(Event::Settled {
+            id,
+            state: how,
+            result,
+        });
+    }
+
+    /// The calls before it that must have ended before it runs, if there are such: those of its chain, and all of the reply
+    /// where calls run one after the other.
+    fn before(&self, at: usize) -> impl Iterator<Item = &Entry> {
+        let serial = !self.agent.config.parallel_execution;
+        let calls = self.state.calls[..at].iter();
+        calls.filter(move |entry| serial || self.linked(at, entry))
+    }
+
+    /// Whether a call is of the same chain.
+    fn linked(&self, at: usize, entry: &Entry) -> bool {
+        let chain = self.state.calls[at].chain;
+        chain.is_some() && entry.chain == chain
+    }
+
+    /// Does what can be done now.
+    fn advance(&mut self) {
+        if self.state.outcome.is_some() {
+            return;
+        }
+        for at in 0..self.state.calls.len() {
+            if self.state.calls[at].ended().is_some() {
+                continue;
+            }
+            let running = matches!(self.state.calls[at].stage, Stage::Running { .. });
+            // What could not be read stops its own chain only.
+            let failed = |entry: &Entry| {
+                !entry.goes_on
+                    && entry.ended().is_some_and(|how| how != Ended::Completed)
+                    && (!entry.recovered || self.linked(at, entry))
+            };
+            if !running && self.before(at).any(failed) {
+                let words = match self.agent.render.lang {
+                    Lang::Zh => "前面的步骤没有完成，该调用未执行",
+                    Lang::En => "A step before it did not complete, so the call was not run",
+                };
+                self.end_text(at, Ended::NotRun, words);
+                continue;
+            }
+            if self.state.calls[at].stage == Stage::Pending {
+                self.admit(at);
+            }
+            if matches!(self.state.calls[at].stage, Stage::Approved { .. }) {
+                self.start(at);
+            }
+        }
+        let over = self.state.calls.iter().all(|entry| entry.ended().is_some());
+        if !over {
+            return;
+        }
+        let finish = self.state.reply.as_ref().map(|reply| reply.finish);
+        match finish {
+            Some(Some(reason)) => self.round_ends(reason),
+            Some(None) => {}
+            None if self.state.workflow => {
+                let completed = |entry: &Entry| entry.ended() == Some(Ended::Completed);
+                let completed = self.state.calls.iter().all(completed);
+                self.finished(Outcome::Steps { completed });
+            }
+            None => {}
+        }
+    }
+
+    /// Looks at a call for the first time, if what it refers to is there: is it valid, and may it run?
+    fn admit(&mut self, at: usize) {
+        let entry = &self.state.calls[at];
+        if entry.recovered && self.agent.recovered == Recovered::Answer {
+            let words = self.recovered_words(at);
+            return self.end_text(at, Ended::Failed, &words);
+        }
+        if self.state.rounds >= self.agent.config.max_iterations && !self.state.workflow {
+            return self.end_text(at, Ended::NotRun, &self.too_many());
+        }
+        let text = match self.resolved(at) {
+            Ok(Some(text)) => text,
+            Ok(None) => return,
+            Err(why) => return self.end_text(at, Ended::Failed, &why),
+        };
+        let checked = match self.checked(at, &text) {
+            Ok(checked) => checked,
+            Err(observation) => return self.end_text(at, Ended::Failed, &observation),
+        };
+        let (verdict, reason) = self.verdict(&checked);
+        if verdict == Verdict::Deny {
+            return self.end_text(at, Ended::Denied, &reason);
+        }
+        let tool = checked.tool.as_ref().map_or("", |tool| tool.id.as_str());
+        let same = digest(&format!("{tool}\n{}", canonical(&Value::Object(checked.arguments.clone()))));
+        let count = match self.state.last.0 == same {
+            true => self.state.last.1 + 1,
+            false => 1,
+        };
+        self.state.last = (same, count);
+        if count > SAME && !self.state.workflow {
+            let words = match self.agent.render.lang {
+                Lang::Zh => "同一调用已连续出现多次，未再执行；请更改参数，或直接回答",
+                Lang::En => "The same call came several times in a row and was not run again; change its arguments, or answer",
+            };
+            return self.end_text(at, Ended::NotRun, words);
+        }
+        let recovered = self.state.calls[at].recovered;
+        let config = &self.agent.config;
+        let asks = recovered || config.require_confirmation || config.mode == Mode::Manual;
+        if verdict == Verdict::Confirm || asks {
+            let shown = checked.text();
+            self.confirm(at, &shown);
+            let id = self.state.calls[at].id.clone();
+            self.event(Event::Waiting { id });
+            self.state.calls[at].stage = Stage::Waiting { shown };
+        } else {
+            self.approved(at, checked.text(), false);
+        }
+    }
+
+    fn approved(&mut self, at: usize, arguments: String, by_person: bool) {
+        self.state.calls[at].stage = Stage::Approved {
+            arguments,
+            by_person,
+        };
+    }
+
+    fn confirm(&mut self, at: usize, shown: &str) {
+        let entry = &self.state.calls[at];
+        let (tool, mut reason) = match self.checked(at, shown) {
+            Ok(checked) => (
+                checked.tool.as_ref().map(|tool| tool.id.clone()).unwrap_or_default(),
+                self.verdict(&checked).1,
+            ),
+            Err(_) => (String::new(), String::new()),
+        };
+        if reason.is_empty() && entry.recovered {
+            reason = self.recovered_words(at);
+        }
+        self.out.push_back(Do::Confirm(Confirm {
+            id: entry.id.clone(),
+            name: entry.name.clone(),
+            tool,
+            arguments: shown.to_owned(),
+            digest: digest(shown),
+            reason,
+        }));
+    }
+
+    /// The arguments with what they refer to; none if that is not there yet.
+    fn resolved(&self, at: usize) -> Result<Option<String>, String> {
+        let text = &self.state.calls[at].arguments;
+        if !(self.agent.references || self.state.workflow) || !text.contains("{{") {
+            return Ok(Some(text.clone()));
+        }
+        let Ok(mut map) = serde_json::from_str::<Map>(text) else {
+            // What is wrong with it is said by the check.
+            return Ok(Some(text.clone()));
+        };
+        let mut referred = BTreeSet::new();
+        map.values().for_each(|value| reference::referred(value, &mut referred));
+        for &number in &referred {
+            let call = number.checked_sub(1).filter(|call| *call < at);
+            let Some(entry) = call.and_then(|call| self.state.calls.get(call)) else {
+                return Err(format!("{{{{{number}.result}}}}: there is no call {number} before this one"));
+            };
+            match entry.ended() {
+                None => return Ok(None),
+                Some(Ended::Completed) => {}
+                Some(how) => {
+                    return Err(format!("{{{{{number}.result}}}}: call {number} is {how}"));
+                }
+            }
+        }
+        let given = |call: usize| match &self.state.calls.get(call.checked_sub(1)?)?.stage {
+            Stage::Ended { result, .. } => Some(reference::value_of(result)),
+            _ => None,
+        };
+        reference::resolve(&mut map, &given)?;
+        Ok(Some(Value::Object(map).to_string()))
+    }
+
+    /// The call with these arguments, if it is valid; else what to tell the model.
+    fn checked(&self, at: usize, arguments: &str) -> Result<Checked, String> {
+        let entry = &self.state.calls[at];
+        let mut options = CheckOptions::default();
+        options.dialect = self.agent.dialect_of(&entry.dialect);
+        let checked = self.agent.offered.checked(&entry.name, arguments, &options);
+        match checked.valid() {
+            true => Ok(checked),
+            false => Err(checked.observation.clone().unwrap_or_default()),
+        }
+    }
+
+    fn verdict(&self, checked: &Checked) -> (Verdict, String) {
+        match &checked.tool {
+            Some(tool) => {
+                let (verdict, reason) = self.agent.policy.verdict(tool, &checked.arguments);
+                (verdict, reason.to_owned())
+            }
+            None => (Verdict::Deny, String::new()),
+        }
+    }
+
+    /// Starts a call that may run, if it is its turn. What allowed it is asked again: tools and rules can have changed.
+    fn start(&mut self, at: usize) {
+        let waits = |entry: &Entry| entry.ended().is_none();
+        let running = |entry: &&Entry| matches!(entry.stage, Stage::Running { .. });
+        let many = self.state.calls.iter().filter(running).count();
+        if self.before(at).any(waits) || many >= self.agent.max_concurrent {
+            return;
+        }
+        let Stage::Approved {
+            arguments,
+            by_person,
+        } = self.state.calls[at].stage.clone()
+        else {
+            return;
+        };
+        let checked = match self.checked(at, &arguments) {
+            Ok(checked) => checked,
+            Err(observation) => return self.end_text(at, Ended::Failed, &observation),
+        };
+        let (verdict, reason) = self.verdict(&checked);
+        if verdict == Verdict::Deny {
+            return self.end_text(at, Ended::Denied, &reason);
+        }
+        // Of what changed, only the shown bytes were approved.
+        if checked.text() != arguments || verdict == Verdict::Confirm && !by_person {
+            let shown = checked.text();
+            self.confirm(at, &shown);
+            let id = self.state.calls[at].id.clone();
+            self.event(Event::Waiting { id });
+            self.state.calls[at].stage = Stage::Waiting { shown };
+            return;
+        }
+        let tool = checked.tool.map(|tool| tool.id.clone()).unwrap_or_default();
+        let deadline = self.state.now.saturating_add(self.agent.config.timeout);
+        let entry = &mut self.state.calls[at];
+        let receipt = Receipt {
+            id: entry.id.clone(),
+            tool: tool.clone(),
+            digest: digest(&arguments),
+        };
+        entry.stage = Stage::Running {
+            deadline,
+            receipt: receipt.clone(),
+        };
+        let (id, name) = (entry.id.clone(), entry.name.clone());
+        self.state.receipts.push(receipt);
+        self.event(Event::Running { id: id.clone() });
+        self.out.push_back(Do::Start(Start {
+            id,
+            name,
+            tool,
+            arguments,
+            deadline,
+        }));
+    }
+
+    /// What to say of a recovered call.
+    fn recovered_words(&self, at: usize) -> String {
+        let call = self.live.as_ref().and_then(|(_, watch)| watch.turn.calls().get(at));
+        let told = call.and_then(|call| {
+            let errors = self.live.as_ref()?.1.turn.errors().iter();
+            let inside = |span: &toolglot::Span| {
+                call.span.start <= span.start && span.start <= call.span.end
+            };
+            let lines: Vec<&str> = errors
+                .filter(|report| inside(&report.span) && !report.observation.is_empty())
+                .map(|report| report.observation.as_str())
+                .collect();
+            (!lines.is_empty()).then(|| lines.join("\n"))
+        });
+        told.unwrap_or_else(|| {
+            match self.agent.render.lang {
+                Lang::Zh => "该调用不完整或有歧义，未执行；请重新完整地写一次",
+                Lang::En => "The call is incomplete or ambiguous and was not run; write it again in full",
+            }
+            .to_owned()
+        })
+    }
+
+    fn too_many(&self) -> String {
+        let rounds = self.agent.config.max_iterations;
+        match self.agent.render.lang {
+            Lang::Zh => format!("已达到工具调用的最大轮数（{rounds}）"),
+            Lang::En => format!("The limit of {rounds} rounds of tool calls is reached"),
+        }
+    }
+
+    /// The reply has ended and its calls have results.
+    fn round_ends(&mut self, reason: Finish) {
+        let Some((_, watch)) = self.live.take() else {
+            return;
+        };
+        let original = original(&watch);
+        let turn = watch.turn.turn();
+        let said = self.talk(&turn, &original);
+        self.state.reply = None;
+        if let Err(error) = said {
+            return self.finished(Outcome::ModelFailed {
+                text: error.to_string(),
+            });
+        }
+        let broken = self.broken(&turn);
+        if turn.calls.is_empty() && (broken.is_empty() || reason == Finish::Cancelled) {
+            let outcome = match reason {
+                Finish::Error => Outcome::ModelFailed { text: turn.text },
+                Finish::Cancelled => Outcome::Cancelled,
+                _ => Outcome::Answer { text: turn.text },
+            };
+            return self.finished(outcome);
+        }
+        if self.state.rounds >= self.agent.config.max_iterations {
+            let message = self.too_many();
+            return self.finished(Outcome::Iterations { message });
+        }
+        self.state.rounds += 1;
+        if !broken.is_empty() {
+            let role = self.agent.renderer.role().to_owned();
+            let role = if self.agent.shape == Shape::Text { &role } else { "user" };
+            self.say(role, &broken);
+        }
+        self.state.calls.clear();
+        self.ask();
+    }
+
+    /// What to tell the model of blocks that broke, beside calls that have a result of their own.
+    fn broken(&self, turn: &Turn) -> String {
+        let told = |span: &toolglot::Span| {
+            let mut calls = turn.calls.iter();
+            calls.any(|call| call.span.start <= span.start && span.start <= call.span.end)
+        };
+        let errors = turn.errors.iter().filter(|report| {
+            report.severity == Severity::Error && !told(&report.span) && !report.observation.is_empty()
+        });
+        let mut lines: Vec<&str> = errors.map(|report| report.observation.as_str()).collect();
+        lines.dedup();
+        lines.join("\n")
+    }
+
+    /// Adds the reply and the results of its calls to the conversation.
+    fn talk(&mut self, turn: &Turn, original: &str) -> Result<(), AgentError> {
+        let mut options = MessageOptions::new(self.agent.shape);
+        options.render = self.agent.render.clone();
+        options.id_prefix = self.prefix();
+        let results: Vec<ToolResult> = self
+            .state
+            .calls
+            .iter()
+            .filter_map(|entry| match &entry.stage {
+                Stage::Ended { result, .. } => Some(result.clone()),
+                _ => None,
+            })
+            .collect();
+        let said = messages(
+            turn,
+            Assistant::Exact(original),
+            &results,
+            &self.agent.renderer,
+            &options,
+        )?;
+        said.into_iter().for_each(|message| self.message(message));
+        Ok(())
+    }
+
+    fn finished(&mut self, outcome: Outcome) {
+        self.live = None;
+        self.state.reply = None;
+        self.state.outcome = Some(outcome.clone());
+        self.out.push_back(Do::Finished(outcome));
+    }
+}
+
+/// All that the model wrote.
+fn original(watch: &Watch) -> String {
+    let bytes = watch.turn.original().unwrap_or_default();
+    String::from_utf8_lossy(bytes).into_owned()
+}
