@@ -18,7 +18,7 @@
 //! let mut run = agent.run("How is the weather in Leith?");
 //! let mut replies = [r#"<tool_call>{"name": "weather", "arguments": {"city": "Leith"}}</tool_call>"#, "It rains."].into_iter();
 //! let outcome = loop {
-//!     match run.next().expect("a run that is not finished waits for its host") {
+//!     match run.take().expect("a run that is not finished waits for its host") {
 //!         Do::Ask(_) => {
 //!             run.model(replies.next().unwrap().as_bytes())?;
 //!             run.model_ended(Finish::Stop)?;

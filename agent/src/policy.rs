@@ -120,7 +120,9 @@ pub enum PolicyError {
         message: String,
     },
     /// A pointer does not begin with `/`.
-    #[error("{verdict} rule {index}: `{pointer}` is no JSON pointer; it is empty or begins with `/`")]
+    #[error(
+        "{verdict} rule {index}: `{pointer}` is no JSON pointer; it is empty or begins with `/`"
+    )]
     Pointer {
         /// Of which list.
         verdict: Verdict,
@@ -184,7 +186,10 @@ fn compile(verdict: Verdict, index: usize, rule: &Rule) -> Result<Compiled, Poli
             });
         }
     }
-    let patterns = rule.arguments.iter().map(|one| regex(&one.pattern, &one.pattern));
+    let patterns = rule
+        .arguments
+        .iter()
+        .map(|one| regex(&one.pattern, &one.pattern));
     Ok(Compiled {
         verdict,
         rule: rule.clone(),
@@ -229,9 +234,15 @@ impl Policy {
     /// that ask, then of those that allow. Linear in the rules and the arguments.
     #[must_use]
     pub fn verdict(&self, tool: &Tool, arguments: &Map) -> (Verdict, &str) {
-        let found = self.compiled.iter().find(|rule| rule.applies(tool, arguments));
+        let found = self
+            .compiled
+            .iter()
+            .find(|rule| rule.applies(tool, arguments));
         found.map_or((Verdict::Deny, ""), |rule| {
-            (rule.verdict, rule.rule.reason.as_deref().unwrap_or_default())
+            (
+                rule.verdict,
+                rule.rule.reason.as_deref().unwrap_or_default(),
+            )
         })
     }
 }
@@ -248,13 +259,17 @@ impl Compiled {
             && (rule.tags.is_empty() || rule.tags.iter().any(|tag| tool.tags.contains(tag)))
             && (rule.namespaces.is_empty() || rule.namespaces.iter().any(space))
             && rule.annotations.iter().all(annotated)
-            && rule.arguments.iter().zip(&self.patterns).all(|(argument, pattern)| {
-                let values = at(arguments, &argument.pointer);
-                values.iter().any(|value| match value.as_str() {
-                    Some(text) => pattern.is_match(text),
-                    None => pattern.is_match(&value.to_string()),
+            && rule
+                .arguments
+                .iter()
+                .zip(&self.patterns)
+                .all(|(argument, pattern)| {
+                    let values = at(arguments, &argument.pointer);
+                    values.iter().any(|value| match value.as_str() {
+                        Some(text) => pattern.is_match(text),
+                        None => pattern.is_match(&value.to_string()),
+                    })
                 })
-            })
     }
 }
 

@@ -69,11 +69,10 @@ pub fn value_of(result: &ToolResult) -> Value {
 ///
 /// # Errors
 /// A path leads nowhere; the message says which.
-pub fn resolve(
-    arguments: &mut Map,
-    given: &dyn Fn(usize) -> Option<Value>,
-) -> Result<(), String> {
-    arguments.iter_mut().try_for_each(|(_, value)| put(value, given))
+pub fn resolve(arguments: &mut Map, given: &dyn Fn(usize) -> Option<Value>) -> Result<(), String> {
+    arguments
+        .iter_mut()
+        .try_for_each(|(_, value)| put(value, given))
 }
 
 fn put(value: &mut Value, given: &dyn Fn(usize) -> Option<Value>) -> Result<(), String> {
@@ -119,9 +118,12 @@ fn find(
             Value::Array(items) => part.parse().ok().and_then(|at: usize| items.get(at)),
             _ => None,
         };
-        value = inner
-            .cloned()
-            .ok_or_else(|| format!("{whole}: there is no `{part}` in what call {} gave", reference.call))?;
+        value = inner.cloned().ok_or_else(|| {
+            format!(
+                "{whole}: there is no `{part}` in what call {} gave",
+                reference.call
+            )
+        })?;
     }
     Ok(value)
 }
@@ -147,11 +149,26 @@ mod tests {
         for (arguments, expect) in [
             (r#"{"a":"{{1.result.城市.1.n}}"}"#, r#"{"a":7}"#),
             (r#"{"a":"{{ 1.result.城市.1 }}"}"#, r#"{"a":{"n":7}}"#),
-            (r#"{"a":["x {{2.result}}, {{1.result.城市.0}}!"]}"#, r#"{"a":["x whole, 北京!"]}"#),
-            (r#"{"a":"n={{1.result.城市.1.n}}{{2.result}}"}"#, r#"{"a":"n=7whole"}"#),
-            (r#"{"a":"{{1.result.text}}{{2.result}}"}"#, r#"{"a":"a}}bwhole"}"#),
-            (r#"{"a":"{{name}} {{1.x}} {{"}"#, r#"{"a":"{{name}} {{1.x}} {{"}"#),
-            (r#"{"{{2.result}}":"{{{{2.result}}"}"#, r#"{"{{2.result}}":"{{whole"}"#),
+            (
+                r#"{"a":["x {{2.result}}, {{1.result.城市.0}}!"]}"#,
+                r#"{"a":["x whole, 北京!"]}"#,
+            ),
+            (
+                r#"{"a":"n={{1.result.城市.1.n}}{{2.result}}"}"#,
+                r#"{"a":"n=7whole"}"#,
+            ),
+            (
+                r#"{"a":"{{1.result.text}}{{2.result}}"}"#,
+                r#"{"a":"a}}bwhole"}"#,
+            ),
+            (
+                r#"{"a":"{{name}} {{1.x}} {{"}"#,
+                r#"{"a":"{{name}} {{1.x}} {{"}"#,
+            ),
+            (
+                r#"{"{{2.result}}":"{{{{2.result}}"}"#,
+                r#"{"{{2.result}}":"{{whole"}"#,
+            ),
         ] {
             assert_eq!(resolved(arguments).as_deref(), Ok(expect), "{arguments}");
         }

@@ -161,7 +161,7 @@ struct State {
 
 /// A conversation of a model with its tools, as a state machine.
 ///
-/// Take instructions from [`next`](Self::next) until it has none, do them in any order, and tell the run what came of it.
+/// Take instructions from [`take`](Self::take) until it has none, do them in any order, and tell the run what came of it.
 /// Every call that stands gets exactly one result, whatever the order of events. What is told too late is an error and changes
 /// nothing.
 ///
@@ -225,17 +225,18 @@ impl Run {
     }
 
     /// The next instruction; none until something else is told.
-    pub fn next(&mut self) -> Option<Do> {
+    pub fn take(&mut self) -> Option<Do> {
         self.out.pop_front()
     }
 
     /// What the run waits for once there are no instructions.
     #[must_use]
     pub fn waits(&self) -> Waits {
-        match (&self.state.outcome, &self.live) {
-            (Some(_), _) => Waits::Nothing,
-            (None, Some(_)) => Waits::Model,
-            (None, None) => Waits::Calls,
+        let coming = self.state.reply.as_ref();
+        match coming.is_some_and(|reply| reply.finish.is_none()) {
+            _ if self.state.outcome.is_some() => Waits::Nothing,
+            true => Waits::Model,
+            false => Waits::Calls,
         }
     }
 
@@ -264,16 +265,23 @@ impl Run {
     /// # Errors
     /// The model was not asked, or its reply has ended.
     pub fn model(&mut self, bytes: &[u8]) -> Result<(), RunError> {
-        let reply = self.state.reply.as_mut().filter(|reply| reply.finish.is_none());
+        let reply = self
+            .state
+            .reply
+            .as_mut()
+            .filter(|reply| reply.finish.is_none());
         let reply = reply.ok_or(RunError::NoReply)?;
         match (std::str::from_utf8(bytes), reply.pieces.last_mut()) {
             (Ok(text), Some(Piece::Text(last))) => last.push_str(text),
             (Ok(text), _) => reply.pieces.push(Piece::Text(text.to_owned())),
             (Err(_), _) => reply.pieces.push(Piece::Bytes(bytes.to_vec())),
         }
-        self.feed(|parser, watch| {
-            parser.feed(bytes, watch);
-        });
+        self.feed(
+            |parser, watch| {
+                parser.feed(bytes, watch);
+            },
+            true,
+        );
         Ok(())
     }
 
@@ -283,10 +291,14 @@ impl Run {
     /// # Errors
     /// The model was not asked, or its reply has ended.
     pub fn native_call(&mut self, call: &NativeCall) -> Result<(), RunError> {
-        let reply = self.state.reply.as_mut().filter(|reply| reply.finish.is_none());
+        let reply = self
+            .state
+            .reply
+            .as_mut()
+            .filter(|reply| reply.finish.is_none());
         let reply = reply.ok_or(RunError::NoReply)?;
         reply.pieces.push(Piece::Native(call.clone()));
-        self.feed(|parser, watch| parser.native_call(call, watch));
+        self.feed(|parser, watch| parser.native_call(call, watch), true);
         Ok(())
     }
 
@@ -295,9 +307,13 @@ impl Run {
     /// # Errors
     /// The model was not asked, or its reply has ended.
     pub fn model_ended(&mut self, reason: Finish) -> Result<(), RunError> {
-        let reply = self.state.reply.as_mut().filter(|reply| reply.finish.is_none());
-        reply.ok_or(RunError::NoReply)?.finish = Some(reason);
-        self.feed(|parser, watch| parser.finish(reason, watch));
+        if self.waits() != Waits::Model {
+            return Err(RunError::NoReply);
+        }
+        self.feed(|parser, watch| parser.finish(reason, watch), true);
+        if let Some(reply) = &mut self.state.reply {
+            reply.finish = Some(reason);
+        }
         self.advance();
         Ok(())
     }
@@ -307,7 +323,7 @@ impl Run {
     /// # Errors
     /// The model was not asked, or its reply has ended; a call of the reply stands already.
     pub fn ask_again(&mut self) -> Result<(), RunError> {
-        if self.live.is_none() {
+        if self.waits() != Waits::Model {
             return Err(RunError::NoReply);
         }
         if !self.state.calls.is_empty() {
@@ -379,7 +395,9 @@ impl Run {
         let at = self.running(id)?;
         let words = match self.agent.render.lang {
             Lang::Zh => "该调用已开始，但结果未知；它可能已经生效，请勿直接重试",
-            Lang::En => "The call was started, but its result is unknown; it may have taken effect, so do not simply repeat it",
+            Lang::En => {
+                "The call was started, but its result is unknown; it may have taken effect, so do not simply repeat it"
+            }
         };
         self.end_text(at, Ended::Failed, words);
         self.advance();
@@ -404,7 +422,8 @@ impl Run {
         self.state.now = self.state.now.max(now);
         for at in 0..self.state.calls.len() {
             let entry = &self.state.calls[at];
-            if matches!(&entry.stage, Stage::Running { deadline, .. } if *deadline <= self.state.now) {
+            if matches!(&entry.stage, Stage::Running { deadline, .. } if *deadline <= self.state.now)
+            {
                 let mut result = ToolResult::text(&entry.id, &entry.name, Status::Timeout, "");
                 result.duration = Some(std::time::Duration::from_millis(self.agent.config.timeout));
                 self.out.push_back(Do::Abort {
@@ -419,10 +438,14 @@ impl Run {
     /// When [`tick`](Self::tick) has something to do, in its milliseconds.
     #[must_use]
     pub fn deadline(&self) -> Option<u64> {
-        let running = self.state.calls.iter().filter_map(|entry| match &entry.stage {
-            Stage::Running { deadline, .. } => Some(*deadline),
-            _ => None,
-        });
+        let running = self
+            .state
+            .calls
+            .iter()
+            .filter_map(|entry| match &entry.stage {
+                Stage::Running { deadline, .. } => Some(*deadline),
+                _ => None,
+            });
         running.min()
     }
 
@@ -431,12 +454,18 @@ impl Run {
         if self.state.outcome.is_some() {
             return;
         }
-        if self.live.is_some() {
-            if let Some(reply) = &mut self.state.reply {
-                reply.finish = Some(Finish::Cancelled);
-            }
+        if let Some(reply) = self
+            .state
+            .reply
+            .as_mut()
+            .filter(|reply| reply.finish.is_none())
+        {
+            reply.finish = Some(Finish::Cancelled);
             // What the reply still holds back comes out, and its calls are settled below.
-            self.feed_still(|parser, watch| parser.finish(Finish::Cancelled, watch));
+            self.feed(
+                |parser, watch| parser.finish(Finish::Cancelled, watch),
+                false,
+            );
         }
         for at in 0..self.state.calls.len() {
             if matches!(self.state.calls[at].stage, Stage::Running { .. }) {
@@ -593,13 +622,9 @@ impl Run {
         self.state.messages.push(message);
     }
 
-    fn feed(&mut self, step: impl FnOnce(&mut Parser, &mut Watch)) {
-        self.feed_still(step);
-        self.advance();
-    }
-
-    /// Takes what a step of the parser gives, and starts nothing.
-    fn feed_still(&mut self, step: impl FnOnce(&mut Parser, &mut Watch)) {
+    /// Takes what a step of the parser gives. A call is looked at where it stands, so that the order of instructions does not
+    /// depend on how the reply is cut; unless nothing is to `start`.
+    fn feed(&mut self, step: impl FnOnce(&mut Parser, &mut Watch), start: bool) {
         let Some((parser, watch)) = &mut self.live else {
             return;
         };
@@ -614,6 +639,9 @@ impl Run {
                 Note::Stands { call, block } => {
                     let entry = self.entry(&call, block);
                     self.stands(entry);
+                    if start {
+                        self.advance();
+                    }
                 }
             }
         }
@@ -621,8 +649,15 @@ impl Run {
 
     fn entry(&self, call: &Call, block: Option<u32>) -> Entry {
         let own = |key: &str| call.meta.iter().find(|(have, _)| have == key);
-        let id = own("id").map(|(_, id)| id.clone()).filter(|id| !id.is_empty());
-        let round: HashSet<&str> = self.state.calls.iter().map(|entry| entry.id.as_str()).collect();
+        let id = own("id")
+            .map(|(_, id)| id.clone())
+            .filter(|id| !id.is_empty());
+        let round: HashSet<&str> = self
+            .state
+            .calls
+            .iter()
+            .map(|entry| entry.id.as_str())
+            .collect();
         let mut id = id
             .filter(|id| !round.contains(id.as_str()))
             .unwrap_or_else(|| format!("{}{}", self.prefix(), self.state.calls.len()));
@@ -770,7 +805,10 @@ impl Run {
             return self.end_text(at, Ended::Denied, &reason);
         }
         let tool = checked.tool.as_ref().map_or("", |tool| tool.id.as_str());
-        let same = digest(&format!("{tool}\n{}", canonical(&Value::Object(checked.arguments.clone()))));
+        let same = digest(&format!(
+            "{tool}\n{}",
+            canonical(&Value::Object(checked.arguments.clone()))
+        ));
         let count = match self.state.last.0 == same {
             true => self.state.last.1 + 1,
             false => 1,
@@ -779,7 +817,9 @@ impl Run {
         if count > SAME && !self.state.workflow {
             let words = match self.agent.render.lang {
                 Lang::Zh => "同一调用已连续出现多次，未再执行；请更改参数，或直接回答",
-                Lang::En => "The same call came several times in a row and was not run again; change its arguments, or answer",
+                Lang::En => {
+                    "The same call came several times in a row and was not run again; change its arguments, or answer"
+                }
             };
             return self.end_text(at, Ended::NotRun, words);
         }
@@ -808,7 +848,11 @@ impl Run {
         let entry = &self.state.calls[at];
         let (tool, mut reason) = match self.checked(at, shown) {
             Ok(checked) => (
-                checked.tool.as_ref().map(|tool| tool.id.clone()).unwrap_or_default(),
+                checked
+                    .tool
+                    .as_ref()
+                    .map(|tool| tool.id.clone())
+                    .unwrap_or_default(),
                 self.verdict(&checked).1,
             ),
             Err(_) => (String::new(), String::new()),
@@ -837,11 +881,14 @@ impl Run {
             return Ok(Some(text.clone()));
         };
         let mut referred = BTreeSet::new();
-        map.values().for_each(|value| reference::referred(value, &mut referred));
+        map.values()
+            .for_each(|value| reference::referred(value, &mut referred));
         for &number in &referred {
             let call = number.checked_sub(1).filter(|call| *call < at);
             let Some(entry) = call.and_then(|call| self.state.calls.get(call)) else {
-                return Err(format!("{{{{{number}.result}}}}: there is no call {number} before this one"));
+                return Err(format!(
+                    "{{{{{number}.result}}}}: there is no call {number} before this one"
+                ));
             };
             match entry.ended() {
                 None => return Ok(None),
@@ -939,7 +986,10 @@ impl Run {
 
     /// What to say of a recovered call.
     fn recovered_words(&self, at: usize) -> String {
-        let call = self.live.as_ref().and_then(|(_, watch)| watch.turn.calls().get(at));
+        let call = self
+            .live
+            .as_ref()
+            .and_then(|(_, watch)| watch.turn.calls().get(at));
         let told = call.and_then(|call| {
             let errors = self.live.as_ref()?.1.turn.errors().iter();
             let inside = |span: &toolglot::Span| {
@@ -954,7 +1004,9 @@ impl Run {
         told.unwrap_or_else(|| {
             match self.agent.render.lang {
                 Lang::Zh => "该调用不完整或有歧义，未执行；请重新完整地写一次",
-                Lang::En => "The call is incomplete or ambiguous and was not run; write it again in full",
+                Lang::En => {
+                    "The call is incomplete or ambiguous and was not run; write it again in full"
+                }
             }
             .to_owned()
         })
@@ -998,7 +1050,11 @@ impl Run {
         self.state.rounds += 1;
         if !broken.is_empty() {
             let role = self.agent.renderer.role().to_owned();
-            let role = if self.agent.shape == Shape::Text { &role } else { "user" };
+            let role = if self.agent.shape == Shape::Text {
+                &role
+            } else {
+                "user"
+            };
             self.say(role, &broken);
         }
         self.state.calls.clear();
@@ -1012,7 +1068,9 @@ impl Run {
             calls.any(|call| call.span.start <= span.start && span.start <= call.span.end)
         };
         let errors = turn.errors.iter().filter(|report| {
-            report.severity == Severity::Error && !told(&report.span) && !report.observation.is_empty()
+            report.severity == Severity::Error
+                && !told(&report.span)
+                && !report.observation.is_empty()
         });
         let mut lines: Vec<&str> = errors.map(|report| report.observation.as_str()).collect();
         lines.dedup();

@@ -7,11 +7,21 @@ use toolglot::{Call, Collect, Event, Sink};
 pub enum Note {
     Text(String),
     Reasoning(String),
-    Named { name: String, provisional: bool },
-    Written { name: String },
-    Retracted { name: String },
+    Named {
+        name: String,
+        provisional: bool,
+    },
+    Written {
+        name: String,
+    },
+    Retracted {
+        name: String,
+    },
     /// The next call of the turn counts; `block` is the number of its block, if it stands in one.
-    Stands { call: Call, block: Option<u32> },
+    Stands {
+        call: Call,
+        block: Option<u32>,
+    },
 }
 
 /// A sink.

@@ -94,7 +94,11 @@ impl Dialect {
     /// names for it (`go_on`), in what the format says of the call ([`Call::meta`](crate::Call::meta)).
     #[must_use]
     pub fn goes_on(&self, meta: &[(String, String)]) -> bool {
-        let field = self.spec.key_quote.as_ref().and_then(|table| table.go_on.as_ref());
+        let field = self
+            .spec
+            .key_quote
+            .as_ref()
+            .and_then(|table| table.go_on.as_ref());
         field.is_some_and(|field| {
             meta.iter()
                 .any(|(key, value)| *key == field.key && value.eq_ignore_ascii_case(&field.value))

@@ -128,8 +128,11 @@ fn what_cannot_be_a_dialect_or_a_language_is_told() {
         "standard input: the results cannot be read: ",
         "line 1 column",
     ]);
-    result(b"[{\"name\": \"x\", \"status\": \"odd\"}]")
-        .refused(&["result 0: `odd` is no status", "timeout"]);
+    result(b"[{\"name\": \"x\", \"status\": \"odd\"}]").refused(&[
+        "unknown variant `odd`",
+        "`timeout`",
+        "line 1",
+    ]);
     run(&["result", "--dialect", "vcp", "--select", "a"], b"[]").refused(&["--select", "`/a`"]);
     run(&["result", "--dialect", "vcp", "--lang", "fr"], b"[]").refused(&["'fr'", "zh, en"]);
     run(&["validate", "--tools", &tools], b"{")
