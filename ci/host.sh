@@ -11,7 +11,7 @@ cargo test -q --manifest-path tests/host/Cargo.toml --locked
 
 # With all features, those of tests left out.
 bad='(serde_json|minijinja|jsonschema|toml|serde) feature "(arbitrary_precision|arbitrary-precision|preserve_order|unbounded_depth|unstable)"'
-for package in toolglot-scan toolglot toolglot-tools toolglot-testkit toolglot-cli; do
+for package in toolglot-scan toolglot toolglot-tools toolglot-agent toolglot-testkit toolglot-cli; do
   if cargo tree -q --locked -p "$package" --all-features -e no-dev,features | grep -E "$bad"; then
     echo "$package turns on a feature that changes what its host reads"
     exit 1

@@ -47,3 +47,9 @@ pub use agent::{Agent, AgentError, Recovered};
 pub use policy::{Argument, Policy, PolicyError, Rule, Verdict};
 pub use run::{Run, RunError, Step, Waits};
 pub use step::{Ask, Confirm, Decision, Do, Ended, Event, Outcome, Receipt, Start};
+
+#[cfg(doctest)]
+mod pages {
+    #[doc = include_str!("../../docs/AGENT.md")]
+    mod agent {}
+}
