@@ -983,6 +983,10 @@ impl Body {
             Step::Done => {
                 self.count(out, pos);
                 self.last = pos;
+                if self.stood > 0 {
+                    // What ends the payload is no text, whatever becomes of the closer.
+                    self.good = pos;
+                }
                 out.skip(pos);
                 let unit = &table.spec.unit[usize::from(self.unit)];
                 // What reads up to the closer has taken it.

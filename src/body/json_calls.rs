@@ -619,6 +619,10 @@ impl Body {
         }
         if table.name_is_key {
             self.item = None;
+            if self.calls > 0 {
+                // The bracket around a call that stands goes with it.
+                out.io.closed = pos;
+            }
             return None;
         }
         if item.answers {
