@@ -367,15 +367,15 @@ pub trait Sink {
 
     /// Whether the sink has enough, so that the parser stops reading. Default: never.
     ///
-    /// [`Parser::feed`](crate::Parser::feed) asks wherever it has come to the end of something (a marker, a block, a piece of a
+    /// [`Parser::feed_until`](crate::Parser::feed_until) asks wherever it has come to the end of something (a marker, a block, a piece of a
     /// block), nothing that it has read waits, and bytes of the chunk are left. If the answer is yes it returns how many bytes it
     /// has taken. All events of those bytes are delivered, also those after the one with which the sink had enough: nothing
     /// that was taken is lost, and nothing that is left was looked at. So a host goes on with the rest of the chunk as if the
     /// chunk had been cut there, or drops the rest and [finishes](crate::Parser::finish) as
-    /// [`Finish::Cancelled`](crate::Finish::Cancelled). The end, native calls, special tokens and prefilled bytes are delivered
-    /// whole. [`Until`](crate::sink::Until) is a closure that stops.
+    /// [`Finish::Cancelled`](crate::Finish::Cancelled). Nobody else asks: [`feed`](crate::Parser::feed) takes whole chunks.
+    /// [`Until`](crate::sink::Until) is a closure that stops.
     ///
-    /// Cost: one call for each such end; none in chunks of plain text or in the middle of a value.
+    /// Cost: one call for each such end.
     ///
     /// ```
     /// use toolglot::{DialectSet, Event, Finish, Options, Parser, Sink};
@@ -399,7 +399,7 @@ pub trait Sink {
     /// let mut parser = Parser::new(&DialectSet::defaults(), Options::default());
     /// let mut first = First::default();
     /// let call = br#"<tool_call name="f"></tool_call>"#;
-    /// let taken = parser.feed(&[&call[..], b" and words"].concat(), &mut first);
+    /// let taken = parser.feed_until(&[&call[..], b" and words"].concat(), &mut first);
     /// assert_eq!(taken, call.len());
     /// parser.finish(Finish::Cancelled, &mut first);
     /// ```

@@ -423,7 +423,7 @@ impl Parser {
     #[must_use = "these events come once"]
     pub fn feed_events(&mut self, chunk: &[u8]) -> Events {
         let mut events = Events::default();
-        self.feed_whole(chunk, &mut events);
+        self.feed(chunk, &mut events);
         events
     }
 
@@ -466,7 +466,7 @@ impl<I: Iterator<Item: AsRef<[u8]>>> Iterator for EventsOf<I> {
                 return None;
             }
             match self.chunks.next() {
-                Some(chunk) => self.parser.feed_whole(chunk.as_ref(), &mut self.waiting),
+                Some(chunk) => self.parser.feed(chunk.as_ref(), &mut self.waiting),
                 None => self.parser.finish(self.finish, &mut self.waiting),
             }
         }

@@ -32,7 +32,7 @@ impl Parser {
         while buf.has_remaining() {
             let piece = buf.chunk();
             let len = piece.len();
-            let taken = self.feed(piece, sink);
+            let taken = self.feed_until(piece, sink);
             buf.advance(taken);
             all += taken;
             if taken < len || sink.stopped() {

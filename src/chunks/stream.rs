@@ -118,7 +118,7 @@ where
                 waiting: &mut this.waiting,
             };
             match &next {
-                Some(Ok(chunk)) => this.parser.feed_whole(chunk, &mut keep),
+                Some(Ok(chunk)) => this.parser.feed(chunk, &mut keep),
                 Some(Err(_)) => this.parser.finish(Finish::Error, &mut keep),
                 None => this.parser.finish(this.finish, &mut keep),
             }

@@ -42,24 +42,20 @@ pub(super) struct Taken {
 impl<'p> Machine<'p> {
     /// Takes a chunk, whatever the sink says.
     pub fn run(&mut self, chunk: &[u8]) {
-        self.takes(chunk, false);
+        self.run_until::<false>(chunk);
     }
 
-    /// Takes a chunk, up to where the sink has enough: how many bytes, at least one of those there are.
-    pub fn run_until(&mut self, chunk: &[u8]) -> usize {
-        self.takes(chunk, true)
-    }
-
-    fn takes(&mut self, chunk: &[u8], asks: bool) -> usize {
+    /// Takes a chunk; if the sink is asked, up to where it has enough: how many bytes, at least one of those there are.
+    pub fn run_until<const ASKS: bool>(&mut self, chunk: &[u8]) -> usize {
         let mut at = 0;
         while at < chunk.len() {
-            let taken = self.once(&chunk[at..], asks);
+            let taken = self.once::<ASKS>(&chunk[at..]);
             at += taken.to;
             if let Some(again) = taken.again {
                 // Of these some came with earlier chunks: all of them are read.
                 self.again(again);
             }
-            if asks && at > 0 && at < chunk.len() && self.enough(self.st.pos) {
+            if ASKS && at > 0 && at < chunk.len() && self.enough(self.st.pos) {
                 break;
             }
         }
@@ -71,7 +67,7 @@ impl<'p> Machine<'p> {
     pub fn again(&mut self, bytes: Vec<u8>) {
         let mut stack = vec![(bytes, 0)];
         while let Some((bytes, at)) = stack.pop() {
-            let taken = self.once(&bytes[at..], false);
+            let taken = self.once::<false>(&bytes[at..]);
             if at + taken.to < bytes.len() {
                 stack.push((bytes, at + taken.to));
             }
@@ -81,8 +77,8 @@ impl<'p> Machine<'p> {
         }
     }
 
-    /// Takes bytes until they end, some must be read again or (`asks`) the sink has enough: what was read is a chunk then.
-    fn once(&mut self, seg: &[u8], asks: bool) -> Taken {
+    /// Takes bytes until they end, some must be read again or the sink, if it is asked, has enough: what was read is a chunk then.
+    fn once<const ASKS: bool>(&mut self, seg: &[u8]) -> Taken {
         let chunk = Chunk {
             seg,
             base: self.st.pos,
@@ -93,7 +89,7 @@ impl<'p> Machine<'p> {
             self.held = dfa.held(self.st.node);
         }
         let mut at = 0;
-        while at < seg.len() && !(asks && at > 0 && self.enough(chunk.base + at as u64)) {
+        while at < seg.len() && !(ASKS && at > 0 && self.enough(chunk.base + at as u64)) {
             at = match self.st.mode {
                 Mode::Flow => self.flow(chunk, at),
                 Mode::Skip(_) => self.skipping(chunk, at),
@@ -110,10 +106,8 @@ impl<'p> Machine<'p> {
                 }
             };
         }
-        self.settle(Chunk {
-            seg: &seg[..at],
-            base: chunk.base,
-        });
+        let read = if ASKS { &seg[..at] } else { seg };
+        self.settle(Chunk { seg: read, ..chunk });
         Taken {
             to: at,
             again: None,

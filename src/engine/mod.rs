@@ -291,13 +291,10 @@ impl Parser {
         }
     }
 
-    /// Takes the next bytes. An empty chunk changes nothing; bytes after [`finish`](Self::finish) are ignored.
-    ///
-    /// Gives how many bytes it has taken. That is the length of the chunk, unless the sink [stops](Sink::stopped) the parser: then
-    /// it is less where bytes are left. At least one byte of a chunk is always taken. What was taken is read just as if the chunk had
-    /// ended there: feed the rest to go on, or [finish](Self::finish) as [`Finish::Cancelled`].
+    /// Takes the next bytes. An empty chunk changes nothing; bytes after [`finish`](Self::finish) are ignored. A sink that wants to
+    /// stop is not asked: see [`feed_until`](Self::feed_until).
     #[inline]
-    pub fn feed(&mut self, chunk: &[u8], sink: &mut dyn Sink) -> usize {
+    pub fn feed(&mut self, chunk: &[u8], sink: &mut dyn Sink) {
         let short = self.pace == Pace::Plain && chunk.len().wrapping_sub(1) < SHORT;
         if short && self.set.inner.text.plain(chunk) {
             let span = self.state.pass_text(chunk);
@@ -306,17 +303,26 @@ impl Parser {
                 span,
                 recovered: false,
             });
-            return chunk.len();
+            return;
         }
-        self.feed_on(chunk, sink)
+        self.feed_on(chunk, sink);
     }
 
-    /// Takes the next bytes, all of them: for bytes of which nobody could feed the rest.
-    pub(crate) fn feed_whole(&mut self, mut chunk: &[u8], sink: &mut dyn Sink) {
-        while !chunk.is_empty() {
-            let taken = self.feed(chunk, sink);
-            chunk = &chunk[taken..];
+    /// Takes the next bytes up to where the sink has enough ([`Sink::stopped`]), and gives how many it has taken: all of them, or
+    /// fewer where it stopped. At least one byte of a chunk is always taken. What was taken is read just as if the chunk had ended
+    /// there: feed the rest to go on, or [finish](Self::finish) as [`Finish::Cancelled`]. It goes without the
+    /// short ways that [`feed`](Self::feed) has for short chunks.
+    pub fn feed_until(&mut self, chunk: &[u8], sink: &mut dyn Sink) -> usize {
+        if chunk.is_empty() || self.state.finished {
+            return chunk.len();
         }
+        // Without the short ways of `feed`, which no sink could stop.
+        let taken = self.lead::<true>(chunk, sink);
+        taken.unwrap_or_else(|| {
+            let taken = self.drive(sink, |machine| machine.run_until::<true>(chunk));
+            self.pace = Pace::of(&self.state, &self.set.inner, &self.opts);
+            taken
+        })
     }
 
     /// Takes a short chunk that is text to its last byte and would leave as one event, of which this is the range. None if
@@ -331,33 +337,30 @@ impl Parser {
 
     /// Takes a chunk that the shortest way is not for.
     #[inline(never)]
-    fn feed_on(&mut self, chunk: &[u8], sink: &mut dyn Sink) -> usize {
+    fn feed_on(&mut self, chunk: &[u8], sink: &mut dyn Sink) {
         if chunk.is_empty() || self.state.finished {
-            return chunk.len();
+            return;
         }
-        if let Some(taken) = self.lead(chunk, sink) {
-            return taken;
+        if self.state.lead.is_some() && self.lead::<false>(chunk, sink).is_some() {
+            return;
         }
         let done = match self.pace {
             Pace::Careful => false,
             Pace::Value(short) => self.writes(short, chunk, sink),
             Pace::Flow | Pace::Thought | Pace::Plain => self.passes(chunk, sink),
         };
-        if done {
-            return chunk.len();
+        if !done {
+            self.drive(sink, |machine| machine.run(chunk));
+            self.pace = Pace::of(&self.state, &self.set.inner, &self.opts);
         }
-        let taken = self.drive(sink, |machine| machine.run_until(chunk));
-        self.pace = Pace::of(&self.state, &self.set.inner, &self.opts);
-        taken
     }
 
     /// Takes the bytes of one special token that the host knows by its id. A marker that lies wholly in them counts also
-    /// where a dialect, or [`Options::trusted_only`], requires the host to vouch for it. The token is read whole, also where the
-    /// sink [stops](Sink::stopped) the parser.
+    /// where a dialect, or [`Options::trusted_only`], requires the host to vouch for it.
     pub fn feed_special(&mut self, marker: &[u8], sink: &mut dyn Sink) {
         self.settle(sink);
         self.state.io.trusted_from = Some(self.state.pos);
-        self.feed_whole(marker, sink);
+        self.feed(marker, sink);
         self.state.io.trusted_from = None;
     }
 

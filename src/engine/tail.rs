@@ -76,7 +76,11 @@ impl Parser {
 
     /// Takes bytes while they may tell what the prompt has opened, and what follows them: how many. None if nothing is looked
     /// for.
-    pub(super) fn lead(&mut self, chunk: &[u8], sink: &mut dyn Sink) -> Option<usize> {
+    pub(super) fn lead<const ASKS: bool>(
+        &mut self,
+        chunk: &[u8],
+        sink: &mut dyn Sink,
+    ) -> Option<usize> {
         let mut lead = self.state.lead.take()?;
         let (set, opts) = (self.set.inner.clone(), self.opts.clone());
         let mut at = 0;
@@ -97,7 +101,7 @@ impl Parser {
         }
         self.drive(sink, |machine| {
             machine.run(&lead.bytes);
-            at += machine.run_until(&chunk[at..]);
+            at += machine.run_until::<ASKS>(&chunk[at..]);
         });
         Some(at)
     }

@@ -8,7 +8,7 @@ use crate::event::{Event, Sink};
 /// Hands events to a closure until it breaks. The closure gets nothing after that, whatever the parser still says, and the
 /// parser [stops](Sink::stopped) as soon as it can.
 ///
-/// What broke it off is in the host's hands: the rest of the chunk ([`Parser::feed`](crate::Parser::feed) says how much it has
+/// What broke it off is in the host's hands: the rest of the chunk ([`Parser::feed_until`](crate::Parser::feed_until) says how much it has
 /// taken), and the end, [`Finish::Cancelled`](crate::Finish::Cancelled). A host that wants to go on reading where it stopped
 /// writes a [`Sink`] of its own, because events of bytes that were taken already are passed over here. Cost: that of the closure.
 ///
@@ -26,7 +26,7 @@ use crate::event::{Event, Sink};
 /// });
 /// let mut parser = Parser::new(&DialectSet::defaults(), Options::default());
 /// for chunk in ["Hi <tool_call name=\"f\">", "</tool_call>", " never read"] {
-///     parser.feed(chunk.as_bytes(), &mut first);
+///     parser.feed_until(chunk.as_bytes(), &mut first);
 ///     if first.broken() {
 ///         parser.finish(Finish::Cancelled, &mut first);
 ///         break;

@@ -139,7 +139,7 @@ impl Flow {
             Item::Error(_) | Item::CallEnd(_) | Item::Finish(_) | Item::Said(_) => {}
         }
         match item {
-            Item::Text(text) => self.parser.feed_whole(text.as_bytes(), sink),
+            Item::Text(text) => self.parser.feed(text.as_bytes(), sink),
             Item::Reasoning(text) => {
                 let at = self.parser.position() - self.parser.held() as u64;
                 sink.event(Event::Reasoning {

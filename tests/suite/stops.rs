@@ -34,7 +34,7 @@ fn feed(parser: &mut Parser, mut chunk: &[u8], sink: &mut dyn Sink, id: &str) ->
     let mut stops = 0;
     while !chunk.is_empty() {
         let before = parser.position();
-        let taken = parser.feed(chunk, sink);
+        let taken = parser.feed_until(chunk, sink);
         assert!(taken > 0 && taken <= chunk.len(), "{id}: {taken}");
         assert_eq!(parser.position(), before + taken as u64, "{id}");
         chunk = &chunk[taken..];
@@ -91,7 +91,7 @@ fn a_parser_stops_where_a_block_ends() {
             _ => ControlFlow::Continue(()),
         });
         let text = format!("答: {CALL}{rest}");
-        let taken = parser.feed(text.as_bytes(), &mut closed);
+        let taken = parser.feed_until(text.as_bytes(), &mut closed);
         assert_eq!(&text[taken..], rest);
         assert!(closed.broken());
         // The host goes on with the rest, or with anything else.
@@ -131,7 +131,7 @@ fn what_the_host_puts_in_is_read_whole() {
     parser.native_call(&call, &mut sink);
     parser.finish(Finish::Stop, &mut sink);
     // Bytes after the end are ignored, all of them.
-    assert_eq!(parser.feed(b"more", &mut sink), 4);
+    assert_eq!(parser.feed_until(b"more", &mut sink), 4);
     assert_eq!((turn.calls().len(), turn.text()), (3, &b"bc"[..]));
 }
 
@@ -144,7 +144,7 @@ fn both_sinks_of_a_pair_get_every_event() {
             let third: Box<dyn Sink + '_> = Box::new(|event: Event<'_>| boxed.push(event.into()));
             let mut all = (left.lend(), (right.lend(), third));
             let mut parser = case.parser();
-            assert_eq!(parser.feed(case.input, &mut all), case.input.len());
+            assert_eq!(parser.feed_until(case.input, &mut all), case.input.len());
             case.end(&mut parser, &mut all);
         }
         assert_eq!(left.difference(&right), None, "{}", case.id);
