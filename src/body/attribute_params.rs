@@ -24,7 +24,7 @@ use crate::limits::Limits;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Body {
     args: Args,
-    at: At,
+    at: AttributesAt,
     /// What closes the open parameter's tag, up to its name.
     closer: String,
     tag_start: u64,
@@ -43,7 +43,7 @@ pub(crate) struct Body {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-enum At {
+enum AttributesAt {
     Between,
     /// After `<`; the carry begins with it.
     Name,
@@ -186,7 +186,7 @@ impl Body {
     pub fn new(args: Args) -> Self {
         Self {
             args,
-            at: At::Between,
+            at: AttributesAt::Between,
             closer: String::from("</"),
             tag_start: 0,
             valued: false,
@@ -217,7 +217,7 @@ impl Body {
             return object.short(&table.json, limits);
         }
         match &self.at {
-            At::Content(value) if !self.inner.looks() => value.short(&self.args, limits),
+            AttributesAt::Content(value) if !self.inner.looks() => value.short(&self.args, limits),
             _ => None,
         }
     }
@@ -232,7 +232,11 @@ impl Body {
         if let Some(object) = &mut self.object {
             return object.finish(out, end);
         }
-        if let At::Value { .. } | At::Entity { .. } | At::Tail { .. } | At::Content(_) = self.at {
+        if let AttributesAt::Value { .. }
+        | AttributesAt::Entity { .. }
+        | AttributesAt::Tail { .. }
+        | AttributesAt::Content(_) = self.at
+        {
             let span = Span::new(self.args.value_start(), out.io.from);
             out.report(
                 Kind::UnclosedValue,
@@ -248,7 +252,7 @@ impl Body {
 
     /// Delivers the call if all its parameters are closed: of an open one a part has left already.
     pub fn salvage(&mut self, out: &mut Out<'_>, end: u64) -> bool {
-        if self.at != At::Between || self.object.is_some() {
+        if self.at != AttributesAt::Between || self.object.is_some() {
             return false;
         }
         self.args.recovered(Kind::UnclosedBlock);
@@ -267,11 +271,11 @@ impl Body {
                 return object.feed(out, (&table.json, &table.close), i, end);
             }
             let step = match self.at {
-                At::Value { quote } => self.value(out, quote, i, end),
-                At::Content(mut content) => {
+                AttributesAt::Value { quote } => self.value(out, quote, i, end),
+                AttributesAt::Content(mut content) => {
                     let parts = (self.closer.as_bytes(), &mut self.inner);
                     let (next, step) = content.feed(out, &mut self.args, parts, i, end);
-                    self.at = At::Content(content);
+                    self.at = AttributesAt::Content(content);
                     self.mixed(out);
                     match step {
                         Step::More => Ok(next),
@@ -302,7 +306,7 @@ impl Body {
         next: usize,
     ) -> Result<usize, (usize, Flow)> {
         out.skip(to);
-        self.at = At::Between;
+        self.at = AttributesAt::Between;
         self.args
             .param_close(out, end)
             .map_err(|kind| (next, fail(kind, false)))?;
@@ -333,13 +337,13 @@ impl Body {
             return Ok(at);
         }
         self.at = if out.seg[at] == quote {
-            At::Tail {
+            AttributesAt::Tail {
                 quote,
                 len: 0,
                 tail: Tail::Blanks { some: false },
             }
         } else {
-            At::Entity { quote, len: 0 }
+            AttributesAt::Entity { quote, len: 0 }
         };
         Ok(at + 1)
     }
@@ -355,91 +359,91 @@ impl Body {
         let pos = out.base + i as u64;
         let blank = xml::is_space(byte);
         let next = match self.at {
-            At::Between if blank => At::Between,
-            At::Between if byte == b'<' => {
+            AttributesAt::Between if blank => AttributesAt::Between,
+            AttributesAt::Between if byte == b'<' => {
                 out.io.from = pos;
                 self.tag_start = pos;
-                self.at = At::Name;
+                self.at = AttributesAt::Name;
                 return Ok(i + 1);
             }
-            At::Name => return self.name(out, table, byte, i),
-            At::Again(mut again) => {
+            AttributesAt::Name => return self.name(out, table, byte, i),
+            AttributesAt::Again(mut again) => {
                 let step = again.step(out, &mut self.args, &table.spec.name, byte, pos);
                 self.at = match step {
-                    again::Step::More => At::Again(again),
-                    again::Step::Same => At::Between,
+                    again::Step::More => AttributesAt::Again(again),
+                    again::Step::Same => AttributesAt::Between,
                     again::Step::Other => return Err((i, again.other(out.io.from, false))),
                 };
                 return Ok(i + 1);
             }
-            At::Bang(mut bang) => match bang.step(byte, &[(b"<!--", Edge::None)]) {
-                MatchStep::More => At::Bang(bang),
-                MatchStep::Found { .. } => At::Comment(CommentEnd::default()),
+            AttributesAt::Bang(mut bang) => match bang.step(byte, &[(b"<!--", Edge::None)]) {
+                MatchStep::More => AttributesAt::Bang(bang),
+                MatchStep::Found { .. } => AttributesAt::Comment(CommentEnd::default()),
                 MatchStep::None => return Err(malformed(out, Kind::MalformedBody, pos, i)),
             },
-            At::Closing(mut closing) => match closing.step(byte, &self.closers(table)) {
-                MatchStep::More => At::Closing(closing),
+            AttributesAt::Closing(mut closing) => match closing.step(byte, &self.closers(table)) {
+                MatchStep::More => AttributesAt::Closing(closing),
                 MatchStep::Found { index: 0, .. } => {
                     self.spaced(out, closing, pos);
-                    self.at = At::Close;
+                    self.at = AttributesAt::Close;
                     return Ok(i);
                 }
                 MatchStep::Found { .. } => {
                     let span = Span::new(pos.saturating_sub(closing.len()), pos);
                     let name = tag(&self.closer).to_owned();
                     self.args.told(out, Kind::RepeatedMarker, span, &name);
-                    self.at = At::End;
+                    self.at = AttributesAt::End;
                     return Ok(i);
                 }
                 MatchStep::None => return Err(malformed(out, Kind::MalformedBody, pos, i)),
             },
-            At::Comment(mut comment) => {
+            AttributesAt::Comment(mut comment) => {
                 if comment.step(byte) {
-                    At::Between
+                    AttributesAt::Between
                 } else {
-                    At::Comment(comment)
+                    AttributesAt::Comment(comment)
                 }
             }
-            At::Close if byte == b'>' => {
+            AttributesAt::Close if byte == b'>' => {
                 out.skip(pos + 1);
                 self.args
                     .close(out, pos + 1)
                     .map_err(|kind| (i + 1, fail(kind, true)))?;
                 return Err((i + 1, Flow::Closed { end: pos + 1 }));
             }
-            At::Close if blank => At::Close,
-            At::Space { .. } if blank => At::Space { edge: false },
-            At::Space { .. } if byte == b'/' => At::Slash,
-            At::Space { .. } if byte == b'>' => {
+            AttributesAt::Close if blank => AttributesAt::Close,
+            AttributesAt::Space { .. } if blank => AttributesAt::Space { edge: false },
+            AttributesAt::Space { .. } if byte == b'/' => AttributesAt::Slash,
+            AttributesAt::Space { .. } if byte == b'>' => {
                 return self.tag_end(out, table, pos + 1, false, i + 1);
             }
-            At::Space { edge: false } if xml::is_name(byte) => {
+            AttributesAt::Space { edge: false } if xml::is_name(byte) => {
                 out.io.from = pos;
-                self.at = At::Attribute;
+                self.at = AttributesAt::Attribute;
                 return Ok(i + 1);
             }
-            At::Attribute if xml::is_name(byte) => {
+            AttributesAt::Attribute if xml::is_name(byte) => {
                 if pos.saturating_sub(out.io.from) >= u64::from(out.limits().max_name) {
                     return Err((i, limit(Kind::LimitName)));
                 }
                 return Ok(i + 1);
             }
-            At::Attribute if blank || byte == b'=' => {
+            AttributesAt::Attribute if blank || byte == b'=' => {
                 let name = out.slice(out.io.from, pos);
                 let equals = byte == b'=';
                 let role = self.role(out, table, &name, Span::new(out.io.from, pos));
-                At::Equals { role, equals }
+                AttributesAt::Equals { role, equals }
             }
-            At::Equals { .. } if blank => self.at,
-            At::Equals {
+            AttributesAt::Equals { .. } if blank => self.at,
+            AttributesAt::Equals {
                 role,
                 equals: false,
-            } if byte == b'=' => At::Equals { role, equals: true },
-            At::Equals { role, equals: true } if byte == b'"' || byte == b'\'' => {
+            } if byte == b'=' => AttributesAt::Equals { role, equals: true },
+            AttributesAt::Equals { role, equals: true } if byte == b'"' || byte == b'\'' => {
                 out.skip(pos + 1);
                 return self.quoted(out, role, byte, pos + 1, i + 1);
             }
-            At::Named { quote } => {
+            AttributesAt::Named { quote } => {
                 if byte != quote {
                     if pos.saturating_sub(out.io.from) >= u64::from(out.limits().max_name) {
                         return Err((i, limit(Kind::LimitName)));
@@ -448,54 +452,60 @@ impl Body {
                 }
                 let name = out.slice(out.io.from, pos);
                 self.key = xml::decode(name.as_bytes()).trim().to_owned();
-                At::Space { edge: true }
+                AttributesAt::Space { edge: true }
             }
-            At::Other { quote } => {
+            AttributesAt::Other { quote } => {
                 if byte == quote {
-                    At::Space { edge: true }
+                    AttributesAt::Space { edge: true }
                 } else {
-                    At::Other { quote }
+                    AttributesAt::Other { quote }
                 }
             }
-            At::Slash if byte == b'>' => return self.tag_end(out, table, pos + 1, true, i + 1),
-            At::Entity { quote, len } => return Ok(self.entity(out, byte, pos, quote, len, i)),
-            At::Tail { quote, len, tail } => {
+            AttributesAt::Slash if byte == b'>' => {
+                return self.tag_end(out, table, pos + 1, true, i + 1);
+            }
+            AttributesAt::Entity { quote, len } => {
+                return Ok(self.entity(out, byte, pos, quote, len, i));
+            }
+            AttributesAt::Tail { quote, len, tail } => {
                 return self.tail(out, table, byte, quote, len, tail, i);
             }
-            At::Empty(None) if blank => At::Empty(None),
-            At::Empty(None) if byte == b'<' => {
+            AttributesAt::Empty(None) if blank => AttributesAt::Empty(None),
+            AttributesAt::Empty(None) if byte == b'<' => {
                 self.tag_start = pos;
-                At::Empty(Some(Match::behind_lt(1)))
+                AttributesAt::Empty(Some(Match::behind_lt(1)))
             }
-            At::Empty(Some(closing)) if closing.len() == 1 && byte != b'/' => {
-                self.at = At::Reopens(0);
+            AttributesAt::Empty(Some(closing)) if closing.len() == 1 && byte != b'/' => {
+                self.at = AttributesAt::Reopens(0);
                 return Ok(i);
             }
-            At::Reopens(have) if tag(&self.closer).as_bytes().get(have as usize) == Some(&byte) => {
-                At::Reopens(have + 1)
+            AttributesAt::Reopens(have)
+                if tag(&self.closer).as_bytes().get(have as usize) == Some(&byte) =>
+            {
+                AttributesAt::Reopens(have + 1)
             }
             // Its value may be the one or the other.
-            At::Reopens(have)
+            AttributesAt::Reopens(have)
                 if have as usize == tag(&self.closer).len()
                     && (blank || byte == b'>' || byte == b'/') =>
             {
                 self.named(out, pos);
                 return Ok(i);
             }
-            At::Empty(Some(mut closing)) => {
+            AttributesAt::Empty(Some(mut closing)) => {
                 match closing.step(byte, &[(self.closer.as_bytes(), Edge::Close)]) {
-                    MatchStep::More => At::Empty(Some(closing)),
+                    MatchStep::More => AttributesAt::Empty(Some(closing)),
                     MatchStep::Found { .. } => {
                         self.spaced(out, closing, pos);
-                        self.at = At::End;
+                        self.at = AttributesAt::End;
                         return Ok(i);
                     }
                     MatchStep::None => return Err(malformed(out, Kind::MalformedBody, pos, i)),
                 }
             }
-            At::End if blank => At::End,
-            At::End if byte == b'>' => At::Between,
-            At::Between => {
+            AttributesAt::End if blank => AttributesAt::End,
+            AttributesAt::End if byte == b'>' => AttributesAt::Between,
+            AttributesAt::Between => {
                 let Some(object) = Object::begin(out, &mut self.args, byte, pos) else {
                     return Err(malformed(out, Kind::MalformedBody, pos, i));
                 };
@@ -530,14 +540,14 @@ impl Body {
         if first && byte == b'!' {
             let mut bang = Match::behind_lt(1);
             bang.step(byte, &[(b"<!--", Edge::None)]);
-            self.at = At::Bang(bang);
+            self.at = AttributesAt::Bang(bang);
             out.skip(pos + 1);
             return Ok(i + 1);
         }
         if first && byte == b'/' {
             let mut closing = Match::behind_lt(2);
             closing.step(byte, &self.closers(table));
-            self.at = At::Closing(closing);
+            self.at = AttributesAt::Closing(closing);
             out.skip(pos + 1);
             return Ok(i + 1);
         }
@@ -557,7 +567,7 @@ impl Body {
             if self.args.count() > 0 {
                 return Err((i, again.other(out.io.from, false)));
             }
-            self.at = At::Again(again);
+            self.at = AttributesAt::Again(again);
             return Ok(i);
         }
         self.closer.truncate(2);
@@ -572,7 +582,7 @@ impl Body {
         self.valued = false;
         self.fact = false;
         self.key.clear();
-        self.at = At::Space { edge: true };
+        self.at = AttributesAt::Space { edge: true };
     }
 
     /// What may close: the call's tag, or once more the one of the parameter that came last.
@@ -597,17 +607,17 @@ impl Body {
         match role {
             Role::Value => {}
             Role::Name => {
-                self.at = At::Named { quote };
+                self.at = AttributesAt::Named { quote };
                 return Ok(next);
             }
             Role::Other => {
-                self.at = At::Other { quote };
+                self.at = AttributesAt::Other { quote };
                 return Ok(next);
             }
         }
         self.valued = true;
         self.bare = false;
-        self.at = At::Value { quote };
+        self.at = AttributesAt::Value { quote };
         let span = Span::new(self.tag_start, start);
         let name = self.param_name().to_owned();
         self.args
@@ -649,7 +659,11 @@ impl Body {
     ) -> Result<usize, (usize, Flow)> {
         out.skip(end);
         if self.valued {
-            self.at = if closed { At::Between } else { At::Empty(None) };
+            self.at = if closed {
+                AttributesAt::Between
+            } else {
+                AttributesAt::Empty(None)
+            };
             return Ok(next);
         }
         let span = Span::new(self.tag_start, end);
@@ -672,7 +686,7 @@ impl Body {
             return self.param_end(out, end, end, next);
         }
         self.inner = Inner::new(&table.spec.value).with_plain(tag(&self.closer));
-        self.at = At::Content(Content::new());
+        self.at = AttributesAt::Content(Content::new());
         Ok(next)
     }
 
@@ -699,10 +713,10 @@ impl Body {
         len: u8,
         i: usize,
     ) -> usize {
-        self.at = At::Value { quote };
+        self.at = AttributesAt::Value { quote };
         match entity(out, &mut self.args, byte, pos, len) {
             EntityStep::More => {
-                self.at = At::Entity {
+                self.at = AttributesAt::Entity {
                     quote,
                     len: len + 1,
                 };
@@ -735,11 +749,11 @@ impl Body {
         let end = out.io.from;
         match tail.step(byte, pos) {
             Verdict::Open(tail) if byte == b'/' || byte == b'=' => {
-                self.at = At::Tail { quote, len, tail };
+                self.at = AttributesAt::Tail { quote, len, tail };
                 Ok(i + 1)
             }
             Verdict::Open(tail) if len < table.spec.confirm => {
-                self.at = At::Tail {
+                self.at = AttributesAt::Tail {
                     quote,
                     len: len + 1,
                     tail,
@@ -748,7 +762,11 @@ impl Body {
             }
             Verdict::Ends { closed } => {
                 self.param_end(out, end, pos + 1, i + 1)?;
-                self.at = if closed { At::Between } else { At::Empty(None) };
+                self.at = if closed {
+                    AttributesAt::Between
+                } else {
+                    AttributesAt::Empty(None)
+                };
                 Ok(i + 1)
             }
             Verdict::Attribute {
@@ -768,7 +786,7 @@ impl Body {
                     out.tell(Kind::BareQuote, span, self.args.tool(), tag(&self.closer));
                 }
                 self.args.value(out, pos);
-                self.at = At::Value { quote };
+                self.at = AttributesAt::Value { quote };
                 Ok(i)
             }
         }

@@ -19,7 +19,7 @@ use crate::limits::Limits;
 /// The state of a payload.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Body {
-    at: At,
+    at: BraceAt,
     start: u64,
     name: Vec<u8>,
     call: Option<LiveCall>,
@@ -29,7 +29,7 @@ pub(crate) struct Body {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-enum At {
+enum BraceAt {
     Open,
     /// After so many bytes of the prefix.
     Prefix(u16),
@@ -40,7 +40,7 @@ enum At {
 impl Body {
     pub fn new() -> Self {
         Self {
-            at: At::Open,
+            at: BraceAt::Open,
             start: 0,
             name: vec![],
             call: None,
@@ -51,14 +51,14 @@ impl Body {
 
     /// The open string, if its next bytes leave as they stand.
     pub fn short(&self, table: &BraceTable, limits: &Limits) -> Option<Short> {
-        let call = self.call.as_ref().filter(|_| self.at == At::Args)?;
+        let call = self.call.as_ref().filter(|_| self.at == BraceAt::Args)?;
         call.short(&table.syntax, limits)
     }
 
     /// What is open where it broke.
     pub(super) fn torn(&self, table: &BraceTable) -> Torn {
         let mut torn = Torn::default();
-        if let Some(call) = self.call.as_ref().filter(|_| self.at == At::Args) {
+        if let Some(call) = self.call.as_ref().filter(|_| self.at == BraceAt::Args) {
             call.torn(&table.syntax, &mut torn);
         }
         torn
@@ -71,7 +71,7 @@ impl Body {
 
     /// Whether a call has begun and not closed.
     pub fn under_way(&self) -> bool {
-        self.at != At::Open && self.calls == 0
+        self.at != BraceAt::Open && self.calls == 0
     }
 
     /// Whether a string of the open call holds a quote that may have ended it.
@@ -114,36 +114,36 @@ impl Body {
     ) -> (usize, Step) {
         let byte = source.bytes[i];
         match self.at {
-            At::Open if is_blank(byte) => return (i + 1, Step::More),
-            At::Open => {
+            BraceAt::Open if is_blank(byte) => return (i + 1, Step::More),
+            BraceAt::Open => {
                 self.start = source.pos(i);
-                self.at = At::Prefix(0);
+                self.at = BraceAt::Prefix(0);
             }
-            At::Prefix(len) => match table.prefix.as_bytes().get(usize::from(len)) {
-                None => self.at = At::Name,
+            BraceAt::Prefix(len) => match table.prefix.as_bytes().get(usize::from(len)) {
+                None => self.at = BraceAt::Name,
                 Some(want) if *want == byte => {
-                    self.at = At::Prefix(len + 1);
+                    self.at = BraceAt::Prefix(len + 1);
                     return (i + 1, Step::More);
                 }
                 // Its word may be missing.
                 Some(_) if len == 0 && table.prefix.ends_with(char::from(byte)) => {
                     self.short = true;
-                    self.at = At::Name;
+                    self.at = BraceAt::Name;
                     return (i + 1, Step::More);
                 }
                 Some(_) => return self.broken(out, source.pos(i), i),
             },
-            At::Name if byte == b'{' => return self.open(out, table, rules, source.pos(i), i),
-            At::Name if byte < 0x20 || b"<>\"'}[](),".contains(&byte) => {
+            BraceAt::Name if byte == b'{' => return self.open(out, table, rules, source.pos(i), i),
+            BraceAt::Name if byte < 0x20 || b"<>\"'}[](),".contains(&byte) => {
                 return self.broken(out, source.pos(i), i);
             }
-            At::Name => {
+            BraceAt::Name => {
                 self.name.push(byte);
                 let long = self.name.len() > rules.max_name as usize;
                 let limit = Step::Limit(Kind::LimitName);
                 return (i + 1, if long { limit } else { Step::More });
             }
-            At::Args => return self.args(out, rules, source, i),
+            BraceAt::Args => return self.args(out, rules, source, i),
         }
         (i, Step::More)
     }
@@ -183,7 +183,7 @@ impl Body {
             }
             Err(kind) => return (i, Step::Limit(kind)),
         }
-        self.at = At::Args;
+        self.at = BraceAt::Args;
         (i, Step::More)
     }
 

@@ -60,7 +60,7 @@ impl Lt {
 
 /// Where in a value the stream is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-enum At {
+enum ContentAt {
     Text,
     Lt(Lt),
     /// After the name of the closing tag.
@@ -80,7 +80,7 @@ enum At {
 /// The state of an open value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Content {
-    at: At,
+    at: ContentAt,
     /// Unescaped markup was reported.
     bare: bool,
     /// Blanks stand after the `</` of the closing tag that was looked at last.
@@ -100,7 +100,7 @@ pub(crate) enum Step {
 impl Content {
     pub fn new() -> Self {
         Self {
-            at: At::Text,
+            at: ContentAt::Text,
             bare: false,
             spaced: false,
         }
@@ -116,7 +116,7 @@ impl Content {
     ) {
         match begun {
             [] => {}
-            [_] => self.at = At::Lt(Lt::new()),
+            [_] => self.at = ContentAt::Lt(Lt::new()),
             [_, name @ ..] => {
                 self.markup(out, args);
                 args.value(out, pos);
@@ -137,10 +137,10 @@ impl Content {
         self.at = match lt {
             Some(lt) if lt.close && usize::from(lt.len) == closer.len() => {
                 self.spaced = lt.blanks > 0;
-                At::Tail { blanks: 0 }
+                ContentAt::Tail { blanks: 0 }
             }
-            Some(lt) => At::Lt(lt),
-            None => At::Text,
+            Some(lt) => ContentAt::Lt(lt),
+            None => ContentAt::Text,
         };
         args.value(out, pos.saturating_sub(lt.map_or(0, Lt::len)));
     }
@@ -156,8 +156,8 @@ impl Content {
     pub fn short(&self, args: &Args, limits: &Limits) -> Option<Short> {
         let until = args.value_start().saturating_add(limits.max_value);
         match self.at {
-            At::Text => args.short(until)?.stops_at(b'<')?.stops_at(b'&'),
-            At::Cdata { len: 0 } => args.short(until)?.stops_at(b']'),
+            ContentAt::Text => args.short(until)?.stops_at(b'<')?.stops_at(b'&'),
+            ContentAt::Cdata { len: 0 } => args.short(until)?.stops_at(b']'),
             _ => None,
         }
     }
@@ -180,7 +180,7 @@ impl Content {
             let byte = out.seg[i];
             match self.at {
                 // An entity in a value of that tag is read as everywhere.
-                At::Text if inner.looks() && !matches!(byte, b'<' | b'&') => {
+                ContentAt::Text if inner.looks() && !matches!(byte, b'<' | b'&') => {
                     inner.step(byte);
                     i += 1;
                     if inner.stands() {
@@ -188,52 +188,54 @@ impl Content {
                         break;
                     }
                 }
-                At::Text | At::Cdata { len: 0 } => {
+                ContentAt::Text | ContentAt::Cdata { len: 0 } => {
                     let stop = out.clip(max, i + 1, end);
                     i = self.text(out, args, i, stop);
                 }
-                At::Lt(mut lt) => {
+                ContentAt::Lt(mut lt) => {
                     if lt.step(byte, closer) {
                         i += 1;
-                        self.at = At::Lt(lt);
+                        self.at = ContentAt::Lt(lt);
                         if lt.close && usize::from(lt.len) == closer.len() {
                             self.spaced = lt.blanks > 0;
-                            self.at = At::Tail { blanks: 0 };
+                            self.at = ContentAt::Tail { blanks: 0 };
                         } else if lt.cdata && usize::from(lt.len) == CDATA.len() {
                             out.skip(pos + 1);
-                            self.at = At::Cdata { len: 0 };
+                            self.at = ContentAt::Cdata { len: 0 };
                         }
                     } else {
                         self.markup(out, args);
-                        self.at = At::Text;
+                        self.at = ContentAt::Text;
                         if lt.len() == 2 {
                             inner.begin();
                         }
                     }
                 }
-                At::Tail { blanks } => match byte {
+                ContentAt::Tail { blanks } => match byte {
                     b'>' => return (i + 1, Step::Closed),
                     b if xml::is_space(b) && blanks < CLOSER_BLANKS => {
                         i += 1;
-                        self.at = At::Tail { blanks: blanks + 1 };
+                        self.at = ContentAt::Tail { blanks: blanks + 1 };
                     }
                     _ => {
                         self.markup(out, args);
-                        self.at = At::Text;
+                        self.at = ContentAt::Text;
                     }
                 },
-                At::Entity { len } => i += usize::from(self.entity(out, args, byte, pos, len)),
-                At::Cdata { len } => {
+                ContentAt::Entity { len } => {
+                    i += usize::from(self.entity(out, args, byte, pos, len))
+                }
+                ContentAt::Cdata { len } => {
                     i += 1;
                     self.at = match (len, byte) {
                         (2, b'>') => {
                             args.value(out, pos - 2);
                             out.skip(pos + 1);
-                            At::Text
+                            ContentAt::Text
                         }
-                        (2, b']') => At::Cdata { len: 2 },
-                        (1, b']') => At::Cdata { len: 2 },
-                        _ => At::Cdata { len: 0 },
+                        (2, b']') => ContentAt::Cdata { len: 2 },
+                        (1, b']') => ContentAt::Cdata { len: 2 },
+                        _ => ContentAt::Cdata { len: 0 },
                     };
                 }
             }
@@ -249,17 +251,17 @@ impl Content {
     /// Up to where everything is known to be content, having looked at everything before `pos`.
     fn settled(&self, out: &Out<'_>, pos: u64) -> u64 {
         match self.at {
-            At::Text => pos,
-            At::Cdata { len } => pos.saturating_sub(u64::from(len)),
-            At::Lt(lt) => pos.saturating_sub(lt.len()).max(out.io.from),
-            At::Tail { .. } | At::Entity { .. } => out.io.from,
+            ContentAt::Text => pos,
+            ContentAt::Cdata { len } => pos.saturating_sub(u64::from(len)),
+            ContentAt::Lt(lt) => pos.saturating_sub(lt.len()).max(out.io.from),
+            ContentAt::Tail { .. } | ContentAt::Entity { .. } => out.io.from,
         }
     }
 
     /// Skips to the next byte that means something.
     fn text(&mut self, out: &mut Out<'_>, args: &mut Args, i: usize, stop: usize) -> usize {
         let rest = &out.seg[i..stop];
-        let cdata = matches!(self.at, At::Cdata { .. });
+        let cdata = matches!(self.at, ContentAt::Cdata { .. });
         let found = if cdata {
             memchr(b']', rest)
         } else {
@@ -268,13 +270,13 @@ impl Content {
         let Some(n) = found else { return stop };
         let at = out.base + (i + n) as u64;
         if cdata {
-            self.at = At::Cdata { len: 1 };
+            self.at = ContentAt::Cdata { len: 1 };
         } else {
             args.value(out, at);
             self.at = if rest[n] == b'<' {
-                At::Lt(Lt::new())
+                ContentAt::Lt(Lt::new())
             } else {
-                At::Entity { len: 0 }
+                ContentAt::Entity { len: 0 }
             };
         }
         i + n + 1
@@ -284,8 +286,8 @@ impl Content {
     fn entity(&mut self, out: &mut Out<'_>, args: &mut Args, byte: u8, pos: u64, len: u8) -> bool {
         let step = entity(out, args, byte, pos, len);
         self.at = match step {
-            EntityStep::More => At::Entity { len: len + 1 },
-            EntityStep::Done | EntityStep::None => At::Text,
+            EntityStep::More => ContentAt::Entity { len: len + 1 },
+            EntityStep::Done | EntityStep::None => ContentAt::Text,
         };
         if step == EntityStep::None {
             self.markup(out, args);

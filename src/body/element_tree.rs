@@ -20,7 +20,7 @@ use crate::event::{Event, Span};
 /// The body of an open block.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Body {
-    at: At,
+    at: ElementAt,
     /// In order of their opening tags; the tools are those without a parent.
     elements: Vec<Element>,
     open: Vec<u32>,
@@ -33,7 +33,7 @@ pub(crate) struct Body {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-enum At {
+enum ElementAt {
     Text,
     /// After `<`.
     Lt,
@@ -81,7 +81,7 @@ impl Body {
     pub fn new(_at: u64) -> Self {
         let bare = false;
         Self {
-            at: At::Text,
+            at: ElementAt::Text,
             elements: vec![],
             open: vec![],
             kinds: KindSet::default(),
@@ -127,18 +127,18 @@ impl Body {
             let pos = out.base + i as u64;
             let byte = out.seg[i];
             let step = match self.at {
-                At::Text => self.text(out, i, end),
-                At::Cdata { len } => self.cdata(out, len, i, end),
-                At::Lt => Ok(self.lt(out, byte, i)),
-                At::Name { slash } => self.name(out, byte, slash, pos, i),
-                At::Header { name, mut header } => match header.step(byte) {
+                ElementAt::Text => self.text(out, i, end),
+                ElementAt::Cdata { len } => self.cdata(out, len, i, end),
+                ElementAt::Lt => Ok(self.lt(out, byte, i)),
+                ElementAt::Name { slash } => self.name(out, byte, slash, pos, i),
+                ElementAt::Header { name, mut header } => match header.step(byte) {
                     HeaderStep::More => {
-                        self.at = At::Header { name, header };
+                        self.at = ElementAt::Header { name, header };
                         self.length(out, out.limits().max_header, Kind::LimitHeader, pos, i)
                     }
                     // No parameter inside of it may pass for the tool.
                     HeaderStep::Bad if self.open.is_empty() => {
-                        self.at = At::Loose { name };
+                        self.at = ElementAt::Loose { name };
                         Ok(i)
                     }
                     HeaderStep::Bad => Ok(self.literal(out, i)),
@@ -146,54 +146,54 @@ impl Body {
                         self.opened(out, table, name, pos + 1, closed, i + 1)
                     }
                 },
-                At::Loose { name } if byte == b'<' || byte == b'>' => {
+                ElementAt::Loose { name } if byte == b'<' || byte == b'>' => {
                     let taken = usize::from(byte == b'>');
                     let span = Span::new(out.io.from, pos);
                     self.misfit(out, span, "");
                     self.opened(out, table, name, pos + taken as u64, false, i + taken)
                 }
-                At::Loose { .. } => {
+                ElementAt::Loose { .. } => {
                     self.length(out, out.limits().max_header, Kind::LimitHeader, pos, i)
                 }
-                At::Closing { name, blanks } => {
+                ElementAt::Closing { name, blanks } => {
                     self.closing(out, table, byte, (name, blanks), pos, i)
                 }
-                At::Bang(mut bang) => match bang.step(byte, &BANGS) {
+                ElementAt::Bang(mut bang) => match bang.step(byte, &BANGS) {
                     MatchStep::More => {
-                        self.at = At::Bang(bang);
+                        self.at = ElementAt::Bang(bang);
                         Ok(i + 1)
                     }
                     MatchStep::Found { index, .. } => Ok(self.bang(out, index, pos, i)),
                     MatchStep::None => Ok(self.literal(out, i)),
                 },
-                At::Comment(mut comment) => {
+                ElementAt::Comment(mut comment) => {
                     out.skip(pos + 1);
                     self.at = if comment.step(byte) {
-                        At::Text
+                        ElementAt::Text
                     } else {
-                        At::Comment(comment)
+                        ElementAt::Comment(comment)
                     };
                     Ok(i + 1)
                 }
-                At::Doctype { depth, quote } => {
+                ElementAt::Doctype { depth, quote } => {
                     out.skip(pos + 1);
                     self.at = match (quote, byte) {
-                        (0, b'"' | b'\'') => At::Doctype { depth, quote: byte },
-                        (0, b'[' | b'<') => At::Doctype {
+                        (0, b'"' | b'\'') => ElementAt::Doctype { depth, quote: byte },
+                        (0, b'[' | b'<') => ElementAt::Doctype {
                             depth: depth.saturating_add(1),
                             quote: 0,
                         },
-                        (0, b']') => At::Doctype {
+                        (0, b']') => ElementAt::Doctype {
                             depth: depth.saturating_sub(1),
                             quote: 0,
                         },
-                        (0, b'>') if depth == 0 => At::Text,
-                        (0, b'>') => At::Doctype {
+                        (0, b'>') if depth == 0 => ElementAt::Text,
+                        (0, b'>') => ElementAt::Doctype {
                             depth: depth - 1,
                             quote: 0,
                         },
-                        (q, b) if q == b => At::Doctype { depth, quote: 0 },
-                        _ => At::Doctype { depth, quote },
+                        (q, b) if q == b => ElementAt::Doctype { depth, quote: 0 },
+                        _ => ElementAt::Doctype { depth, quote },
                     };
                     Ok(i + 1)
                 }
@@ -203,7 +203,7 @@ impl Body {
                 Err(stop) => return stop,
             }
         }
-        if let At::Text = self.at {
+        if let ElementAt::Text = self.at {
             let pos = out.base + i as u64;
             self.content(out, pos);
         }
@@ -271,22 +271,24 @@ impl Body {
         }
         let Some(n) = found else { return Ok(stop) };
         self.content(out, at);
-        self.at = At::Lt;
+        self.at = ElementAt::Lt;
         Ok(i + n + 1)
     }
 
     fn lt(&mut self, out: &mut Out<'_>, byte: u8, i: usize) -> usize {
         self.at = match byte {
-            b'/' => At::Closing {
+            b'/' => ElementAt::Closing {
                 name: None,
                 blanks: 0,
             },
             b'!' => {
                 let mut bang = Match::behind_lt(BANGS.len());
                 bang.step(byte, &BANGS);
-                At::Bang(bang)
+                ElementAt::Bang(bang)
             }
-            b if b.is_ascii_alphabetic() || b == b'_' || b >= 0x80 => At::Name { slash: false },
+            b if b.is_ascii_alphabetic() || b == b'_' || b >= 0x80 => {
+                ElementAt::Name { slash: false }
+            }
             _ => return self.literal(out, i),
         };
         i + 1
@@ -303,7 +305,7 @@ impl Body {
                 .map_or("", |index| &self.elements[*index as usize].name);
             out.issue(Kind::BareMarkup, span, subject);
         }
-        self.at = At::Text;
+        self.at = ElementAt::Text;
         let pos = out.base + i as u64;
         self.content(out, pos);
         i
@@ -334,20 +336,20 @@ impl Body {
         i: usize,
     ) -> Result<usize, (usize, Flow)> {
         if slash && byte == b'>' {
-            self.at = At::Header {
+            self.at = ElementAt::Header {
                 name: pos - 1,
                 header: Header::Slash,
             };
             return Ok(i);
         }
         if byte == b'/' || xml::is_name(byte) {
-            self.at = At::Name {
+            self.at = ElementAt::Name {
                 slash: byte == b'/',
             };
             return self.length(out, out.limits().max_name, Kind::LimitName, pos, i);
         }
         if xml::is_space(byte) || byte == b'>' {
-            self.at = At::Header {
+            self.at = ElementAt::Header {
                 name: pos,
                 header: Header::Edge,
             };
@@ -419,7 +421,7 @@ impl Body {
             text: false,
         });
         self.open.push(index);
-        self.at = At::Text;
+        self.at = ElementAt::Text;
         if closed {
             self.close(out, end, end);
         }
@@ -451,13 +453,13 @@ impl Body {
                 return self.closed(out, table, &tag, pos + 1, i + 1);
             }
             (_, b) if xml::is_space(b) && pos > first => {
-                self.at = At::Closing {
+                self.at = ElementAt::Closing {
                     name: name.or(Some(pos)),
                     blanks,
                 }
             }
             (None, b) if xml::is_space(b) && blanks < MAX_BLANKS => {
-                self.at = At::Closing {
+                self.at = ElementAt::Closing {
                     name,
                     blanks: blanks + 1,
                 }
@@ -485,7 +487,7 @@ impl Body {
     ) -> Result<usize, (usize, Flow)> {
         let start = out.io.from;
         out.skip(end);
-        self.at = At::Text;
+        self.at = ElementAt::Text;
         self.tell_junk(out);
         let block = tag == table.tag;
         let keep = if block {
@@ -541,7 +543,7 @@ impl Body {
         self.tell_junk(out);
         out.skip(pos + 1);
         self.at = match index {
-            0 => At::Comment(CommentEnd::default()),
+            0 => ElementAt::Comment(CommentEnd::default()),
             1 => {
                 match self
                     .open
@@ -554,12 +556,12 @@ impl Body {
                         out.issue(Kind::JunkInBlock, span, "");
                     }
                 }
-                At::Cdata { len: 0 }
+                ElementAt::Cdata { len: 0 }
             }
             _ => {
                 self.kinds.insert(Kind::DtdForbidden);
                 out.issue(Kind::DtdForbidden, span, "");
-                At::Doctype { depth: 0, quote: 0 }
+                ElementAt::Doctype { depth: 0, quote: 0 }
             }
         };
         i + 1
@@ -603,10 +605,10 @@ impl Body {
         if self.open.len() > 1 && content >= max {
             return Err((next, limit(Kind::LimitValue)));
         }
-        self.at = At::Cdata { len };
+        self.at = ElementAt::Cdata { len };
         if len == 3 {
             out.skip(pos);
-            self.at = At::Text;
+            self.at = ElementAt::Text;
         }
         Ok(next)
     }

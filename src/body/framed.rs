@@ -38,7 +38,7 @@ type Header = (String, Vec<(String, String)>, Span);
 /// The body of an open block.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Body {
-    at: At,
+    at: FramedAt,
     /// The form of the call.
     unit: u16,
     /// The section's opener has come.
@@ -73,7 +73,7 @@ pub(crate) struct Body {
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-enum At {
+enum FramedAt {
     /// In the block's opener, after its literal.
     Enter(Walk),
     /// Between calls.
@@ -140,7 +140,7 @@ impl Body {
             literal.extend_from_slice(piece);
         }
         let mut body = Self {
-            at: At::Gap(table.gap.begin()),
+            at: FramedAt::Gap(table.gap.begin()),
             unit: 0,
             section: false,
             stood: 0,
@@ -176,7 +176,7 @@ impl Body {
                 action: Action::Section,
                 ..
             } => body.section = true,
-            _ => body.at = At::Enter(walk),
+            _ => body.at = FramedAt::Enter(walk),
         }
         body
     }
@@ -187,9 +187,9 @@ impl Body {
         let walk = Walk::default();
         Self {
             at: if named {
-                At::Gap(walk)
+                FramedAt::Gap(walk)
             } else {
-                At::Enter(walk)
+                FramedAt::Enter(walk)
             },
             unit: 0,
             section: false,
@@ -211,14 +211,14 @@ impl Body {
 
     /// Whether a call of this block stands whatever comes.
     pub fn stands(&self) -> bool {
-        self.stood > 0 || matches!(&self.at, At::Payload(payload) if payload.stood() > 0)
+        self.stood > 0 || matches!(&self.at, FramedAt::Payload(payload) if payload.stood() > 0)
     }
 
     /// The open value, if its next bytes leave as they stand.
     pub fn short(&self, table: &Framed, limits: &Limits) -> Option<Short> {
         match &self.at {
-            At::Payload(payload) => payload.short(table, limits),
-            At::Value(value) => value.short(self.args.as_ref()?, limits),
+            FramedAt::Payload(payload) => payload.short(table, limits),
+            FramedAt::Value(value) => value.short(self.args.as_ref()?, limits),
             _ => None,
         }
     }
@@ -230,7 +230,7 @@ impl Body {
         let unit = &table.spec.unit[usize::from(self.unit)];
         // No suffix is one too, once the opener has been read.
         let fixed = !self.fix.is_empty() || !table.spec.fixed.is_empty();
-        let fixed = fixed || !(unit.fix_name || matches!(self.at, At::Enter(_)));
+        let fixed = fixed || !(unit.fix_name || matches!(self.at, FramedAt::Enter(_)));
         let known = bare || unit.close.is_empty() || fixed;
         let fix = String::from_utf8_lossy(&self.fix);
         known
@@ -244,21 +244,21 @@ impl Body {
             return false;
         };
         match &self.at {
-            At::Enter(walk) => table.enter.fits(walk),
-            At::Gap(walk) => table.gap.fits(walk),
-            At::Payload(payload) => payload.fits(),
-            At::Plain(plain) => plain.fits(),
-            At::Tail(walk) => unit.tail.fits(walk),
-            At::More(walk) => unit.more.as_ref().is_some_and(|more| more.fits(walk)),
-            At::Inner(walk) => unit.inner.fits(walk) && self.args.is_some(),
-            At::Lost(lost) => lost.fits(table),
-            At::Value(value) => {
+            FramedAt::Enter(walk) => table.enter.fits(walk),
+            FramedAt::Gap(walk) => table.gap.fits(walk),
+            FramedAt::Payload(payload) => payload.fits(),
+            FramedAt::Plain(plain) => plain.fits(),
+            FramedAt::Tail(walk) => unit.tail.fits(walk),
+            FramedAt::More(walk) => unit.more.as_ref().is_some_and(|more| more.fits(walk)),
+            FramedAt::Inner(walk) => unit.inner.fits(walk) && self.args.is_some(),
+            FramedAt::Lost(lost) => lost.fits(table),
+            FramedAt::Value(value) => {
                 let twin = value
                     .twin
                     .is_none_or(|have| usize::from(have) <= self.opener.len());
                 twin && value.fits() && self.args.is_some() && table.params(self.unit).is_some()
             }
-            At::Confirm { value, walk, .. } => {
+            FramedAt::Confirm { value, walk, .. } => {
                 value.fits()
                     && unit.inner.fits(walk)
                     && self.args.is_some()
@@ -278,32 +278,36 @@ impl Body {
         while i < end {
             let pos = out.base + i as u64;
             let flow = match &mut self.at {
-                At::Lost(_) => {
+                FramedAt::Lost(_) => {
                     let (next, flow) = self.lost(out, table, i, end);
                     i = next;
                     flow
                 }
-                At::Payload(payload) => {
+                FramedAt::Payload(payload) => {
                     let (next, step) = payload.feed(out, table, i, end);
                     i = next;
                     self.payload(out, table, step, out.base + i as u64)
                 }
-                At::Plain(plain) => {
+                FramedAt::Plain(plain) => {
                     let (next, came) = plain.feed(out, self.args.as_mut(), i, end);
                     i = next;
                     self.plain(out, table, came, out.base + i as u64)
                 }
-                At::Value(_) => {
+                FramedAt::Value(_) => {
                     let (next, flow) = self.value(out, table, i, end);
                     i = next;
                     flow
                 }
-                At::Confirm { .. } => {
+                FramedAt::Confirm { .. } => {
                     let (taken, flow) = self.confirm(out, table, out.seg[i], pos);
                     i += usize::from(taken);
                     flow
                 }
-                At::Enter(_) | At::Gap(_) | At::Tail(_) | At::More(_) | At::Inner(_) => {
+                FramedAt::Enter(_)
+                | FramedAt::Gap(_)
+                | FramedAt::Tail(_)
+                | FramedAt::More(_)
+                | FramedAt::Inner(_) => {
                     let (taken, flow) = self.walk(out, table, out.seg[i], pos);
                     i += usize::from(taken);
                     flow
@@ -351,7 +355,7 @@ impl Body {
         lost.prime(&prefix);
         // What it looked at already may begin a marker.
         out.skip(lost.keeps(pos));
-        self.at = At::Lost(Box::new(lost));
+        self.at = FramedAt::Lost(Box::new(lost));
     }
 
     /// Takes bytes that are hidden.
@@ -362,7 +366,7 @@ impl Body {
         mut i: usize,
         end: usize,
     ) -> (usize, Option<Flow>) {
-        let At::Lost(lost) = &mut self.at else {
+        let FramedAt::Lost(lost) = &mut self.at else {
             return (end, None);
         };
         let max = out.limits().max_header;
@@ -388,7 +392,7 @@ impl Body {
             let unit = &table.spec.unit[usize::from(self.unit)];
             out.skip(out.base + i as u64);
             if let Some(payload) = Payload::resume(table, unit, rows) {
-                self.at = At::Payload(Box::new(payload));
+                self.at = FramedAt::Payload(Box::new(payload));
             }
             return (i, None);
         }
@@ -416,11 +420,11 @@ impl Body {
         (self.last, self.broke) = (at, true);
         match hit {
             Found::Call | Found::Payload { .. } if self.section => {
-                self.at = At::Gap(table.gap.begin());
+                self.at = FramedAt::Gap(table.gap.begin());
                 None
             }
             Found::Call | Found::Section | Found::Payload { .. } => {
-                self.at = At::Gap(Walk::default());
+                self.at = FramedAt::Gap(Walk::default());
                 Some(Flow::Malformed { ended: true })
             }
             Found::Turn(_) => Some(Flow::Hidden { at }),
@@ -433,7 +437,7 @@ impl Body {
                 if !self.section {
                     return Some(Flow::Hidden { at });
                 }
-                self.at = At::Gap(table.gap.begin());
+                self.at = FramedAt::Gap(table.gap.begin());
                 self.unit = unit;
                 self.begin(out, table, &walk, pos)
             }
@@ -451,15 +455,19 @@ impl Body {
         let unit = &table.units[usize::from(self.unit)];
         let ahead = self.looks_ahead(table);
         let (paths, walk): (&Paths<Action>, &mut Walk) = match &mut self.at {
-            At::Enter(walk) => (&table.enter, walk),
-            At::Gap(walk) => (&table.gap, walk),
-            At::Tail(walk) => (&unit.tail, walk),
-            At::Inner(walk) => (&unit.inner, walk),
-            At::More(walk) => match &unit.more {
+            FramedAt::Enter(walk) => (&table.enter, walk),
+            FramedAt::Gap(walk) => (&table.gap, walk),
+            FramedAt::Tail(walk) => (&unit.tail, walk),
+            FramedAt::Inner(walk) => (&unit.inner, walk),
+            FramedAt::More(walk) => match &unit.more {
                 Some(more) => (more, walk),
                 None => return (false, self.broken(out, table, pos)),
             },
-            At::Payload(_) | At::Plain(_) | At::Value(_) | At::Lost(_) | At::Confirm { .. } => {
+            FramedAt::Payload(_)
+            | FramedAt::Plain(_)
+            | FramedAt::Value(_)
+            | FramedAt::Lost(_)
+            | FramedAt::Confirm { .. } => {
                 return (true, None);
             }
         };
@@ -498,10 +506,10 @@ impl Body {
                     .section
                     .as_ref()
                     .is_some_and(|section| section.prose);
-                if prose && self.section && matches!(self.at, At::Gap(_)) {
+                if prose && self.section && matches!(self.at, FramedAt::Gap(_)) {
                     // The byte may itself begin a pattern.
                     let again = !blank;
-                    self.at = At::Gap(table.gap.begin());
+                    self.at = FramedAt::Gap(table.gap.begin());
                     out.skip(pos + u64::from(!again));
                     return (!again, None);
                 }
@@ -516,8 +524,8 @@ impl Body {
     /// Whether nothing ends the block but that no further call follows.
     fn looks_ahead(&self, table: &Framed) -> bool {
         match self.at {
-            At::More(_) => true,
-            At::Gap(_) => {
+            FramedAt::More(_) => true,
+            FramedAt::Gap(_) => {
                 let some = self.stood > 0 || self.broke;
                 some && self.section && !table.section_closes()
             }
@@ -536,7 +544,7 @@ impl Body {
     ) -> Option<Flow> {
         let start = walk.start().unwrap_or(end);
         // The opener of the block has been told.
-        let first = matches!(self.at, At::Enter(_));
+        let first = matches!(self.at, FramedAt::Enter(_));
         let span = Span::new(start, end);
         if let Action::Section | Action::Unit(_) | Action::Whole = action
             && (walk.loose().is_some() || !first && misspells(out, table, span))
@@ -556,7 +564,7 @@ impl Body {
                     self.shared = Some((key, json::object(&pairs)));
                 }
                 out.skip(end);
-                self.at = At::Gap(table.gap.begin());
+                self.at = FramedAt::Gap(table.gap.begin());
                 None
             }
             Action::End | Action::WrongEnd => {
@@ -575,7 +583,7 @@ impl Body {
                 if !self.looks_ahead(table) {
                     out.skip(end);
                 }
-                self.at = At::Gap(table.gap.begin());
+                self.at = FramedAt::Gap(table.gap.begin());
                 None
             }
             Action::Repeat => {
@@ -583,8 +591,8 @@ impl Body {
                 out.skip(end);
                 self.last = end;
                 self.at = match self.at {
-                    At::More(walk) => At::More(walk.restart()),
-                    _ => At::Gap(table.gap.begin()),
+                    FramedAt::More(walk) => FramedAt::More(walk.restart()),
+                    _ => FramedAt::Gap(table.gap.begin()),
                 };
                 None
             }
@@ -626,14 +634,14 @@ impl Body {
                     return Some(self.refuse(out, Kind::MalformedBody, span));
                 };
                 self.args = None;
-                self.at = At::Payload(Box::new(payload));
+                self.at = FramedAt::Payload(Box::new(payload));
                 None
             }
             Action::Reopen | Action::Unit(_) if self.again(out, table, action, walk, end) => None,
             Action::Reopen => {
                 // After a payload only a closer was forgotten.
                 let severity = match self.at {
-                    At::Tail(_) => Severity::Warning,
+                    FramedAt::Tail(_) => Severity::Warning,
                     _ => Severity::Error,
                 };
                 self.drop_call(out, start);
@@ -645,8 +653,8 @@ impl Body {
             }
             Action::Unit(unit) => {
                 let severity = match self.at {
-                    At::Tail(_) => Some(Severity::Warning),
-                    At::Inner(_) | At::Confirm { .. } => Some(Severity::Error),
+                    FramedAt::Tail(_) => Some(Severity::Warning),
+                    FramedAt::Inner(_) | FramedAt::Confirm { .. } => Some(Severity::Error),
                     _ => None,
                 };
                 if let Some(severity) = severity {
@@ -654,10 +662,10 @@ impl Body {
                     out.report(Kind::UnclosedBlock, severity, span, "", "", "");
                     self.drop_call(out, start);
                 }
-                if let At::Enter(_) = self.at {
+                if let FramedAt::Enter(_) = self.at {
                     self.fix_from(out, walk);
                 }
-                self.unit = if let At::More(_) = self.at {
+                self.unit = if let FramedAt::More(_) = self.at {
                     self.unit
                 } else {
                     unit
@@ -757,7 +765,7 @@ impl Body {
         walk: &Walk,
         end: u64,
     ) -> bool {
-        if !matches!(self.at, At::Inner(_)) || self.args.is_none() {
+        if !matches!(self.at, FramedAt::Inner(_)) || self.args.is_none() {
             return false;
         }
         let head = self.head(out, table, walk, end, Default::default());
@@ -782,7 +790,7 @@ impl Body {
         out.skip(end);
         match other {
             Some(unit) => {
-                self.at = At::Payload(Box::new(Payload::of(out, args)));
+                self.at = FramedAt::Payload(Box::new(Payload::of(out, args)));
                 (self.unit, self.args) = (unit, None);
             }
             None => self.inner(table),
@@ -843,7 +851,7 @@ impl Body {
                         self.stood += payload.stood();
                         return self.after_call(table, end);
                     }
-                    self.at = At::Payload(Box::new(payload));
+                    self.at = FramedAt::Payload(Box::new(payload));
                     None
                 }
                 Err(kind) => Some(self.limit(out, kind, end)),
@@ -924,7 +932,7 @@ impl Body {
                 return Some(self.limit(out, kind, at));
             }
         }
-        self.at = At::Plain(Box::new(Plain::new(&unit.close, &unit.open, at)));
+        self.at = FramedAt::Plain(Box::new(Plain::new(&unit.close, &unit.open, at)));
         let end = Came::Closed {
             end: at,
             spaced: false,
@@ -955,19 +963,19 @@ impl Body {
 
     /// Parameters of the open call may follow.
     fn inner(&mut self, table: &Framed) {
-        self.at = At::Inner(table.units[usize::from(self.unit)].inner.begin());
+        self.at = FramedAt::Inner(table.units[usize::from(self.unit)].inner.begin());
     }
 
     /// The payload came as far as `pos`.
     fn payload(&mut self, out: &mut Out<'_>, table: &Framed, step: Step, pos: u64) -> Option<Flow> {
-        let ended = matches!(&self.at, At::Payload(payload) if payload.closed());
+        let ended = matches!(&self.at, FramedAt::Payload(payload) if payload.closed());
         match step {
             Step::More => None,
             Step::Malformed => {
                 // What nothing closes ends with its payload.
                 let bare = table.spec.unit[usize::from(self.unit)].close.is_empty();
                 let mut ended = ended;
-                if let At::Payload(payload) = &self.at {
+                if let FramedAt::Payload(payload) = &self.at {
                     ended |= bare && !self.section && payload.ended();
                     self.torn = Some(payload.torn(table));
                 }
@@ -991,7 +999,7 @@ impl Body {
                 let unit = &table.spec.unit[usize::from(self.unit)];
                 // What reads up to the closer has taken it.
                 if !unit.close.is_empty() && unit.payload != spec::Payload::Yaml {
-                    self.at = At::Tail(table.units[usize::from(self.unit)].tail.begin());
+                    self.at = FramedAt::Tail(table.units[usize::from(self.unit)].tail.begin());
                     return None;
                 }
                 self.after_call(table, pos)
@@ -1001,10 +1009,10 @@ impl Body {
 
     /// Adds the calls of the open payload to those that stand.
     fn count(&mut self, out: &mut Out<'_>, pos: u64) {
-        if let At::Payload(payload) = &mut self.at {
+        if let FramedAt::Payload(payload) = &mut self.at {
             payload.abandon(out, pos);
             self.stood += payload.stood();
-            self.at = At::Gap(Walk::default());
+            self.at = FramedAt::Gap(Walk::default());
         }
     }
 
@@ -1013,10 +1021,10 @@ impl Body {
         (self.last, self.good) = (end, end);
         let tables = &table.units[usize::from(self.unit)];
         if self.section {
-            self.at = At::Gap(table.gap.begin());
+            self.at = FramedAt::Gap(table.gap.begin());
             None
         } else if let Some(more) = &tables.more {
-            self.at = At::More(more.begin());
+            self.at = FramedAt::More(more.begin());
             None
         } else {
             Some(Flow::Closed { end })
@@ -1062,7 +1070,10 @@ impl Body {
         start: u64,
         end: u64,
     ) -> Option<Flow> {
-        let forgotten = matches!(self.at, At::Inner(_) | At::Confirm { .. } | At::Tail(_));
+        let forgotten = matches!(
+            self.at,
+            FramedAt::Inner(_) | FramedAt::Confirm { .. } | FramedAt::Tail(_)
+        );
         if forgotten {
             let span = Span::new(self.last, end);
             if let Some(args) = &mut self.args {
@@ -1074,7 +1085,7 @@ impl Body {
             }
         }
         out.skip(end);
-        if let At::More(_) = self.at {
+        if let FramedAt::More(_) = self.at {
             let kind = match self.section {
                 true => Kind::RepeatedMarker,
                 false => Kind::OrphanClose,
@@ -1091,7 +1102,7 @@ impl Body {
             .filter(|_| message)
         {
             self.last = end;
-            self.at = At::More(more.begin());
+            self.at = FramedAt::More(more.begin());
             return None;
         }
         Some(Flow::Closed { end })
@@ -1255,7 +1266,7 @@ impl Body {
                 .and_then(|open| toolglot_scan::path::literal(open).ok());
             Needle::new(format!("\n{}", literal.unwrap_or_default()).into_bytes())
         });
-        self.at = At::Value(Box::new(Value {
+        self.at = FramedAt::Value(Box::new(Value {
             closers: spec.close.iter().chain(&halves.close).map(closer).collect(),
             nest: nest.map(|open| (open, 0)),
             line,
@@ -1280,7 +1291,7 @@ impl Body {
         mut i: usize,
         end: usize,
     ) -> (usize, Option<Flow>) {
-        let (At::Value(value), Some(args), Some(spec)) =
+        let (FramedAt::Value(value), Some(args), Some(spec)) =
             (&mut self.at, &mut self.args, table.params(self.unit))
         else {
             return (end, None);
@@ -1345,7 +1356,7 @@ impl Body {
                         }
                         return (i, self.value_ends(out, table, ends, pos + 1));
                     }
-                    self.at = At::Confirm {
+                    self.at = FramedAt::Confirm {
                         value,
                         end: ends,
                         closed: pos + 1,
@@ -1393,7 +1404,7 @@ impl Body {
         begun: u64,
         to: u64,
     ) -> Option<Flow> {
-        let (At::Value(value), Some(args)) = (&mut self.at, &mut self.args) else {
+        let (FramedAt::Value(value), Some(args)) = (&mut self.at, &mut self.args) else {
             return None;
         };
         let start = newline.max(out.io.from);
@@ -1420,7 +1431,7 @@ impl Body {
         let paths = &table.units[usize::from(self.unit)].inner;
         let mut walk = paths.begin();
         paths.seek(&mut walk, &literal, to);
-        self.at = At::Inner(walk);
+        self.at = FramedAt::Inner(walk);
         None
     }
 
@@ -1433,7 +1444,7 @@ impl Body {
         pos: u64,
     ) -> (bool, Option<Flow>) {
         let (
-            At::Confirm {
+            FramedAt::Confirm {
                 value,
                 end,
                 closed,
@@ -1514,7 +1525,7 @@ impl Body {
     /// The closer that waited was content; `pos` is after the last byte looked at, which may end another closer.
     fn content_after_all(&mut self, out: &mut Out<'_>, hit: Option<Hit>, pos: u64) -> Option<Flow> {
         let (
-            At::Confirm {
+            FramedAt::Confirm {
                 value,
                 end,
                 closed,
@@ -1540,7 +1551,7 @@ impl Body {
             Some(Hit::Close { len, which }) => {
                 let ends = value.ends(out, pos.saturating_sub(len));
                 args.value(out, ends);
-                self.at = At::Confirm {
+                self.at = FramedAt::Confirm {
                     value,
                     end: ends,
                     closed: pos,
@@ -1551,7 +1562,7 @@ impl Body {
             Some(Hit::Line(_) | Hit::Opener(_)) | None => {
                 let settled = value.settled(out, pos.saturating_sub(value.have()));
                 args.value(out, settled);
-                self.at = At::Value(value);
+                self.at = FramedAt::Value(value);
             }
         }
         None
@@ -1584,15 +1595,21 @@ impl Body {
     /// Something stands at `pos` that nothing of the block can be.
     fn broken(&mut self, out: &mut Out<'_>, _table: &Framed, pos: u64) -> Option<Flow> {
         let walk = match &self.at {
-            At::Enter(walk) | At::Gap(walk) | At::Tail(walk) | At::More(walk) | At::Inner(walk) => {
-                walk.start()
-            }
-            At::Payload(_) | At::Plain(_) | At::Value(_) | At::Lost(_) | At::Confirm { .. } => None,
+            FramedAt::Enter(walk)
+            | FramedAt::Gap(walk)
+            | FramedAt::Tail(walk)
+            | FramedAt::More(walk)
+            | FramedAt::Inner(walk) => walk.start(),
+            FramedAt::Payload(_)
+            | FramedAt::Plain(_)
+            | FramedAt::Value(_)
+            | FramedAt::Lost(_)
+            | FramedAt::Confirm { .. } => None,
         };
         let start = walk.unwrap_or(pos).max(out.io.from);
         self.torn = Some(Torn {
             prefix: out.slice(start, pos).into_bytes(),
-            between: matches!(self.at, At::Gap(_)),
+            between: matches!(self.at, FramedAt::Gap(_)),
             ..Torn::default()
         });
         // What was looked at may begin a marker that ends what is hidden.
@@ -1632,7 +1649,7 @@ impl Body {
         if self.lacks_closers(out, table, end) {
             return self.close_cut(out, end);
         }
-        if let At::Value(_) | At::Plain(_) = self.at
+        if let FramedAt::Value(_) | FramedAt::Plain(_) = self.at
             && let Some(args) = &self.args
         {
             let span = Span::new(args.value_start(), out.io.from.max(args.value_start()));
@@ -1646,7 +1663,7 @@ impl Body {
                 "",
             );
         }
-        if let At::Tail(walk) = self.at {
+        if let FramedAt::Tail(walk) = self.at {
             // A closer that might have gone on.
             let tail = &table.units[usize::from(self.unit)].tail;
             let flow = match tail.complete(&walk, end, &self.fix) {
@@ -1657,21 +1674,27 @@ impl Body {
                 return Finished::Closed(end);
             }
         }
-        if let At::Payload(payload) = &mut self.at {
+        if let FramedAt::Payload(payload) = &mut self.at {
             payload.finish(out, stopped);
         }
         let finished = match &self.at {
-            At::Lost(lost) if lost.done() || self.invented => Finished::Hidden(end),
-            At::Lost(_) => Finished::Broken(self.good.max(out.io.closed)),
-            At::More(_) => Finished::Closed(self.last),
-            At::Gap(_) if self.looks_ahead(table) && self.stands() => Finished::Closed(self.last),
-            At::Gap(_) if self.looks_ahead(table) => Finished::Hidden(self.last),
-            At::Payload(payload) if !payload.under_way() && self.stands() => Finished::Forgotten,
+            FramedAt::Lost(lost) if lost.done() || self.invented => Finished::Hidden(end),
+            FramedAt::Lost(_) => Finished::Broken(self.good.max(out.io.closed)),
+            FramedAt::More(_) => Finished::Closed(self.last),
+            FramedAt::Gap(_) if self.looks_ahead(table) && self.stands() => {
+                Finished::Closed(self.last)
+            }
+            FramedAt::Gap(_) if self.looks_ahead(table) => Finished::Hidden(self.last),
+            FramedAt::Payload(payload) if !payload.under_way() && self.stands() => {
+                Finished::Forgotten
+            }
             // The model was done: what looks like a string without end began or ended elsewhere.
-            At::Payload(payload) if stopped && payload.unquoted() => {
+            FramedAt::Payload(payload) if stopped && payload.unquoted() => {
                 Finished::Broken(self.good.max(out.io.closed))
             }
-            At::Gap(walk) | At::Tail(walk) if self.stood > 0 && walk.blank() => Finished::Forgotten,
+            FramedAt::Gap(walk) | FramedAt::Tail(walk) if self.stood > 0 && walk.blank() => {
+                Finished::Forgotten
+            }
             _ => Finished::Open,
         };
         self.drop_call(out, end);
@@ -1683,8 +1706,10 @@ impl Body {
     /// Whether the stream ended at `end` after a closed parameter, with nothing or a beginning of what closes the call.
     fn lacks_closers(&self, out: &Out<'_>, table: &Framed, end: u64) -> bool {
         let walk = match &self.at {
-            At::Confirm { walk, .. } => walk,
-            At::Inner(walk) if self.args.as_ref().is_some_and(|args| args.count() > 0) => walk,
+            FramedAt::Confirm { walk, .. } => walk,
+            FramedAt::Inner(walk) if self.args.as_ref().is_some_and(|args| args.count() > 0) => {
+                walk
+            }
             _ => return false,
         };
         let began = walk.start().map(|start| out.slice(start, end));
@@ -1701,7 +1726,7 @@ impl Body {
     /// Only closers are missing where the stream ended: the call counts, but more of it may have been meant.
     fn close_cut(&mut self, out: &mut Out<'_>, end: u64) -> Finished {
         if let (
-            At::Confirm {
+            FramedAt::Confirm {
                 value, end: ends, ..
             },
             Some(args),

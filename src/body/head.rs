@@ -16,7 +16,7 @@ pub(crate) fn is_key(c: char) -> bool {
 pub(super) struct Head {
     pub start: u64,
     pub key: String,
-    at: At,
+    at: HeadAt,
     /// What has come of the opener.
     opener: String,
     /// Blanks between key, colon and opener.
@@ -26,7 +26,7 @@ pub(super) struct Head {
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-enum At {
+enum HeadAt {
     #[default]
     Key,
     BehindKey,
@@ -65,7 +65,7 @@ impl Head {
     pub fn clear(&mut self) {
         self.start = 0;
         self.key.clear();
-        self.at = At::Key;
+        self.at = HeadAt::Key;
         self.opener.clear();
         self.blanks = 0;
         self.line = false;
@@ -79,19 +79,21 @@ impl Head {
         }
         let colon = || table.spec.colon.iter().any(|colon| colon.starts_with(c));
         match self.at {
-            At::Key if is_key(c) => {
+            HeadAt::Key if is_key(c) => {
                 self.key.push(c);
                 if self.key.len() > max as usize {
                     return HeadStep::TooLong;
                 }
             }
-            At::Key | At::BehindKey if colon() => self.at = At::BehindColon,
-            At::Key | At::BehindKey if c.is_whitespace() && c != '\n' => self.at = At::BehindKey,
-            At::Key | At::BehindKey => return HeadStep::No,
-            At::BehindColon if self.opener.is_empty() && c.is_whitespace() => {
+            HeadAt::Key | HeadAt::BehindKey if colon() => self.at = HeadAt::BehindColon,
+            HeadAt::Key | HeadAt::BehindKey if c.is_whitespace() && c != '\n' => {
+                self.at = HeadAt::BehindKey
+            }
+            HeadAt::Key | HeadAt::BehindKey => return HeadStep::No,
+            HeadAt::BehindColon if self.opener.is_empty() && c.is_whitespace() => {
                 self.line |= c == '\n';
             }
-            At::BehindColon => {
+            HeadAt::BehindColon => {
                 self.opener.push(c);
                 return self.opener(table);
             }
@@ -101,7 +103,7 @@ impl Head {
 
     /// After the colon, with nothing but blanks so far.
     pub fn waits(&self) -> bool {
-        self.at == At::BehindColon && self.opener.is_empty()
+        self.at == HeadAt::BehindColon && self.opener.is_empty()
     }
 
     /// Whether the character that was no part of it begins a line.

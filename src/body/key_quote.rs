@@ -22,7 +22,7 @@ use crate::event::{Event, Span};
 /// The body of an open block.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Body {
-    at: At,
+    at: KeyQuoteAt,
     /// Where the scan for the block's own markers stands, outside values.
     marks: Node,
     chars: Utf8,
@@ -38,7 +38,7 @@ pub(crate) struct Body {
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-enum At {
+enum KeyQuoteAt {
     Between,
     /// After the first of two characters that open a comment.
     Slash(u64),
@@ -53,7 +53,7 @@ impl Body {
     /// The opener ended at `at`.
     pub fn new(_at: u64) -> Self {
         Self {
-            at: At::Between,
+            at: KeyQuoteAt::Between,
             marks: ROOT,
             chars: Utf8::default(),
             line_start: true,
@@ -69,25 +69,31 @@ impl Body {
         let quote = |index: u16| table.quotes.get(usize::from(index));
         let fields = self.fields.iter().all(|field| quote(field.quote).is_some());
         let value = match &self.at {
-            At::Value(value) => quote(value.quote).is_some_and(|q| q.scanner.dfa.knows(value.node)),
-            At::Between | At::Slash(_) | At::Comment | At::Head(_) | At::Wide(_) => true,
+            KeyQuoteAt::Value(value) => {
+                quote(value.quote).is_some_and(|q| q.scanner.dfa.knows(value.node))
+            }
+            KeyQuoteAt::Between
+            | KeyQuoteAt::Slash(_)
+            | KeyQuoteAt::Comment
+            | KeyQuoteAt::Head(_)
+            | KeyQuoteAt::Wide(_) => true,
         };
         fields && value && table.marks.knows(self.marks)
     }
 
     pub fn undecided(&self) -> bool {
-        matches!(&self.at, At::Value(Value { ahead: Some(_), .. }))
+        matches!(&self.at, KeyQuoteAt::Value(Value { ahead: Some(_), .. }))
     }
 
     /// The stream ended. If the block's closer stood in the open value, the block ended there.
     pub fn finish(&mut self, out: &mut Out<'_>, table: &KeyQuote) -> Option<u64> {
-        if let At::Wide(_) = self.at {
+        if let KeyQuoteAt::Wide(_) = self.at {
             let end = out.base;
             return fields::assemble(out, table, &self.fields, self.kinds, end)
                 .ok()
                 .map(|()| end);
         }
-        let At::Value(value) = &mut self.at else {
+        let KeyQuoteAt::Value(value) = &mut self.at else {
             return None;
         };
         if let Some(ahead) = value.ahead {
@@ -104,7 +110,7 @@ impl Body {
 
     /// Delivers the calls that the complete fields make.
     pub fn salvage(&mut self, out: &mut Out<'_>, table: &KeyQuote, end: u64) -> bool {
-        if let At::Value(_) = self.at {
+        if let KeyQuoteAt::Value(_) = self.at {
             self.fields.pop();
         }
         self.kinds.insert(Kind::UnclosedBlock);
@@ -121,7 +127,7 @@ impl Body {
     ) -> (usize, Flow) {
         let mut skip = Skip::default();
         while i < end {
-            if let At::Value(_) = self.at {
+            if let KeyQuoteAt::Value(_) = self.at {
                 match self.value(out, table, i, end, &mut skip) {
                     Ok(next) => i = next,
                     Err(stop) => return stop,
@@ -129,10 +135,10 @@ impl Body {
                 continue;
             }
             let byte = out.seg[i];
-            if let At::Wide(left) = self.at {
+            if let KeyQuoteAt::Wide(left) = self.at {
                 if left > 0 && table.spec.extra.as_bytes().first() == Some(&byte) {
                     i += 1;
-                    self.at = At::Wide(left - 1);
+                    self.at = KeyQuoteAt::Wide(left - 1);
                     out.skip(out.base + i as u64);
                     continue;
                 }
@@ -148,7 +154,7 @@ impl Body {
                 repeated(out, &self.fields, &mut self.kinds, Span::new(again, pos));
                 self.closed = pos;
                 self.junk = None;
-                self.at = At::Between;
+                self.at = KeyQuoteAt::Between;
                 self.chars = Utf8::default();
                 continue;
             }
@@ -166,7 +172,7 @@ impl Body {
                     if table.spec.extra.is_empty() {
                         return (i, self.done(out, table, pos));
                     }
-                    self.at = At::Wide(table.spec.extra.len() as u8);
+                    self.at = KeyQuoteAt::Wide(table.spec.extra.len() as u8);
                     continue;
                 }
                 out.io.from = start;
@@ -199,9 +205,12 @@ impl Body {
     /// What was under way outside values ends before `start`.
     fn leave(&mut self, out: &mut Out<'_>, start: u64) {
         match &self.at {
-            At::Head(head) => self.junk = Some(self.junk.unwrap_or(head.start)),
-            At::Slash(at) => self.junk = Some(self.junk.unwrap_or(*at)),
-            At::Between | At::Comment | At::Value(_) | At::Wide(_) => {}
+            KeyQuoteAt::Head(head) => self.junk = Some(self.junk.unwrap_or(head.start)),
+            KeyQuoteAt::Slash(at) => self.junk = Some(self.junk.unwrap_or(*at)),
+            KeyQuoteAt::Between
+            | KeyQuoteAt::Comment
+            | KeyQuoteAt::Value(_)
+            | KeyQuoteAt::Wide(_) => {}
         }
         self.tell_junk(out, start);
     }
@@ -258,13 +267,13 @@ impl Body {
             self.extra = 0;
         }
         match &mut self.at {
-            At::Comment => {
+            KeyQuoteAt::Comment => {
                 if c == '\n' {
-                    self.at = At::Between;
+                    self.at = KeyQuoteAt::Between;
                     self.line_start = true;
                 }
             }
-            At::Slash(at) => {
+            KeyQuoteAt::Slash(at) => {
                 let second = table
                     .spec
                     .comment
@@ -273,14 +282,14 @@ impl Body {
                 if second == Some(c) {
                     let start = *at;
                     self.tell_junk(out, start);
-                    self.at = At::Comment;
+                    self.at = KeyQuoteAt::Comment;
                 } else {
                     self.junk = Some(self.junk.unwrap_or(*at));
-                    self.at = At::Between;
+                    self.at = KeyQuoteAt::Between;
                     self.between(out, table, c, start);
                 }
             }
-            At::Head(head) => match head.step(c, table, out.limits().max_name) {
+            KeyQuoteAt::Head(head) => match head.step(c, table, out.limits().max_name) {
                 HeadStep::More => {}
                 HeadStep::TooLong => return Err(Kind::LimitName),
                 HeadStep::Open { quote } => {
@@ -290,12 +299,12 @@ impl Body {
                 HeadStep::No => {
                     self.junk = Some(self.junk.unwrap_or(head.start));
                     self.line_start = head.broke_at_line_start();
-                    self.at = At::Between;
+                    self.at = KeyQuoteAt::Between;
                     self.between(out, table, c, start);
                 }
             },
-            At::Between => self.between(out, table, c, start),
-            At::Value(_) | At::Wide(_) => {}
+            KeyQuoteAt::Between => self.between(out, table, c, start),
+            KeyQuoteAt::Value(_) | KeyQuoteAt::Wide(_) => {}
         }
         Ok(())
     }
@@ -317,15 +326,15 @@ impl Body {
         self.line_start = false;
         if let Some(comment) = comment {
             self.at = if comment.open.chars().nth(1).is_some() {
-                At::Slash(start)
+                KeyQuoteAt::Slash(start)
             } else {
-                At::Comment
+                KeyQuoteAt::Comment
             };
-            if self.at == At::Comment {
+            if self.at == KeyQuoteAt::Comment {
                 self.tell_junk(out, start);
             }
         } else if is_key(c) {
-            self.at = At::Head(Head::new(c, start));
+            self.at = KeyQuoteAt::Head(Head::new(c, start));
         } else if !table
             .spec
             .separators
@@ -371,7 +380,7 @@ impl Body {
             value: (start, start),
             kept: keep.then(Vec::new),
         });
-        self.at = At::Value(Value::new(quote, start));
+        self.at = KeyQuoteAt::Value(Value::new(quote, start));
         Ok(())
     }
 
@@ -391,7 +400,7 @@ impl Body {
             return;
         };
         field.value = (start, value_end);
-        if matches!(&self.at, At::Value(value) if value.mixed) {
+        if matches!(&self.at, KeyQuoteAt::Value(value) if value.mixed) {
             self.kinds.insert(Kind::BareMarkup);
             out.tell(Kind::BareMarkup, span, "", &field.key);
         }
@@ -426,7 +435,7 @@ impl Body {
         pos: u64,
         shown: bool,
     ) -> Flow {
-        let At::Value(value) = &self.at else {
+        let KeyQuoteAt::Value(value) = &self.at else {
             return Flow::Malformed { ended: false };
         };
         let until = if shown { u128::from(pos) } else { u128::MAX };
@@ -447,7 +456,7 @@ impl Body {
             .count();
         let end = ahead.end + wide as u64;
         out.skip(end);
-        self.at = At::Between;
+        self.at = KeyQuoteAt::Between;
         self.done(out, table, end)
     }
 
@@ -468,7 +477,7 @@ impl Body {
         end: usize,
         skip: &mut Skip,
     ) -> Result<usize, (usize, Flow)> {
-        let At::Value(value) = &mut self.at else {
+        let KeyQuoteAt::Value(value) = &mut self.at else {
             return Ok(i);
         };
         let quote = &table.quotes[usize::from(value.quote)];
@@ -572,7 +581,7 @@ impl Body {
     }
 
     fn between_fields(&mut self) {
-        self.at = At::Between;
+        self.at = KeyQuoteAt::Between;
         self.marks = ROOT;
         self.chars = Utf8::default();
         self.line_start = false;

@@ -122,7 +122,7 @@ impl Frame {
 
 /// Where the bytes are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-enum At {
+enum LexerAt {
     /// A value must begin.
     Value,
     /// The value has been reported and begins now.
@@ -180,7 +180,7 @@ enum At {
 /// The state of a value.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Lexer {
-    at: At,
+    at: LexerAt,
     stack: Vec<Frame>,
     /// Down to this depth values are reported.
     watch: u8,
@@ -254,7 +254,7 @@ impl Lexer {
     /// One value, after blanks that are left out.
     pub fn new(watch: u8) -> Self {
         Self {
-            at: At::Value,
+            at: LexerAt::Value,
             stack: vec![],
             watch,
             force: false,
@@ -271,7 +271,7 @@ impl Lexer {
 
     /// Whether the whole value has come.
     pub fn done(&self) -> bool {
-        matches!(self.at, At::Done)
+        matches!(self.at, LexerAt::Done)
     }
 
     /// The key that was reported.
@@ -305,8 +305,8 @@ impl Lexer {
             return None;
         }
         match self.at {
-            At::String(quoted) if !quoted.key => Some(quoted.quote),
-            At::Delim {
+            LexerAt::String(quoted) if !quoted.key => Some(quoted.quote),
+            LexerAt::Delim {
                 which,
                 len: 0,
                 key: false,
@@ -321,13 +321,13 @@ impl Lexer {
     /// What is open where the value broke, inside of what `torn` says of what is around it.
     pub fn torn(&self, syntax: &Syntax, torn: &mut Torn) {
         torn.string = match self.at {
-            At::String(quoted) | At::Triple(quoted, _) | At::Escape(quoted, _) => {
+            LexerAt::String(quoted) | LexerAt::Triple(quoted, _) | LexerAt::Escape(quoted, _) => {
                 Some(Quote::Byte(quoted.quote))
             }
-            At::Delim { which, .. } => Some(Quote::Delim(which)),
+            LexerAt::Delim { which, .. } => Some(Quote::Delim(which)),
             _ => None,
         };
-        if let At::DelimOpen { which, len, .. } = self.at
+        if let LexerAt::DelimOpen { which, len, .. } = self.at
             && let Some(delim) = syntax.delims.get(usize::from(which))
         {
             let taken = delim.as_bytes().get(..usize::from(len));
@@ -342,8 +342,8 @@ impl Lexer {
     #[cfg(test)]
     fn ends(&self) -> bool {
         match self.at {
-            At::Done => true,
-            At::Number(number) => self.stack.is_empty() && number.ends(),
+            LexerAt::Done => true,
+            LexerAt::Number(number) => self.stack.is_empty() && number.ends(),
             _ => false,
         }
     }
@@ -397,40 +397,40 @@ impl Lexer {
         byte: u8,
     ) -> Took {
         match self.at {
-            At::Value
-            | At::Item
-            | At::NextItem
-            | At::Key
-            | At::NextKey
-            | At::Colon
-            | At::Behind
+            LexerAt::Value
+            | LexerAt::Item
+            | LexerAt::NextItem
+            | LexerAt::Key
+            | LexerAt::NextKey
+            | LexerAt::Colon
+            | LexerAt::Behind
                 if is_blank(byte) =>
             {
                 self.blank(f, i)
             }
-            At::Item | At::Key if self.closes(byte) => self.close(f, i, byte),
-            At::NextItem | At::NextKey if f.hold.is_some() && self.closes(byte) => {
+            LexerAt::Item | LexerAt::Key if self.closes(byte) => self.close(f, i, byte),
+            LexerAt::NextItem | LexerAt::NextKey if f.hold.is_some() && self.closes(byte) => {
                 self.trailing(rules, f, i)
             }
-            At::Value | At::Item | At::NextItem => self.value(rules, f, i, byte),
-            At::Begin(shape) => self.begin(rules, f, i, byte, shape),
-            At::Key | At::NextKey => self.open_key(rules, f, i, byte),
-            At::Colon => self.colon(rules, f, i, byte),
-            At::Behind => self.behind(rules, f, i, byte),
-            At::Quote(quoted, len) => self.quote(f, i, byte, quoted, len),
-            At::Closing(quoted) => self.closing(rules, f, i, byte, quoted),
-            At::String(quoted) => self.string(rules, f, i, quoted),
-            At::Triple(quoted, len) => self.triple(f, i, byte, quoted, len),
-            At::Escape(quoted, escape) => self.escape(rules, f, i, byte, quoted, escape),
-            At::High(quoted, high) => self.high(f, i, byte, quoted, high),
-            At::DelimOpen { which, len, key } => self.delim_open(rules, f, i, which, len, key),
-            At::Delim { which, len, key } => self.delim(rules, f, i, which, len, key),
-            At::BareKey => self.bare_key(rules, f, i),
-            At::Literal(literal) => self.literal(f, i, byte, literal),
-            At::BareText { which, len } => self.bare_text(rules, f, i, (which, len)),
-            At::Number(number) => self.number(rules, f, i, byte, number),
-            At::Word { which, len } => self.word(rules, f, i, byte, which, len),
-            At::Done => (i, Some(Token::Close)),
+            LexerAt::Value | LexerAt::Item | LexerAt::NextItem => self.value(rules, f, i, byte),
+            LexerAt::Begin(shape) => self.begin(rules, f, i, byte, shape),
+            LexerAt::Key | LexerAt::NextKey => self.open_key(rules, f, i, byte),
+            LexerAt::Colon => self.colon(rules, f, i, byte),
+            LexerAt::Behind => self.behind(rules, f, i, byte),
+            LexerAt::Quote(quoted, len) => self.quote(f, i, byte, quoted, len),
+            LexerAt::Closing(quoted) => self.closing(rules, f, i, byte, quoted),
+            LexerAt::String(quoted) => self.string(rules, f, i, quoted),
+            LexerAt::Triple(quoted, len) => self.triple(f, i, byte, quoted, len),
+            LexerAt::Escape(quoted, escape) => self.escape(rules, f, i, byte, quoted, escape),
+            LexerAt::High(quoted, high) => self.high(f, i, byte, quoted, high),
+            LexerAt::DelimOpen { which, len, key } => self.delim_open(rules, f, i, which, len, key),
+            LexerAt::Delim { which, len, key } => self.delim(rules, f, i, which, len, key),
+            LexerAt::BareKey => self.bare_key(rules, f, i),
+            LexerAt::Literal(literal) => self.literal(f, i, byte, literal),
+            LexerAt::BareText { which, len } => self.bare_text(rules, f, i, (which, len)),
+            LexerAt::Number(number) => self.number(rules, f, i, byte, number),
+            LexerAt::Word { which, len } => self.word(rules, f, i, byte, which, len),
+            LexerAt::Done => (i, Some(Token::Close)),
         }
     }
 
@@ -438,11 +438,11 @@ impl Lexer {
         self.stack.len() <= usize::from(self.watch)
     }
 
-    fn behind_value(&self) -> At {
+    fn behind_value(&self) -> LexerAt {
         if self.stack.is_empty() {
-            At::Done
+            LexerAt::Done
         } else {
-            At::Behind
+            LexerAt::Behind
         }
     }
 

@@ -20,7 +20,7 @@ use crate::limits::Limits;
 /// The body of an open block.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Body {
-    at: At,
+    at: LineAt,
     /// The tool, and its action's line. Empty if there is none.
     name: String,
     span: Span,
@@ -33,7 +33,7 @@ pub(crate) struct Body {
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-enum At {
+enum LineAt {
     /// After the action: its input, or another header.
     Next(Walk),
     /// After the header of the input.
@@ -62,9 +62,9 @@ impl Body {
         let walk = table.all.begin();
         Self {
             at: if header.name.is_empty() {
-                At::Hidden(None)
+                LineAt::Hidden(None)
             } else {
-                At::Next(walk)
+                LineAt::Next(walk)
             },
             name: header.name.to_owned(),
             span: header.span,
@@ -77,13 +77,13 @@ impl Body {
     /// Whether a call of this block stands whatever comes.
     pub fn stands(&self) -> bool {
         let inner = match &self.at {
-            At::Json { payload, .. } => payload.calls(),
-            At::Next(_)
-            | At::Input(_)
-            | At::Plain { .. }
-            | At::Tail { .. }
-            | At::After(_)
-            | At::Hidden(_) => 0,
+            LineAt::Json { payload, .. } => payload.calls(),
+            LineAt::Next(_)
+            | LineAt::Input(_)
+            | LineAt::Plain { .. }
+            | LineAt::Tail { .. }
+            | LineAt::After(_)
+            | LineAt::Hidden(_) => 0,
         };
         self.stood + inner > 0
     }
@@ -91,7 +91,7 @@ impl Body {
     /// The block's header was followed by JSON that names the tool, in a fence or not.
     pub fn begin_blob(&mut self, fenced: bool) {
         let payload = Box::new(json_calls::Body::new());
-        self.at = At::Json { payload, fenced };
+        self.at = LineAt::Json { payload, fenced };
     }
 
     /// How the JSON that is read is written.
@@ -106,20 +106,22 @@ impl Body {
     /// Whether the state fits its tables.
     pub fn fits(&self, table: &Line) -> bool {
         match &self.at {
-            At::Next(walk) | At::After(walk) | At::Hidden(Some(walk)) => table.all.fits(walk),
-            At::Input(walk) => table.input.fits(walk),
-            At::Tail { fenced, walk } => table.tails[usize::from(*fenced)].fits(walk),
-            At::Plain {
+            LineAt::Next(walk) | LineAt::After(walk) | LineAt::Hidden(Some(walk)) => {
+                table.all.fits(walk)
+            }
+            LineAt::Input(walk) => table.input.fits(walk),
+            LineAt::Tail { fenced, walk } => table.tails[usize::from(*fenced)].fits(walk),
+            LineAt::Plain {
                 line: Some(walk), ..
             } => table.all.fits(walk),
-            At::Plain { line: None, .. } | At::Json { .. } | At::Hidden(None) => true,
+            LineAt::Plain { line: None, .. } | LineAt::Json { .. } | LineAt::Hidden(None) => true,
         }
     }
 
     /// The open string, if its next bytes leave as they stand.
     pub fn short(&self, table: &Line, limits: &Limits) -> Option<Short> {
         match &self.at {
-            At::Json { payload, .. } => payload.short(self.json_table(table), limits),
+            LineAt::Json { payload, .. } => payload.short(self.json_table(table), limits),
             _ => None,
         }
     }
@@ -136,13 +138,13 @@ impl Body {
             let pos = out.base + i as u64;
             let json = self.json_table(table);
             let flow = match &mut self.at {
-                At::Json { payload, fenced } => {
+                LineAt::Json { payload, fenced } => {
                     let (next, step) = payload.feed(out, json, i, end);
                     let fenced = *fenced;
                     i = next;
                     self.json(out, step, fenced, out.base + i as u64)
                 }
-                At::Plain {
+                LineAt::Plain {
                     start, text, line, ..
                 } if line.is_none() => {
                     let max = start.saturating_add(out.limits().max_value);
@@ -158,21 +160,21 @@ impl Body {
                         ended: false,
                     })
                 }
-                At::Hidden(None) => {
+                LineAt::Hidden(None) => {
                     let newline = memchr::memchr(b'\n', &out.seg[i..end]);
                     i = newline.map_or(end, |n| i + n + 1);
                     out.skip(out.base + i as u64);
                     if newline.is_some() {
-                        self.at = At::Hidden(Some(table.all.begin()));
+                        self.at = LineAt::Hidden(Some(table.all.begin()));
                     }
                     None
                 }
-                At::Next(_)
-                | At::Input(_)
-                | At::Plain { .. }
-                | At::Tail { .. }
-                | At::After(_)
-                | At::Hidden(_) => {
+                LineAt::Next(_)
+                | LineAt::Input(_)
+                | LineAt::Plain { .. }
+                | LineAt::Tail { .. }
+                | LineAt::After(_)
+                | LineAt::Hidden(_) => {
                     let (taken, flow) = self.walk(out, table, out.seg[i], pos);
                     i += usize::from(taken);
                     flow
@@ -193,13 +195,15 @@ impl Body {
         pos: u64,
     ) -> (bool, Option<Flow>) {
         let (paths, walk) = match &mut self.at {
-            At::Next(walk) | At::After(walk) | At::Hidden(Some(walk)) => (&table.all, walk),
-            At::Input(walk) => (&table.input, walk),
-            At::Tail { fenced, walk } => (&table.tails[usize::from(*fenced)], walk),
-            At::Plain {
+            LineAt::Next(walk) | LineAt::After(walk) | LineAt::Hidden(Some(walk)) => {
+                (&table.all, walk)
+            }
+            LineAt::Input(walk) => (&table.input, walk),
+            LineAt::Tail { fenced, walk } => (&table.tails[usize::from(*fenced)], walk),
+            LineAt::Plain {
                 line: Some(walk), ..
             } => (&table.all, walk),
-            At::Plain { line: None, .. } | At::Json { .. } | At::Hidden(None) => {
+            LineAt::Plain { line: None, .. } | LineAt::Json { .. } | LineAt::Hidden(None) => {
                 return (true, None);
             }
         };
@@ -207,10 +211,10 @@ impl Body {
         let walk = *walk;
         match go {
             Go::More => {
-                if let At::Hidden(_) | At::Input(_) | At::Plain { .. } = self.at {
+                if let LineAt::Hidden(_) | LineAt::Input(_) | LineAt::Plain { .. } = self.at {
                     out.skip(walk.start().unwrap_or(pos + 1));
                 }
-                if let At::Plain { text, .. } = &mut self.at {
+                if let LineAt::Plain { text, .. } = &mut self.at {
                     text.push(byte);
                 }
                 (true, None)
@@ -232,22 +236,22 @@ impl Body {
         pos: u64,
     ) -> (bool, Option<Flow>) {
         match self.at {
-            At::Next(_) => {
+            LineAt::Next(_) => {
                 // What stands there may be the input.
                 let limit = self.no_input(out, table, self.last, true);
                 let closed = Flow::Closed { end: self.last };
                 (false, Some(limit.unwrap_or(closed)))
             }
-            At::Input(_) => {
+            LineAt::Input(_) => {
                 let at = walk.start().unwrap_or(pos);
                 self.at = if table.is_null(&self.name) {
-                    At::Hidden(None)
+                    LineAt::Hidden(None)
                 } else if table.spec.plain.is_empty() {
                     out.tell(Kind::MalformedBody, Span::new(at, at + 1), &self.name, "");
                     self.broke = true;
-                    At::Hidden(None)
+                    LineAt::Hidden(None)
                 } else {
-                    At::Plain {
+                    LineAt::Plain {
                         start: at,
                         text: out.slice(at, pos).into_bytes(),
                         line: None,
@@ -255,15 +259,15 @@ impl Body {
                 };
                 (false, None)
             }
-            At::Plain { ref mut line, .. } => {
+            LineAt::Plain { ref mut line, .. } => {
                 *line = None;
                 (false, None)
             }
-            At::Hidden(_) => {
-                self.at = At::Hidden(None);
+            LineAt::Hidden(_) => {
+                self.at = LineAt::Hidden(None);
                 (false, None)
             }
-            At::Tail { .. } | At::After(_) | At::Json { .. } => {
+            LineAt::Tail { .. } | LineAt::After(_) | LineAt::Json { .. } => {
                 (false, Some(Flow::Closed { end: self.last }))
             }
         }
@@ -283,24 +287,24 @@ impl Body {
             (Head::Tail, _) => {
                 out.skip(end);
                 self.last = end;
-                self.at = At::After(table.all.begin());
+                self.at = LineAt::After(table.all.begin());
                 return None;
             }
             (Head::Object | Head::Fenced, _) => {
                 return self.begin(out, table, head == Head::Fenced, end);
             }
-            (Head::Input, At::Next(_)) => {
+            (Head::Input, LineAt::Next(_)) => {
                 out.skip(end);
                 self.last = end;
-                self.at = At::Input(table.input.begin());
+                self.at = LineAt::Input(table.input.begin());
                 return None;
             }
-            (_, At::Plain { .. }) => {
+            (_, LineAt::Plain { .. }) => {
                 if let Some(limit) = self.plain(out, table, start) {
                     return Some(limit);
                 }
             }
-            (_, At::Next(_) | At::Input(_)) => {
+            (_, LineAt::Next(_) | LineAt::Input(_)) => {
                 if let Some(limit) = self.no_input(out, table, start, false) {
                     return Some(limit);
                 }
@@ -318,13 +322,13 @@ impl Body {
         }
         out.skip(end);
         self.broke = false;
-        self.at = At::Hidden(None);
+        self.at = LineAt::Hidden(None);
         None
     }
 
     /// The input that is no object ends before the header at `end`, or with the stream.
     fn plain(&mut self, out: &mut Out<'_>, table: &Line, end: u64) -> Option<Flow> {
-        let At::Plain { start, text, .. } = &self.at else {
+        let LineAt::Plain { start, text, .. } = &self.at else {
             return None;
         };
         let (start, len) = (
@@ -369,13 +373,13 @@ impl Body {
     fn begin(&mut self, out: &mut Out<'_>, table: &Line, fenced: bool, at: u64) -> Option<Flow> {
         out.skip(at);
         if table.is_null(&self.name) {
-            self.at = At::Hidden(None);
+            self.at = LineAt::Hidden(None);
             return None;
         }
         match json_calls::Body::arguments(out, &self.name, &[], self.span) {
             Ok(payload) => {
                 let payload = Box::new(payload);
-                self.at = At::Json { payload, fenced };
+                self.at = LineAt::Json { payload, fenced };
                 None
             }
             Err(kind) => Some(Flow::Limit { kind, ended: false }),
@@ -391,12 +395,12 @@ impl Body {
                 self.last = pos;
                 out.skip(pos);
                 let walk = Walk::default();
-                self.at = At::Tail { fenced, walk };
+                self.at = LineAt::Tail { fenced, walk };
                 None
             }
             Step::Malformed => {
                 // The calls before it stand.
-                if let At::Json { payload, .. } = &self.at
+                if let LineAt::Json { payload, .. } = &self.at
                     && payload.calls() > 0
                 {
                     self.stood += payload.calls();
@@ -405,7 +409,7 @@ impl Body {
                 self.abandon(out, pos);
                 out.skip(pos);
                 self.broke = true;
-                self.at = At::Hidden(None);
+                self.at = LineAt::Hidden(None);
                 None
             }
             Step::Limit(kind) => {
@@ -417,7 +421,7 @@ impl Body {
 
     /// The JSON is complete.
     fn done(&mut self, out: &mut Out<'_>) {
-        let At::Json { payload, .. } = &self.at else {
+        let LineAt::Json { payload, .. } = &self.at else {
             return;
         };
         self.stood += payload.calls();
@@ -433,7 +437,7 @@ impl Body {
 
     /// The open call, if there is one, goes no further than `end`.
     pub fn abandon(&mut self, out: &mut Out<'_>, end: u64) {
-        if let At::Json { payload, .. } = &mut self.at {
+        if let LineAt::Json { payload, .. } = &mut self.at {
             payload.abandon(out, end);
         }
     }
@@ -468,24 +472,24 @@ impl Body {
     /// The stream ended at `end`. An action without input ends there, if the model `stopped`: else its input may be cut.
     pub fn finish(&mut self, out: &mut Out<'_>, table: &Line, end: u64, stopped: bool) -> Finished {
         let header = match &self.at {
-            At::Next(walk) | At::After(walk) | At::Hidden(Some(walk)) => {
+            LineAt::Next(walk) | LineAt::After(walk) | LineAt::Hidden(Some(walk)) => {
                 table.all.complete(walk, end, b"")
             }
-            At::Plain {
+            LineAt::Plain {
                 line: Some(walk), ..
             } if stopped => table.all.complete(walk, end, b""),
             _ => None,
         };
         match (&self.at, header) {
-            (At::Json { .. }, _) => {
+            (LineAt::Json { .. }, _) => {
                 self.abandon(out, end);
                 Finished::Open
             }
             (
-                At::Next(walk)
-                | At::After(walk)
-                | At::Hidden(Some(walk))
-                | At::Plain {
+                LineAt::Next(walk)
+                | LineAt::After(walk)
+                | LineAt::Hidden(Some(walk))
+                | LineAt::Plain {
                     line: Some(walk), ..
                 },
                 Some(action),
@@ -497,26 +501,26 @@ impl Body {
                     None => self.finish(out, table, end, stopped),
                 }
             }
-            (At::Next(walk) | At::Input(walk), None)
+            (LineAt::Next(walk) | LineAt::Input(walk), None)
                 if walk.blank() && (stopped || table.is_null(&self.name)) =>
             {
                 self.no_input(out, table, end, false);
                 Finished::Closed(end)
             }
-            (At::Plain { .. }, _) if stopped => match self.plain(out, table, end) {
+            (LineAt::Plain { .. }, _) if stopped => match self.plain(out, table, end) {
                 Some(_) => Finished::Open,
                 None => Finished::Closed(end),
             },
             // A header, the beginning of the input, or an input that may go on, is cut.
-            (At::Next(_) | At::Input(_) | At::Plain { .. }, _) => Finished::Open,
-            (At::Tail { fenced, walk }, _) => {
+            (LineAt::Next(_) | LineAt::Input(_) | LineAt::Plain { .. }, _) => Finished::Open,
+            (LineAt::Tail { fenced, walk }, _) => {
                 // A fence that is missing, or cut.
                 let inside = *fenced || !walk.blank();
                 Finished::Closed(if inside { end } else { self.last })
             }
-            (At::After(_), None) => Finished::Closed(self.last),
-            (At::Hidden(_), _) if self.broke => Finished::Broken(self.last),
-            (At::Hidden(_), _) => Finished::Closed(end),
+            (LineAt::After(_), None) => Finished::Closed(self.last),
+            (LineAt::Hidden(_), _) if self.broke => Finished::Broken(self.last),
+            (LineAt::Hidden(_), _) => Finished::Closed(end),
         }
     }
 }

@@ -26,7 +26,7 @@ use crate::limits::Limits;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Body {
     args: Args,
-    at: At,
+    at: NamedAt,
     /// Tags in the open value that open a parameter.
     inner: Inner,
     /// All arguments, in place of parameters.
@@ -38,7 +38,7 @@ pub(crate) struct Body {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-enum At {
+enum NamedAt {
     /// Where parameters may begin.
     Between,
     /// A tag began.
@@ -98,7 +98,7 @@ impl Body {
     pub fn new(args: Args) -> Self {
         Self {
             args,
-            at: At::Between,
+            at: NamedAt::Between,
             inner: Inner::default(),
             object: None,
             opener: vec![],
@@ -120,7 +120,7 @@ impl Body {
             return object.short(&table.json, limits);
         }
         match &self.at {
-            At::Value(value) if !self.inner.looks() => value.short(&self.args, limits),
+            NamedAt::Value(value) if !self.inner.looks() => value.short(&self.args, limits),
             _ => None,
         }
     }
@@ -135,7 +135,7 @@ impl Body {
         if let Some(object) = &mut self.object {
             return object.finish(out, end);
         }
-        if let At::Value(_) | At::Twin(_) = self.at {
+        if let NamedAt::Value(_) | NamedAt::Twin(_) = self.at {
             let span = Span::new(self.args.value_start(), out.io.from);
             let key = self.args.key().to_owned();
             out.report(
@@ -152,7 +152,7 @@ impl Body {
 
     /// Delivers the call if all its parameters are closed: of an open one a part has left already.
     pub fn salvage(&mut self, out: &mut Out<'_>, end: u64) -> bool {
-        if self.at != At::Between || self.object.is_some() {
+        if self.at != NamedAt::Between || self.object.is_some() {
             return false;
         }
         self.args.recovered(Kind::UnclosedBlock);
@@ -174,10 +174,10 @@ impl Body {
             let pos = out.base + i as u64;
             let byte = out.seg[i];
             match &mut self.at {
-                At::Between => {
+                NamedAt::Between => {
                     if byte == b'<' {
                         out.io.from = pos;
-                        self.at = At::Tag {
+                        self.at = NamedAt::Tag {
                             start: pos,
                             tag: Match::behind_lt(TWIN),
                         };
@@ -191,7 +191,7 @@ impl Body {
                     }
                     i += 1;
                 }
-                At::Tag { start, tag } => {
+                NamedAt::Tag { start, tag } => {
                     let start = *start;
                     match tag.step(byte, &literals) {
                         MatchStep::More => i += 1,
@@ -205,7 +205,7 @@ impl Body {
                         }
                     }
                 }
-                At::Header(header) => match header.step(byte) {
+                NamedAt::Header(header) => match header.step(byte) {
                     HeaderStep::More
                         if pos + 1 - out.io.from > u64::from(out.limits().max_header) =>
                     {
@@ -220,10 +220,10 @@ impl Body {
                         }
                     }
                 },
-                At::Again(again) => {
+                NamedAt::Again(again) => {
                     match again.step(out, &mut self.args, &table.spec.name, byte, pos) {
                         again::Step::More => {}
-                        again::Step::Same => self.at = At::Between,
+                        again::Step::Same => self.at = NamedAt::Between,
                         again::Step::Other => {
                             let (again, start) = (*again, out.io.from);
                             let done = self.leaves(out);
@@ -232,13 +232,13 @@ impl Body {
                     }
                     i += 1;
                 }
-                At::Twin(have) => {
+                NamedAt::Twin(have) => {
                     let at = *have as usize;
                     if self.opener.get(at) != Some(&byte) {
                         let mut value = Content::new();
                         let begun = (self.opener.get(..at).unwrap_or_default(), pos);
                         value.begun(out, &mut self.args, begun, &mut self.inner);
-                        self.at = At::Value(value);
+                        self.at = NamedAt::Value(value);
                         continue;
                     }
                     i += 1;
@@ -249,10 +249,10 @@ impl Body {
                         self.args.told(out, Kind::RepeatedMarker, span, &key);
                         out.skip(pos + 1);
                         self.twice = true;
-                        self.at = At::Value(Content::new());
+                        self.at = NamedAt::Value(Content::new());
                     }
                 }
-                At::Value(value) => {
+                NamedAt::Value(value) => {
                     let parts = (table.param_close.as_bytes(), &mut self.inner);
                     let (next, step) = value.feed(out, &mut self.args, parts, i, end);
                     i = next;
@@ -265,7 +265,7 @@ impl Body {
                         Step::Limit(kind) => return (i, limit(kind)),
                         Step::Closed => {
                             let end = out.base + i as u64;
-                            self.at = At::Confirm {
+                            self.at = NamedAt::Confirm {
                                 value: *value,
                                 blanks: 0,
                                 next: None,
@@ -275,14 +275,14 @@ impl Body {
                         }
                     }
                 }
-                At::Confirm { .. } => {
+                NamedAt::Confirm { .. } => {
                     let (taken, flow) = self.confirm(out, table, byte, pos);
                     i += usize::from(taken);
                     if let Some(flow) = flow {
                         return (i, flow);
                     }
                 }
-                At::Close => {
+                NamedAt::Close => {
                     if byte != b'>' && !xml::is_space(byte) {
                         return malformed(out, Kind::MalformedBody, pos, i);
                     }
@@ -295,11 +295,11 @@ impl Body {
                         };
                     }
                 }
-                At::Comment(comment) => {
+                NamedAt::Comment(comment) => {
                     i += 1;
                     out.skip(pos + 1);
                     if comment.step(byte) {
-                        self.at = At::Between;
+                        self.at = NamedAt::Between;
                     }
                 }
             }
@@ -315,9 +315,9 @@ impl Body {
         match index {
             PARAM => {
                 out.io.from = start;
-                self.at = At::Header(Header::Edge);
+                self.at = NamedAt::Header(Header::Edge);
             }
-            CLOSE => self.at = At::Close,
+            CLOSE => self.at = NamedAt::Close,
             OPEN => {
                 out.io.from = start;
                 let marker = start + tag.len();
@@ -325,9 +325,9 @@ impl Body {
                     let done = self.leaves(out);
                     return Some(Again::new(marker).other(start, done));
                 }
-                self.at = At::Again(Again::new(marker));
+                self.at = NamedAt::Again(Again::new(marker));
             }
-            _ => self.at = At::Comment(CommentEnd::default()),
+            _ => self.at = NamedAt::Comment(CommentEnd::default()),
         }
         None
     }
@@ -388,12 +388,12 @@ impl Body {
             self.args.told(out, Kind::ExtraKey, span, &key);
         }
         if let Some((_, value)) = value.filter(|_| closed && !name.is_empty()) {
-            self.at = At::Between;
+            self.at = NamedAt::Between;
             return self.args.given(out, name, value, span, end);
         }
         self.args.param_open(out, name, span, end)?;
         if closed {
-            self.at = At::Between;
+            self.at = NamedAt::Between;
             return self.args.param_close(out, end);
         }
         self.inner = Inner::new(&table.spec.name);
@@ -402,13 +402,13 @@ impl Body {
         let fits = memchr2(b'&', b'<', &header).is_none();
         let len = end - start;
         if !fits || len > out.limits().max_value {
-            self.at = At::Value(Content::new());
+            self.at = NamedAt::Value(Content::new());
             return Ok(());
         }
         self.opener.clear();
         self.opener.extend_from_slice(table.param_open.as_bytes());
         self.opener.append(&mut header);
-        self.at = At::Twin(0);
+        self.at = NamedAt::Twin(0);
         Ok(())
     }
 
@@ -420,7 +420,7 @@ impl Body {
         byte: u8,
         pos: u64,
     ) -> (bool, Option<Flow>) {
-        let At::Confirm {
+        let NamedAt::Confirm {
             value,
             blanks,
             next,
@@ -479,7 +479,7 @@ impl Body {
         self.args.recovered(Kind::AmbiguousClose);
         out.tell(Kind::AmbiguousClose, span, self.args.tool(), &key);
         value.resume(out, &mut self.args, (lt, closer), pos);
-        self.at = At::Value(value);
+        self.at = NamedAt::Value(value);
         (false, None)
     }
 

@@ -16,11 +16,11 @@ use crate::limits::Limits;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Object {
     body: json_calls::Body,
-    at: At,
+    at: ObjectAt,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-enum At {
+enum ObjectAt {
     Object,
     /// After it.
     After,
@@ -40,18 +40,18 @@ impl Object {
         args.told(out, Kind::RepairedArguments, Span::new(pos, pos + 1), "");
         Some(Box::new(Self {
             body: json_calls::Body::of(args.live(out)),
-            at: At::Object,
+            at: ObjectAt::Object,
         }))
     }
 
     /// Whether the call stands.
     pub fn stands(&self) -> bool {
-        self.at != At::Object
+        self.at != ObjectAt::Object
     }
 
     /// The open string, if its next bytes leave as they stand.
     pub fn short(&self, table: &JsonTable, limits: &Limits) -> Option<Short> {
-        (self.at == At::Object).then(|| self.body.short(table, limits))?
+        (self.at == ObjectAt::Object).then(|| self.body.short(table, limits))?
     }
 
     /// The stream ended at `end`.
@@ -75,7 +75,7 @@ impl Object {
             let byte = out.seg[i];
             let pos = out.base + i as u64;
             match &mut self.at {
-                At::Object => {
+                ObjectAt::Object => {
                     let (next, step) = self.body.feed(out, table, i, end);
                     i = next;
                     let pos = out.base + i as u64;
@@ -83,7 +83,7 @@ impl Object {
                         Step::More => continue,
                         Step::Done => {
                             out.skip(pos);
-                            self.at = At::After;
+                            self.at = ObjectAt::After;
                             continue;
                         }
                         Step::Malformed => Flow::Malformed { ended: false },
@@ -93,31 +93,31 @@ impl Object {
                     out.skip(pos);
                     return (i, flow);
                 }
-                At::After if byte == b'<' => {
+                ObjectAt::After if byte == b'<' => {
                     out.io.from = pos;
-                    self.at = At::Tag(Match::behind_lt(1));
+                    self.at = ObjectAt::Tag(Match::behind_lt(1));
                     i += 1;
                 }
-                At::After | At::Close if xml::is_space(byte) => {
+                ObjectAt::After | ObjectAt::Close if xml::is_space(byte) => {
                     i += 1;
                     out.skip(pos + 1);
                 }
-                At::Close if byte == b'>' => {
+                ObjectAt::Close if byte == b'>' => {
                     out.skip(pos + 1);
                     return (i + 1, Flow::Closed { end: pos + 1 });
                 }
-                At::Tag(tag) => match tag.step(byte, &[(close.as_bytes(), Edge::Close)]) {
+                ObjectAt::Tag(tag) => match tag.step(byte, &[(close.as_bytes(), Edge::Close)]) {
                     MatchStep::More => i += 1,
                     MatchStep::Found { .. } => {
                         if tag.spaced() {
                             let span = Span::new(out.io.from, pos);
                             out.issue(Kind::RepairedCloseTag, span, "");
                         }
-                        self.at = At::Close;
+                        self.at = ObjectAt::Close;
                     }
                     MatchStep::None => return (i, broken(out.io.from)),
                 },
-                At::After | At::Close => return (i, broken(pos)),
+                ObjectAt::After | ObjectAt::Close => return (i, broken(pos)),
             }
         }
         (i, Flow::More)

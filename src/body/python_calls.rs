@@ -22,7 +22,7 @@ use crate::limits::Limits;
 /// The state of a payload.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Body {
-    at: At,
+    at: PythonAt,
     /// In the brackets of a list.
     list: bool,
     name: Vec<u8>,
@@ -35,7 +35,7 @@ pub(crate) struct Body {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-enum At {
+enum PythonAt {
     Open,
     /// A call may begin, or the list may end.
     Item,
@@ -59,7 +59,7 @@ fn in_name(byte: u8) -> bool {
 impl Body {
     pub fn new() -> Self {
         Self {
-            at: At::Open,
+            at: PythonAt::Open,
             list: false,
             name: vec![],
             name_at: 0,
@@ -72,17 +72,21 @@ impl Body {
 
     /// The open string, if its next bytes leave as they stand.
     pub fn short(&self, table: &PythonTable, limits: &Limits) -> Option<Short> {
-        if self.at == At::Json {
+        if self.at == PythonAt::Json {
             return self.json.as_ref()?.short(table.json.as_ref()?, limits);
         }
-        let call = self.call.as_ref().filter(|_| self.at == At::Args)?;
+        let call = self.call.as_ref().filter(|_| self.at == PythonAt::Args)?;
         call.short(&table.syntax, limits)
     }
 
     /// After a comma of a list, or after a call of `rows` of them.
     pub fn resume(rows: bool) -> Self {
         Self {
-            at: if rows { At::Behind } else { At::Item },
+            at: if rows {
+                PythonAt::Behind
+            } else {
+                PythonAt::Item
+            },
             list: !rows,
             ..Self::new()
         }
@@ -98,7 +102,7 @@ impl Body {
             rows: !self.list && table.brackets != Brackets::One,
             ..Torn::default()
         };
-        if let Some(call) = self.call.as_ref().filter(|_| self.at == At::Args) {
+        if let Some(call) = self.call.as_ref().filter(|_| self.at == PythonAt::Args) {
             call.torn(&table.syntax, &mut torn);
         }
         torn
@@ -112,7 +116,8 @@ impl Body {
     /// Whether a call has begun and not closed.
     pub fn under_way(&self) -> bool {
         let json = self.json.as_ref().is_some_and(json_calls::Body::under_way);
-        json || self.ended.is_some() || matches!(self.at, At::Name | At::Bracket | At::Args)
+        json || self.ended.is_some()
+            || matches!(self.at, PythonAt::Name | PythonAt::Bracket | PythonAt::Args)
     }
 
     /// The call that waits for what follows it ends as it is.
@@ -187,10 +192,12 @@ impl Body {
     ) -> (usize, Step) {
         let byte = source.bytes[i];
         match self.at {
-            At::Open | At::Item | At::Bracket | At::Behind if is_blank(byte) => {
+            PythonAt::Open | PythonAt::Item | PythonAt::Bracket | PythonAt::Behind
+                if is_blank(byte) =>
+            {
                 return (i + 1, Step::More);
             }
-            At::Open => {
+            PythonAt::Open => {
                 self.list = match table.brackets {
                     Brackets::Required | Brackets::Optional => byte == b'[',
                     Brackets::Forbidden | Brackets::One => false,
@@ -198,44 +205,46 @@ impl Body {
                 if !self.list && table.brackets == Brackets::Required {
                     return self.broken(out, source.pos(i), i);
                 }
-                self.at = At::Item;
+                self.at = PythonAt::Item;
                 return (i + usize::from(self.list), Step::More);
             }
-            At::Item if starts_name(byte) => {
+            PythonAt::Item if starts_name(byte) => {
                 self.name_at = source.pos(i);
-                self.at = At::Name;
+                self.at = PythonAt::Name;
             }
-            At::Item if self.list && byte == b'{' && self.calls == 0 => {
+            PythonAt::Item if self.list && byte == b'{' && self.calls == 0 => {
                 let Some(json) = &table.json else {
                     return self.broken(out, source.pos(i), i);
                 };
                 self.json = Some(json_calls::Body::in_list(json));
-                self.at = At::Json;
+                self.at = PythonAt::Json;
             }
-            At::Item | At::Behind if self.list && byte == b']' => {
+            PythonAt::Item | PythonAt::Behind if self.list && byte == b']' => {
                 self.settle(out);
                 return (i + 1, Step::Done);
             }
-            At::Behind if byte == b',' => {
+            PythonAt::Behind if byte == b',' => {
                 if !unmarked(out) {
                     self.settle(out);
                 }
-                self.at = At::Item;
+                self.at = PythonAt::Item;
                 return (i + 1, Step::More);
             }
-            At::Behind if !self.list => self.at = At::Item,
-            At::Item if !self.list && table.brackets != Brackets::One => return (i, Step::Done),
-            At::Item | At::Behind => {
+            PythonAt::Behind if !self.list => self.at = PythonAt::Item,
+            PythonAt::Item if !self.list && table.brackets != Brackets::One => {
+                return (i, Step::Done);
+            }
+            PythonAt::Item | PythonAt::Behind => {
                 if !unmarked(out) {
                     self.doubt(out, Kind::MalformedBody);
                 }
                 return self.broken(out, source.pos(i), i);
             }
-            At::Name => return self.name(out, source, i),
-            At::Bracket if byte == b'(' => return self.open(out, table, rules, source, i),
-            At::Bracket => return self.broken(out, source.pos(i), i),
-            At::Args => return self.args(out, table, rules, source, i),
-            At::Json => {
+            PythonAt::Name => return self.name(out, source, i),
+            PythonAt::Bracket if byte == b'(' => return self.open(out, table, rules, source, i),
+            PythonAt::Bracket => return self.broken(out, source.pos(i), i),
+            PythonAt::Args => return self.args(out, table, rules, source, i),
+            PythonAt::Json => {
                 if let (Some(body), Some(json)) = (&mut self.json, &table.json) {
                     return body.feed(out, json, i, source.bytes.len());
                 }
@@ -260,7 +269,7 @@ impl Body {
             return (i + n, Step::Limit(Kind::LimitName));
         }
         if n < rest.len() {
-            self.at = At::Bracket;
+            self.at = PythonAt::Bracket;
         }
         (i + n, Step::More)
     }
@@ -293,7 +302,7 @@ impl Body {
         };
         let took = call.begin_call(out, rules, source, i);
         self.call = Some(call);
-        self.at = At::Args;
+        self.at = PythonAt::Args;
         took
     }
 
@@ -313,7 +322,7 @@ impl Body {
             return (i, step);
         }
         self.ended = Some(source.pos(i));
-        self.at = At::Behind;
+        self.at = PythonAt::Behind;
         if !self.list {
             self.settle(out);
         }

@@ -14,7 +14,7 @@ use crate::event::Span;
 /// Where a scan stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Bare {
-    at: At,
+    at: BareAt,
     /// Inside of an object that holds name and arguments.
     wrapped: bool,
     /// The first byte.
@@ -26,7 +26,7 @@ pub(super) struct Bare {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-enum At {
+enum BareAt {
     Start,
     /// After the opening bracket of a list.
     Item,
@@ -124,7 +124,7 @@ impl Bare {
     /// A scan of what begins at `start`.
     pub fn new(start: u64) -> Self {
         Self {
-            at: At::Start,
+            at: BareAt::Start,
             wrapped: false,
             start,
             name: None,
@@ -136,47 +136,54 @@ impl Bare {
     pub fn step(&mut self, byte: u8, pos: u64, tuples: bool) -> Shown {
         let blank = is_space(byte);
         self.at = match self.at {
-            At::Start if byte == b'{' => At::First,
-            At::Start if byte == b'[' => At::Item,
-            At::Item if byte == b'{' => At::First,
-            At::Item | At::First | At::Key | At::Behind if blank => self.at,
-            At::Colon(_) | At::Value(_) if blank => self.at,
-            At::First | At::Key => match Quoted::open(byte) {
-                Some(string) => At::InKey {
+            BareAt::Start if byte == b'{' => BareAt::First,
+            BareAt::Start if byte == b'[' => BareAt::Item,
+            BareAt::Item if byte == b'{' => BareAt::First,
+            BareAt::Item | BareAt::First | BareAt::Key | BareAt::Behind if blank => self.at,
+            BareAt::Colon(_) | BareAt::Value(_) if blank => self.at,
+            BareAt::First | BareAt::Key => match Quoted::open(byte) {
+                Some(string) => BareAt::InKey {
                     string,
                     from: pos + 1,
                 },
                 None => return Shown::None,
             },
-            At::InKey { mut string, from } => match string.step(byte) {
-                Inside::More => At::InKey { string, from },
+            BareAt::InKey { mut string, from } => match string.step(byte) {
+                Inside::More => BareAt::InKey { string, from },
                 Inside::End => {
-                    self.at = At::Asked;
+                    self.at = BareAt::Asked;
                     return Shown::Key(Span::new(from, pos));
                 }
                 Inside::Bad => return Shown::None,
             },
-            At::Colon(member) if byte == b':' => At::Value(member),
-            At::Value(member) => return self.value(member, byte, pos, tuples),
-            At::String { mut string, name } => match string.step(byte) {
-                Inside::More => At::String { string, name },
+            BareAt::Colon(member) if byte == b':' => BareAt::Value(member),
+            BareAt::Value(member) => return self.value(member, byte, pos, tuples),
+            BareAt::String { mut string, name } => match string.step(byte) {
+                Inside::More => BareAt::String { string, name },
                 Inside::End => {
                     self.name = name.map(|from| Span::new(from, pos)).or(self.name);
-                    At::Behind
+                    BareAt::Behind
                 }
                 Inside::Bad => return Shown::None,
             },
-            At::Scalar if byte.is_ascii_alphanumeric() || b"+-._".contains(&byte) => At::Scalar,
-            At::Scalar if blank => At::Behind,
-            At::Scalar | At::Behind if byte == b',' => At::Key,
-            At::Behind if byte == b'}' && !(self.others || self.wrapped) => {
+            BareAt::Scalar if byte.is_ascii_alphanumeric() || b"+-._".contains(&byte) => {
+                BareAt::Scalar
+            }
+            BareAt::Scalar if blank => BareAt::Behind,
+            BareAt::Scalar | BareAt::Behind if byte == b',' => BareAt::Key,
+            BareAt::Behind if byte == b'}' && !(self.others || self.wrapped) => {
                 return self.name.map_or(Shown::None, Shown::Name);
             }
-            At::Nested { depth, string } => match self.nested(depth, string, byte, tuples) {
+            BareAt::Nested { depth, string } => match self.nested(depth, string, byte, tuples) {
                 Some(at) => at,
                 None => return Shown::None,
             },
-            At::Start | At::Item | At::Asked | At::Colon(_) | At::Scalar | At::Behind => {
+            BareAt::Start
+            | BareAt::Item
+            | BareAt::Asked
+            | BareAt::Colon(_)
+            | BareAt::Scalar
+            | BareAt::Behind => {
                 return Shown::None;
             }
         };
@@ -185,7 +192,7 @@ impl Bare {
 
     /// The key that stands there means that. False if no call can come of it.
     pub fn member(&mut self, member: Member) -> bool {
-        self.at = At::Colon(member);
+        self.at = BareAt::Colon(member);
         self.others |= member != Member::Name;
         match member {
             Member::Name => self.name.is_none(),
@@ -216,37 +223,39 @@ impl Bare {
             }
             (Member::Wrapper, None, b'{') if !self.wrapped => {
                 self.wrapped = true;
-                At::First
+                BareAt::First
             }
-            (Member::Name, Some(string), _) => At::String {
+            (Member::Name, Some(string), _) => BareAt::String {
                 string,
                 name: Some(pos + 1),
             },
             (Member::Name, None, _) => return Shown::None,
-            (_, Some(string), _) => At::String { string, name: None },
-            (_, None, b'{' | b'[') => At::Nested {
+            (_, Some(string), _) => BareAt::String { string, name: None },
+            (_, None, b'{' | b'[') => BareAt::Nested {
                 depth: 1,
                 string: None,
             },
-            (_, None, b'(') if tuples => At::Nested {
+            (_, None, b'(') if tuples => BareAt::Nested {
                 depth: 1,
                 string: None,
             },
-            (_, None, b'-' | b'0'..=b'9' | b't' | b'f' | b'n' | b'T' | b'F' | b'N') => At::Scalar,
+            (_, None, b'-' | b'0'..=b'9' | b't' | b'f' | b'n' | b'T' | b'F' | b'N') => {
+                BareAt::Scalar
+            }
             (_, None, _) => return Shown::None,
         };
         Shown::More
     }
 
     /// Takes a byte in brackets; none if it cannot stand there.
-    fn nested(&self, depth: u16, string: Option<Quoted>, byte: u8, tuples: bool) -> Option<At> {
+    fn nested(&self, depth: u16, string: Option<Quoted>, byte: u8, tuples: bool) -> Option<BareAt> {
         if let Some(mut string) = string {
             return match string.step(byte) {
-                Inside::More => Some(At::Nested {
+                Inside::More => Some(BareAt::Nested {
                     depth,
                     string: Some(string),
                 }),
-                Inside::End => Some(At::Nested {
+                Inside::End => Some(BareAt::Nested {
                     depth,
                     string: None,
                 }),
@@ -265,9 +274,9 @@ impl Bare {
             _ => return None,
         };
         if depth == 0 {
-            return Some(At::Behind);
+            return Some(BareAt::Behind);
         }
-        Some(At::Nested { depth, string })
+        Some(BareAt::Nested { depth, string })
     }
 }
 

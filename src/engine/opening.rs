@@ -60,11 +60,11 @@ pub(super) struct Candidate {
     end: u64,
     /// Blanks or attributes stand in the marker, which is a tag.
     loose: bool,
-    at: At,
+    at: CandidateAt,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-enum At {
+enum CandidateAt {
     /// In a marker that holds what it does not show, after the first blank in it.
     Own(Walk),
     /// In the tag; `complete` once an attribute is.
@@ -125,25 +125,27 @@ impl Candidate {
     /// None if the marker alone opens a block.
     pub fn new(dialect: &Dialect, opener: OpenRef, span: Span) -> Option<Self> {
         let mut end = span.end;
-        let message = At::Message {
+        let message = CandidateAt::Message {
             from: end,
             gap: false,
         };
         let at = match (&dialect.family, opener.begins) {
             (_, Begins::Message) => message,
-            (_, Begins::Rest) => At::Rest { marker: None },
-            (_, Begins::Thought(_)) => At::Suffix,
-            (_, Begins::Tag(_) | Begins::Mark(_) | Begins::Token(_)) => At::Own(Walk::default()),
+            (_, Begins::Rest) => CandidateAt::Rest { marker: None },
+            (_, Begins::Thought(_)) => CandidateAt::Suffix,
+            (_, Begins::Tag(_) | Begins::Mark(_) | Begins::Token(_)) => {
+                CandidateAt::Own(Walk::default())
+            }
             (Family::Plain, _) => return None,
-            (Family::KeyQuote(_), _) => At::Field(Field::new()),
+            (Family::KeyQuote(_), _) => CandidateAt::Field(Field::new()),
             (Family::Line(table), Begins::Block(number)) => {
                 let (literal, _) = table.openers.get(usize::from(number))?;
                 let mut walk = table.heads.begin();
                 table.heads.seek(&mut walk, literal.as_bytes(), end);
-                At::Head(walk)
+                CandidateAt::Head(walk)
             }
-            (Family::ElementTree(_), _) => At::Tag(Tag::new()),
-            (Family::NamedParams(_) | Family::AttributeParams(_), _) => At::Header {
+            (Family::ElementTree(_), _) => CandidateAt::Tag(Tag::new()),
+            (Family::NamedParams(_) | Family::AttributeParams(_), _) => CandidateAt::Header {
                 header: Header::Edge,
                 complete: false,
             },
@@ -156,14 +158,14 @@ impl Candidate {
                             end = span.start;
                             probe.seek(&mut walk, opener.literal.as_bytes(), span.end);
                         }
-                        At::Probe(walk)
+                        CandidateAt::Probe(walk)
                     }
                     (None, Some(_)) => {
                         // The opener is the first byte of the JSON.
                         end = span.start;
                         let mut bare = Bare::new(end);
                         bare.step(*opener.literal.as_bytes().first()?, end, false);
-                        At::Json(bare)
+                        CandidateAt::Json(bare)
                     }
                     (None, None) => return None,
                 }
@@ -181,7 +183,7 @@ impl Candidate {
     /// Whether it is in a header at the start of a line that is not complete.
     fn cut_head(&self, dialect: &Dialect) -> bool {
         match (self.at, &dialect.family, self.begins) {
-            (At::Head(walk), Family::Line(table), Begins::Block(number)) => {
+            (CandidateAt::Head(walk), Family::Line(table), Begins::Block(number)) => {
                 let opener = table.openers.get(usize::from(number));
                 walk.span(Hole::Name).is_empty() && opener.is_some_and(|(_, whole)| !whole)
             }
@@ -205,7 +207,7 @@ impl Candidate {
             begins: Begins::Message,
             end: 0,
             loose: false,
-            at: At::First { have: 0 },
+            at: CandidateAt::First { have: 0 },
         }
     }
 
@@ -213,33 +215,35 @@ impl Candidate {
     fn unborn(&self, family: &Family) -> bool {
         match (self.at, family) {
             // A header whose beginning nothing but its place tells.
-            (At::Message { .. }, _) if self.end == 0 => true,
+            (CandidateAt::Message { .. }, _) if self.end == 0 => true,
             (
-                At::Header {
+                CandidateAt::Header {
                     header: Header::Edge,
                     ..
                 }
-                | At::Nameless { .. }
-                | At::First { .. }
-                | At::Rest { .. }
-                | At::Own(_)
-                | At::Suffix,
+                | CandidateAt::Nameless { .. }
+                | CandidateAt::First { .. }
+                | CandidateAt::Rest { .. }
+                | CandidateAt::Own(_)
+                | CandidateAt::Suffix,
                 _,
             ) => true,
             // A tag named after a tool, and a word, are no markers before their probes say so.
-            (At::Probe(_), Family::Framed(table)) => self.begins.of(table).is_some_and(|opener| {
-                let literal = opener.literal.as_bytes();
-                literal.len() == 1 || literal.iter().all(u8::is_ascii_alphanumeric)
-            }),
+            (CandidateAt::Probe(_), Family::Framed(table)) => {
+                self.begins.of(table).is_some_and(|opener| {
+                    let literal = opener.literal.as_bytes();
+                    literal.len() == 1 || literal.iter().all(u8::is_ascii_alphanumeric)
+                })
+            }
             (
-                At::Header { .. }
-                | At::Tag(_)
-                | At::Field(_)
-                | At::Payload(_)
-                | At::Message { .. }
-                | At::Json(_)
-                | At::Head(_)
-                | At::Probe(_),
+                CandidateAt::Header { .. }
+                | CandidateAt::Tag(_)
+                | CandidateAt::Field(_)
+                | CandidateAt::Payload(_)
+                | CandidateAt::Message { .. }
+                | CandidateAt::Json(_)
+                | CandidateAt::Head(_)
+                | CandidateAt::Probe(_),
                 _,
             ) => false,
         }
@@ -248,11 +252,12 @@ impl Candidate {
     /// Whether the state fits its tables.
     pub fn fits(&self, set: &SetInner, dialect: &Dialect) -> bool {
         match (self.at, &dialect.family) {
-            (At::Message { .. } | At::First { .. } | At::Rest { .. }, _) => {
-                dialect.channels.is_some()
-            }
-            (At::Suffix, _) => matches!(self.begins, Begins::Thought(_)),
-            (At::Own(walk), _) => match self.begins {
+            (
+                CandidateAt::Message { .. } | CandidateAt::First { .. } | CandidateAt::Rest { .. },
+                _,
+            ) => dialect.channels.is_some(),
+            (CandidateAt::Suffix, _) => matches!(self.begins, Begins::Thought(_)),
+            (CandidateAt::Own(walk), _) => match self.begins {
                 Begins::Tag(number) => {
                     let spelt = dialect.spelt.get(usize::from(number));
                     spelt.is_some_and(|paths| paths.as_ref().is_some_and(|p| p.fits(&walk)))
@@ -264,19 +269,19 @@ impl Candidate {
                 Begins::Token(_) => set.loose.fits(&walk),
                 Begins::Block(_) | Begins::Message | Begins::Rest | Begins::Thought(_) => false,
             },
-            (At::Tag(_), Family::ElementTree(_))
-            | (At::Field(_), Family::KeyQuote(_))
+            (CandidateAt::Tag(_), Family::ElementTree(_))
+            | (CandidateAt::Field(_), Family::KeyQuote(_))
             | (
-                At::Header { .. } | At::Nameless { .. },
+                CandidateAt::Header { .. } | CandidateAt::Nameless { .. },
                 Family::NamedParams(_) | Family::AttributeParams(_),
             ) => true,
-            (At::Json(_), Family::Framed(_)) => self.bare(dialect),
-            (At::Head(walk), Family::Line(table)) => table.heads.fits(&walk),
-            (At::Payload(walk), Family::Framed(table)) => table
+            (CandidateAt::Json(_), Family::Framed(_)) => self.bare(dialect),
+            (CandidateAt::Head(walk), Family::Line(table)) => table.heads.fits(&walk),
+            (CandidateAt::Payload(walk), Family::Framed(table)) => table
                 .message
                 .as_ref()
                 .is_some_and(|paths| paths.fits(&walk)),
-            (At::Probe(walk), Family::Framed(table)) => self
+            (CandidateAt::Probe(walk), Family::Framed(table)) => self
                 .begins
                 .of(table)
                 .and_then(|opener| opener.probe.as_ref())
@@ -432,7 +437,9 @@ impl Machine<'_> {
             let displaced = must_show.is_some_and(|bare| !self.may_show(bare.at))
                 || (head && !token && !self.begins());
             let mut candidate = Candidate::new(compiled, *opener, Span::new(start, end));
-            if let Some(At::Own(walk)) = candidate.as_mut().map(|candidate| &mut candidate.at) {
+            if let Some(CandidateAt::Own(walk)) =
+                candidate.as_mut().map(|candidate| &mut candidate.at)
+            {
                 let bytes = self.bytes(chunk, start, end);
                 match self.spelt(*opener) {
                     Some(paths) => {
@@ -546,7 +553,7 @@ impl Machine<'_> {
         let whole = self.st.candidates.iter().position(|candidate| {
             let channels = self.dialect(candidate.dialect).channels.as_ref();
             let ends = |have: &Channels| have.end.iter().any(|end| end.as_bytes() == marker);
-            matches!(candidate.at, At::Message { .. })
+            matches!(candidate.at, CandidateAt::Message { .. })
                 && candidate.end == end
                 && channels.is_some_and(|channels| ends(&channels.spec))
         });
@@ -559,7 +566,7 @@ impl Machine<'_> {
         };
         match (kind, shows) {
             (Some(RouteKind::Call | RouteKind::Calls), Some(shows)) => {
-                self.st.candidates[index].at = At::Payload(shows.begin());
+                self.st.candidates[index].at = CandidateAt::Payload(shows.begin());
             }
             (Some(RouteKind::Text | RouteKind::Reasoning), _)
                 if !self.st.blank
@@ -600,7 +607,7 @@ impl Machine<'_> {
                 }
                 let verdict = self.verdict(chunk, &opening, candidate, byte, end);
                 // A tag with attributes is a marker once it has ended.
-                opening.bare &= !candidate.loose || matches!(candidate.at, At::Own(_));
+                opening.bare &= !candidate.loose || matches!(candidate.at, CandidateAt::Own(_));
                 match verdict {
                     Verdict::More => true,
                     Verdict::Open { taken, closed } => {
@@ -716,7 +723,7 @@ impl Machine<'_> {
         self.st.candidates.iter().any(|candidate| {
             let own = refs.iter().any(|open| open.dialect == candidate.dialect);
             let channels = self.dialect(candidate.dialect).channels.as_ref();
-            matches!(candidate.at, At::Message { .. })
+            matches!(candidate.at, CandidateAt::Message { .. })
                 && own
                 && channels.is_some_and(|channels| channels.spec.shaped(&header))
         })
@@ -739,7 +746,8 @@ impl Machine<'_> {
     pub fn complete_token(&self, end: u64) -> Option<Candidate> {
         let mut candidates = self.st.candidates.iter().copied();
         candidates.find_map(|candidate| {
-            let (At::Own(walk), Begins::Token(_)) = (candidate.at, candidate.begins) else {
+            let (CandidateAt::Own(walk), Begins::Token(_)) = (candidate.at, candidate.begins)
+            else {
                 return None;
             };
             let id = self.set.loose.complete(&walk, end, b"")?;
@@ -838,7 +846,7 @@ impl Machine<'_> {
             };
             let opener = candidate.begins.of(table);
             let probe = opener.and_then(|opener| opener.probe.as_ref());
-            matches!((candidate.at, probe), (At::Probe(walk), Some(probe))
+            matches!((candidate.at, probe), (CandidateAt::Probe(walk), Some(probe))
                 if walk.start().is_some_and(|start| start <= inside) && probe.literal(&walk))
         });
         if expected {
@@ -1057,16 +1065,18 @@ impl Machine<'_> {
         byte: u8,
         end: u64,
     ) -> Verdict {
-        if let (At::First { .. } | At::Message { .. } | At::Rest { .. }, Some(channels)) =
-            (candidate.at, &self.dialect(candidate.dialect).channels)
+        if let (
+            CandidateAt::First { .. } | CandidateAt::Message { .. } | CandidateAt::Rest { .. },
+            Some(channels),
+        ) = (candidate.at, &self.dialect(candidate.dialect).channels)
         {
             return self.message(chunk, opening, candidate, &channels.spec, byte, end);
         }
-        if let (At::Own(walk), Begins::Token(_)) = (&mut candidate.at, candidate.begins) {
+        if let (CandidateAt::Own(walk), Begins::Token(_)) = (&mut candidate.at, candidate.begins) {
             let go = self.set.loose.step(walk, byte, end - 1, b"");
             return self.own_token(opening, candidate, go, end);
         }
-        if let At::Own(walk) = &mut candidate.at {
+        if let CandidateAt::Own(walk) = &mut candidate.at {
             let opener = OpenRef {
                 dialect: candidate.dialect,
                 begins: candidate.begins,
@@ -1078,7 +1088,7 @@ impl Machine<'_> {
         let family = &self.dialect(candidate.dialect).family;
         let behind = candidate.end;
         match &mut candidate.at {
-            At::Probe(walk) => {
+            CandidateAt::Probe(walk) => {
                 let Family::Framed(table) = family else {
                     return Verdict::Text(None);
                 };
@@ -1129,7 +1139,7 @@ impl Machine<'_> {
                             true => Shown::More,
                             false => json.step(byte, end - 1, false),
                         };
-                        candidate.at = At::Json(json);
+                        candidate.at = CandidateAt::Json(json);
                         if shown == Shown::More {
                             Verdict::More
                         } else {
@@ -1161,7 +1171,7 @@ impl Machine<'_> {
                     }
                 }
             }
-            At::Json(json) => {
+            CandidateAt::Json(json) => {
                 let Family::Framed(table) = family else {
                     return Verdict::Text(None);
                 };
@@ -1201,7 +1211,7 @@ impl Machine<'_> {
                     Verdict::Unknown(name)
                 }
             }
-            At::Head(walk) => {
+            CandidateAt::Head(walk) => {
                 let Family::Line(table) = family else {
                     return Verdict::Text(None);
                 };
@@ -1234,11 +1244,12 @@ impl Machine<'_> {
                     }
                 }
             }
-            At::Suffix => self.suffix(chunk, behind, byte, end),
-            At::Own(_) | At::First { .. } | At::Message { .. } | At::Rest { .. } => {
-                Verdict::Text(None)
-            }
-            At::Payload(walk) => {
+            CandidateAt::Suffix => self.suffix(chunk, behind, byte, end),
+            CandidateAt::Own(_)
+            | CandidateAt::First { .. }
+            | CandidateAt::Message { .. }
+            | CandidateAt::Rest { .. } => Verdict::Text(None),
+            CandidateAt::Payload(walk) => {
                 let Family::Framed(table) = family else {
                     return Verdict::Text(None);
                 };
@@ -1253,7 +1264,7 @@ impl Machine<'_> {
                     Some(Go::More | Go::None) | None => shown(Shows::No),
                 }
             }
-            At::Tag(tag) => {
+            CandidateAt::Tag(tag) => {
                 let Family::ElementTree(table) = family else {
                     return Verdict::Text(None);
                 };
@@ -1265,14 +1276,14 @@ impl Machine<'_> {
                     tag.step(byte, table)
                 })
             }
-            At::Field(field) => {
+            CandidateAt::Field(field) => {
                 let Family::KeyQuote(table) = family else {
                     return Verdict::Text(None);
                 };
                 let came = (end - 1).saturating_sub(candidate.end);
                 shown(field.step(byte, table, came, self.opts.limits.max_lookahead))
             }
-            At::Nameless {
+            CandidateAt::Nameless {
                 blanks,
                 matched,
                 alive,
@@ -1299,7 +1310,7 @@ impl Machine<'_> {
                     Verdict::More
                 }
             }
-            At::Header { header, complete } => {
+            CandidateAt::Header { header, complete } => {
                 let edge = *header == Header::Edge;
                 match header.step(byte) {
                     // No value of a header holds the beginning of a tag: an unclosed quote ends here.
@@ -1457,7 +1468,7 @@ impl Machine<'_> {
         end: u64,
     ) -> Verdict {
         match &mut candidate.at {
-            At::First { have } => {
+            CandidateAt::First { have } => {
                 let first = &channels.first;
                 // The blank before the recipient may be missing here as in any header.
                 let blanks = first.len() - first.trim_start_matches(' ').len();
@@ -1468,14 +1479,14 @@ impl Machine<'_> {
                 }
                 *have = at as u8 + 1;
                 if at + 1 == first.len() {
-                    candidate.at = At::Message {
+                    candidate.at = CandidateAt::Message {
                         from: end,
                         gap: false,
                     };
                 }
                 Verdict::More
             }
-            At::Message { from, gap } => {
+            CandidateAt::Message { from, gap } => {
                 if end.saturating_sub(opening.start) > MAX_HEADER {
                     return Verdict::Text(Some(Kind::MalformedHeader));
                 }
@@ -1493,7 +1504,7 @@ impl Machine<'_> {
                 *gap = ends_line || *gap && byte == b' ';
                 Verdict::More
             }
-            At::Rest { marker } => {
+            CandidateAt::Rest { marker } => {
                 let from = match *marker {
                     Some(from) => from,
                     None if byte == b'<' => end - 1,
@@ -1508,7 +1519,7 @@ impl Machine<'_> {
                     return self.rest_ends(chunk, opening, candidate, end);
                 }
                 if is(&channels.channel) {
-                    candidate.at = At::Message {
+                    candidate.at = CandidateAt::Message {
                         from: end,
                         gap: false,
                     };
@@ -1624,7 +1635,7 @@ impl Machine<'_> {
         match (self.route(chunk, opening, candidate, end), shows) {
             (Some(RouteKind::Call | RouteKind::Calls), Some(shows)) => {
                 candidate.end = end;
-                candidate.at = At::Payload(shows.begin());
+                candidate.at = CandidateAt::Payload(shows.begin());
                 Verdict::More
             }
             (Some(_), _) => Verdict::Open {
@@ -1660,7 +1671,7 @@ impl Machine<'_> {
                 return Verdict::Text(Some(Kind::LookalikeMarker));
             }
             let alive = ((1_u64 << nameless(family).0.len().min(32)) - 1) as u32;
-            candidate.at = At::Nameless {
+            candidate.at = CandidateAt::Nameless {
                 blanks: 0,
                 matched: 0,
                 alive,
@@ -1709,7 +1720,7 @@ impl Machine<'_> {
         let span = Span::new(opening.start, end);
         let mut again = None;
         match at {
-            At::Message { .. } | At::First { .. } | At::Rest { .. } => {
+            CandidateAt::Message { .. } | CandidateAt::First { .. } | CandidateAt::Rest { .. } => {
                 if let Region::Reasoning { .. } = self.st.region {
                     self.flow_end(chunk);
                     self.st.reasoned = true;
@@ -1717,8 +1728,8 @@ impl Machine<'_> {
                 }
                 self.message_begins(chunk, dialect, span);
             }
-            At::Head(walk) => again = self.line_begins(chunk, dialect, &walk, span),
-            At::Header { .. } => {
+            CandidateAt::Head(walk) => again = self.line_begins(chunk, dialect, &walk, span),
+            CandidateAt::Header { .. } => {
                 let mut meta = self.attributes(chunk, &candidate, end);
                 let key = name_attribute(family);
                 let name = meta
@@ -1746,7 +1757,7 @@ impl Machine<'_> {
                     self.close_empty(chunk, end);
                 }
             }
-            At::Suffix => {
+            CandidateAt::Suffix => {
                 let Begins::Thought(id) = candidate.begins else {
                     return None;
                 };
@@ -1759,7 +1770,7 @@ impl Machine<'_> {
                     self.thought_mark(chunk, id, span, suffix);
                 }
             }
-            At::Nameless { .. } | At::Own(_) => match candidate.begins {
+            CandidateAt::Nameless { .. } | CandidateAt::Own(_) => match candidate.begins {
                 Begins::Mark(number) => {
                     let mark = &self.set.marks[usize::from(number)];
                     let (id, closes) = (mark.id, mark.closes);
@@ -1787,7 +1798,7 @@ impl Machine<'_> {
                     }
                 }
             },
-            At::Payload(_) => {
+            CandidateAt::Payload(_) => {
                 let looked = pieces(&self.st.io.carry, chunk.seg, chunk.base, candidate.end, end)
                     .concat_bytes();
                 self.message_begins(chunk, dialect, Span::new(opening.start, candidate.end));
@@ -1795,7 +1806,10 @@ impl Machine<'_> {
                 self.st.io.carry.clear();
                 again = Some(looked);
             }
-            At::Tag(_) | At::Field(_) | At::Probe(_) | At::Json(_) => {
+            CandidateAt::Tag(_)
+            | CandidateAt::Field(_)
+            | CandidateAt::Probe(_)
+            | CandidateAt::Json(_) => {
                 let looked = pieces(&self.st.io.carry, chunk.seg, chunk.base, candidate.end, end)
                     .concat_bytes();
                 self.open(
@@ -1950,7 +1964,7 @@ impl Machine<'_> {
     /// If the stream ended here: the header at the start of a line that is complete.
     pub fn complete_head(&self, chunk: Chunk<'_>, end: u64) -> Option<Candidate> {
         let complete = |candidate: &&Candidate| {
-            let (At::Head(walk), Family::Line(table)) =
+            let (CandidateAt::Head(walk), Family::Line(table)) =
                 (candidate.at, &self.dialect(candidate.dialect).family)
             else {
                 return false;

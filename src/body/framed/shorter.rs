@@ -1,7 +1,7 @@
 //! The closer that a longer pattern begins with: after a fence's closing backticks the word of another fence may begin,
 //! and then be another word.
 
-use super::{At, Body};
+use super::{Body, FramedAt};
 use crate::body::{Flow, Out};
 use crate::dialect::Framed;
 
@@ -9,7 +9,7 @@ impl Body {
     /// No pattern that may stand after the payload goes on with the byte at `pos`. If one was complete before it, that one
     /// counts, and what was looked at after it is read again.
     pub(super) fn shorter(&mut self, out: &mut Out<'_>, table: &Framed, pos: u64) -> Option<Flow> {
-        let At::Tail(walk) = &self.at else {
+        let FramedAt::Tail(walk) = &self.at else {
             return None;
         };
         let unit = &table.units[usize::from(self.unit)];

@@ -1,7 +1,7 @@
 //! Keys: strings, or names without quotes.
 
 use super::pen::{Decode, Emit, Feed, Meaning};
-use super::{At, Frame, Lexer, Rules, Token, Took, is_name};
+use super::{Frame, Lexer, LexerAt, Rules, Token, Took, is_name};
 use crate::error::Kind;
 
 impl Lexer {
@@ -23,7 +23,7 @@ impl Lexer {
                 f.hold = Some(i);
                 self.pen.swap(f, i + 1, ":", Meaning::Text(""));
             }
-            self.at = At::Value;
+            self.at = LexerAt::Value;
             return (i + 1, None);
         }
         let token = if call && (byte == b',' || byte == b')') {
@@ -66,7 +66,7 @@ impl Lexer {
             return self.open_string(rules, f, i, byte, true);
         }
         self.pen.insert(f, i, "\"");
-        self.at = At::BareKey;
+        self.at = LexerAt::BareKey;
         let repaired = Token::Repaired(Kind::RepairedKey, f.pos(i));
         (i + 1, lenient.then_some(repaired))
     }

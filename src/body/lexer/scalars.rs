@@ -5,7 +5,7 @@ use toolglot_scan::json;
 
 use super::number::{Num, Radix};
 use super::pen::{Emit, Feed, Meaning};
-use super::{At, Lexer, Rules, Shape, Token, Took, is_blank};
+use super::{Lexer, LexerAt, Rules, Shape, Token, Took, is_blank};
 use crate::error::Kind;
 
 pub(super) const WORDS: [(&[u8], &str, Shape); 6] = [
@@ -87,7 +87,7 @@ impl Lexer {
             b'-' => (Python::Num(Num::Sign), None),
             _ => (Python::Num(Num::Int), None),
         };
-        self.at = At::Number(number);
+        self.at = LexerAt::Number(number);
         (i + 1, token)
     }
 
@@ -133,7 +133,7 @@ impl Lexer {
                 }
                 None => {
                     self.pen.keep(f, i, Meaning::Text(""));
-                    self.at = At::Number(Python::Num(Num::Zero));
+                    self.at = LexerAt::Number(Python::Num(Num::Zero));
                     return (i, None);
                 }
             },
@@ -164,13 +164,13 @@ impl Lexer {
             }
             (Python::Num(Num::Dot), _) => {
                 self.pen.insert(f, i, "0");
-                self.at = At::Number(Python::Num(Num::Frac));
+                self.at = LexerAt::Number(Python::Num(Num::Frac));
                 return (i, Self::spelled(rules, f.pos(i)));
             }
             (Python::Num(num), _) if num.ends() => return self.end(i),
             (Python::Num(_), _) => return unfit,
         };
-        self.at = At::Number(next);
+        self.at = LexerAt::Number(next);
         (i + 1, token)
     }
 
@@ -184,7 +184,7 @@ impl Lexer {
         let Some(which) = WORDS.iter().position(|(word, ..)| word[0] == byte) else {
             return (i, Some(Self::unfit(rules, byte)));
         };
-        self.at = At::Word {
+        self.at = LexerAt::Word {
             which: which as u8,
             len: 1,
         };
@@ -224,7 +224,7 @@ impl Lexer {
         if whole && !foreign {
             return self.end(i + 1);
         }
-        self.at = At::Word {
+        self.at = LexerAt::Word {
             which,
             len: len + 1,
         };
@@ -248,12 +248,12 @@ impl Lexer {
         match literal {
             Some(literal) => {
                 f.hold = Some(i);
-                self.at = At::Literal(literal);
+                self.at = LexerAt::Literal(literal);
                 (i + 1, None)
             }
             None => {
                 self.pen.insert(f, i, "\"");
-                self.at = At::BareText { which: 0, len: 0 };
+                self.at = LexerAt::BareText { which: 0, len: 0 };
                 (i, None)
             }
         }
@@ -286,7 +286,7 @@ impl Lexer {
             let at = self.pen.held_at(f).unwrap_or(f.pos(i));
             let json = WORDS[usize::from(which) % WORDS.len()].1;
             self.pen.swap(f, i, json, Meaning::Text(""));
-            self.at = At::Literal(Literal::Swapped);
+            self.at = LexerAt::Literal(Literal::Swapped);
             return (i, Some(Token::Repaired(Kind::RepairedLiteral, at)));
         }
         let next = match literal {
@@ -301,12 +301,12 @@ impl Lexer {
             Literal::Word { .. } | Literal::Blank(_) | Literal::Swapped => None,
         };
         if let Some(next) = next {
-            self.at = At::Literal(next);
+            self.at = LexerAt::Literal(next);
             return (i + 1, None);
         }
         // It is none: a string.
         self.spell(f, i, "\"");
-        self.at = At::BareText { which: 0, len: 0 };
+        self.at = LexerAt::BareText { which: 0, len: 0 };
         (i, None)
     }
 
@@ -326,7 +326,7 @@ impl Lexer {
             }
             _ if is_blank(byte) => {
                 f.hold = f.hold.or(Some(i));
-                self.at = At::BareText { which: 0, len: 0 };
+                self.at = LexerAt::BareText { which: 0, len: 0 };
                 return (i + 1, None);
             }
             _ => {}
@@ -341,8 +341,8 @@ impl Lexer {
         let (which, len) = found.unwrap_or_default();
         let whole = found.is_some() && rules.delim(which).len() == usize::from(len);
         self.at = match whole {
-            true => At::BareText { which, len: 0 },
-            false => At::BareText { which, len },
+            true => LexerAt::BareText { which, len: 0 },
+            false => LexerAt::BareText { which, len },
         };
         let at = (f.pos(i) + 1).saturating_sub(u64::from(len));
         (i + 1, whole.then_some(Token::Repaired(Kind::BareQuote, at)))

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use toolglot_scan::json;
 
 use super::pen::{Emit, Feed, Meaning};
-use super::{At, Frame, Lexer, Rules, Token, Took, is_blank, is_name};
+use super::{Frame, Lexer, LexerAt, Rules, Token, Took, is_blank, is_name};
 use crate::error::Kind;
 
 /// An open string.
@@ -54,7 +54,7 @@ impl Lexer {
         f.said = i + 1;
         if byte != b'"' && byte != b'\'' {
             f.hold = Some(i);
-            self.at = At::DelimOpen {
+            self.at = LexerAt::DelimOpen {
                 which: rules.delim_at(byte).unwrap_or_default(),
                 len: 0,
                 key,
@@ -72,10 +72,10 @@ impl Lexer {
             self.pen.swap(f, i + 1, "\"", Meaning::Text(""));
         }
         if rules.syntax.python {
-            self.at = At::Quote(quoted, 1);
+            self.at = LexerAt::Quote(quoted, 1);
             return (i + 1, None);
         }
-        self.at = At::String(quoted);
+        self.at = LexerAt::String(quoted);
         let repaired = Token::Repaired(Kind::RepairedQuotes, f.pos(i));
         (i + 1, (byte == b'\'').then_some(repaired))
     }
@@ -92,16 +92,16 @@ impl Lexer {
         match (len, byte == quoted.quote) {
             (1, true) => {
                 f.hold = Some(i);
-                self.at = At::Quote(quoted, 2);
+                self.at = LexerAt::Quote(quoted, 2);
                 (i + 1, None)
             }
             (1, false) => {
-                self.at = At::String(quoted);
+                self.at = LexerAt::String(quoted);
                 (i, None)
             }
             (_, true) => {
                 self.pen.swap(f, i + 1, "", Meaning::Text(""));
-                self.at = At::String(Quoted {
+                self.at = LexerAt::String(Quoted {
                     triple: true,
                     ..quoted
                 });
@@ -124,7 +124,7 @@ impl Lexer {
     pub(super) fn end_string<E: Emit>(&mut self, f: &mut Feed<'_, E>, i: usize, key: bool) -> Took {
         self.pen.end_text(f, i);
         if key {
-            self.at = At::Colon;
+            self.at = LexerAt::Colon;
             (i, self.watched().then_some(Token::Key))
         } else {
             self.end(i)
@@ -146,7 +146,7 @@ impl Lexer {
         let byte = f.src[i];
         if byte == b'\\' {
             f.hold = Some(i);
-            self.at = At::Escape(quoted, Escape::default());
+            self.at = LexerAt::Escape(quoted, Escape::default());
         } else if byte == quoted.quote {
             f.hold = Some(i);
             // What follows decides, but for JSON as it is, and where nothing is known to follow.
@@ -155,9 +155,9 @@ impl Lexer {
                 return self.closed(f, i + 1, quoted);
             }
             self.at = if quoted.triple {
-                At::Triple(quoted, 1)
+                LexerAt::Triple(quoted, 1)
             } else {
-                At::Closing(quoted)
+                LexerAt::Closing(quoted)
             };
         } else if byte == b'"' {
             self.written(f, i, byte);
@@ -190,7 +190,7 @@ impl Lexer {
                 quote: byte,
                 ..quoted
             };
-            self.at = At::Quote(next, 1);
+            self.at = LexerAt::Quote(next, 1);
             return (i + 1, None);
         }
         let follows = is_blank(byte) || b",:}])".contains(&byte);
@@ -200,7 +200,7 @@ impl Lexer {
         }
         let at = self.pen.held_at(f).unwrap_or(f.pos(i));
         self.spell(f, i, "");
-        self.at = At::String(Quoted {
+        self.at = LexerAt::String(Quoted {
             torn: true,
             ..quoted
         });
@@ -228,7 +228,7 @@ impl Lexer {
             if len == 2 {
                 return self.closed(f, i + 1, quoted);
             }
-            self.at = At::Triple(quoted, len + 1);
+            self.at = LexerAt::Triple(quoted, len + 1);
             return (i + 1, None);
         }
         let two = usize::from(len == 2);
@@ -239,7 +239,7 @@ impl Lexer {
         } else {
             self.pen.keep(f, i, Meaning::Text(["'", "''"][two]));
         }
-        self.at = At::String(quoted);
+        self.at = LexerAt::String(quoted);
         (i, None)
     }
 
@@ -285,7 +285,7 @@ impl Lexer {
         }
         if escape.high != 0 && byte != b'u' {
             let token = self.lone(f, i, b"\\");
-            self.at = At::Escape(quoted, Escape::default());
+            self.at = LexerAt::Escape(quoted, Escape::default());
             return (i, Some(token));
         }
         let python = rules.syntax.python;
@@ -340,18 +340,18 @@ impl Lexer {
             // A backslash that escapes nothing stands for itself.
             _ if python => {
                 self.char(f, i, '\\');
-                self.at = At::String(quoted);
+                self.at = LexerAt::String(quoted);
                 return (i, None);
             }
             _ => return (i, Some(Token::Malformed(Kind::MalformedBody))),
         };
         self.pen.keep(f, i + 1, Meaning::Text(meaning));
-        self.at = At::String(quoted);
+        self.at = LexerAt::String(quoted);
         (i + 1, repaired)
     }
 
     fn digits(&mut self, i: usize, quoted: Quoted, letter: u8, escape: Escape) -> Took {
-        self.at = At::Escape(quoted, Escape { letter, ..escape });
+        self.at = LexerAt::Escape(quoted, Escape { letter, ..escape });
         (i + 1, None)
     }
 
@@ -380,9 +380,9 @@ impl Lexer {
             None if escape.letter == b'0' => escape.digits = need,
             None => return (i, Some(Token::Malformed(Kind::MalformedBody))),
         }
-        self.at = At::String(quoted);
+        self.at = LexerAt::String(quoted);
         if escape.digits < need {
-            self.at = At::Escape(quoted, escape);
+            self.at = LexerAt::Escape(quoted, escape);
             return (to, None);
         }
         match (escape.letter, u16::try_from(escape.value)) {
@@ -420,7 +420,7 @@ impl Lexer {
             token = Some(self.lone(f, i, own));
         }
         match (unit, char::from_u32(u32::from(unit))) {
-            (0xD800..0xDC00, _) => self.at = At::High(quoted, unit),
+            (0xD800..0xDC00, _) => self.at = LexerAt::High(quoted, unit),
             (_, None) => token = Some(self.lone(f, i, b"")),
             (_, Some(c)) => {
                 let mut bytes = [0; 4];
@@ -445,10 +445,10 @@ impl Lexer {
                 high,
                 ..Escape::default()
             };
-            self.at = At::Escape(quoted, escape);
+            self.at = LexerAt::Escape(quoted, escape);
             return (i + 1, None);
         }
-        self.at = At::String(quoted);
+        self.at = LexerAt::String(quoted);
         (i, Some(self.lone(f, i, b"")))
     }
 
@@ -473,10 +473,10 @@ impl Lexer {
         let delim = rules.delim(which);
         if delim.get(usize::from(len)) == Some(&f.src[i]) {
             let len = len + 1;
-            self.at = At::DelimOpen { which, len, key };
+            self.at = LexerAt::DelimOpen { which, len, key };
             if usize::from(len) == delim.len() {
                 self.pen.swap(f, i + 1, "\"", Meaning::Text(""));
-                self.at = At::Delim { which, len: 0, key };
+                self.at = LexerAt::Delim { which, len: 0, key };
             }
             return (i + 1, None);
         }
@@ -487,7 +487,7 @@ impl Lexer {
         let mut text = String::from("\"");
         json::escape(&begun, |piece| text.push_str(piece));
         self.pen.swap(f, i, &text, Meaning::Text(&begun));
-        self.at = At::BareText { which: 0, len: 0 };
+        self.at = LexerAt::BareText { which: 0, len: 0 };
         (i, None)
     }
 
@@ -525,7 +525,7 @@ impl Lexer {
                 return self.end_string(f, i + 1, key);
             }
             let len = len + 1;
-            self.at = At::Delim { which, len, key };
+            self.at = LexerAt::Delim { which, len, key };
             return (i + 1, None);
         }
         // The first of its bytes are content; the last of them may begin it again.
@@ -543,7 +543,7 @@ impl Lexer {
         let rest = &delim[..next];
         self.pen
             .swap_but(f, i + past, &text, Meaning::Text(&begun), rest);
-        self.at = At::Delim {
+        self.at = LexerAt::Delim {
             which,
             len: next as u8,
             key,

@@ -2,7 +2,7 @@
 
 use super::pen::{Emit, Feed, Meaning};
 use super::scalars::WORDS;
-use super::{At, Frame, Lexer, Rules, Shape, Token, Took};
+use super::{Frame, Lexer, LexerAt, Rules, Shape, Token, Took};
 use crate::error::Kind;
 
 /// So many blanks after a comma that may be too many are kept; more are left out.
@@ -61,7 +61,7 @@ impl Lexer {
         };
         self.pen.keep(f, i, Meaning::Text(""));
         if self.watched() {
-            self.at = At::Begin(shape);
+            self.at = LexerAt::Begin(shape);
             return (i, Some(Token::Open(shape)));
         }
         self.begin(rules, f, i, byte, shape)
@@ -99,8 +99,8 @@ impl Lexer {
         }
         self.stack.push(frame);
         self.at = match frame {
-            Frame::Object | Frame::Call => At::Key,
-            Frame::Array | Frame::Tuple | Frame::Tuples => At::Item,
+            Frame::Object | Frame::Call => LexerAt::Key,
+            Frame::Array | Frame::Tuple | Frame::Tuples => LexerAt::Item,
         };
         (i + 1, None)
     }
@@ -134,7 +134,7 @@ impl Lexer {
     ) -> Took {
         let at = self.pen.held_at(f).unwrap_or(f.pos(i));
         self.pen.swap(f, i, "", Meaning::Text(""));
-        self.at = At::Behind;
+        self.at = LexerAt::Behind;
         let repaired = Token::Repaired(Kind::RepairedComma, at);
         (i, (!rules.syntax.python).then_some(repaired))
     }
@@ -152,11 +152,11 @@ impl Lexer {
         if byte == b',' {
             f.hold = Some(i);
             self.at = match *top {
-                Frame::Object | Frame::Call => At::NextKey,
-                Frame::Array | Frame::Tuples => At::NextItem,
+                Frame::Object | Frame::Call => LexerAt::NextKey,
+                Frame::Array | Frame::Tuples => LexerAt::NextItem,
                 Frame::Tuple => {
                     *top = Frame::Tuples;
-                    At::NextItem
+                    LexerAt::NextItem
                 }
             };
             return (i + 1, None);
@@ -167,7 +167,7 @@ impl Lexer {
             Frame::Array if byte == b'{' && self.watch > 0 && self.stack.len() == 1 => {
                 f.hold = Some(i);
                 self.pen.swap(f, i, ",", Meaning::Text(""));
-                self.at = At::Item;
+                self.at = LexerAt::Item;
                 (i, Some(Token::Repaired(Kind::RepairedComma, f.pos(i))))
             }
             // A value in brackets is an expression.
