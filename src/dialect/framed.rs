@@ -674,7 +674,7 @@ fn repeated(pattern: &str) -> Vec<String> {
 
 /// A closer of several parts with one of them twice, as far as a value may end with it, and its last part, which may stand
 /// behind it once more: `<|close|>argument<|sep|>`.
-fn halves(close: &str) -> Option<(Vec<String>, String)> {
+pub(crate) fn halves(close: &str) -> Option<(Vec<String>, String)> {
     let last = close.rfind('<').filter(|at| *at > 0)?;
     let first = close.find('>')? + 1;
     if close.contains('$') || !close.ends_with('>') || first > last || !close.starts_with('<') {

@@ -37,7 +37,7 @@ pub(crate) use compile::{
 };
 
 pub(crate) use evidence::Evidence;
-pub(crate) use framed::{Action, Framed, Opener};
+pub(crate) use framed::{Action, Framed, Opener, halves};
 pub(crate) use line::{Head, Line};
 
 use std::collections::BTreeSet;

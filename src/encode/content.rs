@@ -39,6 +39,16 @@ pub(super) fn write(
         }
     });
     let text = placed(&unit.close, clean, text).map_err(fault)?;
+    // With a blank after it, the call's own opener leaves a doubt where the text ends.
+    let literals = unit.open.iter().filter_map(|open| open.split_once('$'));
+    for (open, _) in literals.filter(|(open, _)| open.len() > 1) {
+        let blank =
+            |at: usize| text[at + open.len()..].starts_with(|c: char| c.is_ascii_whitespace());
+        if find_all(&text, open, false).any(blank) {
+            let marker = open.to_owned();
+            return Err(fault(Reason::Marker { marker }));
+        }
+    }
     fits(block.ctx, &text).map_err(fault)?;
     block.text.push_str(&text);
     block

@@ -100,9 +100,11 @@ impl Writer<'_> {
         }
         let whole = self.value(node, schema, &at, depth + 1);
         let listed = schema.types.has(Types::ARRAY) && !schema.types.has(Types::OBJECT);
+        // Elsewhere an element that stands twice is a mistake.
+        let many = schema.types.has(Types::ARRAY) || schema.types == Types::none();
         let items = match self.doc.node(node) {
             // A list that its schema knows was tried item by item already.
-            Node::Array(items) if items.len() > 1 && !listed => items.clone(),
+            Node::Array(items) if items.len() > 1 && many && !listed => items.clone(),
             _ => {
                 self.elements += 1;
                 return whole.map(|value| format!("<{key}>{value}</{key}>"));

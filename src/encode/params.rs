@@ -14,8 +14,8 @@ use super::framed::{Block, Holes, Place};
 use super::text::{entities, find_all, spellings, texts};
 use super::{Ctx, Item, fits};
 use crate::body::{Elements, Strange, last_tag};
-use crate::dialect::Action;
 use crate::dialect::spec::{Deltas, Framing, Hint, Param, Payload};
+use crate::dialect::{Action, halves};
 use crate::hints::{Schema, Types};
 use crate::limits::Untyped;
 
@@ -93,7 +93,9 @@ fn one(
         return Err(fault(Reason::Key { why }));
     }
     let ends = param.open.iter().any(|open| open.ends_with("$key>"));
-    if ends && (key.ends_with('/') || key.contains("=\"")) {
+    let attribute = key.split_once(char::is_whitespace);
+    let attribute = attribute.is_some_and(|(_, rest)| rest.contains('='));
+    if ends && (key.ends_with('/') || key.contains("=\"") || attribute) {
         let why = "it would be read as a tag with attributes, or one that closes itself";
         return Err(fault(Reason::Key { why }));
     }
@@ -333,6 +335,18 @@ impl<'p> Frame<'p> {
         }
         if !ended {
             return marker(self.nest.as_deref().unwrap_or(self.closer()));
+        }
+        // Before its closer, a part of the closer would be that part twice.
+        for close in &self.closers {
+            let twice = halves(close).map_or(vec![], |(twice, _)| twice);
+            let parts = twice
+                .iter()
+                .filter_map(|twice| twice.strip_suffix(close.as_str()));
+            for part in parts {
+                if text.trim_end().ends_with(part) {
+                    return marker(part);
+                }
+            }
         }
         let opener = self.param.open.first();
         let strange = self.strange.as_ref().filter(|_| self.nest.is_none());

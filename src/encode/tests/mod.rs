@@ -11,6 +11,7 @@ use super::doc::{Doc, Node, Text};
 use super::{EncodeCall, EncodeOptions, Encoder, NotRepresentable, Reason};
 use crate::dialect::{DialectSet, Family, builtin_files};
 use crate::hints::{Tools, Types, coerce};
+use crate::limits::Untyped;
 
 /// A dialect that has calls.
 struct Case {
@@ -119,7 +120,8 @@ fn ordinary(name: &str) -> bool {
 }
 
 /// Names that mean something in some dialect.
-const MEANT: [&str; 15] = [
+const MEANT: [&str; 16] = [
+    "invoke",
     "command",
     "tool_name",
     "item",
@@ -209,6 +211,11 @@ fn follows(
                     .map(|param| &param.schema);
                 schema.is_none_or(|schema| {
                     let (text, mut out) = (text.whole().unwrap_or(""), String::new());
+                    // What no schema types is JSON where it is some, if the dialect says so.
+                    let json = case.encoder.dialect().spec.untyped == Untyped::Json;
+                    if json && schema.types == Types::none() {
+                        return serde_json::from_str::<crate::json::Value>(text).is_ok();
+                    }
                     coerce(text, schema, &mut out);
                     // Nothing is an empty object, where one is asked for.
                     let blank = text.trim().is_empty() && !schema.types.has(Types::STRING);
