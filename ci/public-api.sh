@@ -25,7 +25,7 @@ if [[ $("$tool" --version 2> /dev/null || true) != *" $version" ]] &&
 fi
 
 wrong=0
-for package in toolglot-scan toolglot toolglot-tools; do
+for package in toolglot-scan toolglot toolglot-tools toolglot-agent; do
   written=ci/public-api/$package.txt
   found=$CARGO_TARGET_DIR/public-api/$package.txt
   # Derived and automatic impls are promises too: a type that is no longer `Clone` or `Send` breaks hosts. Left out are methods
