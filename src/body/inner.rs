@@ -13,12 +13,14 @@ pub(crate) struct Inner {
     attribute: String,
     /// A tag of that name needs none.
     plain: String,
-    open: Option<Open>,
+    /// A tag is under way.
+    looks: bool,
+    open: Open,
     /// The name of the last one that was found.
     found: Option<String>,
 }
 
-/// A tag that has begun.
+/// The tag that began last. Its memory stays for the next, so that markup in a value allocates nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct Open {
     name: Vec<u8>,
@@ -54,12 +56,15 @@ impl Inner {
 
     /// Whether a tag is under way.
     pub fn looks(&self) -> bool {
-        self.open.is_some()
+        self.looks
     }
 
     /// A `<` stands here.
     pub fn begin(&mut self) {
-        self.open = (!self.attribute.is_empty()).then(Open::default);
+        self.looks = !self.attribute.is_empty();
+        self.open.name.clear();
+        self.open.header = None;
+        self.open.attribute.clear();
     }
 
     /// Whether one was found.
@@ -74,19 +79,22 @@ impl Inner {
 
     /// Takes a byte of the tag that is under way.
     pub fn step(&mut self, byte: u8) {
-        let Some(open) = &mut self.open else { return };
+        let open = &mut self.open;
+        if !self.looks {
+            return;
+        }
         let named = byte == b'>' && open.header.is_none() && !open.name.is_empty();
         if named && open.name == self.plain.as_bytes() {
             self.found = Some(self.plain.clone());
-            self.open = None;
+            self.looks = false;
             return;
         }
         match open.step(byte, self.attribute.as_bytes()) {
             Seen::More => {}
-            Seen::None => self.open = None,
+            Seen::None => self.looks = false,
             Seen::Value => {
                 self.found = Some(String::from_utf8_lossy(&open.name).into_owned());
-                self.open = None;
+                self.looks = false;
             }
         }
     }
@@ -113,7 +121,10 @@ impl Open {
         self.header = Some(header);
         match (before, header) {
             (Header::Name, Header::Name) => self.attribute.push(byte),
-            (_, Header::Name) => self.attribute = vec![byte],
+            (_, Header::Name) => {
+                self.attribute.clear();
+                self.attribute.push(byte);
+            }
             (Header::BeforeValue, Header::Value(_)) if self.attribute == wanted => {
                 return Seen::Value;
             }
