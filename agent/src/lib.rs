@@ -37,6 +37,8 @@
 
 mod agent;
 mod digest;
+#[cfg(feature = "tokio")]
+pub mod driver;
 mod policy;
 mod reference;
 mod run;

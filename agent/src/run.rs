@@ -435,6 +435,12 @@ impl Run {
         self.advance();
     }
 
+    /// The latest time that was told. A host that goes on with a restored run counts from here.
+    #[must_use]
+    pub fn now(&self) -> u64 {
+        self.state.now
+    }
+
     /// When [`tick`](Self::tick) has something to do, in its milliseconds.
     #[must_use]
     pub fn deadline(&self) -> Option<u64> {

@@ -1,0 +1,134 @@
+//! A model that says what a file says: for tests and examples.
+
+use serde::Deserialize;
+use toolglot::json::Value;
+use toolglot::{Finish, NativeCall};
+
+use super::{Model, Said, Stream, pieces};
+use crate::step::Ask;
+
+/// A reply of a scripted model.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+#[non_exhaustive]
+pub struct Reply {
+    /// What it writes.
+    pub text: String,
+    /// Calls that come beside the text.
+    pub native: Vec<NativeCall>,
+    /// Why it ends.
+    pub finish: Finish,
+}
+
+impl From<&str> for Reply {
+    fn from(text: &str) -> Self {
+        Self {
+            text: text.to_owned(),
+            ..Self::default()
+        }
+    }
+}
+
+/// Why a script cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("line {line}: {why}")]
+pub struct ScriptError {
+    /// The line, from 1.
+    pub line: usize,
+    /// What is wrong with it.
+    pub why: String,
+}
+
+/// A model that gives replies one after the other. Which is next goes by the replies that are in the conversation, so that a
+/// run which was saved goes on with the right one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Script {
+    replies: Vec<Reply>,
+    /// How many messages of the model a conversation begins with.
+    before: usize,
+    size: usize,
+}
+
+impl Script {
+    /// Of these replies.
+    pub fn new<R: Into<Reply>>(replies: impl IntoIterator<Item = R>) -> Self {
+        Self {
+            replies: replies.into_iter().map(Into::into).collect(),
+            before: 0,
+            size: 16,
+        }
+    }
+
+    /// Reads replies: texts with a line `---` between them.
+    #[must_use]
+    pub fn from_text(text: &str) -> Self {
+        let mut replies = vec![String::new()];
+        for line in text.split_inclusive('\n') {
+            match (line.trim_end(), replies.last_mut()) {
+                ("---", _) => replies.push(String::new()),
+                (_, Some(last)) => last.push_str(line),
+                (_, None) => {}
+            }
+        }
+        let replies = replies.iter().map(|text| {
+            let text = text.strip_suffix('\n').unwrap_or(text);
+            Reply::from(text.strip_suffix('\r').unwrap_or(text))
+        });
+        Self::new(replies)
+    }
+
+    /// Reads replies, one JSON object a line: `{"text": "..", "native": [{"name": "..", "arguments": "{}"}], "finish": "stop"}`,
+    /// all of it optional.
+    ///
+    /// # Errors
+    /// A line is no reply.
+    pub fn from_jsonl(text: &str) -> Result<Self, ScriptError> {
+        let lines = text.lines().enumerate();
+        let read = lines
+            .filter(|(_, line)| !line.trim().is_empty())
+            .map(|(at, line)| {
+                serde_json::from_str::<Reply>(line).map_err(|error| ScriptError {
+                    line: at + 1,
+                    why: error.to_string(),
+                })
+            });
+        Ok(Self::new(read.collect::<Result<Vec<_>, _>>()?))
+    }
+
+    /// How many bytes come at once, 16 by default.
+    #[must_use]
+    pub fn chunk(mut self, bytes: usize) -> Self {
+        self.size = bytes.max(1);
+        self
+    }
+
+    /// How many replies the conversation has before the first one of the script.
+    #[must_use]
+    pub fn after(mut self, replies: usize) -> Self {
+        self.before = replies;
+        self
+    }
+}
+
+impl Model for Script {
+    fn ask(&self, ask: Ask) -> Stream<Said> {
+        let role =
+            |message: &&Value| message.get("role").and_then(Value::as_str) == Some("assistant");
+        let said = ask.messages.iter().filter(role).count();
+        let at = said.saturating_sub(self.before);
+        let reply = self.replies.get(at).cloned();
+        let (size, number) = (self.size, at + 1);
+        pieces(async move |out| {
+            let Some(reply) = reply else {
+                return Said::Failed(format!("the script has no reply {number}"));
+            };
+            for chunk in reply.text.as_bytes().chunks(size) {
+                out.send(Said::Text(chunk.to_vec())).await;
+            }
+            for call in reply.native {
+                out.send(Said::Native(call)).await;
+            }
+            Said::End(reply.finish)
+        })
+    }
+}
