@@ -32,10 +32,19 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+#[cfg(feature = "http")]
+mod client;
 mod drive;
 mod function;
+#[cfg(feature = "http")]
+mod http;
 mod pieces;
+mod process;
 mod script;
+mod template;
+#[cfg(feature = "http")]
+mod tls;
+mod toolbox;
 
 use std::collections::HashMap;
 use std::pin::Pin;
@@ -48,10 +57,16 @@ use toolglot_tools::outcome::{Content, ToolResult};
 use crate::run::Run;
 use crate::step::{Ask, Confirm, Decision, Do, Receipt, Start};
 
+#[cfg(feature = "http")]
+pub use client::ChatModel;
 pub use drive::{Driver, Stopped};
 pub use function::{Function, Progress, function, task};
+#[cfg(feature = "http")]
+pub use http::{Hosts, Http, HttpSpec};
 pub use pieces::{Out, pieces};
+pub use process::{Input, Output, Process, ProcessSpec};
 pub use script::{Reply, Script, ScriptError};
+pub use toolbox::{Toolbox, ToolboxError};
 
 /// A stream that its owner polls, and ends by dropping it.
 pub type Stream<T> = Pin<Box<dyn futures_core::Stream<Item = T> + Send>>;

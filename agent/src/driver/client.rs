@@ -1,0 +1,369 @@
+//! Models behind an OpenAI-compatible interface.
+
+use std::time::Duration;
+
+use reqwest::{Client, Response, StatusCode, Url};
+use toolglot::json::{Map, Value};
+use toolglot::source::{CallPiece, Item, OpenAi, Source, SourceError};
+use toolglot::{Finish, NativeCall};
+
+use super::{Model, Out, Said, Stream, pieces};
+use crate::step::Ask;
+
+/// Bytes of an error that are read.
+const ERROR: usize = 4096;
+/// Bytes of native calls that may be on their way.
+const CALLS: usize = 1 << 20;
+/// So many stop sequences are taken by all servers.
+const STOPS: usize = 4;
+
+/// Asks a server for `/v1/chat/completions`, streamed. An agent of shape [`Text`](toolglot_tools::outcome::Shape::Text) teaches
+/// its dialect in the messages, one of shape [`OpenAi`](toolglot_tools::outcome::Shape::OpenAi) gives the server its tools.
+#[derive(Clone, Debug)]
+pub struct ChatModel {
+    client: Client,
+    url: Url,
+    model: String,
+    key: Option<String>,
+    retries: u32,
+    patience: Duration,
+    longest: Duration,
+    more: Map,
+}
+
+impl ChatModel {
+    /// A model of a server: its address, with or without the path (`http://localhost:8000`, `https://host/v1`).
+    ///
+    /// # Errors
+    /// The address cannot be read; TLS cannot be set up.
+    pub fn new(address: &str, model: &str) -> Result<Self, String> {
+        let mut url = Url::parse(address).map_err(|error| format!("`{address}`: {error}"))?;
+        if !matches!(url.scheme(), "http" | "https") {
+            return Err(format!("`{address}`: only http and https are asked"));
+        }
+        let path = url.path().trim_end_matches('/').to_owned();
+        let path = match path.as_str() {
+            "" => "/v1/chat/completions".to_owned(),
+            own if own.ends_with("/chat/completions") => path,
+            own => format!("{own}/chat/completions"),
+        };
+        url.set_path(&path);
+        let client = super::tls::builder(url.scheme() == "https")?;
+        Ok(Self {
+            client: client.build().map_err(|error| super::tls::words(&error))?,
+            url,
+            model: model.to_owned(),
+            key: None,
+            retries: 3,
+            patience: Duration::from_secs(300),
+            longest: Duration::from_secs(60),
+            more: Map::new(),
+        })
+    }
+
+    /// With a key, as bearer token.
+    #[must_use]
+    pub fn key(mut self, key: &str) -> Self {
+        self.key = Some(key.to_owned());
+        self
+    }
+
+    /// How often a request that was refused with status 429 or 5xx is made again, 3 times by default. What has begun to come is
+    /// never asked for again.
+    #[must_use]
+    pub fn retries(mut self, times: u32) -> Self {
+        self.retries = times;
+        self
+    }
+
+    /// How long the server may be silent, 5 minutes by default.
+    #[must_use]
+    pub fn patience(mut self, time: Duration) -> Self {
+        self.patience = time;
+        self
+    }
+
+    /// How long it may ask to wait before the next try (`Retry-After`), a minute by default; if it asks for more, that is a
+    /// failure.
+    #[must_use]
+    pub fn longest_wait(mut self, time: Duration) -> Self {
+        self.longest = time;
+        self
+    }
+
+    /// With more members of the request, for example `temperature`.
+    #[must_use]
+    pub fn more(mut self, members: Map) -> Self {
+        self.more = members;
+        self
+    }
+
+    fn body(&self, ask: &Ask) -> String {
+        let mut body = self.more.clone();
+        let mut put = |key: &str, value: Value| body.insert(key.to_owned(), value);
+        put("model", Value::from(self.model.as_str()));
+        put("messages", Value::Array(ask.messages.clone()));
+        put("stream", Value::Bool(true));
+        if !ask.tools.is_empty() {
+            put("tools", Value::Array(ask.tools.clone()));
+        }
+        if !ask.stop.is_empty() {
+            let stops = ask
+                .stop
+                .iter()
+                .take(STOPS)
+                .map(|stop| Value::from(stop.as_str()));
+            put("stop", Value::Array(stops.collect()));
+        }
+        if let Some(grammar) = &ask.grammar {
+            put("grammar", Value::from(grammar.as_str()));
+        }
+        Value::Object(body).to_string()
+    }
+
+    async fn run(self, ask: Ask, out: Out<Said>) -> Said {
+        match self.answer(&ask).await {
+            Ok(answer) => self.read(answer, &out).await,
+            Err(why) => Said::Failed(why),
+        }
+    }
+
+    /// The answer, once the server gives one.
+    async fn answer(&self, ask: &Ask) -> Result<Response, String> {
+        let body = self.body(ask);
+        let mut tries = 0;
+        loop {
+            let mut request = self
+                .client
+                .post(self.url.clone())
+                .header("content-type", "application/json");
+            if let Some(key) = &self.key {
+                request = request.bearer_auth(key);
+            }
+            let sent = tokio::time::timeout(self.patience, request.body(body.clone()).send()).await;
+            let answer = sent
+                .map_err(|_| self.silent())?
+                .map_err(|error| super::tls::words(&error))?;
+            let status = answer.status();
+            if status.is_success() {
+                return Ok(answer);
+            }
+            let again = status == StatusCode::TOO_MANY_REQUESTS || status.is_server_error();
+            if !again || tries >= self.retries {
+                return Err(self.refused(answer).await);
+            }
+            let wait = match answer
+                .headers()
+                .get("retry-after")
+                .map(|value| value.to_str().unwrap_or_default())
+            {
+                Some(told) => retry_after(told, std::time::SystemTime::now()),
+                None => None,
+            };
+            let wait = wait.unwrap_or(Duration::from_millis(500) * 2_u32.saturating_pow(tries));
+            if wait > self.longest {
+                let wait = wait.as_secs();
+                return Err(format!(
+                    "{}; it asks to wait for {wait} s",
+                    self.refused(answer).await
+                ));
+            }
+            drop(answer);
+            tokio::time::sleep(wait).await;
+            tries += 1;
+        }
+    }
+
+    fn silent(&self) -> String {
+        format!(
+            "the server was silent for {} s",
+            self.patience.as_secs_f64()
+        )
+    }
+
+    /// What a server says in place of an answer.
+    async fn refused(&self, mut answer: Response) -> String {
+        let status = answer.status();
+        if status.is_redirection() {
+            return format!("HTTP {status}: it leads elsewhere, which is not followed");
+        }
+        let mut body = vec![];
+        while let Ok(Ok(Some(chunk))) = tokio::time::timeout(self.patience, answer.chunk()).await {
+            body.extend_from_slice(&chunk);
+            if body.len() > ERROR {
+                body.truncate(ERROR);
+                break;
+            }
+        }
+        let text = String::from_utf8_lossy(&body).into_owned();
+        let read = serde_json::from_str::<Value>(&text).ok();
+        let error = read.as_ref().and_then(|body| body.get("error"));
+        let message = error.and_then(|error| error.get("message").unwrap_or(error).as_str());
+        let words = message.unwrap_or(&text).trim();
+        format!("HTTP {status}: {words}")
+            .trim_end_matches([' ', ':'])
+            .to_owned()
+    }
+
+    async fn read(&self, mut answer: Response, out: &Out<Said>) -> Said {
+        let mut source = OpenAi::new();
+        let mut reader = Reader::default();
+        loop {
+            let next = tokio::time::timeout(self.patience, answer.chunk()).await;
+            let over = match next {
+                Err(_) => return Said::Failed(self.silent()),
+                Ok(Err(error)) => return Said::Failed(super::tls::words(&error)),
+                Ok(Ok(Some(bytes))) => {
+                    source.feed(&bytes, &mut |item| reader.take(item));
+                    false
+                }
+                Ok(Ok(None)) => {
+                    source.end(&mut |item| reader.take(item));
+                    true
+                }
+            };
+            for said in reader.ready.drain(..) {
+                out.send(said).await;
+            }
+            match (reader.finish, reader.error.take()) {
+                (Some(Finish::Error), why) => {
+                    return Said::Failed(
+                        why.unwrap_or_else(|| {
+                            "the server ended the reply with an error".to_owned()
+                        }),
+                    );
+                }
+                (Some(reason), _) => return Said::End(reason),
+                (None, Some(why)) if over => return Said::Failed(why),
+                (None, None) if over => return Said::Failed(SourceError::Cut.to_string()),
+                (None, why) => reader.error = why,
+            }
+        }
+    }
+}
+
+impl Model for ChatModel {
+    fn ask(&self, ask: Ask) -> Stream<Said> {
+        let model = self.clone();
+        pieces(async move |out| model.run(ask, out).await)
+    }
+}
+
+/// What has come of a reply.
+#[derive(Default)]
+struct Reader {
+    ready: Vec<Said>,
+    /// Native calls on their way, and whether each is complete.
+    calls: Vec<(Option<u64>, NativeCall, bool)>,
+    bytes: usize,
+    finish: Option<Finish>,
+    error: Option<String>,
+}
+
+impl Reader {
+    fn take(&mut self, item: Item<'_>) {
+        match item {
+            Item::Text(text) => self.ready.push(Said::Text(text.as_bytes().to_vec())),
+            Item::Reasoning(text) => self.ready.push(Said::Reasoning(text.to_owned())),
+            Item::Call(piece) => self.piece(&piece),
+            Item::CallEnd(index) => {
+                for (own, _, ended) in &mut self.calls {
+                    *ended |= index.is_none() || *own == index;
+                }
+                // In the order in which they began.
+                while self.calls.first().is_some_and(|(_, _, ended)| *ended) {
+                    let (_, call, _) = self.calls.remove(0);
+                    self.ready.push(Said::Native(call));
+                }
+            }
+            Item::Finish(reason) => self.finish = self.finish.or(Some(reason)),
+            Item::Error(error) => self.error = self.error.take().or(Some(error.to_string())),
+            Item::Said(_) => {}
+        }
+    }
+
+    fn piece(&mut self, piece: &CallPiece<'_>) {
+        let size = piece.arguments.len() + piece.name.map_or(0, str::len);
+        self.bytes = self.bytes.saturating_add(size);
+        if self.bytes > CALLS {
+            self.error = Some(format!("the native calls have more than {CALLS} bytes"));
+            self.finish = Some(Finish::Error);
+            return;
+        }
+        // There are servers that give all calls one index, or none: another id and a name begin a call.
+        let goes_on = |(index, call, ended): &(Option<u64>, NativeCall, bool)| {
+            let other = piece.name.is_some()
+                && piece.id.is_some()
+                && call.id.is_some()
+                && piece.id != call.id.as_deref();
+            let bare = piece.index.is_none() && piece.name.is_some() && !call.name.is_empty();
+            !*ended && (piece.index.is_none() || piece.index == *index) && !other && !bare
+        };
+        let at = self.calls.iter().rposition(goes_on).unwrap_or_else(|| {
+            self.calls.push((piece.index, NativeCall::default(), false));
+            self.calls.len() - 1
+        });
+        let call = &mut self.calls[at].1;
+        if call.id.is_none() {
+            call.id = piece.id.map(str::to_owned);
+        }
+        if let Some(name) = piece.name.filter(|name| *name != call.name) {
+            call.name.push_str(name);
+        }
+        call.arguments.push_str(piece.arguments);
+    }
+}
+
+/// How long a server asks to wait: seconds, or a date (RFC 9110, in the form that is written today).
+fn retry_after(text: &str, now: std::time::SystemTime) -> Option<Duration> {
+    let text = text.trim();
+    if let Ok(seconds) = text.parse() {
+        return Some(Duration::from_secs(seconds));
+    }
+    let parts: Vec<&str> = text.split([' ', ':']).collect();
+    let [_, day, month, year, hour, minute, second, "GMT"] = parts.as_slice() else {
+        return None;
+    };
+    let months = [
+        "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+    ];
+    let month = months.iter().position(|name| name == month)? as u64;
+    let number = |text: &str| text.parse::<u64>().ok();
+    let (day, year) = (
+        number(day)?,
+        number(year).filter(|year| (1970..10_000).contains(year))?,
+    );
+    // Days since 1970, with years that begin in March.
+    let (year, month) = if month < 2 {
+        (year - 1, month + 10)
+    } else {
+        (year, month - 2)
+    };
+    let days = year * 365 + year / 4 - year / 100 + year / 400 + (month * 153 + 2) / 5 + day;
+    let days = days.checked_sub(719_469)?;
+    let time = days * 86_400 + number(hour)? * 3600 + number(minute)? * 60 + number(second)?;
+    let then = std::time::UNIX_EPOCH + Duration::from_secs(time);
+    Some(then.duration_since(now).unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn servers_ask_to_wait_in_seconds_or_until_a_date() {
+        let now = std::time::UNIX_EPOCH + Duration::from_secs(784_111_777);
+        let wait = |text: &str| retry_after(text, now).map(|wait| wait.as_secs());
+        assert_eq!(wait("7"), Some(7));
+        assert_eq!(wait("Sun, 06 Nov 1994 08:49:37 GMT"), Some(0));
+        assert_eq!(wait("Sun, 06 Nov 1994 08:50:37 GMT"), Some(60));
+        assert_eq!(
+            wait("Thu, 29 Feb 1996 00:00:00 GMT"),
+            Some(825_552_000 - 784_111_777)
+        );
+        assert_eq!(wait("Sun, 06 Nov 1993 08:50:37 GMT"), Some(0));
+        for odd in ["", "soon", "-3", "Sun, 06 Now 1994 08:49:37 GMT"] {
+            assert_eq!(wait(odd), None, "{odd}");
+        }
+    }
+}

@@ -1,0 +1,370 @@
+//! Requests over HTTP as executors. Only listed hosts are asked, private addresses only where they are named, and no redirect
+//! is followed: neither a model nor a server can lead a call to another place.
+
+use std::collections::BTreeMap;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::sync::Arc;
+
+use reqwest::dns::{Addrs, Name, Resolve, Resolving};
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use reqwest::{Client, Method, Url};
+use serde::Deserialize;
+use toolglot::json::{Map, Value};
+
+use super::function::content;
+use super::process::{Input, Output};
+use super::template::Template;
+use super::{Executor, Gave, Piece, Stream, pieces};
+use crate::step::Start;
+
+/// Which hosts tools may ask. An entry is a name or an address; with `:port` where that is not the one of the scheme.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+#[non_exhaustive]
+pub struct Hosts {
+    /// Hosts that have public addresses.
+    pub hosts: Vec<String>,
+    /// Hosts that may have private ones: those of this machine, of a local network, of a cloud's own services.
+    pub private: Vec<String>,
+}
+
+/// How a request is made.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[non_exhaustive]
+pub struct HttpSpec {
+    /// The method, `POST` if none is given.
+    #[serde(default = "post")]
+    pub method: String,
+    /// The address. `{name}` behind the host stands for an argument of the call, written so that it stays a part of its
+    /// segment; `{{` and `}}` are braces.
+    pub url: String,
+    /// Headers. `${NAME}` in a value stands for a variable of the host's environment, which no model sees.
+    #[serde(default)]
+    pub headers: BTreeMap<String, String>,
+    /// What the body has; by default the arguments, but nothing for `GET` and `HEAD`.
+    #[serde(default)]
+    pub body: Option<Input>,
+    /// What the answer is.
+    #[serde(default)]
+    pub output: Output,
+    /// So many bytes of an answer are read; a longer one is a failure. 1 MiB by default.
+    #[serde(default = "mebibyte")]
+    pub max_output: usize,
+}
+
+fn post() -> String {
+    "POST".to_owned()
+}
+
+fn mebibyte() -> usize {
+    1 << 20
+}
+
+/// Makes a request for each call.
+#[derive(Clone, Debug)]
+pub struct Http {
+    client: Client,
+    method: Method,
+    url: Template,
+    /// The address without arguments: scheme, host and the number of its segments stay.
+    place: Url,
+    headers: HeaderMap,
+    body: Input,
+    output: Output,
+    max: usize,
+    private: bool,
+}
+
+impl Http {
+    /// Of a request to one of the hosts.
+    ///
+    /// # Errors
+    /// The address cannot be read, has a place for an argument in its host, or is none of the hosts; a header is none or needs a
+    /// variable that is not set.
+    pub fn new(spec: HttpSpec, hosts: &Hosts) -> Result<Self, String> {
+        let url = Template::new(&spec.url)?;
+        // The host must be over before the first argument.
+        let fixed = url
+            .head()
+            .split_once("://")
+            .is_some_and(|(_, rest)| rest.contains(['/', '?']));
+        if !url.plain() && !fixed {
+            return Err(format!("`{}`: the host cannot be an argument", spec.url));
+        }
+        let place = url.blank();
+        let place = Url::parse(&place).map_err(|error| format!("`{}`: {error}", spec.url))?;
+        if !matches!(place.scheme(), "http" | "https")
+            || !place.username().is_empty()
+            || place.password().is_some()
+        {
+            return Err(format!(
+                "`{}`: only http and https without a user are asked",
+                spec.url
+            ));
+        }
+        let host = host(&place);
+        let private = hosts.private.contains(&host);
+        if !private && !hosts.hosts.contains(&host) {
+            return Err(format!(
+                "`{host}` is not listed in `http.hosts` or `http.private`"
+            ));
+        }
+        let method = Method::from_bytes(spec.method.as_bytes())
+            .map_err(|_| format!("`{}` is no method", spec.method))?;
+        let mut headers = HeaderMap::new();
+        for (name, value) in &spec.headers {
+            let key = HeaderName::from_bytes(name.as_bytes())
+                .map_err(|_| format!("`{name}` is no header"))?;
+            let value = variables(value)?;
+            let mut value = HeaderValue::from_str(&value)
+                .map_err(|_| format!("header `{name}`: a value is text on one line"))?;
+            value.set_sensitive(true);
+            headers.insert(key, value);
+        }
+        let bare = method == Method::GET || method == Method::HEAD;
+        let mut builder = super::tls::builder(place.scheme() == "https")?.no_proxy();
+        if !private {
+            builder = builder.dns_resolver(Arc::new(Public));
+        }
+        Ok(Self {
+            client: builder.build().map_err(|error| super::tls::words(&error))?,
+            method,
+            url,
+            headers,
+            body: spec
+                .body
+                .unwrap_or(if bare { Input::None } else { Input::Arguments }),
+            output: spec.output,
+            max: spec.max_output,
+            private,
+            place,
+        })
+    }
+
+    /// The address with arguments.
+    fn address(&self, given: &Map) -> Result<Url, String> {
+        let text = self.url.fill(given, encoded);
+        let text = text.ok_or_else(|| "an argument of the address is missing".to_owned())?;
+        let url = Url::parse(&text).map_err(|error| format!("the address: {error}"))?;
+        let path = text.split(['?', '#']).next().unwrap_or_default();
+        let dots = path.split('/').any(|part| matches!(part, "." | ".."));
+        let segments = |url: &Url| url.path().matches('/').count();
+        // `.` and `..` are segments that take others away, in every spelling.
+        if dots || host(&url) != host(&self.place) || segments(&url) != segments(&self.place) {
+            return Err("an argument would change the address".to_owned());
+        }
+        let literal = url
+            .host_str()
+            .unwrap_or_default()
+            .trim_matches(['[', ']'])
+            .parse::<IpAddr>();
+        if let Ok(address) = literal
+            && !self.private
+            && !public(address)
+        {
+            return Err(format!(
+                "{address} is a private address, which is not listed in `http.private`"
+            ));
+        }
+        Ok(url)
+    }
+
+    async fn run(self, call: Start) -> Gave {
+        let given: Map = serde_json::from_str(&call.arguments).unwrap_or_default();
+        let url = self.address(&given)?;
+        let mut request = self.client.request(self.method, url).headers(self.headers);
+        if self.body == Input::Arguments {
+            request = request
+                .header("content-type", "application/json")
+                .body(call.arguments);
+        }
+        let mut answer = request
+            .send()
+            .await
+            .map_err(|error| super::tls::words(&error))?;
+        let status = answer.status();
+        if status.is_redirection() {
+            return Err(format!(
+                "HTTP {status}: it leads elsewhere, which is not followed"
+            ));
+        }
+        let mut body = vec![];
+        while let Some(chunk) = answer
+            .chunk()
+            .await
+            .map_err(|error| super::tls::words(&error))?
+        {
+            body.extend_from_slice(&chunk);
+            if body.len() > self.max {
+                return Err(format!("the answer has more than {} bytes", self.max));
+            }
+        }
+        let text = String::from_utf8_lossy(&body).into_owned();
+        if !status.is_success() {
+            return Err(format!("HTTP {status}: {}", text.trim())
+                .trim_end_matches([' ', ':'])
+                .to_owned());
+        }
+        match self.output {
+            Output::Text => Ok(content(Value::from(text.as_str()))),
+            Output::Json => match serde_json::from_str::<Value>(&text) {
+                Ok(value) => Ok(content(value)),
+                Err(error) => Err(format!("the answer is no JSON: {error}")),
+            },
+        }
+    }
+}
+
+impl Executor for Http {
+    fn start(&self, call: Start) -> Stream<Piece> {
+        let http = self.clone();
+        pieces(async move |_| Piece::Done(http.run(call).await))
+    }
+}
+
+/// A host as lists have it.
+fn host(url: &Url) -> String {
+    let name = url.host_str().unwrap_or_default();
+    match url.port() {
+        Some(port) => format!("{name}:{port}"),
+        None => name.to_owned(),
+    }
+}
+
+/// Text as a part of a segment or a query: all but letters, digits and `-._~` is escaped.
+fn encoded(text: &str) -> String {
+    let mut out = String::new();
+    for byte in text.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
+                out.push(char::from(byte))
+            }
+            _ => out.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    out
+}
+
+/// A text with variables of the environment.
+fn variables(text: &str) -> Result<String, String> {
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once("${") {
+        let (name, after) = after
+            .split_once('}')
+            .ok_or_else(|| format!("`{text}`: `${{` has no end"))?;
+        out.push_str(before);
+        out.push_str(&std::env::var(name).map_err(|_| format!("the variable {name} is not set"))?);
+        rest = after;
+    }
+    out.push_str(rest);
+    Ok(out)
+}
+
+/// Resolves names to public addresses only. It is asked for the connection itself, so a name that changes between a check and
+/// its use gains nothing.
+struct Public;
+
+impl Resolve for Public {
+    fn resolve(&self, name: Name) -> Resolving {
+        Box::pin(async move {
+            let found: Vec<SocketAddr> =
+                tokio::net::lookup_host((name.as_str(), 0)).await?.collect();
+            match found.iter().find(|one| !public(one.ip())) {
+                Some(one) => {
+                    let (name, address) = (name.as_str(), one.ip());
+                    Err(format!("{name} has the private address {address}, and is not listed in `http.private`").into())
+                }
+                None => Ok(Box::new(found.into_iter()) as Addrs),
+            }
+        })
+    }
+}
+
+/// Whether an address is one of the public internet.
+fn public(address: IpAddr) -> bool {
+    match address {
+        IpAddr::V4(address) => public4(address),
+        IpAddr::V6(address) => public6(address),
+    }
+}
+
+fn public4(address: Ipv4Addr) -> bool {
+    let [a, b, c, _] = address.octets();
+    !(address.is_private()
+        || address.is_loopback()
+        || address.is_link_local()
+        || address.is_multicast()
+        || address.is_documentation()
+        || a == 0
+        || a >= 240
+        // Shared by carriers; protocols; benchmarks.
+        || (a == 100 && b & 0xc0 == 64)
+        || (a == 192 && b == 0 && c == 0)
+        || (a == 198 && b & 0xfe == 18))
+}
+
+fn public6(address: Ipv6Addr) -> bool {
+    let parts = address.segments();
+    let inner = |a: u16, b: u16| {
+        let ([a, b], [c, d]) = (a.to_be_bytes(), b.to_be_bytes());
+        public4(Ipv4Addr::new(a, b, c, d))
+    };
+    match parts {
+        // Addresses of the fourth version in those of the sixth: mapped, translated, 6to4.
+        [0, 0, 0, 0, 0, 0xffff, a, b] | [0x64, 0xff9b, 0, 0, 0, 0, a, b] | [0x2002, a, b, ..] => {
+            inner(a, b)
+        }
+        // Of the rest only what is given out: without documentation, tunnels and local translation.
+        [0x2001, b, ..] => b != 0xdb8 && b >= 0x200,
+        [a, ..] => a & 0xe000 == 0x2000,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn private_addresses_are_known_in_every_spelling() {
+        for text in [
+            "127.0.0.1",
+            "127.9.9.9",
+            "10.0.0.1",
+            "172.16.0.1",
+            "192.168.1.1",
+            "169.254.169.254",
+            "0.0.0.0",
+            "100.64.0.1",
+            "224.0.0.1",
+            "255.255.255.255",
+            "198.18.0.1",
+            "::1",
+            "::",
+            "fe80::1",
+            "fc00::1",
+            "fd12::1",
+            "ff02::1",
+            "::ffff:127.0.0.1",
+            "::ffff:10.0.0.1",
+            "64:ff9b::7f00:1",
+            "2002:7f00:1::",
+            "2001::1",
+            "2001:db8::1",
+            "::7f00:1",
+        ] {
+            assert!(!public(text.parse().expect(text)), "{text}");
+        }
+        for text in [
+            "1.1.1.1",
+            "172.32.0.1",
+            "100.128.0.1",
+            "2606:4700::1111",
+            "2001:4860:4860::8888",
+            "::ffff:1.1.1.1",
+        ] {
+            assert!(public(text.parse().expect(text)), "{text}");
+        }
+    }
+}

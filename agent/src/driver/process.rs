@@ -1,0 +1,340 @@
+//! Processes as executors: the arguments as JSON on standard input and as items of argv, never through a shell.
+//!
+//! Invariant: a process has a group of its own, and the whole group is killed when the call is over, however that comes:
+//! it ended, its time was over, it wrote too much, nobody wants it. Memory: what may be written, twice.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::{ExitStatus, Stdio};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use serde::Deserialize;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
+use tokio::process::{Child, Command};
+use toolglot::json::{Map, Value};
+
+use super::function::content;
+use super::template::{Template, spelled};
+use super::{Executor, Gave, Out, Piece, Stream, pieces};
+use crate::step::Start;
+
+/// Bytes of standard error that a failure tells.
+const COMPLAINT: usize = 4096;
+/// How long output is read after the end of the process: somebody outside its group may hold it open.
+const REST: Duration = Duration::from_secs(1);
+
+/// What standard input has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Input {
+    /// The arguments as JSON text.
+    #[default]
+    Arguments,
+    /// Nothing.
+    None,
+}
+
+/// What output is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Output {
+    /// Text.
+    #[default]
+    Text,
+    /// A JSON value.
+    Json,
+}
+
+/// How a process is started.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+#[non_exhaustive]
+pub struct ProcessSpec {
+    /// The program and its arguments. `{name}` in an argument stands for an argument of the call; `{{` and `}}` are braces. An
+    /// item whose argument is missing is left out; an item that is only the place of a list becomes its items. A value
+    /// cannot become an option: where nothing stands before it in its item it may begin with `-` only after an item `--`.
+    pub argv: Vec<String>,
+    /// What standard input has.
+    pub stdin: Input,
+    /// The folder it runs in.
+    pub cwd: Option<PathBuf>,
+    /// Variables of its environment. It has no others but `PATH` and those of `inherit`.
+    pub env: BTreeMap<String, String>,
+    /// Variables that it has from the host.
+    pub inherit: Vec<String>,
+    /// What its output is.
+    pub output: Output,
+    /// So many bytes it may write; then it is killed. 1 MiB by default.
+    pub max_output: usize,
+}
+
+impl Default for ProcessSpec {
+    fn default() -> Self {
+        Self {
+            argv: vec![],
+            stdin: Input::Arguments,
+            cwd: None,
+            env: BTreeMap::new(),
+            inherit: vec![],
+            output: Output::Text,
+            max_output: 1 << 20,
+        }
+    }
+}
+
+/// Runs a process for each call. What it writes is progress and, if it ends with status 0, the result.
+#[derive(Clone, Debug)]
+pub struct Process {
+    spec: Arc<ProcessSpec>,
+    argv: Arc<[Template]>,
+}
+
+impl Process {
+    /// Of a program and its arguments.
+    ///
+    /// # Errors
+    /// There is no program, it has a place for an argument, or a place is not written as one.
+    pub fn new(spec: ProcessSpec) -> Result<Self, String> {
+        let argv = spec.argv.iter().map(|item| Template::new(item));
+        let argv = argv.collect::<Result<Arc<[_]>, _>>()?;
+        match argv.first() {
+            None => return Err("`argv` is empty; its first item is the program".to_owned()),
+            Some(first) if !first.plain() || first.head().is_empty() => {
+                return Err(format!(
+                    "`{}`: the program cannot be an argument",
+                    spec.argv[0]
+                ));
+            }
+            Some(_) => {}
+        }
+        Ok(Self {
+            spec: Arc::new(spec),
+            argv,
+        })
+    }
+
+    /// In a folder that its own is looked up in.
+    #[must_use]
+    pub fn within(mut self, folder: &Path) -> Self {
+        let own = self.spec.cwd.as_deref().unwrap_or(Path::new("."));
+        let mut spec = (*self.spec).clone();
+        spec.cwd = Some(folder.join(own));
+        self.spec = Arc::new(spec);
+        self
+    }
+
+    fn arguments(&self, given: &Map) -> Result<Vec<String>, String> {
+        let mut all = vec![];
+        let mut ended = false;
+        for item in &self.argv[1..] {
+            let list = match item.whole().and_then(|name| given.get(name)) {
+                Some(Value::Array(list)) => list.iter().filter_map(spelled).collect(),
+                _ => item
+                    .fill(given, str::to_owned)
+                    .into_iter()
+                    .collect::<Vec<_>>(),
+            };
+            for one in list {
+                // A number is no option, whoever wrote it.
+                let number = one.parse::<f64>().is_ok();
+                if !ended && item.head().is_empty() && one.starts_with('-') && !number {
+                    return Err(format!("`{one}`: a value cannot begin with `-` here"));
+                }
+                if one.contains('\0') {
+                    return Err("an argument has a NUL".to_owned());
+                }
+                all.push(one);
+            }
+            ended |= item.plain() && item.head() == "--";
+        }
+        Ok(all)
+    }
+
+    fn command(&self, given: &Map) -> Result<Command, String> {
+        let spec = &self.spec;
+        let mut command = Command::new(self.argv[0].head());
+        command
+            .args(self.arguments(given)?)
+            .env_clear()
+            .kill_on_drop(true);
+        for name in spec.inherit.iter().map(String::as_str).chain(["PATH"]) {
+            if let Some(value) = std::env::var_os(name) {
+                command.env(name, value);
+            }
+        }
+        command.envs(&spec.env);
+        if let Some(folder) = &spec.cwd {
+            command.current_dir(folder);
+        }
+        #[cfg(unix)]
+        command.process_group(0);
+        command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        Ok(command)
+    }
+
+    async fn run(self, call: Start, out: Out<Piece>) -> Gave {
+        let given: Map = serde_json::from_str(&call.arguments).unwrap_or_default();
+        let mut command = self.command(&given)?;
+        let program = &self.spec.argv[0];
+        let mut child = command
+            .spawn()
+            .map_err(|error| format!("`{program}` cannot be started: {error}"))?;
+        let group = Group::of(&child);
+        let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+        let (Some(mut stdin), Some(stdout), Some(stderr)) = pipes else {
+            return Err(format!("`{program}` has no pipes"));
+        };
+        let text = match self.spec.stdin {
+            Input::Arguments => call.arguments,
+            Input::None => String::new(),
+        };
+        let written = Mutex::new(vec![]);
+        let complaint = Mutex::new(vec![]);
+        let feed = async move {
+            // A process may leave its input unread.
+            let _ = stdin.write_all(text.as_bytes()).await;
+            drop(stdin);
+            Ok(())
+        };
+        let max = self.spec.max_output;
+        let read = async {
+            tokio::try_join!(
+                feed,
+                collect(stdout, &written, max, &out),
+                tail(stderr, &complaint)
+            )
+            .map(drop)
+        };
+        let mut read = std::pin::pin!(read);
+        let (status, over) = tokio::select! {
+            status = child.wait() => (status, false),
+            all = &mut read => {
+                all?;
+                (child.wait().await, true)
+            }
+        };
+        // What it left behind has lost its parent.
+        drop(group);
+        if !over && let Ok(all) = tokio::time::timeout(REST, read).await {
+            all?;
+        }
+        let status = status.map_err(|error| format!("`{program}`: {error}"))?;
+        let text = |bytes: &Mutex<Vec<u8>>| {
+            let bytes = bytes.lock().unwrap_or_else(PoisonError::into_inner);
+            String::from_utf8_lossy(&bytes)
+                .trim_end_matches('\n')
+                .to_owned()
+        };
+        self.gave(status, text(&written), &text(&complaint))
+    }
+
+    fn gave(&self, status: ExitStatus, text: String, complaint: &str) -> Gave {
+        if !status.success() {
+            let said = [complaint, text.as_str()].join("\n");
+            return Err(format!("{status}: {}", said.trim())
+                .trim_end_matches([' ', ':'])
+                .to_owned());
+        }
+        match self.spec.output {
+            Output::Text => Ok(content(Value::from(text.as_str()))),
+            Output::Json => match serde_json::from_str::<Value>(&text) {
+                Ok(value) => Ok(content(value)),
+                Err(error) => Err(format!("the tool's output is no JSON: {error}")),
+            },
+        }
+    }
+}
+
+impl Executor for Process {
+    fn start(&self, call: Start) -> Stream<Piece> {
+        let process = self.clone();
+        pieces(async move |out: Out<Piece>| Piece::Done(process.run(call, out).await))
+    }
+}
+
+/// The group of a process, which is killed with this.
+struct Group {
+    #[cfg(unix)]
+    id: Option<rustix::process::Pid>,
+}
+
+impl Group {
+    #[cfg(unix)]
+    fn of(child: &Child) -> Self {
+        let id = child.id().and_then(|id| i32::try_from(id).ok());
+        Self {
+            id: id.and_then(rustix::process::Pid::from_raw),
+        }
+    }
+
+    /// There are no groups: the process itself is killed when its handle is dropped.
+    #[cfg(not(unix))]
+    fn of(_: &Child) -> Self {
+        Self {}
+    }
+}
+
+#[cfg(unix)]
+impl Drop for Group {
+    fn drop(&mut self) {
+        if let Some(id) = self.id {
+            // There may be nobody left.
+            let _ = rustix::process::kill_process_group(id, rustix::process::Signal::KILL);
+        }
+    }
+}
+
+/// Reads output, and tells it as it comes, in whole characters.
+async fn collect(
+    mut from: impl AsyncRead + Unpin,
+    into: &Mutex<Vec<u8>>,
+    max: usize,
+    out: &Out<Piece>,
+) -> Result<(), String> {
+    let mut buffer = vec![0; 8192];
+    let mut told = 0;
+    loop {
+        let read = from.read(&mut buffer).await.unwrap_or_default();
+        let piece = {
+            let mut all = into.lock().unwrap_or_else(PoisonError::into_inner);
+            all.extend_from_slice(&buffer[..read]);
+            if all.len() > max {
+                return Err(format!(
+                    "the tool wrote more than {max} bytes and was stopped"
+                ));
+            }
+            let new = &all[told..];
+            let whole = match std::str::from_utf8(new) {
+                Err(error) if error.error_len().is_none() && read > 0 => error.valid_up_to(),
+                Ok(_) | Err(_) => new.len(),
+            };
+            told += whole;
+            String::from_utf8_lossy(&new[..whole]).into_owned()
+        };
+        if !piece.is_empty() {
+            out.send(Piece::Progress(piece)).await;
+        }
+        if read == 0 {
+            return Ok(());
+        }
+    }
+}
+
+/// Reads all, and keeps the end of it.
+async fn tail(mut from: impl AsyncRead + Unpin, into: &Mutex<Vec<u8>>) -> Result<(), String> {
+    let mut buffer = vec![0; 4096];
+    loop {
+        let read = from.read(&mut buffer).await.unwrap_or_default();
+        if read == 0 {
+            return Ok(());
+        }
+        let mut all = into.lock().unwrap_or_else(PoisonError::into_inner);
+        all.extend_from_slice(&buffer[..read]);
+        let over = all.len().saturating_sub(COMPLAINT);
+        all.drain(..over);
+    }
+}
