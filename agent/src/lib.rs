@@ -44,11 +44,13 @@ mod reference;
 mod run;
 mod step;
 mod watch;
+mod wire;
 
 pub use agent::{Agent, AgentError, Recovered};
 pub use policy::{Argument, Policy, PolicyError, Rule, Verdict};
 pub use run::{Run, RunError, Step, Waits};
 pub use step::{Ask, Confirm, Decision, Do, Ended, Event, Outcome, Receipt, Start};
+pub use wire::{FormError, Told};
 
 #[cfg(doctest)]
 mod pages {

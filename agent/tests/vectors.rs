@@ -3,13 +3,11 @@
 //! | member | what |
 //! |---|---|
 //! | `id` | unique |
-//! | `agent` | `dialect`, `tools` (definitions, all callable), `config`, `policy`, and perhaps `shape`, `lang`, `recovered`, `references`, `max_concurrent` |
+//! | `agent` | as `Agent::from_json` reads it |
 //! | `user` or `steps` | what the user says, or the steps of a workflow |
 //! | `script` | what happens, in turn: each an object of one member beside `expect` |
 //!
-//! Told are `model` (a text), `native` (a call), `ended` (why), `decision` (`[id, "approve" | {"edit": ..} | {"deny": ..}]`), `done`
-//! (a result), `progress` (`[id, text]`), `lost` (an id), `later` (a result), `tick`, `cancel`, `ask_again`, and `begin`, which
-//! tells nothing. `expect` lists the instructions that follow, without events of text, reasoning, names and messages; members that
+//! What is told is a `Told`, or `begin`, which tells nothing. `expect` lists the instructions that follow, without events of text, reasoning, names and messages; members that
 //! it does not name may be anything. `fails` is a part of the error instead.
 //!
 //! Each is played as it is, with the model's text in pieces of every small size, and with the run saved and restored before each
@@ -18,102 +16,28 @@
 use std::path::Path;
 
 use serde_json::{Value, json};
-use toolglot::{DialectSet, Finish, NativeCall};
-use toolglot_agent::{Agent, Decision, Do, Event, Policy, Recovered, Run, RunError, Step};
-use toolglot_tools::outcome::{RenderOptions, Shape, ToolResult};
-use toolglot_tools::{CallConfig, Inventory, read};
+use toolglot::DialectSet;
+use toolglot_agent::{Agent, Do, Event, Run, RunError, Step, Told};
 
 fn part<T: serde::de::DeserializeOwned>(value: &Value) -> T {
     serde_json::from_value(value.clone()).unwrap_or_else(|error| panic!("{value}: {error}"))
 }
 
-fn agent(vector: &Value) -> Agent {
-    let given = &vector["agent"];
-    let tools = read::any("tools", &given["tools"].to_string());
-    let tools = tools.expect("tools").into_iter().map(|mut tool| {
-        tool.agent_callable = true;
-        tool
-    });
-    let mut config = CallConfig::enabled();
-    if let Some(own) = given.get("config") {
-        config = part(own);
-        config.enabled = true;
-    }
-    let lang = given
-        .get("lang")
-        .map_or(Ok(toolglot_tools::prompt::Lang::En), |lang| {
-            part::<String>(lang).parse()
-        });
-    let dialect: String = part(&given["dialect"]);
-    let mut agent = Agent::new(
-        &DialectSet::builtin(&dialect).expect("a dialect"),
-        &dialect,
-        Inventory::of(tools).expect("tools"),
-    )
-    .expect("a dialect")
-    .config(config)
-    .render(RenderOptions::new(lang.expect("a language")))
-    .policy(match given.get("policy") {
-        Some(policy) => part::<Policy>(policy),
-        None => Policy::allow_all(),
-    });
-    match given.get("shape").and_then(Value::as_str) {
-        None => {}
-        Some("openai") => agent = agent.shape(Shape::OpenAi),
-        Some(other) => panic!("{other} is no shape"),
-    }
-    if let Some(word) = given.get("recovered") {
-        agent = agent.recovered(part::<Recovered>(word));
-    }
-    if let Some(on) = given.get("references") {
-        agent = agent.references(part(on));
-    }
-    if let Some(many) = given.get("max_concurrent") {
-        agent = agent.max_concurrent(part(many));
-    }
-    agent
-}
-
-/// Tells a run a line of a script.
+/// Tells a run a line of a script, its text in pieces.
 fn tell(run: &mut Run, line: &Value, size: usize) -> Result<(), RunError> {
-    let mut told = line.as_object().expect("an object").iter();
-    let (what, value) = told
-        .find(|(key, _)| !matches!(key.as_str(), "expect" | "fails"))
-        .expect("something is told");
-    match what.as_str() {
-        "begin" => {}
-        "model" => {
-            let text: String = part(value);
-            for chunk in text.as_bytes().chunks(size) {
-                run.model(chunk)?;
-            }
-        }
-        "native" => {
-            let function = &value["function"];
-            run.native_call(&NativeCall {
-                id: value.get("id").map(part),
-                name: part(&function["name"]),
-                arguments: part(&function["arguments"]),
-            })?;
-        }
-        "ended" => run.model_ended(part::<Finish>(value))?,
-        "decision" => {
-            let (id, decision): (String, Decision) = part(value);
-            run.decision(&id, decision)?;
-        }
-        "done" => run.done(part::<ToolResult>(value))?,
-        "progress" => {
-            let (id, text): (String, String) = part(value);
-            run.progress(&id, &text)?;
-        }
-        "lost" => run.lost(&part::<String>(value))?,
-        "later" => run.later(part::<ToolResult>(value))?,
-        "tick" => run.tick(part(value)),
-        "cancel" => run.cancel(),
-        "ask_again" => run.ask_again()?,
-        other => panic!("{other} cannot be told"),
+    let mut told = line.clone();
+    let map = told.as_object_mut().expect("an object");
+    map.retain(|key, _| !matches!(key.as_str(), "expect" | "fails"));
+    if map.contains_key("begin") {
+        return Ok(());
     }
-    Ok(())
+    match part(&told) {
+        Told::Model(text) => {
+            let mut chunks = text.as_bytes().chunks(size);
+            chunks.try_for_each(|chunk| run.model(chunk))
+        }
+        told => run.tell(told),
+    }
 }
 
 /// Whether what is wanted is in what there is.
@@ -192,7 +116,10 @@ fn scripts_are_played_as_they_are_written() {
                 "{} stands twice",
                 vector["id"]
             );
-            let agent = agent(&vector);
+            let dialect: String = part(&vector["agent"]["dialect"]);
+            let set = DialectSet::builtin(&dialect).expect("a dialect");
+            let agent = Agent::from_json(&set, &vector["agent"].to_string());
+            let agent = agent.unwrap_or_else(|error| panic!("{}: {error}", vector["id"]));
             for size in [usize::MAX, 1, 3, 7] {
                 for saves in [false, true] {
                     play(&vector, &agent, size, saves);
@@ -201,4 +128,76 @@ fn scripts_are_played_as_they_are_written() {
         }
     }
     assert!(ids.len() >= 15, "{} scripts", ids.len());
+}
+
+#[test]
+fn what_describes_no_agent_is_refused_with_a_reason() {
+    let set = DialectSet::defaults();
+    for (text, why) in [
+        ("{", "this is no agent: EOF"),
+        ("{}", "missing field `dialect`"),
+        (
+            r#"{"dialect": "hermes", "tool": []}"#,
+            "unknown field `tool`",
+        ),
+        (r#"{"dialect": "none"}"#, "none"),
+        (
+            r#"{"dialect": "hermes", "tools": 7}"#,
+            "tools: it is no list of tools",
+        ),
+        (
+            r#"{"dialect": "hermes", "tools": [{"name": "f"}], "callable": ["g"]}"#,
+            "`callable` names `g`",
+        ),
+        (
+            r#"{"dialect": "hermes", "policy": {"allow": [{"arguments": [{"pointer": "/a", "pattern": "("}]}]}}"#,
+            "allow rule 0: `(` is no pattern",
+        ),
+        (
+            r#"{"dialect": "hermes", "config": {"timeout": "x"}}"#,
+            "config: invalid type",
+        ),
+        (r#"{"dialect": "hermes", "shape": "x"}"#, "openai"),
+    ] {
+        let error = Agent::from_json(&set, text).expect_err(text).to_string();
+        assert!(error.contains(why), "{text}: {error}");
+    }
+}
+
+#[test]
+fn only_what_is_listed_as_callable_is_offered() {
+    let tools = r#"{"dialect": "hermes", "tools": [{"name": "f", "description": "F"}, {"name": "g", "description": "G"}], "callable": ["g"]}"#;
+    let agent = Agent::from_json(&DialectSet::defaults(), tools).expect("an agent");
+    let names: Vec<&str> = agent
+        .offered()
+        .tools()
+        .iter()
+        .map(|tool| tool.id.as_str())
+        .collect();
+    assert_eq!(names, ["g"]);
+    let off = r#"{"dialect": "hermes", "tools": [{"name": "f", "description": "F"}], "config": {"enabled": false}}"#;
+    let agent = Agent::from_json(&DialectSet::defaults(), off).expect("an agent");
+    assert!(agent.offered().tools().is_empty());
+}
+
+#[test]
+fn what_is_told_reads_as_it_was_written() {
+    for line in [
+        json!({"model": "a"}),
+        json!({"native": {"id": "c", "type": "function", "function": {"name": "f", "arguments": "{\"a\":1}"}}}),
+        json!({"ended": "stop"}),
+        json!("ask_again"),
+        json!({"decision": ["c", "approve"]}),
+        json!({"decision": ["c", {"edit": "{}"}]}),
+        json!({"progress": ["c", "x"]}),
+        json!({"done": {"id": "c", "name": "f", "status": "error", "content": "no", "duration_ms": 7}}),
+        json!({"lost": "c"}),
+        json!({"later": {"id": "", "name": "f", "status": "success", "content": null}}),
+        json!({"tick": 7}),
+        json!("cancel"),
+    ] {
+        let told: Told = part(&line);
+        assert_eq!(serde_json::to_value(&told).expect("JSON"), line);
+    }
+    assert!(serde_json::from_str::<Told>(r#"{"native": {"name": "f"}}"#).is_err());
 }

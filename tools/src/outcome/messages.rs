@@ -25,6 +25,13 @@ pub enum Shape {
     Text,
 }
 
+toolglot::words! {
+    Shape, "shape of messages":
+    OpenAi = "openai",
+    Anthropic = "anthropic",
+    Text = "text",
+}
+
 /// How the model's own words come back to it.
 #[derive(Clone, Copy, Debug)]
 pub enum Assistant<'a> {

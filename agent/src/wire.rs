@@ -1,0 +1,195 @@
+//! Agents, and what runs are told, as JSON: for hosts in other languages, for logs and for tests.
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use toolglot::json::{Map, Value, json};
+use toolglot::{DialectSet, Finish, NativeCall};
+use toolglot_tools::outcome::{RenderOptions, Shape, ToolResult};
+use toolglot_tools::prompt::Lang;
+use toolglot_tools::{CallConfig, Inventory, ReadError, RegistryError, read};
+
+use crate::agent::{Agent, AgentError, Recovered};
+use crate::policy::Policy;
+use crate::run::{Run, RunError};
+use crate::step::Decision;
+
+/// Why a text describes no agent.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum FormError {
+    /// It is no JSON, or has members that an agent has not.
+    #[error("this is no agent: {0}")]
+    Json(String),
+    /// Its tools cannot be read.
+    #[error(transparent)]
+    Tools(#[from] ReadError),
+    /// Its tools do not go together.
+    #[error(transparent)]
+    Registry(#[from] RegistryError),
+    /// A name in `callable` is that of no tool.
+    #[error("`callable` names `{0}`, which is no tool of the agent")]
+    Callable(String),
+    /// The agent cannot be made.
+    #[error(transparent)]
+    Agent(#[from] AgentError),
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Form {
+    dialect: String,
+    #[serde(default)]
+    tools: Value,
+    callable: Option<Vec<String>>,
+    #[serde(default)]
+    config: Map,
+    #[serde(default)]
+    policy: Policy,
+    shape: Option<Shape>,
+    lang: Option<Lang>,
+    #[serde(default)]
+    recovered: Recovered,
+    #[serde(default)]
+    references: bool,
+    max_concurrent: Option<usize>,
+    #[serde(default)]
+    grammar: bool,
+}
+
+impl Agent {
+    /// Reads an agent: an object with `dialect` and, where wanted, `tools` (a list in any form that [`read::any`] takes),
+    /// `callable` (ids of tools; else all that are listed), `config` ([`CallConfig`], enabled unless it says otherwise),
+    /// `policy` ([`Policy`]; without one nothing runs), `shape`, `lang`, `recovered`, `references`, `max_concurrent` and
+    /// `grammar`, as the functions of those names.
+    ///
+    /// ```
+    /// use toolglot::DialectSet;
+    /// use toolglot_agent::Agent;
+    ///
+    /// let agent = Agent::from_json(
+    ///     &DialectSet::defaults(),
+    ///     r#"{"dialect": "hermes", "tools": [{"name": "weather", "parameters": {}}], "policy": {"allow": [{}]}}"#,
+    /// )?;
+    /// assert_eq!(agent.offered().tools().len(), 1);
+    /// # Ok::<(), toolglot_agent::FormError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The text describes no agent; the dialect is not in the set; a tool cannot be read.
+    pub fn from_json(set: &DialectSet, text: &str) -> Result<Self, FormError> {
+        let no_agent = |error: serde_json::Error| FormError::Json(error.to_string());
+        let form: Form = serde_json::from_str(text).map_err(no_agent)?;
+        let mut tools = match form.tools {
+            Value::Null => vec![],
+            tools => read::any("tools", &tools.to_string())?,
+        };
+        if let Some(names) = &form.callable {
+            let missing = names
+                .iter()
+                .find(|name| tools.iter().all(|tool| tool.id != **name));
+            if let Some(name) = missing {
+                return Err(FormError::Callable(name.clone()));
+            }
+        }
+        for tool in &mut tools {
+            let named = |names: &Vec<String>| names.contains(&tool.id);
+            tool.agent_callable = form.callable.as_ref().is_none_or(named);
+        }
+        let mut config = form.config;
+        if config.get("enabled").is_none() {
+            config.insert("enabled".to_owned(), true.into());
+        }
+        let config: CallConfig = serde_json::from_str(&Value::Object(config).to_string())
+            .map_err(|error| FormError::Json(format!("config: {error}")))?;
+        let mut agent = Self::new(set, &form.dialect, Inventory::of(tools)?)?
+            .config(config)
+            .policy(form.policy)
+            .recovered(form.recovered)
+            .references(form.references)
+            .grammar(form.grammar)
+            .render(RenderOptions::new(form.lang.unwrap_or(Lang::En)));
+        if let Some(shape) = form.shape {
+            agent = agent.shape(shape);
+        }
+        if let Some(calls) = form.max_concurrent {
+            agent = agent.max_concurrent(calls);
+        }
+        Ok(agent)
+    }
+}
+
+/// Something that a run is told; each is the method of [`Run`] of that name. In JSON an object of one member:
+/// `{"model": "Hello"}`, `{"ended": "stop"}`, `{"decision": ["call_0_0", "approve"]}`, `{"cancel": null}`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Told {
+    /// Text of the reply. Bytes that are no whole characters go to [`Run::model`].
+    Model(String),
+    /// A call beside the text, in the form of OpenAI's `tool_calls`.
+    #[serde(with = "native")]
+    Native(NativeCall),
+    /// The reply has ended.
+    Ended(Finish),
+    /// The model is to be asked again.
+    AskAgain,
+    /// What a person says of a call: its id, and `"approve"`, `{"edit": arguments}` or `{"deny": reason}`.
+    Decision(String, Decision),
+    /// A piece of the output of a call: its id, and the piece.
+    Progress(String, String),
+    /// The result of a call.
+    Done(ToolResult),
+    /// The id of a call whose result nobody knows.
+    Lost(String),
+    /// The result of a task that an earlier call began.
+    Later(ToolResult),
+    /// The time.
+    Tick(u64),
+    /// Nobody wants the run any more.
+    Cancel,
+}
+
+mod native {
+    use serde::de::Error as _;
+
+    use super::{Deserialize, Deserializer, NativeCall, Serialize, Serializer, Value, json};
+
+    pub fn serialize<S: Serializer>(call: &NativeCall, out: S) -> Result<S::Ok, S::Error> {
+        let function = json!({"name": call.name, "arguments": call.arguments});
+        json!({"id": call.id, "type": "function", "function": function}).serialize(out)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<NativeCall, D::Error> {
+        let value = Value::deserialize(from)?;
+        let calls = NativeCall::from_openai(&Value::Array(vec![value]));
+        let call = calls.map_err(D::Error::custom)?.pop();
+        call.ok_or_else(|| D::Error::custom("there is no call"))
+    }
+}
+
+impl Run {
+    /// Tells the run something.
+    ///
+    /// # Errors
+    /// What the method of that name says; nothing has changed then.
+    pub fn tell(&mut self, told: Told) -> Result<(), RunError> {
+        match told {
+            Told::Model(text) => self.model(text.as_bytes()),
+            Told::Native(call) => self.native_call(&call),
+            Told::Ended(reason) => self.model_ended(reason),
+            Told::AskAgain => self.ask_again(),
+            Told::Decision(id, decision) => self.decision(&id, decision),
+            Told::Progress(id, piece) => self.progress(&id, &piece),
+            Told::Done(result) => self.done(result),
+            Told::Lost(id) => self.lost(&id),
+            Told::Later(result) => self.later(result),
+            Told::Tick(now) => {
+                self.tick(now);
+                Ok(())
+            }
+            Told::Cancel => {
+                self.cancel();
+                Ok(())
+            }
+        }
+    }
+}
