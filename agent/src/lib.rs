@@ -41,6 +41,7 @@ mod digest;
 pub mod driver;
 mod policy;
 mod reference;
+mod response;
 mod run;
 mod step;
 mod watch;
@@ -48,6 +49,7 @@ mod wire;
 
 pub use agent::{Agent, AgentError, Recovered};
 pub use policy::{Argument, Policy, PolicyError, Rule, Verdict};
+pub use response::{Response, Said};
 pub use run::{Run, RunError, Step, Waits};
 pub use step::{Ask, Confirm, Decision, Do, Ended, Event, Outcome, Receipt, Start};
 pub use wire::{FormError, Told};

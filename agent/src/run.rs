@@ -127,6 +127,9 @@ impl Entry {
 struct Reply {
     pieces: Vec<Piece>,
     finish: Option<Finish>,
+    /// Why it failed, where that is known.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    failure: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -300,6 +303,35 @@ impl Run {
         reply.pieces.push(Piece::Native(call.clone()));
         self.feed(|parser, watch| parser.native_call(call, watch), true);
         Ok(())
+    }
+
+    /// Reasoning that the model's interface gave beside the text, for people who watch.
+    ///
+    /// # Errors
+    /// The model was not asked, or its reply has ended.
+    pub fn reasoning(&mut self, text: &str) -> Result<(), RunError> {
+        if self.waits() != Waits::Model {
+            return Err(RunError::NoReply);
+        }
+        self.event(Event::Reasoning {
+            text: text.to_owned(),
+        });
+        Ok(())
+    }
+
+    /// The model could not be asked, or its reply broke off: [`model_ended`](Self::model_ended) with an error. Why is the text of
+    /// [`Outcome::ModelFailed`] where the model said nothing.
+    ///
+    /// # Errors
+    /// The model was not asked, or its reply has ended.
+    pub fn model_failed(&mut self, why: &str) -> Result<(), RunError> {
+        if self.waits() != Waits::Model {
+            return Err(RunError::NoReply);
+        }
+        if let Some(reply) = &mut self.state.reply {
+            why.clone_into(&mut reply.failure);
+        }
+        self.model_ended(Finish::Error)
     }
 
     /// The model's reply has ended.
@@ -1034,7 +1066,7 @@ impl Run {
         let original = original(&watch);
         let turn = watch.turn.turn();
         let said = self.talk(&turn, &original);
-        self.state.reply = None;
+        let failure = self.state.reply.take().map(|reply| reply.failure);
         if let Err(error) = said {
             return self.finished(Outcome::ModelFailed {
                 text: error.to_string(),
@@ -1043,6 +1075,9 @@ impl Run {
         let broken = self.broken(&turn);
         if turn.calls.is_empty() && (broken.is_empty() || reason == Finish::Cancelled) {
             let outcome = match reason {
+                Finish::Error if turn.text.is_empty() => Outcome::ModelFailed {
+                    text: failure.unwrap_or_default(),
+                },
                 Finish::Error => Outcome::ModelFailed { text: turn.text },
                 Finish::Cancelled => Outcome::Cancelled,
                 _ => Outcome::Answer { text: turn.text },

@@ -224,7 +224,7 @@ pub enum Outcome {
     },
     /// The model could not be asked, or its reply broke off without a call.
     ModelFailed {
-        /// The text that had come.
+        /// The text that had come, or why where there is none.
         text: String,
     },
     /// The host cancelled the run.

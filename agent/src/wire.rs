@@ -9,6 +9,7 @@ use toolglot_tools::{CallConfig, Inventory, ReadError, RegistryError, read};
 
 use crate::agent::{Agent, AgentError, Recovered};
 use crate::policy::Policy;
+use crate::response::Said;
 use crate::run::{Run, RunError};
 use crate::step::Decision;
 
@@ -123,13 +124,18 @@ impl Agent {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Told {
-    /// Text of the reply. Bytes that are no whole characters go to [`Run::model`].
-    Model(String),
+    /// Bytes of the reply: a text, or a list of numbers where they are none.
+    #[serde(with = "bytes")]
+    Model(Vec<u8>),
+    /// Reasoning beside the text.
+    Reasoning(String),
     /// A call beside the text, in the form of OpenAI's `tool_calls`.
     #[serde(with = "native")]
     Native(NativeCall),
     /// The reply has ended.
     Ended(Finish),
+    /// The model failed, and why.
+    Failed(String),
     /// The model is to be asked again.
     AskAgain,
     /// What a person says of a call: its id, and `"approve"`, `{"edit": arguments}` or `{"deny": reason}`.
@@ -146,6 +152,43 @@ pub enum Told {
     Tick(u64),
     /// Nobody wants the run any more.
     Cancel,
+}
+
+impl From<Said> for Told {
+    fn from(said: Said) -> Self {
+        match said {
+            Said::Text(bytes) => Self::Model(bytes),
+            Said::Reasoning(text) => Self::Reasoning(text),
+            Said::Native(call) => Self::Native(call),
+            Said::End(reason) => Self::Ended(reason),
+            Said::Failed(why) => Self::Failed(why),
+        }
+    }
+}
+
+mod bytes {
+    use super::{Deserialize, Deserializer, Serializer};
+
+    pub fn serialize<S: Serializer>(bytes: &[u8], out: S) -> Result<S::Ok, S::Error> {
+        match std::str::from_utf8(bytes) {
+            Ok(text) => out.serialize_str(text),
+            Err(_) => out.collect_seq(bytes),
+        }
+    }
+
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Given {
+        Text(String),
+        Bytes(Vec<u8>),
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<u8>, D::Error> {
+        Ok(match Given::deserialize(from)? {
+            Given::Text(text) => text.into_bytes(),
+            Given::Bytes(bytes) => bytes,
+        })
+    }
 }
 
 mod native {
@@ -173,9 +216,11 @@ impl Run {
     /// What the method of that name says; nothing has changed then.
     pub fn tell(&mut self, told: Told) -> Result<(), RunError> {
         match told {
-            Told::Model(text) => self.model(text.as_bytes()),
+            Told::Model(bytes) => self.model(&bytes),
+            Told::Reasoning(text) => self.reasoning(&text),
             Told::Native(call) => self.native_call(&call),
             Told::Ended(reason) => self.model_ended(reason),
+            Told::Failed(why) => self.model_failed(&why),
             Told::AskAgain => self.ask_again(),
             Told::Decision(id, decision) => self.decision(&id, decision),
             Told::Progress(id, piece) => self.progress(&id, &piece),

@@ -11,11 +11,12 @@ use tokio::time::{Instant, sleep};
 use toolglot::json::{Map, Value, json};
 use toolglot::{DialectSet, Finish};
 use toolglot_agent::driver::{
-    Driver, Executor, Executors, Function, Piece, Reply, Said, Script, Stopped, Stream, Told,
-    Watch, function, pieces, task,
+    Driver, Executor, Executors, Function, Piece, Reply, Script, Stopped, Stream, Watch, function,
+    pieces, task,
 };
 use toolglot_agent::{
-    Agent, Ask, Confirm, Decision, Do, Ended, Event, Outcome, Policy, Receipt, Run, Start,
+    Agent, Ask, Confirm, Decision, Do, Ended, Event, Outcome, Policy, Receipt, Run, Said, Start,
+    Told,
 };
 use toolglot_tools::outcome::{Content, Shape, ToolResult};
 use toolglot_tools::{CallConfig, Inventory, Tool};
@@ -64,8 +65,8 @@ impl Watch for Log {
         self.does.push(one.clone());
     }
 
-    fn told(&mut self, told: Told<'_>) {
-        let text = serde_json::to_string(&told).unwrap();
+    fn told(&mut self, told: &Told) {
+        let text = serde_json::to_string(told).unwrap();
         self.told.push(serde_json::from_str(&text).unwrap());
     }
 

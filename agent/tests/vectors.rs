@@ -32,8 +32,8 @@ fn tell(run: &mut Run, line: &Value, size: usize) -> Result<(), RunError> {
         return Ok(());
     }
     match part(&told) {
-        Told::Model(text) => {
-            let mut chunks = text.as_bytes().chunks(size);
+        Told::Model(bytes) => {
+            let mut chunks = bytes.chunks(size);
             chunks.try_for_each(|chunk| run.model(chunk))
         }
         told => run.tell(told),
@@ -184,6 +184,9 @@ fn only_what_is_listed_as_callable_is_offered() {
 fn what_is_told_reads_as_it_was_written() {
     for line in [
         json!({"model": "a"}),
+        json!({"model": [255, 97]}),
+        json!({"reasoning": "hm"}),
+        json!({"failed": "why"}),
         json!({"native": {"id": "c", "type": "function", "function": {"name": "f", "arguments": "{\"a\":1}"}}}),
         json!({"ended": "stop"}),
         json!("ask_again"),

@@ -8,9 +8,10 @@ use crate::engine::{Finish, NativeCall};
 /// So many calls may be on their way.
 const MAX_CALLS: usize = 4096;
 
-/// Calls on their way, in the order in which they began, which is the order in which they come out.
+/// Native calls on their way, in the order in which they began, which is the order in which they come out. At most 4,096 may be on
+/// their way at once.
 #[derive(Clone, Debug)]
-pub(crate) struct Assembly {
+pub struct Assembly {
     calls: VecDeque<Pending>,
     /// Bytes of all of them.
     bytes: u64,
@@ -48,6 +49,8 @@ impl Pending {
 }
 
 impl Assembly {
+    /// Of calls that have at most so many bytes while they are on their way: ids, names and arguments of all.
+    #[must_use]
     pub fn new(max: u64) -> Self {
         Self {
             calls: VecDeque::new(),
@@ -56,11 +59,14 @@ impl Assembly {
         }
     }
 
-    pub fn max(&mut self, max: u64) {
+    pub(super) fn max(&mut self, max: u64) {
         self.max = max;
     }
 
     /// Takes a piece.
+    ///
+    /// # Errors
+    /// There are too many calls, or their bytes are too many. What is left of that call is passed over.
     pub fn piece(&mut self, piece: &CallPiece<'_>) -> Result<(), SourceError> {
         let found = self.calls.iter().rposition(|call| call.takes(piece));
         let place = match found {
@@ -110,7 +116,7 @@ impl Assembly {
     }
 
     /// The next call, once it is complete. A call without any arguments is so only when the reason of the end is known:
-    /// a length limit may have cut it after its name.
+    /// a length limit may have cut it after its name. A call without a name, or that was cut, is an error.
     pub fn next(&mut self, finish: Option<Finish>) -> Option<Result<NativeCall, SourceError>> {
         loop {
             let first = self.calls.front()?;

@@ -66,6 +66,7 @@ use json::Node;
 
 pub use crate::event::Usage;
 pub use anthropic::Anthropic;
+pub use calls::Assembly;
 pub use failure::ServerError;
 pub use feeder::{Ended, Feeder};
 pub use ollama::Ollama;

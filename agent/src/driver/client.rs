@@ -2,18 +2,16 @@
 
 use std::time::Duration;
 
-use reqwest::{Client, Response, StatusCode, Url};
+use reqwest::{Client, Response as Answer, StatusCode, Url};
 use toolglot::json::{Map, Value};
-use toolglot::source::{CallPiece, Item, OpenAi, Source, SourceError};
-use toolglot::{Finish, NativeCall};
+use toolglot::source::OpenAi;
 
-use super::{Model, Out, Said, Stream, pieces};
+use super::{Model, Out, Stream, pieces};
+use crate::response::{Response, Said};
 use crate::step::Ask;
 
 /// Bytes of an error that are read.
 const ERROR: usize = 4096;
-/// Bytes of native calls that may be on their way.
-const CALLS: usize = 1 << 20;
 /// So many stop sequences are taken by all servers.
 const STOPS: usize = 4;
 
@@ -129,7 +127,7 @@ impl ChatModel {
     }
 
     /// The answer, once the server gives one.
-    async fn answer(&self, ask: &Ask) -> Result<Response, String> {
+    async fn answer(&self, ask: &Ask) -> Result<Answer, String> {
         let body = self.body(ask);
         let mut tries = 0;
         loop {
@@ -182,7 +180,7 @@ impl ChatModel {
     }
 
     /// What a server says in place of an answer.
-    async fn refused(&self, mut answer: Response) -> String {
+    async fn refused(&self, mut answer: Answer) -> String {
         let status = answer.status();
         if status.is_redirection() {
             return format!("HTTP {status}: it leads elsewhere, which is not followed");
@@ -205,38 +203,21 @@ impl ChatModel {
             .to_owned()
     }
 
-    async fn read(&self, mut answer: Response, out: &Out<Said>) -> Said {
-        let mut source = OpenAi::new();
-        let mut reader = Reader::default();
+    async fn read(&self, mut answer: Answer, out: &Out<Said>) -> Said {
+        let mut response = Response::new(OpenAi::new());
         loop {
             let next = tokio::time::timeout(self.patience, answer.chunk()).await;
-            let over = match next {
+            let said = match next {
                 Err(_) => return Said::Failed(self.silent()),
                 Ok(Err(error)) => return Said::Failed(super::tls::words(&error)),
-                Ok(Ok(Some(bytes))) => {
-                    source.feed(&bytes, &mut |item| reader.take(item));
-                    false
-                }
-                Ok(Ok(None)) => {
-                    source.end(&mut |item| reader.take(item));
-                    true
-                }
+                Ok(Ok(Some(bytes))) => response.feed(&bytes),
+                Ok(Ok(None)) => response.end(),
             };
-            for said in reader.ready.drain(..) {
-                out.send(said).await;
-            }
-            match (reader.finish, reader.error.take()) {
-                (Some(Finish::Error), why) => {
-                    return Said::Failed(
-                        why.unwrap_or_else(|| {
-                            "the server ended the reply with an error".to_owned()
-                        }),
-                    );
+            for one in said {
+                match one {
+                    Said::End(_) | Said::Failed(_) => return one,
+                    one => out.send(one).await,
                 }
-                (Some(reason), _) => return Said::End(reason),
-                (None, Some(why)) if over => return Said::Failed(why),
-                (None, None) if over => return Said::Failed(SourceError::Cut.to_string()),
-                (None, why) => reader.error = why,
             }
         }
     }
@@ -246,71 +227,6 @@ impl Model for ChatModel {
     fn ask(&self, ask: Ask) -> Stream<Said> {
         let model = self.clone();
         pieces(async move |out| model.run(ask, out).await)
-    }
-}
-
-/// What has come of a reply.
-#[derive(Default)]
-struct Reader {
-    ready: Vec<Said>,
-    /// Native calls on their way, and whether each is complete.
-    calls: Vec<(Option<u64>, NativeCall, bool)>,
-    bytes: usize,
-    finish: Option<Finish>,
-    error: Option<String>,
-}
-
-impl Reader {
-    fn take(&mut self, item: Item<'_>) {
-        match item {
-            Item::Text(text) => self.ready.push(Said::Text(text.as_bytes().to_vec())),
-            Item::Reasoning(text) => self.ready.push(Said::Reasoning(text.to_owned())),
-            Item::Call(piece) => self.piece(&piece),
-            Item::CallEnd(index) => {
-                for (own, _, ended) in &mut self.calls {
-                    *ended |= index.is_none() || *own == index;
-                }
-                // In the order in which they began.
-                while self.calls.first().is_some_and(|(_, _, ended)| *ended) {
-                    let (_, call, _) = self.calls.remove(0);
-                    self.ready.push(Said::Native(call));
-                }
-            }
-            Item::Finish(reason) => self.finish = self.finish.or(Some(reason)),
-            Item::Error(error) => self.error = self.error.take().or(Some(error.to_string())),
-            Item::Said(_) => {}
-        }
-    }
-
-    fn piece(&mut self, piece: &CallPiece<'_>) {
-        let size = piece.arguments.len() + piece.name.map_or(0, str::len);
-        self.bytes = self.bytes.saturating_add(size);
-        if self.bytes > CALLS {
-            self.error = Some(format!("the native calls have more than {CALLS} bytes"));
-            self.finish = Some(Finish::Error);
-            return;
-        }
-        // There are servers that give all calls one index, or none: another id and a name begin a call.
-        let goes_on = |(index, call, ended): &(Option<u64>, NativeCall, bool)| {
-            let other = piece.name.is_some()
-                && piece.id.is_some()
-                && call.id.is_some()
-                && piece.id != call.id.as_deref();
-            let bare = piece.index.is_none() && piece.name.is_some() && !call.name.is_empty();
-            !*ended && (piece.index.is_none() || piece.index == *index) && !other && !bare
-        };
-        let at = self.calls.iter().rposition(goes_on).unwrap_or_else(|| {
-            self.calls.push((piece.index, NativeCall::default(), false));
-            self.calls.len() - 1
-        });
-        let call = &mut self.calls[at].1;
-        if call.id.is_none() {
-            call.id = piece.id.map(str::to_owned);
-        }
-        if let Some(name) = piece.name.filter(|name| *name != call.name) {
-            call.name.push_str(name);
-        }
-        call.arguments.push_str(piece.arguments);
     }
 }
 

@@ -13,9 +13,11 @@ use tokio::time::{Instant, Sleep, sleep_until};
 use toolglot::Finish;
 use toolglot_tools::outcome::{Status, ToolResult};
 
-use super::{Approver, Executor, Gave, Model, Piece, Said, Stream, Task, Told, Watch};
-use crate::run::{Run, Waits};
+use super::{Approver, Executor, Gave, Model, Piece, Stream, Task, Watch};
+use crate::response::Said;
+use crate::run::{Run, RunError, Waits};
 use crate::step::{Confirm, Decision, Do, Event, Outcome};
+use crate::wire::Told;
 
 /// So many things are told without a pause; then others of the same thread have their turn.
 const TURNS: u32 = 64;
@@ -84,8 +86,6 @@ impl<'a> Driver<'a> {
     /// Does what the run asks for until it is finished. A run that was restored goes on: its clock with the time it was saved at,
     /// its broken reply by asking again, or if calls of it stand by its end.
     ///
-    /// Where a model failed before it said anything, the text of [`Outcome::ModelFailed`] is why.
-    ///
     /// # Errors
     /// The run waits for a decision that was put off; the watch could not save it.
     pub async fn drive(self, run: &mut Run) -> Result<Outcome, Stopped> {
@@ -96,7 +96,6 @@ impl<'a> Driver<'a> {
             calls: vec![],
             questions: vec![],
             put_off: vec![],
-            failure: None,
             timer: None,
             first: 0,
         }
@@ -123,7 +122,6 @@ struct Drive<'a> {
     questions: Vec<(String, Task<Option<Decision>>)>,
     /// Calls whose decision was put off.
     put_off: Vec<String>,
-    failure: Option<String>,
     timer: Option<(u64, Pin<Box<Sleep>>)>,
     /// Who is asked first next time, so that nobody who always has something to say keeps others from it.
     first: usize,
@@ -147,10 +145,8 @@ impl Drive<'_> {
         }
         if run.waits() == Waits::Model && self.reply.is_none() {
             // It was restored, and nobody has the rest of the reply.
-            self.told(Told::AskAgain(()));
-            if run.ask_again().is_err() {
-                self.told(Told::Ended(Finish::Error));
-                let _ = run.model_ended(Finish::Error);
+            if self.told(run, Told::AskAgain).is_err() {
+                let _ = self.told(run, Told::Ended(Finish::Error));
             }
         }
         // Calls that may run and wait for their turn.
@@ -180,10 +176,12 @@ impl Drive<'_> {
         self.clock.1.saturating_add(passed)
     }
 
-    fn told(&mut self, told: Told<'_>) {
+    /// Tells the run what happened. It may be too late for that, which the run knows; then nothing changes.
+    fn told(&mut self, run: &mut Run, told: Told) -> Result<(), RunError> {
         if let Some(watch) = &mut self.on.watch {
-            watch.told(told);
+            watch.told(&told);
         }
+        run.tell(told)
     }
 
     /// Takes what the run says and begins it; gives the outcome, if there is one.
@@ -211,8 +209,7 @@ impl Drive<'_> {
                 return Ok(None);
             }
             for id in lost.drain(..) {
-                self.told(Told::Lost(&id));
-                let _ = run.lost(&id);
+                let _ = self.told(run, Told::Lost(id));
             }
         }
     }
@@ -245,10 +242,6 @@ impl Drive<'_> {
             }
             Do::Abort { call } => self.calls.retain(|open| open.id != call),
             Do::Event(_) => {}
-            Do::Finished(Outcome::ModelFailed { text }) if text.is_empty() => {
-                let text = self.failure.take().unwrap_or_default();
-                return Some(Outcome::ModelFailed { text });
-            }
             Do::Finished(outcome) => return Some(outcome),
         }
         None
@@ -350,53 +343,24 @@ impl Drive<'_> {
         Poll::Ready(Next::Said(said))
     }
 
-    /// Tells the run what happened. It may be too late for that, which the run knows; then nothing changes.
+    /// Tells the run what comes next, and the time of it.
     fn tell(&mut self, run: &mut Run, next: Next) {
         let now = self.now();
         if now > run.now() {
-            self.told(Told::Tick(now));
-            run.tick(now);
+            let _ = self.told(run, Told::Tick(now));
         }
-        match next {
-            Next::Time | Next::Nothing => {}
-            Next::Cancel => {
-                self.told(Told::Cancel(()));
-                run.cancel();
-            }
-            Next::Said(Said::Text(bytes)) => {
-                self.told(Told::Model(&bytes));
-                let _ = run.model(&bytes);
-            }
-            Next::Said(Said::Reasoning(text)) => self.told(Told::Reasoning(&text)),
-            Next::Said(Said::Native(call)) => {
-                self.told(Told::Native(&call));
-                let _ = run.native_call(&call);
-            }
-            Next::Said(Said::End(reason)) => {
-                self.told(Told::Ended(reason));
-                let _ = run.model_ended(reason);
-            }
-            Next::Said(Said::Failed(why)) => {
-                self.told(Told::Failed(&why));
-                self.failure = Some(why);
-                self.told(Told::Ended(Finish::Error));
-                let _ = run.model_ended(Finish::Error);
-            }
-            Next::Call(id, _, _, Piece::Progress(text)) => {
-                self.told(Told::Progress(&id, &text));
-                let _ = run.progress(&id, &text);
-            }
+        let told = match next {
+            Next::Time | Next::Nothing => return,
+            Next::Cancel => Told::Cancel,
+            Next::Said(said) => Told::from(said),
+            Next::Call(id, _, _, Piece::Progress(text)) => Told::Progress(id, text),
             Next::Call(id, name, took, Piece::Done(gave)) => {
-                let result = result(&id, &name, gave).took(took);
-                self.told(Told::Done(&result));
-                let _ = run.done(result);
+                Told::Done(result(&id, &name, gave).took(took))
             }
-            Next::Decided(id, Some(decision)) => {
-                self.told(Told::Decision(&id, &decision));
-                let _ = run.decision(&id, decision);
-            }
-            Next::Decided(id, None) => self.put_off.push(id),
-        }
+            Next::Decided(id, Some(decision)) => Told::Decision(id, decision),
+            Next::Decided(id, None) => return self.put_off.push(id),
+        };
+        let _ = self.told(run, told);
     }
 }
 

@@ -50,12 +50,12 @@ use std::collections::HashMap;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use serde::{Serialize, Serializer};
-use toolglot::{Finish, NativeCall};
-use toolglot_tools::outcome::{Content, ToolResult};
+use toolglot_tools::outcome::Content;
 
+use crate::response::Said;
 use crate::run::Run;
 use crate::step::{Ask, Confirm, Decision, Do, Receipt, Start};
+use crate::wire::Told;
 
 #[cfg(feature = "http")]
 pub use client::ChatModel;
@@ -103,21 +103,6 @@ pub trait Executor: Send + Sync {
     }
 }
 
-/// What a model says.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Said {
-    /// Bytes of its text, cut anywhere.
-    Text(Vec<u8>),
-    /// Reasoning that came beside the text, for people who watch.
-    Reasoning(String),
-    /// A call that came beside the text.
-    Native(NativeCall),
-    /// The end of the reply. What comes after that is not read.
-    End(Finish),
-    /// The model could not be asked, or its reply broke off, and why. What comes after that is not read.
-    Failed(String),
-}
-
 /// Asks a model.
 pub trait Model: Send + Sync {
     /// The reply, as it comes. The stream gives pieces and then [`Said::End`] or [`Said::Failed`]. If it is dropped before that,
@@ -142,45 +127,6 @@ where
     }
 }
 
-/// What a run is told, as a [`Watch`] sees it. Serializes as `{"model": "text"}`, in the words of the run's methods.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-#[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum Told<'a> {
-    /// Bytes of the reply: as text where they are some, else as a list of numbers.
-    #[serde(serialize_with = "bytes")]
-    Model(&'a [u8]),
-    /// Reasoning that came beside the text. The run is not told.
-    Reasoning(&'a str),
-    /// A native call.
-    Native(&'a NativeCall),
-    /// The end of the reply.
-    Ended(Finish),
-    /// Why the reply ended with an error. The run is told its end.
-    Failed(&'a str),
-    /// The model is asked again: the reply that was coming is lost.
-    AskAgain(()),
-    /// A decision on a call.
-    Decision(&'a str, &'a Decision),
-    /// A piece of the output of a call.
-    Progress(&'a str, &'a str),
-    /// The result of a call.
-    Done(&'a ToolResult),
-    /// Nobody knows the result of a call.
-    Lost(&'a str),
-    /// The time.
-    Tick(u64),
-    /// The run is cancelled.
-    Cancel(()),
-}
-
-fn bytes<S: Serializer>(bytes: &&[u8], to: S) -> Result<S::Ok, S::Error> {
-    match std::str::from_utf8(bytes) {
-        Ok(text) => to.serialize_str(text),
-        Err(_) => to.collect_seq(bytes.iter()),
-    }
-}
-
 /// Watches a run: shows it, writes a log, saves it.
 pub trait Watch: Send {
     /// The run says to do something; before it is done.
@@ -189,7 +135,7 @@ pub trait Watch: Send {
     }
 
     /// The run is told something; before what comes of it.
-    fn told(&mut self, told: Told<'_>) {
+    fn told(&mut self, told: &Told) {
         let _ = told;
     }
 

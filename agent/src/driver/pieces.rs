@@ -23,7 +23,8 @@ impl<T> Out<T> {
 /// The stream of what a future sends, which ends with what it returns. The future lives in the stream: dropping it cancels it.
 ///
 /// ```
-/// use toolglot_agent::driver::{Model, Said, Stream, pieces};
+/// use toolglot_agent::Said;
+/// use toolglot_agent::driver::{Model, Stream, pieces};
 /// use toolglot_agent::Ask;
 ///
 /// struct Parrot;

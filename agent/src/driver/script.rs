@@ -4,7 +4,8 @@ use serde::Deserialize;
 use toolglot::json::Value;
 use toolglot::{Finish, NativeCall};
 
-use super::{Model, Said, Stream, pieces};
+use super::{Model, Stream, pieces};
+use crate::response::Said;
 use crate::step::Ask;
 
 /// A reply of a scripted model.
