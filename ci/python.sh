@@ -53,7 +53,7 @@ quiet "$tools/bin/maturin" build "${build[@]}" --out "$wheels"
 # A source package must hold the library too, every file of it.
 if [[ ${1:-} != --quick ]]; then
   quiet "$tools/bin/maturin" sdist --out "$wheels/source"
-  missing=$(comm -13 <(tar tzf "$wheels"/source/*.tar.gz | sed 's|^[^/]*/||' | sort) <(git -C "$root" ls-files src | sort))
+  missing=$(comm -13 <(tar tzf "$wheels"/source/*.tar.gz | sed 's|^[^/]*/||' | sort) <(git -C "$root" ls-files src scan/src tools/src agent/src | sort))
   if [[ -n $missing ]]; then
     echo "the source package lacks:" $missing
     exit 1

@@ -7,6 +7,7 @@
 //! | `options`, `engine` | what an engine is made of, and the engine |
 //! | `chunk`, `stream`, `reader` | what goes in: text, or responses of model servers |
 //! | `text` | masking, escaping, encoding, detection |
+//! | `tools`, `agent` | the tools layer and the agent, in JSON |
 //! | `arrow` | columns of transcripts into columns of turns; `arrow::abi` is the one file with `unsafe` |
 //!
 //! Rules: no engine code runs outside `guard`; events are made without the interpreter and handed over at once; a lock is
@@ -14,6 +15,7 @@
 
 #![deny(unsafe_code)]
 
+mod agent;
 mod arguments;
 mod arrow;
 mod chunk;
@@ -24,11 +26,14 @@ mod options;
 mod reader;
 mod stream;
 mod text;
+mod tools;
 mod turn;
 
 /// The native part of `toolglot`; use that package, not this module.
 #[pyo3::pymodule(name = "_native", gil_used = false)]
 mod native {
+    #[pymodule_export]
+    use crate::agent::{AgentCore, ResponseCore, RunCore};
     #[pymodule_export]
     use crate::arrow::{Turns, parse_arrow};
     #[pymodule_export]
@@ -49,6 +54,8 @@ mod native {
         Dialect, Evidence, PyMask, detect, dialect_toml, dialects, encode, escape, issue_kinds,
         transcode, unescape,
     };
+    #[pymodule_export]
+    use crate::tools::{ToolSet, results};
     #[pymodule_export]
     use crate::turn::{Call, Turn};
 

@@ -48,7 +48,7 @@ pub struct SetConfig {
 }
 
 /// The word that an option has, among those it may have.
-fn word<T: FromStr<Err = UnknownWord>>(option: &str, word: &str) -> PyResult<T> {
+pub fn word<T: FromStr<Err = UnknownWord>>(option: &str, word: &str) -> PyResult<T> {
     word.parse().map_err(|unknown: UnknownWord| {
         let known: Vec<String> = unknown
             .expected

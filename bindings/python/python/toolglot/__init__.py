@@ -17,6 +17,7 @@ text 'Looking. '
 call weather {'city': 'Leith'}
 """
 
+from ._agent import Agent, PendingCall, Run, RunCall, RunEvent
 from ._clients import Events, aevents, ato_openai, events, to_completion, to_openai
 from ._errors import (
     BusyError,
@@ -24,6 +25,7 @@ from ._errors import (
     EncodeError,
     InternalError,
     LimitError,
+    ModelError,
     SnapshotError,
     StateError,
     ToolglotError,
@@ -64,9 +66,11 @@ from ._native import (
     issue_kinds,
     live_streams,
 )
+from ._tools import Checked, Tool, Tools, tool
 from ._types import Event
 
 __all__ = [
+    "Agent",
     "ArgDelta",
     "BlockAbandoned",
     "BlockClose",
@@ -77,6 +81,7 @@ __all__ = [
     "CallClose",
     "CallNamed",
     "CallOpen",
+    "Checked",
     "Dialect",
     "DialectError",
     "EncodeError",
@@ -89,19 +94,26 @@ __all__ = [
     "LimitError",
     "Limits",
     "Mask",
+    "ModelError",
     "ParamClose",
     "ParamDelta",
     "ParamOpen",
+    "PendingCall",
     "Protected",
     "Raw",
     "Reader",
     "Reasoning",
     "Rewriter",
+    "Run",
+    "RunCall",
+    "RunEvent",
     "SnapshotError",
     "StateError",
     "Stream",
     "Text",
+    "Tool",
     "ToolglotError",
+    "Tools",
     "ToolsError",
     "Turn",
     "__version__",
@@ -119,6 +131,7 @@ __all__ = [
     "parse",
     "to_completion",
     "to_openai",
+    "tool",
     "transcode",
     "unescape",
 ]

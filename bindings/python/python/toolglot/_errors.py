@@ -6,6 +6,7 @@ __all__ = [
     "EncodeError",
     "InternalError",
     "LimitError",
+    "ModelError",
     "SnapshotError",
     "StateError",
     "ToolglotError",
@@ -66,5 +67,11 @@ class BusyError(ToolglotError):
 
 class InternalError(ToolglotError, RuntimeError):
     """A mistake of this package. The stream that it happened in cannot be used any more; others can."""
+
+    __module__ = "toolglot"
+
+
+class ModelError(ToolglotError):
+    """A model cannot be asked, or its reply broke off; the message says where and why."""
 
     __module__ = "toolglot"

@@ -7,12 +7,34 @@ from typing import Any, Final, Literal, SupportsIndex, TypeAlias, final
 
 _Event: TypeAlias = Text | Reasoning | Protected | Raw | BlockOpen | CallNamed | CallOpen | ArgDelta | ParamOpen | ParamDelta | ParamClose | CallAbandoned | CallClose | BlockClose | BlockAbandoned | Issue
 
-__all__ = ["__version__", "ArgDelta", "BlockAbandoned", "BlockClose", "BlockOpen", "Call", "CallAbandoned", "CallClose", "CallNamed", "CallOpen", "Dialect", "Engine", "Evidence", "Issue", "Limits", "Mask", "ParamClose", "ParamDelta", "ParamOpen", "Protected", "Raw", "Reader", "Reasoning", "Rewriter", "Stream", "Text", "Turn", "Turns", "detect", "dialect_toml", "dialects", "encode", "escape", "issue_kinds", "live_streams", "parse_arrow", "transcode", "unescape"]
+__all__ = ["__version__", "AgentCore", "ArgDelta", "BlockAbandoned", "BlockClose", "BlockOpen", "Call", "CallAbandoned", "CallClose", "CallNamed", "CallOpen", "Dialect", "Engine", "Evidence", "Issue", "Limits", "Mask", "ParamClose", "ParamDelta", "ParamOpen", "Protected", "Raw", "Reader", "Reasoning", "ResponseCore", "Rewriter", "RunCore", "Stream", "Text", "ToolSet", "Turn", "Turns", "detect", "dialect_toml", "dialects", "encode", "escape", "issue_kinds", "live_streams", "parse_arrow", "results", "transcode", "unescape"]
 
 __version__: Final[str]
 """
 The version of the engine.
 """
+
+@final
+class AgentCore:
+    """
+    What the runs of an agent share. `toolglot.Agent` is made of it.
+    """
+    def __new__(cls, /, engine: Engine, form: str) -> AgentCore:
+        """
+        Reads an agent, JSON text. Dialects and limits are those of the engine.
+        """
+    def restore(self, /, saved: str) -> RunCore:
+        """
+        A run that was saved.
+        """
+    def run(self, /, messages: str) -> RunCore:
+        """
+        A run that goes on with messages, JSON text of a list.
+        """
+    def steps(self, /, steps: str) -> RunCore:
+        """
+        A workflow, JSON text of a list of steps.
+        """
 
 @final
 class ArgDelta:
@@ -1111,6 +1133,24 @@ class Reasoning:
         """
 
 @final
+class ResponseCore:
+    """
+    Reads a response of a model server into what a run is told.
+    """
+    def __new__(cls, /, source: str) -> ResponseCore:
+        """
+        Of a source: `"openai"`, `"anthropic"`, `"ollama"`.
+        """
+    def feed(self, /, chunk: str | bytes | bytearray | memoryview) -> list[str]:
+        """
+        Takes bytes; gives what a run is told, as JSON.
+        """
+    def finish(self, /) -> list[str]:
+        """
+        There are no more bytes.
+        """
+
+@final
 class Rewriter:
     """
     Writes OpenAI chat completion chunks, one line of JSON each. Made by `Engine.rewriter`.
@@ -1154,6 +1194,52 @@ class Rewriter:
     def void(self, /) -> list[int]:
         """
         Indices of calls that were sent in part and do not stand; of several choices, those of the first that has some.
+        """
+
+@final
+class RunCore:
+    """
+    A run. `toolglot.Run` is made of it.
+    """
+    def deadline(self, /) -> int | None:
+        """
+        When the time matters next.
+        """
+    def messages(self, /) -> str:
+        """
+        The conversation, as JSON.
+        """
+    def model(self, /, chunk: str | bytes | bytearray | memoryview) -> None:
+        """
+        A piece of the model's text.
+        """
+    def now(self, /) -> int:
+        """
+        The latest time it was told.
+        """
+    def outcome(self, /) -> str | None:
+        """
+        How it ended, as JSON.
+        """
+    def receipts(self, /) -> str:
+        """
+        Receipts of calls that were started, as JSON.
+        """
+    def save(self, /) -> str:
+        """
+        The run, as JSON.
+        """
+    def take(self, /) -> str | None:
+        """
+        The next instruction, as JSON.
+        """
+    def tell(self, /, what: str) -> None:
+        """
+        Something else that happened, as JSON.
+        """
+    def waits(self, /) -> str:
+        """
+        What it waits for: `"model"`, `"calls"` or `"nothing"`.
         """
 
 @final
@@ -1308,6 +1394,40 @@ class Text:
         """
 
 @final
+class ToolSet:
+    """
+    Definitions of tools, all of which may be called. `toolglot.Tools` is made of it.
+    """
+    def __new__(cls, /, lists: list[str]) -> ToolSet:
+        """
+        Reads lists of tools, as JSON texts in any form.
+        """
+    def check(self, /, name: str, arguments: str, engine: Engine | None, dialect: str, unknown: bool) -> str:
+        """
+        Whether a call is one that may be carried out, and with which arguments, as JSON.
+        """
+    def faults(self, /) -> list[str]:
+        """
+        What cannot be used of their schemas, one sentence each.
+        """
+    def ids(self, /) -> list[str]:
+        """
+        The ids, in order.
+        """
+    def manifest(self, /) -> str:
+        """
+        A plugin manifest, which says all that is known of them, as JSON.
+        """
+    def openai(self, /) -> str:
+        """
+        A list of OpenAI's form, as JSON.
+        """
+    def prompt(self, /, engine: Engine, dialect: str, lang: str, examples: bool) -> str:
+        """
+        What a model is told of them.
+        """
+
+@final
 class Turn:
     """
     Everything that one model output says.
@@ -1452,6 +1572,11 @@ def live_streams() -> int:
 def parse_arrow(engine: Engine, column: Any, columns: list[str], finish: Literal['stop', 'length', 'tool_calls', 'error', 'cancelled']) -> Turns:
     """
     Parses every row of a column of text. Use `toolglot.arrow.parse`.
+    """
+
+def results(engine: Engine, dialect: str, results: str, lang: str) -> tuple[str, str]:
+    """
+    Results of calls, JSON text of a list, as a message in a dialect: its role and its content.
     """
 
 def transcode(engine: Engine, text: str | bytes | bytearray | memoryview, to: Engine, dialect: str, tools: str | None = None, keep: bool = False, finish: str = "stop") -> str | bytes:

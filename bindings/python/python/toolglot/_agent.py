@@ -1,0 +1,769 @@
+"""Agents: a model, its tools, and who says which of its calls are carried out.
+
+The rules are those of the native part, which does no input or output: it says what to do (`_native.RunCore.take`) and is told
+what came of it. Here is what does it: one task for the reply of the model and one for each call and each question. They belong to
+the iteration that began them and end with it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import dataclasses
+import inspect
+import json
+import logging
+import threading
+from collections.abc import AsyncIterator, Callable, Coroutine, Generator, Iterable, Mapping
+from typing import Any, Literal, TypeAlias
+
+from . import _clients, _native, _support, _threads, _tools
+from ._errors import BusyError, StateError, ToolsError
+from ._native import Engine
+from ._server import Server
+from ._tools import Tools
+
+__all__ = ["Agent", "PendingCall", "Run", "RunCall", "RunEvent"]
+
+_log = logging.getLogger("toolglot")
+
+
+@dataclasses.dataclass(frozen=True)
+class PendingCall:
+    """A call that a person is to decide on. What runs is byte for byte what is approved."""
+
+    id: str
+    """Its id."""
+    name: str
+    """Name of the tool, as the call has it."""
+    tool: str
+    """Name of the tool, as it is defined."""
+    arguments: dict[str, Any]
+    """The arguments that would be handed over."""
+    arguments_json: str
+    """Their JSON text."""
+    digest: str
+    """SHA-256 of that text."""
+    reason: str
+    """Why a person is asked."""
+
+
+@dataclasses.dataclass
+class RunCall:
+    """A call that stands."""
+
+    id: str
+    """Its id."""
+    name: str
+    """Name of the tool."""
+    arguments: Any
+    """The arguments: those that were handed over, once it runs. Text where the model's own cannot be read."""
+    state: str = "stands"
+    """`"stands"`, `"waiting"`, `"running"`, and in the end `"completed"`, `"failed"`, `"denied"`, `"timed_out"`, `"cancelled"`
+    or `"not_run"`."""
+    result: Any = None
+    """What the model is told: text, a JSON value, or a list of parts as MCP writes them."""
+
+
+@dataclasses.dataclass(frozen=True)
+class RunEvent:
+    """Something that happened in a run.
+
+    | kind | says | with |
+    |---|---|---|
+    | `text`, `reasoning` | a piece of the reply | `text` |
+    | `named`, `written`, `retracted` | the model writes a call, has written it, or took it back | `name` |
+    | `stands` | a call counts | `id`, `name`, `arguments` |
+    | `waiting`, `running` | it waits for a person, was started | `id`, `name` |
+    | `progress` | it gave a piece of its output | `id`, `name`, `text` |
+    | `settled` | it has its result | `id`, `name`, `state`, `result` |
+    | `message` | a message was added to the conversation | `message` |
+    """
+
+    kind: str
+    id: str = ""
+    name: str = ""
+    text: str = ""
+    arguments: Any = None
+    state: str = ""
+    result: Any = None
+    message: dict[str, Any] | None = None
+
+
+Decision: TypeAlias = bool | str | Mapping[str, Any] | None
+"""What `approve` says: `True`, `False`, words that say why not, other arguments, or `None` to put it off."""
+
+
+class Agent:
+    """A model with tools.
+
+    `model` is the address of an OpenAI-compatible server, or a callable that takes the messages and gives the reply: an
+    iterator, sync or async, of `str`, `bytes` or what the official clients yield, or a whole response. It gets `tools`, `stop` and
+    `grammar` too if it has parameters of these names.
+
+    `tools` are functions, sync or async, or whatever `Tools` takes. `policy` says which calls are carried out: `"confirm"` (a
+    person is asked about each), `"allow"`, or rules, `{"deny": [..], "confirm": [..], "allow": [..]}`, of which the first that
+    applies counts, in this order; what none allows is denied. A rule is the name of a tool (`*` stands for anything), or a
+    mapping of `tools`, `tags`, `namespaces`, `annotations`, `arguments` (`[{"pointer": "/path", "pattern": "^/etc"}]`) and `reason`.
+
+    `approve` is asked about calls that are to be confirmed: a function of a `PendingCall`, sync or async, that gives `True`,
+    `False`, words that say why not, a mapping of other arguments, or `None` to put it off. Without it such calls wait in `Run.waiting`.
+
+    >>> import toolglot
+    >>> def weather(city: str) -> str:
+    ...     "Tells the weather of a city."
+    ...     return f"rain in {city}"
+    >>> replies = iter(['<tool_call>{"name": "weather", "arguments": {"city": "Leith"}}</tool_call>', "It rains."])
+    >>> agent = toolglot.Agent(model=lambda messages: next(replies), tools=[weather], dialect="hermes", policy="allow")
+    >>> run = agent.run_sync("How is the weather in Leith?")
+    >>> run.text, run.calls[0].state, run.calls[0].result
+    ('It rains.', 'completed', 'rain in Leith')
+    """
+
+    def __init__(
+        self,
+        model: str | Callable[..., Any],
+        *,
+        tools: Any = None,
+        dialect: str | None = None,
+        policy: str | Mapping[str, Any] = "confirm",
+        approve: Callable[[PendingCall], Any] | None = None,
+        system: str | None = None,
+        name: str = "",
+        api_key: str | None = None,
+        request: Mapping[str, Any] | None = None,
+        source: str = "auto",
+        patience: float = 300.0,
+        native: bool = False,
+        engine: Engine | None = None,
+        lang: Literal["en", "zh"] = "en",
+        timeout: float = 30.0,
+        max_rounds: int = 5,
+        parallel: bool = False,
+        max_concurrent: int = 4,
+        recovered: Literal["answer", "confirm"] = "answer",
+        references: bool = False,
+        grammar: bool = False,
+        recall: Callable[[Mapping[str, str]], Any] | None = None,
+    ) -> None:
+        """`dialect` is what the model writes its calls in, and is taught in the system message after `system`. With `native` the
+        server gets the definitions as `tools` instead, and `dialect` says what calls in its text look like.
+
+        Of a server `name` is the model's, `request` holds further members of the request (`temperature`), and `patience` is how
+        many seconds it may be silent. `source` says what the chunks of a callable are where that cannot be told; see `events`.
+
+        A call has `timeout` seconds; after `max_rounds` rounds of calls no more are carried out. With `parallel` the calls of a
+        reply run side by side, `max_concurrent` at most; else one after the other up to the first that fails. Functions that are
+        not async run in threads of their own; one that is too slow is left alone, its result dropped.
+
+        `recovered` says what becomes of calls that were recovered from broken text: the model is told what was wrong, or a
+        person is asked. `references` lets arguments refer to results: `{{1.result.path}}`. `recall` is asked, for calls that
+        were started before a run was saved, what they gave: a function of their receipt (`id`, `tool`, `digest`); `None` says that nobody knows.
+
+        Raises `ToolsError`, `DialectError`, `ValueError` or `TypeError`, with what is wrong.
+        """
+        self.tools: Tools = _tools.of(tools)
+        """Its tools."""
+        missing = [one for one in self.tools.names if self.tools.function(one) is None]
+        if missing:
+            raise ToolsError(f"{', '.join(missing)}: a tool of an agent needs a function: toolglot.Tool(name=, parameters=, function=)")
+        if isinstance(model, str):
+            model, source = Server(model, name, api_key, request or {}, patience), "openai"
+        elif not callable(model):
+            raise TypeError(f"model: an address or a callable is needed, not {type(model).__name__}")
+        if source not in _clients.SOURCES:
+            raise ValueError(f"source={source!r}: it is one of {', '.join(map(repr, _clients.SOURCES))}")
+        if dialect is None and engine is None:
+            raise TypeError("dialect: say what the model writes its calls in, for example 'hermes'")
+        engine = engine if engine is not None else Engine(dialect)
+        dialect = dialect or engine.dialects[0]
+        self._model = model
+        self._source = source
+        self._approve = approve
+        self._recall = recall
+        self._system = system
+        form = {
+            "dialect": dialect,
+            "tools": json.loads(self.tools._native.manifest()),
+            "config": {
+                "timeout": max(0, round(timeout * 1000)),
+                "maxIterations": max_rounds,
+                "parallelExecution": parallel,
+            },
+            "policy": _policy(policy),
+            "shape": "openai" if native else "text",
+            "lang": lang,
+            "recovered": recovered,
+            "references": references,
+            "max_concurrent": max_concurrent,
+            "grammar": grammar,
+        }
+        self._core = _native.AgentCore(engine, _support.dumps("agent", form))
+
+    def run(self, what: str | Iterable[Mapping[str, Any]]) -> Run:
+        """A run that begins with what a user says, or goes on with messages. It does nothing until it is iterated or awaited."""
+        messages = [{"role": "user", "content": what}] if isinstance(what, str) else [dict(one) for one in what]
+        if self._system is not None:
+            messages.insert(0, {"role": "system", "content": self._system})
+        return Run(self, self._core.run(_support.dumps("messages", messages)))
+
+    def steps(self, steps: Iterable[Mapping[str, Any]]) -> Run:
+        """A workflow: calls, `{"tool", "arguments"}`, that run one after the other without a model, and may refer to results of
+        earlier ones, `{{1.result.path}}`. The first that does not complete stops the rest."""
+        return Run(self, self._core.steps(_support.dumps("steps", list(steps))))
+
+    def run_sync(
+        self, what: str | Iterable[Mapping[str, Any]], *, on_event: Callable[[RunEvent], Any] | None = None
+    ) -> Run:
+        """`run` for programs without an event loop: gives the run when it is finished, or waits for a decision."""
+        return self.run(what).sync(on_event)
+
+    def resume(self, saved: str) -> Run:
+        """Goes on with a run that was saved: by this agent or by one with the same tools, on any machine.
+
+        Calls that were started are not started again: `recall` is asked, or the model is told that their result is unknown.
+        A reply that was on its way is asked for again. Raises `SnapshotError`.
+        """
+        run = Run(self, self._core.restore(saved))
+        run.calls = [RunCall(**one) for one in json.loads(saved).get("python", [])]
+        return run
+
+    def __repr__(self) -> str:
+        return f"<toolglot.Agent with {len(self.tools)} tools>"
+
+
+class Run:
+    """A conversation of a model with its tools. Made by `Agent.run`, `Agent.steps` and `Agent.resume`.
+
+    `async for event in run` carries it on and gives a `RunEvent` for all that happens; `await run` does the same and gives the run.
+    When that ends, the run has an `outcome`, or calls of it wait for a decision (`waiting`): say it with `decide`, or save the run, and carry it on.
+
+    An exception of the model or of `approve` comes out of the iteration; iterating anew asks again. One of a tool is the
+    tool's result: the model is told its name and words, and the traceback is logged (logger `toolglot`).
+    """
+
+    def __init__(self, agent: Agent, core: _native.RunCore) -> None:
+        """Made by an agent."""
+        self._agent = agent
+        self._core = core
+        self.calls: list[RunCall] = []
+        """The calls that stand, in order."""
+        self._questions: dict[str, PendingCall] = {}
+        self._left: list[str] = []
+        self._drive: _Drive | None = None
+
+    # What it says.
+
+    @property
+    def outcome(self) -> str | None:
+        """How it ended: `"answer"`, `"iterations"` (too many rounds), `"model_failed"`, `"cancelled"`, `"steps"` (of a workflow);
+        `None` if it has not."""
+        return self._outcome().get("outcome")
+
+    @property
+    def text(self) -> str:
+        """The model's answer; after too many rounds what to tell the user; of a model that failed what it had said, or why."""
+        outcome = self._outcome()
+        return str(outcome.get("text") or outcome.get("message") or "")
+
+    @property
+    def completed(self) -> bool:
+        """Whether the model answered, or all steps of a workflow completed."""
+        outcome = self._outcome()
+        return outcome.get("outcome") == "answer" or outcome.get("completed") is True
+
+    def _outcome(self) -> dict[str, Any]:
+        return json.loads(self._core.outcome() or "{}")  # type: ignore[no-any-return]
+
+    @property
+    def messages(self) -> list[dict[str, Any]]:
+        """The conversation so far, without what the agent says of its tools."""
+        return json.loads(self._core.messages())  # type: ignore[no-any-return]
+
+    @property
+    def receipts(self) -> list[dict[str, str]]:
+        """What calls left that were started: `id`, `tool`, `digest` (SHA-256 of the arguments)."""
+        return json.loads(self._core.receipts())  # type: ignore[no-any-return]
+
+    @property
+    def waiting(self) -> list[PendingCall]:
+        """Calls that wait for a decision."""
+        return list(self._questions.values())
+
+    def save(self) -> str:
+        """The run as JSON text, at any time, for `Agent.resume`."""
+        saved = json.loads(self._core.save())
+        saved["python"] = [dataclasses.asdict(one) for one in self.calls]
+        return _support.dumps("run", saved)
+
+    # What it is told.
+
+    def decide(self, call: PendingCall | str, decision: Decision) -> None:
+        """Says of a call that waits what `approve` would. Raises `StateError` if it does not wait."""
+        identity = call if isinstance(call, str) else call.id
+        said = _decision(decision)
+        if said is None:
+            return
+        self._tell({"decision": [identity, said]})
+        self._questions.pop(identity, None)
+        self._wake()
+
+    def later(self, name: str, result: Any) -> None:
+        """The result of a task that an earlier call began: the model is told with the next message. Raises `StateError` once the
+        run is over."""
+        self._tell({"later": {"id": "", "name": name, "status": "success", "content": _tools.content(result)}})
+
+    def cancel(self) -> None:
+        """Ends the run: calls that run are aborted, and those without a result are cancelled. From any thread."""
+        drive = self._drive
+        if drive is None:
+            self._core.tell('"cancel"')
+            self._drain()
+        else:
+            drive.loop.call_soon_threadsafe(drive.cancel)
+
+    def _wake(self) -> None:
+        if self._drive is not None:
+            self._drive.inbox.put_nowait(("wake",))
+
+    def _tell(self, what: dict[str, Any]) -> None:
+        self._core.tell(_plain(_support.dumps("run", what)))
+
+    # What carries it on.
+
+    def __aiter__(self) -> AsyncIterator[RunEvent]:
+        """Carries it on and gives what happens."""
+        return self._events()
+
+    async def _events(self) -> AsyncIterator[RunEvent]:
+        if self._drive is not None:
+            raise BusyError("the run is being carried on already")
+        self._drive = _Drive(self)
+        try:
+            async for event in self._drive.events():
+                yield event
+        finally:
+            drive, self._drive = self._drive, None
+            self._left = drive.close()
+
+    def __await__(self) -> Generator[Any, None, Run]:
+        """Carries it on, and gives it when it is finished or waits for a decision."""
+        return self._finish(None).__await__()
+
+    async def _finish(self, on_event: Callable[[RunEvent], Any] | None) -> Run:
+        async for event in self:
+            if on_event is not None:
+                said = on_event(event)
+                if inspect.isawaitable(said):
+                    await said
+        return self
+
+    def sync(self, on_event: Callable[[RunEvent], Any] | None = None) -> Run:
+        """Carries it on without an event loop, until it is finished or waits for a decision."""
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            return asyncio.run(self._finish(on_event))
+        # A loop runs in this thread already, as in a notebook: another thread has another one.
+        out: list[Any] = []
+
+        def work() -> None:
+            try:
+                out.append(asyncio.run(self._finish(on_event)))
+            except BaseException as error:  # noqa: BLE001
+                out.append(error)
+
+        thread = threading.Thread(target=work, name="toolglot", daemon=True)
+        thread.start()
+        thread.join()
+        if isinstance(out[0], BaseException):
+            raise out[0]
+        return self
+
+    def _drain(self) -> list[dict[str, Any]]:
+        """All instructions, with what they say of calls noted."""
+        out = []
+        while (one := self._core.take()) is not None:
+            do = json.loads(one)
+            self._note(do)
+            out.append(do)
+        return out
+
+    def _note(self, do: dict[str, Any]) -> None:
+        kind = do.get("event") if do["do"] == "event" else do["do"]
+        if kind == "stands" and self._call(do["id"]) is None:
+            self.calls.append(RunCall(do["id"], do["name"], _loads(do["arguments"])))
+        elif kind == "confirm":
+            self._questions[do["id"]] = PendingCall(
+                id=do["id"],
+                name=do["name"],
+                tool=do["tool"],
+                arguments=json.loads(do["arguments"]),
+                arguments_json=do["arguments"],
+                digest=do["digest"],
+                reason=do["reason"],
+            )
+        call = self._call(do.get("id", ""))
+        if kind == "start" and call is None:
+            # A step of a workflow: no model wrote it.
+            call = RunCall(do["id"], do["name"], None, "running")
+            self.calls.append(call)
+        if call is None:
+            return
+        if kind == "start":
+            call.arguments = json.loads(do["arguments"])
+        elif kind in ("waiting", "running"):
+            call.state = kind
+        elif kind == "settled":
+            call.state, call.result = do["state"], _result(do["result"])
+            self._questions.pop(call.id, None)
+
+    def _call(self, identity: str) -> RunCall | None:
+        return next((call for call in reversed(self.calls) if call.id == identity), None)
+
+    def __repr__(self) -> str:
+        return f"<toolglot.Run, {self.outcome or 'not finished'}>"
+
+
+class _Drive:
+    """One iteration over a run: owns all that it begins."""
+
+    def __init__(self, run: Run) -> None:
+        self.run = run
+        self.core = run._core
+        self.agent = run._agent
+        self.loop = asyncio.get_running_loop()
+        # Small: a model that is faster than its host waits.
+        self.inbox: asyncio.Queue[tuple[Any, ...]] = asyncio.Queue(64)
+        self.tasks: dict[tuple[str, str], asyncio.Task[None]] = {}
+        self.clock = (self.loop.time(), self.core.now())
+        self.cancelled = False
+
+    def now(self) -> int:
+        began, then = self.clock
+        return then + int((self.loop.time() - began) * 1000)
+
+    def cancel(self) -> None:
+        self.cancelled = True
+        self.run._wake()
+
+    async def events(self) -> AsyncIterator[RunEvent]:
+        for question in self.run.waiting:
+            self.ask_person(question)
+        for identity in self.run._left:
+            # It was begun by an iteration that was left: what came of it is not known.
+            self.core.tell(json.dumps({"lost": identity}))
+        self.run._left = []
+        first = True
+        while True:
+            for event in self.act():
+                yield event
+            if self.core.waits() == "nothing":
+                return
+            if first and self.core.waits() == "model" and ("reply", "") not in self.tasks:
+                # Nobody has the rest of the reply.
+                self.ask_again()
+                first = False
+                continue
+            first = False
+            if not self.tasks and self.inbox.empty():
+                return
+            await self.next()
+
+    def act(self) -> list[RunEvent]:
+        """Takes all instructions, begins what is to be done, and gives what happened."""
+        events = []
+        lost = []
+        for do in self.run._drain():
+            what = do["do"]
+            if what == "event":
+                events.append(self.event(do))
+            elif what == "ask":
+                self.stop("reply", "")
+                self.begin("reply", "", self.ask(do))
+            elif what == "confirm":
+                self.ask_person(self.run._questions[do["id"]])
+            elif what == "start":
+                self.begin("call", do["id"], self.carry(do))
+            elif what == "abort":
+                self.stop("call", do["call"])
+            elif what == "recall":
+                if self.agent._recall is None:
+                    lost.append(do["id"])
+                else:
+                    self.begin("call", do["id"], self.recall(do))
+        for identity in lost:
+            self.core.tell(json.dumps({"lost": identity}))
+        return events + (self.act() if lost else [])
+
+    def event(self, do: dict[str, Any]) -> RunEvent:
+        identity = do.get("id", "")
+        call = self.run._call(identity)
+        return RunEvent(
+            kind=do["event"],
+            id=identity,
+            name=do.get("name") or (call.name if call else ""),
+            text=do.get("text", ""),
+            arguments=_loads(do["arguments"]) if "arguments" in do else None,
+            state=do.get("state", ""),
+            result=_result(do["result"]) if "result" in do else None,
+            message=do.get("message"),
+        )
+
+    def begin(self, kind: str, identity: str, work: Coroutine[Any, Any, None]) -> None:
+        task = self.loop.create_task(self.guarded(kind, identity, work))
+        self.tasks[kind, identity] = task
+
+    async def guarded(self, kind: str, identity: str, work: Coroutine[Any, Any, None]) -> None:
+        """What is begun puts what comes of it into the inbox, and last of all that it has ended."""
+        try:
+            await work
+        except Exception as error:  # noqa: BLE001
+            await self.inbox.put(("raise", error))
+        await self.inbox.put(("over", kind, identity, asyncio.current_task()))
+
+    def stop(self, kind: str, identity: str) -> None:
+        task = self.tasks.pop((kind, identity), None)
+        if task is not None:
+            task.cancel()
+
+    def close(self) -> list[str]:
+        """Ends all that was begun; gives the calls of which nobody knows what came."""
+        left = [identity for kind, identity in self.tasks if kind == "call"]
+        for kind, identity in list(self.tasks):
+            self.stop(kind, identity)
+        return left
+
+    async def next(self) -> None:
+        """Waits for the next thing that happens, and tells the run."""
+        deadline = self.core.deadline()
+        wait = None if deadline is None else max(0, deadline - self.now()) / 1000
+        try:
+            item = await asyncio.wait_for(self.inbox.get(), wait)
+        except asyncio.TimeoutError:
+            item = ("wake",)
+        now = self.now()
+        if now > self.core.now():
+            self.core.tell(json.dumps({"tick": now}))
+        if self.cancelled:
+            self.cancelled = False
+            self.core.tell('"cancel"')
+        if item[0] == "raise":
+            raise item[1]
+        if item[0] == "over":
+            if self.tasks.get((item[1], item[2])) is item[3]:
+                del self.tasks[item[1], item[2]]
+        elif item[0] == "model":
+            if self.current("reply", "", item[2]):
+                self.core.model(item[1])
+        elif item[0] == "tell":
+            kind, identity, text, task = item[1:]
+            if self.current(kind, identity, task):
+                # It may be too late for that, which the run knows; then nothing changes.
+                with contextlib.suppress(StateError):
+                    self.core.tell(text)
+                if kind == "person":
+                    self.run._questions.pop(identity, None)
+
+    def current(self, kind: str, identity: str, task: Any) -> bool:
+        """Whether what a task says still counts: it may have been stopped, and the run may know it settled."""
+        if self.tasks.get((kind, identity)) is not task:
+            return False
+        if kind == "reply":
+            return self.core.waits() == "model"
+        return True
+
+    async def tell(self, kind: str, identity: str, what: dict[str, Any], task: Any = None) -> None:
+        text = _plain(_support.dumps("run", what))
+        await self.inbox.put(("tell", kind, identity, text, task or asyncio.current_task()))
+
+    def ask_again(self) -> None:
+        try:
+            self.core.tell('"ask_again"')
+        except StateError:
+            # Calls of it stand already.
+            self.core.tell('{"ended": "error"}')
+
+    # The model.
+
+    async def ask(self, do: dict[str, Any]) -> None:
+        task = asyncio.current_task()
+        feed = _clients.Feed(self.agent._source, _target)
+
+        async def put(item: Any) -> None:
+            for kind, said in feed.feed(item):
+                await self.inbox.put((kind, said, task) if kind == "model" else (kind, "reply", "", said, task))
+
+        model = self.agent._model
+        more = {"tools": do.get("tools") or [], "stop": do["stop"], "grammar": do.get("grammar")}
+        given = {key: value for key, value in more.items() if key in _accepted(model)}
+        inner = model if inspect.isroutine(model) else getattr(model, "__call__", model)
+        if inspect.iscoroutinefunction(inner) or inspect.isasyncgenfunction(inner):
+            said = model(do["messages"], **given)
+        else:
+            said = await _threads.each(lambda: _sync(model(do["messages"], **given)), put)
+        if said is not None:
+            async for item in _clients._aiter(said):
+                await put(item)
+        for kind, last in feed.finish():
+            await self.inbox.put((kind, last, task) if kind == "model" else (kind, "reply", "", last, task))
+
+    # People.
+
+    def ask_person(self, call: PendingCall) -> None:
+        if self.agent._approve is not None:
+            self.begin("person", call.id, self.confirm(call))
+
+    async def confirm(self, call: PendingCall) -> None:
+        approve = self.agent._approve
+        assert approve is not None
+        said = _decision(await _called(approve, call))
+        if said is not None:
+            await self.tell("person", call.id, {"decision": [call.id, said]})
+
+    # Tools.
+
+    async def carry(self, do: dict[str, Any]) -> None:
+        tool = self.agent.tools.function(do["tool"])
+        if tool is None:
+            raise ToolsError(f"the tool {do['tool']} has no function")
+        arguments = json.loads(do["arguments"])
+        await self.settle(do["id"], do["name"], lambda: tool.run(arguments), tool.function)
+
+    async def recall(self, receipt: dict[str, Any]) -> None:
+        recall = self.agent._recall
+        assert recall is not None
+        shown = {key: receipt[key] for key in ("id", "tool", "digest")}
+        found = await _called(recall, shown)
+        if found is None:
+            await self.tell("call", receipt["id"], {"lost": receipt["id"]})
+        else:
+            await self.settle(receipt["id"], receipt["tool"], lambda: found, None)
+
+    async def settle(self, identity: str, name: str, work: Callable[[], Any], function: Any) -> None:
+        began = self.loop.time()
+        try:
+            status, gave = "success", _tools.content(await self.value(identity, work, function))
+        except Exception as error:  # noqa: BLE001
+            _log.warning("the tool %s failed", name, exc_info=error)
+            status, gave = "error", f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+        took = int((self.loop.time() - began) * 1000)
+        result = {"id": identity, "name": name, "status": status, "content": gave, "duration_ms": took}
+        await self.tell("call", identity, {"done": result})
+
+    async def value(self, identity: str, work: Callable[[], Any], function: Any) -> Any:
+        """What a function gives, awaited. What it yields is progress, and its result the text of all."""
+        pieces: list[str] = []
+
+        async def put(piece: Any) -> None:
+            pieces.append(piece if isinstance(piece, str) else str(piece))
+            await self.tell("call", identity, {"progress": [identity, pieces[-1]]}, task)
+
+        task = asyncio.current_task()
+        inner = function if inspect.isroutine(function) else getattr(function, "__call__", function)
+        if inspect.iscoroutinefunction(inner) or inspect.isasyncgenfunction(inner):
+            value = work()
+        elif inspect.isgeneratorfunction(inner):
+            await _threads.each(work, put)
+            return "".join(pieces)
+        else:
+            value = await _threads.call(work)
+        if inspect.isawaitable(value):
+            value = await value
+        if inspect.isasyncgen(value):
+            async for piece in value:
+                await put(piece)
+            return "".join(pieces)
+        return value
+
+
+class _Text:
+    """A reply that is text."""
+
+    def feed(self, chunk: str | bytes, /) -> list[Any]:
+        return [("model", chunk)] if chunk else []
+
+    def finish(self) -> list[Any]:
+        return [("tell", '{"ended": "stop"}')]
+
+
+class _Response:
+    """A reply that is the response of a server."""
+
+    def __init__(self, source: str) -> None:
+        self._core = _native.ResponseCore(source)
+
+    def feed(self, chunk: str | bytes, /) -> list[Any]:
+        return [("tell", line) for line in self._core.feed(chunk)]
+
+    def finish(self) -> list[Any]:
+        return [("tell", line) for line in self._core.finish()]
+
+
+def _target(source: str, _item: Any) -> Any:
+    return _Text() if source == "text" else _Response(source)
+
+
+def _sync(reply: Any) -> Any:
+    """What a thread iterates over; what is async stays as it is."""
+    return reply if hasattr(reply, "__aiter__") or inspect.isawaitable(reply) else _clients._iter(reply)
+
+
+async def _called(function: Callable[..., Any], *given: Any) -> Any:
+    inner = function if inspect.isroutine(function) else getattr(function, "__call__", function)
+    value = function(*given) if inspect.iscoroutinefunction(inner) else await _threads.call(lambda: function(*given))
+    return await value if inspect.isawaitable(value) else value
+
+
+def _accepted(model: Callable[..., Any]) -> set[str]:
+    """What of `tools`, `stop` and `grammar` a model takes by name."""
+    try:
+        parameters = inspect.signature(model).parameters
+    except (TypeError, ValueError):
+        return set()
+    named = {name for name, one in parameters.items() if one.kind in (one.KEYWORD_ONLY, one.POSITIONAL_OR_KEYWORD)}
+    return named & {"tools", "stop", "grammar"}
+
+
+def _policy(policy: str | Mapping[str, Any]) -> dict[str, Any]:
+    if isinstance(policy, str):
+        if policy not in ("deny", "confirm", "allow"):
+            raise ValueError(f"policy={policy!r}: it is 'deny', 'confirm', 'allow' or a mapping with rules of these names")
+        return {policy: [{}]}
+    rules: dict[str, Any] = {}
+    for verdict, found in policy.items():
+        given = [found] if isinstance(found, (str, Mapping)) else list(found)
+        rules[verdict] = [{"tools": [one]} if isinstance(one, str) else dict(one) for one in given]
+    return rules
+
+
+def _decision(said: Decision) -> Any:
+    if said is None:
+        return None
+    if isinstance(said, bool):
+        return "approve" if said else {"deny": ""}
+    if isinstance(said, str):
+        return {"deny": said}
+    if isinstance(said, Mapping):
+        return {"edit": _support.dumps("arguments", dict(said))}
+    raise TypeError(f"a decision is True, False, words that say why not, arguments or None, not {type(said).__name__}")
+
+
+def _result(result: dict[str, Any]) -> Any:
+    content = result["content"]
+    if isinstance(content, list) and len(content) == 1 and content[0].get("type") == "json":
+        return content[0]["json"]
+    return content
+
+
+def _loads(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def _plain(text: str) -> str:
+    """Text without halves of surrogate pairs, which UTF-8 does not have."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
+

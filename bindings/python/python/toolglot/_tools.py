@@ -1,0 +1,349 @@
+"""Tools: what a model is told of them, whether its calls may be carried out, how their results are said."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, Literal, overload
+
+from . import _native, _schema, _support
+from ._errors import DialectError
+from ._native import Call, Engine, Turn
+
+__all__ = ["Checked", "Tool", "Tools", "tool"]
+
+
+class Tool:
+    """A tool: its definition and, if it has one, the function that carries it out. It can be called as that function.
+
+    >>> import toolglot
+    >>> lights = toolglot.Tool(name="lights", description="Switches lights", parameters={"type": "object"}, function=print)
+    >>> lights.name, lights.parameters
+    ('lights', {'type': 'object'})
+    """
+
+    def __init__(
+        self,
+        function: Callable[..., Any] | None = None,
+        *,
+        name: str | None = None,
+        description: str | None = None,
+        parameters: Mapping[str, Any] | None = None,
+        **more: Any,
+    ) -> None:
+        """What is not given is read from the function: its name, its docstring, its type hints.
+
+        `parameters` is JSON Schema of an object; the function then gets the arguments as they are. `more` are further members
+        of the definition, such as `tags=["read"]` or MCP's `annotations`, which a policy can look at.
+
+        Raises `TypeError` for a function whose parameters cannot be told.
+        """
+        if function is not None and not callable(function):
+            raise TypeError(f"a function is needed, not {type(function).__name__}")
+        self.function = function
+        self._signature = None
+        if function is not None and parameters is None:
+            self._signature = _schema.Signature(function)
+            parameters = self._signature.schema
+            description = self._signature.description if description is None else description
+        elif function is not None and description is None:
+            description = _schema._docstring(function.__doc__ or "")[0]
+        if name is None:
+            if function is None:
+                raise TypeError("a tool without a function needs a name")
+            name = _schema._name(function)
+        self.name = name
+        self.definition: dict[str, Any] = {"name": name, "description": description or "", **more}
+        if parameters is not None:
+            self.definition["parameters"] = dict(parameters)
+
+    @property
+    def description(self) -> str:
+        """What it does."""
+        return str(self.definition["description"])
+
+    @property
+    def parameters(self) -> dict[str, Any] | None:
+        """JSON Schema of its arguments."""
+        return self.definition.get("parameters")
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Calls the function."""
+        if self.function is None:
+            raise TypeError(f"the tool {self.name} has no function")
+        return self.function(*args, **kwargs)
+
+    def run(self, arguments: Mapping[str, Any]) -> Any:
+        """Calls the function with arguments as JSON has them: members of classes that it asks for are made of them."""
+        if self._signature is None:
+            return self(**arguments)
+        return self._signature.call(arguments)
+
+    def __repr__(self) -> str:
+        return f"Tool({self.name!r})"
+
+
+@overload
+def tool(function: Callable[..., Any], /) -> Tool: ...
+@overload
+def tool(function: None = None, /, **options: Any) -> Callable[[Callable[..., Any]], Tool]: ...
+def tool(function: Callable[..., Any] | None = None, /, **options: Any) -> Tool | Callable[[Callable[..., Any]], Tool]:
+    """Makes a tool of a function, as a decorator. `options` are those of `Tool`.
+
+    >>> import toolglot
+    >>> @toolglot.tool(tags=["read"])
+    ... def weather(city: str, days: int = 1) -> str:
+    ...     '''Tells the weather.
+    ...
+    ...     Args:
+    ...         city: Its name.
+    ...     '''
+    ...     return "rain"
+    >>> weather.description, weather.parameters["properties"]["city"], weather("Leith")
+    ('Tells the weather.', {'type': 'string', 'description': 'Its name.'}, 'rain')
+    """
+    if function is not None:
+        return Tool(function, **options)
+    return lambda own: Tool(own, **options)
+
+
+@dataclasses.dataclass(frozen=True)
+class Checked:
+    """What the definition of a tool says of a call."""
+
+    name: str
+    """The name, as the call has it."""
+    tool: str | None
+    """The tool; `None` if there is none of that name."""
+    valid: bool
+    """Whether nothing is wrong."""
+    arguments: dict[str, Any]
+    """The arguments to hand over if it is valid: defaults filled in, types as the schema has them."""
+    arguments_json: str
+    """The same as JSON text, which is what was validated."""
+    observation: str | None
+    """What to tell the model, in the words of its dialect; `None` if nothing is wrong."""
+    recovered: bool
+    """Whether the call was recovered from broken text. Such a call should not be carried out without asking."""
+    changes: list[dict[str, Any]]
+    """How the arguments differ from what the call says: `path`, `kind`, `before`, `after`."""
+    violations: list[dict[str, Any]]
+    """What is wrong: `kind`, `path`, `message` and more."""
+
+
+class Tools:
+    """Tools that belong together.
+
+    Each is a function, a `Tool`, or a definition in the form of OpenAI, Anthropic or MCP (a mapping, or the object of a client);
+    lists of those, what MCP's `tools/list` gives, and JSON text will do too.
+
+    >>> import toolglot
+    >>> def weather(city: str) -> str:
+    ...     "Tells the weather of a city."
+    ...     return "rain"
+    >>> tools = toolglot.Tools(weather)
+    >>> "weather" in tools.prompt("hermes")
+    True
+    >>> turn = toolglot.parse('<tool_call>{"name": "weather", "arguments": {"town": "Leith"}}</tool_call>', dialects="hermes")
+    >>> tools.check(turn)[0].violations[0]["message"]
+    'the required parameter city is missing'
+    """
+
+    def __init__(self, *tools: Any) -> None:
+        """Raises `ToolsError` for what is no definition, or two tools of one name; `TypeError` for a function whose parameters
+        cannot be told."""
+        self._functions: dict[str, Tool] = {}
+        lists: list[str] = []
+        for one in tools:
+            self._read(one, lists)
+        self._native = _native.ToolSet(lists)
+        self._names = self._native.ids()
+
+    def _read(self, one: Any, lists: list[str]) -> None:
+        if isinstance(one, Tools):
+            self._functions.update(one._functions)
+            lists.append(one._native.manifest())
+        elif isinstance(one, str):
+            lists.append(one)
+        elif isinstance(one, Tool):
+            if one.function is not None:
+                self._functions[one.name] = one
+            lists.append(_support.dumps(f"tool {one.name}", {"tools": [_definition(one)]}))
+        elif isinstance(one, Mapping):
+            whole = "tools" in one or "result" in one
+            lists.append(_support.dumps("tools", one if whole else {"tools": [one]} if _in_object(one) else [one]))
+        elif isinstance(getattr(one, "tools", None), list):
+            for inner in one.tools:
+                self._read(inner, lists)
+        elif callable(getattr(one, "model_dump", None)) and not isinstance(one, type):
+            self._read(_support.plain(one), lists)
+        elif callable(one):
+            self._read(Tool(one), lists)
+        elif isinstance(one, Iterable) and not isinstance(one, (bytes, bytearray, memoryview)):
+            for inner in one:
+                self._read(inner, lists)
+        else:
+            raise TypeError(f"a function, a definition or a list of them is needed, not {type(one).__name__}")
+
+    @property
+    def names(self) -> list[str]:
+        """Their names, in order."""
+        return list(self._names)
+
+    @property
+    def definitions(self) -> list[dict[str, Any]]:
+        """The definitions in OpenAI's form: for `tools=` of a request, or of an engine."""
+        made: list[dict[str, Any]] = json.loads(self._native.openai())
+        return made
+
+    @property
+    def faults(self) -> list[str]:
+        """What cannot be used of their schemas, one sentence each. Calls of such a tool are not checked against them."""
+        return self._native.faults()
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        """The definitions in OpenAI's form."""
+        return iter(self.definitions)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._names
+
+    def __repr__(self) -> str:
+        return f"Tools({', '.join(self._names)})"
+
+    def function(self, name: str) -> Tool | None:
+        """The tool of a name that has a function."""
+        return self._functions.get(name)
+
+    def prompt(self, dialect: str, *, engine: Engine | None = None, lang: Literal["en", "zh"] = "en", examples: bool = True) -> str:
+        """What to tell a model of the tools, so that it writes calls in a dialect: for its system message.
+
+        Raises `DialectError` for a dialect that is none, or has no calls.
+        """
+        return self._native.prompt(_engine(engine, dialect), dialect, lang, examples)
+
+    @overload
+    def check(self, what: Turn, *, dialect: str | None = None, allow_unknown: bool = False) -> list[Checked]: ...
+    @overload
+    def check(self, what: Any, *, dialect: str | None = None, allow_unknown: bool = False) -> Checked: ...
+    def check(self, what: Any, *, dialect: str | None = None, allow_unknown: bool = False) -> list[Checked] | Checked:
+        """Checks the calls of a turn, or one call: a `Call`, `(name, arguments)`, a mapping with both or an OpenAI tool call.
+
+        `dialect` is the dialect of calls that do not say theirs, for the words of observations. Parameters that a tool does not
+        have are wrong unless `allow_unknown`.
+
+        >>> import toolglot
+        >>> tools = toolglot.Tools({"name": "f", "parameters": {"properties": {"n": {"type": "integer"}}}})
+        >>> tools.check(("f", {"n": "7"})).arguments
+        {'n': 7}
+        """
+        if isinstance(what, Turn):
+            return [self._check(call, dialect, allow_unknown) for call in what.calls]
+        return self._check(what, dialect, allow_unknown)
+
+    def _check(self, call: Any, dialect: str | None, allow_unknown: bool) -> Checked:
+        from ._functions import _call
+
+        name, arguments, _ = _call(0, call)
+        own = getattr(call, "dialect", None) or dialect or ""
+        found = json.loads(self._native.check(name, arguments, _known(own), own, allow_unknown))
+        return Checked(
+            name=found["name"],
+            tool=found["tool"],
+            valid=found["valid"],
+            arguments=found["arguments"],
+            arguments_json=_support.dumps("arguments", found["arguments"]),
+            observation=found["observation"],
+            recovered=isinstance(call, Call) and bool(call.recovered),
+            changes=found["changes"],
+            violations=found["violations"],
+        )
+
+    def results(
+        self,
+        results: Iterable[Any],
+        dialect: str,
+        *,
+        engine: Engine | None = None,
+        lang: Literal["en", "zh"] = "en",
+    ) -> dict[str, str]:
+        """The message that tells a model the results of its calls, in the layout of its dialect: `{"role", "content"}`.
+
+        A result is `(call, what it gave)`, where the call is a `Call` or a name, or a mapping: `{"id", "name", "status",
+        "content"}`. Text that looks like a marker is made safe.
+
+        >>> import toolglot
+        >>> toolglot.Tools().results([("weather", "rain")], "hermes")["content"]
+        '<tool_response>\\nrain\\n</tool_response>'
+        """
+        given = [_result(index, one) for index, one in enumerate(results)]
+        text = _support.dumps("results", given)
+        role, content = _native.results(_engine(engine, dialect), dialect, text, lang)
+        return {"role": role, "content": content}
+
+
+def content(value: Any) -> Any:
+    """What a tool gave, as results have it: text, parts as MCP writes them, or any JSON value."""
+    if value is None or isinstance(value, str):
+        return value
+    parts = getattr(value, "content", None)
+    if isinstance(parts, list) and all(hasattr(part, "type") for part in parts):
+        return _json(parts)
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        value = dataclasses.asdict(value)
+    return [{"type": "json", "json": _json(value)}]
+
+
+def _json(value: Any) -> Any:
+    """As JSON has it; numbers that it cannot say become words."""
+    return json.loads(_support.dumps("result", value), parse_constant=str)
+
+
+def _result(index: int, one: Any) -> dict[str, Any]:
+    if isinstance(one, Mapping):
+        return dict(one)
+    if isinstance(one, tuple) and len(one) == 2:
+        call, gave = one
+        if isinstance(call, str):
+            return {"name": call, "content": content(gave)}
+        if isinstance(call, Call):
+            return {"id": call.meta.get("id", ""), "name": call.name, "content": content(gave)}
+    raise TypeError(f"results[{index}]: (call, what it gave), or a mapping with name and content, is needed")
+
+
+_MEMBERS = ("description", "parameters", "displayName", "aliases", "tags", "usage", "examples", "commands")
+
+
+def _definition(one: Tool) -> dict[str, Any]:
+    """As an entry of a manifest, which has members for all that is known of a tool."""
+    own = {key: value for key, value in one.definition.items() if key in _MEMBERS}
+    extra = {key: value for key, value in one.definition.items() if key not in (*_MEMBERS, "name")}
+    return {"id": one.name, "agentCallable": True, **own, "extra": extra}
+
+
+def _in_object(one: Mapping[str, Any]) -> bool:
+    """Whether lists of such definitions stand in an object: those of MCP and of manifests."""
+    return "inputSchema" in one or "id" in one
+
+
+def _known(dialect: str) -> Engine | None:
+    """The engine of a dialect, if it is one of those that are built in."""
+    try:
+        return Engine(dialect) if dialect else None
+    except DialectError:
+        return None
+
+
+def _engine(engine: Engine | None, dialect: str | None) -> Engine:
+    return engine if engine is not None else Engine(dialect)
+
+
+def of(tools: Any) -> Tools:
+    """Tools of whatever they are given as."""
+    if isinstance(tools, Tools):
+        return tools
+    return Tools(*([] if tools is None else [tools]))

@@ -1,0 +1,140 @@
+//! The tools layer: definitions, prompts, checks, results. Python objects are made of its JSON by `toolglot._tools`.
+
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use toolglot::Dialect;
+use toolglot::json::Value;
+use toolglot_tools::outcome::{RenderOptions, Renderer, ToolResult};
+use toolglot_tools::prompt::{Lang, Layout, PromptError, PromptOptions};
+use toolglot_tools::{CheckOptions, Inventory, NameRule, Unknown, read};
+
+use crate::engine::Engine;
+use crate::guard::{Failure, caught, entry};
+use crate::options::word;
+
+pub fn prompt_error(error: PromptError) -> PyErr {
+    Failure::dialect(error).into()
+}
+
+/// Definitions of tools, all of which may be called. `toolglot.Tools` is made of it.
+#[pyclass(frozen, module = "toolglot._native")]
+pub struct ToolSet {
+    inventory: Inventory,
+}
+
+#[pymethods]
+impl ToolSet {
+    /// Reads lists of tools, as JSON texts in any form.
+    #[new]
+    #[pyo3(signature = (lists: "list[str]"))]
+    fn new(lists: Vec<String>) -> PyResult<Self> {
+        let tools = caught(|| {
+            let mut tools = vec![];
+            for text in &lists {
+                tools.extend(read::any("tools", text).map_err(Failure::tools)?);
+            }
+            for tool in &mut tools {
+                tool.agent_callable = true;
+            }
+            Inventory::of(tools).map_err(Failure::tools)
+        })??;
+        Ok(Self { inventory: tools })
+    }
+
+    /// The ids, in order.
+    fn ids(&self) -> Vec<String> {
+        let tools = self.inventory.tools().iter();
+        tools.map(|tool| tool.id.clone()).collect()
+    }
+
+    /// What cannot be used of their schemas, one sentence each.
+    fn faults(&self) -> Vec<String> {
+        let faults = self.inventory.faults();
+        faults.map(|(id, why)| format!("{id}: {why}")).collect()
+    }
+
+    /// A list of OpenAI's form, as JSON.
+    fn openai(&self) -> PyResult<String> {
+        entry(|| {
+            let names = self.inventory.names("", NameRule::Api);
+            let list = self.inventory.tools().iter().zip(&names);
+            let list = list.map(|(tool, name)| read::to_openai(tool, name));
+            Ok(Value::Array(list.collect()).to_string())
+        })
+    }
+
+    /// A plugin manifest, which says all that is known of them, as JSON.
+    fn manifest(&self) -> PyResult<String> {
+        entry(|| {
+            let tools: Vec<_> = self
+                .inventory
+                .tools()
+                .iter()
+                .map(|tool| (**tool).clone())
+                .collect();
+            Ok(read::to_manifest(&tools).to_string())
+        })
+    }
+
+    /// What a model is told of them.
+    fn prompt(
+        &self,
+        engine: &Engine,
+        dialect: &str,
+        lang: &str,
+        examples: bool,
+    ) -> PyResult<String> {
+        let mut options = PromptOptions::default();
+        options.lang = word("lang", lang)?;
+        options.examples = examples;
+        entry(|| {
+            let layout = Layout::new(&engine.core.set, dialect).map_err(prompt_error)?;
+            layout
+                .system(&self.inventory, &options)
+                .map_err(prompt_error)
+        })
+    }
+
+    /// Whether a call is one that may be carried out, and with which arguments, as JSON.
+    #[pyo3(signature = (name, arguments, engine: "Engine | None", dialect, unknown))]
+    fn check(
+        &self,
+        name: &str,
+        arguments: &str,
+        engine: Option<&Engine>,
+        dialect: &str,
+        unknown: bool,
+    ) -> PyResult<String> {
+        entry(|| {
+            let own = |one: &&Dialect| {
+                one.id() == dialect || one.aliases().iter().any(|alias| alias == dialect)
+            };
+            let mut options = CheckOptions::default();
+            options.dialect = engine.and_then(|engine| engine.core.set.dialects().find(own));
+            if unknown {
+                options.unknown = Unknown::Allow;
+            }
+            let checked = self.inventory.checked(name, arguments, &options);
+            Ok(checked.to_json().to_string())
+        })
+    }
+}
+
+/// Results of calls, JSON text of a list, as a message in a dialect: its role and its content.
+#[pyfunction]
+pub fn results(
+    engine: &Engine,
+    dialect: &str,
+    results: &str,
+    lang: &str,
+) -> PyResult<(String, String)> {
+    let lang: Lang = word("lang", lang)?;
+    entry(|| {
+        let results: Vec<ToolResult> = serde_json::from_str(results)
+            .map_err(|error| PyValueError::new_err(format!("results: {error}")))?;
+        let layout = Layout::new(&engine.core.set, dialect).map_err(prompt_error)?;
+        let renderer = Renderer::new(&engine.core.set, layout).map_err(prompt_error)?;
+        let text = renderer.render(&results, &RenderOptions::new(lang));
+        Ok((renderer.role().to_owned(), text.map_err(prompt_error)?))
+    })
+}

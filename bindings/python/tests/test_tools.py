@@ -1,0 +1,308 @@
+"""The tools layer: definitions from functions and lists, prompts, checks, results."""
+
+import dataclasses
+import datetime
+import enum
+import functools
+import json
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal, NewType, Optional, TypedDict, Union
+
+import pytest
+import toolglot as tg
+
+
+class Unit(enum.Enum):
+    C = "celsius"
+    F = "fahrenheit"
+
+
+@dataclasses.dataclass
+class Place:
+    """Where something is.
+
+    Args:
+        city: Its town.
+    """
+
+    city: str
+    unit: Unit = Unit.C
+    inside: Optional["Place"] = None
+
+
+class Range(TypedDict, total=False):
+    low: int
+    high: int
+
+
+Id = NewType("Id", str)
+
+
+def schema(function):
+    return tg.Tool(function).parameters["properties"]
+
+
+def test_hints_become_schemas():
+    def f(
+        a: str,
+        b: int,
+        c: float,
+        d: bool,
+        e: list[int],
+        g: dict[str, float],
+        h: Literal["x", "y"],
+        i: Unit,
+        j: str | None,
+        k: Union[int, list[str]],
+        m: Annotated[int, "how many"],
+        n: tuple[int, str],
+        o: tuple[int, ...],
+        p: set[str],
+        q: Any,
+        r: Sequence[str],
+        s: Mapping[str, int],
+        t: datetime.date,
+        u: Id,
+        v,
+        w: int = 3,
+        x: list | None = None,
+    ):
+        pass
+
+    made = schema(f)
+    assert made == {
+        "a": {"type": "string"},
+        "b": {"type": "integer"},
+        "c": {"type": "number"},
+        "d": {"type": "boolean"},
+        "e": {"type": "array", "items": {"type": "integer"}},
+        "g": {"type": "object", "additionalProperties": {"type": "number"}},
+        "h": {"type": "string", "enum": ["x", "y"]},
+        "i": {"type": "string", "enum": ["celsius", "fahrenheit"]},
+        "j": {"type": ["string", "null"]},
+        "k": {"anyOf": [{"type": "integer"}, {"type": "array", "items": {"type": "string"}}]},
+        "m": {"type": "integer", "description": "how many"},
+        "n": {"type": "array", "prefixItems": [{"type": "integer"}, {"type": "string"}], "minItems": 2, "maxItems": 2},
+        "o": {"type": "array", "items": {"type": "integer"}},
+        "p": {"type": "array", "items": {"type": "string"}, "uniqueItems": True},
+        "q": {},
+        "r": {"type": "array", "items": {"type": "string"}},
+        "s": {"type": "object", "additionalProperties": {"type": "integer"}},
+        "t": {"type": "string", "format": "date"},
+        "u": {"type": "string"},
+        "v": {},
+        "w": {"type": "integer", "default": 3},
+        "x": {"type": ["array", "null"], "default": None},
+    }
+    assert tg.Tool(f).parameters["required"] == list("abcdeghijkmnopqrstuv")
+
+
+def test_classes_are_made_of_their_members():
+    def f(place: Place, span: Range, when: datetime.datetime, units: list[Unit], pair: tuple[Unit, ...], k: float = 0):
+        return place, span, when, units, pair, k
+
+    tool = tg.Tool(f)
+    made = tool.parameters["$defs"]["Place"]
+    assert made["properties"]["city"] == {"type": "string", "description": "Its town."}
+    assert made["required"] == ["city"] and made["description"] == "Where something is."
+    assert made["properties"]["inside"]["anyOf"][0] == {"$ref": "#/$defs/Place"}
+    given = {
+        "place": {"city": "Leith", "inside": {"city": "Granton", "unit": "fahrenheit"}},
+        "span": {"low": 1},
+        "when": "2026-01-02T03:04:05Z",
+        "units": ["celsius"],
+        "pair": ["fahrenheit"],
+        "k": 2,
+    }
+    checked = tg.Tools(f).check(("f", given))
+    assert checked.valid, checked.observation
+    place, span, when, units, pair, k = tool.run(checked.arguments)
+    assert place == Place("Leith", Unit.C, Place("Granton", Unit.F)) and span == {"low": 1}
+    assert when == datetime.datetime(2026, 1, 2, 3, 4, 5, tzinfo=datetime.timezone.utc)
+    assert units == [Unit.C] and pair == (Unit.F,) and isinstance(k, float)
+    wrong = tg.Tools(f).check(("f", {**given, "place": {"unit": "kelvin"}}))
+    assert not wrong.valid and {one["path"] for one in wrong.violations} == {"/place/city", "/place/unit"}
+
+
+def test_models_are_known_by_their_methods():
+    class Model:
+        """Like one of pydantic's."""
+
+        def __init__(self, n):
+            self.n = n
+
+        @classmethod
+        def model_json_schema(cls):
+            return {
+                "$defs": {"Inner": {"type": "integer"}},
+                "type": "object",
+                "properties": {"n": {"$ref": "#/$defs/Inner"}},
+                "required": ["n"],
+            }
+
+        @classmethod
+        def model_validate(cls, value):
+            return cls(value["n"])
+
+    def f(model: Model, models: list[Model] = []):  # noqa: B006
+        return model.n, [one.n for one in models]
+
+    tool = tg.Tool(f)
+    assert tool.parameters["$defs"] == {"Inner": {"type": "integer"}}
+    assert tg.Tools(f).check(("f", {"model": {"n": "7"}})).arguments == {"model": {"n": 7}, "models": []}
+    assert tool.run({"model": {"n": 7}, "models": [{"n": 8}]}) == (7, [8])
+
+
+def test_models_of_pydantic_are_made_and_told():
+    pydantic = pytest.importorskip("pydantic", reason="pydantic is not installed, so no model of it was tried")
+
+    class Item(pydantic.BaseModel):
+        name: str
+        n: int = pydantic.Field(gt=0, description="how many")
+
+    class Order(pydantic.BaseModel):
+        items: list[Item]
+
+    def buy(order: Order, note: Annotated[str, pydantic.Field(description="For people.")] = "") -> Order:
+        "Buys."
+        return order
+
+    tools = tg.Tools(buy)
+    assert tools.function("buy").parameters["properties"]["note"]["description"] == "For people."
+    checked = tools.check(("buy", {"order": {"items": [{"name": "tea", "n": "2"}]}}))
+    assert checked.valid, checked.observation
+    order = tools.function("buy").run(checked.arguments)
+    assert order == Order(items=[Item(name="tea", n=2)])
+    wrong = tools.check(("buy", {"order": {"items": [{"name": "tea", "n": 0}]}}))
+    assert wrong.violations[0]["path"] == "/order/items/0/n"
+    said = tools.results([("buy", order)], "hermes")["content"]
+    assert '{"items": [{"name": "tea", "n": 2}]}' in said
+
+
+@pytest.mark.parametrize(
+    "doc",
+    [
+        "Does it.\n\nArgs:\n    a: The first,\n        on two lines.\n    b (int): The second.\n\nReturns:\n    c: nothing.",
+        "Does it.\n\nParameters\n----------\na : str\n    The first,\n    on two lines.\nb : int\n    The second.\n\nReturns\n-------\nc : int\n    nothing.",
+        "Does it.\n\n:param a: The first,\n    on two lines.\n:param int b: The second.\n:returns: nothing.",
+    ],
+    ids=["google", "numpy", "sphinx"],
+)
+def test_docstrings_tell_of_parameters(doc):
+    def f(a: str, b: int):
+        pass
+
+    f.__doc__ = doc
+    tool = tg.Tool(f)
+    assert tool.description == "Does it."
+    assert [one.get("description") for one in tool.parameters["properties"].values()] == ["The first, on two lines.", "The second."]
+
+
+def test_what_cannot_be_a_tool_is_refused_with_a_reason():
+    class Odd:
+        pass
+
+    def rest(*args):
+        pass
+
+    def odd(a: Odd):
+        pass
+
+    def nowhere(a: "Nothing"):  # noqa: F821
+        pass
+
+    for function, why in [(rest, "rest: \\*args"), (odd, "odd: parameter a: .*Odd"), (nowhere, "nowhere: .*Nothing")]:
+        with pytest.raises(TypeError, match=why):
+            tg.Tools(function)
+    with pytest.raises(TypeError, match="int"):
+        tg.Tools(7)
+    with pytest.raises(TypeError, match="needs a name"):
+        tg.Tool()
+    with pytest.raises(tg.ToolsError, match="name"):
+        tg.Tools({"description": "no name"})
+    with pytest.raises(tg.ToolsError, match="f"):
+        tg.Tools({"name": "f"}, {"name": "f"})
+    with pytest.raises(tg.ToolsError):
+        tg.Tools("{")
+
+
+def test_everything_that_can_be_called_will_do():
+    class Greeter:
+        """Greets."""
+
+        def __call__(self, name: str) -> str:
+            return f"Hi {name}"
+
+        def method(self, name: str) -> str:
+            "Greets, too."
+            return f"Ho {name}"
+
+    def greet(word: str, name: str) -> str:
+        "Greets with a word."
+        return f"{word} {name}"
+
+    tools = tg.Tools(Greeter().method, tg.Tool(Greeter(), name="greeter"), tg.Tool(functools.partial(greet, "Hey"), name="hey"))
+    assert tools.names == ["method", "greeter", "hey"]
+    assert [tools.function(name).run({"name": "Ada"}) for name in tools.names] == ["Ho Ada", "Hi Ada", "Hey Ada"]
+
+
+def test_lists_of_any_form_are_read():
+    openai = {"type": "function", "function": {"name": "a", "description": "A", "parameters": {"type": "object"}}}
+    anthropic = {"name": "b", "description": "B", "input_schema": {"type": "object"}}
+    mcp = {"tools": [{"name": "c", "description": "C", "inputSchema": {"type": "object"}, "annotations": {"readOnlyHint": True}}]}
+    assert tg.Tools(openai, anthropic, mcp).names == ["a", "b", "c"]
+    assert tg.Tools([openai, anthropic], json.dumps(mcp)).names == ["a", "b", "c"]
+    again = tg.Tools(tg.Tools(openai, anthropic), mcp)
+    assert again.names == ["a", "b", "c"] and len(again) == 3
+    assert [one["function"]["description"] for one in again] == ["A", "B", "C"]
+    turn = tg.parse('<tool_call>{"name": "a", "arguments": {}}</tool_call>', dialects="hermes", tools=again)
+    assert turn.calls[0].name == "a" and again.check(turn)[0].valid
+
+
+def test_calls_of_any_shape_are_checked():
+    def f(n: int, where: str = "here") -> None:
+        "F."
+
+    tools = tg.Tools(f)
+    turn = tg.parse('<tool_call name="f"><param name="n">7</param></tool_call>', dialects="tool-call-xml")
+    for call in [turn.calls[0], ("f", {"n": "7"}), {"name": "f", "arguments": '{"n": 7}'}, {"function": {"name": "f", "arguments": "{\"n\":7}"}}]:
+        checked = tools.check(call)
+        assert checked.valid and checked.arguments == {"n": 7, "where": "here"} and checked.tool == "f"
+        assert json.loads(checked.arguments_json) == checked.arguments
+    checked = tools.check(("g", {}), dialect="action")
+    assert not checked.valid and checked.tool is None and "g" in checked.observation
+    assert tools.check(("f", {"n": 1, "x": 2})).violations[0]["kind"] == "unknown_param"
+    assert tools.check(("f", "{broken")).violations[0]["kind"] == "malformed_json"
+
+
+def test_every_dialect_with_calls_teaches_its_tools():
+    def weather(city: str) -> str:
+        "Tells the weather."
+
+    tools = tg.Tools(weather)
+    taught = 0
+    for dialect in tg.dialects():
+        try:
+            text = tools.prompt(dialect.id)
+        except tg.DialectError:
+            continue
+        taught += "weather" in text
+    assert taught > 50
+    assert "天气" in tg.Tools({"name": "天气", "description": "查天气"}).prompt("action", lang="zh")
+    with pytest.raises(tg.DialectError):
+        tools.prompt("nothing")
+    with pytest.raises(ValueError, match="lang='fr'"):
+        tools.prompt("hermes", lang="fr")
+
+
+def test_results_are_safe_and_in_the_words_of_the_dialect():
+    tools = tg.Tools()
+    turn = tg.parse('<tool_call>{"name": "f", "arguments": {}}</tool_call>', dialects="hermes")
+    said = tools.results([(turn.calls[0], {"n": 1}), ("g", "</tool_response> ok")], "hermes")
+    assert said["role"] == "user" and said["content"].count("</tool_response>") == 2 and '{"n": 1}' in said["content"]
+    failed = {"id": "c", "name": "f", "status": "denied", "content": ""}
+    assert "拒绝" in tools.results([failed], "tool-action", lang="zh")["content"]
+    with pytest.raises(ValueError, match="odd"):
+        tools.results([{"name": "f", "status": "odd"}], "hermes")
+    with pytest.raises(TypeError, match=r"results\[1\]"):
+        tools.results([("f", 1), 7], "hermes")
