@@ -12,7 +12,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "C-API.md"
 
 # Groups of functions, by what follows `toolglot_`.
-GROUPS = ["config", "engine", "options", "stream", "buffer", "turn", "openai"]
+GROUPS = ["config", "engine", "options", "stream", "buffer", "turn", "openai", "tools", "agent", "run", "response"]
 
 
 def items(text):

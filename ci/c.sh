@@ -70,7 +70,7 @@ build() {
 }
 
 say "tests, static and shared"
-for name in layout minimal threads vectors; do build $name "$out/libtoolglot.a"; done
+for name in layout minimal threads vectors agent; do build $name "$out/libtoolglot.a"; done
 build alloc "$out/libtoolglot.a" -Wno-missing-prototypes -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 build nomem "$out/libtoolglot.a" -Wno-missing-prototypes \
   -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=posix_memalign,--wrap=aligned_alloc,--wrap=free
@@ -82,6 +82,7 @@ build api-shared "$out/libtoolglot.so" -Wl,-rpath,"$out"
 "$out/api-shared"
 "$out/threads"
 "$out/alloc"
+"$out/agent" "$out/agents.flat"
 # Every so many allocations; `nomem` without an argument takes minutes.
 if [[ ${1:-} == --quick ]]; then
   "$out/nomem" 997
@@ -148,9 +149,11 @@ sanitize=(-fsanitize=address,undefined -fno-sanitize-recover=all)
 if printf 'int main(void) { return 0; }\n' | cc "${sanitize[@]}" -x c - -o "$out/trial" 2> /dev/null && "$out/trial"; then
   build api-san "$out/panic/libtoolglot.a" -DTEST_PANIC "${sanitize[@]}"
   build threads-san "$out/libtoolglot.a" "${sanitize[@]}"
+  build agent-san "$out/libtoolglot.a" "${sanitize[@]}"
   build vectors-san "$out/libtoolglot.a" "${sanitize[@]}"
   "$out/api-san" 2> "$out/api.log" || { cat "$out/api.log"; exit 1; }
   "$out/threads-san"
+  "$out/agent-san" "$out/agents.flat"
   "$out/vectors-san" "$out/vectors.flat" 64 8
 else
   echo "the compiler has no sanitizers: not run"

@@ -29,13 +29,13 @@ install_packages() {
     cp "$wanted" "$venv/installed.txt"
 }
 
-# flat_vectors FOLDER: the vectors as C programs read them, FOLDER/vectors.flat, made anew where something that they are made of
+# flat_vectors FOLDER: the vectors as C programs read them, FOLDER/vectors.flat and FOLDER/agents.flat, made anew where something that they are made of
 # is newer. The whole workspace is built, so that what ci/test.sh has built serves.
 flat_vectors() {
   local made=$1/vectors.flat
   mkdir -p "$1"
-  if [[ -f $made && -z $(find Cargo.lock src cli tests bindings/c/tests -newer "$made" -print -quit) ]]; then return 0; fi
-  TOOLGLOT_FLAT=$1 cargo test -q --workspace --locked --test vectors
+  if [[ -f $made && -z $(find Cargo.lock src tools agent cli tests bindings/c/tests -newer "$made" -print -quit) ]]; then return 0; fi
+  TOOLGLOT_FLAT=$1 cargo test -q --workspace --locked --test vectors --test agents
 }
 
 fuzz_host() {

@@ -79,7 +79,7 @@
 // another type.
 #define TOOLGLOT_E_ARG (-2)
 
-// The stream is finished: `toolglot_stream_reset` it or make another one.
+// The stream is finished: `toolglot_stream_reset` it or make another one. Or the run does not take that now.
 #define TOOLGLOT_E_STATE (-3)
 
 // There is not enough memory. A handle that the call was to change has ended: what it held and handed out is gone, every
@@ -456,6 +456,48 @@
 // Text: how made ids begin. Default `call_`.
 #define TOOLGLOT_OPENAI_ID_PREFIX 35
 
+// The library's own words are English.
+#define TOOLGLOT_LANG_EN 0
+
+// They are Chinese.
+#define TOOLGLOT_LANG_ZH 1
+
+// A list of OpenAI's form, for the `tools` of a request.
+#define TOOLGLOT_TOOLS_OPENAI 0
+
+// A plugin manifest, which says all that is known of them; `toolglot_tools_add` and the `tools` of an agent take it.
+#define TOOLGLOT_TOOLS_MANIFEST 1
+
+// The run waits for the model's reply, or for its end.
+#define TOOLGLOT_WAITS_MODEL 0
+
+// It waits for decisions on calls, or for their results.
+#define TOOLGLOT_WAITS_CALLS 1
+
+// It is over.
+#define TOOLGLOT_WAITS_NOTHING 2
+
+// All of the run, for `toolglot_agent_restore`. Instructions that were not taken are not in it: take them first.
+#define TOOLGLOT_RUN_SAVED 0
+
+// The conversation so far: a list of messages.
+#define TOOLGLOT_RUN_MESSAGES 1
+
+// What calls left that were started: a list of `{"id", "tool", "digest"}`.
+#define TOOLGLOT_RUN_RECEIPTS 2
+
+// How it ended: `{"outcome": "answer", "text": ..}`; `null` if it has not.
+#define TOOLGLOT_RUN_OUTCOME 3
+
+// The response is in the form of OpenAI's chat completions.
+#define TOOLGLOT_SOURCE_OPENAI 0
+
+// It is in the form of Anthropic's messages.
+#define TOOLGLOT_SOURCE_ANTHROPIC 1
+
+// It is in the form of Ollama.
+#define TOOLGLOT_SOURCE_OLLAMA 2
+
 // A block has no closer, or the next block began inside it. (error)
 #define TOOLGLOT_ISSUE_UNCLOSED_BLOCK 1
 
@@ -661,6 +703,9 @@
 // A call of the text that gave way to native calls. (warning)
 #define TOOLGLOT_ISSUE_REPLACED_CALL 68
 
+// What runs share: dialect, tools, rules. One thread at a time. Runs keep what they need, so it may be freed before them.
+typedef struct toolglot_agent toolglot_agent;
+
 // A growing buffer that functions write their answer into: encoded calls, escaped text, snapshots, JSON. Make one and use it
 // often: it keeps its memory. One thread at a time.
 typedef struct toolglot_buffer toolglot_buffer;
@@ -682,9 +727,18 @@ typedef struct toolglot_openai toolglot_openai;
 // threads at a time; a change must be alone, and concerns streams made after it.
 typedef struct toolglot_options toolglot_options;
 
+// Reads the response of a model server. One thread at a time.
+typedef struct toolglot_response toolglot_response;
+
+// A conversation of a model with its tools. One thread at a time.
+typedef struct toolglot_run toolglot_run;
+
 // One model output, from its first byte to its end. One thread at a time; it may move between threads. A second thread that
 // comes meanwhile gets `TOOLGLOT_E_BUSY`.
 typedef struct toolglot_stream toolglot_stream;
+
+// Definitions of tools, which a model may call. Any number of threads may use them at a time; a change must be alone.
+typedef struct toolglot_tools toolglot_tools;
 
 // What an output says, put together: its text, its reasoning, its calls with whole arguments, its issues. One thread at a
 // time. What it hands out lives until something is added to it, or it is reset or freed.
@@ -1274,6 +1328,165 @@ toolglot_status toolglot_unescape(const struct toolglot_engine *engine,
                                   const void *data,
                                   size_t len,
                                   struct toolglot_buffer *buffer);
+
+// Makes an empty list, which is the caller's to free.
+TOOLGLOT_API toolglot_status toolglot_tools_new(struct toolglot_tools **out);
+
+// Adds definitions, JSON text: a list of OpenAI's form, of Anthropic's, the result of MCP's `tools/list`, or a plugin manifest.
+// All of them may be called. `TOOLGLOT_E_ARG` for what is none of these, or holds a name twice; then nothing is added.
+TOOLGLOT_API
+toolglot_status toolglot_tools_add(struct toolglot_tools *tools,
+                                   const void *json,
+                                   size_t len);
+
+// Writes the definitions into the buffer as JSON. `form` is one of `TOOLGLOT_TOOLS_...`.
+TOOLGLOT_API
+toolglot_status toolglot_tools_json(const struct toolglot_tools *tools,
+                                    uint32_t form,
+                                    struct toolglot_buffer *buffer);
+
+// Writes what to tell a model of the tools into the buffer, so that it writes calls in a dialect of the engine: for its system
+// message. `lang` is one of `TOOLGLOT_LANG_...`. `TOOLGLOT_E_DIALECT` for a dialect that the engine has not, or that has no calls.
+TOOLGLOT_API
+toolglot_status toolglot_tools_prompt(const struct toolglot_tools *tools,
+                                      const struct toolglot_engine *engine,
+                                      const void *dialect,
+                                      size_t dialect_len,
+                                      uint32_t lang,
+                                      struct toolglot_buffer *buffer);
+
+// Writes into the buffer, as JSON, whether a call may be carried out: `{"tool", "name", "valid", "arguments", "changes",
+// "violations", "observation"}` with the arguments to hand over and what to tell the model where it is not valid. `arguments` is the JSON
+// text of the call. `dialect` is that of the call, for the words of the observation; `engine` may be NULL.
+TOOLGLOT_API
+toolglot_status toolglot_tools_check(const struct toolglot_tools *tools,
+                                     const struct toolglot_engine *engine,
+                                     const void *dialect,
+                                     size_t dialect_len,
+                                     const void *name,
+                                     size_t name_len,
+                                     const void *arguments,
+                                     size_t arguments_len,
+                                     struct toolglot_buffer *buffer);
+
+// Writes the message that tells a model the results of its calls into the buffer, as JSON: `{"role", "content"}`. `results` is a JSON
+// list of `{"id", "name", "status", "content"}`; the status is `success` unless said. Text that looks like a marker of the engine is made safe.
+TOOLGLOT_API
+toolglot_status toolglot_results(const struct toolglot_engine *engine,
+                                 const void *dialect,
+                                 size_t dialect_len,
+                                 uint32_t lang,
+                                 const void *results,
+                                 size_t results_len,
+                                 struct toolglot_buffer *buffer);
+
+// One sentence about the last failure on these tools; empty if there was none.
+TOOLGLOT_API struct toolglot_view toolglot_tools_error(const struct toolglot_tools *tools);
+
+// Frees the tools. NULL is nothing.
+TOOLGLOT_API void toolglot_tools_free(struct toolglot_tools *tools);
+
+// Makes an agent that is still to be read, which is the caller's to free.
+TOOLGLOT_API toolglot_status toolglot_agent_new(struct toolglot_agent **out);
+
+// Makes it the agent that a JSON text describes, with a dialect of the engine: `{"dialect", "tools", "policy", "config", "shape",
+// "lang", "recovered", "references", "max_concurrent", "grammar"}`, of which only the first is needed; without a policy nothing
+// runs. docs/AGENT.md says more. `options` (limits) may be NULL; the engine may be freed. `TOOLGLOT_E_ARG` for a text that
+// describes none, `TOOLGLOT_E_DIALECT` for a dialect that the engine has not, or that has no calls.
+TOOLGLOT_API
+toolglot_status toolglot_agent_read(struct toolglot_agent *agent,
+                                    const struct toolglot_engine *engine,
+                                    const struct toolglot_options *options,
+                                    const void *form,
+                                    size_t len);
+
+// Makes a run that goes on with a conversation, which is the caller's to free: `messages` is a JSON list of `{"role", "content"}`.
+TOOLGLOT_API
+toolglot_status toolglot_agent_run(const struct toolglot_agent *agent,
+                                   const void *messages,
+                                   size_t len,
+                                   struct toolglot_run **out);
+
+// Makes a workflow, a run without a model: `steps` is a JSON list of calls, `{"tool", "arguments"}`, that run one after the other.
+TOOLGLOT_API
+toolglot_status toolglot_agent_steps(const struct toolglot_agent *agent,
+                                     const void *steps,
+                                     size_t len,
+                                     struct toolglot_run **out);
+
+// Makes a run of what was saved, by an agent with the same dialect. People are asked again about calls that wait; for each call
+// that was started there is a `recall`. `TOOLGLOT_E_SNAPSHOT` if the text is no such run.
+TOOLGLOT_API
+toolglot_status toolglot_agent_restore(const struct toolglot_agent *agent,
+                                       const void *saved,
+                                       size_t len,
+                                       struct toolglot_run **out);
+
+// One sentence about the last failure on this agent; empty if there was none.
+TOOLGLOT_API struct toolglot_view toolglot_agent_error(const struct toolglot_agent *agent);
+
+// Frees the agent. Runs made of it stay. NULL is nothing.
+TOOLGLOT_API void toolglot_agent_free(struct toolglot_agent *agent);
+
+// Tells the run bytes of the model's reply, cut anywhere. `TOOLGLOT_E_STATE` if the model was not asked, or its reply has ended.
+TOOLGLOT_API
+toolglot_status toolglot_run_model(struct toolglot_run *run,
+                                   const void *data,
+                                   size_t len);
+
+// Tells the run anything else, a JSON object of one member: `{"ended": "stop"}`, `{"failed": why}`, `{"native": tool_call}`,
+// `{"decision": [id, "approve"]}` (or `{"edit": arguments}`, `{"deny": reason}`), `{"progress": [id, text]}`, `{"done": {"id", "name",
+// "status", "content"}}`, `{"lost": id}`, `{"later": result}`, `{"tick": milliseconds}`, `{"ask_again": null}`, `{"cancel": null}`.
+// `TOOLGLOT_E_STATE` if it is too late for that, or too early; then nothing has changed.
+TOOLGLOT_API
+toolglot_status toolglot_run_tell(struct toolglot_run *run,
+                                  const void *what,
+                                  size_t len);
+
+// The next instruction, a JSON object: `{"do": "ask", "messages": ..}`, `"confirm"`, `"start"`, `"abort"`, `"recall"`, `"event"`,
+// `"finished"`. Empty if there is none until something else is told. Lives until the next call on the run.
+TOOLGLOT_API
+toolglot_status toolglot_run_take(struct toolglot_run *run,
+                                  struct toolglot_view *out);
+
+// What the run waits for once there are no instructions: `*waits` becomes one of `TOOLGLOT_WAITS_...`, `*now` the latest time that
+// it was told, and `*deadline` the time at which it wants to be told the next one (`UINT64_MAX`: no time matters).
+TOOLGLOT_API
+toolglot_status toolglot_run_waits(const struct toolglot_run *run,
+                                   uint32_t *waits,
+                                   uint64_t *now,
+                                   uint64_t *deadline);
+
+// Writes something of the run into the buffer, as JSON: `what` is one of `TOOLGLOT_RUN_...`.
+TOOLGLOT_API
+toolglot_status toolglot_run_write(const struct toolglot_run *run,
+                                   uint32_t what,
+                                   struct toolglot_buffer *buffer);
+
+// One sentence about the last failure on this run; empty if there was none.
+TOOLGLOT_API struct toolglot_view toolglot_run_error(const struct toolglot_run *run);
+
+// Frees the run. NULL is nothing.
+TOOLGLOT_API void toolglot_run_free(struct toolglot_run *run);
+
+// Makes a reader of a response, which is the caller's to free. `source` is one of `TOOLGLOT_SOURCE_...`.
+TOOLGLOT_API toolglot_status toolglot_response_new(uint32_t source, struct toolglot_response **out);
+
+// Takes bytes of the response, cut anywhere, and writes what they say into the buffer: lines, each for `toolglot_run_tell`. The last
+// one is `{"ended": ..}` or `{"failed": ..}`.
+TOOLGLOT_API
+toolglot_status toolglot_response_feed(struct toolglot_response *response,
+                                       const void *data,
+                                       size_t len,
+                                       struct toolglot_buffer *buffer);
+
+// Ends the response, and writes what that says into the buffer, as `toolglot_response_feed` does.
+TOOLGLOT_API
+toolglot_status toolglot_response_finish(struct toolglot_response *response,
+                                         struct toolglot_buffer *buffer);
+
+// Frees the response. NULL is nothing.
+TOOLGLOT_API void toolglot_response_free(struct toolglot_response *response);
 
 #ifdef __cplusplus
 }  // extern "C"

@@ -489,6 +489,9 @@ class buffer : public detail::handle<toolglot_buffer, toolglot_buffer_free, tool
 
  private:
   friend class engine;
+  friend class response;
+  friend class run;
+  friend class tools;
 };
 
 /* Compiled dialects. Immutable: any number of threads may use one. Streams keep what they need of it. */
@@ -529,6 +532,12 @@ class engine : public detail::handle<toolglot_engine, toolglot_engine_free, deta
   /* Untrusted text, so that none of the engine's markers stands in it. */
   std::string escape(std::string_view text) const { return through(toolglot_escape, text); }
   std::string unescape(std::string_view text) const { return through(toolglot_unescape, text); }
+  /* The message with the results of calls, as JSON; `lang` is one of `TOOLGLOT_LANG_...`. */
+  std::string results(std::string_view dialect, std::string_view results, std::uint32_t lang = TOOLGLOT_LANG_EN) const {
+    buffer out;
+    out.check(toolglot_results(get(), dialect.data(), dialect.size(), lang, results.data(), results.size(), out.get()));
+    return out.str();
+  }
 
  private:
   static config named(std::initializer_list<std::string_view> ids) {
@@ -799,6 +808,140 @@ class openai : public detail::handle<toolglot_openai, toolglot_openai_free, tool
 
   buffer out_;
   std::unique_ptr<id_rule> ids_;
+};
+
+/* Definitions of tools, which a model may call. */
+class tools : public detail::handle<toolglot_tools, toolglot_tools_free, toolglot_tools_error> {
+ public:
+  tools() {
+    toolglot_tools *made = nullptr;
+    check(toolglot_tools_new(&made));
+    own(made);
+  }
+  explicit tools(std::string_view json) : tools() { add(json); }
+  /* A list in the form of OpenAI, Anthropic, MCP or a plugin manifest. */
+  tools &add(std::string_view json) {
+    check(toolglot_tools_add(get(), json.data(), json.size()));
+    return *this;
+  }
+  /* `form` is one of `TOOLGLOT_TOOLS_...`. */
+  std::string json(std::uint32_t form = TOOLGLOT_TOOLS_OPENAI) const {
+    buffer out;
+    out.check(toolglot_tools_json(get(), form, out.get()));
+    return out.str();
+  }
+  /* What to tell a model of them. */
+  std::string prompt(const engine &dialects, std::string_view dialect, std::uint32_t lang = TOOLGLOT_LANG_EN) const {
+    buffer out;
+    out.check(toolglot_tools_prompt(get(), dialects.get(), dialect.data(), dialect.size(), lang, out.get()));
+    return out.str();
+  }
+  /* Whether a call may be carried out, and with which arguments, as JSON. */
+  std::string check_call(const engine &dialects, std::string_view dialect, std::string_view name,
+                         std::string_view arguments) const {
+    buffer out;
+    out.check(toolglot_tools_check(get(), dialects.get(), dialect.data(), dialect.size(), name.data(), name.size(),
+                                   arguments.data(), arguments.size(), out.get()));
+    return out.str();
+  }
+};
+
+/* A conversation of a model with its tools: what it says to do, and what it is told. */
+class run : public detail::handle<toolglot_run, toolglot_run_free, toolglot_run_error> {
+ public:
+  /* What it waits for; times are in milliseconds. */
+  struct waits {
+    /* One of `TOOLGLOT_WAITS_...`. */
+    std::uint32_t what;
+    std::uint64_t now;
+    /* `UINT64_MAX` where no time matters. */
+    std::uint64_t deadline;
+  };
+
+  /* Bytes of the model's reply, cut anywhere. */
+  void model(std::string_view bytes) { check(toolglot_run_model(get(), bytes.data(), bytes.size())); }
+  /* Anything else that happened, as JSON. */
+  void tell(std::string_view what) { check(toolglot_run_tell(get(), what.data(), what.size())); }
+  /* The next instruction, as JSON; empty if there is none. Lives until the next call on the run. */
+  std::string_view take() & {
+    toolglot_view out = {};
+    check(toolglot_run_take(get(), &out));
+    return detail::view(out);
+  }
+  waits waiting() const {
+    waits out = {};
+    check(toolglot_run_waits(get(), &out.what, &out.now, &out.deadline));
+    return out;
+  }
+  std::string save() const { return write(TOOLGLOT_RUN_SAVED); }
+  std::string messages() const { return write(TOOLGLOT_RUN_MESSAGES); }
+  std::string receipts() const { return write(TOOLGLOT_RUN_RECEIPTS); }
+  /* How it ended; `null` if it has not. */
+  std::string outcome() const { return write(TOOLGLOT_RUN_OUTCOME); }
+
+ private:
+  friend class agent;
+  explicit run(toolglot_run *owned) noexcept : handle(owned) {}
+  std::string write(std::uint32_t what) const {
+    buffer out;
+    out.check(toolglot_run_write(get(), what, out.get()));
+    return out.str();
+  }
+};
+
+/* What runs share: dialect, tools, rules, as docs/AGENT.md says. */
+class agent : public detail::handle<toolglot_agent, toolglot_agent_free, toolglot_agent_error> {
+ public:
+  agent(const engine &dialects, std::string_view form) : agent(dialects, form, nullptr) {}
+  agent(const engine &dialects, std::string_view form, const options &options)
+      : agent(dialects, form, options.get()) {}
+
+  /* A run that goes on with messages, a JSON list. */
+  run start(std::string_view messages) const { return begin(toolglot_agent_run, messages); }
+  /* A workflow: a JSON list of calls. */
+  run steps(std::string_view steps) const { return begin(toolglot_agent_steps, steps); }
+  run restore(std::string_view saved) const { return begin(toolglot_agent_restore, saved); }
+
+ private:
+  agent(const engine &dialects, std::string_view form, const toolglot_options *options) {
+    toolglot_agent *made = nullptr;
+    check(toolglot_agent_new(&made));
+    own(made);
+    check(toolglot_agent_read(get(), dialects.get(), options, form.data(), form.size()));
+  }
+  template <class Function>
+  run begin(Function function, std::string_view json) const {
+    toolglot_run *made = nullptr;
+    check(function(get(), json.data(), json.size(), &made));
+    return run(made);
+  }
+};
+
+namespace detail {
+inline toolglot_view no_words(const toolglot_response *) { return {"", 0}; }
+}  // namespace detail
+
+/* Reads the response of a model server: gives lines, each for `run::tell`. */
+class response : public detail::handle<toolglot_response, toolglot_response_free, detail::no_words> {
+ public:
+  /* `source` is one of `TOOLGLOT_SOURCE_...`. */
+  explicit response(std::uint32_t source) {
+    toolglot_response *made = nullptr;
+    check(toolglot_response_new(source, &made));
+    own(made);
+  }
+  /* Lives until the next call. */
+  std::string_view feed(std::string_view bytes) & {
+    out_.check(toolglot_response_feed(get(), bytes.data(), bytes.size(), out_.get()));
+    return out_.view();
+  }
+  std::string_view finish() & {
+    out_.check(toolglot_response_finish(get(), out_.get()));
+    return out_.view();
+  }
+
+ private:
+  buffer out_;
 };
 
 }  // namespace toolglot

@@ -58,6 +58,10 @@ pub mod openai;
 
 pub mod text;
 
+pub mod tools;
+
+pub mod agent;
+
 pub mod issues;
 
 #[cfg(feature = "test-panic")]

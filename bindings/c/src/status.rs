@@ -16,7 +16,7 @@ pub const TOOLGLOT_E_NULL: i32 = -1;
 /// An argument cannot be used: an unknown number, a value out of range, text that is no UTF-8 or no JSON, a handle of
 /// another type.
 pub const TOOLGLOT_E_ARG: i32 = -2;
-/// The stream is finished: `toolglot_stream_reset` it or make another one.
+/// The stream is finished: `toolglot_stream_reset` it or make another one. Or the run does not take that now.
 pub const TOOLGLOT_E_STATE: i32 = -3;
 /// There is not enough memory. A handle that the call was to change has ended: what it held and handed out is gone, every
 /// further call on it gives this status, and only freeing it is possible. Other handles are not concerned.

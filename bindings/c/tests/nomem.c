@@ -76,6 +76,10 @@ static struct {
   toolglot_turn *turn;
   toolglot_buffer *buffer;
   toolglot_openai *openai;
+  toolglot_tools *tools;
+  toolglot_agent *agent;
+  toolglot_run *run, *again;
+  toolglot_response *response;
 } made;
 
 /* The engines that scenarios begin with. */
@@ -273,7 +277,57 @@ static toolglot_status whole(void) {
   return 0;
 }
 
+/* Everything that a run says. */
+static toolglot_status take_all(toolglot_run *run) {
+  toolglot_view said_now;
+  do {
+    TRY(toolglot_run_take(run, &said_now));
+    say_view(said_now);
+  } while (said_now.len != 0);
+  return 0;
+}
+
+static toolglot_status agents(void) {
+  static const char form[] =
+      "{\"dialect\": \"hermes\", \"tools\": [{\"name\": \"f\", \"parameters\": {\"properties\": {\"n\": {\"type\": "
+      "\"integer\"}}}}], \"policy\": {\"allow\": [{\"tools\": [\"f*\"]}]}}";
+  static const char reply[] = "<tool_call>{\"name\": \"f\", \"arguments\": {\"n\": 7}}</tool_call>";
+  static const char body[] = "data: {\"choices\":[{\"delta\":{\"content\":\"Hi\"},\"finish_reason\":\"stop\"}]}\n\n";
+  toolglot_view saved;
+  TRY(toolglot_buffer_new(&made.buffer));
+  TRY(toolglot_tools_new(&made.tools));
+  TRY(toolglot_tools_add(made.tools, TOOLGLOT_LITERAL("[{\"name\": \"f\", \"parameters\": {}}]")));
+  TRY(toolglot_tools_prompt(made.tools, hermes, TOOLGLOT_LITERAL("hermes"), TOOLGLOT_LANG_EN, made.buffer));
+  say_view(toolglot_buffer_view(made.buffer));
+  TRY(toolglot_tools_check(made.tools, hermes, TOOLGLOT_LITERAL("hermes"), TOOLGLOT_LITERAL("f"), TOOLGLOT_LITERAL("{}"),
+                           made.buffer));
+  say_view(toolglot_buffer_view(made.buffer));
+  TRY(toolglot_agent_new(&made.agent));
+  TRY(toolglot_agent_read(made.agent, hermes, NULL, form, sizeof form - 1));
+  TRY(toolglot_agent_run(made.agent, TOOLGLOT_LITERAL("[{\"role\": \"user\", \"content\": \"go\"}]"), &made.run));
+  TRY(take_all(made.run));
+  TRY(toolglot_run_model(made.run, reply, sizeof reply - 1));
+  TRY(toolglot_run_tell(made.run, TOOLGLOT_LITERAL("{\"ended\": \"stop\"}")));
+  TRY(take_all(made.run));
+  TRY(toolglot_run_tell(made.run, TOOLGLOT_LITERAL("{\"done\": {\"id\": \"call_0_0\", \"name\": \"f\", \"content\": \"x\"}}")));
+  TRY(take_all(made.run));
+  TRY(toolglot_run_write(made.run, TOOLGLOT_RUN_SAVED, made.buffer));
+  saved = toolglot_buffer_view(made.buffer);
+  say_view(saved);
+  TRY(toolglot_agent_restore(made.agent, saved.ptr, saved.len, &made.again));
+  TRY(take_all(made.again));
+  TRY(toolglot_response_new(TOOLGLOT_SOURCE_OPENAI, &made.response));
+  TRY(toolglot_response_feed(made.response, body, sizeof body - 1, made.buffer));
+  say_view(toolglot_buffer_view(made.buffer));
+  return 0;
+}
+
 static void clean(void) {
+  toolglot_tools_free(made.tools);
+  toolglot_agent_free(made.agent);
+  toolglot_run_free(made.run);
+  toolglot_run_free(made.again);
+  toolglot_response_free(made.response);
   toolglot_config_free(made.config);
   toolglot_engine_free(made.engine);
   toolglot_options_free(made.options);
@@ -289,7 +343,8 @@ static const struct {
   const char *name;
   toolglot_status (*run)(void);
 } scenarios[] = {{"pieces", pieces},   {"long chunks", long_chunks}, {"reset", again},
-                 {"reading", reading}, {"building", building},       {"whole", whole}};
+                 {"reading", reading}, {"building", building},       {"whole", whole},
+                 {"agents", agents}};
 
 /* A scenario from its beginning, with the allocation that fails; none if it is 0. */
 static toolglot_status run(size_t scenario, size_t failing, int after) {

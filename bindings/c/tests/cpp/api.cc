@@ -409,6 +409,57 @@ void completions(const tg::engine &engine) {
   THROWS(TOOLGLOT_E_ARG, "", tg::parse(engine, "", static_cast<tg::finish_reason>(99)));
 }
 
+// An agent with approval, carried on by hand.
+void agents() {
+  tg::engine engine{"hermes"};
+  tg::tools tools(R"([{"name": "f", "description": "F", "parameters": {"properties": {"n": {"type": "integer"}}}}])");
+  THROWS(TOOLGLOT_E_ARG, "f", tools.add(R"([{"name": "f"}])"));
+  CHECK(tools.json().find("\"name\":\"f\"") != std::string::npos);
+  CHECK(tools.prompt(engine, "hermes").find("\"f\"") != std::string::npos);
+  THROWS(TOOLGLOT_E_DIALECT, "vcp", tools.prompt(engine, "vcp"));
+  CHECK(tools.check_call(engine, "hermes", "f", R"({"n": "7"})").find(R"("arguments":{"n":7})") != std::string::npos);
+  CHECK(engine.results("hermes", R"([{"name": "f", "content": "x"}])").find("tool_response") != std::string::npos);
+
+  std::string form = R"({"dialect": "hermes", "policy": {"confirm": [{}]}, "tools": )" + tools.json(TOOLGLOT_TOOLS_MANIFEST) + "}";
+  tg::agent agent(engine, form);
+  THROWS(TOOLGLOT_E_ARG, "dialect", tg::agent(engine, "{}"));
+  THROWS(TOOLGLOT_E_ARG, "messages", agent.start("7"));
+  THROWS(TOOLGLOT_E_SNAPSHOT, "saved", agent.restore("{}"));
+  tg::run run = agent.start(R"([{"role": "user", "content": "go"}])");
+  std::vector<std::string> does;
+  int replies = 0;
+  for (int i = 0; i < 100 && run.waiting().what != TOOLGLOT_WAITS_NOTHING; i++) {
+    std::string one(run.take());
+    std::string what = one.substr(0, one.find(','));
+    if (what != R"({"do":"event")") does.push_back(what);
+    if (what == R"({"do":"ask")") {
+      tg::response response(TOOLGLOT_SOURCE_OLLAMA);
+      std::string said = R"({"message": {"content": ")";
+      said += replies++ == 0 ? R"(<tool_call>{\"name\": \"f\", \"arguments\": {\"n\": 1}}</tool_call>)" : "ok";
+      said += "\"}}\n{\"done\": true}\n";
+      std::string lines(response.feed(said));
+      lines += response.finish();
+      for (std::size_t at = 0, end; (end = lines.find('\n', at)) != lines.npos; at = end + 1) {
+        run.tell(lines.substr(at, end - at));
+      }
+    } else if (what == R"({"do":"confirm")") {
+      run = agent.restore(run.save());
+      CHECK(run.take().substr(0, 15) == R"({"do":"confirm")");
+      run.tell(R"({"decision": ["call_0_0", "approve"]})");
+      THROWS(TOOLGLOT_E_STATE, "call_0_0", run.tell(R"({"decision": ["call_0_0", "approve"]})"));
+    } else if (what == R"({"do":"start")") {
+      CHECK(run.waiting().deadline == 30000);
+      run.tell(R"({"done": {"id": "call_0_0", "name": "f", "content": "x"}})");
+    }
+  }
+  std::vector<std::string> wanted;
+  for (const char *what : {"ask", "confirm", "start", "ask"}) wanted.push_back(std::string(R"({"do":")") + what + "\"");
+  CHECK(does == wanted);
+  CHECK(run.outcome() == R"({"outcome":"answer","text":"ok"})");
+  CHECK(run.messages().find("tool_response") != std::string::npos && run.receipts().find("digest") != std::string::npos);
+  CHECK(agent.steps("[]").outcome().find("steps") != std::string::npos);
+}
+
 // One engine, many threads.
 void threads(const tg::engine &engine) {
   std::vector<std::thread> running;
@@ -444,6 +495,7 @@ int main() {
     callbacks(engine);
     writing(engine);
     completions(engine);
+    agents();
     threads(engine);
   }
   return done("cpp/api");
