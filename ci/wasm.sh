@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# The WebAssembly package: the one file is built, and tested in Node (the API, and every conformance vector), by TypeScript,
+# The WebAssembly package: its two files (with agents and without) are built, and tested in Node (the API, and every conformance vector), by TypeScript,
 # and in headless Chromium. Not part of ci/all.sh: where they are missing it installs a compiler for wasm32, a linker and a
 # browser, some 500 MB from Debian.
 #
 #   ci/wasm.sh                build and test
-#   ci/wasm.sh --build        build only: bindings/wasm/toolglot.wasm
+#   ci/wasm.sh --build        build only: bindings/wasm/toolglot.wasm and toolglot-agent.wasm
 #   ci/wasm.sh --bench        build, and measure sizes and what a chunk costs
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -45,9 +45,11 @@ linker() {
   command -v wasm-ld-22 || command -v wasm-ld || command -v rust-lld ||
     find "$(rustc --print sysroot 2> /dev/null)/lib/rustlib" -name rust-lld -type f 2> /dev/null | grep -m 1 .
 }
-build=(--manifest-path "$here/Cargo.toml" --release --locked --target "$target" --target-dir "$out/build")
+# Where hash tables get their seeds from: bindings/wasm/src/seed.rs.
+export CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS='--cfg getrandom_backend="custom"'
+# The program, and what it is given beside the flags.
 if [[ -d $(rustc --print target-libdir --target "$target" 2> /dev/null) ]]; then
-  cargo build -q "${build[@]}"
+  cargo=(cargo build -q)
 else
   debian || install rustc-web cargo-web rust-web-src || true
   linker > /dev/null || install lld-22 || true
@@ -55,12 +57,17 @@ else
     echo "SKIPPED: there is no compiler for $target, no standard library or no linker for it, and none could be installed"
     exit 77
   fi
-  RUSTC=/usr/bin/rustc RUSTC_BOOTSTRAP=1 CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER=$(linker) \
-    /usr/bin/cargo build -q "${build[@]}" -Zbuild-std=std,panic_abort
+  cargo=(env RUSTC=/usr/bin/rustc RUSTC_BOOTSTRAP=1 "CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER=$(linker)"
+    /usr/bin/cargo build -q -Zbuild-std=std,panic_abort)
 fi
-cp "$out/build/$target/release/toolglot.wasm" "$here/toolglot.wasm"
-chmod 644 "$here/toolglot.wasm"
-echo "toolglot.wasm: $(wc -c < "$here/toolglot.wasm") bytes, $(gzip -9 -c "$here/toolglot.wasm" | wc -c) compressed by gzip"
+for file in toolglot toolglot-agent; do
+  features=()
+  if [[ $file == toolglot-agent ]]; then features=(--features agent); fi
+  "${cargo[@]}" --manifest-path "$here/Cargo.toml" --release --locked --target "$target" --target-dir "$out/build" "${features[@]}"
+  cp "$out/build/$target/release/toolglot.wasm" "$here/$file.wasm"
+  chmod 644 "$here/$file.wasm"
+  echo "$file.wasm: $(wc -c < "$here/$file.wasm") bytes, $(gzip -9 -c "$here/$file.wasm" | wc -c) compressed by gzip"
+done
 if [[ ${1:-} == --build ]]; then exit; fi
 if [[ ${1:-} == --bench ]]; then
   node "$here/bench.mjs"
@@ -68,7 +75,7 @@ if [[ ${1:-} == --bench ]]; then
 fi
 
 say "the API in Node"
-(cd "$here" && node --test --expose-gc tests/api.test.mjs > "$out/api.log" 2>&1) || { grep -A 30 '^not ok' "$out/api.log" || cat "$out/api.log"; exit 1; }
+(cd "$here" && node --test --expose-gc tests/api.test.mjs tests/agent.test.mjs > "$out/api.log" 2>&1) || { grep -A 30 '^not ok' "$out/api.log" || cat "$out/api.log"; exit 1; }
 sed -n 's/^# pass /passed: /p' "$out/api.log"
 
 say "every conformance vector in Node"

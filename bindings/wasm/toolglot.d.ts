@@ -396,12 +396,13 @@ export interface Evidence {
  * | `freed` | The object was freed. |
  * | `load` | The WebAssembly file cannot be had, or is another one. |
  * | `memory`, `limit` | More than memory or the interface can hold. |
+ * | `model` | A server cannot be asked, or its reply broke off (`toolglot/agent`). |
  * | `internal` | A mistake of this package, or no memory in the middle of work: the instance is lost. |
  * | `lost` | The instance was lost before. |
  */
 export type ErrorCode =
   | "argument" | "dialect" | "tools" | "encode" | "snapshot" | "state" | "freed" | "load" | "memory" | "limit"
-  | "internal" | "lost";
+  | "model" | "internal" | "lost";
 
 /** What every error of this package is. Mistakes of a model are no errors but events (`issue`). */
 export class ToolglotError extends Error {

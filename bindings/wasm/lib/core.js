@@ -39,6 +39,9 @@ export class Core {
     }
     this.look();
     this.x.toolglot_wasm_start();
+    // Seeds of hash tables, of the best chance there is.
+    const seed = new Uint32Array(2).map(() => Math.random() * 2 ** 32);
+    this.x.toolglot_wasm_seed?.(...(globalThis.crypto?.getRandomValues(seed) ?? seed));
     this.out = this.x.toolglot_wasm_alloc(64);
     this.piece = this.x.toolglot_wasm_alloc(PIECE);
     this.look();

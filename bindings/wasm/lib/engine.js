@@ -79,6 +79,12 @@ export class Engine {
     this.#own = new Owned(this, core, "engine", handles);
   }
 
+  /** Its handles, for the other files of this package. */
+  handles(key) {
+    if (key !== PRIVATE) throw wrong("handles: they are not for you");
+    return { core: this.#own.get(), engine: this.#engine, options: this.#options };
+  }
+
   stream(options) {
     return this.#with(options, STREAM_OPTIONS, (core, handle) => this.#stream(core, handle));
   }

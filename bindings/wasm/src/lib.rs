@@ -28,6 +28,9 @@ mod memory;
 #[path = "../../c/src/replay.rs"]
 mod replay;
 
+#[cfg(feature = "agent")]
+#[path = "../../c/src/agent.rs"]
+pub mod agent;
 #[path = "../../c/src/buffer.rs"]
 pub mod buffer;
 #[path = "../../c/src/config.rs"]
@@ -50,11 +53,16 @@ pub mod status;
 pub mod stream;
 #[path = "../../c/src/text.rs"]
 pub mod text;
+#[cfg(feature = "agent")]
+#[path = "../../c/src/tools.rs"]
+pub mod tools;
 #[path = "../../c/src/turn.rs"]
 pub mod turn;
 
 pub mod host;
 pub mod reader;
+#[cfg(feature = "agent")]
+pub mod seed;
 
 // The C files call the engine so.
 use ::engine as tg;

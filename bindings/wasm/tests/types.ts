@@ -1,5 +1,7 @@
 // Checked by `tsc --strict --noEmit`, never run: what programs rely on, and mistakes that must not pass.
 import { Engine, Reader, Rewriter, Stream, ToolglotError, load, toOpenAI } from "toolglot";
+import { Run, load as agents } from "toolglot/agent";
+import type { PendingCall, RunEvent } from "toolglot/agent";
 import type { Call, Dialect, Event, Evidence, JsonValue, Toolglot, Turn } from "toolglot";
 
 export function show(event: Event): string {
@@ -109,4 +111,37 @@ export function mistakes(toolglot: Toolglot, engine: Engine, stream: Stream, eve
   if (error.code === "none") return;
   // @ts-expect-error: turns are read only.
   engine.parse("").text = "";
+}
+
+// Tools and agents.
+export async function remove(): Promise<string> {
+  const { Agent, Tools } = await agents();
+  const tools = new Tools(
+    { name: "ls", description: "Lists", run: async ({ folder }: { folder: string }, { signal }) => [folder, signal.aborted] },
+    [{ type: "function", function: { name: "f" } }],
+    "[]",
+  );
+  const agent = new Agent({
+    model: async function* reply(messages, { tools: offered, signal }) {
+      yield `${messages.length} ${offered.length} ${String(signal.aborted)}`;
+    },
+    tools,
+    dialect: "hermes",
+    policy: { deny: "rm*", confirm: [{ tags: ["write"] }, "f"], allow: { tools: ["ls"] } },
+    approve: (call: PendingCall) => (call.name === "f" ? { n: 1 } : call.arguments["n"] === 1 || "no"),
+  });
+  const run: Run = agent.resume(agent.run([{ role: "user", content: "go" }]).save());
+  for await (const event of run) {
+    const seen: RunEvent = event;
+    if (seen.type === "settled") return `${seen.name} ${seen.state} ${String(seen.result)}`;
+    if (seen.type === "message") return seen.message.role;
+  }
+  // @ts-expect-error an agent needs a model
+  new Agent({ tools });
+  // @ts-expect-error it is no verdict
+  new Agent({ model: "http://localhost", policy: "maybe" });
+  // @ts-expect-error runs are made by agents
+  new Run();
+  const checked = tools.check({ name: "ls", arguments: "{}" });
+  return (await run.done((event) => event.type)).text + String(checked.valid) + tools.prompt("hermes", { lang: "zh" });
 }

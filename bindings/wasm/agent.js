@@ -1,0 +1,33 @@
+// toolglot with tools and agents: the typed face of toolglot-agent.wasm, which has all of toolglot.wasm too. Shapes are in
+// agent.d.ts, the manual is docs/WASM.md.
+
+import { Agent, Run } from "./lib/agent.js";
+import { Toolglot, loader } from "./lib/load.js";
+import { Tools } from "./lib/tools.js";
+
+export * from "./toolglot.js";
+export { Agent, Run } from "./lib/agent.js";
+export { Tools } from "./lib/tools.js";
+
+/** An instance of the WebAssembly file. */
+class Agents extends Toolglot {
+  constructor(core) {
+    super(core);
+    const { Engine } = this;
+    this.Tools = class extends Tools {
+      constructor(...tools) {
+        super(core, Engine, tools);
+      }
+    };
+    const Own = this.Tools;
+    this.Agent = class extends Agent {
+      constructor(options) {
+        super(core, Engine, Own, options);
+      }
+    };
+    for (const name of ["Tools", "Agent"]) Object.defineProperty(this[name], "name", { value: name });
+  }
+}
+
+/** Loads an instance. See agent.d.ts. */
+export const load = loader("toolglot-agent.wasm", "toolglot_agent_new", (core) => new Agents(core));

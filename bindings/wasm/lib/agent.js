@@ -1,0 +1,751 @@
+// Agents: a model, its tools, and who says which of its calls are carried out.
+//
+// The rules are those of the WebAssembly file, which does no input or output: it says what to do and is told what came of it. Here
+// is what does it. All that an iteration over a run begins belongs to it and ends with it.
+
+import { Owned } from "./core.js";
+import { PRIVATE } from "./stream.js";
+import { LANG, Tools, content } from "./tools.js";
+import { ToolglotError, flag, kind, known, string, whole, word, wrong } from "./words.js";
+
+const SOURCES = ["openai", "anthropic", "ollama"];
+const OPTIONS = [
+  "model", "tools", "dialect", "policy", "approve", "system", "name", "apiKey", "request", "source", "patience", "native", "engine",
+  "lang", "timeout", "maxRounds", "parallel", "maxConcurrent", "recovered", "references", "grammar", "recall",
+];
+/** What a client leaves out when a response is at its end. */
+const END = {
+  openai: "data: [DONE]\n\n",
+  anthropic: 'data: {"type":"message_stop"}\n\n',
+  ollama: '{"done":true}\n',
+};
+const SAVED = 0, MESSAGES = 1, RECEIPTS = 2, OUTCOME = 3;
+const WAITS = ["model", "calls", "nothing"];
+/** So many things may have happened that the run was not told of. */
+const WAITING = 64;
+/** So many stop sequences are taken by all servers. */
+const STOPS = 4;
+/** The longest time that a timer takes. */
+const LONGEST = 2 ** 31 - 1;
+
+export class Agent {
+  #own;
+  #handle;
+
+  constructor(core, Engine, Own, options) {
+    const given = known("options", options, OPTIONS);
+    const { model, approve, recall, dialect } = given;
+    if (typeof model !== "string" && typeof model !== "function") {
+      throw wrong(`model: an address or a function is needed, not ${kind(model)}`);
+    }
+    for (const [what, one] of Object.entries({ approve, recall })) {
+      if (one !== undefined && typeof one !== "function") throw wrong(`${what}: a function is needed, not ${kind(one)}`);
+    }
+    if (dialect === undefined && !given.engine) throw wrong("dialect: say what the model writes its calls in, for example 'hermes'");
+    this.tools = given.tools instanceof Tools ? given.tools : new Own(given.tools ?? []);
+    const missing = this.tools.names.filter((name) => !this.tools.function(name));
+    if (missing.length > 0) throw new ToolglotError("tools", `tools: ${missing.join(", ")}: a tool of an agent needs a function 'run'`);
+    const source = given.source ?? (typeof model === "string" ? "openai" : "text");
+    word("source", source, ["text", ...SOURCES]);
+    const engine = given.engine ?? this.tools.engine(string("dialect", dialect));
+    this.model = typeof model === "string" ? server(model, given) : model;
+    this.source = source;
+    this.approve = approve;
+    this.recall = recall;
+    this.system = given.system === undefined ? undefined : string("system", given.system);
+    const form = {
+      dialect: dialect ?? engine.dialects[0],
+      tools: JSON.parse(this.tools.manifest()),
+      config: {
+        timeout: whole("timeout", given.timeout ?? 30_000),
+        maxIterations: whole("maxRounds", given.maxRounds ?? 5),
+        parallelExecution: flag("parallel", given.parallel ?? false),
+      },
+      policy: policy(given.policy ?? "confirm"),
+      shape: flag("native", given.native ?? false) ? "openai" : "text",
+      lang: LANG[word("lang", given.lang ?? "en", LANG)],
+      recovered: string("recovered", given.recovered ?? "answer"),
+      references: flag("references", given.references ?? false),
+      max_concurrent: whole("maxConcurrent", given.maxConcurrent ?? 4),
+      grammar: flag("grammar", given.grammar ?? false),
+    };
+    this.#handle = core.made(core.x.toolglot_agent_new(core.out));
+    this.#own = new Owned(this, core, "agent", [["toolglot_agent_free", this.#handle]]);
+    const one = engine.handles(PRIVATE);
+    core.lend(JSON.stringify(form), (at, len) => {
+      const status = core.x.toolglot_agent_read(this.#handle, one.engine, one.options, at, len);
+      core.check(status, "toolglot_agent_error", this.#handle);
+    });
+  }
+
+  core() {
+    return this.#own.get();
+  }
+
+  #begin(step, json) {
+    const core = this.core();
+    const made = core.lend(json, (at, len) => {
+      core.check(core.x[step](this.#handle, at, len, core.out), "toolglot_agent_error", this.#handle);
+      return core.u32[core.out >>> 2];
+    });
+    return new Run(PRIVATE, this, core, made);
+  }
+
+  run(what) {
+    const messages = typeof what === "string" ? [{ role: "user", content: what }] : [...what];
+    if (this.system !== undefined) messages.unshift({ role: "system", content: this.system });
+    return this.#begin("toolglot_agent_run", JSON.stringify(messages));
+  }
+
+  steps(steps) {
+    return this.#begin("toolglot_agent_steps", JSON.stringify([...steps]));
+  }
+
+  resume(saved) {
+    const run = this.#begin("toolglot_agent_restore", string("saved", saved));
+    run.calls.push(...(JSON.parse(saved).javascript ?? []));
+    return run;
+  }
+
+  free() {
+    this.#own.free();
+  }
+}
+
+export class Run {
+  #own;
+  #handle;
+  #agent;
+  #drive = null;
+  #left = [];
+  /** Calls that wait for a person, by id. */
+  #questions = new Map();
+
+  constructor(key, agent, core, handle) {
+    if (key !== PRIVATE) throw wrong("Run: use agent.run()");
+    this.#agent = agent;
+    this.#handle = handle;
+    this.#own = new Owned(this, core, "run", [["toolglot_run_free", handle]]);
+    this.calls = [];
+  }
+
+  #write(what) {
+    const core = this.#own.get();
+    return core.written((buffer) => core.x.toolglot_run_write(this.#handle, what, buffer));
+  }
+
+  #outcome() {
+    return JSON.parse(this.#write(OUTCOME)) ?? {};
+  }
+
+  get outcome() {
+    return this.#outcome().outcome ?? null;
+  }
+
+  get text() {
+    const { text, message } = this.#outcome();
+    return text ?? message ?? "";
+  }
+
+  get completed() {
+    const { outcome, completed } = this.#outcome();
+    return outcome === "answer" || completed === true;
+  }
+
+  get messages() {
+    return JSON.parse(this.#write(MESSAGES));
+  }
+
+  get receipts() {
+    return JSON.parse(this.#write(RECEIPTS));
+  }
+
+  get waiting() {
+    return [...this.#questions.values()];
+  }
+
+  save() {
+    return JSON.stringify({ ...JSON.parse(this.#write(SAVED)), javascript: this.calls });
+  }
+
+  decide(call, decision) {
+    const id = typeof call === "string" ? call : call.id;
+    const said = decided(decision);
+    if (said === null) return;
+    this.#tell({ decision: [id, said] });
+    this.#questions.delete(id);
+    this.#drive?.wake();
+  }
+
+  later(name, result) {
+    this.#tell({ later: { id: "", name: string("name", name), status: "success", content: content(result) } });
+  }
+
+  cancel() {
+    this.#tell({ cancel: null });
+    if (this.#drive) this.#drive.wake();
+    else this.#drain();
+  }
+
+  #tell(what) {
+    const core = this.#own.get();
+    core.lend(typeof what === "string" ? what : JSON.stringify(what), (at, len) => {
+      core.check(core.x.toolglot_run_tell(this.#handle, at, len), "toolglot_run_error", this.#handle);
+    });
+  }
+
+  #model(chunk) {
+    const core = this.#own.get();
+    core.lend(chunk, (at, len) => core.check(core.x.toolglot_run_model(this.#handle, at, len), "toolglot_run_error", this.#handle));
+  }
+
+  /** What it waits for, and when the time matters. */
+  #waits() {
+    const core = this.#own.get();
+    const at = core.out;
+    core.check(core.x.toolglot_run_waits(this.#handle, at, at + 8, at + 16), "toolglot_run_error", this.#handle);
+    const deadline = core.offset(at + 16);
+    return {
+      what: WAITS[core.u32[at >>> 2]],
+      now: core.offset(at + 8),
+      deadline: deadline > Number.MAX_SAFE_INTEGER ? null : deadline,
+    };
+  }
+
+  /** All instructions, with what they say of calls noted. */
+  #drain() {
+    const core = this.#own.get();
+    const all = [];
+    for (;;) {
+      core.check(core.x.toolglot_run_take(this.#handle, core.out), "toolglot_run_error", this.#handle);
+      const text = core.view(core.out);
+      if (text === "") return all;
+      const one = JSON.parse(text);
+      this.#note(one);
+      all.push(one);
+    }
+  }
+
+  #call(id) {
+    return this.calls.findLast((call) => call.id === id);
+  }
+
+  #note(one) {
+    const what = one.do === "event" ? one.event : one.do;
+    let call = this.#call(one.id);
+    if (!call && (what === "stands" || what === "start")) {
+      call = { id: one.id, name: one.name, arguments: parsed(one.arguments), state: "stands", result: null };
+      this.calls.push(call);
+    }
+    if (what === "confirm") {
+      const { id, name, tool, digest, reason } = one;
+      const shown = { id, name, tool, arguments: JSON.parse(one.arguments), argumentsJson: one.arguments, digest, reason };
+      this.#questions.set(id, shown);
+    }
+    if (!call) return;
+    if (what === "start") call.arguments = JSON.parse(one.arguments);
+    if (what === "waiting" || what === "running") call.state = what;
+    if (what === "settled") {
+      call.state = one.state;
+      call.result = result(one.result);
+      this.#questions.delete(call.id);
+    }
+  }
+
+  async *[Symbol.asyncIterator]() {
+    if (this.#drive) throw new ToolglotError("state", "the run is being carried on already");
+    const drive = new Drive(this.#agent, {
+      call: (id) => this.#call(id),
+      drain: () => this.#drain(),
+      left: this.#left,
+      model: (chunk) => this.#model(chunk),
+      questions: this.#questions,
+      tell: (what) => this.#tell(what),
+      waits: () => this.#waits(),
+    });
+    this.#drive = drive;
+    this.#left = [];
+    try {
+      yield* drive.events();
+    } finally {
+      this.#left = drive.close();
+      this.#drive = null;
+    }
+  }
+
+  async done(onEvent) {
+    for await (const event of this) await onEvent?.(event);
+    return this;
+  }
+
+  free() {
+    this.#own.free();
+  }
+}
+
+/** One iteration over a run: owns all that it begins. */
+class Drive {
+  #agent;
+  #run;
+  /** What was begun, by kind and id. */
+  #tasks = new Map();
+  #inbox = [];
+  #arrived = null;
+  #room = [];
+  #clock;
+
+  constructor(agent, run) {
+    this.#agent = agent;
+    this.#run = run;
+    this.#clock = { began: performance.now(), then: run.waits().now };
+  }
+
+  #now() {
+    return this.#clock.then + Math.floor(performance.now() - this.#clock.began);
+  }
+
+  wake() {
+    this.#arrived?.();
+  }
+
+  async *events() {
+    const run = this.#run;
+    for (const call of run.questions.values()) this.#person(call);
+    // Begun by an iteration that was left: what came of them is not known.
+    for (const id of run.left) run.tell({ lost: id });
+    for (let first = true; ; first = false) {
+      yield* this.#act();
+      const { what } = run.waits();
+      if (what === "nothing") return;
+      if (first && what === "model" && !this.#tasks.has("reply ")) {
+        // Nobody has the rest of the reply.
+        this.#again();
+        continue;
+      }
+      if (this.#tasks.size === 0 && this.#inbox.length === 0) return;
+      await this.#next();
+    }
+  }
+
+  #again() {
+    try {
+      this.#run.tell({ ask_again: null });
+    } catch (error) {
+      if (error.code !== "state") throw error;
+      // Calls of it stand already.
+      this.#run.tell({ ended: "error" });
+    }
+  }
+
+  /** Takes all instructions, begins what is to be done, and gives what happened. */
+  #act() {
+    const events = [];
+    const lost = [];
+    for (const one of this.#run.drain()) {
+      switch (one.do) {
+        case "event":
+          events.push(this.#event(one));
+          break;
+        case "ask":
+          this.#stop("reply", "");
+          this.#begin("reply", "", (task) => this.#ask(one, task));
+          break;
+        case "confirm":
+          this.#person(this.#run.questions.get(one.id));
+          break;
+        case "start":
+          this.#begin("call", one.id, (task) => this.#carry(one, task));
+          break;
+        case "abort":
+          this.#stop("call", one.call);
+          break;
+        case "recall":
+          if (this.#agent.recall) this.#begin("call", one.id, (task) => this.#recall(one, task));
+          else lost.push(one.id);
+          break;
+        default:
+      }
+    }
+    for (const id of lost) this.#run.tell({ lost: id });
+    return lost.length > 0 ? [...events, ...this.#act()] : events;
+  }
+
+  #event(one) {
+    const { event: type, id, name, text, state, message } = one;
+    const made = { type };
+    if (id !== undefined) Object.assign(made, { id, name: name ?? this.#run.call(id)?.name ?? "" });
+    else if (name !== undefined) made.name = name;
+    if (text !== undefined) made.text = text;
+    if (one.arguments !== undefined) made.arguments = parsed(one.arguments);
+    if (state !== undefined) Object.assign(made, { state, result: result(one.result) });
+    if (message !== undefined) made.message = message;
+    return made;
+  }
+
+  #begin(kind, id, work) {
+    const task = { kind, id, controller: new AbortController() };
+    this.#tasks.set(`${kind} ${id}`, task);
+    const over = async (step) => {
+      try {
+        await step;
+      } catch (error) {
+        await this.#put({ task, error });
+      }
+      await this.#put({ task, over: true });
+    };
+    // What throws at once throws later, too.
+    void over((async () => work(task))());
+  }
+
+  #stop(kind, id) {
+    const key = `${kind} ${id}`;
+    const task = this.#tasks.get(key);
+    this.#tasks.delete(key);
+    task?.controller.abort(new ToolglotError("state", "nobody waits for this any more"));
+  }
+
+  /** Ends all that was begun; gives the calls of which nobody knows what came. */
+  close() {
+    const left = [...this.#tasks.values()].filter((task) => task.kind === "call").map((task) => task.id);
+    for (const { kind, id } of [...this.#tasks.values()]) this.#stop(kind, id);
+    for (const go of this.#room.splice(0)) go();
+    return left;
+  }
+
+  #current(task) {
+    return this.#tasks.get(`${task.kind} ${task.id}`) === task;
+  }
+
+  /** Something happened. Waits where too much has: a model that is faster than its host. */
+  async #put(item) {
+    while (this.#inbox.length >= WAITING && this.#current(item.task)) await new Promise((go) => this.#room.push(go));
+    if (!this.#current(item.task)) return;
+    this.#inbox.push(item);
+    this.wake();
+  }
+
+  /** Waits for the next thing that happens, and tells the run. */
+  async #next() {
+    const run = this.#run;
+    const { deadline } = run.waits();
+    if (this.#inbox.length === 0) {
+      await new Promise((go) => {
+        const wait = deadline === null ? null : Math.min(LONGEST, Math.max(0, deadline - this.#now()));
+        const timer = wait === null ? null : setTimeout(go, wait);
+        this.#arrived = () => {
+          clearTimeout(timer);
+          go();
+        };
+      });
+      this.#arrived = null;
+    }
+    if (this.#now() > run.waits().now) run.tell({ tick: this.#now() });
+    const item = this.#inbox.shift();
+    this.#room.shift()?.();
+    if (item === undefined || !this.#current(item.task)) return;
+    const { task, error, over, chunk, told } = item;
+    if ("error" in item) throw error;
+    if (over) {
+      this.#tasks.delete(`${task.kind} ${task.id}`);
+    } else if (task.kind !== "reply" || run.waits().what === "model") {
+      try {
+        if (chunk !== undefined) run.model(chunk);
+        else run.tell(told);
+      } catch (refused) {
+        // It may be too late for that, which the run knows; then nothing changes.
+        if (refused.code !== "state") throw refused;
+      }
+      if (task.kind === "person") run.questions.delete(task.id);
+    }
+  }
+
+  // The model.
+
+  async #ask({ messages, tools = [], stop, grammar = null }, task) {
+    const { signal } = task.controller;
+    const feed = new Feed(this.#agent);
+    const put = async (list) => {
+      for (const item of list) await this.#put({ task, ...item });
+    };
+    const reply = await this.#agent.model(messages, { tools, stop, grammar, signal });
+    try {
+      for await (const item of pieces(reply)) {
+        await put(feed.feed(item));
+        if (!this.#current(task)) return;
+      }
+      await put(feed.finish());
+    } finally {
+      feed.free();
+    }
+  }
+
+  // People.
+
+  #person(call) {
+    if (!this.#agent.approve) return;
+    this.#begin("person", call.id, async (task) => {
+      const said = decided(await this.#agent.approve(call));
+      if (said !== null) await this.#put({ task, told: { decision: [call.id, said] } });
+    });
+  }
+
+  // Tools.
+
+  async #carry({ id, name, tool, arguments: given }, task) {
+    const run = this.#agent.tools.function(tool);
+    await this.#settle(id, name, task, () => run(JSON.parse(given), {
+      id,
+      signal: task.controller.signal,
+      progress: (text) => void this.#put({ task, told: { progress: [id, String(text)] } }),
+    }));
+  }
+
+  async #recall({ id, tool, digest }, task) {
+    const found = await this.#agent.recall({ id, tool, digest });
+    if (found === undefined || found === null) await this.#put({ task, told: { lost: id } });
+    else await this.#settle(id, tool, task, () => found);
+  }
+
+  async #settle(id, name, task, work) {
+    const began = performance.now();
+    let status = "success", gave;
+    try {
+      const value = await work();
+      gave = content(iterates(value) ? await this.#pieces(id, value, task) : value);
+    } catch (error) {
+      status = "error";
+      gave = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+    }
+    const duration_ms = Math.floor(performance.now() - began);
+    await this.#put({ task, told: { done: { id, name, status, content: gave, duration_ms } } });
+  }
+
+  /** What a generator yields is progress, and its result the text of all. */
+  async #pieces(id, value, task) {
+    let all = "";
+    for await (const piece of value) {
+      all += String(piece);
+      await this.#put({ task, told: { progress: [id, String(piece)] } });
+      if (!this.#current(task)) break;
+    }
+    return all;
+  }
+}
+
+/** Items of a reply into what a run is told. */
+class Feed {
+  #core;
+  #source;
+  #response = null;
+  #objects = false;
+
+  constructor(agent) {
+    this.#core = agent.core();
+    this.#source = agent.source;
+  }
+
+  feed(item) {
+    if (typeof item === "string" || ArrayBuffer.isView(item) || item instanceof ArrayBuffer) {
+      if (this.#source === "text") return item.length === 0 ? [] : [{ chunk: item instanceof ArrayBuffer ? new Uint8Array(item) : item }];
+      return this.#say((core, handle, buffer) => core.lend(item, (at, len) => core.x.toolglot_response_feed(handle, at, len, buffer)));
+    }
+    const found = shape(item);
+    if (found === null) throw wrong(`model: a chunk is no text, no bytes and no chunk of a client: ${kind(item)}`);
+    if (!this.#objects) this.#source = found;
+    this.#objects = true;
+    const json = JSON.stringify(item);
+    const sent = this.#source === "ollama" ? `${json}\n` : `data: ${json}\n\n`;
+    return this.#say((core, handle, buffer) => core.lend(sent, (at, len) => core.x.toolglot_response_feed(handle, at, len, buffer)));
+  }
+
+  finish() {
+    if (this.#source === "text") return [{ told: { ended: "stop" } }];
+    const last = this.#objects ? this.#say((core, handle, buffer) => core.lend(END[this.#source], (at, len) => (
+      core.x.toolglot_response_feed(handle, at, len, buffer)
+    ))) : [];
+    return [...last, ...this.#say((core, handle, buffer) => core.x.toolglot_response_finish(handle, buffer))];
+  }
+
+  #say(step) {
+    const core = this.#core;
+    this.#response ??= core.made(core.x.toolglot_response_new(SOURCES.indexOf(this.#source), core.out));
+    const lines = core.written((buffer) => step(core, this.#response, buffer)).split("\n");
+    return lines.filter((line) => line !== "").map((told) => ({ told }));
+  }
+
+  free() {
+    if (this.#response !== null) this.#core.drop("toolglot_response_free", this.#response);
+    this.#response = null;
+  }
+}
+
+/** The API that a chunk comes from. */
+function shape(item) {
+  if (typeof item !== "object" || item === null) return null;
+  if (Array.isArray(item.choices) || (item.error && item.type !== "error")) return "openai";
+  if (typeof item.type === "string") return "anthropic";
+  return ["message", "response", "done"].some((name) => item[name] !== undefined) ? "ollama" : null;
+}
+
+/** The pieces of a reply, whatever it is. */
+async function* pieces(reply) {
+  if (reply === undefined || reply === null) throw wrong(`model: a reply is needed, not ${kind(reply)}`);
+  if (typeof Response === "function" && reply instanceof Response) {
+    if (!reply.ok) throw new ToolglotError("model", `model: HTTP ${reply.status}: ${(await reply.text()).slice(0, 4096)}`);
+    if (reply.body) yield* pieces(reply.body);
+  } else if (typeof reply === "string" || ArrayBuffer.isView(reply) || reply instanceof ArrayBuffer) {
+    yield reply;
+  } else if (reply[Symbol.asyncIterator] || reply[Symbol.iterator]) {
+    yield* reply;
+  } else if (typeof reply.getReader === "function") {
+    // A stream of a browser that cannot be iterated.
+    const reader = reply.getReader();
+    try {
+      for (let next = await reader.read(); !next.done; next = await reader.read()) yield next.value;
+    } finally {
+      await reader.cancel();
+    }
+  } else {
+    yield reply;
+  }
+}
+
+function iterates(value) {
+  const made = value?.[Symbol.toStringTag];
+  return made === "AsyncGenerator" || made === "Generator";
+}
+
+/** A model behind an OpenAI-compatible server. */
+function server(address, given) {
+  let url;
+  try {
+    url = new URL(address);
+  } catch {
+    url = null;
+  }
+  if (!url || !/^https?:$/.test(url.protocol)) throw wrong(`model: '${address}' is no address that begins with http:// or https://`);
+  const path = url.pathname.replace(/\/+$/, "") || "/v1";
+  url.pathname = path.endsWith("/chat/completions") ? path : `${path}/chat/completions`;
+  const headers = { "content-type": "application/json", accept: "text/event-stream" };
+  if (given.apiKey) headers.authorization = `Bearer ${string("apiKey", given.apiKey)}`;
+  const patience = whole("patience", given.patience ?? 300_000);
+  return async function* ask(messages, { tools, stop, grammar, signal }) {
+    const body = { ...given.request, model: given.name ?? "", messages, stream: true };
+    if (tools.length > 0) body.tools = tools;
+    if (stop.length > 0) body.stop = stop.slice(0, STOPS);
+    if (grammar) body.grammar = grammar;
+    const request = { method: "POST", headers, body: JSON.stringify(body), redirect: "error" };
+    for (let tries = 0; ; tries += 1) {
+      const silence = new Silence(signal, patience);
+      let answer = null, why, wait = 500 * 2 ** tries, again = true;
+      try {
+        answer = await fetch(url, { ...request, signal: silence.signal });
+        silence.over();
+        if (answer.ok) {
+          for await (const piece of pieces(answer.body)) {
+            silence.over();
+            yield piece;
+            silence.begin();
+          }
+          return;
+        }
+        why = `HTTP ${answer.status} ${words(await answer.text())}`.trim();
+        again = answer.status === 429 || answer.status >= 500;
+        wait = retryAfter(answer.headers.get("retry-after")) ?? wait;
+      } catch (error) {
+        if (signal.aborted) throw error;
+        why = silence.signal.aborted ? `the server was silent for ${patience / 1000} s` : error.cause?.message || error.message;
+        if (answer?.ok) throw new ToolglotError("model", `${url.origin}: the reply broke off: ${why}`, { cause: error });
+      } finally {
+        silence.over();
+      }
+      if (wait > 60_000) throw new ToolglotError("model", `${url.origin}: ${why}; it asks to wait for ${Math.round(wait / 1000)} s`);
+      if (!again || tries >= 3) throw new ToolglotError("model", `${url.origin}: ${why}`);
+      await new Promise((go, stop) => {
+        const timer = setTimeout(go, wait);
+        signal.addEventListener("abort", () => {
+          clearTimeout(timer);
+          stop(signal.reason);
+        }, { once: true });
+      });
+    }
+  };
+}
+
+/** A signal that is given when another one is, or after some time of silence. */
+class Silence {
+  #controller = new AbortController();
+  #wait;
+  #timer = null;
+
+  constructor(signal, wait) {
+    this.#wait = wait;
+    if (signal.aborted) this.#controller.abort(signal.reason);
+    signal.addEventListener("abort", () => this.#controller.abort(signal.reason), { once: true });
+    this.begin();
+  }
+
+  get signal() {
+    return this.#controller.signal;
+  }
+
+  begin() {
+    this.#timer = setTimeout(() => this.#controller.abort(), Math.min(LONGEST, this.#wait));
+  }
+
+  over() {
+    clearTimeout(this.#timer);
+  }
+}
+
+/** What a server says in place of a response. */
+function words(text) {
+  try {
+    const said = JSON.parse(text);
+    return said.error?.message ?? said.message ?? text;
+  } catch {
+    return text.slice(0, 4096);
+  }
+}
+
+function retryAfter(said) {
+  if (said === null) return null;
+  const seconds = Number(said);
+  const wait = Number.isFinite(seconds) ? seconds * 1000 : Date.parse(said) - Date.now();
+  return Number.isNaN(wait) ? null : Math.max(0, wait);
+}
+
+function policy(given) {
+  const verdicts = ["deny", "confirm", "allow"];
+  if (typeof given === "string") {
+    word("policy", given, verdicts);
+    return { [given]: [{}] };
+  }
+  const rules = {};
+  for (const [verdict, found] of Object.entries(known("policy", given, verdicts))) {
+    const list = Array.isArray(found) ? found : [found];
+    rules[verdict] = list.map((one) => (typeof one === "string" ? { tools: [one] } : one));
+  }
+  return rules;
+}
+
+function decided(said) {
+  if (said === undefined || said === null) return null;
+  if (typeof said === "boolean") return said ? "approve" : { deny: "" };
+  if (typeof said === "string") return { deny: said };
+  if (typeof said === "object" && !Array.isArray(said)) return { edit: JSON.stringify(said) };
+  throw wrong(`a decision is true, false, words that say why not, arguments or null, not ${kind(said)}`);
+}
+
+function result({ content: parts }) {
+  const json = Array.isArray(parts) && parts.length === 1 && parts[0].type === "json";
+  return json ? parts[0].json : parts;
+}
+
+function parsed(text) {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}

@@ -1,0 +1,466 @@
+// What is promised of tools and agents: `node --test tests/agent.test.mjs`. The vectors of tests/agent are played too.
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { createServer } from "node:http";
+import { test } from "node:test";
+import { ToolglotError, load } from "../agent.js";
+import { Core } from "../lib/core.js";
+
+const tg = await load();
+const utf8 = new TextEncoder();
+const call = (name, args = {}) => `<tool_call>${JSON.stringify({ name, arguments: args })}</tool_call>`;
+const double = {
+  name: "double",
+  description: "Doubles a number.",
+  parameters: { type: "object", properties: { n: { type: "integer" } }, required: ["n"] },
+  run: ({ n }) => 2 * n,
+};
+const fails = {
+  name: "fails",
+  description: "Fails.",
+  parameters: { type: "object" },
+  run: () => {
+    throw new RangeError("no luck");
+  },
+};
+const named = (name, run, more = {}) => ({ name, description: name, parameters: { type: "object" }, run, ...more });
+
+/** A model that gives replies in turn, by how many the conversation has. */
+function script(...replies) {
+  const model = async function* reply(messages) {
+    model.asked.push(messages);
+    const text = replies[messages.filter(({ role }) => role === "assistant").length];
+    for (let at = 0; at < text.length; at += 5) yield text.slice(at, at + 5);
+  };
+  model.asked = [];
+  return model;
+}
+const agent = (model, options = {}) => new tg.Agent({ model, tools: [double, fails], dialect: "hermes", policy: "allow", ...options });
+const states = (run) => run.calls.map(({ state }) => state);
+const throws = (step, code, message) => assert.throws(step, (error) => {
+  assert(error instanceof ToolglotError, String(error.stack));
+  assert.equal(error.code, code, error.message);
+  assert.match(error.message, message);
+  return true;
+});
+const rejects = (promise, code, message) => assert.rejects(promise, (error) => {
+  assert.equal(error.code, code, error.stack);
+  assert.match(error.message, message);
+  return true;
+});
+
+// The core, without this package's agents.
+
+const wasm = readFileSync(new URL("../toolglot-agent.wasm", import.meta.url));
+const core = new Core((await WebAssembly.instantiate(await WebAssembly.compile(wasm), {})));
+
+function holds(wanted, have) {
+  if (Array.isArray(wanted)) return Array.isArray(have) && wanted.length === have.length && wanted.every((one, at) => holds(one, have[at]));
+  if (wanted !== null && typeof wanted === "object") {
+    return have !== null && typeof have === "object" && Object.keys(wanted).every((key) => key in have && holds(wanted[key], have[key]));
+  }
+  return wanted === have;
+}
+const HIDDEN = ["text", "reasoning", "named", "written", "message"];
+
+function vector(given, saves, size) {
+  const { x, out } = core;
+  const lend = (text, step) => core.lend(text, step);
+  const config = core.made(x.toolglot_config_new(1, out));
+  lend(given.agent.dialect, (at, len) => core.check(x.toolglot_config_add_builtin(config, at, len)));
+  const engine = core.made(x.toolglot_engine_new(config, out));
+  const made = core.made(x.toolglot_agent_new(out));
+  lend(JSON.stringify(given.agent), (at, len) => core.check(x.toolglot_agent_read(made, engine, 0, at, len), "toolglot_agent_error", made));
+  const begin = (step, text) => lend(text, (at, len) => {
+    core.check(x[step](made, at, len, out), "toolglot_agent_error", made);
+    return core.u32[out >>> 2];
+  });
+  const said = () => {
+    const all = [];
+    for (;;) {
+      core.check(x.toolglot_run_take(run, out), "toolglot_run_error", run);
+      const text = core.view(out);
+      if (text === "") return all;
+      const one = JSON.parse(text);
+      if (one.do !== "event" || !HIDDEN.includes(one.event)) all.push(one);
+    }
+  };
+  let run = given.steps
+    ? begin("toolglot_agent_steps", JSON.stringify(given.steps))
+    : begin("toolglot_agent_run", JSON.stringify([{ role: "user", content: given.user }]));
+  given.script.forEach(({ expect = [], fails, begin: nothing, ...told }, number) => {
+    if (saves && number > 0) {
+      const saved = core.written((buffer) => x.toolglot_run_write(run, 0, buffer));
+      x.toolglot_run_free(run);
+      run = begin("toolglot_agent_restore", saved);
+      said();
+    }
+    const tell = (name, data) => lend(data, (at, len) => core.check(x[name](run, at, len), "toolglot_run_error", run));
+    const all = () => {
+      if (typeof told.model === "string") {
+        const bytes = utf8.encode(told.model);
+        for (let at = 0; at < bytes.length; at += size) tell("toolglot_run_model", bytes.subarray(at, at + size));
+      } else if (Object.keys(told).length > 0) {
+        tell("toolglot_run_tell", JSON.stringify(told));
+      }
+    };
+    if (fails) assert.throws(all, (error) => error.code === "state" && error.message.includes(fails));
+    else all();
+    const have = said();
+    assert(holds(expect, have), `${given.id} line ${number}:\nwanted ${JSON.stringify(expect, null, 1)}\nhave ${JSON.stringify(have, null, 1)}`);
+  });
+  x.toolglot_run_free(run);
+  x.toolglot_agent_free(made);
+  x.toolglot_engine_free(engine);
+  x.toolglot_config_free(config);
+}
+
+test("the vectors of agents", () => {
+  const lines = readFileSync(new URL("../../../tests/agent/runs.jsonl", import.meta.url), "utf8").split("\n").filter((line) => line.trim());
+  assert(lines.length >= 15);
+  for (const line of lines) {
+    for (const size of [1, 7, 1 << 20]) for (const saves of [false, true]) vector(JSON.parse(line), saves, size);
+  }
+});
+
+// Tools.
+
+test("tools of every form", () => {
+  const openai = { type: "function", function: { name: "a", description: "A", parameters: { type: "object" } } };
+  const anthropic = { name: "b", description: "B", input_schema: { type: "object" } };
+  const mcp = { tools: [{ name: "c", description: "C", inputSchema: { type: "object" } }] };
+  const tools = new tg.Tools(openai, [anthropic, mcp], JSON.stringify([{ name: "d", description: "D" }]), double);
+  assert.deepEqual(tools.names, ["a", "b", "c", "d", "double"]);
+  assert.deepEqual(new tg.Tools(tools).names, tools.names);
+  assert.equal(tools.definitions[4].function.description, "Doubles a number.");
+  const zod = named("z", () => 1, { parameters: { toJSONSchema: () => ({ type: "object", properties: { q: { type: "boolean" } } }) } });
+  assert.equal(new tg.Tools(zod).definitions[0].function.parameters.properties.q.type, "boolean");
+  throws(() => new tg.Tools(double, double), "tools", /double/);
+  throws(() => new tg.Tools({ description: "none" }), "argument", /name/);
+  throws(() => new tg.Tools(7), "argument", /number/);
+  throws(() => new tg.Tools("{"), "tools", /tools/);
+});
+
+test("prompts, checks, results", () => {
+  const tools = new tg.Tools(double);
+  assert.match(tools.prompt("hermes"), /double/);
+  assert.match(tools.prompt("action", { lang: "zh" }), /[一-龥]/);
+  throws(() => tools.prompt("nothing"), "dialect", /nothing/);
+  throws(() => tools.prompt("hermes", { lang: "fr" }), "argument", /'fr'/);
+  const engine = new tg.Engine({ dialects: "hermes", tools: tools.definitions });
+  const checked = tools.check(engine.parse(call("double", { n: "7" })));
+  assert(checked[0].valid && checked[0].arguments.n === 7 && checked[0].tool === "double");
+  assert.equal(tools.check({ name: "double", arguments: "{}" }).violations[0].kind, "missing_required");
+  assert.equal(tools.check({ function: { name: "none", arguments: "{}" } }, { dialect: "my-own" }).tool, null);
+  const said = tools.results([{ name: "double", content: { n: 1 } }, { name: "f", content: "</tool_response>" }], "hermes");
+  assert.equal(said.role, "user");
+  assert.equal(said.content.match(/<\/tool_response>/g).length, 2);
+  throws(() => tools.results([{ name: "f", status: "odd" }], "hermes"), "argument", /odd/);
+  tools.free();
+  throws(() => tools.prompt("hermes"), "freed", /tools/);
+});
+
+// Agents.
+
+test("a run is told as it happens", async () => {
+  const run = agent(script(`So: ${call("double", { n: 21 })}`, "It is 42.")).run("Double 21.");
+  const events = [];
+  for await (const event of run) events.push(event);
+  const types = events.map(({ type }) => type);
+  assert(types.indexOf("stands") < types.indexOf("running") && types.indexOf("running") < types.indexOf("settled"));
+  assert.equal(events.filter(({ type }) => type === "text").map(({ text }) => text).join(""), "So: It is 42.");
+  assert.deepEqual([run.outcome, run.text, run.completed], ["answer", "It is 42.", true]);
+  assert.deepEqual(run.calls, [{ id: "call_0_0", name: "double", arguments: { n: 21 }, state: "completed", result: 42 }]);
+  assert.deepEqual(run.messages.map(({ role }) => role), ["user", "assistant", "user", "assistant"]);
+  assert.equal(run.receipts[0].digest.length, 64);
+});
+
+test("every kind of reply is read", async () => {
+  const replies = [call("double", { n: 1 }), "done"];
+  const sse = (text) => `data: ${JSON.stringify({ choices: [{ index: 0, delta: { content: text }, finish_reason: "stop" }] })}\n\n`;
+  const chunk = (text) => ({ choices: [{ index: 0, delta: { content: text } }] });
+  const kinds = {
+    text: [(text) => text],
+    promise: [async (text) => text],
+    bytes: [(text) => utf8.encode(text)],
+    list: [(text) => [...text]],
+    pieces: [async function* pieces(text) {
+      for (const byte of utf8.encode(text)) yield Uint8Array.of(byte);
+    }],
+    stream: [(text) => new Blob([text]).stream()],
+    chunks: [(text) => [...[...text].map(chunk), { choices: [{ index: 0, delta: {}, finish_reason: "stop" }] }]],
+    whole: [(text) => ({ choices: [{ index: 0, message: { content: text }, finish_reason: "stop" }] })],
+    ollama: [(text) => [{ message: { content: text } }, { done: true }]],
+    response: [(text) => new Response(sse(text)), "openai"],
+    body: [(text) => sse(text), "openai"],
+  };
+  for (const [name, [reply, source = "text"]] of Object.entries(kinds)) {
+    const run = await agent((messages) => reply(replies[messages.length > 2 ? 1 : 0]), { source }).run("go").done();
+    assert.equal(run.text, "done", name);
+    assert.deepEqual(states(run), ["completed"], name);
+  }
+  await rejects(agent(() => [7]).run("go").done(), "argument", /number/);
+  await rejects(agent(() => undefined).run("go").done(), "argument", /undefined/);
+});
+
+test("native calls are carried out", async () => {
+  const model = async function* reply(messages, { tools, stop, grammar, signal }) {
+    assert(tools[0].function.name === "double" && Array.isArray(stop) && grammar === null && signal instanceof AbortSignal);
+    if (messages.some(({ role }) => role === "tool")) {
+      yield { choices: [{ index: 0, delta: { content: "ok" }, finish_reason: "stop" }] };
+      return;
+    }
+    yield { choices: [{ index: 0, delta: { reasoning_content: "hm" } }] };
+    yield { choices: [{ index: 0, delta: { tool_calls: [{ index: 0, id: "c7", function: { name: "double", arguments: '{"n": ' } }] } }] };
+    yield { choices: [{ index: 0, delta: { tool_calls: [{ index: 0, function: { arguments: "4}" } }] }, finish_reason: "tool_calls" }] };
+  };
+  const events = [];
+  const run = await agent(model, { native: true }).run("go").done((event) => events.push(event));
+  assert.deepEqual([run.text, run.calls[0].id, run.calls[0].result], ["ok", "c7", 8]);
+  assert.equal(events.find(({ type }) => type === "reasoning").text, "hm");
+});
+
+test("tools of every kind", async () => {
+  const tools = [
+    named("waits", async () => {
+      await new Promise((go) => setTimeout(go, 1));
+      return [1, 2];
+    }),
+    named("pieces", function* pieces() {
+      yield "a;";
+      yield "b;";
+    }),
+    named("streams", async function* streams() {
+      yield "a,";
+      yield "b,";
+    }),
+    named("tells", (_, { progress }) => {
+      progress("half");
+      return { content: [{ type: "text", text: "whole" }] };
+    }),
+    named("nothing", () => undefined),
+    named("odd", () => () => 1),
+    named("throws", () => {
+      throw "a word"; // eslint-disable-line no-throw-literal
+    }),
+  ];
+  const events = [];
+  const reply = tools.map(({ name }) => call(name)).join("\n");
+  const run = await agent(script(reply, "ok"), { tools, parallel: true, maxConcurrent: 99 }).run("go").done((event) => events.push(event));
+  const got = Object.fromEntries(run.calls.map(({ name, state, result }) => [name, [state, result]]));
+  assert.deepEqual(got.waits, ["completed", [1, 2]]);
+  assert.deepEqual(got.pieces, ["completed", "a;b;"]);
+  assert.deepEqual(got.streams, ["completed", "a,b,"]);
+  assert.deepEqual(got.tells, ["completed", "whole"]);
+  assert.deepEqual(got.nothing, ["completed", null]);
+  assert.equal(got.odd[0], "failed");
+  assert.deepEqual(got.throws, ["failed", "a word"]);
+  const progress = (name) => events.filter((event) => event.type === "progress" && event.name === name).map(({ text }) => text);
+  assert.deepEqual([progress("pieces"), progress("tells")], [["a;", "b;"], ["half"]]);
+});
+
+test("people decide", async () => {
+  const said = { 1: true, 2: false, 3: "too many", 4: { n: 40 }, 5: { n: "x" } };
+  const reply = [1, 2, 3, 4, 5].map((n) => call("double", { n })).join("");
+  const shown = [];
+  const approve = async (one) => {
+    shown.push(one);
+    return said[one.arguments.n];
+  };
+  const run = await agent(script(reply, "ok"), { policy: { confirm: ["dou*"] }, approve, parallel: true }).run("go").done();
+  assert.deepEqual(states(run), ["completed", "denied", "denied", "completed", "failed"]);
+  assert.equal(run.calls[3].result, 80);
+  assert.match(run.calls[2].result, /too many/);
+  assert.deepEqual(JSON.parse(shown[0].argumentsJson), { n: 1 });
+  await rejects(agent(script(reply, "ok"), { policy: "confirm", approve: () => 7 }).run("go").done(), "argument", /a decision is/);
+});
+
+test("without a policy nothing runs unasked, and what waits can be saved", async () => {
+  const own = new tg.Agent({ model: script(call("double", { n: 4 }) + call("double", { n: 5 }), "ok"), tools: double, dialect: "hermes" });
+  const run = await own.run("go").done();
+  assert.equal(run.outcome, null);
+  assert.deepEqual(run.waiting.map((one) => one.arguments), [{ n: 4 }, { n: 5 }]);
+  const saved = run.save();
+  const again = own.resume(saved);
+  await again.done();
+  assert.deepEqual(states(again), ["waiting", "waiting"]);
+  again.decide(again.waiting[0], { n: 6 });
+  await again.done();
+  assert.deepEqual(states(again), ["completed", "waiting"]);
+  again.decide(again.waiting[0].id, false);
+  await again.done();
+  assert.deepEqual([again.text, states(again), again.calls[0].result], ["ok", ["completed", "denied"], 12]);
+  throws(() => again.decide("call_0_0", true), "state", /call_0_0/);
+  for (const broken of ["", "{}", saved.replace('"hermes"', '"action"')]) throws(() => own.resume(broken), "snapshot", /saved/);
+  assert.deepEqual(states(run), ["waiting", "waiting"]);
+});
+
+test("what was started is never started again", async () => {
+  let began = 0;
+  const hangs = named("hangs", () => {
+    began += 1;
+    return new Promise(() => {});
+  });
+  const own = (more) => agent(script(call("hangs"), "ok"), { tools: hangs, timeout: 7_200_000, ...more });
+  const run = own().run("go");
+  for await (const event of run) {
+    if (event.type !== "running") continue;
+    await new Promise((go) => setTimeout(go, 5));
+    break;
+  }
+  assert.equal(began, 1);
+  const told = await own().resume(run.save()).done();
+  assert.deepEqual([told.text, states(told)], ["ok", ["failed"]]);
+  assert.match(told.calls[0].result, /unknown/);
+  const found = await own({ recall: ({ tool }) => `found ${tool}` }).resume(run.save()).done();
+  assert.deepEqual([found.calls[0].state, found.calls[0].result], ["completed", "found hangs"]);
+  // The run itself goes on, too: nobody knows what came of the call.
+  await run.done();
+  assert.deepEqual([run.text, states(run), began], ["ok", ["failed"], 1]);
+});
+
+test("deadlines and cancelling", async () => {
+  let aborted = 0;
+  const sleeps = named("sleeps", (_, { signal }) => new Promise((go, stop) => {
+    signal.addEventListener("abort", () => {
+      aborted += 1;
+      stop(signal.reason);
+    });
+  }));
+  const slow = await agent(script(call("sleeps"), "ok"), { tools: sleeps, timeout: 20 }).run("go").done();
+  assert.deepEqual([states(slow), slow.text, aborted], [["timed_out"], "ok", 1]);
+  const run = agent(script(call("sleeps"), "ok"), { tools: sleeps, timeout: 7_200_000 }).run("go");
+  await run.done(({ type }) => type === "running" && setTimeout(() => run.cancel(), 1));
+  assert.deepEqual([run.outcome, states(run), aborted], ["cancelled", ["cancelled"], 2]);
+  const early = agent(script("never")).run("go");
+  early.cancel();
+  assert.equal((await early.done()).outcome, "cancelled");
+});
+
+test("what the model throws comes out, and the run goes on", async () => {
+  let tries = 0;
+  const model = async function* reply() {
+    tries += 1;
+    yield "Hel";
+    if (tries === 1) throw new TypeError("gone");
+    yield "lo";
+  };
+  const run = agent(model).run("go");
+  await assert.rejects(run.done(), /gone/);
+  assert.equal(run.outcome, null);
+  assert.equal((await run.done()).text, "Hello");
+  const broken = await agent(() => [{ choices: [{ index: 0, delta: { content: "Hel" } }] }, { error: { message: "too hot" } }]).run("go").done();
+  assert.deepEqual([broken.outcome, broken.text], ["model_failed", "Hel"]);
+});
+
+test("a model that is faster than its host waits", async () => {
+  let given = 0;
+  const model = async function* reply() {
+    for (; given < 10_000; given += 1) yield "x";
+  };
+  for await (const event of agent(model).run("go")) {
+    if (event.type === "text") break;
+  }
+  assert(given < 200, `${given}`);
+});
+
+test("rules, workflows, later results", async () => {
+  const same = await agent(script(...Array(4).fill(call("double", { n: 1 })), "ok")).run("go").done();
+  assert.deepEqual(states(same), ["completed", "completed", "not_run", "not_run"]);
+  const many = await agent(script(...Array.from({ length: 9 }, (_, n) => call("double", { n }))), { maxRounds: 2 }).run("go").done();
+  assert.deepEqual([many.outcome, many.completed], ["iterations", false]);
+  const chain = await agent(script(call("fails") + call("double", { n: 1 }), "ok")).run("go").done();
+  assert.deepEqual(states(chain), ["failed", "not_run"]);
+  assert.equal(chain.calls[0].result, "RangeError: no luck");
+  const steps = [{ tool: "double", arguments: { n: 2 } }, { tool: "double", arguments: { n: "{{1.result}}" } }];
+  const flow = await agent(script()).steps(steps).done();
+  assert.deepEqual([flow.completed, flow.calls.map(({ result }) => result)], [true, [4, 8]]);
+  const later = agent(script(call("double", { n: 2 }), "ok"), { policy: "confirm" }).run("go");
+  await later.done();
+  later.later("job", { state: "ready" });
+  later.decide(later.waiting[0], true);
+  await later.done();
+  assert(later.messages.some(({ content }) => String(content).includes("job: ") && content.includes("ready")));
+});
+
+test("policies look at tags and arguments", async () => {
+  const tools = [named("read", () => "text", { tags: ["read"] }), named("write", () => "done", { annotations: { destructiveHint: true } })];
+  const asked = [];
+  const run = await agent(script(call("read", { path: "/a" }) + call("read", { path: "/etc/b" }) + call("write", { path: "/a" }), "ok"), {
+    tools,
+    parallel: true,
+    policy: {
+      deny: { arguments: [{ pointer: "/path", pattern: "^/etc/" }], reason: "not there" },
+      confirm: [{ annotations: { destructiveHint: true } }],
+      allow: { tags: ["read"] },
+    },
+    approve: ({ name }) => asked.push(name) > 0,
+  }).run("go").done();
+  assert.deepEqual([states(run), asked], [["completed", "denied", "completed"], ["write"]]);
+  assert.match(run.calls[1].result, /not there/);
+});
+
+test("bad agents say what is wrong", () => {
+  throws(() => agent(7), "argument", /number/);
+  throws(() => agent("localhost:8000"), "argument", /http/);
+  throws(() => new tg.Agent({ model: script(), tools: double }), "argument", /dialect/);
+  throws(() => agent(script(), { dialect: "nothing" }), "dialect", /nothing/);
+  throws(() => agent(script(), { tools: { name: "f", description: "F" } }), "tools", /f: a tool of an agent needs a function/);
+  throws(() => agent(script(), { policy: "maybe" }), "argument", /'maybe'/);
+  throws(() => agent(script(), { policy: { alow: "x" } }), "argument", /alow/);
+  throws(() => agent(script(), { policy: { allow: [{ arguments: [{ pointer: "n", pattern: "x" }] }] } }), "argument", /allow rule 0/);
+  throws(() => agent(script(), { odd: 1 }), "argument", /'odd'/);
+  throws(() => agent(script(), { source: "x" }), "argument", /'x'/);
+});
+
+test("two iterations at once are refused", async () => {
+  const run = agent(script("Hello.")).run("go");
+  for await (const event of run) {
+    if (event.type === "text") await rejects(run.done(), "state", /already/);
+  }
+});
+
+/** A server that gives answers in turn. */
+async function serving(answers, use) {
+  const asked = [];
+  const server = createServer(async (request, response) => {
+    let body = "";
+    for await (const piece of request) body += piece;
+    asked.push([request.url, request.headers, JSON.parse(body)]);
+    const [status, headers, text] = answers.shift();
+    response.writeHead(status, headers).end(text);
+  });
+  await new Promise((go) => server.listen(0, "127.0.0.1", go));
+  try {
+    await use(`http://127.0.0.1:${server.address().port}`, asked);
+  } finally {
+    server.closeAllConnections();
+    await new Promise((go) => server.close(go));
+  }
+}
+const streamed = (text) => [200, { "content-type": "text/event-stream" },
+  `data: ${JSON.stringify({ choices: [{ index: 0, delta: { content: text } }] })}\n\n`
+  + `data: ${JSON.stringify({ choices: [{ index: 0, delta: {}, finish_reason: "stop" }] })}\n\ndata: [DONE]\n\n`];
+
+test("servers", async () => {
+  const busy = [429, { "retry-after": "0" }, '{"error": {"message": "busy"}}'];
+  await serving([busy, streamed(call("double", { n: 3 })), streamed("It is 6.")], async (address, asked) => {
+    const run = await agent(address, { name: "m", apiKey: "secret", request: { temperature: 0 } }).run("go").done();
+    assert.deepEqual([run.text, run.calls[0].result, asked.length], ["It is 6.", 6, 3]);
+    const [path, headers, body] = asked[0];
+    assert.deepEqual([path, headers.authorization, body.model, body.temperature, body.stream],
+      ["/v1/chat/completions", "Bearer secret", "m", 0, true]);
+    assert(!run.save().includes("secret"));
+  });
+  await serving([[401, {}, '{"error": {"message": "who are you"}}']], async (address, asked) => {
+    await rejects(agent(`${address}/v1/`).run("go").done(), "model", /HTTP 401 who are you/);
+    assert.equal(asked[0][0], "/v1/chat/completions");
+  });
+  await serving([[503, { "retry-after": "9999" }, ""]], async (address) => {
+    await rejects(agent(address).run("go").done(), "model", /asks to wait for 9999 s/);
+  });
+  await serving([[200, {}, 'data: {"choices": [{"index": 0, "delta": {"content": "Hel"}}]}\n\n']], async (address) => {
+    const run = await agent(address).run("go").done();
+    assert.deepEqual([run.outcome, run.text], ["model_failed", "Hel"]);
+  });
+});
