@@ -2,10 +2,19 @@
 
 import asyncio
 import contextlib
+import copy
+import functools
+import gc
 import http.server
 import json
+import os
+import pickle
+import subprocess
+import sys
 import threading
 import time
+import types
+import warnings
 
 import pytest
 import toolglot as tg
@@ -508,6 +517,366 @@ def test_bad_agents_say_what_is_wrong():
         agent(Script(), source="x")
     with pytest.raises(TypeError, match="a decision is"):
         agent(Script(call("double", n=1), "ok"), policy="confirm", approve=lambda one: 7).run_sync("go")
+
+
+# What is left, late or odd.
+
+
+async def adouble(n: int) -> int:
+    """Doubles a number."""
+    await asyncio.sleep(0)
+    return 2 * n
+
+
+async def astream(messages):
+    for piece in Script(call("double", n=1), "ok")(messages):
+        yield piece
+
+
+MODELS = [(Script(call("double", n=1), "ok"), double), (astream, tg.Tool(adouble, name="double"))]
+
+
+def clean(main):
+    """Runs in a loop, after which nothing may be left over that Python would complain of."""
+    said = []
+    before, sys.unraisablehook = sys.unraisablehook, lambda one: said.append(one.exc_value)
+
+    async def watched():
+        asyncio.get_running_loop().set_exception_handler(lambda loop, context: said.append(context))
+        return await main()
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            made = asyncio.run(watched())
+            gc.collect()
+    finally:
+        sys.unraisablehook = before
+    assert said == []
+    return made
+
+
+@pytest.mark.parametrize(("model", "tool"), MODELS, ids=["threads", "async"])
+def test_a_run_that_was_left_goes_on_at_once(model, tool):
+    async def main():
+        states = set()
+        for last in range(20):
+            run = agent(model, tools=[tool]).run("go")
+            at = 0
+            async for _ in run:
+                at += 1
+                if at > last:
+                    break
+            async for _ in run:
+                pass
+            assert run.text == "ok" and len(run.calls) == 1
+            states.add(run.calls[0].state)
+        return states
+
+    assert "completed" in clean(main) <= {"completed", "failed"}
+
+
+def test_a_call_that_had_not_begun_is_begun_by_the_next_iteration():
+    async def main():
+        run = agent(Script(call("double", n=1), "ok")).run("go")
+        kinds = []
+        for _ in range(50):
+            async for event in run:
+                kinds.append(event.kind)
+                if event.kind in ("stands", "running"):
+                    break
+        return run, kinds
+
+    run, kinds = clean(main)
+    assert run.calls[0].result == 2 and [kinds.count(kind) for kind in ("stands", "running", "settled")] == [1, 1, 1]
+
+
+@pytest.mark.parametrize(("model", "tool"), MODELS, ids=["threads", "async"])
+def test_runs_end_at_any_point(model, tool):
+    async def main():
+        for last in range(20):
+            run = agent(model, tools=[tool]).run("go")
+            at = 0
+            async for _ in run:
+                at += 1
+                if at > last:
+                    run.cancel()
+            assert run.outcome in ("cancelled", "answer") and "running" not in [one.state for one in run.calls]
+        for ticks in range(40):
+            task = asyncio.ensure_future(agent(model, tools=[tool]).run("go")._finish(None))
+            for _ in range(ticks):
+                await asyncio.sleep(0)
+            task.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await task
+        for _ in range(20):
+            await agent(model, tools=[tool]).run("go").__aiter__().__anext__()
+
+    clean(main)
+    assert tg.live_streams() == 0
+
+
+def test_a_fast_model_does_not_shut_anybody_out():
+    def many(messages):
+        if len(messages) > 3:
+            return iter(["ok"])
+        return iter([call("double", n=1), *["x"] * 500])
+
+    async def decides():
+        run = agent(many, policy="confirm").run("go")
+        async for event in run:
+            if event.kind == "waiting":
+                await asyncio.sleep(0.05)
+                run.decide(event.id, True)
+        return run
+
+    assert clean(decides).calls[0].result == 2
+
+    async def endless(messages):
+        while True:
+            yield "x"
+
+    async def cancels():
+        run = agent(endless).run("go")
+        async for event in run:
+            if event.kind == "text":
+                await asyncio.sleep(0.05)
+                run.cancel()
+        return run
+
+    assert clean(cancels).outcome == "cancelled"
+
+
+def test_a_blocking_model_is_left_behind():
+    closed = threading.Event()
+
+    def endless(messages):
+        try:
+            while True:
+                yield "x"
+        finally:
+            closed.set()
+
+    async def main():
+        async for event in agent(endless).run("go"):
+            if event.kind == "text":
+                await asyncio.sleep(0.05)
+                break
+        return await asyncio.get_running_loop().run_in_executor(None, closed.wait, 60)
+
+    assert clean(main)
+
+
+def test_a_stream_of_a_client_is_closed():
+    class Stream:
+        closed = 0
+
+        def __aiter__(self):
+            return self
+
+        async def __anext__(self):
+            return "x"
+
+        async def close(self):
+            self.closed += 1
+
+    async def left(stream):
+        async for event in agent(lambda messages: stream).run("go"):
+            if event.kind == "text":
+                await asyncio.sleep(0.05)
+                break
+        await asyncio.sleep(0.01)
+
+    async def main():
+        stream = Stream()
+        await left(stream)
+        return stream.closed
+
+    assert clean(main) == 1
+
+
+class Mute(Exception):
+    def __str__(self):
+        raise RuntimeError("no words")
+
+
+ODD = [Mute(), SystemExit(3), asyncio.CancelledError("own"), StopIteration(1), StopAsyncIteration(), ValueError("\ud800")]
+
+
+@pytest.mark.parametrize("error", ODD, ids=lambda error: type(error).__name__)
+@pytest.mark.parametrize("kind", ["blocks", "async"])
+def test_odd_exceptions_end_nothing_but_what_raised_them(kind, error):
+    def blocks(*given):
+        raise error
+
+    async def waits(*given):
+        raise error
+
+    function = blocks if kind == "blocks" else waits
+    tool = tg.Tool(function, name="odd", parameters={})
+    run = clean(lambda: agent(Script(call("odd"), "ok"), tools=[tool], timeout=3600).run("go")._finish(None))
+    assert run.calls[0].state == "failed" and run.text == "ok"
+
+    async def asks():
+        run = agent(function).run("go")
+        with pytest.raises(Exception) as raised:
+            await run
+        return raised.value
+
+    clean(asks)
+
+    async def decides():
+        run = agent(Script(call("double", n=1), "ok"), policy="confirm", approve=function).run("go")
+        with pytest.raises(Exception):
+            await run
+        run._agent._approve = lambda pending: True
+        return await run
+
+    assert clean(decides).calls[0].result == 2
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [None, 7, object(), ValueError, [None], [7], {}, ["a", {"choices": [{"delta": {"content": "x"}}]}]],
+    ids=repr,
+)
+def test_what_is_no_reply_is_said(reply):
+    async def coroutine(messages):
+        return reply
+
+    for model in (lambda messages: reply, coroutine):
+        with pytest.raises(TypeError, match="no reply|a chunk is no"):
+            agent(model).run_sync("go")
+
+
+def test_text_of_any_bytes_is_read():
+    for pieces in [[bytes([one]) for one in "é🌊".encode()], [bytearray(b"\xc3"), memoryview(b"\xa9\xf0\x9f"), b"\x8c\x8a"]]:
+        assert agent(lambda messages, pieces=pieces: pieces).run_sync("go").text == "é🌊"
+    assert agent(lambda messages: "\ud800 hi").run_sync("go").text == "? hi"
+
+
+def test_generators_behind_other_callables_are_progress():
+    def pieces(word, n: int):
+        for at in range(n):
+            yield f"{word}{at};"
+
+    class Streams:
+        async def __call__(self, n: int):
+            for at in range(n):
+                yield f"{at},"
+
+    def passes(n: int):
+        return pieces("p", n)
+
+    tools = [tg.Tool(functools.partial(pieces, "z"), name="part"), tg.Tool(Streams(), name="object"), passes]
+    run = agent(Script(call("part", n=2) + call("object", n=2) + call("passes", n=1), "ok"), tools=tools).run("go")
+    events = []
+    run.sync(events.append)
+    assert [one.result for one in run.calls] == ["z0;z1;", "0,1,", "p0;"]
+    assert [event.text for event in events if event.kind == "progress"] == ["z0;", "z1;", "0,", "1,", "p0;"]
+
+
+def test_results_of_mcp_tell_that_they_failed():
+    def parts(text, **more):
+        return types.SimpleNamespace(content=[types.SimpleNamespace(type="text", text=text)], **more)
+
+    tools = [
+        tg.Tool(lambda: parts("fine", isError=False), name="a", parameters={}),
+        tg.Tool(lambda: parts("no such file", is_error=True), name="b", parameters={}),
+    ]
+    run = agent(Script(call("a") + call("b"), "ok"), tools=tools).run_sync("go")
+    assert [one.state for one in run.calls] == ["completed", "failed"]
+    assert run.calls[1].result == "no such file"
+
+
+def test_a_resumed_run_says_what_waits():
+    own = agent(Script(call("double", n=4), "ok"), policy="confirm")
+    saved = own.run_sync("go").save()
+    run = own.resume(saved)
+    assert [one.arguments for one in run.waiting] == [{"n": 4}]
+    run.decide(run.waiting[0], True)
+    assert run.sync().calls[0].result == 8
+    cancelled = own.resume(saved)
+    cancelled.cancel()
+    assert cancelled.sync().outcome == "cancelled" and cancelled.waiting == []
+    for broken in [[{"id": "x", "odd": 1}], ["x"], 7]:
+        with pytest.raises(tg.SnapshotError, match="calls"):
+            own.resume(json.dumps({**json.loads(saved), "python": broken}))
+
+
+def test_many_runs_at_once():
+    async def main():
+        runs = [agent(Script(call("double", n=n), "ok")).run("go") for n in range(200)]
+        return await asyncio.gather(*runs)
+
+    assert [run.calls[0].result for run in clean(main)] == [2 * n for n in range(200)]
+
+
+def test_a_run_is_neither_copied_nor_pickled():
+    run = agent(Script("ok")).run("go")
+    for way in (copy.copy, copy.deepcopy, pickle.dumps):
+        with pytest.raises(TypeError, match="save"):
+            way(run)
+
+
+def test_options_and_messages_are_looked_at_first():
+    for option, why in [
+        ({"timeout": 0}, "timeout=0"),
+        ({"timeout": float("nan")}, "timeout=nan"),
+        ({"lang": "fr"}, "lang='fr'"),
+        ({"recovered": "x"}, "recovered='x'"),
+    ]:
+        with pytest.raises(ValueError, match=why):
+            agent(Script(), **option)
+    for option in [{"approve": 7}, {"system": 7}, {"dialect": ["hermes"]}, {"policy": None}, {"policy": {"allow": [7]}}]:
+        with pytest.raises(TypeError, match=next(iter(option))):
+            agent(Script(), **option)
+    for what in [None, 7, b"x", {"role": "user"}, ["x"], [7]]:
+        with pytest.raises(TypeError, match="message"):
+            agent(Script()).run(what)
+    for timeout in (None, float("inf"), 1e300):
+        assert agent(Script(call("double", n=1), "ok"), timeout=timeout).run_sync("go").calls[0].result == 2
+
+
+INTERRUPTED = """
+import asyncio, os, signal, sys, threading
+import toolglot as tg
+
+def interrupt():
+    threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
+    threading.Event().wait()
+
+def hangs() -> str:
+    "Hangs."
+    interrupt()
+
+def model(messages):
+    if sys.argv[1] == "model":
+        interrupt()
+    yield '<tool_call>{"name": "hangs", "arguments": {}}</tool_call>'
+
+run = tg.Agent(model, tools=[hangs], dialect="hermes", policy="allow").run("go")
+
+async def main():
+    run.sync()
+
+try:
+    asyncio.run(main()) if sys.argv[1] == "loop" else run.sync()
+except KeyboardInterrupt:
+    print("interrupted", len(run.calls), bool(run.save()))
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals are those of POSIX")
+@pytest.mark.parametrize("where", ["tool", "model", "loop"])
+def test_ctrl_c_ends_a_blocking_run(where):
+    if where == "loop" and sys.version_info < (3, 11):
+        pytest.skip("Python 3.10 interrupts the loop itself")
+    done = subprocess.run(
+        [sys.executable, "-X", "dev", "-W", "error", "-c", INTERRUPTED, where], capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0 and done.stdout == f"interrupted {int(where != 'model')} True\n", done.stderr
+    assert "never awaited" not in done.stderr and "destroyed" not in done.stderr
 
 
 # Servers.

@@ -2,11 +2,15 @@
 
 import dataclasses
 import datetime
+import decimal
 import enum
 import functools
 import json
-from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Literal, NewType, Optional, TypedDict, Union
+import pathlib
+import typing
+import uuid
+from collections.abc import Collection, Mapping, Sequence
+from typing import Annotated, Any, Generic, Literal, NamedTuple, NewType, Optional, TypedDict, TypeVar, Union
 
 import pytest
 import toolglot as tg
@@ -124,6 +128,208 @@ def test_classes_are_made_of_their_members():
     assert not wrong.valid and {one["path"] for one in wrong.violations} == {"/place/city", "/place/unit"}
 
 
+class Mixed(enum.Enum):
+    TEXT = "text"
+    ONE = 1
+    YES = True
+
+
+class Odd(enum.Enum):
+    PAIR = (1, 2)
+    THING = object()
+
+
+T = TypeVar("T")
+
+
+@dataclasses.dataclass
+class Box(Generic[T]):
+    held: T
+    more: list[T] = dataclasses.field(default_factory=list)
+
+
+@dataclasses.dataclass
+class Made:
+    a: int
+    seed: dataclasses.InitVar[int]
+    kind: typing.ClassVar[int] = 3
+    sum: int = dataclasses.field(init=False, default=0)
+
+    def __post_init__(self, seed):
+        self.sum = self.a + seed
+
+
+class Pair(NamedTuple):
+    left: int
+    right: str = "r"
+
+
+class Marked(TypedDict):
+    a: int
+    b: "NotRequired[int]"
+
+
+NotRequired = getattr(typing, "NotRequired", None)
+ID = uuid.UUID(int=7)
+
+
+@pytest.mark.parametrize(
+    ("hint", "given", "made"),
+    [
+        (Literal[Unit.C, "x"], "celsius", Unit.C),
+        (Literal[Unit.C, "x"], "x", "x"),
+        (Odd, "PAIR", Odd.PAIR),
+        (Odd, "THING", Odd.THING),
+        (Mixed, 1, Mixed.ONE),
+        (typing.Dict, {"a": 1}, {"a": 1}),
+        (typing.Mapping, {"a": 1}, {"a": 1}),
+        (typing.Tuple, [1, "a"], (1, "a")),
+        (typing.Tuple[()], [], ()),
+        (Sequence, [1], [1]),
+        (Collection[int], [1], [1]),
+        (dict[int, Unit], {"7": "celsius"}, {7: Unit.C}),
+        (dict[Unit, int], {"celsius": 7}, {Unit.C: 7}),
+        (pathlib.Path, "/a/b", pathlib.Path("/a/b")),
+        (uuid.UUID, str(ID), ID),
+        (decimal.Decimal, 1.1, decimal.Decimal("1.1")),
+        (Union[Range, str], "words", "words"),
+        (Union[Range, str], {"low": 1}, {"low": 1}),
+        (Union[int, Any], "words", "words"),
+        (Optional[Union[Annotated[Unit, "a unit"], list[Union[int, str]]]], [1, "a"], [1, "a"]),
+        (Optional[Union[Annotated[Unit, "a unit"], list[Union[int, str]]]], "celsius", Unit.C),
+        (Made, {"a": 1, "seed": 4}, Made(1, 4)),
+        (Box[Unit], {"held": "celsius", "more": ["fahrenheit"]}, Box(Unit.C, [Unit.F])),
+        (Box[Box[int]], {"held": {"held": 1}}, Box(Box(1))),
+        (Pair, {"left": 1}, Pair(1)),
+        (list[Pair], [{"left": 1, "right": "x"}], [Pair(1, "x")]),
+    ],
+    ids=str,
+)
+def test_hints_are_said_and_met(hint, given, made):
+    def f(a):
+        return a
+
+    f.__annotations__ = {"a": hint}
+    tools = tg.Tools(f)
+    assert tools.faults == []
+    checked = tools.check(("f", {"a": given}))
+    assert checked.valid, checked.observation
+    got = tools.function("f").run(checked.arguments)
+    assert got == made and type(got) is type(made)
+
+
+@pytest.mark.parametrize(
+    ("hint", "given"),
+    [(Literal[Unit.C], "x"), (Odd, [1, 2]), (Made, {"a": 1}), (Box[int], {"held": "x"}), (Box[Box[int]], {"held": {"held": "x"}}), (Pair, {}), (Union[Range, int], {"low": "x"})],
+    ids=str,
+)
+def test_what_a_hint_does_not_allow_is_found(hint, given):
+    def f(a):
+        return a
+
+    f.__annotations__ = {"a": hint}
+    assert not tg.Tools(f).check(("f", {"a": given})).valid
+
+
+def test_markers_of_members_are_read_as_text_too():
+    if NotRequired is None:
+        pytest.skip("typing has it since Python 3.11")
+
+    def f(a: Marked):
+        return a
+
+    assert tg.Tool(f).parameters["$defs"]["Marked"]["required"] == ["a"]
+    assert tg.Tool(f).parameters["$defs"]["Marked"]["properties"]["b"] == {"type": "integer"}
+
+
+def test_aliases_are_looked_through_and_may_hold_themselves():
+    extensions = pytest.importorskip("typing_extensions", reason="typing_extensions is not installed, so no alias was tried")
+    tree = extensions.TypeAliasType("Tree", "dict[str, Tree] | int")
+    several = extensions.TypeAliasType("Several", list[T], type_params=(T,))
+
+    def f(a, b, c):
+        return a, b, c
+
+    f.__annotations__ = {"a": tree, "b": several[Unit], "c": extensions.TypeAliasType("Plain", int)}
+    made = tg.Tool(f).parameters
+    assert made["properties"]["a"] == {"$ref": "#/$defs/Tree"} and made["properties"]["c"] == {"type": "integer"}
+    assert made["$defs"]["Tree"]["anyOf"][0]["additionalProperties"] == {"$ref": "#/$defs/Tree"}
+    checked = tg.Tools(f).check(("f", {"a": {"x": {"y": 1}}, "b": ["celsius"], "c": 1}))
+    assert checked.valid, checked.observation
+    assert tg.Tool(f).run(checked.arguments) == ({"x": {"y": 1}}, [Unit.C], 1)
+    assert not tg.Tools(f).check(("f", {"a": {"x": {"y": "z"}}, "b": [], "c": 1})).valid
+
+
+def test_classes_of_one_name_are_told_apart():
+    one, other = (dataclasses.make_dataclass("Same", [(name, int)]) for name in "pq")
+
+    def f(a, b):
+        return a, b
+
+    f.__annotations__ = {"a": one, "b": other}
+    checked = tg.Tools(f).check(("f", {"a": {"p": 1}, "b": {"q": 2}}))
+    assert checked.valid and tg.Tool(f).run(checked.arguments) == (one(1), other(2))
+
+    def model(kind):
+        schema = {"$defs": {"Inner": {"type": kind}}, "type": "object", "properties": {"n": {"$ref": "#/$defs/Inner"}}}
+        return type("Model", (), {"model_json_schema": lambda: schema, "model_validate": lambda value: value})
+
+    f.__annotations__ = {"a": model("integer"), "b": model("string")}
+    assert tg.Tools(f).check(("f", {"a": {"n": 1}, "b": {"n": "x"}})).valid
+    assert not tg.Tools(f).check(("f", {"a": {"n": "x"}, "b": {"n": "x"}})).valid
+
+
+def test_defaults_reach_the_function_as_they_are():
+    def f(a: int = None, b: float = float("nan"), c=(1, 2), d: tuple[int, ...] = (3,), e: Unit = Unit.C, g=[1]):  # noqa: B006, RUF013
+        return a, b, c, d, e, g
+
+    tools = tg.Tools(f)
+    properties = tools.function("f").parameters["properties"]
+    assert "default" not in properties["b"] and "default" not in properties["c"] and properties["d"]["default"] == (3,)
+    checked = tools.check(("f", {}))
+    assert checked.valid, checked.observation
+    a, b, *rest = tools.function("f").run(checked.arguments)
+    assert a is None and b != b and rest == [(1, 2), (3,), Unit.C, [1]]
+    assert tools.check(("f", {"a": 4})).arguments["a"] == 4
+
+
+def test_parameters_of_every_kind_are_given():
+    def f(a=Unit.C, b: int = 2, /, *, c: int, **more: Unit):
+        return a, b, c, more
+
+    tools = tg.Tools(f)
+    checked = tools.check(("f", {"b": 3, "c": 4, "d": "celsius"}))
+    assert checked.valid, checked.observation
+    assert tools.function("f").run(checked.arguments) == (Unit.C, 3, 4, {"d": Unit.C})
+    assert not tools.check(("f", {"c": 4, "d": "kelvin"})).valid
+    named = tg.Tool(lambda **given: given, name="g", parameters={"properties": {"self": {}, "a-b": {}}})
+    assert named.run({"self": 1, "a-b": 2}) == {"self": 1, "a-b": 2}
+
+
+def test_results_are_what_json_can_say_of_them():
+    @dataclasses.dataclass
+    class Slots:
+        __slots__ = ("when", "unit")
+        when: datetime.date
+        unit: Unit
+
+    given = [Slots(datetime.date(2026, 1, 2), Unit.C), Unit.F, ID, pathlib.PurePosixPath("/a"), decimal.Decimal("1.10"), ValueError("x")]
+    said = tg.Tools().results([("f", given)], "hermes")["content"]
+    assert '[{"when": "2026-01-02", "unit": "celsius"}, "fahrenheit", "' + str(ID) + '", "/a", "1.10", "ValueError: x"]' in said
+
+
+def test_lists_of_mcp_keep_their_names():
+    class Definition:
+        """Like one of MCP's newer clients, whose members have other names in JSON."""
+
+        def model_dump(self, *, by_alias=False, mode="python", exclude_none=False):
+            hints = {"readOnlyHint" if by_alias else "read_only_hint": True}
+            return {"name": "f", "inputSchema" if by_alias else "input_schema": {"type": "object"}, "annotations": hints}
+
+    made = json.loads(tg.Tools(Definition())._native.manifest())
+    assert "readOnlyHint" in json.dumps(made)
+
+
 def test_models_are_known_by_their_methods():
     class Model:
         """Like one of pydantic's."""
@@ -184,9 +390,10 @@ def test_models_of_pydantic_are_made_and_told():
     [
         "Does it.\n\nArgs:\n    a: The first,\n        on two lines.\n    b (int): The second.\n\nReturns:\n    c: nothing.",
         "Does it.\n\nParameters\n----------\na : str\n    The first,\n    on two lines.\nb : int\n    The second.\n\nReturns\n-------\nc : int\n    nothing.",
+        "Does it.\n\nParameters\n----------\na : str\n    The first, on two lines.\nb, c : int\n    The second.",
         "Does it.\n\n:param a: The first,\n    on two lines.\n:param int b: The second.\n:returns: nothing.",
     ],
-    ids=["google", "numpy", "sphinx"],
+    ids=["google", "numpy", "numpy-two", "sphinx"],
 )
 def test_docstrings_tell_of_parameters(doc):
     def f(a: str, b: int):
@@ -211,7 +418,7 @@ def test_what_cannot_be_a_tool_is_refused_with_a_reason():
     def nowhere(a: "Nothing"):  # noqa: F821
         pass
 
-    for function, why in [(rest, "rest: \\*args"), (odd, "odd: parameter a: .*Odd"), (nowhere, "nowhere: .*Nothing")]:
+    for function, why in [(dict, "dict: no signature"), (lambda a: a, "name="), (rest, "rest: \\*args"), (odd, "odd: parameter a: .*Odd"), (nowhere, "nowhere: .*Nothing")]:
         with pytest.raises(TypeError, match=why):
             tg.Tools(function)
     with pytest.raises(TypeError, match="int"):

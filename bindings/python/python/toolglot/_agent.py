@@ -8,8 +8,11 @@ the iteration that began them and end with it.
 from __future__ import annotations
 
 import asyncio
+import collections
 import contextlib
+import contextvars
 import dataclasses
+import functools
 import inspect
 import json
 import logging
@@ -18,7 +21,7 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Generator, Itera
 from typing import Any, Literal, TypeAlias
 
 from . import _clients, _native, _support, _threads, _tools
-from ._errors import BusyError, StateError, ToolsError
+from ._errors import BusyError, SnapshotError, StateError, ToolsError
 from ._native import Engine
 from ._server import Server
 from ._tools import Tools
@@ -26,6 +29,8 @@ from ._tools import Tools
 __all__ = ["Agent", "PendingCall", "Run", "RunCall", "RunEvent"]
 
 _log = logging.getLogger("toolglot")
+# Milliseconds that no call takes.
+_LONG = 2**48
 
 
 @dataclasses.dataclass(frozen=True)
@@ -137,7 +142,7 @@ class Agent:
         native: bool = False,
         engine: Engine | None = None,
         lang: Literal["en", "zh"] = "en",
-        timeout: float = 30.0,
+        timeout: float | None = 30.0,
         max_rounds: int = 5,
         parallel: bool = False,
         max_concurrent: int = 4,
@@ -152,7 +157,7 @@ class Agent:
         Of a server `name` is the model's, `request` holds further members of the request (`temperature`), and `patience` is how
         many seconds it may be silent. `source` says what the chunks of a callable are where that cannot be told; see `events`.
 
-        A call has `timeout` seconds; after `max_rounds` rounds of calls no more are carried out. With `parallel` the calls of a
+        A call has `timeout` seconds, or with `None` as long as it takes; after `max_rounds` rounds of calls no more are carried out. With `parallel` the calls of a
         reply run side by side, `max_concurrent` at most; else one after the other up to the first that fails. Functions that are
         not async run in threads of their own; one that is too slow is left alone, its result dropped.
 
@@ -162,6 +167,17 @@ class Agent:
 
         Raises `ToolsError`, `DialectError`, `ValueError` or `TypeError`, with what is wrong.
         """
+        if dialect is not None and not isinstance(dialect, str):
+            raise TypeError(f"dialect: the name of one is needed, not {type(dialect).__name__}")
+        if system is not None and not isinstance(system, str):
+            raise TypeError(f"system: text is needed, not {type(system).__name__}")
+        if approve is not None and not callable(approve):
+            raise TypeError(f"approve: a callable is needed, not {type(approve).__name__}")
+        if timeout is not None and not timeout > 0:
+            raise ValueError(f"timeout={timeout!r}: more than no time is needed; None is as long as it takes")
+        for option, value, known in (("lang", lang, ("en", "zh")), ("recovered", recovered, ("answer", "confirm"))):
+            if value not in known:
+                raise ValueError(f"{option}={value!r}: it is {' or '.join(map(repr, known))}")
         self.tools: Tools = _tools.of(tools)
         """Its tools."""
         missing = [one for one in self.tools.names if self.tools.function(one) is None]
@@ -186,7 +202,7 @@ class Agent:
             "dialect": dialect,
             "tools": json.loads(self.tools._native.manifest()),
             "config": {
-                "timeout": max(0, round(timeout * 1000)),
+                "timeout": _LONG if timeout is None else max(1, round(min(timeout * 1000, _LONG))),
                 "maxIterations": max_rounds,
                 "parallelExecution": parallel,
             },
@@ -202,7 +218,7 @@ class Agent:
 
     def run(self, what: str | Iterable[Mapping[str, Any]]) -> Run:
         """A run that begins with what a user says, or goes on with messages. It does nothing until it is iterated or awaited."""
-        messages = [{"role": "user", "content": what}] if isinstance(what, str) else [dict(one) for one in what]
+        messages = [{"role": "user", "content": what}] if isinstance(what, str) else _messages(what)
         if self._system is not None:
             messages.insert(0, {"role": "system", "content": self._system})
         return Run(self, self._core.run(_support.dumps("messages", messages)))
@@ -225,7 +241,11 @@ class Agent:
         A reply that was on its way is asked for again. Raises `SnapshotError`.
         """
         run = Run(self, self._core.restore(saved))
-        run.calls = [RunCall(**one) for one in json.loads(saved).get("python", [])]
+        try:
+            run.calls = [RunCall(**one) for one in json.loads(saved).get("python", [])]
+        except (TypeError, AttributeError) as error:
+            raise SnapshotError(f"the calls of the saved run cannot be read: {error}") from None
+        run._collect()
         return run
 
     def __repr__(self) -> str:
@@ -238,6 +258,9 @@ class Run:
     `async for event in run` carries it on and gives a `RunEvent` for all that happens; `await run` does the same and gives the run.
     When that ends, the run has an `outcome`, or calls of it wait for a decision (`waiting`): say it with `decide`, or save the run, and carry it on.
 
+    An iteration that is left, by `break` or an exception, ends what it had begun: a reply is asked for again by the next one, and the
+    model is told that the result of a call that ran is unknown.
+
     An exception of the model or of `approve` comes out of the iteration; iterating anew asks again. One of a tool is the
     tool's result: the model is told its name and words, and the traceback is logged (logger `toolglot`).
     """
@@ -249,6 +272,9 @@ class Run:
         self.calls: list[RunCall] = []
         """The calls that stand, in order."""
         self._questions: dict[str, PendingCall] = {}
+        # What happened and was not yet told, what is to be done, and calls of which nobody knows what came.
+        self._events: collections.deque[RunEvent] = collections.deque()
+        self._todo: list[dict[str, Any]] = []
         self._left: list[str] = []
         self._drive: _Drive | None = None
 
@@ -316,35 +342,33 @@ class Run:
     def cancel(self) -> None:
         """Ends the run: calls that run are aborted, and those without a result are cancelled. From any thread."""
         drive = self._drive
-        if drive is None:
-            self._core.tell('"cancel"')
-            self._drain()
-        else:
-            drive.loop.call_soon_threadsafe(drive.cancel)
+        if drive is not None:
+            with contextlib.suppress(RuntimeError):  # Its loop may be closed by now.
+                drive.loop.call_soon_threadsafe(drive.cancel)
+                return
+        self._core.tell('"cancel"')
+        self._collect()
 
     def _wake(self) -> None:
         if self._drive is not None:
-            self._drive.inbox.put_nowait(("wake",))
+            self._drive.wake()
 
     def _tell(self, what: dict[str, Any]) -> None:
-        self._core.tell(_plain(_support.dumps("run", what)))
+        self._core.tell(_support.utf8(_support.dumps("run", what)))
 
     # What carries it on.
 
     def __aiter__(self) -> AsyncIterator[RunEvent]:
         """Carries it on and gives what happens."""
-        return self._events()
+        return _Iteration(self)
 
-    async def _events(self) -> AsyncIterator[RunEvent]:
+    def _begin(self) -> _Drive:
         if self._drive is not None:
-            raise BusyError("the run is being carried on already")
+            if not self._drive.loop.is_closed():
+                raise BusyError("the run is being carried on already")
+            self._drive.close()
         self._drive = _Drive(self)
-        try:
-            async for event in self._drive.events():
-                yield event
-        finally:
-            drive, self._drive = self._drive, None
-            self._left = drive.close()
+        return self._drive
 
     def __await__(self) -> Generator[Any, None, Run]:
         """Carries it on, and gives it when it is finished or waits for a decision."""
@@ -352,16 +376,15 @@ class Run:
 
     async def _finish(self, on_event: Callable[[RunEvent], Any] | None) -> Run:
         async for event in self:
-            if on_event is not None:
-                said = on_event(event)
-                if inspect.isawaitable(said):
-                    await said
+            said = on_event(event) if on_event is not None else None
+            if inspect.isawaitable(said):
+                await said
         return self
 
     def sync(self, on_event: Callable[[RunEvent], Any] | None = None) -> Run:
         """Carries it on without an event loop, until it is finished or waits for a decision."""
         try:
-            asyncio.get_running_loop()
+            here = asyncio.current_task()
         except RuntimeError:
             return asyncio.run(self._finish(on_event))
         # A loop runs in this thread already, as in a notebook: another thread has another one.
@@ -373,21 +396,49 @@ class Run:
             except BaseException as error:  # noqa: BLE001
                 out.append(error)
 
-        thread = threading.Thread(target=work, name="toolglot", daemon=True)
+        thread = threading.Thread(target=contextvars.copy_context().run, args=(work,), name="toolglot", daemon=True)
         thread.start()
-        thread.join()
+        asked = getattr(here, "cancelling", int)  # Since Python 3.11, which cancels the task where Ctrl-C is pressed.
+        before = asked()
+        try:
+            while thread.is_alive():
+                thread.join(0.1)
+                if asked() > before:
+                    raise asyncio.CancelledError
+        except BaseException:
+            # Nobody waits for the run any more.
+            self.cancel()
+            raise
         if isinstance(out[0], BaseException):
             raise out[0]
         return self
 
-    def _drain(self) -> list[dict[str, Any]]:
-        """All instructions, with what they say of calls noted."""
-        out = []
+    def _collect(self) -> None:
+        """Takes all that the core says: what happened waits to be told, the rest to be done."""
         while (one := self._core.take()) is not None:
             do = json.loads(one)
             self._note(do)
-            out.append(do)
-        return out
+            if do["do"] == "event":
+                self._events.append(self._event(do))
+            elif do["do"] == "abort":
+                self._todo = [other for other in self._todo if other.get("id") != do["call"]]
+                self._todo.append(do)
+            elif do["do"] != "finished":
+                self._todo.append(do)
+
+    def _event(self, do: dict[str, Any]) -> RunEvent:
+        identity = do.get("id", "")
+        call = self._call(identity)
+        return RunEvent(
+            kind=do["event"],
+            id=identity,
+            name=do.get("name") or (call.name if call else ""),
+            text=do.get("text", ""),
+            arguments=_loads(do["arguments"]) if "arguments" in do else None,
+            state=do.get("state", ""),
+            result=_result(do["result"]) if "result" in do else None,
+            message=do.get("message"),
+        )
 
     def _note(self, do: dict[str, Any]) -> None:
         kind = do.get("event") if do["do"] == "event" else do["do"]
@@ -421,12 +472,61 @@ class Run:
     def _call(self, identity: str) -> RunCall | None:
         return next((call for call in reversed(self.calls) if call.id == identity), None)
 
+    def __reduce__(self) -> Any:
+        """Refuses: two copies would carry out each call twice."""
+        raise TypeError("a run is neither copied nor pickled; Run.save gives it as text")
+
     def __repr__(self) -> str:
         return f"<toolglot.Run, {self.outcome or 'not finished'}>"
 
 
+class _Iteration(AsyncIterator[RunEvent]):
+    """An iteration over a run. No generator: Python ends those that are left at some later time, and this one at once."""
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+        self._drive: _Drive | None = None
+        self._over = self._runs = False
+
+    def __aiter__(self) -> _Iteration:
+        return self
+
+    async def __anext__(self) -> RunEvent:
+        if self._runs:
+            raise BusyError("this iteration is awaited already")
+        if self._over:
+            raise StopAsyncIteration
+        self._runs = True
+        try:
+            if self._drive is None:
+                self._drive = self._run._begin()
+            event = await self._drive.event()
+        except BaseException:
+            self._end()
+            raise
+        finally:
+            self._runs = False
+        if event is None:
+            self._end()
+            raise StopAsyncIteration
+        return event
+
+    async def aclose(self) -> None:
+        """Leaves it."""
+        self._end()
+
+    def _end(self) -> None:
+        self._over = True
+        drive, self._drive = self._drive, None
+        if drive is not None:
+            drive.close()
+
+    def __del__(self) -> None:
+        self._end()
+
+
 class _Drive:
-    """One iteration over a run: owns all that it begins."""
+    """What carries a run on for one iteration: owns all that it begins."""
 
     def __init__(self, run: Run) -> None:
         self.run = run
@@ -436,118 +536,160 @@ class _Drive:
         # Small: a model that is faster than its host waits.
         self.inbox: asyncio.Queue[tuple[Any, ...]] = asyncio.Queue(64)
         self.tasks: dict[tuple[str, str], asyncio.Task[None]] = {}
+        # Calls whose task has not run yet.
+        self.unbegun: dict[str, dict[str, Any]] = {}
+        self.errors: list[Exception] = []
         self.clock = (self.loop.time(), self.core.now())
-        self.cancelled = False
+        self.begun = self.cancelled = False
 
     def now(self) -> int:
         began, then = self.clock
         return then + int((self.loop.time() - began) * 1000)
 
+    def wake(self) -> None:
+        # Where it is full, there is something to wake up for.
+        if not self.inbox.full():
+            self.inbox.put_nowait(("wake",))
+
     def cancel(self) -> None:
         self.cancelled = True
-        self.run._wake()
+        self.wake()
 
-    async def events(self) -> AsyncIterator[RunEvent]:
-        for question in self.run.waiting:
-            self.ask_person(question)
-        for identity in self.run._left:
-            # It was begun by an iteration that was left: what came of it is not known.
-            self.core.tell(json.dumps({"lost": identity}))
-        self.run._left = []
-        first = True
+    async def event(self) -> RunEvent | None:
+        """The next thing that happens; `None` if nothing will."""
+        if not self.begun:
+            self.begun = True
+            self.pick_up()
         while True:
-            for event in self.act():
-                yield event
-            if self.core.waits() == "nothing":
-                return
-            if first and self.core.waits() == "model" and ("reply", "") not in self.tasks:
-                # Nobody has the rest of the reply.
-                self.ask_again()
-                first = False
-                continue
-            first = False
-            if not self.tasks and self.inbox.empty():
-                return
+            self.act()
+            if self.run._events:
+                return self.run._events.popleft()
+            if self.core.waits() == "nothing" or not self.tasks and self.inbox.empty() and not self.errors:
+                return None
             await self.next()
 
-    def act(self) -> list[RunEvent]:
-        """Takes all instructions, begins what is to be done, and gives what happened."""
-        events = []
-        lost = []
-        for do in self.run._drain():
-            what = do["do"]
-            if what == "event":
-                events.append(self.event(do))
-            elif what == "ask":
-                self.stop("reply", "")
-                self.begin("reply", "", self.ask(do))
-            elif what == "confirm":
-                self.ask_person(self.run._questions[do["id"]])
-            elif what == "start":
-                self.begin("call", do["id"], self.carry(do))
-            elif what == "abort":
-                self.stop("call", do["call"])
-            elif what == "recall":
-                if self.agent._recall is None:
-                    lost.append(do["id"])
-                else:
-                    self.begin("call", do["id"], self.recall(do))
-        for identity in lost:
+    def pick_up(self) -> None:
+        """Goes on where the last iteration ended."""
+        for identity in self.run._left:
+            # It was begun by an iteration that was left: what came of it is not known.
+            self.lost(identity)
+        self.run._left = []
+        for question in self.run.waiting:
+            self.ask_person(question)
+        self.act()
+        if self.core.waits() == "model" and ("reply", "") not in self.tasks:
+            # Nobody has the rest of the reply.
+            self.ask_again()
+
+    def act(self) -> None:
+        """Begins all that is to be done."""
+        self.run._collect()
+        while todo := self.run._todo:
+            self.run._todo = []
+            if self.core.waits() == "nothing":
+                todo = [do for do in todo if do["do"] == "abort"]
+            for do in todo:
+                self.do(do)
+            self.run._collect()
+
+    def do(self, do: dict[str, Any]) -> None:
+        what = do["do"]
+        if what == "ask":
+            self.stop("reply", "")
+            self.begin("reply", "", lambda: self.ask(do))
+        elif what == "confirm":
+            question = self.run._questions.get(do["id"])
+            if question is not None:
+                self.ask_person(question)
+        elif what == "start":
+            self.unbegun[do["id"]] = do
+            self.begin("call", do["id"], lambda: self.carry(do))
+        elif what == "abort":
+            self.stop("call", do["call"])
+        elif what == "recall":
+            if self.agent._recall is None:
+                self.lost(do["id"])
+            else:
+                self.begin("call", do["id"], lambda: self.recall(do))
+
+    def lost(self, identity: str) -> None:
+        with contextlib.suppress(StateError):  # It may be settled by now.
             self.core.tell(json.dumps({"lost": identity}))
-        return events + (self.act() if lost else [])
 
-    def event(self, do: dict[str, Any]) -> RunEvent:
-        identity = do.get("id", "")
-        call = self.run._call(identity)
-        return RunEvent(
-            kind=do["event"],
-            id=identity,
-            name=do.get("name") or (call.name if call else ""),
-            text=do.get("text", ""),
-            arguments=_loads(do["arguments"]) if "arguments" in do else None,
-            state=do.get("state", ""),
-            result=_result(do["result"]) if "result" in do else None,
-            message=do.get("message"),
-        )
+    def begin(self, kind: str, identity: str, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        # Made in the task: what is stopped before it ran has then no coroutine that nobody awaited.
+        self.tasks[kind, identity] = self.loop.create_task(self.guarded(kind, identity, work))
 
-    def begin(self, kind: str, identity: str, work: Coroutine[Any, Any, None]) -> None:
-        task = self.loop.create_task(self.guarded(kind, identity, work))
-        self.tasks[kind, identity] = task
-
-    async def guarded(self, kind: str, identity: str, work: Coroutine[Any, Any, None]) -> None:
+    async def guarded(self, kind: str, identity: str, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
         """What is begun puts what comes of it into the inbox, and last of all that it has ended."""
+        if kind == "call":
+            self.unbegun.pop(identity, None)
         try:
-            await work
+            await work()
         except Exception as error:  # noqa: BLE001
-            await self.inbox.put(("raise", error))
+            await self.inbox.put(("raise", _threads.tamed(error)))
+        except BaseException as error:
+            # SystemExit and its like of a model or a person do not end the program, and one that cancels itself is not stopped.
+            # Nothing is awaited here: it may be the end of the loop.
+            if not self.stopped(kind, identity):
+                del self.tasks[kind, identity]
+                self.errors.append(_threads.tamed(error))
+                with contextlib.suppress(RuntimeError):
+                    self.wake()
+            if isinstance(error, (asyncio.CancelledError, KeyboardInterrupt)):
+                raise
+            return
         await self.inbox.put(("over", kind, identity, asyncio.current_task()))
 
-    def stop(self, kind: str, identity: str) -> None:
-        task = self.tasks.pop((kind, identity), None)
-        if task is not None:
-            task.cancel()
+    def stopped(self, kind: str, identity: str) -> bool:
+        """Whether the task that runs was stopped, by this drive or with the loop. What it carries out may raise the same error."""
+        task = asyncio.current_task()
+        asked = getattr(task, "cancelling", None)  # Since Python 3.11.
+        return self.tasks.get((kind, identity)) is not task or bool(asked and asked())
 
-    def close(self) -> list[str]:
-        """Ends all that was begun; gives the calls of which nobody knows what came."""
-        left = [identity for kind, identity in self.tasks if kind == "call"]
+    def stop(self, kind: str, identity: str) -> None:
+        if kind == "call":
+            self.unbegun.pop(identity, None)
+        task = self.tasks.pop((kind, identity), None)
+        if task is None:
+            return
+        try:
+            here = asyncio.get_running_loop() is self.loop
+        except RuntimeError:
+            here = False
+        if here:
+            task.cancel()
+        else:
+            # The iteration was dropped elsewhere, or its loop is closed.
+            with contextlib.suppress(RuntimeError):
+                self.loop.call_soon_threadsafe(task.cancel)
+
+    def close(self) -> None:
+        """Ends all that was begun. Calls that had not run yet are begun by the next iteration."""
+        self.run._todo = [*self.unbegun.values(), *self.run._todo]
+        self.run._left += [identity for kind, identity in self.tasks if kind == "call" and identity not in self.unbegun]
         for kind, identity in list(self.tasks):
             self.stop(kind, identity)
-        return left
+        if self.run._drive is self:
+            self.run._drive = None
 
     async def next(self) -> None:
         """Waits for the next thing that happens, and tells the run."""
         deadline = self.core.deadline()
-        wait = None if deadline is None else max(0, deadline - self.now()) / 1000
+        timer = None if deadline is None else self.loop.call_later(max(0, deadline - self.now()) / 1000, self.wake)
         try:
-            item = await asyncio.wait_for(self.inbox.get(), wait)
-        except asyncio.TimeoutError:
-            item = ("wake",)
+            item = await self.inbox.get()
+        finally:
+            if timer is not None:
+                timer.cancel()
         now = self.now()
         if now > self.core.now():
             self.core.tell(json.dumps({"tick": now}))
         if self.cancelled:
             self.cancelled = False
             self.core.tell('"cancel"')
+        if self.errors:
+            raise self.errors.pop(0)
         if item[0] == "raise":
             raise item[1]
         if item[0] == "over":
@@ -574,7 +716,7 @@ class _Drive:
         return True
 
     async def tell(self, kind: str, identity: str, what: dict[str, Any], task: Any = None) -> None:
-        text = _plain(_support.dumps("run", what))
+        text = _support.utf8(_support.dumps("run", what))
         await self.inbox.put(("tell", kind, identity, text, task or asyncio.current_task()))
 
     def ask_again(self) -> None:
@@ -597,22 +739,26 @@ class _Drive:
         model = self.agent._model
         more = {"tools": do.get("tools") or [], "stop": do["stop"], "grammar": do.get("grammar")}
         given = {key: value for key, value in more.items() if key in _accepted(model)}
-        inner = model if inspect.isroutine(model) else getattr(model, "__call__", model)
-        if inspect.iscoroutinefunction(inner) or inspect.isasyncgenfunction(inner):
-            said = model(do["messages"], **given)
-        else:
+        said: Any = model(do["messages"], **given) if _is_async(model) else None
+        if said is None:
             said = await _threads.each(lambda: _sync(model(do["messages"], **given)), put)
+        if inspect.isawaitable(said):
+            made = await said
+            said = made if hasattr(made, "__aiter__") else await _threads.each(lambda: _sync(made), put)
         if said is not None:
-            async for item in _clients._aiter(said):
-                await put(item)
+            try:
+                async for item in said:
+                    await put(item)
+            finally:
+                await _closed(said)
         for kind, last in feed.finish():
             await self.inbox.put((kind, last, task) if kind == "model" else (kind, "reply", "", last, task))
 
     # People.
 
     def ask_person(self, call: PendingCall) -> None:
-        if self.agent._approve is not None:
-            self.begin("person", call.id, self.confirm(call))
+        if self.agent._approve is not None and ("person", call.id) not in self.tasks:
+            self.begin("person", call.id, lambda: self.confirm(call))
 
     async def confirm(self, call: PendingCall) -> None:
         approve = self.agent._approve
@@ -643,10 +789,15 @@ class _Drive:
     async def settle(self, identity: str, name: str, work: Callable[[], Any], function: Any) -> None:
         began = self.loop.time()
         try:
-            status, gave = "success", _tools.content(await self.value(identity, work, function))
-        except Exception as error:  # noqa: BLE001
+            value = await self.value(identity, work, function)
+            status, gave = "error" if _tools.failed(value) else "success", _tools.content(value)
+        except BaseException as error:
+            if isinstance(error, (KeyboardInterrupt, GeneratorExit)):
+                raise
+            if isinstance(error, asyncio.CancelledError) and self.stopped("call", identity):
+                raise
             _log.warning("the tool %s failed", name, exc_info=error)
-            status, gave = "error", f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+            status, gave = "error", _threads.words(error)
         took = int((self.loop.time() - began) * 1000)
         result = {"id": identity, "name": name, "status": status, "content": gave, "duration_ms": took}
         await self.tell("call", identity, {"done": result})
@@ -660,19 +811,18 @@ class _Drive:
             await self.tell("call", identity, {"progress": [identity, pieces[-1]]}, task)
 
         task = asyncio.current_task()
-        inner = function if inspect.isroutine(function) else getattr(function, "__call__", function)
-        if inspect.iscoroutinefunction(inner) or inspect.isasyncgenfunction(inner):
-            value = work()
-        elif inspect.isgeneratorfunction(inner):
-            await _threads.each(work, put)
-            return "".join(pieces)
-        else:
-            value = await _threads.call(work)
+        value = work() if _is_async(function) else await _threads.call(work)
         if inspect.isawaitable(value):
             value = await value
+        if inspect.isgenerator(value):
+            await _threads.each(lambda: value, put)
+            return "".join(pieces)
         if inspect.isasyncgen(value):
-            async for piece in value:
-                await put(piece)
+            try:
+                async for piece in value:
+                    await put(piece)
+            finally:
+                await _closed(value)
             return "".join(pieces)
         return value
 
@@ -681,7 +831,7 @@ class _Text:
     """A reply that is text."""
 
     def feed(self, chunk: str | bytes, /) -> list[Any]:
-        return [("model", chunk)] if chunk else []
+        return [("model", _support.utf8(chunk) if isinstance(chunk, str) else chunk)] if chunk else []
 
     def finish(self) -> list[Any]:
         return [("tell", '{"ended": "stop"}')]
@@ -706,13 +856,44 @@ def _target(source: str, _item: Any) -> Any:
 
 def _sync(reply: Any) -> Any:
     """What a thread iterates over; what is async stays as it is."""
-    return reply if hasattr(reply, "__aiter__") or inspect.isawaitable(reply) else _clients._iter(reply)
+    if hasattr(reply, "__aiter__") or inspect.isawaitable(reply):
+        return reply
+    try:
+        return _clients._iter(reply)
+    except TypeError:
+        raise TypeError(f"the model gave no reply but {type(reply).__name__}: text, chunks or a response are needed") from None
+
+
+async def _closed(stream: Any) -> None:
+    """Ends what was iterated over: a connection may hang on it."""
+    close = getattr(stream, "aclose", None) or getattr(stream, "close", None)
+    with contextlib.suppress(Exception):
+        done = close() if callable(close) else None
+        if inspect.isawaitable(done):
+            await done
+
+
+def _is_async(function: Any) -> bool:
+    """Whether calling it only makes what is to be awaited or iterated in the loop."""
+    while isinstance(function, functools.partial):
+        function = function.func
+    inner = function if inspect.isroutine(function) else getattr(function, "__call__", function)
+    return inspect.iscoroutinefunction(inner) or inspect.isasyncgenfunction(inner)
 
 
 async def _called(function: Callable[..., Any], *given: Any) -> Any:
-    inner = function if inspect.isroutine(function) else getattr(function, "__call__", function)
-    value = function(*given) if inspect.iscoroutinefunction(inner) else await _threads.call(lambda: function(*given))
+    value = function(*given) if _is_async(function) else await _threads.call(lambda: function(*given))
     return await value if inspect.isawaitable(value) else value
+
+
+def _messages(what: Any) -> list[Any]:
+    if isinstance(what, (bytes, bytearray, Mapping)) or not isinstance(what, Iterable):
+        raise TypeError(f"text or a list of messages is needed, not {type(what).__name__}")
+    messages = list(what)
+    for at, one in enumerate(messages):
+        if isinstance(one, (str, bytes)) or not (isinstance(one, Mapping) or hasattr(one, "model_dump")):
+            raise TypeError(f"message {at}: a mapping with role and content is needed, not {type(one).__name__}")
+    return messages
 
 
 def _accepted(model: Callable[..., Any]) -> set[str]:
@@ -730,9 +911,13 @@ def _policy(policy: str | Mapping[str, Any]) -> dict[str, Any]:
         if policy not in ("deny", "confirm", "allow"):
             raise ValueError(f"policy={policy!r}: it is 'deny', 'confirm', 'allow' or a mapping with rules of these names")
         return {policy: [{}]}
+    if not isinstance(policy, Mapping):
+        raise TypeError(f"policy: 'deny', 'confirm', 'allow' or a mapping is needed, not {type(policy).__name__}")
     rules: dict[str, Any] = {}
     for verdict, found in policy.items():
-        given = [found] if isinstance(found, (str, Mapping)) else list(found)
+        given = [found] if isinstance(found, (str, Mapping)) else list(found or [])
+        if not all(isinstance(one, (str, Mapping)) for one in given):
+            raise TypeError(f"policy: a rule of {verdict!r} is the name of a tool or a mapping")
         rules[verdict] = [{"tools": [one]} if isinstance(one, str) else dict(one) for one in given]
     return rules
 
@@ -761,9 +946,3 @@ def _loads(text: str) -> Any:
         return json.loads(text)
     except ValueError:
         return text
-
-
-def _plain(text: str) -> str:
-    """Text without halves of surrogate pairs, which UTF-8 does not have."""
-    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
-

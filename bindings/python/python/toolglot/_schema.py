@@ -8,13 +8,20 @@ from __future__ import annotations
 import collections.abc
 import dataclasses
 import datetime
+import decimal
 import enum
+import functools
 import inspect
+import json
+import math
+import pathlib
 import re
+import sys
 import types
 import typing
+import uuid
 from collections.abc import Callable, Mapping
-from typing import Annotated, Any, Literal, Union
+from typing import Annotated, Any, Literal, Optional, Union
 
 _PLAIN: dict[Any, dict[str, Any]] = {
     str: {"type": "string"},
@@ -34,8 +41,21 @@ _PLAIN: dict[Any, dict[str, Any]] = {
     datetime.datetime: {"type": "string", "format": "date-time"},
     datetime.date: {"type": "string", "format": "date"},
     datetime.time: {"type": "string", "format": "time"},
+    uuid.UUID: {"type": "string", "format": "uuid"},
+    decimal.Decimal: {"type": "number"},
+    pathlib.Path: {"type": "string"},
+    pathlib.PurePath: {"type": "string"},
+    getattr(typing, "LiteralString", str): {"type": "string"},
 }
-_LISTS = (list, set, frozenset, collections.abc.Sequence, collections.abc.Iterable, collections.abc.Set)
+_SETS = (set, frozenset, collections.abc.Set, collections.abc.MutableSet)
+_LISTS = (
+    list,
+    *_SETS,
+    collections.abc.Sequence,
+    collections.abc.MutableSequence,
+    collections.abc.Collection,
+    collections.abc.Iterable,
+)
 _DICTS = (dict, collections.abc.Mapping, collections.abc.MutableMapping)
 
 
@@ -52,30 +72,38 @@ class Signature:
         self.description, said = _docstring(text)
         hints = _hints(function)
         self._definitions: dict[str, Any] = {}
+        # The names of classes and aliases among them; an alias that is being read is there before its definition.
+        self._names: dict[Any, str] = {}
         self._hints: dict[str, Any] = {}
-        self._rest = False
-        self._positional: list[str] = []
+        self._rest: Any = False
+        self._rest_hint: Any = Any
+        self._positional: dict[str, Any] = {}
         properties: dict[str, Any] = {}
         required: list[str] = []
-        for name, parameter in inspect.signature(function).parameters.items():
+        try:
+            parameters = inspect.signature(function).parameters
+        except ValueError as error:
+            raise TypeError(f"{_name(function)}: {error}; describe the tool with toolglot.Tool(..., parameters=...)") from None
+        for name, parameter in parameters.items():
             if parameter.kind is parameter.VAR_KEYWORD:
-                self._rest = True
+                self._rest_hint = hints.get(name, Any)
+                self._rest = self._told(function, name, self._rest_hint) or True
                 continue
             if parameter.kind is parameter.VAR_POSITIONAL:
                 raise TypeError(f"{_name(function)}: *{name} has no name that a call could give")
             if parameter.kind is parameter.POSITIONAL_ONLY:
-                self._positional.append(name)
+                self._positional[name] = parameter.default
             hint = hints.get(name, parameter.annotation)
+            if parameter.default is None and not _nullable(hint):
+                # The old way to write an optional parameter.
+                hint = Optional[hint]
             self._hints[name] = hint
-            try:
-                schema = self._schema(hint)
-            except TypeError as error:
-                raise TypeError(f"{_name(function)}: parameter {name}: {error}") from None
+            schema = self._told(function, name, hint)
             if "description" not in schema and name in said:
                 schema = {**schema, "description": said[name]}
             if parameter.default is parameter.empty:
                 required.append(name)
-            elif _is_json(parameter.default):
+            elif _comes_back(hint, parameter.default):
                 schema = {**schema, "default": parameter.default}
             properties[name] = schema
         self.schema: dict[str, Any] = {"type": "object", "properties": properties}
@@ -87,18 +115,25 @@ class Signature:
 
     def call(self, arguments: Mapping[str, Any]) -> Any:
         """Calls the function with arguments as JSON has them."""
-        given = {name: convert(self._hints.get(name, Any), value) for name, value in arguments.items()}
-        first = []
-        for name in self._positional:
-            if name not in given:
-                break
-            first.append(given.pop(name))
+        given = {name: convert(self._hints.get(name, self._rest_hint), value) for name, value in arguments.items()}
+        first: list[Any] = []
+        last = max((at for at, name in enumerate(self._positional) if name in given), default=-1)
+        for name, default in [*self._positional.items()][: last + 1]:
+            first.append(given.pop(name, default))
         return self.function(*first, **given)
+
+    def _told(self, function: Any, name: str, hint: Any) -> dict[str, Any]:
+        try:
+            return self._schema(hint)
+        except TypeError as error:
+            raise TypeError(f"{_name(function)}: parameter {name}: {error}") from None
 
     def _schema(self, hint: Any) -> dict[str, Any]:
         hint = _own(hint)
         if _hashable(hint) and hint in _PLAIN:
             return dict(_PLAIN[hint])
+        if _is_alias(hint):
+            return self._alias(hint)
         made = getattr(hint, "model_json_schema", None)
         if callable(made):
             return self._lifted(made())
@@ -106,25 +141,28 @@ class Signature:
         if origin is Annotated:
             return {**self._schema(inside[0]), **_annotations(inside[1:])}
         if origin is Literal:
-            return _choice(list(inside))
+            return _choice([one.value if isinstance(one, enum.Enum) else one for one in inside])
         if origin in (Union, types.UnionType):
             return self._union(inside)
         if origin is tuple:
             if len(inside) == 2 and inside[1] is Ellipsis:
                 return {"type": "array", "items": self._schema(inside[0])}
+            if inside in ((), ((),)):  # Python 3.10 has the second for no members.
+                return {"type": "array"} if hint in (tuple, typing.Tuple) else {"type": "array", "maxItems": 0}
             items = [self._schema(one) for one in inside]
             return {"type": "array", "prefixItems": items, "minItems": len(items), "maxItems": len(items)}
-        if origin in _LISTS:
-            schema = {"type": "array", "items": self._schema(inside[0] if inside else Any)}
-            return {**schema, "uniqueItems": True} if origin in (set, frozenset, collections.abc.Set) else schema
-        if origin in _DICTS:
-            return {"type": "object", "additionalProperties": self._schema(inside[1]) or True}
+        origin = origin or hint
+        if _among(origin, _LISTS):
+            each = self._schema(inside[0]) if inside else {}
+            schema = {"type": "array", "items": each} if each else {"type": "array"}
+            return {**schema, "uniqueItems": True} if _among(origin, _SETS) else schema
+        if _among(origin, _DICTS):
+            each = self._schema(inside[1]) if inside else {}
+            return {"type": "object", "additionalProperties": each or True}
         if inspect.isclass(hint) and issubclass(hint, enum.Enum):
-            return _choice([one.value for one in hint])
-        if dataclasses.is_dataclass(hint) and inspect.isclass(hint):
-            return self._record(hint, [field.name for field in dataclasses.fields(hint) if field.init and _needed(field)])
-        if typing.is_typeddict(hint):
-            return self._record(hint, sorted(hint.__required_keys__))
+            return _choice(list(_values(hint)))
+        if _members(hint) is not None:
+            return self._record(hint)
         if isinstance(hint, typing.TypeVar):
             return self._schema(hint.__bound__ or Any)
         raise TypeError(f"{hint!r} is nothing that JSON Schema can say; describe the tool with toolglot.Tool(..., parameters=...)")
@@ -136,35 +174,64 @@ class Signature:
             return {"type": plain}
         return {"anyOf": schemas}
 
-    def _record(self, hint: Any, required: list[str]) -> dict[str, Any]:
+    def _record(self, hint: Any) -> dict[str, Any]:
         """A class with named members, by reference: it may hold itself."""
-        name = str(hint.__name__)
-        if name not in self._definitions:
+        if hint not in self._names:
+            kind = typing.get_origin(hint) or hint
+            name = self._names[hint] = self._free(str(kind.__name__))
             self._definitions[name] = {}
             schema: dict[str, Any] = {"type": "object"}
-            description, said = _docstring(_written(hint))
+            description, said = _docstring(_written(kind))
             if description:
                 schema["description"] = description
-            members = _members(hint)
+            members = _members(hint) or {}
             schema["properties"] = {
                 key: {**self._schema(one), **({"description": said[key]} if key in said else {})} for key, one in members.items()
             }
+            required = _required(kind, members)
             if required:
-                schema["required"] = [key for key in members if key in required]
+                schema["required"] = required
             schema["additionalProperties"] = False
             self._definitions[name] = schema
+        return {"$ref": f"#/$defs/{self._names[hint]}"}
+
+    def _alias(self, hint: Any) -> dict[str, Any]:
+        """What an alias stands for: by reference if that holds the alias."""
+        if hint in self._names:
+            name = self._names[hint]
+            self._definitions.setdefault(name, {})
+            return {"$ref": f"#/$defs/{name}"}
+        name = self._names[hint] = self._free(str((typing.get_origin(hint) or hint).__name__))
+        schema = self._schema(_meant(hint))
+        if name not in self._definitions:
+            del self._names[hint]
+            return schema
+        self._definitions[name] = schema
         return {"$ref": f"#/$defs/{name}"}
+
+    def _free(self, name: str) -> str:
+        """A name that no other definition has."""
+        taken = {*self._definitions, *self._names.values()}
+        return next(one for one in (name, *(f"{name}{at}" for at in range(2, len(taken) + 3))) if one not in taken)
 
     def _lifted(self, schema: dict[str, Any]) -> dict[str, Any]:
         """The schema of a model, its definitions moved to those of the function."""
-        schema = dict(schema)
-        self._definitions.update(schema.pop("$defs", {}))
-        return schema
+        own = schema.get("$defs", {})
+        renamed = {name: self._free(name) for name, one in own.items() if self._definitions.get(name, one) != one}
+        text = json.dumps({key: one for key, one in schema.items() if key != "$defs"})
+        more = json.dumps(own)
+        for name, free in renamed.items():
+            old, new = json.dumps(f"#/$defs/{name}"), json.dumps(f"#/$defs/{free}")
+            text, more = text.replace(old, new), more.replace(old, new)
+        self._definitions.update({renamed.get(name, name): one for name, one in json.loads(more).items()})
+        return dict(json.loads(text))
 
 
 def convert(hint: Any, value: Any) -> Any:
     """A value of JSON as what a hint asks for. What fits nothing stays as it is: it was validated."""
     hint = _own(hint)
+    while _is_alias(hint):
+        hint = _own(_meant(hint))
     validate = getattr(hint, "model_validate", None)
     if callable(validate):
         return validate(value)
@@ -173,33 +240,49 @@ def convert(hint: Any, value: Any) -> Any:
         return convert(inside[0], value)
     if origin in (Union, types.UnionType):
         return _converted(inside, value)
+    if origin is Literal:
+        named = [one for one in inside if isinstance(one, enum.Enum) and one.value == value]
+        return named[0] if named and not _listed(inside, value) else value
     if hint is float and isinstance(value, int) and not isinstance(value, bool):
         return float(value)
     if isinstance(value, str) and hint in (datetime.datetime, datetime.date, datetime.time):
         return hint.fromisoformat(value.replace("Z", "+00:00") if hint is not datetime.date else value)
-    if inspect.isclass(hint) and issubclass(hint, enum.Enum):
+    if isinstance(value, str) and hint in (uuid.UUID, pathlib.Path, pathlib.PurePath):
         return hint(value)
+    if hint is decimal.Decimal and isinstance(value, (int, float)):
+        return decimal.Decimal(str(value))
+    if inspect.isclass(hint) and issubclass(hint, enum.Enum):
+        found = [one for key, one in _values(hint).items() if key == value and type(key) is type(value)]
+        return found[0] if found else hint(value)
     if isinstance(value, list):
         return _sequence(hint, origin, inside, value)
     if isinstance(value, dict):
-        if origin in _DICTS:
-            return {key: convert(inside[1], one) for key, one in value.items()}
-        members = _members(hint) if dataclasses.is_dataclass(hint) or typing.is_typeddict(hint) else None
+        if origin in _DICTS and inside:
+            return {_key(inside[0], key): convert(inside[1], one) for key, one in value.items()}
+        members = _members(hint)
         if members is not None:
             given = {key: convert(members.get(key, Any), one) for key, one in value.items()}
-            return given if typing.is_typeddict(hint) else hint(**given)
+            return given if typing.is_typeddict(origin or hint) else (origin or hint)(**given)
     return value
 
 
+def _key(hint: Any, key: str) -> Any:
+    """A key of a mapping, which JSON has as text only."""
+    hint = _own(hint)
+    if hint in (int, float):
+        return hint(key)
+    return convert(hint, key) if inspect.isclass(hint) and issubclass(hint, enum.Enum) else key
+
+
 def _sequence(hint: Any, origin: Any, inside: tuple[Any, ...], value: list[Any]) -> Any:
-    if (origin or hint) is tuple:
+    kind = origin or hint
+    if kind is tuple:
         each = [inside[0]] * len(value) if len(inside) == 2 and inside[1] is Ellipsis else [*inside, *[Any] * len(value)]
         return tuple(convert(one, item) for one, item in zip(each, value, strict=False))
-    items = [convert(inside[0], item) for item in value] if origin in _LISTS and inside else value
-    kind = origin or hint
-    if kind in (set, frozenset):
-        return kind(items)
-    return set(items) if kind is collections.abc.Set else items
+    items = [convert(inside[0], item) for item in value] if _among(kind, _LISTS) and inside else value
+    if _among(kind, _SETS):
+        return frozenset(items) if kind is frozenset else set(items)
+    return items
 
 
 def _converted(hints: tuple[Any, ...], value: Any) -> Any:
@@ -207,20 +290,32 @@ def _converted(hints: tuple[Any, ...], value: Any) -> Any:
     for hint in hints:
         try:
             made = convert(hint, value)
-        except (TypeError, ValueError):
+            if made is not value or _fits(hint, value):
+                return made
+        except (TypeError, ValueError, ArithmeticError):
             continue
-        if made is not value or _fits(hint, value):
-            return made
     return value
 
 
 def _fits(hint: Any, value: Any) -> bool:
+    hint = _own(hint)
+    while typing.get_origin(hint) is Annotated:
+        hint = _own(typing.get_args(hint)[0])
     kind = typing.get_origin(hint) or hint
     if kind in (None, type(None)):
         return value is None
     if kind is Literal:
-        return value in typing.get_args(hint)
+        return _listed(typing.get_args(hint), value)
+    if kind in (Any, object):
+        return True
+    if kind is int and isinstance(value, bool):
+        return False
     return not inspect.isclass(kind) or isinstance(value, kind)
+
+
+def _listed(values: tuple[Any, ...], value: Any) -> bool:
+    """Whether it is one of these: `True` is no 1."""
+    return any(one == value and type(one) is type(value) for one in values)
 
 
 def _docstring(text: str) -> tuple[str, dict[str, str]]:
@@ -230,7 +325,7 @@ def _docstring(text: str) -> tuple[str, dict[str, str]]:
     head, *rest = _SECTION.split(text, maxsplit=1)
     section = rest[-1] if rest else ""
     body = re.split(_NEXT, section, maxsplit=1)[0]
-    entry = ""
+    entry: list[str] = []
     base: int | None = None
     for line in body.split("\n"):
         if not line.strip():
@@ -239,10 +334,10 @@ def _docstring(text: str) -> tuple[str, dict[str, str]]:
         base = indent if base is None else base
         found = _PARAMETER.match(line.strip()) if indent <= base else None
         if found:
-            entry = found[1]
-            said[entry] = found[2].strip()
-        elif entry:
-            said[entry] = f"{said[entry]} {line.strip()}".strip()
+            entry = [name.strip("* ") for name in found[1].split(",")]
+            said.update({name: found[2].strip() for name in entry})
+        else:
+            said.update({name: f"{said[name]} {line.strip()}".strip() for name in entry})
     return " ".join(head.split()), {name: words for name, words in said.items() if words}
 
 
@@ -252,7 +347,7 @@ _SECTION = re.compile(
 )
 _NEXT = re.compile(r"^[ \t]*(?:Returns?|Raises|Yields?|Examples?|Notes?|See Also|Warnings?|References):?[ \t]*\n", re.MULTILINE)
 # `name: words`, `name (type): words`, or NumPy's `name : type` with the words below.
-_PARAMETER = re.compile(r"\*{0,2}(\w+)(?:[ ]:.*$|[ ]*\([^)]*\)?\)?:|:)?(.*)$")
+_PARAMETER = re.compile(r"(\*{0,2}\w+(?:,[ ]*\*{0,2}\w+)*)(?:[ ]:.*$|[ ]*\([^)]*\)?\)?:|:)?(.*)$")
 
 
 def _annotations(more: tuple[Any, ...]) -> dict[str, Any]:
@@ -278,17 +373,67 @@ def _choice(values: list[Any]) -> dict[str, Any]:
     return {**kind, "enum": values}
 
 
+def _values(kind: type[enum.Enum]) -> dict[Any, enum.Enum]:
+    """The members of an enum by what JSON calls them: their values, or their names where values are no text or number."""
+    plain = all(_is_json(one.value) and not isinstance(one.value, (list, tuple, dict)) for one in kind)
+    return {one.value if plain else one.name: one for one in kind}
+
+
 def _own(hint: Any) -> Any:
-    """Without what does not change the values: aliases, new types, markers of members."""
+    """Without what does not change the values: new types, markers of members."""
     while True:
         if hasattr(hint, "__supertype__"):
             hint = hint.__supertype__
-        elif type(hint).__name__ == "TypeAliasType":
-            hint = hint.__value__
+        elif isinstance(hint, dataclasses.InitVar):
+            hint = hint.type
         elif getattr(typing.get_origin(hint), "_name", "") in ("Required", "NotRequired", "Final", "ClassVar", "ReadOnly"):
             hint = typing.get_args(hint)[0]
         else:
             return hint
+
+
+def _is_alias(hint: Any) -> bool:
+    return type(typing.get_origin(hint) or hint).__name__ == "TypeAliasType"
+
+
+@functools.lru_cache(256)
+def _meant(alias: Any) -> Any:
+    """What an alias stands for; it may name itself in text."""
+    kind = typing.get_origin(alias) or alias
+    scope = {**vars(sys.modules.get(kind.__module__, typing)), kind.__name__: kind}
+    held: Any = lambda value: value  # noqa: E731
+    held.__annotations__ = {"value": kind.__value__}
+    try:
+        value = typing.get_type_hints(held, scope, include_extras=True)["value"]
+    except NameError as error:
+        raise TypeError(f"{kind.__name__}: a type hint cannot be looked up: {error}") from None
+    return _filled(value, dict(zip(kind.__type_params__, typing.get_args(alias), strict=False)))
+
+
+def _filled(hint: Any, given: Mapping[Any, Any]) -> Any:
+    """A hint with what its type variables stand for."""
+    if isinstance(hint, typing.TypeVar):
+        return given.get(hint, hint)
+    free = getattr(hint, "__parameters__", ())
+    if not given or not free or inspect.isclass(hint):
+        return hint
+    return hint[tuple(given.get(one, one) for one in free)]
+
+
+def _nullable(hint: Any) -> bool:
+    hint = _own(hint)
+    if hint in (None, type(None), Any, object, inspect.Parameter.empty):
+        return True
+    if _is_alias(hint):
+        return _nullable(_meant(hint))
+    origin, inside = typing.get_origin(hint), typing.get_args(hint)
+    if origin is Annotated:
+        return _nullable(inside[0])
+    return None in inside if origin is Literal else origin in (Union, types.UnionType) and any(map(_nullable, inside))
+
+
+def _among(kind: Any, kinds: tuple[Any, ...]) -> bool:
+    return any(kind is one for one in kinds)
 
 
 def _hints(thing: Any) -> dict[str, Any]:
@@ -296,7 +441,7 @@ def _hints(thing: Any) -> dict[str, Any]:
     inner = getattr(thing, "func", thing)
     if not inspect.isclass(inner) and not inspect.isroutine(inner) and hasattr(type(inner), "__call__"):
         inner = type(inner).__call__
-    if inspect.isclass(inner) and not dataclasses.is_dataclass(inner) and not typing.is_typeddict(inner):
+    if inspect.isclass(inner) and not dataclasses.is_dataclass(inner) and not typing.is_typeddict(inner) and not hasattr(inner, "_fields"):
         inner = inner.__init__
     try:
         return typing.get_type_hints(inner, include_extras=True)
@@ -304,11 +449,36 @@ def _hints(thing: Any) -> dict[str, Any]:
         raise TypeError(f"{_name(thing)}: a type hint cannot be looked up: {error}") from None
 
 
-def _members(hint: Any) -> dict[str, Any]:
-    hints = _hints(hint)
-    if dataclasses.is_dataclass(hint):
-        return {field.name: hints[field.name] for field in dataclasses.fields(hint) if field.init}
-    return hints
+def _members(hint: Any) -> dict[str, Any] | None:
+    """The members of a dataclass, a typed dictionary or a named tuple; `None` for all else."""
+    kind = typing.get_origin(hint) or hint
+    if not inspect.isclass(kind):
+        return None
+    if dataclasses.is_dataclass(kind):
+        fields = kind.__dataclass_fields__
+        found = _hints(kind)
+        # What only `__init__` takes is among them too.
+        names = [name for name, one in fields.items() if one.init and getattr(one, "_field_type", None) is not _CLASS_FIELD]
+    elif typing.is_typeddict(kind) or (issubclass(kind, tuple) and hasattr(kind, "_fields")):
+        found = _hints(kind)
+        names = list(getattr(kind, "_fields", found))
+    else:
+        return None
+    given = dict(zip(getattr(kind, "__parameters__", ()), typing.get_args(hint), strict=False))
+    return {name: _filled(found.get(name, Any), given) for name in names}
+
+
+_CLASS_FIELD = getattr(dataclasses, "_FIELD_CLASSVAR", None)
+
+
+def _required(kind: Any, members: dict[str, Any]) -> list[str]:
+    if dataclasses.is_dataclass(kind):
+        return [name for name in members if _needed(kind.__dataclass_fields__[name])]
+    if typing.is_typeddict(kind):
+        # Where hints are text, Python has not seen these markers.
+        marks = {name: getattr(typing.get_origin(one), "_name", "") for name, one in members.items()}
+        return [name for name in members if marks[name] == "Required" or marks[name] != "NotRequired" and name in kind.__required_keys__]
+    return [name for name in members if name not in getattr(kind, "_field_defaults", {})]
 
 
 def _needed(field: dataclasses.Field[Any]) -> bool:
@@ -326,7 +496,17 @@ def _is_json(value: Any) -> bool:
         return all(map(_is_json, value))
     if isinstance(value, dict):
         return all(isinstance(key, str) and _is_json(one) for key, one in value.items())
-    return value is None or isinstance(value, (str, int, float, bool)) and not isinstance(value, enum.Enum)
+    if isinstance(value, float):
+        return math.isfinite(value)
+    return value is None or isinstance(value, (str, int)) and not isinstance(value, enum.Enum)
+
+
+def _comes_back(hint: Any, value: Any) -> bool:
+    """Whether a default can be said in JSON, and is handed over as what it was."""
+    try:
+        return _is_json(value) and bool(convert(hint, json.loads(json.dumps(value))) == value)
+    except (TypeError, ValueError):
+        return False
 
 
 def _hashable(value: Any) -> bool:

@@ -45,6 +45,11 @@ def dumps(what: str, value: Any) -> str:
         raise TypeError(f"{what}: {error}") from None
 
 
+def utf8(text: str) -> str:
+    """Text without halves of surrogate pairs, which UTF-8 does not have."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
+
+
 def tools_json(tools: Any) -> str:
     """Tools as JSON text: text stays, anything else is written."""
     if isinstance(tools, str):

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
+import datetime
+import decimal
+import enum
 import json
+import pathlib
+import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Literal, overload
 
-from . import _native, _schema, _support
+from . import _native, _schema, _support, _threads
 from ._errors import DialectError
 from ._native import Call, Engine, Turn
 
@@ -53,6 +58,8 @@ class Tool:
             if function is None:
                 raise TypeError("a tool without a function needs a name")
             name = _schema._name(function)
+            if name == "<lambda>":
+                raise TypeError("a function without a name needs one: toolglot.Tool(function, name=)")
         self.name = name
         self.definition: dict[str, Any] = {"name": name, "description": description or "", **more}
         if parameters is not None:
@@ -68,7 +75,7 @@ class Tool:
         """JSON Schema of its arguments."""
         return self.definition.get("parameters")
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """Calls the function."""
         if self.function is None:
             raise TypeError(f"the tool {self.name} has no function")
@@ -157,7 +164,7 @@ class Tools:
         lists: list[str] = []
         for one in tools:
             self._read(one, lists)
-        self._native = _native.ToolSet(lists)
+        self._native = _native.ToolSet([_support.utf8(one) for one in lists])
         self._names = self._native.ids()
 
     def _read(self, one: Any, lists: list[str]) -> None:
@@ -177,7 +184,7 @@ class Tools:
             for inner in one.tools:
                 self._read(inner, lists)
         elif callable(getattr(one, "model_dump", None)) and not isinstance(one, type):
-            self._read(_support.plain(one), lists)
+            self._read(_dump(one), lists)
         elif callable(one):
             self._read(Tool(one), lists)
         elif isinstance(one, Iterable) and not isinstance(one, (bytes, bytearray, memoryview)):
@@ -293,14 +300,45 @@ def content(value: Any) -> Any:
     parts = getattr(value, "content", None)
     if isinstance(parts, list) and all(hasattr(part, "type") for part in parts):
         return _json(parts)
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        value = dataclasses.asdict(value)
     return [{"type": "json", "json": _json(value)}]
+
+
+def failed(value: Any) -> bool:
+    """Whether what a tool gave says that it failed, as MCP's results do."""
+    return isinstance(getattr(value, "content", None), list) and any(getattr(value, name, None) is True for name in ("isError", "is_error"))
 
 
 def _json(value: Any) -> Any:
     """As JSON has it; numbers that it cannot say become words."""
-    return json.loads(_support.dumps("result", value), parse_constant=str)
+    try:
+        text = json.dumps(value, default=_plain)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"result: {error}") from None
+    return json.loads(text, parse_constant=str)
+
+
+def _plain(value: Any) -> Any:
+    """`_support.plain`, and what else functions give: times, paths, members of enums, records."""
+    if isinstance(value, enum.Enum):
+        return value.value
+    if isinstance(value, (datetime.date, datetime.time)):
+        return value.isoformat()
+    if isinstance(value, (uuid.UUID, pathlib.PurePath, decimal.Decimal)):
+        return str(value)
+    if isinstance(value, BaseException):
+        return _threads.words(value)
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+    return _dump(value) if callable(getattr(value, "model_dump", None)) and not isinstance(value, type) else _support.plain(value)
+
+
+def _dump(model: Any) -> Any:
+    """A model of pydantic by the names that its JSON has."""
+    try:
+        return model.model_dump(mode="json", by_alias=True, exclude_none=True)
+    except TypeError:
+        # Something that only has the method.
+        return _support.plain(model)
 
 
 def _result(index: int, one: Any) -> dict[str, Any]:
