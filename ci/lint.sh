@@ -14,6 +14,7 @@ cargo clippy -p toolglot-tools --lib --tests --features tiktoken --locked -- -D 
 cargo clippy -p toolglot-agent --lib --tests --locked -- -D warnings
 cargo clippy -p toolglot-agent --lib --tests --features tokio --locked -- -D warnings
 cargo clippy -p toolglot-agent --lib --tests --all-features --locked -- -D warnings
+cargo clippy -p toolglot-cli --all-targets --no-default-features --locked -- -D warnings
 cargo clippy --manifest-path fuzz/Cargo.toml --no-default-features --bin replay --locked -- -D warnings
 # The stable ABI of an extension module needs no interpreter to be built against.
 PYO3_BUILD_EXTENSION_MODULE=1 PYO3_NO_PYTHON=1 cargo clippy --manifest-path bindings/python/Cargo.toml --locked -- -D warnings

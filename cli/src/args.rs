@@ -15,6 +15,8 @@ use toolglot_testkit::recording::Way;
 use toolglot_testkit::sets::{Choice, SetError, Sets};
 use toolglot_tools::prompt::Lang;
 
+#[cfg(feature = "agent")]
+use crate::agent::args::{CALL_EXAMPLES, CallArgs, RUN_EXAMPLES, RunArgs};
 use crate::api::{Format, MaskArgs, OpenAiArgs};
 
 const EXAMPLES: &str = "\
@@ -34,10 +36,12 @@ Examples:
   toolglot dialects                                 what is recognised
   toolglot validate --tools tools.json < turn.json  may these calls be carried out?
   toolglot tools import mcp.json                    definitions of tools in one form
+  toolglot run --help                               a model carries out its calls
   toolglot completions bash                         completions of a shell
   toolglot man | man -l -                           the manual page
 
-Exit status: 0 it ran; 1 errors were found and --strict is set, or a check failed; 2 wrong usage or unreadable input.";
+Exit status: 0 it ran; 1 errors were found and --strict is set, or a check failed; 2 wrong usage or unreadable input.
+`run` and `call` have more, which their help tells.";
 
 const PARSE_EXAMPLES: &str = "\
 Examples:
@@ -140,6 +144,9 @@ A recording is one JSON object; docs/REPLAY.md has every key:
   {\"note\"?, \"input\" | \"input_b64\", \"cuts\"?: [LENGTH...], \"dialects\"?: [ID | {\"file\", \"toml\"}...], \"options\"?,
    \"tools\"?, \"native_tool_calls\"?, \"finish\"?, \"expect\": [ENTRY...]}
 It is run under its own cuts and in one chunk; both must give the log in `expect`.
+
+The log of an agent's run (`toolglot run --log FILE`) is run again too: what was told is told again, and must bring the same
+instructions.
 
 Examples:
   toolglot parse --record bug.json reply.txt       write one
@@ -244,6 +251,14 @@ pub enum Command {
     /// Read definitions of tools
     #[command(after_help = TOOLS_EXAMPLES)]
     Tools(ToolsArgs),
+    /// Let a model carry out its calls
+    #[cfg(feature = "agent")]
+    #[command(after_help = RUN_EXAMPLES)]
+    Run(Box<RunArgs>),
+    /// Carry out one call of a tool
+    #[cfg(feature = "agent")]
+    #[command(after_help = CALL_EXAMPLES)]
+    Call(Box<CallArgs>),
     /// Write the completions of a shell for this command
     #[command(after_help = COMPLETIONS_EXAMPLES)]
     Completions(CompletionsArgs),
@@ -435,7 +450,7 @@ fn prefer() -> impl TypedValueParser<Value = Prefer> {
     ])
 }
 
-fn lang() -> impl TypedValueParser<Value = Lang> {
+pub fn lang() -> impl TypedValueParser<Value = Lang> {
     meant(&[(Lang::Zh, "Chinese"), (Lang::En, "English")])
 }
 

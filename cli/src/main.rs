@@ -1,10 +1,13 @@
 //! The `toolglot` command.
 //!
-//! Exit status: 0 it ran; 1 errors were found and `--strict` is set, or a check failed; 2 wrong usage or unreadable input.
+//! Exit status: 0 it ran; 1 errors were found and `--strict` is set, or a check or an agent's run failed; 2 wrong usage or unreadable
+//! input; 3 a run waits for a decision; 130 a run was interrupted.
 //! Whatever the input is, the answer is one clear line on standard error, never a backtrace.
 
 #![deny(unsafe_code)]
 
+#[cfg(feature = "agent")]
+mod agent;
 mod api;
 mod args;
 mod batch;
@@ -52,8 +55,7 @@ fn main() -> ExitCode {
     // A usage error ends the process here, with status 2.
     let cli = Cli::parse();
     match panic::catch_unwind(|| run(&cli)) {
-        Ok(Ok(Verdict::Clean)) => ExitCode::SUCCESS,
-        Ok(Ok(Verdict::Errors)) => ExitCode::from(1),
+        Ok(Ok(verdict)) => ExitCode::from(verdict.status()),
         Ok(Err(stop)) => ExitCode::from(stop.report()),
         Err(_) => ExitCode::from(2),
     }
@@ -77,6 +79,10 @@ fn run(cli: &Cli) -> Result<Verdict, Stop> {
         Some(Command::Dialects(args)) => dialects::run(args, color),
         Some(Command::Validate(args)) => validate::run(args),
         Some(Command::Tools(args)) => tools::run(args),
+        #[cfg(feature = "agent")]
+        Some(Command::Run(args)) => agent::run::run(args),
+        #[cfg(feature = "agent")]
+        Some(Command::Call(args)) => agent::call::run(args),
         Some(Command::Completions(args)) => manual::completions(args),
         Some(Command::Man(args)) => manual::pages(args),
     }

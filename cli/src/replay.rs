@@ -29,6 +29,19 @@ pub fn run(args: &ReplayArgs, color: ColorChoice) -> Result<Verdict, Stop> {
     let mut out = AutoStream::new(io::stdout().lock(), color);
     let (mut same, mut other) = (0, 0);
     for path in &args.files {
+        #[cfg(feature = "agent")]
+        if let Some(found) = log(path, args)? {
+            match found {
+                None => same += 1,
+                Some(details) => {
+                    other += 1;
+                    let name = path.display();
+                    writeln!(out, "{BAD}DIFFERENT {name}, {details}{BAD:#}")
+                        .map_err(Stop::output)?;
+                }
+            }
+            continue;
+        }
         let (recording, ready) = read(path)?;
         match check(&recording, &ready, args) {
             None => same += 1,
@@ -47,6 +60,23 @@ pub fn run(args: &ReplayArgs, color: ColorChoice) -> Result<Verdict, Stop> {
     let style = if other == 0 { GOOD } else { BAD };
     writeln!(out, "{style}{same} the same, {other} different{style:#}").map_err(Stop::output)?;
     Ok(Verdict::of(other > 0, true))
+}
+
+/// What is different in the log of a run; none if the file is no such log.
+#[cfg(feature = "agent")]
+fn log(path: &Path, args: &ReplayArgs) -> Result<Option<Option<String>>, Stop> {
+    use crate::agent::log;
+    let text = input::text(path)?;
+    if !log::is_one(&text) {
+        return Ok(None);
+    }
+    let fail = |why: String| Stop::because(format!("{}: {why}", path.display()));
+    if args.update || args.rechunk.is_some() {
+        return Err(fail(
+            "it is the log of a run, which takes neither --rechunk nor --update".to_owned(),
+        ));
+    }
+    log::replay(&text).map(Some).map_err(fail)
 }
 
 fn read(path: &Path) -> Result<(Recording, Ready), Stop> {

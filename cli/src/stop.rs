@@ -12,6 +12,12 @@ pub enum Verdict {
     Clean,
     /// Errors were found.
     Errors,
+    /// The run of an agent waits for a decision, and is saved.
+    #[cfg(feature = "agent")]
+    Waits,
+    /// Somebody ended the run of an agent.
+    #[cfg(feature = "agent")]
+    Interrupted,
 }
 
 impl Verdict {
@@ -21,6 +27,19 @@ impl Verdict {
             Self::Errors
         } else {
             Self::Clean
+        }
+    }
+
+    /// The exit status.
+    pub fn status(self) -> u8 {
+        match self {
+            Self::Clean => 0,
+            Self::Errors => 1,
+            #[cfg(feature = "agent")]
+            Self::Waits => 3,
+            // As shells give it for a command that Ctrl-C ended.
+            #[cfg(feature = "agent")]
+            Self::Interrupted => 130,
         }
     }
 }

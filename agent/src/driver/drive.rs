@@ -150,7 +150,8 @@ impl Drive<'_> {
             }
         }
         // Calls that may run and wait for their turn.
-        run.tick(self.now());
+        let now = self.now();
+        let _ = self.told(run, Told::Tick(now));
         let mut turns = 0;
         loop {
             if let Some(outcome) = self.act(run)? {

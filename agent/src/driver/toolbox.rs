@@ -1,10 +1,12 @@
 //! A file of tools and how each is carried out.
 
+use std::borrow::Cow;
 use std::path::Path;
 use std::sync::Arc;
 
-use serde::de::{Error, MapAccess, SeqAccess, Visitor};
-use serde::{Deserialize, Deserializer};
+use serde::Deserialize;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
 use toolglot::json::{Map, Value};
 use toolglot_tools::read::{self, Source};
 use toolglot_tools::{Inventory, Tool};
@@ -83,16 +85,9 @@ impl Toolbox {
                 serde_json::from_str(text).map_err(|error| fail("", format!("no JSON: {error}")))?
             }
             false => {
-                let file = toml::from_str::<Plain>(text);
-                match file
-                    .map_err(|error| {
-                        fail("", format!("no TOML: {}", error.to_string().trim_end()))
-                    })?
-                    .0
-                {
-                    Value::Object(file) => file,
-                    other => return Err(fail("", format!("no table: {other}"))),
-                }
+                let wrong = |why: String| fail("", format!("no TOML: {}", why.trim_end()));
+                let file = DeTable::parse(text).map_err(|error| wrong(error.to_string()))?;
+                map(file.into_inner()).map_err(wrong)?
             }
         };
         let Some(Value::Array(mut list)) = file.remove("tools") else {
@@ -156,55 +151,34 @@ fn executor(way: Execute, rest: &Rest, folder: &Path) -> Result<Arc<dyn Executor
     })
 }
 
-/// A value of TOML as one of JSON; keys keep their order, which models see.
-struct Plain(Value);
+/// A table of TOML as an object of JSON, with its keys in the order of the text, which models see. (`toml` has a feature for that,
+/// which would change what hosts read with it.) The parser bounds the depth.
+fn map(table: DeTable<'_>) -> Result<Map, String> {
+    let mut list: Vec<_> = table.into_iter().collect();
+    list.sort_by_key(|(key, _)| key.span().start);
+    let one = |(key, value): (Spanned<Cow<'_, str>>, Spanned<DeValue<'_>>)| {
+        Ok((key.into_inner().into_owned(), json(value.into_inner())?))
+    };
+    list.into_iter().map(one).collect()
+}
 
-impl<'de> Deserialize<'de> for Plain {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        struct Read;
-
-        impl<'de> Visitor<'de> for Read {
-            type Value = Plain;
-
-            fn expecting(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                to.write_str("a value")
-            }
-
-            fn visit_bool<E: Error>(self, value: bool) -> Result<Plain, E> {
-                Ok(Plain(Value::Bool(value)))
-            }
-
-            fn visit_i64<E: Error>(self, value: i64) -> Result<Plain, E> {
-                Ok(Plain(Value::from(value)))
-            }
-
-            fn visit_f64<E: Error>(self, value: f64) -> Result<Plain, E> {
-                // JSON has no infinities.
-                let text = serde_json::to_string(&value).map_err(E::custom)?;
-                serde_json::from_str(&text).map(Plain).map_err(E::custom)
-            }
-
-            fn visit_str<E: Error>(self, value: &str) -> Result<Plain, E> {
-                Ok(Plain(Value::from(value)))
-            }
-
-            fn visit_seq<A: SeqAccess<'de>>(self, mut from: A) -> Result<Plain, A::Error> {
-                let mut list = vec![];
-                while let Some(Plain(one)) = from.next_element()? {
-                    list.push(one);
-                }
-                Ok(Plain(Value::Array(list)))
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut from: A) -> Result<Plain, A::Error> {
-                let mut map = Map::new();
-                while let Some((key, Plain(value))) = from.next_entry::<String, _>()? {
-                    map.insert(key, value);
-                }
-                Ok(Plain(Value::Object(map)))
-            }
+fn json(value: DeValue<'_>) -> Result<Value, String> {
+    Ok(match value {
+        DeValue::String(text) => Value::from(text.into_owned()),
+        DeValue::Boolean(value) => Value::Bool(value),
+        DeValue::Integer(number) => {
+            let read = i64::from_str_radix(number.as_str(), number.radix());
+            Value::from(read.map_err(|error| format!("{number}: {error}"))?)
         }
-
-        from.deserialize_any(Read)
-    }
+        DeValue::Float(number) => match number.as_str().parse::<f64>() {
+            Ok(value) if value.is_finite() => Value::from(value),
+            _ => return Err(format!("{number}: JSON has no such number")),
+        },
+        DeValue::Datetime(time) => Value::from(time.to_string()),
+        DeValue::Array(list) => {
+            let items = list.into_iter().map(|item| json(item.into_inner()));
+            Value::Array(items.collect::<Result<_, _>>()?)
+        }
+        DeValue::Table(table) => Value::Object(map(table)?),
+    })
 }

@@ -33,6 +33,10 @@ fn every_command_has_help_with_examples() {
         "tools",
         "completions",
         "man",
+        #[cfg(feature = "agent")]
+        "run",
+        #[cfg(feature = "agent")]
+        "call",
     ] {
         let ran = run(&[name, "--help"], b"");
         assert_eq!(ran.code, 0, "{name}");

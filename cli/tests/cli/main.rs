@@ -1,5 +1,7 @@
 //! The command as people run it: what it prints, how it ends, and what it says to bad input.
 
+#[cfg(feature = "agent")]
+mod agent;
 mod api;
 mod batch;
 mod check;

@@ -1,0 +1,123 @@
+//! The command line of `toolglot run` and `toolglot call`.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+use toolglot_tools::prompt::Lang;
+
+use crate::args::{OneDialect, lang};
+
+pub const RUN_EXAMPLES: &str = "\
+Calls run as the policy says. Where it wants a call confirmed, a line of standard input decides: `y`; `n`, perhaps with a reason
+for the model; `e` with other arguments as JSON; `l` for later, with --save. At its end nobody is there: with --save the run stops
+and waits, else the call is denied.
+
+Ctrl-C ends what runs. With --save the run can go on later; a call that was running is never started again.
+
+Examples:
+  toolglot run --model script:examples/agent/replies.txt --dialect hermes --tools examples/agent/tools.toml \\
+    --policy examples/agent/policy.toml 'How long is the note?'
+  toolglot run --model http://localhost:8000 --model-name qwen3 --dialect hermes --tools tools.toml 'What is new?'
+  toolglot run --model https://api.example.org/v1 --key-env API_KEY --native ... --output events 'What is new?'
+  toolglot run ... --save run.json 'Tidy up.'; toolglot run ... --resume run.json
+
+Exit status: 0 the model answered; 1 it did not: it failed, or there were too many rounds; 2 wrong usage or unreadable input; 3 the
+run is saved and waits for a decision; 130 it was interrupted.";
+
+pub const CALL_EXAMPLES: &str = "\
+Arguments are coerced to the tool's schema and validated, as those of a model. What the tool gives goes to standard output.
+
+Examples:
+  toolglot call --tools examples/agent/tools.toml count_words '{\"path\": \"note.txt\"}'
+  echo '{\"path\": \"note.txt\"}' | toolglot call --tools examples/agent/tools.toml count_words -
+
+Exit status: 0 the tool gave a result; 1 it failed, or the call was not valid or not allowed; 2 wrong usage or unreadable input;
+130 it was interrupted.";
+
+/// Tools, and what they may do.
+#[derive(Debug, Args)]
+pub struct ToolArgs {
+    /// Tools, each with `execute`, which says how it is carried out: TOML or JSON
+    #[arg(long, value_name = "TOOLS")]
+    pub tools: PathBuf,
+    /// Which calls run, which are confirmed: TOML or JSON [default: `run` asks for each call, `call` allows its one]
+    #[arg(long, value_name = "POLICY")]
+    pub policy: Option<PathBuf>,
+    /// Tool whose calls need no confirmation, by its id; may be repeated. What the policy denies stays denied
+    #[arg(long, value_name = "TOOL")]
+    pub yes_to: Vec<String>,
+    /// How long a call may take
+    #[arg(long, value_name = "SECONDS", value_parser = seconds, default_value = "30")]
+    pub timeout: Duration,
+    /// Add what is asked, told and done to a file, one JSON object a line, for `toolglot replay`
+    #[arg(long, value_name = "FILE")]
+    pub log: Option<PathBuf>,
+    /// What to print
+    #[arg(long, value_enum, default_value_t = Shown::Text)]
+    pub output: Shown,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Shown {
+    /// Text; calls on standard error
+    Text,
+    /// One JSON object for each event and for the outcome, live
+    Events,
+}
+
+#[derive(Debug, Args)]
+pub struct RunArgs {
+    /// What the user says; `-` is standard input
+    #[arg(value_name = "TEXT", required_unless_present = "resume")]
+    pub text: Option<String>,
+    /// The address of an OpenAI-compatible server, or `script:FILE` with the replies of a model
+    #[arg(long, value_name = "URL|script:FILE")]
+    pub model: String,
+    /// The model's name on the server
+    #[arg(long, value_name = "NAME", default_value = "default")]
+    pub model_name: String,
+    /// Variable of the environment that holds the server's key [default: no key is sent]
+    #[arg(long, value_name = "VARIABLE")]
+    pub key_env: Option<String>,
+    /// Give the tools to the server and take calls from it; calls in the text count too
+    #[arg(long)]
+    pub native: bool,
+    #[command(flatten)]
+    pub dialect: OneDialect,
+    #[command(flatten)]
+    pub tools: ToolArgs,
+    /// Language of the prompt's own words
+    #[arg(long, value_parser = lang(), default_value_t = Lang::En)]
+    pub lang: Lang,
+    /// How many rounds of calls there may be
+    #[arg(long, value_name = "N", default_value = "5")]
+    pub max_rounds: u32,
+    /// Keep the run in a file, so that it can go on [default: the file of --resume]
+    #[arg(long, value_name = "FILE")]
+    pub save: Option<PathBuf>,
+    /// Go on with a saved run. If it was answered, TEXT is what the user says next
+    #[arg(long, value_name = "FILE")]
+    pub resume: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub struct CallArgs {
+    /// The tool
+    #[arg(value_name = "NAME")]
+    pub name: String,
+    /// Its arguments: a JSON object; `-` is standard input
+    #[arg(value_name = "ARGUMENTS", default_value = "{}")]
+    pub arguments: String,
+    #[command(flatten)]
+    pub tools: ToolArgs,
+}
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    let read = text
+        .parse()
+        .ok()
+        .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    read.filter(|time| time.as_millis() > 0)
+        .ok_or_else(|| format!("`{text}` is no number of seconds above 0"))
+}

@@ -1,0 +1,86 @@
+//! `toolglot call`: one call of one tool.
+
+use std::io::Read;
+use std::path::Path;
+
+use toolglot::json::Map;
+use toolglot_agent::driver::{Driver, Script};
+use toolglot_agent::{Ended, Outcome, Policy, Step};
+
+use super::args::CallArgs;
+use super::log::Log;
+use super::people::People;
+use super::plan::{Begin, Plan};
+use super::watch::Show;
+use super::{hidden, policy, runtime, signals, toolbox, unknown};
+use crate::input::Input;
+use crate::stop::{Stop, Verdict};
+
+pub fn run(args: &CallArgs) -> Result<Verdict, Stop> {
+    let toolbox = toolbox(&args.tools)?;
+    let rules = policy(args.tools.policy.as_deref(), Policy::allow_all)?;
+    let name = &args.name;
+    let path = &args.tools.tools;
+    let named = |id: &String| id == name;
+    let mut known = toolbox.tools.iter();
+    let tool = known.find(|tool| named(&tool.id) || tool.aliases.iter().any(named));
+    let tool = tool.ok_or_else(|| Stop::because(unknown(path, &toolbox, name)))?;
+    if let Some(why) = hidden(tool) {
+        return Err(Stop::because(format!("{}: {name}: {why}", path.display())));
+    }
+    let step = Step {
+        tool: name.clone(),
+        arguments: arguments(&args.arguments)?,
+    };
+    let plan = Plan::new(
+        &args.tools,
+        &toolbox.tools,
+        &rules,
+        Begin::Steps(vec![step]),
+    );
+    let agent = plan.agent().map_err(Stop::because)?;
+    let mut run = plan.run(&agent).map_err(Stop::because)?;
+
+    let log = args.tools.log.as_ref();
+    let log = log.map(|path| Log::new(path, None, &plan));
+    let mut show = Show::new(args.tools.output, log.transpose()?, None);
+    let people = People::new(&args.tools.yes_to, false);
+    // Steps have no model.
+    let nobody = Script::new(Vec::<&str>::new());
+    let outcome = runtime()?.block_on(async {
+        Driver::new(&nobody, &toolbox.executors, &people)
+            .watch(&mut show)
+            .cancel(signals::interrupted())
+            .drive(&mut run)
+            .await
+    });
+    if let Some(stop) = show.stop.take() {
+        return Err(stop);
+    }
+    let outcome = outcome.map_err(Stop::because)?;
+    if let Some((Ended::Completed, result)) = show.last.take() {
+        show.result(&result);
+    }
+    show.event(&outcome);
+    if let Some(stop) = show.stop.take() {
+        return Err(stop);
+    }
+    Ok(match outcome {
+        Outcome::Steps { completed } => Verdict::of(!completed, true),
+        Outcome::Cancelled => Verdict::Interrupted,
+        _ => Verdict::Errors,
+    })
+}
+
+fn arguments(text: &str) -> Result<Map, Stop> {
+    let (mut place, mut read) = ("the arguments".to_owned(), text.to_owned());
+    if text == "-" {
+        read.clear();
+        let mut input = Input::open(Path::new("-"))?;
+        let got = input.read_to_string(&mut read);
+        got.map_err(|error| input.error(&error))?;
+        input.name().clone_into(&mut place);
+    }
+    serde_json::from_str(&read)
+        .map_err(|error| Stop::because(format!("{place}: no JSON object: {error}")))
+}

@@ -1,0 +1,130 @@
+//! Logs of runs: one JSON object a line. The first says what the run is made of (`run`), the others are what it says to do (`do`) and
+//! what it is told, in order. So the run can be run again: what it is told must bring the same instructions.
+//!
+//! Neither keys nor anything else of how models and tools are reached is in a log; what people, models and tools say is.
+
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+use toolglot::json::Value;
+use toolglot_agent::{Run, Told};
+
+use super::plan::Plan;
+use crate::stop::Stop;
+
+/// How much of an instruction is shown.
+const SHOWN: usize = 400;
+
+/// A log that is written.
+pub struct Log {
+    path: PathBuf,
+    file: File,
+    /// What must not be in it.
+    secret: Option<String>,
+}
+
+impl Log {
+    /// Adds a run to a file.
+    pub fn new(path: &Path, secret: Option<String>, plan: &Plan) -> Result<Self, Stop> {
+        let file = File::options().append(true).create(true).open(path);
+        let file = file.map_err(|error| cannot(path, &error))?;
+        let mut log = Self {
+            path: path.to_owned(),
+            file,
+            secret,
+        };
+        log.line(&toolglot::json::json!({"run": plan}))?;
+        Ok(log)
+    }
+
+    pub fn line(&mut self, what: &impl Serialize) -> Result<(), Stop> {
+        let mut text = serde_json::to_string(what).unwrap_or_default();
+        if let Some(secret) = &self.secret {
+            // A server may repeat the key that it refuses.
+            text = text.replace(secret, "[key]");
+        }
+        text.push('\n');
+        let written = self.file.write_all(text.as_bytes());
+        written.map_err(|error| cannot(&self.path, &error))
+    }
+}
+
+fn cannot(path: &Path, error: &std::io::Error) -> Stop {
+    Stop::because(format!("cannot write {}: {error}", path.display()))
+}
+
+/// Whether a text is a log of runs.
+pub fn is_one(text: &str) -> bool {
+    let first = text.lines().next().unwrap_or_default();
+    let first: Option<Value> = serde_json::from_str(first).ok();
+    first.is_some_and(|line| line.get("run").is_some())
+}
+
+/// Runs again what is in a log; gives the first difference.
+///
+/// # Errors
+/// A line is none of a log, or a run cannot be made.
+pub fn replay(text: &str) -> Result<Option<String>, String> {
+    let mut run: Option<Run> = None;
+    let mut have = VecDeque::new();
+    let mut number = 0;
+    for line in text.lines() {
+        number += 1;
+        let fail = |why: String| format!("line {number}: {why}");
+        let value: Value =
+            serde_json::from_str(line).map_err(|error| fail(format!("no JSON: {error}")))?;
+        if value.get("do").is_some() {
+            let got = have.pop_front();
+            if got.as_ref() != Some(&value) {
+                return Ok(Some(difference(number, Some(&value), got.as_ref())));
+            }
+            continue;
+        }
+        match (value.get("run"), &mut run) {
+            (Some(plan), run) => {
+                if let Some(more) = have.front() {
+                    return Ok(Some(difference(number, None, Some(more))));
+                }
+                *run = Some(begin(plan).map_err(fail)?);
+            }
+            (None, Some(run)) => {
+                let told = serde_json::from_str::<Told>(line);
+                // What came too late did so then.
+                let _ = run.tell(told.map_err(|error| fail(error.to_string()))?);
+            }
+            (None, None) => return Err(fail("the log begins without `run`".to_owned())),
+        }
+        while let Some(one) = run.as_mut().and_then(Run::take) {
+            have.push_back(value_of(&one)?);
+        }
+    }
+    Ok(have
+        .front()
+        .map(|more| difference(number + 1, None, Some(more))))
+}
+
+fn begin(plan: &Value) -> Result<Run, String> {
+    let plan: Plan = serde_json::from_str(&plan.to_string()).map_err(|error| error.to_string())?;
+    plan.run(&plan.agent()?)
+}
+
+/// A value as it is after it was written and read.
+fn value_of(what: &impl Serialize) -> Result<Value, String> {
+    let text = serde_json::to_string(what).map_err(|error| error.to_string())?;
+    serde_json::from_str(&text).map_err(|error| error.to_string())
+}
+
+fn difference(line: usize, expected: Option<&Value>, got: Option<&Value>) -> String {
+    let show = |value: Option<&Value>| match value.map(ToString::to_string) {
+        None => "no instruction".to_owned(),
+        Some(text) => match text.char_indices().nth(SHOWN) {
+            Some((end, _)) => format!("{}...", &text[..end]),
+            None => text,
+        },
+    };
+    let (expected, got) = (show(expected), show(got));
+    format!("line {line}:\n    expected: {expected}\n    got:      {got}")
+}

@@ -1,0 +1,82 @@
+//! `toolglot run` and `toolglot call`: runs of agents on the terminal.
+
+pub mod args;
+pub mod call;
+pub mod log;
+mod model;
+mod people;
+mod plan;
+pub mod run;
+mod signals;
+mod watch;
+
+use std::io::{self, Write};
+use std::path::Path;
+
+use tokio::runtime::{Builder, Runtime};
+use toolglot_agent::Policy;
+use toolglot_agent::driver::Toolbox;
+use toolglot_tools::Tool;
+
+use crate::input;
+use crate::stop::Stop;
+use crate::terminal;
+use args::ToolArgs;
+
+/// Says something on standard error. If it is closed, the status has to do.
+fn note(what: impl std::fmt::Display) {
+    let what = what.to_string();
+    let _ = writeln!(io::stderr(), "toolglot: {}", terminal::lines(&what));
+}
+
+/// One thread for all: what tools wait for is outside.
+fn runtime() -> Result<Runtime, Stop> {
+    let runtime = Builder::new_current_thread().enable_all().build();
+    runtime.map_err(|error| Stop::because(format!("the runtime cannot be started: {error}")))
+}
+
+/// The tools, whose folders are looked up beside their file.
+fn toolbox(args: &ToolArgs) -> Result<Toolbox, Stop> {
+    let path = &args.tools;
+    let text = input::text(path)?;
+    let folder = path.parent().unwrap_or(Path::new(""));
+    let toolbox =
+        Toolbox::read(&path.display().to_string(), &text, folder).map_err(Stop::because)?;
+    for id in &args.yes_to {
+        if !toolbox.tools.iter().any(|tool| tool.id == *id) {
+            return Err(Stop::because(format!(
+                "--yes-to: {}",
+                unknown(path, &toolbox, id)
+            )));
+        }
+    }
+    Ok(toolbox)
+}
+
+/// Why a tool is not offered.
+fn hidden(tool: &Tool) -> Option<&'static str> {
+    if !tool.agent_callable {
+        return Some("agents may not call it (agentCallable)");
+    }
+    let told = tool.described();
+    (!told).then_some("it is not offered: it has neither a description nor parameters")
+}
+
+fn unknown(path: &Path, toolbox: &Toolbox, id: &str) -> String {
+    let known: Vec<&str> = toolbox.tools.iter().map(|tool| tool.id.as_str()).collect();
+    let (path, known) = (path.display(), known.join(", "));
+    format!("{path}: there is no tool `{id}`; there are {known}")
+}
+
+/// Rules in TOML or JSON; what holds without a file.
+fn policy(path: Option<&Path>, without: fn() -> Policy) -> Result<Policy, Stop> {
+    let Some(path) = path else {
+        return Ok(without());
+    };
+    let text = input::text(path)?;
+    let read = match text.trim_start().starts_with('{') {
+        true => Policy::from_json(&text).map_err(|error| error.to_string()),
+        false => toml::from_str(&text).map_err(|error| error.to_string()),
+    };
+    read.map_err(|why| Stop::because(format!("{}: {}", path.display(), why.trim_end())))
+}

@@ -1,0 +1,62 @@
+//! The models of `--model`.
+
+use std::path::Path;
+
+use toolglot_agent::driver::{ChatModel, Model, Script};
+
+use super::args::RunArgs;
+use crate::input;
+use crate::stop::Stop;
+
+/// A model, and what it is called: its file or its server, without what may be secret of an address.
+pub struct Asked {
+    pub model: Box<dyn Model>,
+    pub name: String,
+    /// The key that is sent.
+    pub key: Option<String>,
+}
+
+pub fn model(args: &RunArgs) -> Result<Asked, Stop> {
+    if let Some(file) = args.model.strip_prefix("script:") {
+        return Ok(Asked {
+            model: Box::new(script(Path::new(file))?),
+            name: file.to_owned(),
+            key: None,
+        });
+    }
+    let ways = "--model takes http://HOST, https://HOST or script:FILE";
+    let model = ChatModel::new(&args.model, &args.model_name);
+    let mut model = model.map_err(|why| Stop::because(format!("{why}; {ways}")))?;
+    let mut key = None;
+    if let Some(name) = &args.key_env {
+        let value = std::env::var(name).ok().filter(|value| !value.is_empty());
+        let value = value.ok_or_else(|| {
+            Stop::because(format!(
+                "--key-env: the environment has no text in a variable {name}"
+            ))
+        })?;
+        model = model.key(&value);
+        key = Some(value);
+    }
+    Ok(Asked {
+        model: Box::new(model),
+        name: server(&args.model),
+        key,
+    })
+}
+
+fn script(path: &Path) -> Result<Script, Stop> {
+    let text = input::text(path)?;
+    if path.extension().is_none_or(|one| one != "jsonl") {
+        return Ok(Script::from_text(&text));
+    }
+    Script::from_jsonl(&text).map_err(|error| Stop::because(format!("{}: {error}", path.display())))
+}
+
+/// The scheme and the host of an address.
+fn server(address: &str) -> String {
+    let (scheme, rest) = address.split_once("://").unwrap_or(("", address));
+    let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    let host = host.rsplit('@').next().unwrap_or_default();
+    format!("{scheme}://{host}")
+}

@@ -1,0 +1,176 @@
+//! `toolglot run`: a model carries out its calls.
+
+use std::io::Read;
+use std::path::Path;
+
+use toolglot::json::{Value, json};
+use toolglot_agent::driver::{Driver, Stopped};
+use toolglot_agent::{Outcome, Policy, Run};
+
+use super::args::RunArgs;
+use super::log::Log;
+use super::model::{Asked, model};
+use super::people::People;
+use super::plan::{Begin, Plan};
+use super::watch::Show;
+use super::{hidden, note, policy, runtime, signals, toolbox};
+use crate::input::{self, Input};
+use crate::stop::{Stop, Verdict};
+
+/// How a drive ended.
+enum End {
+    Driven(Result<Outcome, Stopped>),
+    /// Somebody ended it; the run can go on.
+    Interrupted,
+}
+
+pub fn run(args: &RunArgs) -> Result<Verdict, Stop> {
+    let toolbox = toolbox(&args.tools)?;
+    for tool in &toolbox.tools {
+        if let Some(why) = hidden(tool) {
+            note(format!(
+                "{}: {}: {why}",
+                args.tools.tools.display(),
+                tool.id
+            ));
+        }
+    }
+    let rules = policy(args.tools.policy.as_deref(), Policy::confirm_all)?;
+    let asked = model(args)?;
+    let said = args.text.as_deref().map(said).transpose()?;
+    let begin = match (&said, &args.resume) {
+        (_, Some(path)) => Begin::Saved(input::text(path)?),
+        (Some(text), None) => Begin::Messages(vec![user(text)]),
+        // clap wants one of both.
+        (None, None) => Begin::Messages(vec![]),
+    };
+    let mut plan = Plan::new(&args.tools, &toolbox.tools, &rules, begin).model(args)?;
+    let mut run = start(&mut plan, args.resume.as_deref(), said)?;
+
+    let save = args.save.as_ref().or(args.resume.as_ref());
+    let log = args.tools.log.as_ref();
+    let log = log.map(|path| Log::new(path, asked.key.clone(), &plan));
+    let mut show = Show::new(args.tools.output, log.transpose()?, save.cloned());
+    let people = People::new(&args.tools.yes_to, save.is_some());
+    let end = runtime()?.block_on(async {
+        let stopped = signals::interrupted();
+        let driver = Driver::new(&*asked.model, &toolbox.executors, &people).watch(&mut show);
+        if save.is_none() {
+            return End::Driven(driver.cancel(stopped).drive(&mut run).await);
+        }
+        tokio::select! {
+            biased;
+            () = stopped => End::Interrupted,
+            end = driver.drive(&mut run) => End::Driven(end),
+        }
+    });
+    show.end_line();
+    ended(end, &run, show, &asked, save.map(|path| &**path))
+}
+
+/// What the user says.
+fn said(text: &str) -> Result<String, Stop> {
+    let mut read = text.to_owned();
+    if text == "-" {
+        read.clear();
+        let mut input = Input::open(Path::new("-"))?;
+        let got = input.read_to_string(&mut read);
+        got.map_err(|error| input.error(&error))?;
+    }
+    match read.trim().is_empty() {
+        true => Err(Stop::because("the user says nothing: TEXT is empty")),
+        false => Ok(read),
+    }
+}
+
+fn user(text: &str) -> Value {
+    json!({"role": "user", "content": text})
+}
+
+/// Makes the run. A saved one that is over begins again with its conversation and what the user says now.
+fn start(plan: &mut Plan, resumed: Option<&Path>, said: Option<String>) -> Result<Run, Stop> {
+    let agent = plan.agent().map_err(Stop::because)?;
+    let run = plan.run(&agent);
+    let Some(path) = resumed else {
+        return run.map_err(Stop::because);
+    };
+    let fail = |why: &str| Stop::because(format!("{}: {why}", path.display()));
+    let run = run.map_err(|why| fail(&why))?;
+    let mut messages = run.messages().to_vec();
+    if let Some(Outcome::ModelFailed { .. }) = run.outcome() {
+        // The part of a reply that came before the failure is asked for again.
+        messages.pop_if(|last| last.get("role").and_then(Value::as_str) == Some("assistant"));
+    }
+    match (run.outcome(), said) {
+        (None, None) => return Ok(run),
+        (None, Some(_)) => {
+            return Err(fail(
+                "the run is not over yet, so the user cannot say more; leave TEXT out",
+            ));
+        }
+        (Some(Outcome::Answer { .. }), None) => {
+            return Err(fail("the model has answered; TEXT is what to say next"));
+        }
+        (Some(_), Some(text)) => messages.push(user(&text)),
+        (Some(_), None) => {}
+    }
+    plan.begin = Begin::Messages(messages);
+    plan.run(&agent).map_err(Stop::because)
+}
+
+/// Says how it ended.
+fn ended(
+    end: End,
+    run: &Run,
+    mut show: Show,
+    asked: &Asked,
+    save: Option<&Path>,
+) -> Result<Verdict, Stop> {
+    if let Some(stop) = show.stop.take() {
+        return Err(stop);
+    }
+    let file = save.map(|path| path.display().to_string());
+    let file = file.unwrap_or_default();
+    let verdict = match end {
+        End::Driven(Ok(outcome)) => {
+            show.event(&outcome);
+            match outcome {
+                Outcome::Answer { .. } => Verdict::Clean,
+                Outcome::Cancelled => {
+                    note("interrupted; what ran was ended");
+                    Verdict::Interrupted
+                }
+                Outcome::ModelFailed { text } => {
+                    let why = show.failure.take().unwrap_or(text);
+                    note(format!("the model {}: {why}", asked.name));
+                    Verdict::Errors
+                }
+                Outcome::Iterations { message } => {
+                    note(message);
+                    Verdict::Errors
+                }
+                _ => Verdict::Errors,
+            }
+        }
+        End::Driven(Err(Stopped::Waits { calls })) => {
+            show.write(run).map_err(Stop::because)?;
+            show.event(&json!({"outcome": "waits", "calls": calls}));
+            note(format!(
+                "{}; --resume {file} goes on",
+                Stopped::Waits { calls }
+            ));
+            Verdict::Waits
+        }
+        End::Driven(Err(other)) => return Err(Stop::because(other)),
+        End::Interrupted => {
+            show.write(run).map_err(Stop::because)?;
+            show.event(&json!({"outcome": "interrupted"}));
+            note(format!("interrupted; --resume {file} goes on"));
+            Verdict::Interrupted
+        }
+    };
+    match show.stop.take() {
+        Some(stop) => Err(stop),
+        None => Ok(verdict),
+    }
+}

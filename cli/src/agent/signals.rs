@@ -1,0 +1,33 @@
+//! Ctrl-C, and the other ways to ask a process to end.
+
+/// Is ready when somebody wants the process to end. Listening begins now.
+#[cfg(unix)]
+pub fn interrupted() -> impl Future<Output = ()> + Send {
+    use tokio::signal::unix::{Signal, SignalKind, signal};
+
+    // Tools have process groups of their own: what ends this process must end them too.
+    let listen = |kind| signal(kind).ok();
+    let mut kinds = [
+        listen(SignalKind::interrupt()),
+        listen(SignalKind::terminate()),
+        listen(SignalKind::hangup()),
+    ];
+    std::future::poll_fn(move |context| {
+        let ready = |one: &mut Option<Signal>| {
+            one.as_mut()
+                .is_some_and(|signal| signal.poll_recv(context).is_ready())
+        };
+        match kinds.iter_mut().any(ready) {
+            true => std::task::Poll::Ready(()),
+            false => std::task::Poll::Pending,
+        }
+    })
+}
+
+/// Is ready when somebody wants the process to end.
+#[cfg(not(unix))]
+pub async fn interrupted() {
+    if tokio::signal::ctrl_c().await.is_err() {
+        std::future::pending::<()>().await;
+    }
+}
