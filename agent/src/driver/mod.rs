@@ -1,4 +1,4 @@
-//! Drivers: what carries out the instructions of a [`Run`](crate::Run), on tokio.
+//! Drivers: what carries out the instructions of a [`Run`], on tokio.
 //!
 //! A [`Driver`] joins a run with a [`Model`], an [`Executor`] and an [`Approver`]. Everything that it begins is a stream or a
 //! future that it polls itself, in the task of whoever awaits [`Driver::drive`]: nothing is spawned, so what is dropped is
