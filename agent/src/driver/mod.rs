@@ -38,6 +38,8 @@ mod drive;
 mod function;
 #[cfg(feature = "http")]
 mod http;
+#[cfg(feature = "mcp")]
+mod mcp;
 mod pieces;
 mod process;
 mod script;
@@ -63,6 +65,8 @@ pub use drive::{Driver, Stopped};
 pub use function::{Function, Progress, function, task};
 #[cfg(feature = "http")]
 pub use http::{Hosts, Http, HttpSpec};
+#[cfg(feature = "mcp")]
+pub use mcp::{Mcp, McpError, McpLimits, McpTools};
 pub use pieces::{Out, pieces};
 pub use process::{Input, Output, Process, ProcessSpec};
 pub use script::{Reply, Script, ScriptError};

@@ -257,14 +257,15 @@ impl Executor for Process {
 }
 
 /// The group of a process, which is killed with this.
-struct Group {
+#[derive(Debug)]
+pub(super) struct Group {
     #[cfg(unix)]
     id: Option<rustix::process::Pid>,
 }
 
 impl Group {
     #[cfg(unix)]
-    fn of(child: &Child) -> Self {
+    pub(super) fn of(child: &Child) -> Self {
         let id = child.id().and_then(|id| i32::try_from(id).ok());
         Self {
             id: id.and_then(rustix::process::Pid::from_raw),
