@@ -15,6 +15,8 @@ import sys
 PERMISSIVE = {
     "0BSD", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "BSL-1.0", "CC0-1.0", "ISC", "MIT", "MIT-0", "NCSA",
     "Unicode-3.0", "Unicode-DFS-2016", "Unlicense", "Zlib",
+    # Of data: the roots of certificates.
+    "CDLA-Permissive-2.0",
 }
 
 # Tools that write a file of the repository and of which nothing is linked or shipped: name and licence.
