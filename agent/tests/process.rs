@@ -232,7 +232,7 @@ fn files_of_tools_say_what_is_wrong_and_where() {
         ("tools = [1]", "f: tools[0]: an object is needed"),
         (
             "[[tools]]\nname = \"a\"",
-            "f: tools[0].execute: it says not how",
+            "f: tools[0].execute: it does not say how",
         ),
         (
             "[[tools]]\nname = \"a\"\nexecute.shell = \"x\"",

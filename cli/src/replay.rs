@@ -81,7 +81,14 @@ fn log(path: &Path, args: &ReplayArgs) -> Result<Option<Option<String>>, Stop> {
 
 fn read(path: &Path) -> Result<(Recording, Ready), Stop> {
     let fail = |why: String| Stop::because(format!("{}: {why}", path.display()));
-    let recording = Recording::read(&input::text(path)?).map_err(fail)?;
+    let text = input::text(path)?;
+    #[cfg(feature = "agent")]
+    if crate::agent::log::is_one(&text) {
+        return Err(fail(
+            "it is the log of a run, which cannot be made smaller".to_owned(),
+        ));
+    }
+    let recording = Recording::read(&text).map_err(fail)?;
     let ready = Ready::new(&recording).map_err(fail)?;
     Ok((recording, ready))
 }

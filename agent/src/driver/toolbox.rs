@@ -108,7 +108,7 @@ impl Toolbox {
             let Some(way) = item.remove("execute") else {
                 return Err(fail(
                     &path,
-                    "it says not how the tool is carried out: `process`, `http` or `value`"
+                    "it does not say how the tool is carried out: `process`, `http` or `value`"
                         .to_owned(),
                 ));
             };

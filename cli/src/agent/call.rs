@@ -43,7 +43,7 @@ pub fn run(args: &CallArgs) -> Result<Verdict, Stop> {
 
     let log = args.tools.log.as_ref();
     let log = log.map(|path| Log::new(path, None, &plan));
-    let mut show = Show::new(args.tools.output, log.transpose()?, None);
+    let mut show = Show::new(args.tools.output, log.transpose()?);
     let people = People::new(&args.tools.yes_to, false);
     // Steps have no model.
     let nobody = Script::new(Vec::<&str>::new());

@@ -41,14 +41,19 @@ impl Log {
     }
 
     pub fn line(&mut self, what: &impl Serialize) -> Result<(), Stop> {
-        let mut text = serde_json::to_string(what).unwrap_or_default();
-        if let Some(secret) = &self.secret {
-            // A server may repeat the key that it refuses.
-            text = text.replace(secret, "[key]");
-        }
+        let text = serde_json::to_string(what).unwrap_or_default();
+        let mut text = without(text, self.secret.as_deref());
         text.push('\n');
         let written = self.file.write_all(text.as_bytes());
         written.map_err(|error| cannot(&self.path, &error))
+    }
+}
+
+/// A text without a key: a server may repeat the one that it refuses.
+pub fn without(text: String, secret: Option<&str>) -> String {
+    match secret {
+        Some(secret) => text.replace(secret, "[key]"),
+        None => text,
     }
 }
 

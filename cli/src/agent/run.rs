@@ -50,7 +50,8 @@ pub fn run(args: &RunArgs) -> Result<Verdict, Stop> {
     let save = args.save.as_ref().or(args.resume.as_ref());
     let log = args.tools.log.as_ref();
     let log = log.map(|path| Log::new(path, asked.key.clone(), &plan));
-    let mut show = Show::new(args.tools.output, log.transpose()?, save.cloned());
+    let mut show =
+        Show::new(args.tools.output, log.transpose()?).keeps(save.cloned(), asked.key.clone());
     let people = People::new(&args.tools.yes_to, save.is_some());
     let end = runtime()?.block_on(async {
         let stopped = signals::interrupted();

@@ -1,8 +1,21 @@
 //! Ctrl-C, and the other ways to ask a process to end.
 
+use std::io::{self, IsTerminal, Write};
+
 /// Is ready when somebody wants the process to end. Listening begins now.
-#[cfg(unix)]
 pub fn interrupted() -> impl Future<Output = ()> + Send {
+    let signal = signalled();
+    async move {
+        signal.await;
+        if io::stderr().is_terminal() {
+            // A question may stand on the line, and what the terminal shows of the key.
+            let _ = writeln!(io::stderr());
+        }
+    }
+}
+
+#[cfg(unix)]
+fn signalled() -> impl Future<Output = ()> + Send {
     use tokio::signal::unix::{Signal, SignalKind, signal};
 
     // Tools have process groups of their own: what ends this process must end them too.
@@ -24,9 +37,8 @@ pub fn interrupted() -> impl Future<Output = ()> + Send {
     })
 }
 
-/// Is ready when somebody wants the process to end.
 #[cfg(not(unix))]
-pub async fn interrupted() {
+async fn signalled() {
     if tokio::signal::ctrl_c().await.is_err() {
         std::future::pending::<()>().await;
     }

@@ -11,7 +11,7 @@ use toolglot_testkit::json::escaped;
 use toolglot_tools::outcome::{Content, ToolResult};
 
 use super::args::Shown;
-use super::log::Log;
+use super::log::{Log, without};
 use super::note;
 use crate::stop::Stop;
 use crate::terminal::Screen;
@@ -24,6 +24,8 @@ pub struct Show {
     line_open: bool,
     log: Option<Log>,
     save: Option<PathBuf>,
+    /// What must not be in the file.
+    secret: Option<String>,
     /// Why the model failed.
     pub failure: Option<String>,
     /// How the last call ended.
@@ -33,17 +35,24 @@ pub struct Show {
 }
 
 impl Show {
-    pub fn new(output: Shown, log: Option<Log>, save: Option<PathBuf>) -> Self {
+    pub fn new(output: Shown, log: Option<Log>) -> Self {
         Self {
             output,
             out: Screen::new(io::stdout(), io::stdout().is_terminal()),
             line_open: false,
             log,
-            save,
+            save: None,
+            secret: None,
             failure: None,
             last: None,
             stop: None,
         }
+    }
+
+    /// With a file that keeps the run, and a key that must not be in it.
+    pub fn keeps(mut self, save: Option<PathBuf>, secret: Option<String>) -> Self {
+        (self.save, self.secret) = (save, secret);
+        self
     }
 
     fn print(&mut self, text: &str) {
@@ -112,7 +121,8 @@ impl Show {
         };
         let fail = |error| format!("cannot write {}: {error}", path.display());
         let new = beside(path);
-        fs::write(&new, run.save()).map_err(fail)?;
+        let text = without(run.save(), self.secret.as_deref());
+        fs::write(&new, text).map_err(fail)?;
         fs::rename(&new, path).map_err(fail)
     }
 }

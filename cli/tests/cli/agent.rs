@@ -242,6 +242,7 @@ fn a_log_is_run_again() {
     let less = file("less.jsonl", lines[..lines.len() - 1].join("\n"));
     assert_eq!(run(&["replay", &less], b"").code, 1);
     run(&["replay", "--update", &log], b"").refused(&[&log, "log of a run"]);
+    run(&["replay", "--minimise", &log], b"").refused(&[&log, "log of a run"]);
     let odd = file(
         "odd.jsonl",
         format!("{}\n{{\"sings\": 1}}\n", lines[..3].join("\n")),
@@ -367,6 +368,7 @@ fn a_key_is_sent_and_stays_out_of_the_log() {
         head
     });
     let (tools, log) = (file("tools.toml", TOOLS), path("run.jsonl"));
+    let saved = path("run.json");
     let args = [
         "run",
         "--model",
@@ -377,6 +379,8 @@ fn a_key_is_sent_and_stays_out_of_the_log() {
         "hermes",
         "--tools",
         &tools,
+        "--save",
+        &saved,
         "--log",
         &log,
         "Hi.",
@@ -391,6 +395,8 @@ fn a_key_is_sent_and_stays_out_of_the_log() {
     let log = fs::read_to_string(&log).expect("a log");
     assert!(log.contains("the key [key] is wrong"), "{log}");
     assert!(!log.contains("sk-quiet"));
+    let saved = fs::read_to_string(&saved).expect("a saved run");
+    assert!(saved.contains("the key [key] is wrong"), "{saved}");
 }
 
 #[test]
