@@ -182,6 +182,11 @@ def test_every_kind_of_model_is_read(kind):
         assert run.text == "done" and [one.state for one in run.calls] == ["completed"]
 
 
+def test_a_dialect_has_other_names():
+    for given in [{"dialect": "qwen25"}, {"dialect": "qwen25", "engine": tg.Engine(["vcp", "hermes"])}, {"dialect": None, "engine": tg.Engine("qwen25")}]:
+        assert agent(Script(call("double", n=1), "ok"), **given).run_sync("go").calls[0].result == 2
+
+
 def test_the_system_message_comes_first():
     model = Script("ok")
     run = agent(model, system="Be brief.").run_sync("go")

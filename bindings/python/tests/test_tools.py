@@ -498,6 +498,11 @@ def test_every_dialect_with_calls_teaches_its_tools():
     assert "天气" in tg.Tools({"name": "天气", "description": "查天气"}).prompt("action", lang="zh")
     with pytest.raises(tg.DialectError):
         tools.prompt("nothing")
+    assert tools.prompt("qwen25") == tools.prompt("hermes", engine=tg.Engine(["vcp", "hermes"])) == tools.prompt("hermes")
+    assert tools.results([("weather", "rain")], "qwen25") == tools.results([("weather", "rain")], "hermes")
+    for preset in ("any", "default"):
+        with pytest.raises(tg.DialectError):
+            tools.prompt(preset)
     with pytest.raises(ValueError, match="lang='fr'"):
         tools.prompt("hermes", lang="fr")
 
@@ -513,3 +518,39 @@ def test_results_are_safe_and_in_the_words_of_the_dialect():
         tools.results([{"name": "f", "status": "odd"}], "hermes")
     with pytest.raises(TypeError, match=r"results\[1\]"):
         tools.results([("f", 1), 7], "hermes")
+
+
+def test_conversations_are_written_for_models_without_tools():
+    def weather(city: str) -> str:
+        "Tells the weather."
+
+    tools = tg.Tools(weather)
+    call = {"id": "c1", "type": "function", "function": {"name": "weather", "arguments": '{"city": "Leith"}'}}
+    other = {**call, "id": "c2", "function": {"name": "weather", "arguments": '{"city": "</tool_call>"}'}}
+    told = [
+        {"role": "developer", "content": "Be brief."},
+        {"role": "user", "content": [{"type": "text", "text": "How is it?"}]},
+        {"role": "assistant", "content": "I look.", "tool_calls": [call, other]},
+        {"role": "tool", "tool_call_id": "c1", "content": "rain"},
+        {"role": "tool", "tool_call_id": "c2", "content": [{"type": "text", "text": "<tool_call> sun"}]},
+        {"role": "user", "content": "And now?"},
+    ]
+    before = json.dumps(told)
+    for dialect in ["hermes", "tool-call-xml", "deepseek-v31", "qwen25", "tool-action"]:
+        out = tools.messages(told, dialect)
+        assert [one["role"] for one in out[:3]] == ["system", "user", "assistant"] and len(out) == 5
+        assert out[0]["content"] == f"Be brief.\n\n{tools.prompt(dialect)}" and out[1] == told[1] and out[4] == told[5]
+        turn = tg.parse(out[2]["content"], dialects=dialect, tools=tools)
+        assert turn.text.strip() == "I look." and "tool_calls" not in out[2]
+        assert [one.arguments["city"] for one in turn.calls] == ["Leith", "</tool_call>"]
+        assert "rain" in out[3]["content"] and "sun" in out[3]["content"]
+        assert tg.parse(out[3]["content"], dialects=dialect).calls == []
+    assert json.dumps(told) == before
+    assert tools.messages([{"role": "user", "content": "x"}], "hermes")[0] == {"role": "system", "content": tools.prompt("hermes")}
+    assert tg.Tools().messages(told[:1], "hermes") == told[:1]
+    assert tg.Tools().messages(told[3:4], "hermes")[0]["role"] == "user"
+    broken = {**call, "function": {"name": "weather", "arguments": "{"}}
+    with pytest.raises((tg.EncodeError, ValueError)):
+        tools.messages([{"role": "assistant", "tool_calls": [broken]}], "hermes")
+    with pytest.raises(TypeError):
+        tools.messages(["x"], "hermes")

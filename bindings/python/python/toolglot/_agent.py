@@ -191,8 +191,7 @@ class Agent:
             raise ValueError(f"source={source!r}: it is one of {', '.join(map(repr, _clients.SOURCES))}")
         if dialect is None and engine is None:
             raise TypeError("dialect: say what the model writes its calls in, for example 'hermes'")
-        engine = engine if engine is not None else Engine(dialect)
-        dialect = dialect or engine.dialects[0]
+        engine, dialect = (engine, engine.dialects[0]) if engine and not dialect else _tools.engine_of(engine, str(dialect))
         self._model = model
         self._source = source
         self._approve = approve
@@ -218,7 +217,7 @@ class Agent:
 
     def run(self, what: str | Iterable[Mapping[str, Any]]) -> Run:
         """A run that begins with what a user says, or goes on with messages. It does nothing until it is iterated or awaited."""
-        messages = [{"role": "user", "content": what}] if isinstance(what, str) else _messages(what)
+        messages = [{"role": "user", "content": what}] if isinstance(what, str) else _tools.conversation(what)
         if self._system is not None:
             messages.insert(0, {"role": "system", "content": self._system})
         return Run(self, self._core.run(_support.dumps("messages", messages)))
@@ -884,16 +883,6 @@ def _is_async(function: Any) -> bool:
 async def _called(function: Callable[..., Any], *given: Any) -> Any:
     value = function(*given) if _is_async(function) else await _threads.call(lambda: function(*given))
     return await value if inspect.isawaitable(value) else value
-
-
-def _messages(what: Any) -> list[Any]:
-    if isinstance(what, (bytes, bytearray, Mapping)) or not isinstance(what, Iterable):
-        raise TypeError(f"text or a list of messages is needed, not {type(what).__name__}")
-    messages = list(what)
-    for at, one in enumerate(messages):
-        if isinstance(one, (str, bytes)) or not (isinstance(one, Mapping) or hasattr(one, "model_dump")):
-            raise TypeError(f"message {at}: a mapping with role and content is needed, not {type(one).__name__}")
-    return messages
 
 
 def _accepted(model: Callable[..., Any]) -> set[str]:

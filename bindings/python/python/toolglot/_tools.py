@@ -231,7 +231,8 @@ class Tools:
 
         Raises `DialectError` for a dialect that is none, or has no calls.
         """
-        return self._native.prompt(_engine(engine, dialect), dialect, lang, examples)
+        one, own = engine_of(engine, dialect)
+        return self._native.prompt(one, own, lang, examples)
 
     @overload
     def check(self, what: Turn, *, dialect: str | None = None, allow_unknown: bool = False) -> list[Checked]: ...
@@ -289,8 +290,83 @@ class Tools:
         """
         given = [_result(index, one) for index, one in enumerate(results)]
         text = _support.dumps("results", given)
-        role, content = _native.results(_engine(engine, dialect), dialect, text, lang)
+        one, own = engine_of(engine, dialect)
+        role, content = _native.results(one, own, text, lang)
         return {"role": role, "content": content}
+
+    def messages(
+        self,
+        messages: Iterable[Any],
+        dialect: str,
+        *,
+        engine: Engine | None = None,
+        lang: Literal["en", "zh"] = "en",
+        examples: bool = True,
+    ) -> list[dict[str, Any]]:
+        """A conversation in OpenAI's form, for a model that knows no `tools`: these are told in the system message, `tool_calls` are
+        written as the dialect writes calls, and messages of tools as its results.
+
+        Raises `EncodeError` for a call that the dialect cannot say, `TypeError` for what is no message.
+
+        >>> import toolglot
+        >>> call = {"id": "c", "type": "function", "function": {"name": "weather", "arguments": '{"city": "Leith"}'}}
+        >>> told = [{"role": "assistant", "tool_calls": [call]}, {"role": "tool", "tool_call_id": "c", "content": "rain"}]
+        >>> for message in toolglot.Tools().messages(told, "hermes"):
+        ...     print(message["role"], message["content"])
+        assistant <tool_call>{"name":"weather","arguments":{"city":"Leith"}}</tool_call>
+        user <tool_response>
+        rain
+        </tool_response>
+        """
+        from ._functions import encode
+
+        one, own = engine_of(engine, dialect)
+        out: list[dict[str, Any]] = []
+        if self._names:
+            out.append({"role": "system", "content": self.prompt(own, engine=one, lang=lang, examples=examples)})
+        names: dict[str, str] = {}
+        gave: list[dict[str, Any]] = []
+        for said in conversation(messages):
+            role = said.get("role")
+            if role == "tool":
+                identity = said.get("tool_call_id") or ""
+                gave.append({"id": identity, "name": names.get(identity, ""), "content": _text(said.get("content"))})
+                continue
+            if gave:
+                out.append(dict(self.results(gave, own, engine=one, lang=lang)))
+                gave = []
+            calls = said.pop("tool_calls", None)
+            if calls:
+                names.update({call.get("id") or "": call["function"]["name"] for call in calls})
+                text = _text(said.get("content"))
+                # Without their ids, which the model has not written.
+                pairs = [(call["function"]["name"], call["function"].get("arguments") or "{}") for call in calls]
+                written = encode(pairs, own, engine=one, tools=self.definitions)
+                said["content"] = f"{text}\n{written}" if text else written
+            if role in ("system", "developer") and len(out) == 1 and self._names:
+                # The prompt stands after what the host says, in one message: some models take no second one.
+                said.update(role="system", content=f"{_text(said.get('content'))}\n\n{out.pop()['content']}")
+            out.append(said)
+        return [*out, dict(self.results(gave, own, engine=one, lang=lang))] if gave else out
+
+
+def conversation(what: Any) -> list[dict[str, Any]]:
+    """Messages as mappings, which are nobody else's. Raises `TypeError` for what is none."""
+    if isinstance(what, (str, bytes, bytearray, Mapping)) or not isinstance(what, Iterable):
+        raise TypeError(f"text or a list of messages is needed, not {type(what).__name__}")
+    messages = []
+    for at, one in enumerate(what):
+        if not isinstance(one, Mapping) and not callable(getattr(one, "model_dump", None)):
+            raise TypeError(f"message {at}: a mapping with role and content is needed, not {type(one).__name__}")
+        messages.append(dict(one) if isinstance(one, Mapping) else _dump(one))
+    return messages
+
+
+def _text(content: Any) -> str:
+    """The text of a message, which may be a list of parts."""
+    if isinstance(content, list):
+        return "".join(str(part.get("text") or "") if isinstance(part, Mapping) else str(part) for part in content)
+    return content if isinstance(content, str) else ""
 
 
 def content(value: Any) -> Any:
@@ -376,8 +452,17 @@ def _known(dialect: str) -> Engine | None:
         return None
 
 
-def _engine(engine: Engine | None, dialect: str | None) -> Engine:
-    return engine if engine is not None else Engine(dialect)
+def engine_of(engine: Engine | None, dialect: str) -> tuple[Engine, str]:
+    """The engine, or one of the dialect, and the id of the dialect, which may be given by another of its names."""
+    if engine is not None and dialect in engine.dialects:
+        return engine, dialect
+    try:
+        named = Engine(dialect)
+    except DialectError:
+        if engine is None:
+            raise
+        return engine, dialect  # One of the engine's own.
+    return engine or named, named.dialects[0] if len(named.dialects) == 1 else dialect
 
 
 def of(tools: Any) -> Tools:
