@@ -205,9 +205,11 @@ impl Agent {
         } else {
             let names = self.offered.names("", NameRule::Api);
             let list = self.offered.tools().iter().zip(&names);
-            tools = list
-                .map(|(tool, name)| read::to_openai(tool, name))
-                .collect();
+            let write = match self.shape {
+                Shape::Anthropic => read::to_anthropic,
+                Shape::OpenAi | Shape::Text => read::to_openai,
+            };
+            tools = list.map(|(tool, name)| write(tool, name)).collect();
         }
         let grammar = match self.grammar && !self.offered.tools().is_empty() {
             true => Some(CallGrammar::new(layout, &self.offered)?.gbnf()),

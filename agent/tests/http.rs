@@ -7,7 +7,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 use toolglot::DialectSet;
 use toolglot::json::{Value, json};
-use toolglot_agent::driver::{ChatModel, Driver, Executors, Script, Toolbox, Watch, function};
+use toolglot_agent::driver::{Api, ChatModel, Driver, Executors, Script, Toolbox, Watch, function};
 use toolglot_agent::{Agent, Confirm, Decision, Do, Ended, Event, Outcome, Policy};
 use toolglot_tools::outcome::{Content, Shape, ToolResult};
 use toolglot_tools::{CallConfig, Inventory, Tool};
@@ -369,6 +369,118 @@ async fn a_server_is_asked_in_a_dialect_or_with_native_tools() {
         seen[1].contains("\"tool_call_id\":\"x\"") && seen[1].contains("\"tool_call_id\":\"y\""),
         "{}",
         seen[1]
+    );
+}
+
+/// The body of a request.
+fn body(request: &str) -> Value {
+    let (_, body) = request.split_once("\r\n\r\n").expect("a body");
+    serde_json::from_str(body).expect("JSON")
+}
+
+#[tokio::test]
+async fn anthropic_and_ollama_are_asked_in_their_way() {
+    let sse = |events: &[Value]| {
+        let lines = events.iter().map(|event| {
+            let kind = event["type"].as_str().expect("a type");
+            format!("event: {kind}\ndata: {event}\n\n")
+        });
+        Act::Say(STREAM.to_owned() + &lines.collect::<String>())
+    };
+    let ends = |reason: &str| {
+        [
+            json!({"type": "message_delta", "delta": {"stop_reason": reason}}),
+            json!({"type": "message_stop"}),
+        ]
+    };
+    let [delta, stop] = ends("tool_use");
+    let call = sse(&[
+        json!({"type": "message_start", "message": {"id": "m", "content": []}}),
+        json!({"type": "content_block_start", "index": 0, "content_block": {"type": "tool_use", "id": "x", "name": "f", "input": {}}}),
+        json!({"type": "content_block_delta", "index": 0, "delta": {"type": "input_json_delta", "partial_json": "{\"a\": 1}"}}),
+        json!({"type": "content_block_stop", "index": 0}),
+        delta,
+        stop,
+    ]);
+    let [delta, stop] = ends("end_turn");
+    let answer = sse(&[
+        json!({"type": "message_start", "message": {"id": "n", "content": []}}),
+        json!({"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}}),
+        json!({"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "Rain."}}),
+        delta,
+        stop,
+    ]);
+    let (port, seen) = server(vec![call, answer.clone()]).await;
+    let model = ChatModel::with_api(&format!("http://127.0.0.1:{port}"), "m", Api::Anthropic);
+    let model = model.expect("an address").key("k");
+    let (outcome, log) = drive(&model, Shape::Anthropic).await;
+    let text = "Rain.".to_owned();
+    assert_eq!(outcome, Outcome::Answer { text: text.clone() });
+    assert_eq!(log.0.len(), 1);
+    let requests = seen.lock().expect("no panic").clone();
+    assert!(
+        requests[0].starts_with("POST /v1/messages "),
+        "{}",
+        requests[0]
+    );
+    assert!(requests[0].contains("x-api-key: k") && requests[0].contains("anthropic-version: "));
+    let first = body(&requests[0]);
+    assert!(first["tools"][0].get("input_schema").is_some(), "{first}");
+    assert_eq!(first["max_tokens"], json!(8192));
+    let second = body(&requests[1]).to_string();
+    assert!(
+        second.contains("tool_use") && second.contains("tool_result"),
+        "{second}"
+    );
+
+    // Taught in the system message, which stands apart.
+    let (port, seen) = server(vec![answer]).await;
+    let more = json!({"max_tokens": 7});
+    let Value::Object(more) = more else { panic!() };
+    let model = ChatModel::with_api(&format!("http://127.0.0.1:{port}/v1/"), "m", Api::Anthropic);
+    let (outcome, _) = drive(&model.expect("an address").more(more), Shape::Text).await;
+    assert_eq!(outcome, Outcome::Answer { text: text.clone() });
+    let asked = body(&seen.lock().expect("no panic")[0]);
+    assert!(
+        asked["system"]
+            .as_str()
+            .expect("a text")
+            .contains("<tool_call>")
+    );
+    assert_eq!(asked["messages"][0]["role"], json!("user"));
+    assert_eq!(asked["max_tokens"], json!(7));
+    assert!(asked.get("stop_sequences").is_some());
+
+    let lines = |lines: &[Value]| {
+        let all: String = lines.iter().map(|line| format!("{line}\n")).collect();
+        Act::Say(STREAM.to_owned() + &all)
+    };
+    let call = lines(&[
+        json!({"message": {"role": "assistant", "content": "", "tool_calls": [{"function": {"name": "f", "arguments": {"a": 1}}}]}, "done": false}),
+        json!({"message": {"role": "assistant", "content": ""}, "done": true, "done_reason": "stop"}),
+    ]);
+    let answer = lines(&[
+        json!({"message": {"role": "assistant", "content": "Rain."}, "done": false}),
+        json!({"message": {"role": "assistant", "content": ""}, "done": true, "done_reason": "stop"}),
+    ]);
+    let (port, seen) = server(vec![call, answer]).await;
+    let model = ChatModel::with_api(&format!("http://127.0.0.1:{port}"), "m", Api::Ollama);
+    let (outcome, log) = drive(&model.expect("an address"), Shape::OpenAi).await;
+    assert_eq!(outcome, Outcome::Answer { text });
+    assert_eq!(log.0.len(), 1);
+    let requests = seen.lock().expect("no panic").clone();
+    assert!(
+        requests[0].starts_with("POST /api/chat "),
+        "{}",
+        requests[0]
+    );
+    let second = body(&requests[1]);
+    let said = second["messages"].as_array().expect("messages");
+    let called = said.iter().find(|one| one.get("tool_calls").is_some());
+    let called = called.expect("the call comes back");
+    assert_eq!(
+        called["tool_calls"][0]["function"]["arguments"],
+        json!({"a": 1})
     );
 }
 

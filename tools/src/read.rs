@@ -495,13 +495,23 @@ pub fn to_manifest<'t>(tools: impl IntoIterator<Item = &'t Tool>) -> Value {
     json!({"tools": tools.into_iter().map(Tool::to_json).collect::<Vec<_>>()})
 }
 
+/// A tool as Anthropic's interface takes it: `{"name", "description", "input_schema"}`, with the name that it has there.
+#[must_use]
+pub fn to_anthropic(tool: &Tool, name: &str) -> Value {
+    json!({"name": name, "description": tool.description, "input_schema": parameters(tool)})
+}
+
+/// The parameters as interfaces want them: they need some.
+fn parameters(tool: &Tool) -> Value {
+    let empty = || json!({"type": "object", "properties": {}});
+    tool.parameters.clone().unwrap_or_else(empty)
+}
+
 /// A tool as OpenAI's interface takes it: `{"type": "function", "function": {..}}`, with the name that it has there.
 #[must_use]
 pub fn to_openai(tool: &Tool, name: &str) -> Value {
-    let empty = || json!({"type": "object", "properties": {}});
-    let parameters = tool.parameters.clone().unwrap_or_else(empty);
     json!({
         "type": "function",
-        "function": {"name": name, "description": tool.description, "parameters": parameters},
+        "function": {"name": name, "description": tool.description, "parameters": parameters(tool)},
     })
 }

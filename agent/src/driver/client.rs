@@ -1,10 +1,10 @@
-//! Models behind an OpenAI-compatible interface.
+//! Models behind the interfaces of servers.
 
 use std::time::Duration;
 
 use reqwest::{Client, Response as Answer, StatusCode, Url};
 use toolglot::json::{Map, Value};
-use toolglot::source::OpenAi;
+use toolglot::source::{Anthropic, Ollama, OpenAi};
 
 use super::{Model, Out, Stream, pieces};
 use crate::response::{Response, Said};
@@ -15,11 +15,54 @@ const ERROR: usize = 4096;
 /// So many stop sequences are taken by all servers.
 const STOPS: usize = 4;
 
-/// Asks a server for `/v1/chat/completions`, streamed. An agent of shape [`Text`](toolglot_tools::outcome::Shape::Text) teaches
-/// its dialect in the messages, one of shape [`OpenAi`](toolglot_tools::outcome::Shape::OpenAi) gives the server its tools.
+/// Tokens that a reply of Anthropic's may have unless the host says it: that interface wants a number.
+const TOKENS: u32 = 8192;
+
+/// How a server is asked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Api {
+    /// `/v1/chat/completions`, of any OpenAI-compatible server.
+    #[default]
+    OpenAi,
+    /// Anthropic's `/v1/messages`.
+    Anthropic,
+    /// Ollama's `/api/chat`.
+    Ollama,
+}
+
+toolglot::words! {
+    Api, "interface":
+    OpenAi = "openai",
+    Anthropic = "anthropic",
+    Ollama = "ollama",
+}
+
+impl Api {
+    /// What is asked, behind the path that a host gives; without one, behind the second.
+    const fn path(self) -> (&'static str, &'static str) {
+        match self {
+            Self::OpenAi => ("/chat/completions", "/v1"),
+            Self::Anthropic => ("/messages", "/v1"),
+            Self::Ollama => ("/chat", "/api"),
+        }
+    }
+
+    fn response(self) -> Response {
+        match self {
+            Self::OpenAi => Response::new(OpenAi::new()),
+            Self::Anthropic => Response::new(Anthropic::new()),
+            Self::Ollama => Response::new(Ollama::new()),
+        }
+    }
+}
+
+/// Asks a server, streamed. An agent of shape [`Text`](toolglot_tools::outcome::Shape::Text) teaches
+/// its dialect in the messages; one of shape [`OpenAi`](toolglot_tools::outcome::Shape::OpenAi) (also for Ollama) or
+/// [`Anthropic`](toolglot_tools::outcome::Shape::Anthropic) gives the server its tools.
 #[derive(Clone, Debug)]
 pub struct ChatModel {
     client: Client,
+    api: Api,
     url: Url,
     model: String,
     key: Option<String>,
@@ -35,20 +78,30 @@ impl ChatModel {
     /// # Errors
     /// The address cannot be read; TLS cannot be set up.
     pub fn new(address: &str, model: &str) -> Result<Self, String> {
+        Self::with_api(address, model, Api::OpenAi)
+    }
+
+    /// The same of a server with another interface.
+    ///
+    /// # Errors
+    /// The address cannot be read; TLS cannot be set up.
+    pub fn with_api(address: &str, model: &str, api: Api) -> Result<Self, String> {
         let mut url = Url::parse(address).map_err(|error| format!("`{address}`: {error}"))?;
         if !matches!(url.scheme(), "http" | "https") {
             return Err(format!("`{address}`: only http and https are asked"));
         }
         let path = url.path().trim_end_matches('/').to_owned();
+        let (asked, before) = api.path();
         let path = match path.as_str() {
-            "" => "/v1/chat/completions".to_owned(),
-            own if own.ends_with("/chat/completions") => path,
-            own => format!("{own}/chat/completions"),
+            "" => format!("{before}{asked}"),
+            own if own.ends_with(asked) => path,
+            own => format!("{own}{asked}"),
         };
         url.set_path(&path);
         let client = super::tls::builder(url.scheme() == "https")?;
         Ok(Self {
             client: client.build().map_err(|error| super::tls::words(&error))?,
+            api,
             url,
             model: model.to_owned(),
             key: None,
@@ -59,7 +112,7 @@ impl ChatModel {
         })
     }
 
-    /// With a key, as bearer token.
+    /// With a key, as bearer token or as the interface has it.
     #[must_use]
     pub fn key(mut self, key: &str) -> Self {
         self.key = Some(key.to_owned());
@@ -98,23 +151,49 @@ impl ChatModel {
 
     fn body(&self, ask: &Ask) -> String {
         let mut body = self.more.clone();
-        let mut put = |key: &str, value: Value| body.insert(key.to_owned(), value);
+        let mut put = |key: &str, value: Value| {
+            body.insert(key.to_owned(), value);
+        };
         put("model", Value::from(self.model.as_str()));
-        put("messages", Value::Array(ask.messages.clone()));
         put("stream", Value::Bool(true));
         if !ask.tools.is_empty() {
             put("tools", Value::Array(ask.tools.clone()));
         }
-        if !ask.stop.is_empty() {
-            let stops = ask
-                .stop
-                .iter()
-                .take(STOPS)
-                .map(|stop| Value::from(stop.as_str()));
-            put("stop", Value::Array(stops.collect()));
-        }
-        if let Some(grammar) = &ask.grammar {
-            put("grammar", Value::from(grammar.as_str()));
+        let stop = ask.stop.iter().map(|stop| Value::from(stop.as_str()));
+        match self.api {
+            Api::OpenAi => {
+                put("messages", Value::Array(ask.messages.clone()));
+                if !ask.stop.is_empty() {
+                    put("stop", stop.take(STOPS).collect());
+                }
+                if let Some(grammar) = &ask.grammar {
+                    put("grammar", Value::from(grammar.as_str()));
+                }
+            }
+            Api::Anthropic => {
+                let (system, messages) = system(&ask.messages);
+                put("messages", Value::Array(messages));
+                if !system.is_empty() {
+                    put("system", Value::from(system));
+                }
+                if !ask.stop.is_empty() {
+                    put("stop_sequences", stop.collect());
+                }
+                if body.get("max_tokens").is_none() {
+                    body.insert("max_tokens".to_owned(), TOKENS.into());
+                }
+            }
+            Api::Ollama => {
+                put("messages", ask.messages.iter().map(ollama).collect());
+                if !ask.stop.is_empty() {
+                    let mut options = match body.get("options") {
+                        Some(Value::Object(own)) => own.clone(),
+                        _ => Map::new(),
+                    };
+                    options.insert("stop".to_owned(), stop.collect());
+                    body.insert("options".to_owned(), Value::Object(options));
+                }
+            }
         }
         Value::Object(body).to_string()
     }
@@ -135,9 +214,14 @@ impl ChatModel {
                 .client
                 .post(self.url.clone())
                 .header("content-type", "application/json");
-            if let Some(key) = &self.key {
-                request = request.bearer_auth(key);
+            if self.api == Api::Anthropic {
+                request = request.header("anthropic-version", "2023-06-01");
             }
+            request = match (&self.key, self.api) {
+                (None, _) => request,
+                (Some(key), Api::Anthropic) => request.header("x-api-key", key),
+                (Some(key), Api::OpenAi | Api::Ollama) => request.bearer_auth(key),
+            };
             let sent = tokio::time::timeout(self.patience, request.body(body.clone()).send()).await;
             let answer = sent
                 .map_err(|_| self.silent())?
@@ -204,7 +288,7 @@ impl ChatModel {
     }
 
     async fn read(&self, mut answer: Answer, out: &Out<Said>) -> Said {
-        let mut response = Response::new(OpenAi::new());
+        let mut response = self.api.response();
         loop {
             let next = tokio::time::timeout(self.patience, answer.chunk()).await;
             let said = match next {
@@ -228,6 +312,35 @@ impl Model for ChatModel {
         let model = self.clone();
         pieces(async move |out| model.run(ask, out).await)
     }
+}
+
+/// The system message, and the others. Anthropic's interface takes it apart from them.
+fn system(messages: &[Value]) -> (String, Vec<Value>) {
+    let role = |message: &&Value| message.get("role").and_then(Value::as_str) == Some("system");
+    let (system, others): (Vec<_>, Vec<_>) = messages.iter().partition(role);
+    let texts = system
+        .iter()
+        .filter_map(|one| one.get("content").and_then(Value::as_str));
+    let text = texts.collect::<Vec<_>>().join("\n\n");
+    (text, others.into_iter().cloned().collect())
+}
+
+/// A message as Ollama has it: arguments of calls are objects, not their text.
+fn ollama(message: &Value) -> Value {
+    let mut message = message.clone();
+    let calls = message.get_mut("tool_calls").and_then(Value::as_array_mut);
+    for call in calls.into_iter().flatten() {
+        let arguments = call
+            .get_mut("function")
+            .and_then(|function| function.get_mut("arguments"));
+        if let Some(arguments) = arguments
+            && let Some(text) = arguments.as_str()
+            && let Ok(object) = serde_json::from_str::<Map>(text)
+        {
+            *arguments = Value::Object(object);
+        }
+    }
+    message
 }
 
 /// How long a server asks to wait: seconds, or a date (RFC 9110, in the form that is written today).

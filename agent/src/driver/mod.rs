@@ -60,7 +60,7 @@ use crate::step::{Ask, Confirm, Decision, Do, Receipt, Start};
 use crate::wire::Told;
 
 #[cfg(feature = "http")]
-pub use client::ChatModel;
+pub use client::{Api, ChatModel};
 pub use drive::{Driver, Stopped};
 pub use function::{Function, Progress, function, task};
 #[cfg(feature = "http")]
