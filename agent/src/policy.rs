@@ -164,6 +164,12 @@ impl TryFrom<Rules> for Policy {
     }
 }
 
+/// The regular expression of a text in which `*` stands for any run of characters.
+pub(crate) fn pattern_of(glob: &str) -> String {
+    let parts: Vec<String> = glob.split('*').map(regex::escape).collect();
+    format!("(?s)^{}$", parts.join(".*"))
+}
+
 fn compile(verdict: Verdict, index: usize, rule: &Rule) -> Result<Compiled, PolicyError> {
     let regex = |source: &str, shown: &str| {
         Regex::new(source).map_err(|error| PolicyError::Pattern {
@@ -173,10 +179,7 @@ fn compile(verdict: Verdict, index: usize, rule: &Rule) -> Result<Compiled, Poli
             message: error.to_string(),
         })
     };
-    let glob = |glob: &String| {
-        let parts: Vec<String> = glob.split('*').map(regex::escape).collect();
-        regex(&format!("(?s)^{}$", parts.join(".*")), glob)
-    };
+    let glob = |glob: &String| regex(&pattern_of(glob), glob);
     for argument in &rule.arguments {
         if !argument.pointer.is_empty() && !argument.pointer.starts_with('/') {
             return Err(PolicyError::Pointer {

@@ -400,7 +400,7 @@ pub struct ParseArgs {
 }
 
 /// Reads words of the library, and tells in the help what each means.
-fn meant<T>(known: &[(T, &'static str)]) -> impl TypedValueParser<Value = T> + use<T>
+pub fn meant<T>(known: &[(T, &'static str)]) -> impl TypedValueParser<Value = T> + use<T>
 where
     T: Word + Send + Sync,
 {

@@ -151,7 +151,7 @@ impl Process {
         Ok(all)
     }
 
-    fn command(&self, given: &Map) -> Result<Command, String> {
+    pub(super) fn command(&self, given: &Map) -> Result<Command, String> {
         let spec = &self.spec;
         let mut command = Command::new(self.argv[0].head());
         command

@@ -35,6 +35,24 @@ pub struct Toolbox {
     pub tools: Vec<Tool>,
     /// What carries them out.
     pub executors: Executors,
+    /// Servers that are still to be connected to.
+    #[cfg(feature = "mcp")]
+    servers: std::collections::BTreeMap<String, Server>,
+    /// They live as long as their tools.
+    #[cfg(feature = "mcp")]
+    connections: Vec<Arc<super::Mcp>>,
+}
+
+/// A server of the Model Context Protocol.
+#[cfg(feature = "mcp")]
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Server {
+    process: Option<ProcessSpec>,
+    url: Option<String>,
+    key_env: Option<String>,
+    /// Those that agents may call; `*` stands for any run of characters.
+    tools: Vec<String>,
 }
 
 /// How a tool is carried out.
@@ -63,12 +81,14 @@ impl Executor for Fixed {
 struct Rest {
     #[cfg(feature = "http")]
     http: super::Hosts,
+    #[cfg(feature = "mcp")]
+    mcp: std::collections::BTreeMap<String, Server>,
 }
 
 impl Toolbox {
     /// Reads TOML or JSON: any list of definitions in a member `tools`, in which each has a member `execute`. That is
     /// `{"process": {..}}` ([`ProcessSpec`]), `{"http": {..}}` (feature `http`) or `{"value": ..}`, a fixed result. Folders are
-    /// looked up in `folder`.
+    /// looked up in `folder`. Servers in a member `mcp` (feature `mcp`) are connected to by `connect`; then `tools` may be left out.
     ///
     /// # Errors
     /// The text is neither TOML nor JSON, a definition cannot be read, or it does not say how it is carried out.
@@ -90,8 +110,11 @@ impl Toolbox {
                 map(file.into_inner()).map_err(wrong)?
             }
         };
-        let Some(Value::Array(mut list)) = file.remove("tools") else {
-            return Err(fail("tools", "a list of tools is needed".to_owned()));
+        let servers = cfg!(feature = "mcp") && file.get("mcp").is_some();
+        let mut list = match file.remove("tools") {
+            Some(Value::Array(list)) => list,
+            None if servers => vec![],
+            _ => return Err(fail("tools", "a list of tools is needed".to_owned())),
         };
         let rest = Value::Object(file).to_string();
         let rest: Rest =
@@ -136,7 +159,121 @@ impl Toolbox {
         for (tool, way) in tools.iter().zip(ways) {
             executors.add(&tool.id, way);
         }
-        Ok(Self { tools, executors })
+        Ok(Self {
+            tools,
+            executors,
+            #[cfg(feature = "mcp")]
+            servers: servers_of(rest.mcp, folder, &fail)?,
+            #[cfg(feature = "mcp")]
+            connections: vec![],
+        })
+    }
+
+    /// Connects to the servers of the file and adds their tools, with the name of the server before theirs (`server:tool`). Does
+    /// nothing where there are none, or they are connected already.
+    ///
+    /// # Errors
+    /// A server cannot be started or reached, does not list its tools, or has none of a name that the file allows.
+    #[cfg(feature = "mcp")]
+    pub async fn connect(&mut self, origin: &str) -> Result<(), ToolboxError> {
+        for (name, server) in std::mem::take(&mut self.servers) {
+            let fail = |why: String| ToolboxError {
+                origin: origin.to_owned(),
+                path: format!("mcp.{name}"),
+                why,
+            };
+            let mcp = server.connect(&name).await.map_err(fail)?;
+            let mut tools = mcp.tools().await.map_err(|error| fail(error.why))?;
+            let own: Vec<String> = tools
+                .iter()
+                .map(|tool| tool.id[name.len() + 1..].to_owned())
+                .collect();
+            let executor: Arc<dyn Executor> = Arc::new(mcp.executor());
+            for glob in &server.tools {
+                let pattern = regex::Regex::new(&crate::policy::pattern_of(glob));
+                let pattern = pattern.map_err(|error| fail(format!("`{glob}`: {error}")))?;
+                let mut found = false;
+                for (tool, own) in tools.iter_mut().zip(&own) {
+                    let may = pattern.is_match(own);
+                    tool.agent_callable |= may;
+                    found |= may;
+                }
+                if !found {
+                    let known = own.join(", ");
+                    return Err(fail(format!("it has no tool `{glob}`; there are {known}")));
+                }
+            }
+            for tool in &tools {
+                self.executors.add(&tool.id, executor.clone());
+            }
+            self.tools.append(&mut tools);
+            self.connections.push(Arc::new(mcp));
+            let inventory = Inventory::of(self.tools.clone());
+            let inventory = inventory.map_err(|error| fail(error.to_string()))?;
+            if let Some((id, fault)) = inventory.faults().next() {
+                return Err(fail(format!("{id}: parameters: {fault}")));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Servers, with their folders and keys looked up.
+#[cfg(feature = "mcp")]
+fn servers_of(
+    servers: std::collections::BTreeMap<String, Server>,
+    folder: &Path,
+    fail: &dyn Fn(&str, String) -> ToolboxError,
+) -> Result<std::collections::BTreeMap<String, Server>, ToolboxError> {
+    let looked = |(name, mut server): (String, Server)| {
+        let path = format!("mcp.{name}");
+        if name.is_empty() || name.contains(':') {
+            return Err(fail(
+                &path,
+                "a name is not empty and has no colon".to_owned(),
+            ));
+        }
+        if server.process.is_some() == server.url.is_some() {
+            return Err(fail(&path, "it has either `process` or `url`".to_owned()));
+        }
+        if server.tools.is_empty() {
+            let why = "`tools` says which of its tools agents may call; [\"*\"] are all";
+            return Err(fail(&path, why.to_owned()));
+        }
+        if let Some(spec) = &mut server.process {
+            let own = spec.cwd.take().unwrap_or_else(|| ".".into());
+            spec.cwd = Some(folder.join(own));
+            super::Process::new(spec.clone()).map_err(|why| fail(&path, why))?;
+        }
+        Ok((name, server))
+    };
+    servers.into_iter().map(looked).collect()
+}
+
+#[cfg(feature = "mcp")]
+impl Server {
+    async fn connect(&self, name: &str) -> Result<super::Mcp, String> {
+        use super::{Mcp, McpLimits};
+        let limits = McpLimits::default();
+        let connected = match (&self.process, &self.url) {
+            (Some(spec), _) => {
+                let process = Process::new(spec.clone())?;
+                let mut command = process.command(&Map::new())?;
+                command.stderr(std::process::Stdio::inherit());
+                Mcp::process(name, command, limits).await
+            }
+            (None, url) => {
+                let key = match &self.key_env {
+                    None => None,
+                    Some(variable) => Some(std::env::var(variable).map_err(|_| {
+                        format!("key_env: the environment has no variable {variable}")
+                    })?),
+                };
+                let url = url.as_deref().unwrap_or_default();
+                Mcp::http(name, url, key.as_deref(), limits).await
+            }
+        };
+        connected.map_err(|error| error.why)
     }
 }
 

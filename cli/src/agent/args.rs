@@ -3,10 +3,20 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use clap::builder::TypedValueParser;
 use clap::{Args, ValueEnum};
+use toolglot_agent::driver::Api;
 use toolglot_tools::prompt::Lang;
 
-use crate::args::{OneDialect, lang};
+use crate::args::{OneDialect, lang, meant};
+
+fn api() -> impl TypedValueParser<Value = Api> {
+    meant(&[
+        (Api::OpenAi, "As OpenAI's chat completions: most servers"),
+        (Api::Anthropic, "As Anthropic's messages"),
+        (Api::Ollama, "As Ollama's chat"),
+    ])
+}
 
 pub const RUN_EXAMPLES: &str = "\
 Calls run as the policy says. Where it wants a call confirmed, a line of standard input decides: `y`; `n`, perhaps with a reason
@@ -77,6 +87,9 @@ pub struct RunArgs {
     /// The model's name on the server
     #[arg(long, value_name = "NAME", default_value = "default")]
     pub model_name: String,
+    /// How the server is asked
+    #[arg(long, value_parser = api(), default_value_t = Api::OpenAi)]
+    pub api: Api,
     /// Variable of the environment that holds the server's key [default: no key is sent]
     #[arg(long, value_name = "VARIABLE")]
     pub key_env: Option<String>,

@@ -17,7 +17,8 @@ use crate::input::Input;
 use crate::stop::{Stop, Verdict};
 
 pub fn run(args: &CallArgs) -> Result<Verdict, Stop> {
-    let toolbox = toolbox(&args.tools)?;
+    let runtime = runtime()?;
+    let toolbox = toolbox(&args.tools, &runtime)?;
     let rules = policy(args.tools.policy.as_deref(), Policy::allow_all)?;
     let name = &args.name;
     let path = &args.tools.tools;
@@ -47,7 +48,7 @@ pub fn run(args: &CallArgs) -> Result<Verdict, Stop> {
     let people = People::new(&args.tools.yes_to, false);
     // Steps have no model.
     let nobody = Script::new(Vec::<&str>::new());
-    let outcome = runtime()?.block_on(async {
+    let outcome = runtime.block_on(async {
         Driver::new(&nobody, &toolbox.executors, &people)
             .watch(&mut show)
             .cancel(signals::interrupted())

@@ -35,13 +35,15 @@ fn runtime() -> Result<Runtime, Stop> {
     runtime.map_err(|error| Stop::because(format!("the runtime cannot be started: {error}")))
 }
 
-/// The tools, whose folders are looked up beside their file.
-fn toolbox(args: &ToolArgs) -> Result<Toolbox, Stop> {
+/// The tools, whose folders are looked up beside their file, those of its servers too.
+fn toolbox(args: &ToolArgs, runtime: &Runtime) -> Result<Toolbox, Stop> {
     let path = &args.tools;
     let text = input::text(path)?;
     let folder = path.parent().unwrap_or(Path::new(""));
-    let toolbox =
-        Toolbox::read(&path.display().to_string(), &text, folder).map_err(Stop::because)?;
+    let origin = path.display().to_string();
+    let mut toolbox = Toolbox::read(&origin, &text, folder).map_err(Stop::because)?;
+    let connected = runtime.block_on(toolbox.connect(&origin));
+    connected.map_err(Stop::because)?;
     for id in &args.yes_to {
         if !toolbox.tools.iter().any(|tool| tool.id == *id) {
             return Err(Stop::because(format!(

@@ -25,7 +25,7 @@ pub fn model(args: &RunArgs) -> Result<Asked, Stop> {
         });
     }
     let ways = "--model takes http://HOST, https://HOST or script:FILE";
-    let model = ChatModel::new(&args.model, &args.model_name);
+    let model = ChatModel::with_api(&args.model, &args.model_name, args.api);
     let mut model = model.map_err(|why| Stop::because(format!("{why}; {ways}")))?;
     let mut key = None;
     if let Some(name) = &args.key_env {

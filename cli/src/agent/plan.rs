@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use toolglot::DialectSet;
 use toolglot::json::{Value, json};
+use toolglot_agent::driver::Api;
 use toolglot_agent::{Agent, Policy, Run, Step};
 use toolglot_testkit::sets::{Choice, Sets};
 use toolglot_tools::outcome::Shape;
@@ -82,7 +83,11 @@ impl Plan {
         self.agent["config"]["maxIterations"] = args.max_rounds.into();
         self.agent["lang"] = args.lang.name().into();
         if args.native {
-            self.agent["shape"] = Shape::OpenAi.name().into();
+            let shape = match args.api {
+                Api::Anthropic => Shape::Anthropic,
+                Api::OpenAi | Api::Ollama => Shape::OpenAi,
+            };
+            self.agent["shape"] = shape.name().into();
         }
         Ok(self)
     }

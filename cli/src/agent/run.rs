@@ -25,7 +25,8 @@ enum End {
 }
 
 pub fn run(args: &RunArgs) -> Result<Verdict, Stop> {
-    let toolbox = toolbox(&args.tools)?;
+    let runtime = runtime()?;
+    let toolbox = toolbox(&args.tools, &runtime)?;
     for tool in &toolbox.tools {
         if let Some(why) = hidden(tool) {
             note(format!(
@@ -53,7 +54,7 @@ pub fn run(args: &RunArgs) -> Result<Verdict, Stop> {
     let mut show =
         Show::new(args.tools.output, log.transpose()?).keeps(save.cloned(), asked.key.clone());
     let people = People::new(&args.tools.yes_to, save.is_some());
-    let end = runtime()?.block_on(async {
+    let end = runtime.block_on(async {
         let stopped = signals::interrupted();
         let driver = Driver::new(&*asked.model, &toolbox.executors, &people).watch(&mut show);
         if save.is_none() {

@@ -655,3 +655,86 @@ fn the_example_of_the_readme_runs() {
     }
     assert!(Path::new(&repository("examples/agent/note.txt")).exists());
 }
+
+/// A server of the Model Context Protocol, in lines of JSON.
+const SERVER: &str = r#"
+import json, os, sys
+tools = [{"name": name, "description": name, "inputSchema": {"type": "object"}} for name in ("add", "drop")]
+for line in sys.stdin:
+    message = json.loads(line)
+    method = message.get("method")
+    if method == "initialize":
+        result = {"protocolVersion": message["params"]["protocolVersion"], "capabilities": {"tools": {}}, "serverInfo": {"name": "s", "version": "1"}}
+    elif method == "tools/list":
+        result = {"tools": tools}
+    elif method == "tools/call":
+        said = message["params"]["arguments"]
+        result = {"content": [{"type": "text", "text": str(said["a"] + said["b"]) + os.environ.get("UNIT", "")}]}
+    else:
+        continue
+    print(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result}), flush=True)
+"#;
+
+#[test]
+fn tools_of_a_server_are_called() {
+    let program = file("server.py", SERVER);
+    let servers = |rest: &str| {
+        let text = format!(
+            "[mcp.math]\nprocess = {{ argv = [\"python3\", \"{program}\"], env = {{ UNIT = \" m\" }} }}\n{rest}"
+        );
+        file("servers.toml", &text)
+    };
+    let tools = servers("tools = [\"add\"]\n");
+    let arguments = r#"{"a": 1, "b": 2}"#;
+    let ran = run(&["call", "--tools", &tools, "math:add", arguments], b"");
+    assert_eq!((ran.code, ran.out.as_str()), (0, "3 m\n"), "{}", ran.err);
+    let ran = run(&["call", "--tools", &tools, "math:drop", "{}"], b"");
+    assert_eq!(ran.code, 2);
+    assert!(ran.err.contains("agents may not call it"), "{}", ran.err);
+
+    let script = r#"<tool_call>{"name": "math:add", "arguments": {"a": 40, "b": 2}}</tool_call>
+---
+42 m."#;
+    let model = format!("script:{}", file("math.txt", script));
+    let args = [
+        "run",
+        "--model",
+        &model,
+        "--dialect",
+        "hermes",
+        "--tools",
+        &tools,
+        "How long?",
+    ];
+    let ran = run(&args, b"y\n");
+    assert_eq!((ran.code, ran.out.as_str()), (0, "42 m.\n"), "{}", ran.err);
+
+    for (rest, why) in [
+        (
+            "tools = [\"none\"]\n",
+            "mcp.math: it has no tool `none`; there are add, drop",
+        ),
+        ("tools = []\n", "mcp.math: `tools` says which"),
+        (
+            "url = \"http://localhost\"\ntools = [\"*\"]\n",
+            "either `process` or `url`",
+        ),
+        ("tool = []\n", "unknown field `tool`"),
+    ] {
+        let tools = servers(rest);
+        let ran = run(&["call", "--tools", &tools, "math:add", arguments], b"");
+        assert_eq!(ran.code, 2, "{rest}");
+        assert!(ran.err.contains(why), "{rest}: {}", ran.err);
+    }
+    let gone = file(
+        "gone.toml",
+        "[mcp.x]\nprocess = { argv = [\"./none\"] }\ntools = [\"*\"]\n",
+    );
+    let ran = run(&["call", "--tools", &gone, "x:f", "{}"], b"");
+    assert_eq!(ran.code, 2);
+    assert!(
+        ran.err.contains("mcp.x: it cannot be started"),
+        "{}",
+        ran.err
+    );
+}
