@@ -5,6 +5,7 @@
 //! functions, and so may an ordinary test: it includes this folder with `#[path]` and runs over the files under `corpus/`
 //! and `regressions/`.
 
+mod agent;
 mod case;
 mod chunking;
 mod encode;
@@ -16,6 +17,7 @@ mod snapshot;
 mod user;
 mod watch;
 
+pub use agent::agent_run;
 #[allow(unused_imports, reason = "the tests of the repository use it")]
 pub use case::Case;
 pub use chunking::chunking;
@@ -38,7 +40,7 @@ pub type Check = fn(&[u8]);
 
 /// Every target.
 #[allow(dead_code, reason = "the tests of the repository name each")]
-pub const TARGETS: [(&str, Check); 9] = [
+pub const TARGETS: [(&str, Check); 10] = [
     ("chunking", chunking),
     ("builtin", builtin),
     ("user_dialect", user_dialect),
@@ -48,6 +50,7 @@ pub const TARGETS: [(&str, Check); 9] = [
     ("pythonic", pythonic),
     ("tagged", tagged),
     ("snapshot", snapshot),
+    ("agent_run", agent_run),
 ];
 
 /// All default dialects, arbitrary bytes: no panic, the leaves partition the input, no more is withheld than the set's

@@ -72,3 +72,8 @@ fn tagged() {
 fn snapshot() {
     replay("snapshot", checks::snapshot);
 }
+
+#[test]
+fn agent_run() {
+    replay("agent_run", checks::agent_run);
+}

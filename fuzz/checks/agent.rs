@@ -1,0 +1,200 @@
+//! A run of an agent that is told anything in any order.
+//!
+//! | byte | what it chooses |
+//! |---|---|
+//! | 0 | what the agent allows: side by side or in order, how many, recovered calls, native ones, references |
+//! | then, again and again | a number for what is told, and one for what it is told of |
+//!
+//! Numbers below 32 tell a piece of a reply, the next ones raw bytes, an end, decisions, results and the rest. The run is played
+//! twice, the second time saved and restored before each thing that it is told.
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use toolglot::{DialectSet, Finish, NativeCall};
+use toolglot_agent::{Agent, Decision, Do, Event, Run, RunError, Told};
+use toolglot_tools::outcome::{Status, ToolResult};
+
+const PIECES: [&str; 16] = [
+    "Some text. ",
+    "<think>hm</think>\n",
+    r#"<tool_call>{"name": "free", "arguments": {"n": 1}}</tool_call>"#,
+    r#"<tool_call>{"name": "free", "arguments": {"n": 2}}</tool_call>"#,
+    r#"<tool_call>{"name": "free", "arguments": {"n": "{{1.result}}"}}</tool_call>"#,
+    r#"<tool_call>{"name": "free", "arguments": {"n": "x"}}</tool_call>"#,
+    r#"<tool_call>{"name": "asked", "arguments": {"n": 3}}</tool_call>"#,
+    r#"<tool_call>{"name": "asked", "arguments": {}}</tool_call>"#,
+    r#"<tool_call>{"name": "denied", "arguments": {}}</tool_call>"#,
+    r#"<tool_call>{"name": "nobody", "arguments": {}}</tool_call>"#,
+    r#"<tool_call>{"name": "free", "arguments": {"n": !}}</tool_call>"#,
+    r#"<tool_call>{"name": "free", "arguments": {"n": "#,
+    "</tool_call>",
+    "<tool_call>",
+    r#"{"name": "asked"}"#,
+    "\n",
+];
+
+static SET: LazyLock<DialectSet> =
+    LazyLock::new(|| DialectSet::builtin("hermes").expect("a dialect"));
+
+fn agent(choice: u8) -> Agent {
+    let form = format!(
+        r#"{{"dialect": "hermes", "shape": "{}", "recovered": "{}", "references": {}, "max_concurrent": {},
+        "config": {{"parallelExecution": {}, "maxIterations": 2, "timeout": 50}},
+        "policy": {{"deny": [{{"tools": ["denied"]}}], "confirm": [{{"tools": ["asked"]}}], "allow": [{{}}]}},
+        "tools": [{}]}}"#,
+        if choice & 1 == 0 { "text" } else { "openai" },
+        if choice & 2 == 0 { "answer" } else { "confirm" },
+        choice & 4 != 0,
+        1 + (choice >> 5),
+        choice & 8 != 0,
+        ["free", "asked", "denied"]
+            .map(|name| format!(
+                r#"{{"name": "{name}", "description": "A tool", "parameters": {{"properties": {{"n": {{"type": "integer"}}}}}}}}"#
+            ))
+            .join(", "),
+    );
+    Agent::from_json(&SET, &form).expect("an agent")
+}
+
+/// What the calls of the round that were named so far are told, and anything else.
+fn told(what: u8, of: u8, known: &[String]) -> Told {
+    let id = match known.len() {
+        0 => "none".to_owned(),
+        some => known[usize::from(of) % some].clone(),
+    };
+    let result = |status| ToolResult::text(&id, "free", status, "rain");
+    match what {
+        0..32 => Told::Model(PIECES[usize::from(what % 16)].into()),
+        32..40 => Told::Model(vec![of]),
+        40..48 => Told::Native(NativeCall {
+            id: (of & 1 == 0).then(|| format!("c{}", of % 4)),
+            name: if of & 2 == 0 { "free" } else { "asked" }.to_owned(),
+            arguments: format!(r#"{{"n": {of}}}"#),
+        }),
+        48..96 => Told::Ended(Finish::ALL[usize::from(of) % Finish::ALL.len()]),
+        96..112 => Told::Decision(id, Decision::Approve),
+        112..120 => Told::Decision(id, Decision::Deny("no".to_owned())),
+        120..128 => Told::Decision(id, Decision::Edit(format!(r#"{{"n": {of}}}"#))),
+        128..192 => Told::Done(result(Status::ALL[usize::from(of) % Status::ALL.len()])),
+        192..200 => Told::Progress(id, "half".to_owned()),
+        200..208 => Told::Lost(id),
+        208..224 => Told::Tick(u64::from(of)),
+        224..232 => Told::AskAgain,
+        232..240 => Told::Later(result(Status::Success)),
+        240..248 => Told::Failed("gone".to_owned()),
+        248..252 => Told::Reasoning("hm".to_owned()),
+        252.. => Told::Cancel,
+    }
+}
+
+/// Of a round: what each call came to.
+#[derive(Default)]
+struct Round {
+    stood: Vec<String>,
+    started: HashMap<String, String>,
+    shown: HashMap<String, String>,
+    settled: Vec<String>,
+}
+
+#[derive(Default)]
+struct Seen {
+    round: Round,
+    over: bool,
+    cancelled: bool,
+}
+
+impl Seen {
+    /// All instructions, looked at.
+    fn take(&mut self, run: &mut Run) -> Vec<Do> {
+        let mut all = vec![];
+        while let Some(one) = run.take() {
+            assert!(!self.over, "after the end: {one:?}");
+            match &one {
+                Do::Ask(_) => {
+                    self.ends();
+                    self.round = Round::default();
+                }
+                Do::Event(Event::Stands { id, .. }) => {
+                    assert!(!self.round.stood.contains(id), "{id} stands twice");
+                    self.round.stood.push(id.clone());
+                }
+                Do::Confirm(call) => {
+                    self.round
+                        .shown
+                        .insert(call.id.clone(), call.arguments.clone());
+                }
+                Do::Start(call) => {
+                    assert!(!self.cancelled && self.round.stood.contains(&call.id));
+                    assert!(!self.round.settled.contains(&call.id));
+                    let before = self
+                        .round
+                        .started
+                        .insert(call.id.clone(), call.arguments.clone());
+                    assert!(before.is_none(), "{} starts twice", call.id);
+                    assert!(call.tool != "denied" && call.tool != "nobody");
+                    assert!(call.tool != "asked" || self.round.shown.contains_key(&call.id));
+                }
+                Do::Event(Event::Settled { id, .. }) => {
+                    assert!(self.round.stood.contains(id) && !self.round.settled.contains(id));
+                    self.round.settled.push(id.clone());
+                }
+                Do::Finished(_) => {
+                    self.ends();
+                    self.over = true;
+                }
+                _ => {}
+            }
+            all.push(one);
+        }
+        all
+    }
+
+    /// Every call that stood has its one result.
+    fn ends(&self) {
+        for id in &self.round.stood {
+            assert!(self.round.settled.contains(id), "{id} has no result");
+        }
+    }
+}
+
+/// A run does not panic, whatever it is told. Each call that stands has one result; nothing starts that does not stand, was
+/// denied, or was not shown where it must be, or after a cancel; and saving changes nothing.
+pub fn agent_run(data: &[u8]) {
+    let Some((choice, acts)) = data.split_first() else {
+        return;
+    };
+    let agent = agent(*choice);
+    let mut run = agent.run("go");
+    let mut twin = agent.run("go");
+    let mut seen = Seen::default();
+    let first = seen.take(&mut run);
+    assert_eq!(first, drained(&mut twin));
+    for act in acts.chunks_exact(2).take(400) {
+        let told = told(act[0], act[1], &seen.round.stood);
+        let saved = twin.save();
+        twin = Run::restore(&agent, &saved).expect("a saved run");
+        // What it asks again was asked before.
+        drained(&mut twin);
+        assert_eq!(twin.save(), saved);
+        seen.cancelled |= told == Told::Cancel;
+        let answer = run.tell(told.clone());
+        assert_eq!(answer, twin.tell(told.clone()));
+        if let Err(error) = &answer {
+            assert!(!matches!(error, RunError::Saved(_)));
+        }
+        let does = seen.take(&mut run);
+        assert!(
+            answer.is_ok() || does.is_empty(),
+            "{told:?} was refused and changed something"
+        );
+        assert_eq!(does, drained(&mut twin), "{told:?}");
+    }
+    run.cancel();
+    seen.take(&mut run);
+    assert!(seen.over && run.outcome().is_some());
+}
+
+fn drained(run: &mut Run) -> Vec<Do> {
+    std::iter::from_fn(|| run.take()).collect()
+}
