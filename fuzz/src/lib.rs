@@ -5,7 +5,8 @@
 mod checks;
 
 pub use checks::{
-    TARGETS, agent_run, builtin, chunking, encode, escape, json, pythonic, snapshot, tagged, user_dialect,
+    TARGETS, agent_run, builtin, chunking, encode, escape, json, pythonic, snapshot, tagged,
+    user_dialect,
 };
 
 /// The fuzz target that runs the check of this name. The sets are compiled before the clock of the first input runs.
