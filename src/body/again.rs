@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use toolglot_scan::xml::{self, Header, HeaderStep};
 
-use super::{Args, Flow, Out, pieces};
+use super::{Args, Flow, Out};
 use crate::error::Kind;
 use crate::event::Span;
 
@@ -43,7 +43,7 @@ impl Again {
         byte: u8,
         pos: u64,
     ) -> Step {
-        let start = out.io.from;
+        let start = out.from();
         // As in the tag that opened the call, no value holds the beginning of a tag.
         if byte == b'<' || pos + 1 - start > u64::from(out.limits().max_header) {
             return Step::Other;
@@ -53,8 +53,7 @@ impl Again {
             HeaderStep::End { closed: false } => {}
             HeaderStep::End { closed: true } | HeaderStep::Bad => return Step::Other,
         }
-        let parts = pieces(&out.io.carry, out.seg, out.base, self.marker, pos + 1);
-        let header = parts.map(|(piece, _)| piece).concat();
+        let header = out.bytes(self.marker, pos + 1);
         let mut meta = xml::attributes(&header);
         let name = meta.iter().position(|(have, _)| have == key);
         let name = name.map(|at| meta.remove(at).1).unwrap_or_default();

@@ -14,7 +14,7 @@ use super::live::LiveCall;
 use super::plain::Clean;
 use super::tree_payload::{Decoder, Elements};
 use super::typed::{Typed, each, repeated, typed};
-use super::{Opened, Out, Short, pieces};
+use super::{Opened, Out, Short};
 use crate::dialect::spec::Deltas;
 use crate::error::{Kind, KindSet};
 use crate::event::{Arguments, Event, Origin, Span};
@@ -336,11 +336,9 @@ impl Args {
 
     /// Delivers bytes up to `to` as they stand.
     pub fn value(&mut self, out: &mut Out<'_>, to: u64) {
-        if to <= out.io.from {
-            return;
-        }
-        let (from, base) = (out.io.from, out.base);
-        for (data, at) in pieces(&out.io.carry, out.seg, base, from, to) {
+        let chunk = out.chunk();
+        let from = out.from();
+        for (data, at) in out.io.cursor.pieces(chunk, from, to) {
             if data.is_empty() {
                 continue;
             }
@@ -429,7 +427,7 @@ impl Args {
 
     /// Delivers bytes up to `to`, which mean `text`.
     pub fn value_as(&mut self, out: &mut Out<'_>, to: u64, text: &str) {
-        let span = Span::new(out.io.from, to);
+        let span = Span::new(out.from(), to);
         out.param(to);
         match self.waits(text.as_bytes(), span.start) {
             Wait::No => {}

@@ -237,7 +237,7 @@ impl Body {
         | AttributesAt::Tail { .. }
         | AttributesAt::Content(_) = self.at
         {
-            let span = Span::new(self.args.value_start(), out.io.from);
+            let span = Span::new(self.args.value_start(), out.from());
             out.report(
                 Kind::UnclosedValue,
                 Severity::Error,
@@ -283,7 +283,7 @@ impl Body {
                         Step::Closed => {
                             let to = out.base + next as u64;
                             content.tell_spaced(out, &mut self.args, to);
-                            self.param_end(out, out.io.from, out.base + next as u64, next)
+                            self.param_end(out, out.from(), out.base + next as u64, next)
                         }
                     }
                 }
@@ -330,7 +330,7 @@ impl Body {
         let found = memchr2(quote, b'&', &out.seg[i..stop]);
         let at = i + found.unwrap_or(stop - i);
         self.args.value(out, out.base + at as u64);
-        if out.io.from >= max {
+        if out.from() >= max {
             return Err((at, limit(Kind::LimitValue)));
         }
         if found.is_none() {
@@ -361,7 +361,7 @@ impl Body {
         let next = match self.at {
             AttributesAt::Between if blank => AttributesAt::Between,
             AttributesAt::Between if byte == b'<' => {
-                out.io.from = pos;
+                out.hold(pos);
                 self.tag_start = pos;
                 self.at = AttributesAt::Name;
                 return Ok(i + 1);
@@ -372,7 +372,7 @@ impl Body {
                 self.at = match step {
                     again::Step::More => AttributesAt::Again(again),
                     again::Step::Same => AttributesAt::Between,
-                    again::Step::Other => return Err((i, again.other(out.io.from, false))),
+                    again::Step::Other => return Err((i, again.other(out.from(), false))),
                 };
                 return Ok(i + 1);
             }
@@ -418,20 +418,20 @@ impl Body {
                 return self.tag_end(out, table, pos + 1, false, i + 1);
             }
             AttributesAt::Space { edge: false } if xml::is_name(byte) => {
-                out.io.from = pos;
+                out.hold(pos);
                 self.at = AttributesAt::Attribute;
                 return Ok(i + 1);
             }
             AttributesAt::Attribute if xml::is_name(byte) => {
-                if pos.saturating_sub(out.io.from) >= u64::from(out.limits().max_name) {
+                if pos.saturating_sub(out.from()) >= u64::from(out.limits().max_name) {
                     return Err((i, limit(Kind::LimitName)));
                 }
                 return Ok(i + 1);
             }
             AttributesAt::Attribute if blank || byte == b'=' => {
-                let name = out.slice(out.io.from, pos);
+                let name = out.slice(out.from(), pos);
                 let equals = byte == b'=';
-                let role = self.role(out, table, &name, Span::new(out.io.from, pos));
+                let role = self.role(out, table, &name, Span::new(out.from(), pos));
                 AttributesAt::Equals { role, equals }
             }
             AttributesAt::Equals { .. } if blank => self.at,
@@ -445,12 +445,12 @@ impl Body {
             }
             AttributesAt::Named { quote } => {
                 if byte != quote {
-                    if pos.saturating_sub(out.io.from) >= u64::from(out.limits().max_name) {
+                    if pos.saturating_sub(out.from()) >= u64::from(out.limits().max_name) {
                         return Err((i, limit(Kind::LimitName)));
                     }
                     return Ok(i + 1);
                 }
-                let name = out.slice(out.io.from, pos);
+                let name = out.slice(out.from(), pos);
                 self.key = xml::decode(name.as_bytes()).trim().to_owned();
                 AttributesAt::Space { edge: true }
             }
@@ -536,7 +536,7 @@ impl Body {
         i: usize,
     ) -> Result<usize, (usize, Flow)> {
         let pos = out.base + i as u64;
-        let first = pos == out.io.from + 1;
+        let first = pos == out.from() + 1;
         if first && byte == b'!' {
             let mut bang = Match::behind_lt(1);
             bang.step(byte, &[(b"<!--", Edge::None)]);
@@ -552,12 +552,12 @@ impl Body {
             return Ok(i + 1);
         }
         if xml::is_name(byte) && byte != b'?' {
-            if pos.saturating_sub(out.io.from) > u64::from(out.limits().max_name) {
+            if pos.saturating_sub(out.from()) > u64::from(out.limits().max_name) {
                 return Err((i, limit(Kind::LimitName)));
             }
             return Ok(i + 1);
         }
-        let name = out.slice(out.io.from + 1, pos);
+        let name = out.slice(out.from() + 1, pos);
         let ends = xml::is_space(byte) || byte == b'>' || byte == b'/';
         if !ends || name.is_empty() {
             return Err(malformed(out, Kind::MalformedBody, pos, i));
@@ -565,7 +565,7 @@ impl Body {
         if name == table.spec.call {
             let again = Again::new(pos);
             if self.args.count() > 0 {
-                return Err((i, again.other(out.io.from, false)));
+                return Err((i, again.other(out.from(), false)));
             }
             self.at = AttributesAt::Again(again);
             return Ok(i);
@@ -746,7 +746,7 @@ impl Body {
         i: usize,
     ) -> Result<usize, (usize, Flow)> {
         let pos = out.base + i as u64;
-        let end = out.io.from;
+        let end = out.from();
         match tail.step(byte, pos) {
             Verdict::Open(tail) if byte == b'/' || byte == b'=' => {
                 self.at = AttributesAt::Tail { quote, len, tail };

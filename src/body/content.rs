@@ -10,7 +10,7 @@ use toolglot_scan::xml;
 
 use super::inner::Inner;
 use super::tags::MAX_BLANKS;
-use super::{Args, Out, Short, pieces};
+use super::{Args, Out, Short};
 use crate::dialect::bounds::CLOSER_BLANKS;
 use crate::error::Kind;
 use crate::event::Span;
@@ -148,7 +148,7 @@ impl Content {
     /// Reports blanks after the `</` of the closing tag that it ended with, which the carry begins with.
     pub fn tell_spaced(&self, out: &mut Out<'_>, args: &mut Args, end: u64) {
         if self.spaced {
-            tell_spaced(out, args, Span::new(out.io.from, end));
+            tell_spaced(out, args, Span::new(out.from(), end));
         }
     }
 
@@ -253,8 +253,8 @@ impl Content {
         match self.at {
             ContentAt::Text => pos,
             ContentAt::Cdata { len } => pos.saturating_sub(u64::from(len)),
-            ContentAt::Lt(lt) => pos.saturating_sub(lt.len()).max(out.io.from),
-            ContentAt::Tail { .. } | ContentAt::Entity { .. } => out.io.from,
+            ContentAt::Lt(lt) => pos.saturating_sub(lt.len()).max(out.from()),
+            ContentAt::Tail { .. } | ContentAt::Entity { .. } => out.from(),
         }
     }
 
@@ -299,7 +299,7 @@ impl Content {
     fn markup(&mut self, out: &mut Out<'_>, args: &Args) {
         if !self.bare {
             self.bare = true;
-            let span = Span::new(out.io.from, out.io.from + 1);
+            let span = Span::new(out.from(), out.from() + 1);
             let subject = args.key().to_owned();
             out.tell(Kind::BareMarkup, span, args.tool(), &subject);
         }
@@ -336,15 +336,10 @@ pub(super) fn entity(
     if byte != b';' || len == 0 {
         return EntityStep::None;
     }
+    // On the stack: values cost no allocation.
     let mut bytes = [0; xml::MAX_ENTITY];
     let mut have = 0;
-    for (piece, _) in pieces(
-        &out.io.carry,
-        out.seg,
-        out.base,
-        pos.saturating_sub(u64::from(len)),
-        pos,
-    ) {
+    for (piece, _) in out.pieces(pos.saturating_sub(u64::from(len)), pos) {
         for byte in piece.iter().take(bytes.len() - have) {
             bytes[have] = *byte;
             have += 1;
@@ -354,7 +349,7 @@ pub(super) fn entity(
     match xml::entity(name) {
         Some(c) => args.value_as(out, pos + 1, c.encode_utf8(&mut [0; 4])),
         None => {
-            let span = Span::new(out.io.from, pos + 1);
+            let span = Span::new(out.from(), pos + 1);
             let entity = format!("&{};", String::from_utf8_lossy(name));
             out.tell(Kind::UnknownEntity, span, args.tool(), &entity);
         }

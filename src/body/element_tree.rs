@@ -12,7 +12,7 @@ use super::args::tool_name;
 use super::named_params::limit;
 use super::tags::{CommentEnd, Edge, MAX_BLANKS, Match, MatchStep};
 use super::tree::{self, Element};
-use super::{Flow, Out, pieces};
+use super::{Flow, Out};
 use crate::dialect::ElementTree;
 use crate::error::{Kind, KindSet, Severity};
 use crate::event::{Event, Span};
@@ -148,7 +148,7 @@ impl Body {
                 },
                 ElementAt::Loose { name } if byte == b'<' || byte == b'>' => {
                     let taken = usize::from(byte == b'>');
-                    let span = Span::new(out.io.from, pos);
+                    let span = Span::new(out.from(), pos);
                     self.misfit(out, span, "");
                     self.opened(out, table, name, pos + taken as u64, false, i + taken)
                 }
@@ -212,15 +212,12 @@ impl Body {
 
     /// Delivers bytes up to `to` as content of the open element.
     fn content(&mut self, out: &mut Out<'_>, to: u64) {
-        let from = out.io.from;
+        let from = out.from();
         if to <= from {
             return;
         }
-        let blank = || {
-            pieces(&out.io.carry, out.seg, out.base, from, to)
-                .iter()
-                .all(|(p, _)| p.trim_ascii().is_empty())
-        };
+        let bytes = out.pieces(from, to);
+        let blank = || bytes.iter().all(|(p, _)| p.trim_ascii().is_empty());
         match self
             .open
             .last()
@@ -229,7 +226,6 @@ impl Body {
             Some(element) => element.text = element.text || !blank(),
             None if self.junk.is_none() && !blank() => {
                 // One byte, so that the place does not depend on how the text was cut.
-                let bytes = pieces(&out.io.carry, out.seg, out.base, from, to);
                 let blanks = bytes
                     .iter()
                     .flat_map(|(p, _)| p.iter())
@@ -298,7 +294,7 @@ impl Body {
     fn literal(&mut self, out: &mut Out<'_>, i: usize) -> usize {
         if !self.bare {
             self.bare = true;
-            let span = Span::new(out.io.from, out.io.from + 1);
+            let span = Span::new(out.from(), out.from() + 1);
             let subject = self
                 .open
                 .last()
@@ -319,7 +315,7 @@ impl Body {
         pos: u64,
         i: usize,
     ) -> Result<usize, (usize, Flow)> {
-        if (pos + 1).saturating_sub(out.io.from) > u64::from(max) + 2 {
+        if (pos + 1).saturating_sub(out.from()) > u64::from(max) + 2 {
             Err((i + 1, limit(kind)))
         } else {
             Ok(i + 1)
@@ -368,7 +364,7 @@ impl Body {
         closed: bool,
         next: usize,
     ) -> Result<usize, (usize, Flow)> {
-        let start = out.io.from;
+        let start = out.from();
         let name = out.slice(start + 1, name_end);
         self.tell_junk(out);
         if name == table.tag && self.open.len() > 1 {
@@ -438,7 +434,7 @@ impl Body {
         pos: u64,
         i: usize,
     ) -> Result<usize, (usize, Flow)> {
-        let first = out.io.from + 2 + u64::from(blanks);
+        let first = out.from() + 2 + u64::from(blanks);
         match (name, byte) {
             (_, b'>') if pos > first => {
                 let tag = out.slice(first, name.unwrap_or(pos));
@@ -446,7 +442,7 @@ impl Body {
                     return Ok(self.literal(out, i));
                 }
                 if blanks > 0 {
-                    let span = Span::new(out.io.from, pos + 1);
+                    let span = Span::new(out.from(), pos + 1);
                     self.kinds.insert(Kind::RepairedCloseTag);
                     out.issue(Kind::RepairedCloseTag, span, &tag);
                 }
@@ -485,7 +481,7 @@ impl Body {
         end: u64,
         next: usize,
     ) -> Result<usize, (usize, Flow)> {
-        let start = out.io.from;
+        let start = out.from();
         out.skip(end);
         self.at = ElementAt::Text;
         self.tell_junk(out);
@@ -539,7 +535,7 @@ impl Body {
     }
 
     fn bang(&mut self, out: &mut Out<'_>, index: usize, pos: u64, i: usize) -> usize {
-        let span = Span::new(out.io.from, pos + 1);
+        let span = Span::new(out.from(), pos + 1);
         self.tell_junk(out);
         out.skip(pos + 1);
         self.at = match index {

@@ -20,7 +20,7 @@ use super::lost::{Hit as Found, Lost, Torn};
 use super::payload::Payload;
 use super::plain::{Came, Clean, Plain};
 use super::tree_payload::{Elements, tag_name};
-use super::{Args, Finished, Flow, Opened, Out, Short, pieces, tool_name};
+use super::{Args, Finished, Flow, Opened, Out, Short, tool_name};
 use crate::dialect::spec::{self, Framing, Malformed};
 use crate::dialect::{Action, Framed};
 use crate::error::{Kind, Severity};
@@ -129,16 +129,7 @@ impl Body {
             return Self::message(header);
         }
         let mut walk = table.enter.begin();
-        let mut literal = vec![];
-        for (piece, _) in pieces(
-            &out.io.carry,
-            out.seg,
-            out.base,
-            header.span.start,
-            header.at,
-        ) {
-            literal.extend_from_slice(piece);
-        }
+        let literal = out.bytes(header.span.start, header.at);
         let mut body = Self {
             at: FramedAt::Gap(table.gap.begin()),
             unit: 0,
@@ -645,7 +636,7 @@ impl Body {
                     _ => Severity::Error,
                 };
                 self.drop_call(out, start);
-                out.io.from = start;
+                out.hold(start);
                 Some(Flow::Broken {
                     at: start,
                     severity,
@@ -1117,9 +1108,7 @@ impl Body {
         let span = Span::new(start, end);
         self.opener.clear();
         if table.units[usize::from(self.unit)].twins {
-            for (piece, _) in pieces(&out.io.carry, out.seg, out.base, start, end) {
-                self.opener.extend_from_slice(piece);
-            }
+            self.opener.extend(out.bytes(start, end));
         }
         let mut key = String::new();
         let mut closed = false;
@@ -1193,7 +1182,7 @@ impl Body {
                 return None;
             }
             self.drop_call(out, start);
-            out.io.from = start;
+            out.hold(start);
             return Some(Flow::Broken {
                 at: start,
                 severity: Severity::Error,
@@ -1407,7 +1396,7 @@ impl Body {
         let (FramedAt::Value(value), Some(args)) = (&mut self.at, &mut self.args) else {
             return None;
         };
-        let start = newline.max(out.io.from);
+        let start = newline.max(out.from());
         args.value(out, start);
         let key = args.key().to_owned();
         args.recovered(Kind::UnclosedValue);
@@ -1424,10 +1413,7 @@ impl Body {
         if let Err(kind) = args.param_close(out, start) {
             return Some(self.value_fails(out, table, kind, begun));
         }
-        let mut literal = vec![];
-        for (piece, _) in pieces(&out.io.carry, out.seg, out.base, newline + 1, to) {
-            literal.extend_from_slice(piece);
-        }
+        let literal = out.bytes(newline + 1, to);
         let paths = &table.units[usize::from(self.unit)].inner;
         let mut walk = paths.begin();
         paths.seek(&mut walk, &literal, to);
@@ -1606,7 +1592,7 @@ impl Body {
             | FramedAt::Lost(_)
             | FramedAt::Confirm { .. } => None,
         };
-        let start = walk.unwrap_or(pos).max(out.io.from);
+        let start = walk.unwrap_or(pos).max(out.from());
         self.torn = Some(Torn {
             prefix: out.slice(start, pos).into_bytes(),
             between: matches!(self.at, FramedAt::Gap(_)),
@@ -1652,7 +1638,7 @@ impl Body {
         if let FramedAt::Value(_) | FramedAt::Plain(_) = self.at
             && let Some(args) = &self.args
         {
-            let span = Span::new(args.value_start(), out.io.from.max(args.value_start()));
+            let span = Span::new(args.value_start(), out.from().max(args.value_start()));
             let (tool, key) = (args.tool().to_owned(), args.key().to_owned());
             out.report(
                 Kind::UnclosedValue,

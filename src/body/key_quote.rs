@@ -13,7 +13,7 @@ use super::fields::{self, Field};
 use super::head::{Head, HeadStep, is_key};
 use super::named_params::limit;
 use super::value::{Ahead, Bounds, Value, ValueStep};
-use super::{Flow, Out, pieces};
+use super::{Flow, Out};
 use crate::dialect::KeyQuote;
 use crate::dialect::spec::CommentAt;
 use crate::error::{Kind, KindSet, Severity};
@@ -175,7 +175,7 @@ impl Body {
                     self.at = KeyQuoteAt::Wide(table.spec.extra.len() as u8);
                     continue;
                 }
-                out.io.from = start;
+                out.hold(start);
                 return (
                     i,
                     Flow::Reopened {
@@ -542,7 +542,7 @@ impl Body {
                     if loose {
                         // The closer ended at a newline, which is looked at again.
                         i -= 1;
-                        out.io.from = pos - 1;
+                        out.hold(pos - 1);
                     }
                     self.between_fields();
                     if !loose {
@@ -599,13 +599,7 @@ fn repeated(out: &mut Out<'_>, fields: &[Field], kinds: &mut KindSet, span: Span
 fn deliver(out: &mut Out<'_>, fields: &mut [Field], to: u64) {
     if let Some(kept) = fields.last_mut().and_then(|field| field.kept.as_mut()) {
         let room = (out.limits().max_name as usize + 1).saturating_sub(kept.len());
-        let bytes = pieces(
-            &out.io.carry,
-            out.seg,
-            out.base,
-            out.io.from,
-            to.max(out.io.from),
-        );
+        let bytes = out.pieces(out.from(), to);
         kept.extend(bytes.iter().flat_map(|(piece, _)| piece.iter()).take(room));
     }
     out.param(to);

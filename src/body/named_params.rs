@@ -14,7 +14,7 @@ use super::given::is_fact;
 use super::inner::Inner;
 use super::object::Object;
 use super::tags::{CommentEnd, Edge, Match, MatchStep};
-use super::{Args, Finished, Flow, Out, Short, pieces};
+use super::{Args, Finished, Flow, Out, Short};
 use crate::dialect::NamedParams;
 use crate::dialect::bounds::CLOSER_TWINS;
 use crate::dialect::spec::Reopen;
@@ -136,7 +136,7 @@ impl Body {
             return object.finish(out, end);
         }
         if let NamedAt::Value(_) | NamedAt::Twin(_) = self.at {
-            let span = Span::new(self.args.value_start(), out.io.from);
+            let span = Span::new(self.args.value_start(), out.from());
             let key = self.args.key().to_owned();
             out.report(
                 Kind::UnclosedValue,
@@ -176,7 +176,7 @@ impl Body {
             match &mut self.at {
                 NamedAt::Between => {
                     if byte == b'<' {
-                        out.io.from = pos;
+                        out.hold(pos);
                         self.at = NamedAt::Tag {
                             start: pos,
                             tag: Match::behind_lt(TWIN),
@@ -207,7 +207,7 @@ impl Body {
                 }
                 NamedAt::Header(header) => match header.step(byte) {
                     HeaderStep::More
-                        if pos + 1 - out.io.from > u64::from(out.limits().max_header) =>
+                        if pos + 1 - out.from() > u64::from(out.limits().max_header) =>
                     {
                         return (i + 1, limit(Kind::LimitHeader));
                     }
@@ -225,7 +225,7 @@ impl Body {
                         again::Step::More => {}
                         again::Step::Same => self.at = NamedAt::Between,
                         again::Step::Other => {
-                            let (again, start) = (*again, out.io.from);
+                            let (again, start) = (*again, out.from());
                             let done = self.leaves(out);
                             return (i, again.other(start, done));
                         }
@@ -244,7 +244,7 @@ impl Body {
                     i += 1;
                     *have += 1;
                     if *have as usize == self.opener.len() {
-                        let span = Span::new(out.io.from, pos + 1);
+                        let span = Span::new(out.from(), pos + 1);
                         let key = self.args.key().to_owned();
                         self.args.told(out, Kind::RepeatedMarker, span, &key);
                         out.skip(pos + 1);
@@ -314,12 +314,12 @@ impl Body {
         }
         match index {
             PARAM => {
-                out.io.from = start;
+                out.hold(start);
                 self.at = NamedAt::Header(Header::Edge);
             }
             CLOSE => self.at = NamedAt::Close,
             OPEN => {
-                out.io.from = start;
+                out.hold(start);
                 let marker = start + tag.len();
                 if self.args.count() > 0 {
                     let done = self.leaves(out);
@@ -334,7 +334,7 @@ impl Body {
 
     /// The next call begins at the carry while this one is open; all its parameters are closed. Whether this one counts.
     fn leaves(&mut self, out: &mut Out<'_>) -> bool {
-        let start = out.io.from;
+        let start = out.from();
         if out
             .dialect()
             .is_none_or(|dialect| dialect.spec.reopen == Reopen::Abandon)
@@ -361,17 +361,8 @@ impl Body {
         end: u64,
         closed: bool,
     ) -> Result<(), Kind> {
-        let start = out.io.from;
-        let mut header = Vec::with_capacity((end - start) as usize);
-        for (piece, _) in pieces(
-            &out.io.carry,
-            out.seg,
-            out.base,
-            start + table.param_open.len() as u64,
-            end,
-        ) {
-            header.extend_from_slice(piece);
-        }
+        let start = out.from();
+        let mut header = out.bytes(start + table.param_open.len() as u64, end);
         out.skip(end);
         let attributes = xml::attributes(&header);
         let name = attributes
@@ -474,7 +465,7 @@ impl Body {
         };
         // Nothing confirms it: the closing tag was content. The byte is looked at again as part of the value.
         let mut value = *value;
-        let span = Span::new(out.io.from, *end);
+        let span = Span::new(out.from(), *end);
         let key = self.args.key().to_owned();
         self.args.recovered(Kind::AmbiguousClose);
         out.tell(Kind::AmbiguousClose, span, self.args.tool(), &key);
@@ -499,7 +490,7 @@ impl Body {
 
     /// The value ended where the carry begins, and a tag that began at `start` follows.
     fn ended(&mut self, out: &mut Out<'_>, index: usize, start: u64, tag: Match) -> Option<Flow> {
-        let end = out.io.from;
+        let end = out.from();
         out.skip(start);
         match self.args.param_close(out, end) {
             Ok(()) => self.tag(out, index, start, tag),

@@ -94,7 +94,7 @@ impl Object {
                     return (i, flow);
                 }
                 ObjectAt::After if byte == b'<' => {
-                    out.io.from = pos;
+                    out.hold(pos);
                     self.at = ObjectAt::Tag(Match::behind_lt(1));
                     i += 1;
                 }
@@ -110,12 +110,12 @@ impl Object {
                     MatchStep::More => i += 1,
                     MatchStep::Found { .. } => {
                         if tag.spaced() {
-                            let span = Span::new(out.io.from, pos);
+                            let span = Span::new(out.from(), pos);
                             out.issue(Kind::RepairedCloseTag, span, "");
                         }
                         self.at = ObjectAt::Close;
                     }
-                    MatchStep::None => return (i, broken(out.io.from)),
+                    MatchStep::None => return (i, broken(out.from())),
                 },
                 ObjectAt::After | ObjectAt::Close => return (i, broken(pos)),
             }

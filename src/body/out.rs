@@ -1,13 +1,13 @@
-//! The only door by which events leave, and the only owner of carried bytes.
+//! The only door by which events leave.
 //!
 //! [`Io`] is the part of a stream's state that every mode shares; [`Out`] lends it to a mode together with the bytes at
-//! hand. `from` is the first byte that is in no event yet. Bytes from there on stand in the chunk, or, where they came
-//! with an earlier one, in `carry`; whoever delivers them moves `from`.
+//! hand. Whoever delivers bytes moves the [`Cursor`].
 
 use serde::{Deserialize, Serialize};
 use toolglot_scan::Gate;
 
 use super::args::is_torn;
+use super::cursor::{Chunk, Cursor, Pieces, joined, pieces};
 use super::heard::{Heard, Held, Mark};
 use crate::dialect::{Dialect, SetInner};
 use crate::error::{Kind, KindSet, Severity};
@@ -19,10 +19,7 @@ use crate::limits::{Limits, Options, Prefer, Retain, TextMode, UnknownTool, Unty
 /// What a stream carries beside its mode.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Io {
-    /// The first byte that is in no event yet.
-    pub from: u64,
-    /// Bytes of earlier chunks that are in no event yet, up to the current chunk.
-    pub carry: Vec<u8>,
+    pub cursor: Cursor,
     /// Characters of text that are not complete.
     pub gate: Gate,
     /// Calls opened so far.
@@ -129,8 +126,7 @@ impl Io {
 
     pub fn new(dialects: usize, bound: usize) -> Self {
         Self {
-            from: 0,
-            carry: Vec::with_capacity(bound),
+            cursor: Cursor::new(bound),
             gate: Gate::default(),
             calls: 0,
             open: None,
@@ -194,27 +190,6 @@ pub(crate) struct Out<'p> {
     pub seg: &'p [u8],
     /// Offset of its first byte.
     pub base: u64,
-}
-
-/// The bytes `from..to`, which may begin in `carry` and go on in the chunk, in at most two pieces.
-pub(crate) fn pieces<'a>(
-    carry: &'a [u8],
-    seg: &'a [u8],
-    base: u64,
-    from: u64,
-    to: u64,
-) -> [(&'a [u8], u64); 2] {
-    if to <= from {
-        return [(&[], from), (&[], from)];
-    }
-    // Of a state that was made up what it says it has may not be there.
-    let carried = base.saturating_sub(carry.len() as u64);
-    let at = |offset: u64| offset.saturating_sub(carried) as usize;
-    let head = carry.get(at(from)..at(to.min(base))).unwrap_or_default();
-    let begin = from.max(base);
-    let at = |offset: u64| offset.saturating_sub(base) as usize;
-    let tail = seg.get(at(begin)..at(to)).unwrap_or_default();
-    [(head, from), (tail, begin)]
 }
 
 impl<'p> Out<'p> {
@@ -332,41 +307,57 @@ impl<'p> Out<'p> {
         unknown && self.strangers() != UnknownTool::Deliver
     }
 
-    /// The bytes `from..to` as text. They must not have been delivered.
-    pub fn slice(&self, from: u64, to: u64) -> String {
-        let mut bytes = vec![];
-        for (piece, _) in pieces(&self.io.carry, self.seg, self.base, from, to.max(from)) {
-            bytes.extend_from_slice(piece);
+    #[inline]
+    pub fn chunk(&self) -> Chunk<'p> {
+        Chunk {
+            seg: self.seg,
+            base: self.base,
         }
-        String::from_utf8_lossy(&bytes).into_owned()
+    }
+
+    /// The first byte that is in no event yet.
+    #[inline]
+    pub fn from(&self) -> u64 {
+        self.io.cursor.from()
+    }
+
+    /// The bytes `from..to`. They must not have been delivered.
+    #[inline]
+    pub fn pieces(&self, from: u64, to: u64) -> Pieces<'_> {
+        self.io.cursor.pieces(self.chunk(), from, to)
+    }
+
+    /// The same in one piece.
+    pub fn bytes(&self, from: u64, to: u64) -> Vec<u8> {
+        joined(self.pieces(from, to))
+    }
+
+    /// The same as text.
+    pub fn slice(&self, from: u64, to: u64) -> String {
+        String::from_utf8_lossy(&self.bytes(from, to)).into_owned()
     }
 
     /// The byte at `pos`, if it was not delivered.
     pub fn byte(&self, pos: u64) -> Option<u8> {
-        match pos.checked_sub(self.base) {
-            Some(at) => self.seg.get(at as usize).copied(),
-            None => {
-                let carried = self.base.saturating_sub(self.io.carry.len() as u64);
-                let at = pos.checked_sub(carried)?;
-                self.io.carry.get(at as usize).copied()
-            }
-        }
+        self.io.cursor.peek(self.chunk(), pos)
     }
 
     /// Leaves out bytes up to `to`: they are structure.
+    #[inline]
     pub fn skip(&mut self, to: u64) {
-        self.io.from = self.io.from.max(to);
+        self.io.cursor.skip(to);
+    }
+
+    /// What stands from `from` on waits.
+    #[inline]
+    pub fn hold(&mut self, from: u64) {
+        self.io.cursor.hold(from);
     }
 
     /// Delivers bytes up to `to` as the open parameter's value.
     pub fn param(&mut self, to: u64) {
-        for (data, at) in pieces(
-            &self.io.carry,
-            self.seg,
-            self.base,
-            self.io.from,
-            to.max(self.io.from),
-        ) {
+        let (chunk, from) = (self.chunk(), self.from());
+        for (data, at) in self.io.cursor.pieces(chunk, from, to) {
             if !data.is_empty() && self.io.stranger.is_none() {
                 self.sink.event(Event::ParamDelta {
                     data,
@@ -380,10 +371,11 @@ impl<'p> Out<'p> {
     /// Delivers bytes up to `to` as text-like data, in whole characters if asked for. `held` stands for the bytes before
     /// the chunk.
     pub fn flow(&mut self, held: &[u8], to: u64, stuff: Stuff<'_>) {
-        if to <= self.io.from {
+        let from = self.from();
+        if to <= from {
             return;
         }
-        for (data, at) in pieces(held, self.seg, self.base, self.io.from, to) {
+        for (data, at) in pieces(held, self.chunk(), from, to) {
             if data.is_empty() {
                 continue;
             }
@@ -402,7 +394,7 @@ impl<'p> Out<'p> {
                 }
             }
         }
-        self.io.from = to;
+        self.hold(to);
     }
 
     /// Text between two blocks: the second does not follow at once.
@@ -419,7 +411,8 @@ impl<'p> Out<'p> {
     /// The text-like run ends here: an unfinished character will not be finished.
     pub fn flow_end(&mut self, stuff: Stuff<'_>) {
         let sink = &mut *self.sink;
-        self.io.gate.end(self.io.from, |piece, span| {
+        let from = self.io.cursor.from();
+        self.io.gate.end(from, |piece, span| {
             sink.event(stuff.event(piece.as_bytes(), span))
         });
     }

@@ -2,11 +2,11 @@
 
 use toolglot_scan::tag;
 
-use super::machine::{Chunk, Concat, Machine};
+use super::machine::{Chunk, Machine};
 use super::opening::Opening;
 use super::plain::skips_code;
 use super::{Mode, Region};
-use crate::body::{Finished, pieces};
+use crate::body::Finished;
 use crate::dialect::Role;
 use crate::error::{Kind, Severity};
 use crate::event::{Event, Span};
@@ -91,31 +91,22 @@ fn shows_special(begun: &[u8]) -> bool {
 impl Machine<'_> {
     /// Brings out what waits and reports what is open.
     pub fn finish(&mut self, reason: Finish) {
-        self.held = &[];
-        if self.flows() && self.st.io.carry.is_empty() {
-            self.held = self.scanner().dfa.held(self.st.node);
-        }
+        self.stand_in();
         while !self.flows() {
             self.end_mode(reason);
-            if !self.flows() {
-                continue;
-            }
-            self.held = &[];
-            if self.st.io.carry.is_empty() {
-                self.held = self.scanner().dfa.held(self.st.node);
-            }
+            self.stand_in();
         }
         let chunk = self.nothing();
         self.meet_end(chunk);
-        if self.set.chosen && self.st.region == Region::Text && self.st.io.from < self.st.pos {
+        if self.set.chosen && self.st.region == Region::Text && self.st.from() < self.st.pos() {
             // The beginning of a marker that the end has cut is text, unless a special token of it is complete.
-            let held = self.bytes(chunk, self.st.io.from, self.st.pos);
+            let held = self.bytes(chunk, self.st.from(), self.st.pos());
             if shows_special(&held) && self.may_frame() {
                 self.flow_end(chunk);
-                self.framing(chunk, self.st.pos);
+                self.framing(chunk, self.st.pos());
             }
         }
-        self.deliver(chunk, self.st.pos);
+        self.deliver(chunk, self.st.pos());
         self.flow_end(chunk);
         match self.st.region {
             Region::Text => {}
@@ -123,7 +114,7 @@ impl Machine<'_> {
             Region::Reasoning { id, .. }
                 if !self.set.reasoning[usize::from(id)].headers.is_empty() => {}
             Region::Reasoning { start, .. } => {
-                let span = Span::new(start, self.st.pos);
+                let span = Span::new(start, self.st.pos());
                 self.tell_all(
                     chunk,
                     Kind::UnclosedReasoning,
@@ -138,7 +129,7 @@ impl Machine<'_> {
                     chunk,
                     dialect,
                     Kind::UnclosedSpan,
-                    Span::new(start, self.st.pos),
+                    Span::new(start, self.st.pos()),
                 );
             }
         }
@@ -149,7 +140,7 @@ impl Machine<'_> {
                 chunk,
                 Kind::UnclosedFence,
                 Severity::Warning,
-                Span::new(self.st.pos, self.st.pos),
+                Span::new(self.st.pos(), self.st.pos()),
                 "",
             );
         }
@@ -160,7 +151,7 @@ impl Machine<'_> {
             self.sink.event(Event::Issue(Issue {
                 kind: Kind::LimitIssues,
                 severity: Severity::Warning,
-                span: Span::new(0, self.st.pos),
+                span: Span::new(0, self.st.pos()),
                 dialect: None,
                 call: None,
                 tool: "",
@@ -191,10 +182,7 @@ impl Machine<'_> {
 
     /// No bytes, at the end.
     pub fn nothing<'c>(&self) -> Chunk<'c> {
-        Chunk {
-            seg: &[],
-            base: self.st.pos,
-        }
+        self.st.io.cursor.chunk(&[])
     }
 
     /// Whether what the end cuts is the beginning of a header right after a message, a thought or a token of its dialect, of
@@ -235,16 +223,16 @@ impl Machine<'_> {
 
     /// The marker that is undecided is text; another one that began in what was looked at has its turn.
     fn text_at_end(&mut self, chunk: Chunk<'_>, opening: &Opening) {
-        match self.read_again(chunk, opening, self.st.pos) {
+        match self.read_again(chunk, opening, self.st.pos()) {
             Some(again) => self.again(again),
-            None => self.release(chunk, self.st.pos),
+            None => self.release(chunk, self.st.pos()),
         }
     }
 
     /// Ends a marker that is not decided.
     fn end_opening(&mut self, reason: Finish, opening: &Opening) {
         let chunk = self.nothing();
-        let end = self.st.pos;
+        let end = self.st.pos();
         self.settle_twin(chunk, opening.start);
         let head = self.complete_head(chunk, end);
         if head.is_none() && self.begins_framing(chunk, opening, end) {
@@ -282,7 +270,7 @@ impl Machine<'_> {
 
     /// A length limit has cut the marker, or what must follow it.
     fn cut_opening(&mut self, chunk: Chunk<'_>, reason: Finish, opening: &Opening) {
-        let end = self.st.pos;
+        let end = self.st.pos();
         let compiled = self.dialect(self.under_way().unwrap_or(opening.first));
         self.st.candidates.clear();
         let span = Span::new(opening.start, end);
@@ -318,7 +306,7 @@ impl Machine<'_> {
     /// Ends whatever is not plain flow.
     fn end_mode(&mut self, reason: Finish) {
         let chunk = self.nothing();
-        let end = self.st.pos;
+        let end = self.st.pos();
         let mut mode = std::mem::replace(&mut self.st.mode, Mode::Flow);
         let closed = self.st.io.closed;
         match &mut mode {
@@ -372,16 +360,13 @@ impl Machine<'_> {
                         self.close(chunk, end);
                     }
                     Finished::Closed(closed) | Finished::Hidden(closed) => {
-                        let again =
-                            pieces(&self.st.io.carry, chunk.seg, end, closed, end).concat_bytes();
                         if matches!(finished, Finished::Hidden(_)) {
                             self.drop_block(chunk, closed, false);
                             self.flow_again(closed);
                         } else {
                             self.close(chunk, closed);
                         }
-                        self.st.pos = closed;
-                        self.st.io.carry.clear();
+                        let again = self.rewind(chunk, closed, end);
                         self.again(again);
                     }
                     Finished::Broken(from) => {

@@ -98,7 +98,7 @@ impl Machine<'_> {
             self.st.node = came.iter().fold(ROOT, |node, byte| dfa.next(node, *byte));
             self.st.region = now(None);
             let end = chunk.base + at as u64;
-            self.adopt(self.st.io.from, chunk.base);
+            self.adopt(self.st.from());
             self.deliver(chunk, end - dfa.hold(self.st.node) as u64);
             return false;
         }
@@ -112,14 +112,13 @@ impl Machine<'_> {
 
     /// The label that has come, up to `end`, is framing.
     fn framed_label(&mut self, chunk: Chunk<'_>, label: &[u8], end: u64) {
-        let span = Span::new(self.st.io.from, end);
+        let span = Span::new(self.st.from(), end);
         self.out(chunk).event(Event::Reasoning {
             data: label,
             span,
             framing: true,
         });
-        self.st.io.carry.clear();
-        self.st.io.from = end;
+        self.st.io.cursor.hold(end);
     }
 
     /// Markers end at `end`; true if one of them changed the mode or the region.
@@ -128,7 +127,7 @@ impl Machine<'_> {
         let safe = end.saturating_sub(dfa.hold(self.st.node) as u64);
         for pattern in dfa.hits(self.st.node) {
             let start = end.saturating_sub(dfa.len_of(*pattern) as u64);
-            if start < self.st.io.from && dfa.patterns()[usize::from(*pattern)].hold {
+            if start < self.st.from() && dfa.patterns()[usize::from(*pattern)].hold {
                 // It began in a marker that counted.
                 continue;
             }
@@ -193,7 +192,7 @@ impl Machine<'_> {
                 }
                 self.meet_thought(chunk, id, start);
                 self.flow_end(chunk);
-                self.adopt(start, chunk.base);
+                self.adopt(start);
                 let data = self.set.text.dfa.patterns()[usize::from(pattern)]
                     .bytes
                     .as_slice();
@@ -227,7 +226,7 @@ impl Machine<'_> {
                 if let Some(kind) = marks.spec.issue.as_deref().and_then(Kind::from_name) {
                     self.tell(chunk, marks.dialect, kind, span);
                 }
-                self.adopt(start, chunk.base);
+                self.adopt(start);
                 self.enter(Region::Span { id, start }, start);
                 self.deliver(chunk, end);
                 true
@@ -299,7 +298,7 @@ impl Machine<'_> {
                     span,
                     framing: true,
                 });
-                self.st.io.from = end;
+                self.st.io.cursor.hold(end);
                 self.st.reasoned = true;
                 let own = &self.dialect(reasoning.dialect).spec;
                 if std::str::from_utf8(data).is_ok_and(|close| ends_calls(own, close)) {
@@ -386,7 +385,7 @@ impl Machine<'_> {
         let node = marker.iter().fold(ROOT, |node, byte| dfa.next(node, *byte));
         self.deliver(chunk, start);
         self.flow_end(chunk);
-        self.adopt(start, chunk.base);
+        self.adopt(start);
         self.st.reasoned = true;
         self.enter(Region::Text, start);
         self.near_thought(id, start);
@@ -561,15 +560,14 @@ impl Machine<'_> {
 
     /// Bytes from where nothing was delivered up to `end` are framing: part of no text.
     pub fn framing(&mut self, chunk: Chunk<'_>, end: u64) {
-        let start = self.st.io.from;
+        let start = self.st.from();
         let data = self.bytes(chunk, start, end);
         self.out(chunk).event(Event::Protected {
             kind: FRAMING,
             data: &data,
             span: Span::new(start, end),
         });
-        self.st.io.carry.clear();
-        self.st.io.from = end;
+        self.st.io.cursor.hold(end);
         self.st.node = ROOT;
         self.st.line = Line::Behind(0);
         self.st.tail = Tail::default();
@@ -647,7 +645,7 @@ impl Machine<'_> {
         self.st.tail = Tail::default();
         self.st.region = region;
         self.st.node = ROOT;
-        self.st.io.from = from;
+        self.st.io.cursor.hold(from);
     }
 
     /// The region ends at `end`; text follows.
@@ -662,18 +660,19 @@ impl Machine<'_> {
 
     /// Delivers bytes up to `to` as what the region makes of them.
     pub fn deliver(&mut self, chunk: Chunk<'_>, to: u64) {
-        if to <= self.st.io.from || !self.may_deliver(chunk, to) {
+        if to <= self.st.from() || !self.may_deliver(chunk, to) {
             return;
         }
         // A token that waited may have come out.
-        if to <= self.st.io.from {
+        let from = self.st.from();
+        if to <= from {
             return;
         }
         // The held bytes are the carry's or the marker table's; the carry is lent out for the time being.
-        let carry = std::mem::take(&mut self.st.io.carry);
+        let carry = self.st.io.cursor.lend();
         let held = if carry.is_empty() { self.held } else { &carry };
         let code = looks_at_code(self.opts, self.set, self.st.region);
-        for (piece, _) in pieces(held, chunk.seg, chunk.base, self.st.io.from, to) {
+        for (piece, _) in pieces(held, chunk, from, to) {
             if code {
                 self.st.code.after(piece, self.st.line);
             }
@@ -694,7 +693,7 @@ impl Machine<'_> {
             base: chunk.base,
         };
         out.flow(held, to, stuff(set, region));
-        self.st.io.carry = carry;
+        self.st.io.cursor.restore(carry);
     }
 
     /// The region's bytes end here: an unfinished character will not be finished.

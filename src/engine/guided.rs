@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 use toolglot_scan::xml;
 
 use super::bare::{Bare, Member, Shown};
-use super::machine::{Chunk, Concat, Machine, Taken};
+use super::machine::{Chunk, Machine, Taken};
 use super::{Mode, Region, State};
-use crate::body::{Opened, pieces};
+use crate::body::Opened;
 use crate::dialect::{Family, Framed, guided, spec};
 use crate::event::Span;
 use crate::limits::{Options, ToolChoice};
@@ -65,7 +65,7 @@ impl Machine<'_> {
         let first = rest.get(blanks)?;
         // What is held back for a marker is blank too, or it is not the beginning of the text.
         let before = chunk.base + at as u64;
-        let held = self.bytes(chunk, self.st.io.from.min(before), before);
+        let held = self.bytes(chunk, self.st.from(), before);
         let fits = matches!(first, b'{' | b'[') && held.trim_ascii().is_empty();
         fits.then_some(at + blanks)
     }
@@ -75,8 +75,7 @@ impl Machine<'_> {
         let start = chunk.base + at as u64;
         self.deliver(chunk, start);
         self.flow_end(chunk);
-        self.st.io.carry.clear();
-        self.st.io.from = start;
+        self.st.io.cursor.hold(start);
         self.st.node = toolglot_scan::ROOT;
         self.st.mode = Mode::Guess(Guess {
             bare: Bare::new(start),
@@ -228,7 +227,6 @@ impl Machine<'_> {
     /// It is clear before `end` what it is; gives the bytes that are to be read again.
     fn decide(&mut self, chunk: Chunk<'_>, guess: Guess, is: Is, end: u64) -> Option<Vec<u8>> {
         let start = guess.bare.start;
-        let looked = pieces(&self.st.io.carry, chunk.seg, chunk.base, start, end).concat_bytes();
         self.st.mode = Mode::Flow;
         self.st.guided = false;
         let name = match (is, self.chosen()) {
@@ -252,10 +250,8 @@ impl Machine<'_> {
                 block.unmarked = true;
             }
         }
-        self.st.pos = start;
-        self.st.io.from = start;
-        self.st.io.carry.clear();
-        Some(looked)
+        self.st.io.cursor.hold(start);
+        Some(self.rewind(chunk, start, end))
     }
 
     /// Whether what a guided model may write begins right after a marker of JSON calls, and nothing else would: a list

@@ -6,7 +6,8 @@ use toolglot_scan::{Dfa, Line, ROOT, Scanner};
 use super::skip::Skipping;
 use super::token::Tail;
 use super::{Mode, Region, State};
-use crate::body::{Block, Body, Flow, Names, Opened, Out, pieces};
+pub(super) use crate::body::Chunk;
+use crate::body::{Block, Body, Flow, Names, Opened, Out, joined, pieces};
 use crate::dialect::spec::Malformed;
 use crate::dialect::{Begins, Dialect, Inside, OpenRef, Role, SetInner};
 use crate::error::{Kind, KindSet, Severity};
@@ -24,13 +25,6 @@ pub(super) struct Machine<'p> {
     pub sink: &'p mut dyn Sink,
     /// Withheld bytes before the chunk that the marker table stands for.
     pub held: &'p [u8],
-}
-
-/// A chunk with the offset of its first byte.
-#[derive(Clone, Copy)]
-pub(super) struct Chunk<'c> {
-    pub seg: &'c [u8],
-    pub base: u64,
 }
 
 /// How far a mode came in a chunk, and bytes that must be read again as text first.
@@ -55,7 +49,7 @@ impl<'p> Machine<'p> {
                 // Of these some came with earlier chunks: all of them are read.
                 self.again(again);
             }
-            if ASKS && at > 0 && at < chunk.len() && self.enough(self.st.pos) {
+            if ASKS && at > 0 && at < chunk.len() && self.enough(self.st.pos()) {
                 break;
             }
         }
@@ -79,15 +73,8 @@ impl<'p> Machine<'p> {
 
     /// Takes bytes until they end, some must be read again or the sink, if it is asked, has enough: what was read is a chunk then.
     fn once<const ASKS: bool>(&mut self, seg: &[u8]) -> Taken {
-        let chunk = Chunk {
-            seg,
-            base: self.st.pos,
-        };
-        self.held = &[];
-        if matches!(self.st.mode, Mode::Flow) && self.st.io.carry.is_empty() {
-            let dfa = &self.scanner().dfa;
-            self.held = dfa.held(self.st.node);
-        }
+        let chunk = self.st.io.cursor.chunk(seg);
+        self.stand_in();
         let mut at = 0;
         while at < seg.len() && !(ASKS && at > 0 && self.enough(chunk.base + at as u64)) {
             at = match self.st.mode {
@@ -107,7 +94,11 @@ impl<'p> Machine<'p> {
             };
         }
         let read = if ASKS { &seg[..at] } else { seg };
-        self.settle(Chunk { seg: read, ..chunk });
+        let exact = matches!(self.st.mode, Mode::Flow) && self.exact();
+        self.st
+            .io
+            .cursor
+            .settle(Chunk { seg: read, ..chunk }, exact);
         Taken {
             to: at,
             again: None,
@@ -116,7 +107,7 @@ impl<'p> Machine<'p> {
 
     /// Whether the sink has enough, asked where nothing waits of what was read up to `pos`.
     fn enough(&self, pos: u64) -> bool {
-        self.st.io.from == pos && self.sink.stopped()
+        self.st.from() == pos && self.sink.stopped()
     }
 
     /// Whether the automaton's node tells the withheld bytes.
@@ -124,22 +115,11 @@ impl<'p> Machine<'p> {
         self.scanner().dfa.exact() && !self.st.region.labelled() && self.st.waiting.is_none()
     }
 
-    /// Keeps what was not delivered for the next chunk.
-    fn settle(&mut self, chunk: Chunk<'_>) {
-        let exact = matches!(self.st.mode, Mode::Flow) && self.exact();
-        let io = &mut self.st.io;
-        self.st.pos = chunk.base + chunk.seg.len() as u64;
-        if exact {
-            io.carry.clear();
-        } else if io.from >= chunk.base {
-            io.carry.clear();
-            let rest = chunk.seg.get((io.from - chunk.base) as usize..);
-            io.carry.extend_from_slice(rest.unwrap_or_default());
-        } else {
-            let carried = chunk.base.saturating_sub(io.carry.len() as u64);
-            let done = io.from.saturating_sub(carried) as usize;
-            io.carry.drain(..done.min(io.carry.len()));
-            io.carry.extend_from_slice(chunk.seg);
+    /// What stands for withheld bytes that no chunk had: the marker table, if nothing is carried.
+    pub fn stand_in(&mut self) {
+        self.held = &[];
+        if matches!(self.st.mode, Mode::Flow) && self.st.io.cursor.carried() == 0 {
+            self.held = self.scanner().dfa.held(self.st.node);
         }
     }
 
@@ -181,28 +161,28 @@ impl<'p> Machine<'p> {
 
     /// The bytes `from..to` that were not delivered yet.
     pub fn bytes(&self, chunk: Chunk<'_>, from: u64, to: u64) -> Vec<u8> {
-        let before = if self.st.io.carry.is_empty() {
-            self.held
-        } else {
-            &self.st.io.carry
-        };
-        pieces(before, chunk.seg, chunk.base, from, to).concat_bytes()
+        match self.st.io.cursor.carried() {
+            0 => joined(pieces(self.held, chunk, from, to)),
+            _ => joined(self.st.io.cursor.pieces(chunk, from, to)),
+        }
+    }
+
+    /// Goes back to `to`: the bytes from there up to `end`, which are read again. What was not delivered before them still
+    /// waits.
+    pub fn rewind(&mut self, chunk: Chunk<'_>, to: u64, end: u64) -> Vec<u8> {
+        let looked = self.bytes(chunk, to, end);
+        self.st.io.cursor.rewind(chunk, to);
+        looked
     }
 
     /// Sees to it that bytes from `start` on, before the chunk, are in the carry: the marker table no longer stands for
     /// them.
-    pub fn adopt(&mut self, start: u64, base: u64) {
-        if let Some(waiting) = self.st.waiting {
+    pub fn adopt(&mut self, start: u64) {
+        match self.st.waiting {
             // What waits is in the carry already, or in the chunk.
-            self.st.io.from = waiting.first;
-            return;
+            Some(waiting) => self.st.io.cursor.hold(waiting.first),
+            None => self.st.io.cursor.adopt(start, self.held),
         }
-        if start < base && self.st.io.carry.is_empty() {
-            let len = (base - start) as usize;
-            let held = self.held.len().saturating_sub(len);
-            self.st.io.carry.extend_from_slice(&self.held[held..]);
-        }
-        self.st.io.from = start;
     }
 
     /// A block opens after `header`.
@@ -220,13 +200,7 @@ impl<'p> Machine<'p> {
         let mut raw = std::mem::take(&mut io.spare);
         raw.clear();
         if self.opts.retain == Retain::Block {
-            for (piece, _) in pieces(
-                &io.carry,
-                chunk.seg,
-                chunk.base,
-                header.span.start,
-                header.at,
-            ) {
+            for (piece, _) in io.cursor.pieces(chunk, header.span.start, header.at) {
                 raw.extend_from_slice(piece);
             }
         }
@@ -364,48 +338,24 @@ impl<'p> Machine<'p> {
         match flow {
             Flow::More => {}
             Flow::Closed { end } => {
-                if end < pos {
-                    again = Some(
-                        pieces(&self.st.io.carry, chunk.seg, chunk.base, end, pos).concat_bytes(),
-                    );
-                }
                 self.close(chunk, end);
-                if again.is_some() {
-                    self.st.pos = end;
-                    self.st.io.carry.clear();
-                }
+                again = (end < pos).then(|| self.rewind(chunk, end, pos));
             }
             Flow::Reopened { start, end, done } => {
-                if end < pos {
-                    again = Some(
-                        pieces(&self.st.io.carry, chunk.seg, chunk.base, end, pos).concat_bytes(),
-                    );
-                }
                 self.reopen(chunk, start, end, done);
-                if again.is_some() {
-                    let from = self.st.io.from.min(end);
-                    self.st.io.carry = self.bytes(chunk, from, end);
-                    self.st.pos = end;
-                }
+                again = (end < pos).then(|| self.rewind(chunk, end, pos));
             }
             Flow::Broken { at, severity } => {
-                let bytes =
-                    pieces(&self.st.io.carry, chunk.seg, chunk.base, at, pos).concat_bytes();
                 let span = self.out(chunk).block_span(at);
                 self.out(chunk)
                     .report(Kind::UnclosedBlock, severity, span, "", "", "");
                 self.abandon(chunk, at);
-                self.st.pos = at;
-                self.st.io.carry.clear();
-                again = Some(bytes);
+                again = Some(self.rewind(chunk, at, pos));
             }
             Flow::Hidden { at } => {
-                again =
-                    Some(pieces(&self.st.io.carry, chunk.seg, chunk.base, at, pos).concat_bytes());
                 self.drop_block(chunk, at, false);
                 self.flow_again(at);
-                self.st.pos = at;
-                self.st.io.carry.clear();
+                again = Some(self.rewind(chunk, at, pos));
             }
             Flow::Malformed { ended } => self.malformed(chunk, pos, ended),
             Flow::Limit { kind, ended } => {
@@ -473,7 +423,7 @@ impl<'p> Machine<'p> {
         self.st.node = ROOT;
         self.st.line = Line::Behind(0);
         self.st.tail = Tail::default();
-        self.st.io.from = from;
+        self.st.io.cursor.hold(from);
         self.natives_now(from);
     }
 
@@ -490,10 +440,9 @@ impl<'p> Machine<'p> {
             self.abandon(chunk, start);
         }
         let mut node = ROOT;
-        for (piece, _) in pieces(&self.st.io.carry, chunk.seg, chunk.base, start, end) {
-            node = piece
-                .iter()
-                .fold(node, |node, byte| self.scanner().dfa.next(node, *byte));
+        let dfa = &self.scanner().dfa;
+        for byte in self.bytes(chunk, start, end) {
+            node = dfa.next(node, byte);
         }
         self.st.node = node;
         let opener = OpenRef {
@@ -643,7 +592,7 @@ impl<'p> Machine<'p> {
                 }
                 let own = self.own_closer(dialect);
                 self.st.mode = Mode::Skip(Skipping::hidden(dialect, own));
-                self.st.io.from = pos;
+                self.st.io.cursor.hold(pos);
             }
         }
     }
@@ -660,7 +609,7 @@ impl<'p> Machine<'p> {
         self.abandon_call(chunk, pos);
         self.drop_block(chunk, pos, false);
         self.st.mode = Mode::Skip(Skipping::new(dialect, own));
-        self.st.io.from = pos;
+        self.st.io.cursor.hold(pos);
     }
 
     /// A block whose calls stand ends at `pos`: a call that is still open is none.
@@ -703,16 +652,5 @@ pub(super) fn scanner<'p>(
             Some(reasoning.scanner(calls))
         }
         Region::Span { id, .. } => Some(&set.spans.get(usize::from(id))?.inside),
-    }
-}
-
-/// Joins the two pieces of a range.
-pub(super) trait Concat {
-    fn concat_bytes(&self) -> Vec<u8>;
-}
-
-impl Concat for [(&[u8], u64); 2] {
-    fn concat_bytes(&self) -> Vec<u8> {
-        [self[0].0, self[1].0].concat()
     }
 }

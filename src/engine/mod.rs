@@ -70,8 +70,6 @@ pub struct Parser {
 /// Everything that a stream remembers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct State {
-    /// Bytes read, those of the prompt that the reply goes on after included.
-    pos: u64,
     /// The reply's first byte.
     origin: u64,
     /// The prompt's tail was read, or there is none that counts.
@@ -192,6 +190,16 @@ impl State {
         }
     }
 
+    /// Bytes read, those of the prompt that the reply goes on after included.
+    fn pos(&self) -> u64 {
+        self.io.cursor.pos()
+    }
+
+    /// The first byte that is in no event yet.
+    fn from(&self) -> u64 {
+        self.io.cursor.from()
+    }
+
     /// In text, where nothing is open.
     fn outside(set: &SetInner) -> Self {
         Self {
@@ -221,7 +229,6 @@ impl State {
             None => Mode::Flow,
         };
         Self {
-            pos: 0,
             origin: 0,
             begun: true,
             lead: None,
@@ -359,7 +366,7 @@ impl Parser {
     /// where a dialect, or [`Options::trusted_only`], requires the host to vouch for it.
     pub fn feed_special(&mut self, marker: &[u8], sink: &mut dyn Sink) {
         self.settle(sink);
-        self.state.io.trusted_from = Some(self.state.pos);
+        self.state.io.trusted_from = Some(self.state.pos());
         self.feed(marker, sink);
         self.state.io.trusted_from = None;
     }
@@ -415,8 +422,7 @@ impl Parser {
         let mut fresh = State::new(&self.set.inner, &self.opts);
         std::mem::swap(&mut fresh.io.spare, &mut self.state.io.spare);
         fresh.io.spare.clear();
-        std::mem::swap(&mut fresh.io.carry, &mut self.state.io.carry);
-        fresh.io.carry.clear();
+        fresh.io.cursor.reuse(&mut self.state.io.cursor);
         self.state = fresh;
         self.pace = Pace::Careful;
     }
@@ -424,16 +430,16 @@ impl Parser {
     /// Bytes that were fed and are in no event yet.
     #[must_use]
     pub fn held(&self) -> usize {
-        let from = self.state.io.from.max(self.state.origin);
+        let from = self.state.from().max(self.state.origin);
         let lead = self.state.lead.as_ref().map_or(0, |lead| lead.bytes.len());
-        (self.state.pos - from) as usize + self.state.io.gate.len() + lead
+        (self.state.pos() - from) as usize + self.state.io.gate.len() + lead
     }
 
     /// Bytes fed so far.
     #[must_use]
     pub fn position(&self) -> u64 {
         let lead = self.state.lead.as_ref().map_or(0, |lead| lead.bytes.len());
-        self.state.pos - self.state.origin + lead as u64
+        self.state.pos() - self.state.origin + lead as u64
     }
 
     /// Whether it was [finished](Self::finish): what is fed then is ignored.

@@ -127,7 +127,7 @@ impl Machine<'_> {
     pub fn native(&mut self, call: &NativeCall, refused: Option<Kind>) {
         let waiting = self.st.native_bytes.saturating_add(call.len().max(1));
         if waiting > self.opts.limits.max_native {
-            let span = Span::new(self.st.pos, self.st.pos);
+            let span = Span::new(self.st.pos(), self.st.pos());
             return self.refuse(Kind::LimitNative, &call.name, span);
         }
         self.st.native_bytes = waiting;
@@ -136,7 +136,7 @@ impl Machine<'_> {
             refused,
         });
         if self.flows() {
-            self.natives_now(self.st.pos);
+            self.natives_now(self.st.pos());
         }
     }
 
@@ -178,7 +178,7 @@ impl Machine<'_> {
         let heard = &mut self.st.io.heard;
         let counts: Vec<bool> = match self.opts.prefer {
             Prefer::Native => {
-                self.natives_now(self.st.pos);
+                self.natives_now(self.st.pos());
                 return self.held_last();
             }
             Prefer::Text | Prefer::Both if natives.is_empty() => return,
@@ -198,7 +198,7 @@ impl Machine<'_> {
         let before = self.st.io.good;
         let natives = std::mem::take(&mut self.st.natives);
         for (native, _) in natives.iter().zip(counts).filter(|(_, counts)| *counts) {
-            self.bring(native, self.st.pos, before);
+            self.bring(native, self.st.pos(), before);
         }
     }
 

@@ -13,9 +13,9 @@ use toolglot_scan::{Line, ROOT};
 
 use super::bare::{Bare, Member, Shown};
 use super::evidence::{Field, Shown as Shows, Tag};
-use super::machine::{Chunk, Concat, Machine, Taken};
+use super::machine::{Chunk, Machine, Taken};
 use super::{Mode, Region};
-use crate::body::{Opened, name_in_id, pieces, tool_name};
+use crate::body::{Opened, name_in_id, tool_name};
 use crate::dialect::bounds::PROBE_BLANKS;
 use crate::dialect::channels::{self, MAX_HEADER, in_header};
 use crate::dialect::spec::{Channels, ReasoningAt, RouteKind};
@@ -476,7 +476,7 @@ impl Machine<'_> {
                 None => {
                     self.st.candidates.clear();
                     self.deliver(chunk, start);
-                    self.adopt(start, chunk.base);
+                    self.adopt(start);
                     let span = Span::new(start, end);
                     let opened = Opened {
                         name: "",
@@ -505,7 +505,7 @@ impl Machine<'_> {
         };
         // A longer marker that began before this one is given up.
         self.deliver(chunk, start);
-        self.adopt(start, chunk.base);
+        self.adopt(start);
         self.st.mode = Mode::Opening(opening);
         self.whole_headers(chunk, opening, end);
         true
@@ -900,7 +900,7 @@ impl Machine<'_> {
                 let since = opening.start.checked_sub(waiting.first);
                 waiting.twin && since.is_some_and(|since| since < most)
             }
-            None => !self.st.tail.quoted() && self.st.io.from == opening.start,
+            None => !self.st.tail.quoted() && self.st.from() == opening.start,
         };
         if !(opening.whole && plain && here && free && opening.end < end) {
             return None;
@@ -996,11 +996,9 @@ impl Machine<'_> {
         }
         if opening.count == 0 && self.st.guided {
             // What began as no header may be guided output.
-            let looked = self.bytes(chunk, opening.start, end);
             self.st.node = ROOT;
-            self.st.pos = opening.start;
-            self.st.io.carry.clear();
-            return Some(looked);
+            self.st.io.cursor.hold(opening.start);
+            return Some(self.rewind(chunk, opening.start, end));
         }
         let more = end < chunk.base + chunk.seg.len() as u64;
         if opening.count == 0 && more && self.st.natives.is_empty() {
@@ -1027,14 +1025,9 @@ impl Machine<'_> {
     /// read again from there.
     pub fn read_again(&mut self, chunk: Chunk<'_>, opening: &Opening, end: u64) -> Option<Vec<u8>> {
         let inner = opening.inner?;
-        let looked = self.bytes(chunk, inner, end);
         self.deliver(chunk, inner);
-        // What waits before it still does.
-        let waits = self.bytes(chunk, self.st.io.from.min(inner), inner);
         self.st.node = ROOT;
-        self.st.pos = inner;
-        self.st.io.carry = waits;
-        Some(looked)
+        Some(self.rewind(chunk, inner, end))
     }
 
     /// Says which tool a call that was none would have called.
@@ -1601,7 +1594,7 @@ impl Machine<'_> {
             span,
             framing: true,
         });
-        self.st.io.carry.clear();
+        self.st.io.cursor.hold(span.end);
     }
 
     /// The opener of the open thought, which the prompt gave, stands once more.
@@ -1697,9 +1690,7 @@ impl Machine<'_> {
         candidate: &Candidate,
         end: u64,
     ) -> Vec<(String, String)> {
-        let header =
-            pieces(&self.st.io.carry, chunk.seg, chunk.base, candidate.end, end).concat_bytes();
-        xml::attributes(&header)
+        xml::attributes(&self.bytes(chunk, candidate.end, end))
     }
 
     /// The candidate's marker counts; what it looked at ends at `end`. Gives bytes that are to be read again: those that
@@ -1799,19 +1790,13 @@ impl Machine<'_> {
                 }
             },
             CandidateAt::Payload(_) => {
-                let looked = pieces(&self.st.io.carry, chunk.seg, chunk.base, candidate.end, end)
-                    .concat_bytes();
                 self.message_begins(chunk, dialect, Span::new(opening.start, candidate.end));
-                self.st.pos = candidate.end;
-                self.st.io.carry.clear();
-                again = Some(looked);
+                again = Some(self.rewind(chunk, candidate.end, end));
             }
             CandidateAt::Tag(_)
             | CandidateAt::Field(_)
             | CandidateAt::Probe(_)
             | CandidateAt::Json(_) => {
-                let looked = pieces(&self.st.io.carry, chunk.seg, chunk.base, candidate.end, end)
-                    .concat_bytes();
                 self.open(
                     chunk,
                     dialect,
@@ -1835,9 +1820,7 @@ impl Machine<'_> {
                     let span = Span::new(opening.start, candidate.end);
                     self.out(chunk).repaired(Kind::RepairedMarker, span);
                 }
-                self.st.pos = candidate.end;
-                self.st.io.carry.clear();
-                again = Some(looked);
+                again = Some(self.rewind(chunk, candidate.end, end));
             }
         }
         again
@@ -1876,7 +1859,7 @@ impl Machine<'_> {
                     span,
                     framing: true,
                 });
-                self.st.io.carry.clear();
+                self.st.io.cursor.hold(span.end);
                 let id = channels.reasoning;
                 let region = Region::Reasoning {
                     id,
@@ -2020,7 +2003,7 @@ impl Machine<'_> {
                     span,
                     framing: true,
                 });
-                self.st.io.carry.clear();
+                self.st.io.cursor.hold(span.end);
                 let region = Region::Reasoning {
                     id: table.thoughts,
                     depth: 1,
@@ -2053,9 +2036,7 @@ impl Machine<'_> {
                 if let Mode::Body(body) = &mut self.st.mode {
                     body.begin_blob(fenced);
                 }
-                self.st.pos = end;
-                self.st.io.carry.clear();
-                return Some(bytes[at..].to_vec());
+                return Some(self.rewind(chunk, end, span.end));
             }
             Head::Action => {
                 self.open(chunk, dialect, opened);

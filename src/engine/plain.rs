@@ -54,14 +54,14 @@ impl Pace {
         let flows = !state.finished
             && told
             && !state.region.labelled()
-            && state.io.carry.is_empty()
-            && state.io.from >= state.origin
+            && state.io.cursor.carried() == 0
+            && state.from() >= state.origin
             && state.io.quoted.is_none()
             && !(state.guided && state.region == Region::Text)
             && state.waiting.is_none()
             && opts.text == TextMode::Bytes;
         let settled = state.node == ROOT
-            && state.io.from == state.pos
+            && state.from() == state.pos()
             && state.line == Line::Other
             && !state.blank
             && state.near.is_none()
@@ -77,7 +77,7 @@ impl Pace {
     /// The open value, if its next bytes leave as they stand.
     fn value(state: &State, body: &Body, set: &SetInner, opts: &Options) -> Option<Short> {
         let io = &state.io;
-        let waits = io.from != state.pos || !io.carry.is_empty();
+        let waits = state.from() != state.pos() || io.cursor.carried() > 0;
         if waits || state.finished || opts.prefer.remembers() || io.stranger.is_some() {
             return None;
         }
@@ -93,10 +93,9 @@ impl State {
     /// Bytes of which all leave at once: where they stand.
     #[inline]
     pub fn pass(&mut self, len: usize) -> Span {
-        let start = self.pos;
+        let start = self.pos();
         let end = start.wrapping_add(len as u64);
-        self.pos = end;
-        self.io.from = end;
+        self.io.cursor.take(len);
         Span::new(start - self.origin, end - self.origin)
     }
 
@@ -124,7 +123,7 @@ impl Parser {
             return false;
         }
         let state = &mut self.state;
-        let Some(text) = short.takes(chunk, state.pos + chunk.len() as u64) else {
+        let Some(text) = short.takes(chunk, state.pos() + chunk.len() as u64) else {
             return false;
         };
         if short.retained
@@ -167,13 +166,12 @@ impl Parser {
             }
             at += 1;
         }
-        let base = state.pos;
-        state.pos = base + chunk.len() as u64;
-        let to = state.pos - dfa.hold(node) as u64;
-        if to > state.io.from {
+        let (bytes, from) = (state.io.cursor.chunk(chunk), state.from());
+        let to = bytes.base + chunk.len() as u64 - dfa.hold(node) as u64;
+        if to > from {
             let code = looks_at_code(&self.opts, set, state.region);
             let stuff = stuff(set, state.region);
-            for (data, start) in pieces(dfa.held(state.node), chunk, base, state.io.from, to) {
+            for (data, start) in pieces(dfa.held(state.node), bytes, from, to) {
                 if data.is_empty() {
                     continue;
                 }
@@ -185,8 +183,9 @@ impl Parser {
                 let start = start - state.origin;
                 sink.event(stuff.event(data, Span::new(start, start + data.len() as u64)));
             }
-            state.io.from = to;
+            state.io.cursor.skip(to);
         }
+        state.io.cursor.read(chunk.len());
         state.node = node;
         self.pace = Pace::of(state, set, &self.opts);
         true

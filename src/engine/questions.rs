@@ -101,7 +101,7 @@ impl Parser {
 fn stage(state: &State) -> Stage {
     // Of the prompt, too.
     let lead = state.lead.as_ref();
-    let waits = lead.is_some_and(|lead| !lead.bytes.is_empty()) || state.io.from < state.pos;
+    let waits = lead.is_some_and(|lead| !lead.bytes.is_empty()) || state.from() < state.pos();
     match state.mode {
         Mode::Body(_) | Mode::Skip(_) => Stage::TagContent,
         // A dialect may open at the first byte, before there is one.

@@ -59,7 +59,7 @@ impl Machine<'_> {
         let span = out.block_span(pos);
         out.report(Kind::LimitBlock, Severity::Error, span, "", "", "");
         self.drop_block(chunk, pos, false);
-        self.st.io.from = pos;
+        self.st.io.cursor.hold(pos);
     }
 
     /// Takes bytes from index `at` on.
@@ -114,7 +114,7 @@ impl Machine<'_> {
                 skip.wide = (!extra.is_empty()).then_some(extra.len() as u8);
             }
         }
-        let from = (self.st.io.from.max(chunk.base) - chunk.base) as usize;
+        let from = (self.st.from().max(chunk.base) - chunk.base) as usize;
         let span = Span::new(chunk.base + from as u64, chunk.base + at as u64);
         if skip.hidden {
             if self.opts.retain == Retain::Block
@@ -131,7 +131,7 @@ impl Machine<'_> {
                 span,
             });
         }
-        self.st.io.from = span.end;
+        self.st.io.cursor.hold(span.end);
         if found {
             // A message that the closer ends is over.
             let own = self.dialect(skip.dialect).blocks_close;

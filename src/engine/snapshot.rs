@@ -86,7 +86,6 @@ impl State {
     /// What holds offsets. (Bytes of native calls are counted by themselves.)
     fn offsets(&self) -> impl serde::Serialize {
         let Self {
-            pos,
             origin,
             lead,
             mode,
@@ -121,30 +120,29 @@ impl State {
             finished: _,
         } = self;
         let tokens = (waiting, together, near, paired);
-        (
-            pos, origin, lead, mode, candidates, region, untagged, tokens, io,
-        )
+        (origin, lead, mode, candidates, region, untagged, tokens, io)
     }
 
     /// Whether every index points at something; false only for a snapshot that was made up.
     fn fits(&self, set: &SetInner, options: &Options) -> bool {
         // Offsets lie in the stream, and no stream is longer than what can be counted.
-        if self.pos > MAX_POS || !within(&self.offsets(), self.pos) {
+        if self.pos() > MAX_POS || !within(&self.offsets(), self.pos()) {
             return false;
         }
         let lead = self.lead.as_ref().is_none_or(|lead| lead.fits(set));
         let mentioned = self.mentioned.len() <= set.dialects.len();
-        if self.origin > self.pos || !lead || !mentioned {
+        if self.origin > self.pos() || !lead || !mentioned {
             return false;
         }
-        let untagged =
-            |(index, from): (u16, u64)| usize::from(index) < set.dialects.len() && from <= self.pos;
+        let untagged = |(index, from): (u16, u64)| {
+            usize::from(index) < set.dialects.len() && from <= self.pos()
+        };
         if !self.untagged.is_none_or(untagged) {
             return false;
         }
         if self.finished {
             // Nothing of it is looked at any more.
-            return self.io.from <= self.pos;
+            return self.from() <= self.pos();
         }
         if let Region::Reasoning {
             id,
@@ -164,16 +162,16 @@ impl State {
             .io
             .block
             .as_ref()
-            .is_none_or(|b| dialect(b.dialect).is_some() && b.start <= self.pos);
+            .is_none_or(|b| dialect(b.dialect).is_some() && b.start <= self.pos());
         let mode = match &self.mode {
             Mode::Flow => self.io.block.is_none(),
-            Mode::Guess(guess) => self.io.block.is_none() && guess.fits(self.io.from),
+            Mode::Guess(guess) => self.io.block.is_none() && guess.fits(self.from()),
             Mode::Opening(opening) => {
                 let fits = |candidate: &Candidate| {
                     dialect(candidate.dialect).is_some_and(|d| candidate.fits(set, d))
                 };
                 dialect(opening.first).is_some()
-                    && opening.start >= self.io.from
+                    && opening.start >= self.from()
                     && self.candidates.iter().all(fits)
             }
             Mode::Skip(skip) => {
@@ -191,19 +189,19 @@ impl State {
         };
         let node = scanner.is_some_and(|s| s.dfa.knows(self.node));
         let waits = self.waiting.is_none_or(|waiting| {
-            let stands = waiting.stands(self.io.from, &self.together);
-            stands && waiting.end <= self.pos && self.region == Region::Text
+            let stands = waiting.stands(self.from(), &self.together);
+            stands && waiting.end <= self.pos() && self.region == Region::Text
         });
-        let carried = self.pos.checked_sub(self.io.from);
+        let carried = self.pos().checked_sub(self.from());
         let exact = matches!(self.mode, Mode::Flow)
             && scanner.is_some_and(|s| s.dfa.exact())
             && !self.region.labelled()
             && self.waiting.is_none();
         let carry = match (carried, exact, scanner) {
             (Some(n), true, Some(s)) => {
-                node && n == s.dfa.hold(self.node) as u64 && self.io.carry.is_empty()
+                node && n == s.dfa.hold(self.node) as u64 && self.io.cursor.carried() == 0
             }
-            (Some(n), false, _) => n == self.io.carry.len() as u64,
+            (Some(n), false, _) => n == self.io.cursor.carried() as u64,
             _ => false,
         };
         block && mode && waits && node && carry && self.io.blocks.len() == set.kinds_of_blocks()

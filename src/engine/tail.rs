@@ -216,7 +216,7 @@ fn open_from(set: &SetInner, whole: State) -> (usize, State) {
         state.odd_header = whole.odd_header;
         state.within = whole.within;
         state.reasoned = whole.reasoned;
-        whole.io.from
+        whole.from()
     });
     (usize::try_from(from).unwrap_or(0), state)
 }

@@ -179,7 +179,7 @@ impl Machine<'_> {
             self.tell(chunk, token.dialects[0], Kind::OrphanClose, span);
             return false;
         }
-        if start < self.st.io.from || safe < start {
+        if start < self.st.from() || safe < start {
             return false;
         }
         let another = self.st.waiting.filter(|waiting| waiting.end <= start);
@@ -226,7 +226,7 @@ impl Machine<'_> {
             Some(_) => self.settle_token(chunk, start, true),
             None => {}
         }
-        self.adopt(start, chunk.base);
+        self.adopt(start);
         // A longer one may begin with it.
         if waiting.quote.is_some() || !waiting.sure || safe == start {
             self.st.waiting = Some(waiting);
@@ -557,7 +557,7 @@ impl Machine<'_> {
         let token = self.st.waiting.map(|waiting| usize::from(waiting.token));
         let token = token.and_then(|token| self.set.tokens.get(token));
         let last = self.set.chosen && !twin && !token.is_some_and(other);
-        self.settle_token(chunk, self.st.pos, last);
+        self.settle_token(chunk, self.st.pos(), last);
     }
 
     /// Something begins at `start`, `beside` what waits or not: that is framing or text.
@@ -604,7 +604,7 @@ impl Machine<'_> {
             data: &data,
             span,
         });
-        self.st.io.from = span.end;
+        self.st.io.cursor.hold(span.end);
         self.st.tail = Tail::default();
     }
 

@@ -332,7 +332,7 @@ impl Value {
 
     /// Where the value ends if what stands at `at` ends it: before a newline that is framing.
     pub fn ends(&self, out: &Out<'_>, at: u64) -> u64 {
-        let from = out.io.from;
+        let from = out.from();
         if !self.framed || at <= from {
             return at.max(from);
         }
@@ -345,7 +345,7 @@ impl Value {
     /// framing.
     pub fn settled(&self, out: &Out<'_>, at: u64) -> u64 {
         let ends = self.ends(out, at);
-        let open = self.framed && ends == at && at > out.io.from;
+        let open = self.framed && ends == at && at > out.from();
         let cr = open && out.byte(at - 1) == Some(b'\r');
         ends - u64::from(cr)
     }

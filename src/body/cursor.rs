@@ -1,0 +1,186 @@
+//! Where a stream is: how far it was read, what of it was delivered, what waits and what is read again.
+//!
+//! `from` is the first byte that is in no event yet. Bytes from there on stand in the chunk or, where they came with an
+//! earlier one, in the carry, which always ends where the chunk begins. Nothing else keeps bytes of the input, and nothing
+//! else goes back in it.
+
+use serde::{Deserialize, Serialize};
+
+/// A chunk with the offset of its first byte.
+#[derive(Clone, Copy)]
+pub(crate) struct Chunk<'c> {
+    pub seg: &'c [u8],
+    pub base: u64,
+}
+
+/// A place in a stream, with the bytes before it that wait.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Cursor {
+    /// Bytes read before the present chunk.
+    pos: u64,
+    from: u64,
+    carry: Vec<u8>,
+}
+
+/// A range of the stream in at most two pieces, each with its offset.
+pub(crate) type Pieces<'a> = [(&'a [u8], u64); 2];
+
+impl Cursor {
+    /// At the beginning of a stream in which as many bytes may wait.
+    pub fn new(bound: usize) -> Self {
+        Self {
+            carry: Vec::with_capacity(bound),
+            ..Self::default()
+        }
+    }
+
+    /// Takes over the memory of another one, and no data.
+    pub fn reuse(&mut self, old: &mut Self) {
+        std::mem::swap(&mut self.carry, &mut old.carry);
+        self.carry.clear();
+    }
+
+    #[inline]
+    pub fn pos(&self) -> u64 {
+        self.pos
+    }
+
+    #[inline]
+    pub fn from(&self) -> u64 {
+        self.from
+    }
+
+    /// Bytes in the carry.
+    #[inline]
+    pub fn carried(&self) -> usize {
+        self.carry.len()
+    }
+
+    /// The bytes at hand, as what follows.
+    pub fn chunk<'c>(&self, seg: &'c [u8]) -> Chunk<'c> {
+        Chunk {
+            seg,
+            base: self.pos,
+        }
+    }
+
+    /// The bytes `from..to`. They must not have been delivered.
+    pub fn pieces<'a>(&'a self, chunk: Chunk<'a>, from: u64, to: u64) -> Pieces<'a> {
+        pieces(&self.carry, chunk, from, to)
+    }
+
+    /// The byte at an offset, if it was not delivered.
+    pub fn peek(&self, chunk: Chunk<'_>, at: u64) -> Option<u8> {
+        match at.checked_sub(chunk.base) {
+            Some(at) => chunk.seg.get(at as usize).copied(),
+            None => {
+                let carried = chunk.base.saturating_sub(self.carry.len() as u64);
+                let at = at.checked_sub(carried)?;
+                self.carry.get(at as usize).copied()
+            }
+        }
+    }
+
+    /// Bytes up to `to` are in an event, or are none of any.
+    #[inline]
+    pub fn skip(&mut self, to: u64) {
+        self.from = self.from.max(to);
+    }
+
+    /// What waits begins at `from`.
+    #[inline]
+    pub fn hold(&mut self, from: u64) {
+        self.from = from;
+        if from >= self.pos {
+            self.carry.clear();
+        }
+    }
+
+    /// What waits begins at `start`: of that, what stands before the chunk are the last bytes of `held`.
+    pub fn adopt(&mut self, start: u64, held: &[u8]) {
+        if start < self.pos && self.carry.is_empty() {
+            let len = (self.pos - start) as usize;
+            let from = held.len().saturating_sub(len);
+            self.carry.extend_from_slice(&held[from..]);
+        }
+        self.from = start;
+    }
+
+    /// Lends the carry to who delivers it; [`Self::restore`] takes it back.
+    pub fn lend(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.carry)
+    }
+
+    pub fn restore(&mut self, carry: Vec<u8>) {
+        self.carry = carry;
+        self.hold(self.from);
+    }
+
+    /// Goes back to `to`; what was not delivered before it still waits.
+    pub fn rewind(&mut self, chunk: Chunk<'_>, to: u64) {
+        match to.checked_sub(chunk.base) {
+            Some(len) => {
+                let read = chunk.seg.get(..len as usize);
+                self.carry.extend_from_slice(read.unwrap_or_default());
+            }
+            None => {
+                let again = (chunk.base - to) as usize;
+                let keep = self.carry.len().saturating_sub(again);
+                self.carry.truncate(keep);
+            }
+        }
+        self.pos = to;
+        self.hold(self.from);
+    }
+
+    /// The chunk ends. What was not delivered of it is carried, unless a table stands for it.
+    pub fn settle(&mut self, chunk: Chunk<'_>, exact: bool) {
+        self.pos = chunk.base + chunk.seg.len() as u64;
+        if exact {
+            self.carry.clear();
+        } else if self.from >= chunk.base {
+            self.carry.clear();
+            let rest = chunk.seg.get((self.from - chunk.base) as usize..);
+            self.carry.extend_from_slice(rest.unwrap_or_default());
+        } else {
+            let carried = chunk.base.saturating_sub(self.carry.len() as u64);
+            let done = self.from.saturating_sub(carried) as usize;
+            self.carry.drain(..done.min(self.carry.len()));
+            self.carry.extend_from_slice(chunk.seg);
+        }
+    }
+
+    /// Where nothing is carried: a chunk of that length was read, and a table stands for what of it was not delivered.
+    #[inline]
+    pub fn read(&mut self, len: usize) {
+        self.pos = self.pos.wrapping_add(len as u64);
+    }
+
+    /// Where nothing waits: a chunk of that length was read and delivered.
+    #[inline]
+    pub fn take(&mut self, len: usize) {
+        self.read(len);
+        self.from = self.pos;
+    }
+}
+
+/// The bytes `from..to`, which may begin in `carry` and go on in the chunk.
+pub(crate) fn pieces<'a>(carry: &'a [u8], chunk: Chunk<'a>, from: u64, to: u64) -> Pieces<'a> {
+    if to <= from {
+        return [(&[], from), (&[], from)];
+    }
+    let Chunk { seg, base } = chunk;
+    // Of a state that was made up what it says it has may not be there.
+    let carried = base.saturating_sub(carry.len() as u64);
+    let at = |offset: u64| offset.saturating_sub(carried) as usize;
+    let head = carry.get(at(from)..at(to.min(base))).unwrap_or_default();
+    let begin = from.max(base);
+    let at = |offset: u64| offset.saturating_sub(base) as usize;
+    let tail = seg.get(at(begin)..at(to)).unwrap_or_default();
+    [(head, from), (tail, begin)]
+}
+
+/// A range in one piece.
+pub(crate) fn joined([head, tail]: Pieces<'_>) -> Vec<u8> {
+    [head.0, tail.0].concat()
+}
