@@ -1,8 +1,8 @@
 //! One resumable parser per body family.
 //!
 //! A body takes the bytes of a block from after its opener up to its own closer and reports parameters and calls to
-//! [`Out`], the only door by which events leave. It never looks at a byte twice and keeps no bytes of its own: what is
-//! undecided stays in the carry, what must be kept stays in the block.
+//! [`Out`], the only door by which events leave. What is undecided stays with the [`cursor`], what must be kept in the block;
+//! a body keeps only what it cannot write yet, such as a value that waits for its type.
 
 mod again;
 mod args;
