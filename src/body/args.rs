@@ -4,11 +4,10 @@
 //! whose type decides its form waits for its end; a list that repetition may add to waits for the end of the call. The
 //! joined pieces are one JSON object.
 
-use std::collections::BTreeSet;
-
 use serde::{Deserialize, Serialize};
 use toolglot_scan::{Gate, json};
 
+use super::call::{CallWriter, UNTYPED};
 use super::given::{Given, given, is_fact, unread};
 use super::live::LiveCall;
 use super::plain::Clean;
@@ -16,22 +15,16 @@ use super::tree_payload::{Decoder, Elements};
 use super::typed::{Typed, each, repeated, typed};
 use super::{Opened, Out, Short};
 use crate::dialect::spec::Deltas;
-use crate::error::{Kind, KindSet};
-use crate::event::{Arguments, Event, Origin, Span};
+use crate::error::Kind;
+use crate::event::{Event, Span};
 use crate::hints::{Coerced, Schema, Tools, Types, is_json, may_be_json};
 
 /// The open call.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Args {
-    call: u32,
-    tool: String,
-    start: u64,
-    /// Parameters so far, with or without a name.
-    count: u32,
+    call: CallWriter,
     /// Something was written into the object.
     any: bool,
-    seen: BTreeSet<String>,
-    kinds: KindSet,
     param: Option<Param>,
     /// Lists that repetition may add to, in order.
     lists: Vec<(String, Vec<String>)>,
@@ -123,15 +116,10 @@ pub(crate) fn is_torn(name: &str, tools: Option<&Tools>) -> bool {
 impl Args {
     /// Opens the call that a header names.
     pub fn open(out: &mut Out<'_>, header: &Opened<'_>) -> Result<Self, Kind> {
-        let call = out.call_open(header.name, header.meta, header.span, Origin::Text)?;
+        let span = header.span;
         Ok(Self {
-            call,
-            tool: header.name.to_owned(),
-            start: header.span.start,
-            count: 0,
+            call: CallWriter::open(out, header.name, header.meta, span, span.start)?,
             any: false,
-            seen: BTreeSet::new(),
-            kinds: KindSet::default(),
             param: None,
             lists: vec![],
             elements: None,
@@ -153,12 +141,12 @@ impl Args {
 
     /// Something about the call was recovered.
     pub fn recovered(&mut self, kind: Kind) {
-        self.kinds.insert(kind);
+        self.call.insert([kind]);
     }
 
     /// Whether that has been said of the call.
     pub fn doubts(&self, kind: Kind) -> bool {
-        self.kinds.contains(kind)
+        self.call.doubts(kind)
     }
 
     /// Offset of the open value.
@@ -168,7 +156,7 @@ impl Args {
 
     /// The open value as text, which may reach up to `until`, if its next bytes leave as they stand.
     pub fn short(&self, until: u64) -> Option<Short> {
-        let short = Short::text(self.call, until);
+        let short = Short::text(self.call.number(), until);
         match &self.param.as_ref()?.writer {
             Writer::Live(gate) => (gate.len() == 0).then_some(short),
             Writer::Decoded(decoder) if decoder.idle() => short.stops_at(b'&'),
@@ -182,12 +170,12 @@ impl Args {
     }
 
     pub fn tool(&self) -> &str {
-        &self.tool
+        self.call.tool()
     }
 
     /// Whether an opener says what the call's own does, and nothing of the call has come.
     pub fn opens_again(&self, tool: &str, attributes: &[(String, String)]) -> bool {
-        self.count == 0 && self.tool == tool && self.attributes == attributes
+        self.count() == 0 && self.tool() == tool && self.attributes == attributes
     }
 
     /// The call, as one whose arguments are an object in JSON.
@@ -196,14 +184,12 @@ impl Args {
         for (key, _) in attributes.iter().filter(|(key, _)| !is_fact(key)) {
             self.told(out, Kind::ExtraKey, self.tag, key);
         }
-        let mut live = LiveCall::of(self.call, &self.tool, self.start);
-        live.recovered(self.kinds);
-        live
+        LiveCall::of(self.call.clone())
     }
 
     /// How many parameters came so far.
     pub fn count(&self) -> u32 {
-        self.count
+        self.call.count()
     }
 
     /// Opens a parameter whose value begins at `start`. An empty name is reported and its value left out.
@@ -226,13 +212,7 @@ impl Args {
         start: u64,
         form: As,
     ) -> Result<(), Kind> {
-        self.count += 1;
-        if self.count > out.limits().max_params {
-            return Err(Kind::LimitParams);
-        }
-        if name.len() > out.limits().max_name as usize {
-            return Err(Kind::LimitName);
-        }
+        self.call.counts(out, name)?;
         out.event(Event::ParamOpen {
             name,
             depth: 0,
@@ -240,8 +220,7 @@ impl Args {
         });
         let mut writer = Writer::Left;
         if name.is_empty() {
-            self.recovered(Kind::MissingParamName);
-            out.tell(Kind::MissingParamName, span, &self.tool, "");
+            self.call.tell(out, Kind::MissingParamName, span, "");
         } else {
             writer = match (self.writer(out, name, span), form) {
                 (_, As::Text) => Writer::Live(Gate::default()),
@@ -263,15 +242,14 @@ impl Args {
                 // Its tag tells what it is, so it takes no part in a list; and the last one wins.
                 self.lists.retain(|(key, _)| key != name);
             }
-            if !self.seen.insert(name.to_owned()) && !list {
-                self.recovered(Kind::DuplicateParam);
-                out.tell(Kind::DuplicateParam, span, &self.tool, name);
+            if !self.call.remember(name) && !list {
+                self.call.tell(out, Kind::DuplicateParam, span, name);
             }
         }
         if matches!(writer, Writer::Live(_) | Writer::Decoded(_)) {
             let mut head = self.head(name);
             head.push('"');
-            out.arg(self.call, &head, span);
+            self.call.arg(out, &head, span);
         }
         self.param = Some(Param {
             key: name.to_owned(),
@@ -287,16 +265,11 @@ impl Args {
 
     /// Whether the schema says that a parameter is text.
     fn is_text(&self, out: &Out<'_>, name: &str) -> bool {
-        let param = out.tool(&self.tool).and_then(|tool| tool.param(name));
-        param.is_some_and(|param| param.schema.types == Types::STRING)
+        self.call.schema(out, name).types == Types::STRING
     }
 
     fn writer(&self, out: &mut Out<'_>, name: &str, span: Span) -> Writer {
-        let Some(tool) = out.tool(&self.tool) else {
-            return self.untyped(out);
-        };
-        let Some(param) = tool.param(name) else {
-            out.unknown_param(&self.tool, name, span);
+        let Some(param) = self.call.known(out, name, span) else {
             return self.untyped(out);
         };
         let types = param.schema.types;
@@ -336,8 +309,10 @@ impl Args {
 
     /// Delivers bytes up to `to` as they stand.
     pub fn value(&mut self, out: &mut Out<'_>, to: u64) {
-        let chunk = out.chunk();
-        let from = out.from();
+        let (chunk, from) = (out.chunk(), out.from());
+        if to <= from {
+            return;
+        }
         for (data, at) in out.io.cursor.pieces(chunk, from, to) {
             if data.is_empty() {
                 continue;
@@ -350,47 +325,30 @@ impl Args {
                 data,
                 span: Span::new(at, at + data.len() as u64),
             });
+            // As `Out::arg`, while the cursor lends its bytes.
+            let call = self.call.number();
+            let (remembers, max) = (out.opts.prefer.remembers(), out.opts.limits.max_native);
+            let (heard, sink) = (&mut out.io.heard, &mut *out.sink);
+            let mut arg = |json: &str, span: Span| {
+                if !(remembers && heard.takes(json, span, max)) {
+                    sink.event(Event::ArgDelta { call, json, span });
+                }
+            };
             match self.waits(data, at) {
                 Wait::No => {}
                 Wait::Yes => continue,
-                Wait::Over(head, span) => {
-                    let (call, json) = (self.call, head.as_str());
-                    let max = out.opts.limits.max_native;
-                    if !(out.opts.prefer.remembers() && out.io.heard.takes(json, span, max)) {
-                        out.sink.event(Event::ArgDelta { call, json, span });
-                    }
-                }
+                Wait::Over(head, span) => arg(&head, span),
             }
             let Some(param) = &mut self.param else {
                 continue;
             };
             match &mut param.writer {
-                Writer::Decoded(decoder) => {
-                    let (call, sink) = (self.call, &mut *out.sink);
-                    let remembers = out.opts.prefer.remembers();
-                    let max = out.opts.limits.max_native;
-                    let heard = &mut out.io.heard;
-                    decoder.push(data, at, |piece, span| {
-                        json::escape(piece, |json| {
-                            if !(remembers && heard.takes(json, span, max)) {
-                                sink.event(Event::ArgDelta { call, json, span });
-                            }
-                        });
-                    });
-                }
-                Writer::Live(gate) => {
-                    let (call, sink) = (self.call, &mut *out.sink);
-                    let remembers = out.opts.prefer.remembers();
-                    let max = out.opts.limits.max_native;
-                    let heard = &mut out.io.heard;
-                    gate.push(data, at, |piece, span| {
-                        json::escape(piece, |json| {
-                            if !(remembers && heard.takes(json, span, max)) {
-                                sink.event(Event::ArgDelta { call, json, span });
-                            }
-                        });
-                    });
-                }
+                Writer::Decoded(decoder) => decoder.push(data, at, |piece, span| {
+                    json::escape(piece, |json| arg(json, span));
+                }),
+                Writer::Live(gate) => gate.push(data, at, |piece, span| {
+                    json::escape(piece, |json| arg(json, span));
+                }),
                 Writer::Typed(bytes)
                 | Writer::Trimmed(bytes)
                 | Writer::Json(bytes)
@@ -432,12 +390,12 @@ impl Args {
         match self.waits(text.as_bytes(), span.start) {
             Wait::No => {}
             Wait::Yes => return,
-            Wait::Over(head, span) => out.arg(self.call, &head, span),
+            Wait::Over(head, span) => self.call.arg(out, &head, span),
         }
         let Some(param) = &mut self.param else { return };
         match &mut param.writer {
             Writer::Live(gate) => {
-                let call = self.call;
+                let call = self.call.number();
                 gate.end(span.start, |piece, _| out.arg(call, piece, span));
                 json::escape(text, |piece| out.arg(call, piece, span));
             }
@@ -463,7 +421,7 @@ impl Args {
                 let mut tail = String::new();
                 gate.end(end, |piece, _| tail.push_str(piece));
                 tail.push('"');
-                out.arg(self.call, &tail, Span::new(end, end));
+                self.call.arg(out, &tail, Span::new(end, end));
             }
             Writer::Decoded(mut decoder) => {
                 let mut tail = String::new();
@@ -471,7 +429,7 @@ impl Args {
                     json::escape(piece, |json| tail.push_str(json))
                 });
                 tail.push('"');
-                out.arg(self.call, &tail, Span::new(end, end));
+                self.call.arg(out, &tail, Span::new(end, end));
             }
             ref writer @ (Writer::Typed(ref bytes)
             | Writer::Trimmed(ref bytes)
@@ -481,21 +439,17 @@ impl Args {
                     Writer::Trimmed(_) => text.trim(),
                     _ => &text,
                 };
-                let plain = Schema::default();
-                let schema = out
-                    .tool(&self.tool)
-                    .and_then(|t| t.param(&param.key))
-                    .map_or(&plain, |p| &p.schema);
+                let schema = self.call.schema(out, &param.key);
                 let mut json = String::new();
                 let result = self.coerced(out, value, schema, &mut json)?;
                 self.typed(out, result, &param.key, span)?;
                 let head = self.head(&param.key);
-                out.arg(self.call, &(head + &json), span);
+                self.call.arg(out, &(head + &json), span);
             }
             Writer::Clean(bytes, clean) => {
                 let mut text = self.head(&param.key);
                 json::string(&clean.apply(&String::from_utf8_lossy(&bytes)), &mut text);
-                out.arg(self.call, &text, span);
+                self.call.arg(out, &text, span);
             }
             Writer::Json(bytes) => {
                 let text = String::from_utf8_lossy(&bytes);
@@ -505,7 +459,7 @@ impl Args {
                 } else {
                     json::string(&text, &mut json);
                 }
-                out.arg(self.call, &json, span);
+                self.call.arg(out, &json, span);
             }
             Writer::List(bytes) => {
                 let text = String::from_utf8_lossy(&bytes).into_owned();
@@ -528,9 +482,9 @@ impl Args {
 
     /// A whole parameter with its value as JSON. One that is there already stays as it is.
     pub fn json(&mut self, out: &mut Out<'_>, key: &str, json: &str, span: Span) {
-        if self.seen.insert(key.to_owned()) {
+        if self.call.remember(key) {
             let head = self.head(key);
-            out.arg(self.call, &(head + json), span);
+            self.call.arg(out, &(head + json), span);
         }
     }
 
@@ -573,54 +527,32 @@ impl Args {
         key: &str,
         span: Span,
     ) -> Result<(), Kind> {
-        for kind in result.kinds.iter() {
-            if !self.kinds.contains(kind) {
-                self.recovered(kind);
-                out.tell(kind, span, &self.tool, key);
-            }
-        }
-        match result.how {
-            Coerced::Fits => Ok(()),
-            Coerced::Mismatch => {
-                out.tell(Kind::TypeMismatch, span, &self.tool, key);
-                Ok(())
-            }
-            Coerced::Malformed => {
-                out.tell(Kind::MalformedValue, span, &self.tool, key);
-                Err(Kind::MalformedValue)
-            }
-        }
+        let fits = self.call.typed(out, result, key, span);
+        fits.then_some(()).ok_or(Kind::MalformedValue)
     }
 
     /// The call ends at `end`.
     pub fn close(&mut self, out: &mut Out<'_>, end: u64) -> Result<(), Kind> {
-        let span = Span::new(self.start, end);
+        let span = self.call.span(end);
         for (key, items) in std::mem::take(&mut self.lists) {
-            let plain = Schema::default();
-            let schema = out
-                .tool(&self.tool)
-                .and_then(|t| t.param(&key))
-                .map_or(&plain, |p| &p.schema);
+            let schema = self.call.schema(out, &key);
             let mut text = String::new();
             let result = match items.as_slice() {
                 [one] => self.coerced(out, one, schema, &mut text)?,
                 many => {
-                    let schema = schema.items.as_deref().unwrap_or(&plain);
+                    let schema = schema.items.as_deref().unwrap_or(&UNTYPED);
                     self.repeated(out, many, schema, &mut text)?
                 }
             };
             self.typed(out, result, &key, span)?;
             let head = self.head(&key);
-            out.arg(self.call, &(head + &text), span);
+            self.call.arg(out, &(head + &text), span);
         }
         self.attributes(out);
-        out.missing(&self.tool, span, |name| self.seen.contains(name));
-        out.arg(
-            self.call,
-            if self.any { "}" } else { "{}" },
-            Span::new(end, end),
-        );
-        out.call_close(self.call, self.kinds, Arguments::Deltas, span);
+        self.call.missing(out, end);
+        self.call
+            .arg(out, if self.any { "}" } else { "{}" }, Span::new(end, end));
+        self.call.close(out, end);
         Ok(())
     }
 
@@ -630,18 +562,20 @@ impl Args {
             return;
         }
         let attributes = std::mem::take(&mut self.attributes);
-        let (span, inside) = (self.tag, self.count > 0);
+        let (span, inside) = (self.tag, self.count() > 0);
         let depth = out.limits().max_depth;
         if inside {
-            let unread: Vec<_> = unread(&attributes, out.tool(&self.tool)).collect();
+            let unread: Vec<_> = unread(&attributes, out.tool(self.tool())).collect();
             for key in unread {
                 self.told(out, Kind::ExtraKey, span, key);
             }
         }
-        match given(&attributes, out.tool(&self.tool), inside, depth) {
+        match given(&attributes, out.tool(self.tool()), inside, depth) {
             Given::Object(json, keys, kinds) => {
-                self.seen.extend(keys);
-                kinds.iter().for_each(|kind| self.recovered(kind));
+                for key in keys {
+                    self.call.remember(&key);
+                }
+                self.call.insert(kinds.iter());
                 self.told(out, Kind::AttributeArguments, span, "");
                 // Without its last bracket, which the call's end writes.
                 let inner = json
@@ -651,26 +585,22 @@ impl Args {
                     .trim_end();
                 self.any = inner.trim_start().len() > 1;
                 if self.any {
-                    out.arg(self.call, inner, span);
+                    self.call.arg(out, inner, span);
                 }
             }
             Given::Each(all) => {
                 for (key, value) in all {
-                    if self.seen.contains(key) {
+                    if self.call.has(key) {
                         self.told(out, Kind::ExtraKey, span, key);
                         continue;
                     }
-                    let (mut json, plain) = (String::new(), Schema::default());
-                    let param = out.tool(&self.tool).and_then(|tool| tool.param(key));
-                    let schema = param.map_or(&plain, |param| &param.schema);
-                    let value = typed(value, schema, depth, &mut json);
+                    let mut json = String::new();
+                    let value = typed(value, self.call.schema(out, key), depth, &mut json);
                     if value.how == Coerced::Malformed {
                         self.told(out, Kind::ExtraKey, span, key);
                         continue;
                     }
-                    if param.is_none() {
-                        out.unknown_param(&self.tool, key, span);
-                    }
+                    self.call.known(out, key, span);
                     self.told(out, Kind::AttributeArguments, span, key);
                     // Neither of its two outcomes that are left ends the call.
                     self.typed(out, value, key, span).unwrap_or_default();
@@ -690,8 +620,7 @@ impl Args {
 
     /// Something about the call is not as it should be, and said.
     pub fn told(&mut self, out: &mut Out<'_>, kind: Kind, span: Span, subject: &str) {
-        self.recovered(kind);
-        out.tell(kind, span, &self.tool, subject);
+        self.call.tell(out, kind, span, subject);
     }
 
     /// A whole parameter whose value stands in its tag, which ends at `end`.

@@ -134,6 +134,7 @@ impl Cursor {
     }
 
     /// The chunk ends. What was not delivered of it is carried, unless a table stands for it.
+    #[inline]
     pub fn settle(&mut self, chunk: Chunk<'_>, exact: bool) {
         self.pos = chunk.base + chunk.seg.len() as u64;
         if exact {
@@ -150,21 +151,23 @@ impl Cursor {
         }
     }
 
-    /// Where nothing is carried: a chunk of that length was read, and a table stands for what of it was not delivered.
+    /// Where nothing is carried: a chunk of that length was read, and what stands before `to` delivered. A table stands for the
+    /// rest.
     #[inline]
-    pub fn read(&mut self, len: usize) {
+    pub fn read(&mut self, len: usize, to: u64) {
         self.pos = self.pos.wrapping_add(len as u64);
+        self.from = to;
     }
 
     /// Where nothing waits: a chunk of that length was read and delivered.
     #[inline]
     pub fn take(&mut self, len: usize) {
-        self.read(len);
-        self.from = self.pos;
+        self.read(len, self.pos.wrapping_add(len as u64));
     }
 }
 
 /// The bytes `from..to`, which may begin in `carry` and go on in the chunk.
+#[inline]
 pub(crate) fn pieces<'a>(carry: &'a [u8], chunk: Chunk<'a>, from: u64, to: u64) -> Pieces<'a> {
     if to <= from {
         return [(&[], from), (&[], from)];

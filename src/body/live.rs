@@ -8,18 +8,17 @@
 pub(super) mod rig;
 mod single;
 
-use std::collections::BTreeSet;
-
 use serde::{Deserialize, Serialize};
 
+use super::call::CallWriter;
 use super::lexer::{Emit, Lexer, Rules, Shape, Token};
 use super::lost::Torn;
 use super::typed::typed;
 use super::{Out, Short};
 use crate::dialect::payload::Syntax;
 use crate::error::{Kind, KindSet};
-use crate::event::{Arguments, Event, Origin, Span};
-use crate::hints::{Coerced, Schema, Types};
+use crate::event::{Event, Span};
+use crate::hints::Types;
 use crate::limits::Limits;
 
 /// How a payload left off.
@@ -82,16 +81,11 @@ pub(crate) fn rules<'r>(out: &Out<'_>, syntax: &'r Syntax) -> Rules<'r> {
 /// An open call.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct LiveCall {
-    call: u32,
-    tool: String,
-    start: u64,
+    call: CallWriter,
     /// Strings at the top have the types of the schema.
     typed: bool,
     /// The object has begun.
     begun: bool,
-    count: u32,
-    seen: BTreeSet<String>,
-    kinds: KindSet,
     param: Option<Param>,
     lexer: Lexer,
     /// The parameter that takes a text in place of the object where no schema says which one; empty if none may stand.
@@ -138,21 +132,15 @@ impl LiveCall {
         span: Span,
         start: u64,
     ) -> Result<Self, Kind> {
-        let call = out.call_open(name, meta, span, Origin::Text)?;
-        Ok(Self::of(call, name, start))
+        Ok(Self::of(CallWriter::open(out, name, meta, span, start)?))
     }
 
-    /// A call that is open; its bytes begin at `start`.
-    pub fn of(call: u32, name: &str, start: u64) -> Self {
+    /// A call that is open.
+    pub fn of(call: CallWriter) -> Self {
         Self {
             call,
-            tool: name.to_owned(),
-            start,
             typed: false,
             begun: false,
-            count: 0,
-            seen: BTreeSet::new(),
-            kinds: KindSet::default(),
             param: None,
             lexer: Lexer::new(1),
             plain: String::new(),
@@ -167,36 +155,32 @@ impl LiveCall {
 
     /// Something was recovered before the call was open; it has been reported.
     pub fn recovered(&mut self, kinds: KindSet) {
-        kinds.iter().for_each(|kind| self.kinds.insert(kind));
+        self.call.insert(kinds.iter());
     }
 
     /// A slip at `at` was forgiven. Each kind is reported once a call.
     pub fn repaired(&mut self, out: &mut Out<'_>, kind: Kind, at: u64) {
-        if !self.kinds.contains(kind) {
-            self.kinds.insert(kind);
-            out.tell(kind, Span::new(at, at + 1), &self.tool, "");
-        }
+        self.call.tell_once(out, kind, Span::new(at, at + 1), "");
     }
 
     /// What stands at `span` was repaired, or could not be read. Told each time.
     pub fn recovered_at(&mut self, out: &mut Out<'_>, kind: Kind, span: Span, subject: &str) {
-        self.kinds.insert(kind);
-        out.tell(kind, span, &self.tool, subject);
+        self.call.tell(out, kind, span, subject);
     }
 
     /// Whether a string of it holds a quote that may have ended it.
     pub fn unquoted(&self) -> bool {
-        self.kinds.contains(Kind::BareQuote)
+        self.call.doubts(Kind::BareQuote)
     }
 
     /// Name of the tool.
     pub fn tool(&self) -> &str {
-        &self.tool
+        self.call.tool()
     }
 
     /// The bytes of the call up to `end`.
     pub fn span(&self, end: u64) -> Span {
-        Span::new(self.start, end)
+        self.call.span(end)
     }
 
     /// Whether the object has begun.
@@ -211,7 +195,7 @@ impl LiveCall {
         } else {
             ""
         };
-        out.tell(kind, Span::new(at, at + 1), &self.tool, key);
+        out.tell(kind, Span::new(at, at + 1), self.tool(), key);
         Step::Malformed
     }
 
@@ -226,7 +210,7 @@ impl LiveCall {
         self.begun = true;
         let mut writer = Writer {
             out,
-            call: self.call,
+            call: self.call.number(),
             until: source.until,
             wait: None,
         };
@@ -252,7 +236,7 @@ impl LiveCall {
             let bytes = source.clip(max);
             let mut writer = Writer {
                 out,
-                call: self.call,
+                call: self.call.number(),
                 until: source.until,
                 wait: self.param.as_mut().and_then(|param| param.wait.as_mut()),
             };
@@ -297,7 +281,7 @@ impl LiveCall {
         let stop = self.lexer.inside(syntax)?;
         let start = self.param.as_ref()?.start?;
         let until = start.saturating_add(limits.max_value);
-        Short::json(self.call, until).stops_at(stop)
+        Short::json(self.call.number(), until).stops_at(stop)
     }
 
     /// The offset at which the open value is too long.
@@ -314,12 +298,8 @@ impl LiveCall {
     fn key(&mut self, out: &mut Out<'_>, raw: bool, pos: u64) -> Option<Step> {
         let name = self.lexer.key();
         let span = Span::new(self.lexer.key_at(), pos);
-        self.count += 1;
-        if self.count > out.limits().max_params {
-            return Some(Step::Limit(Kind::LimitParams));
-        }
-        if name.len() > out.limits().max_name as usize {
-            return Some(Step::Limit(Kind::LimitName));
+        if let Err(kind) = self.call.counts(out, name) {
+            return Some(Step::Limit(kind));
         }
         if raw {
             out.event(Event::ParamOpen {
@@ -328,16 +308,8 @@ impl LiveCall {
                 span,
             });
         }
-        if out
-            .tool(&self.tool)
-            .is_some_and(|t| t.param(name).is_none())
-        {
-            out.unknown_param(&self.tool, name, span);
-        }
-        if !self.seen.insert(name.to_owned()) {
-            self.kinds.insert(Kind::DuplicateParam);
-            out.tell(Kind::DuplicateParam, span, &self.tool, name);
-        }
+        self.call.known(out, name, span);
+        self.call.comes(out, name, span);
         self.param = Some(Param {
             start: None,
             wait: None,
@@ -351,9 +323,7 @@ impl LiveCall {
             self.begun = shape == Shape::Object;
             return (!self.begun).then(|| self.broken(out, Kind::MalformedBody, pos));
         }
-        let types = self
-            .schema(out)
-            .map_or(Types::none(), |schema| schema.types);
+        let types = self.call.schema(out, self.lexer.key()).types;
         let param = self.param.as_mut()?;
         param.start = Some(pos);
         match shape {
@@ -373,11 +343,6 @@ impl LiveCall {
         None
     }
 
-    fn schema<'o>(&self, out: &'o Out<'_>) -> Option<&'o Schema> {
-        let param = out.tool(&self.tool)?.param(self.lexer.key())?;
-        Some(&param.schema)
-    }
-
     /// The value of a parameter ends at `pos`.
     fn end(&mut self, out: &mut Out<'_>, raw: bool, pos: u64) -> Option<Step> {
         let param = self.param.take()?;
@@ -388,34 +353,24 @@ impl LiveCall {
         let wait = param.wait?;
         let mut text = String::new();
         let depth = out.limits().max_depth;
-        let plain = Schema::default();
-        let result = typed(&wait, self.schema(out).unwrap_or(&plain), depth, &mut text);
-        for kind in result.kinds.iter() {
-            self.repaired(out, kind, span.start);
-        }
         let key = self.lexer.key();
-        match result.how {
-            Coerced::Fits => {}
-            Coerced::Mismatch => out.tell(Kind::TypeMismatch, span, &self.tool, key),
-            Coerced::Malformed => {
-                out.tell(Kind::MalformedValue, span, &self.tool, key);
-                return Some(Step::Malformed);
-            }
+        let result = typed(&wait, self.call.schema(out, key), depth, &mut text);
+        if !self.call.typed(out, result, key, span) {
+            return Some(Step::Malformed);
         }
-        out.arg(self.call, &text, span);
+        self.call.arg(out, &text, span);
         None
     }
 
     /// There are no arguments; known at `at`.
     pub fn empty(&mut self, out: &mut Out<'_>, at: u64) {
-        out.arg(self.call, "{}", Span::new(at, at));
+        self.call.arg(out, "{}", Span::new(at, at));
     }
 
     /// The call ends at `end`.
     pub fn close(&self, out: &mut Out<'_>, end: u64) {
-        let span = self.span(end);
-        out.missing(&self.tool, span, |name| self.seen.contains(name));
-        out.call_close(self.call, self.kinds, Arguments::Deltas, span);
+        self.call.missing(out, end);
+        self.call.close(out, end);
     }
 }
 

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use toolglot_scan::json;
 use toolglot_scan::xml;
 
+use super::call::UNTYPED;
 use super::given::{Given, given, is_fact};
 use super::typed::typed;
 use super::{Flow, Out, tool_name};
@@ -229,8 +230,6 @@ enum Task<'s> {
     Value(u32, &'s Schema),
 }
 
-pub(super) static ANY: Schema = Schema::UNKNOWN;
-
 impl<'a> Writer<'a> {
     /// The arguments object of a tool.
     fn arguments(&mut self, index: u32, tool: Option<&Tool>) {
@@ -248,7 +247,10 @@ impl<'a> Writer<'a> {
             }
             return;
         }
-        let schema = |name: &str| tool.and_then(|t| t.param(name)).map_or(&ANY, |p| &p.schema);
+        let schema = |name: &str| {
+            tool.and_then(|t| t.param(name))
+                .map_or(&UNTYPED, |p| &p.schema)
+        };
         let mut tasks = vec![];
         self.members(index, schema, &mut tasks);
         if any && let Some(Task::Text(open)) = tasks.last_mut() {
@@ -295,7 +297,9 @@ impl<'a> Writer<'a> {
                         .push(if self.out.len() == from { '{' } else { ',' });
                     json::string(key, self.out);
                     self.out.push(':');
-                    let schema = tool.and_then(|t| t.param(key)).map_or(&ANY, |p| &p.schema);
+                    let schema = tool
+                        .and_then(|t| t.param(key))
+                        .map_or(&UNTYPED, |p| &p.schema);
                     self.text(value, index, schema);
                     self.remarks.push(told(Kind::AttributeArguments));
                 }
@@ -381,7 +385,7 @@ impl<'a> Writer<'a> {
                 // Where no list is asked for, each of them is a value that is.
                 many => {
                     let one = match schema.types.has(Types::ARRAY) {
-                        true => &ANY,
+                        true => &UNTYPED,
                         false => schema,
                     };
                     let listed = schema.types.has(Types::ARRAY) || schema.types == Types::none();
@@ -439,17 +443,17 @@ impl<'a> Writer<'a> {
             let mut forward = vec![];
             list(
                 children,
-                schema.items.as_deref().unwrap_or(&ANY),
+                schema.items.as_deref().unwrap_or(&UNTYPED),
                 &mut forward,
             );
             tasks.extend(forward.into_iter().rev());
         } else if array {
-            let items = schema.items.as_deref().unwrap_or(&ANY);
+            let items = schema.items.as_deref().unwrap_or(&UNTYPED);
             tasks.push(Task::Text("]"));
-            self.members(index, |name| items.prop(name).unwrap_or(&ANY), tasks);
+            self.members(index, |name| items.prop(name).unwrap_or(&UNTYPED), tasks);
             tasks.push(Task::Text("["));
         } else {
-            self.members(index, |name| schema.prop(name).unwrap_or(&ANY), tasks);
+            self.members(index, |name| schema.prop(name).unwrap_or(&UNTYPED), tasks);
         }
     }
 

@@ -10,8 +10,9 @@ use serde::{Deserialize, Serialize};
 use toolglot_scan::Gate;
 use toolglot_scan::xml;
 
+use super::call::UNTYPED;
 use super::given::is_fact;
-use super::tree::{ANY, Element, Form, Remark, Tree, Writer, slips};
+use super::tree::{Element, Form, Remark, Tree, Writer, slips};
 use super::typed::Typed;
 use crate::dialect::spec::Param;
 use crate::error::{Kind, KindSet};
@@ -107,7 +108,7 @@ impl Elements {
             bare: false,
             unknown: match schema.types == Types::ANY {
                 true => schema,
-                false => &ANY,
+                false => &UNTYPED,
             },
             max_depth: limits.max_depth,
         };

@@ -291,6 +291,7 @@ impl Value {
     }
 
     /// Takes a byte that ends at `pos`.
+    #[inline]
     pub fn step(&mut self, byte: u8, pos: u64, table: &KeyQuote, bounds: Bounds) -> ValueStep {
         let quote = &table.quotes[usize::from(self.quote)];
         self.node = quote.scanner.dfa.next(self.node, byte);

@@ -766,7 +766,7 @@ impl Document {
 
     /// Writes the arguments of a tool; gives the keys of values that do not fit their types.
     pub fn arguments(&self, tool: Option<&Tool>, out: &mut String) -> Vec<String> {
-        let any = &super::tree::ANY;
+        let any = &super::call::UNTYPED;
         let mut misfits = vec![];
         let mut key = "";
         let schema = |name: &str| {

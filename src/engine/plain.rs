@@ -183,9 +183,10 @@ impl Parser {
                 let start = start - state.origin;
                 sink.event(stuff.event(data, Span::new(start, start + data.len() as u64)));
             }
-            state.io.cursor.skip(to);
+            state.io.cursor.read(chunk.len(), to);
+        } else {
+            state.io.cursor.read(chunk.len(), from);
         }
-        state.io.cursor.read(chunk.len());
         state.node = node;
         self.pace = Pace::of(state, set, &self.opts);
         true

@@ -286,6 +286,7 @@ impl Value {
         firsts.try_fold(short, Short::stops_at)
     }
 
+    #[inline]
     pub fn step(&mut self, byte: u8) -> Option<Hit> {
         let mut hit = None;
         for (which, needle) in self.closers.iter_mut().enumerate() {

@@ -78,7 +78,7 @@ impl LiveCall {
     /// A word that says that there is nothing stands in place of the arguments.
     pub fn nothing(&mut self, out: &mut Out<'_>, word: &str, raw: (&[u8], Span)) -> Step {
         let span = raw.1;
-        let param = out.tool(&self.tool).and_then(sole);
+        let param = out.tool(self.tool()).and_then(sole);
         if param.is_some_and(|param| param.required) {
             // Or it is meant as the value.
             self.recovered_at(out, Kind::MissingInput, span, "");
@@ -92,7 +92,7 @@ impl LiveCall {
 
     /// Writes the arguments: one parameter with `text`.
     fn only(&mut self, out: &mut Out<'_>, text: &str, (raw, span): (&[u8], Span)) {
-        let param = out.tool(&self.tool).and_then(sole);
+        let param = out.tool(self.tool()).and_then(sole);
         let key = param.map_or(self.plain.clone(), |param| param.name.clone());
         let (kind, subject) = match param {
             Some(_) => (Kind::RepairedArguments, key.as_str()),
@@ -100,7 +100,7 @@ impl LiveCall {
         };
         self.recovered_at(out, kind, span, subject);
         if param.is_none() {
-            out.unknown_param(&self.tool, &key, span);
+            out.unknown_param(self.tool(), &key, span);
         }
         let mut json = String::from("{");
         json::string(&key, &mut json);
@@ -128,9 +128,9 @@ impl LiveCall {
         });
         out.event(Event::ParamDelta { data: raw, span });
         out.event(Event::ParamClose { span });
-        out.arg(self.call, &json, span);
+        self.call.arg(out, &json, span);
         self.begun = true;
-        self.seen.insert(key);
+        self.call.remember(&key);
     }
 }
 
