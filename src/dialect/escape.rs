@@ -5,7 +5,8 @@ use std::sync::Arc;
 use toolglot_scan::Case;
 use toolglot_scan::{Dfa, Pattern, ROOT};
 
-use super::compile::{Role, SetInner, Written};
+use super::inner::SetInner;
+use super::marker::{Role, Written};
 
 /// What breaks markers: the first of these that occurs in no marker of the set.
 const BREAKERS: &[u8] = b"\\^~%!$";

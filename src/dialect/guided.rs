@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 use toolglot_scan::{Dfa, Pattern};
 
 use super::Dialect;
-use super::compile::Family;
+use super::family::Family;
 use super::spec::Spec;
 use crate::error::BuildError;
 

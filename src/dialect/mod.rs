@@ -11,15 +11,20 @@ mod compile;
 mod decisions;
 mod escape;
 mod evidence;
+mod family;
 mod framed;
 pub(crate) mod guided;
+mod inner;
+mod key_quote;
 mod line;
+mod marker;
 mod model;
 pub(crate) mod payload;
 mod set;
 mod sizes;
 #[allow(missing_docs, reason = "public for `layer` alone")]
 pub(crate) mod spec;
+mod thought;
 #[allow(missing_docs, reason = "public for `layer` alone")]
 pub(crate) mod tokens;
 
@@ -31,10 +36,11 @@ pub(crate) use escape::EscapeTable;
 
 pub use set::{DialectSet, Lint, SetBuilder};
 
-pub(crate) use compile::{
-    AttributeParams, BESIDE, Begins, ElementTree, Family, Inside, KeyQuote, MAX_LEAD, NamedParams,
-    OpenRef, QuoteEnd, Role, SetInner, TOGETHER, Token, Written, suffixed,
-};
+pub(crate) use family::{AttributeParams, ElementTree, Family, NamedParams};
+pub(crate) use inner::SetInner;
+pub(crate) use key_quote::{KeyQuote, QuoteEnd};
+pub(crate) use marker::{BESIDE, Begins, MAX_LEAD, OpenRef, Role, TOGETHER, Token, Written};
+pub(crate) use thought::{Inside, suffixed};
 
 pub(crate) use evidence::Evidence;
 pub(crate) use framed::{Action, Framed, Opener, halves};
@@ -224,10 +230,10 @@ impl Dialect {
         // A dialect of messages with headers opens calls in no other place, and what only a prompt asks for is no token of a
         // model: closers that close nothing are text there.
         let sort = match (&self.family, &self.spec.channels) {
-            (compile::Family::Framed(_), None) => Sort::Closer,
+            (Family::Framed(_), None) => Sort::Closer,
             _ => Sort::Stray,
         };
-        if let compile::Family::Framed(table) = &self.family {
+        if let Family::Framed(table) = &self.family {
             let section = table.spec.section.iter().flat_map(|section| &section.close);
             let units = table.spec.unit.iter().flat_map(|unit| &unit.close);
             let named = table.spec.unit.iter().any(|unit| unit.fix_name);
@@ -245,7 +251,7 @@ impl Dialect {
             }
         }
         let thought = match &self.family {
-            compile::Family::Framed(_) | compile::Family::Plain => Sort::Thought,
+            Family::Framed(_) | Family::Plain => Sort::Thought,
             _ => Sort::Owed,
         };
         for reasoning in &self.spec.reasoning {

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use serde::Deserialize;
 use toolglot_scan::{Fnv, ROOT, Skip};
 
-use super::compile::SetInner;
 use super::decisions::{self, Decision};
 use super::escape::{EscapeError, EscapeTable};
+use super::inner::SetInner;
 use super::spec::Spec;
 use super::{Dialect, builtin, check, sizes};
 use crate::error::BuildError;

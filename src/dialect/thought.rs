@@ -1,0 +1,134 @@
+//! Markers of reasoning: how a thought opens, and what ends it.
+
+use std::sync::OnceLock;
+
+use toolglot_scan::path::Paths;
+use toolglot_scan::{Case, Pattern, Scanner};
+
+use super::marker::Role;
+use super::spec;
+
+/// Reasoning markers of one dialect.
+#[derive(Debug)]
+pub(crate) struct Reasoning {
+    pub dialect: u16,
+    pub spec: spec::Reasoning,
+    /// Closers, openers, what ends it without a closer, and calls that do.
+    pub inside: Scanner,
+    /// Of how many patterns of each kind but calls `inside` consists.
+    pub kinds: [usize; 3],
+    /// What the calls are that end it.
+    pub ends: Vec<Role>,
+    /// What ends it are headers at the start of a line: what each opens.
+    pub headers: Vec<u16>,
+    /// Which of what ends it is a header without its beginning, or the beginning of a closer that has a suffix or holds what it
+    /// does not show, and what that opens.
+    pub(super) rest: Vec<(u16, u16)>,
+    /// The same, then all call openers; made when a stream first asks for it.
+    with_calls: OnceLock<Scanner>,
+}
+
+/// What a pattern inside reasoning means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Inside {
+    Close,
+    Open,
+    EndedBy,
+    /// A call that ends it, if it is one.
+    Ends(Role),
+    Call(Role),
+}
+
+/// What a marker begins with where it has a suffix: `<think:`.
+pub(crate) fn suffixed(marker: &str) -> String {
+    format!("{}:", marker.strip_suffix('>').unwrap_or(marker))
+}
+
+impl Reasoning {
+    /// What a pattern opens that must be looked at: a header without its beginning, or a closer that is not as it is spelled.
+    pub fn rest(&self, pattern: u16) -> Option<u16> {
+        let before: usize = self.kinds[..2].iter().sum();
+        let place = usize::from(pattern).checked_sub(before)?;
+        let mut rest = self.rest.iter();
+        let found = rest.find(|(at, _)| usize::from(*at) == place);
+        found.map(|(_, refs)| *refs)
+    }
+
+    pub(super) fn new(
+        dialect: u16,
+        spec: &spec::Reasoning,
+        calls: &[(Pattern, Role)],
+    ) -> Result<Self, String> {
+        let lists = [spec.close.as_slice(), &spec.open, &spec.ended_by];
+        let patterns = lists.iter().flat_map(|list| list.iter());
+        let mut patterns: Vec<Pattern> = patterns
+            .map(|marker| Pattern::new(marker, Case::Exact))
+            .collect();
+        let own = |pattern: &Pattern| patterns.iter().any(|have| have.bytes == pattern.bytes);
+        let calls: Vec<_> = calls.iter().filter(|(call, _)| !own(call)).collect();
+        patterns.extend(calls.iter().map(|(pattern, _)| pattern.clone()));
+        Ok(Self {
+            dialect,
+            spec: spec.clone(),
+            inside: Scanner::new(patterns)?,
+            kinds: lists.map(<[String]>::len),
+            ends: calls.iter().map(|(_, role)| *role).collect(),
+            headers: vec![],
+            rest: vec![],
+            with_calls: OnceLock::new(),
+        })
+    }
+
+    /// Whether a marker is the beginning of its opener where that has a suffix.
+    pub fn opens_with_suffix(&self, marker: &[u8]) -> bool {
+        let mut open = self.spec.open.iter();
+        self.spec.suffix && open.any(|open| suffixed(open).as_bytes() == marker)
+    }
+
+    /// How much of its label has come, where it may come.
+    pub fn label(&self) -> Option<u8> {
+        (!self.spec.label.is_empty()).then_some(0)
+    }
+
+    /// The scanner of the inside, with the openers of calls if they count there.
+    pub fn scanner(&self, calls: Option<&[(Pattern, Role)]>) -> &Scanner {
+        let Some(calls) = calls else {
+            return &self.inside;
+        };
+        self.with_calls.get_or_init(|| {
+            let own = self.inside.dfa.patterns().iter().cloned();
+            let all = own.chain(calls.iter().map(|(pattern, _)| pattern.clone()));
+            // The same patterns fit into the automaton of text.
+            Scanner::new(all.collect()).unwrap_or_else(|_| self.inside.clone())
+        })
+    }
+
+    /// What a pattern of the scanner means.
+    pub fn meaning(&self, pattern: u16, calls: &[(Pattern, Role)]) -> Option<Inside> {
+        let mut at = usize::from(pattern);
+        for (count, meaning) in
+            self.kinds
+                .iter()
+                .zip([Inside::Close, Inside::Open, Inside::EndedBy])
+        {
+            if at < *count {
+                return Some(meaning);
+            }
+            at -= count;
+        }
+        if let Some(role) = self.ends.get(at) {
+            return Some(Inside::Ends(*role));
+        }
+        let call = calls.get(at - self.ends.len());
+        call.map(|(_, role)| Inside::Call(*role))
+    }
+}
+
+/// A marker of a thought, with what may stand in it that it does not show.
+#[derive(Debug)]
+pub(crate) struct Mark {
+    /// The thought.
+    pub id: u16,
+    pub closes: bool,
+    pub paths: Paths<()>,
+}
