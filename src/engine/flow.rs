@@ -3,7 +3,7 @@
 use toolglot_scan::{Line, ROOT, Skip};
 
 use super::code::Code;
-use super::machine::{Chunk, Machine};
+use super::machine::{Chunk, Machine, Taken};
 use super::plain::looks_at_code;
 use super::token::Tail;
 use super::{Mode, Region};
@@ -20,19 +20,20 @@ pub(super) const FRAMING: &str = "framing";
 
 impl Machine<'_> {
     /// Takes bytes from index `at` on, up to the end of the chunk or a change of mode.
-    pub fn flow(&mut self, chunk: Chunk<'_>, mut at: usize) -> usize {
+    pub fn flow(&mut self, chunk: Chunk<'_>, mut at: usize) -> Taken {
+        let taken = |to| Taken { to, again: None };
         if let Some(bracket) = self.guided_from(chunk, at) {
             self.guess(chunk, bracket);
-            return bracket;
+            return taken(bracket);
         }
         let scanner = self.scanner();
         let mut skip = Skip::default();
         let mut node = self.st.node;
         while at < chunk.seg.len() {
             if self.st.region.labelled() {
-                let taken = self.label(chunk, chunk.seg[at], at);
+                let label = self.label(chunk, chunk.seg[at], at);
                 node = self.st.node;
-                if taken {
+                if label {
                     at += 1;
                     continue;
                 }
@@ -45,10 +46,19 @@ impl Machine<'_> {
             }
             node = scanner.dfa.next(node, chunk.seg[at]);
             at += 1;
+            if let Some(inside) = self.st.inside {
+                self.st.node = node;
+                if let Some(again) = self.revisit(chunk, inside, chunk.base + at as u64) {
+                    return Taken {
+                        to: at,
+                        again: Some(again),
+                    };
+                }
+            }
             if scanner.dfa.is_hit(node) {
                 self.st.node = node;
                 if self.markers(chunk, chunk.base + at as u64) {
-                    return at;
+                    return taken(at);
                 }
             }
         }
@@ -59,7 +69,40 @@ impl Machine<'_> {
                 chunk.base + at as u64 - scanner.dfa.hold(node) as u64,
             );
         }
-        at
+        taken(at)
+    }
+
+    /// A marker stands inside a longer one that is under way. It has its turn if that breaks before `end`: then it counts as it
+    /// would without what came before it. Gives the bytes after it, which are read again, if it does.
+    fn revisit(&mut self, chunk: Chunk<'_>, inside: Span, end: u64) -> Option<Vec<u8>> {
+        let dfa = &self.scanner().dfa;
+        let node = self.st.node;
+        let safe = end.saturating_sub(dfa.hold(node) as u64);
+        if inside.start < self.st.from() {
+            // The longer one counted.
+            self.st.inside = None;
+        }
+        if inside.start < self.st.from() || safe < inside.start {
+            return None;
+        }
+        self.st.inside = None;
+        self.deliver(chunk, inside.start);
+        if self.st.from() != inside.start {
+            return None;
+        }
+        self.adopt(inside.start);
+        let marker = self.bytes(chunk, inside.start, inside.end);
+        self.st.node = marker.iter().fold(ROOT, |node, byte| dfa.next(node, *byte));
+        if self.markers(chunk, inside.end) {
+            return Some(self.rewind(chunk, inside.end, end));
+        }
+        self.st.node = node;
+        None
+    }
+
+    /// Remembers a marker inside a longer one that is under way.
+    pub fn displace(&mut self, marker: Span) {
+        self.st.inside.get_or_insert(marker);
     }
 
     /// Takes a byte where the label of a reasoning opener may stand; false if it does not: then the byte is not taken.

@@ -78,13 +78,13 @@ impl<'p> Machine<'p> {
         let mut at = 0;
         while at < seg.len() && !(ASKS && at > 0 && self.enough(chunk.base + at as u64)) {
             at = match self.st.mode {
-                Mode::Flow => self.flow(chunk, at),
                 Mode::Skip(_) => self.skipping(chunk, at),
-                Mode::Opening(_) | Mode::Body(_) | Mode::Guess(_) => {
+                Mode::Flow | Mode::Opening(_) | Mode::Body(_) | Mode::Guess(_) => {
                     let taken = match self.st.mode {
+                        Mode::Flow => self.flow(chunk, at),
                         Mode::Opening(_) => self.opening(chunk, at),
                         Mode::Guess(_) => self.guessing(chunk, at),
-                        _ => self.body(chunk, at),
+                        Mode::Body(_) | Mode::Skip(_) => self.body(chunk, at),
                     };
                     if taken.again.is_some() {
                         return taken;

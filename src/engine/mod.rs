@@ -91,6 +91,8 @@ struct State {
     guided: bool,
     /// The last bytes of text.
     tail: Tail,
+    /// A marker inside a longer one that is under way: it has its turn if that is none.
+    inside: Option<Span>,
     /// A token that may be framing.
     waiting: Option<Waiting>,
     /// Tokens before it that wait with it.
@@ -241,6 +243,7 @@ impl State {
             blank: true,
             guided: false,
             tail: Tail::default(),
+            inside: None,
             waiting: None,
             together: vec![],
             near: None,

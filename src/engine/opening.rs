@@ -394,6 +394,11 @@ impl Machine<'_> {
             Mode::Opening(opening) if opening.start == start => Some(opening),
             _ => None,
         };
+        if safe < start {
+            // A marker that is under way comes before one inside it.
+            self.displace(Span::new(start, end));
+            return false;
+        }
         let mut told = opening.is_some();
         for opener in refs {
             let thought = match opener.begins {
@@ -450,8 +455,7 @@ impl Machine<'_> {
                     }
                 }
             }
-            // A marker that is under way comes before one inside it that is not decided.
-            if displaced || (safe < start && candidate.is_some()) {
+            if displaced {
                 continue;
             }
             if opening.is_none() {

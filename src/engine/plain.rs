@@ -59,6 +59,7 @@ impl Pace {
             && state.io.quoted.is_none()
             && !(state.guided && state.region == Region::Text)
             && state.waiting.is_none()
+            && state.inside.is_none()
             && opts.text == TextMode::Bytes;
         let settled = state.node == ROOT
             && state.from() == state.pos()

@@ -92,6 +92,7 @@ impl State {
             candidates,
             region,
             untagged,
+            inside,
             waiting,
             together,
             near,
@@ -119,7 +120,7 @@ impl State {
             suffix: _,
             finished: _,
         } = self;
-        let tokens = (waiting, together, near, paired);
+        let tokens = (inside, waiting, together, near, paired);
         (origin, lead, mode, candidates, region, untagged, tokens, io)
     }
 

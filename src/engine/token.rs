@@ -165,6 +165,10 @@ impl Machine<'_> {
             return false;
         };
         let span = Span::new(start, end);
+        if safe < start && !token.stray {
+            self.displace(span);
+            return false;
+        }
         // What is text in any case was not held back.
         let to = if token.stray { safe } else { start.min(safe) };
         self.deliver(chunk, to);
@@ -179,7 +183,7 @@ impl Machine<'_> {
             self.tell(chunk, token.dialects[0], Kind::OrphanClose, span);
             return false;
         }
-        if start < self.st.from() || safe < start {
+        if start < self.st.from() {
             return false;
         }
         let another = self.st.waiting.filter(|waiting| waiting.end <= start);

@@ -2,12 +2,15 @@
 //!
 //! A test run tries a sample. For all: `cargo test --release pairs::all -- --ignored`.
 
+use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 
-use toolglot::{DialectSet, Finish, Options, Parser};
+use toolglot::{DialectSet, Finish, Options, Parser, Tools};
 use toolglot_testkit::vectors::{Log, partition};
 
 use crate::markers::{MARKERS, set};
+use crate::support::some;
 
 /// What may stand between two markers.
 const GLUE: [&str; 9] = ["", " ", "\n", "x", "{", "<", "`", "\"", "。"];
@@ -19,8 +22,8 @@ const TAILS: [&str; 3] = [
     "{\"name\": \"f\", \"arguments\": {}}",
 ];
 
-fn log(set: &DialectSet, input: &str, chunk: usize, finish: Finish) -> Log {
-    let mut parser = Parser::new(set, Options::default());
+fn log(set: &DialectSet, options: &Options, input: &str, chunk: usize, finish: Finish) -> Log {
+    let mut parser = Parser::new(set, options.clone());
     let mut log = Log::new();
     for piece in input.as_bytes().chunks(chunk) {
         parser.feed(piece, &mut log);
@@ -30,12 +33,12 @@ fn log(set: &DialectSet, input: &str, chunk: usize, finish: Finish) -> Log {
 }
 
 /// What is wrong with an input, if something is.
-fn wrong(set: &DialectSet, input: &str, finish: Finish) -> Option<String> {
+fn wrong(set: &DialectSet, options: &Options, input: &str, finish: Finish) -> Option<String> {
     let tried = catch_unwind(AssertUnwindSafe(|| {
-        let whole = log(set, input, usize::MAX, finish);
+        let whole = log(set, options, input, usize::MAX, finish);
         let lost = partition(&whole, input.as_bytes(), true);
-        [1, 3, 7].into_iter().fold(lost, |found, chunk| {
-            let cut = log(set, input, chunk, finish);
+        [1, 2, 3, 7].into_iter().fold(lost, |found, chunk| {
+            let cut = log(set, options, input, chunk, finish);
             let differs = whole.difference(&cut);
             found.or(differs.map(|differs| format!("in chunks of {chunk}: {differs:?}")))
         })
@@ -64,7 +67,7 @@ fn pairs(stride: usize) {
             let tail = TAILS[number / stride % TAILS.len()];
             let finish = Finish::ALL[number / stride % 2];
             let input = format!("{first}{glue}{second}{tail}");
-            if let Some(why) = wrong(set, &input, finish) {
+            if let Some(why) = wrong(set, &Options::default(), &input, finish) {
                 failures.push(format!("{place}: {input:?}: {why}"));
             }
         }
@@ -94,6 +97,41 @@ fn pairs(stride: usize) {
         failures.len(),
         failures[..failures.len().min(20)].join("\n")
     );
+}
+
+/// Calls that a single byte may begin, of declared tools.
+const CALLS: [&str; 4] = [
+    "<ping></ping>",
+    "{\"name\": \"ping\", \"arguments\": {}}",
+    "[ping()]",
+    "<tool_call>{\"name\": \"ping\", \"arguments\": {}}</tool_call>",
+];
+
+#[test]
+fn beginnings_of_markers_before_a_call() {
+    let tools = Tools::from_json(r#"[{"name": "ping", "parameters": {"type": "object"}}]"#);
+    let options = Options::default().tools(Arc::new(tools.expect("tools")));
+    let sets = [set("any"), set("all")];
+    let beginning = |marker: &'static str| {
+        let ends = marker.char_indices().map(|(at, _)| at).skip(1);
+        ends.map(move |at| &marker[..at])
+    };
+    let markers = MARKERS.iter().map(|marker| marker.text.as_str());
+    let begun: BTreeSet<&str> = markers.flat_map(beginning).collect();
+    assert!(begun.len() > 1000, "{} beginnings", begun.len());
+    let stride = if some(4) > 1 { 1 } else { 5 };
+    for (number, begun) in begun.into_iter().enumerate() {
+        for (place, call) in CALLS.iter().enumerate() {
+            if !(number + place).is_multiple_of(stride) {
+                continue;
+            }
+            for set in &sets {
+                let input = format!("x{begun}{call} y");
+                let found = wrong(set, &options, &input, Finish::Stop);
+                assert_eq!(found, None, "{input:?}");
+            }
+        }
+    }
 }
 
 #[test]
