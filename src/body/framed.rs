@@ -26,11 +26,11 @@ use crate::dialect::{Action, Framed};
 use crate::error::{Kind, Severity};
 use crate::event::Span;
 use crate::limits::Limits;
-use toolglot_scan::Needle;
 use toolglot_scan::json;
 use toolglot_scan::path::{Go, Hole, Paths, Walk};
 use toolglot_scan::tag;
 use toolglot_scan::xml;
+use toolglot_scan::{Needle, quote_after};
 
 /// Name, meta and place of a call that a header outside its block names.
 type Header = (String, Vec<(String, String)>, Span);
@@ -67,6 +67,8 @@ pub(crate) struct Body {
     doubled: bool,
     /// What is hidden is a result that the model made up.
     invented: bool,
+    /// At the beginning of the first value of a block that may be spoken of: so many bytes of what closes the quotation.
+    spoken: Option<u8>,
     /// What is open where a call has just broken.
     #[serde(skip)]
     torn: Option<Torn>,
@@ -146,6 +148,7 @@ impl Body {
             opener: vec![],
             doubled: false,
             invented: false,
+            spoken: None,
             torn: None,
         };
         let spelt = out.dialect().map_or(&[][..], |dialect| &dialect.spelt);
@@ -196,8 +199,52 @@ impl Body {
             opener: vec![],
             doubled: false,
             invented: false,
+            spoken: None,
             torn: None,
         }
+    }
+
+    /// Whether what is open may be any text.
+    pub fn takes_any(&self) -> bool {
+        match &self.at {
+            FramedAt::Value(_) | FramedAt::Confirm { .. } | FramedAt::Plain(_) => true,
+            FramedAt::Payload(payload) => payload.takes_any(),
+            FramedAt::Enter(_)
+            | FramedAt::Gap(_)
+            | FramedAt::Tail(_)
+            | FramedAt::More(_)
+            | FramedAt::Inner(_)
+            | FramedAt::Lost(_) => false,
+        }
+    }
+
+    /// Whether what is open goes on to the end of the stream, at `end`, for want of a closer: a value in which a closer of the call,
+    /// of its section or of values stands, or a section in which any text may stand and no call does.
+    fn runs_on(&self, out: &Out<'_>, table: &Framed, end: u64) -> bool {
+        let spec = &table.spec;
+        let (from, key) = match (&self.at, &self.args) {
+            (FramedAt::Gap(_), _) => {
+                let section = spec.section.as_ref().filter(|_| self.section);
+                return !self.stands() && section.is_some_and(|section| section.prose);
+            }
+            (FramedAt::Value(value) | FramedAt::Confirm { value, .. }, Some(args)) => {
+                (value.start, args.key())
+            }
+            (FramedAt::Plain(plain), _) => (plain.start(), ""),
+            _ => return false,
+        };
+        let section = spec.section.iter().flat_map(|section| &section.close);
+        let unit = &spec.unit[usize::from(self.unit)];
+        let param = spec.params(unit).into_iter().flat_map(|param| &param.close);
+        let mut closers = unit.close.iter().chain(section).chain(param);
+        let fix = String::from_utf8_lossy(&self.fix);
+        let block = out.io.block.as_ref();
+        let value = block.map_or(&[][..], |block| block.slice(from, end));
+        closers.any(|close| {
+            let close = close.replace("$x", &fix).replace("$key", key);
+            let literal = table.last_literal(&close, &fix);
+            literal.is_some_and(|literal| memchr::memmem::find(value, literal.as_bytes()).is_some())
+        })
     }
 
     /// Whether a call of this block stands whatever comes.
@@ -268,6 +315,11 @@ impl Body {
     ) -> (usize, Flow) {
         while i < end {
             let pos = out.base + i as u64;
+            // A byte at a time while the quotation mark may follow that shows a mention.
+            let stop = if self.spoken.is_some() { i + 1 } else { end };
+            if let Some(at) = self.mentions(out, out.seg[i], pos) {
+                return (i + 1, Flow::Spoken { at });
+            }
             let flow = match &mut self.at {
                 FramedAt::Lost(_) => {
                     let (next, flow) = self.lost(out, table, i, end);
@@ -280,12 +332,12 @@ impl Body {
                     self.payload(out, table, step, out.base + i as u64)
                 }
                 FramedAt::Plain(plain) => {
-                    let (next, came) = plain.feed(out, self.args.as_mut(), i, end);
+                    let (next, came) = plain.feed(out, self.args.as_mut(), i, stop);
                     i = next;
                     self.plain(out, table, came, out.base + i as u64)
                 }
                 FramedAt::Value(_) => {
-                    let (next, flow) = self.value(out, table, i, end);
+                    let (next, flow) = self.value(out, table, i, stop);
                     i = next;
                     flow
                 }
@@ -313,6 +365,33 @@ impl Body {
             }
         }
         (i, Flow::More)
+    }
+
+    /// Takes a byte at the beginning of the first value, whose opener stands behind a quotation mark: where the value began, if
+    /// that is what closes the quotation. Then the openers are spoken of.
+    fn mentions(&mut self, out: &Out<'_>, byte: u8, pos: u64) -> Option<u64> {
+        let have = self.spoken?;
+        let start = match &self.at {
+            FramedAt::Value(value) => value.start,
+            FramedAt::Plain(plain) => plain.start(),
+            _ => pos,
+        };
+        let quote = out.io.block.as_ref().and_then(|block| block.quoted);
+        let close = quote.map_or(&[][..], quote_after);
+        let place = pos.checked_sub(start) == Some(u64::from(have));
+        let fits = place && close.get(usize::from(have)) == Some(&byte);
+        self.spoken = fits.then_some(have + 1);
+        (fits && usize::from(have) + 1 == close.len()).then_some(start)
+    }
+
+    /// Before a value: whether its quotation mark may follow.
+    fn may_be_spoken(&self, out: &Out<'_>) -> Option<u8> {
+        let block = out.io.block.as_ref().filter(|_| !self.stands());
+        let first = self.args.as_ref().is_none_or(|args| args.count() <= 1);
+        block
+            .and_then(|block| block.quoted)
+            .filter(|_| first)
+            .map(|_| 0)
     }
 
     /// Whether a block that breaks is hidden: a list in Python that nothing marked but itself, without a call, is text.
@@ -923,6 +1002,7 @@ impl Body {
                 return Some(self.limit(out, kind, at));
             }
         }
+        self.spoken = self.may_be_spoken(out);
         self.at = FramedAt::Plain(Box::new(Plain::new(&unit.close, &unit.open, at)));
         let end = Came::Closed {
             end: at,
@@ -1255,6 +1335,7 @@ impl Body {
                 .and_then(|open| toolglot_scan::path::literal(open).ok());
             Needle::new(format!("\n{}", literal.unwrap_or_default()).into_bytes())
         });
+        self.spoken = self.may_be_spoken(out);
         self.at = FramedAt::Value(Box::new(Value {
             closers: spec.close.iter().chain(&halves.close).map(closer).collect(),
             nest: nest.map(|open| (open, 0)),
@@ -1680,6 +1761,9 @@ impl Body {
             }
             FramedAt::Gap(walk) | FramedAt::Tail(walk) if self.stood > 0 && walk.blank() => {
                 Finished::Forgotten
+            }
+            _ if stopped && self.runs_on(out, table, end) => {
+                Finished::Broken(self.good.max(out.io.closed))
             }
             _ => Finished::Open,
         };

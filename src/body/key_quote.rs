@@ -13,7 +13,7 @@ use super::fields::{self, Field};
 use super::head::{Head, HeadStep, is_key};
 use super::named_params::limit;
 use super::value::{Ahead, Bounds, Value, ValueStep};
-use super::{Flow, Out};
+use super::{Finished, Flow, Out};
 use crate::dialect::KeyQuote;
 use crate::dialect::spec::CommentAt;
 use crate::error::{Kind, KindSet, Severity};
@@ -85,27 +85,46 @@ impl Body {
         matches!(&self.at, KeyQuoteAt::Value(Value { ahead: Some(_), .. }))
     }
 
-    /// The stream ended. If the block's closer stood in the open value, the block ended there.
-    pub fn finish(&mut self, out: &mut Out<'_>, table: &KeyQuote) -> Option<u64> {
-        if let KeyQuoteAt::Wide(_) = self.at {
-            let end = out.base;
-            return fields::assemble(out, table, &self.fields, self.kinds, end)
-                .ok()
-                .map(|()| end);
+    /// Whether what is open may be any text.
+    pub fn takes_any(&self) -> bool {
+        matches!(self.at, KeyQuoteAt::Value(_))
+    }
+
+    /// The stream ended, by the model's own will if `stopped`. If the block's closer stood in the open value, the block ended
+    /// there.
+    pub fn finish(&mut self, out: &mut Out<'_>, table: &KeyQuote, stopped: bool) -> Finished {
+        let end = out.base;
+        match &self.at {
+            KeyQuoteAt::Wide(_) => {
+                let made = fields::assemble(out, table, &self.fields, self.kinds, end);
+                made.ok().map(|()| end).into()
+            }
+            KeyQuoteAt::Value(value) => {
+                if let Some(ahead) = value.ahead {
+                    return match self.ended(out, table, ahead, end, false) {
+                        Flow::Closed { end } => Finished::Closed(end),
+                        _ => Finished::Open,
+                    };
+                }
+                let name = self.fields.last().map_or("", |field| field.key.as_str());
+                let span = Span::new(value.start, end);
+                out.report(Kind::UnclosedValue, Severity::Error, span, "", name, "");
+                Finished::Open
+            }
+            // The reply went on after the last field: its closer is missing there.
+            KeyQuoteAt::Head(head) if stopped && !closes(out, table, head.start, end) => {
+                Finished::Broken(out.block_span(end).start)
+            }
+            KeyQuoteAt::Between
+                if stopped && self.junk.is_some_and(|junk| !closes(out, table, junk, end)) =>
+            {
+                Finished::Broken(out.block_span(end).start)
+            }
+            KeyQuoteAt::Between
+            | KeyQuoteAt::Slash(_)
+            | KeyQuoteAt::Comment
+            | KeyQuoteAt::Head(_) => Finished::Open,
         }
-        let KeyQuoteAt::Value(value) = &mut self.at else {
-            return None;
-        };
-        if let Some(ahead) = value.ahead {
-            return match self.ended(out, table, ahead, out.base, false) {
-                Flow::Closed { end } => Some(end),
-                _ => None,
-            };
-        }
-        let name = self.fields.last().map_or("", |field| field.key.as_str());
-        let span = Span::new(value.start, out.base);
-        out.report(Kind::UnclosedValue, Severity::Error, span, "", name, "");
-        None
     }
 
     /// Delivers the calls that the complete fields make.
@@ -593,6 +612,21 @@ fn repeated(out: &mut Out<'_>, fields: &[Field], kinds: &mut KindSet, span: Span
     kinds.insert(Kind::RepeatedMarker);
     let name = fields.last().map_or("", |field| field.key.as_str());
     out.tell(Kind::RepeatedMarker, span, "", name);
+}
+
+/// Whether what stands from `from` to the end of the stream is the beginning of the block's closer.
+fn closes(out: &Out<'_>, table: &KeyQuote, from: u64, end: u64) -> bool {
+    let Some(block) = &out.io.block else {
+        return false;
+    };
+    let begun = |close: &String| {
+        let mut lens = 1..close.len();
+        lens.any(|len| {
+            let ends = block.raw.ends_with(&close.as_bytes()[..len]);
+            ends && end.saturating_sub(len as u64) <= from
+        })
+    };
+    table.spec.close.iter().any(begun)
 }
 
 /// Delivers bytes of the open value up to `to`, and keeps them where the field asks for it.

@@ -80,6 +80,8 @@ pub(crate) enum Flow {
     Reopened { start: u64, end: u64, done: bool },
     /// The block ended at `at` without its closer; what follows is read again as text.
     Broken { at: u64, severity: Severity },
+    /// The opener is only spoken of: the block is text up to `at`; what follows is read again.
+    Spoken { at: u64 },
     /// The block, a call of which broke, ends at `at`; what follows is read again.
     Hidden { at: u64 },
     /// The body broke its grammar; it has been reported. `ended` if the block has ended here all the same.
@@ -209,13 +211,26 @@ impl Body {
         stopped: bool,
     ) -> Finished {
         match (self, family) {
-            (Self::KeyQuote(body), Family::KeyQuote(table)) => body.finish(out, table).into(),
+            (Self::KeyQuote(body), Family::KeyQuote(table)) => body.finish(out, table, stopped),
             (Self::ElementTree(body), _) => body.finish(out).into(),
             (Self::NamedParams(body), _) => body.finish(out, end),
             (Self::AttributeParams(body), _) => body.finish(out, end),
             (Self::Framed(body), Family::Framed(table)) => body.finish(out, table, end, stopped),
             (Self::Line(body), Family::Line(table)) => body.finish(out, table, end, stopped),
             (Self::KeyQuote(_) | Self::Framed(_) | Self::Line(_), _) => Finished::Open,
+        }
+    }
+
+    /// Whether what is open may be any text, so that nothing in it shows that a call was meant.
+    pub fn takes_any(&self) -> bool {
+        match self {
+            Self::KeyQuote(body) => body.takes_any(),
+            Self::Framed(body) => body.takes_any(),
+            // What is open of these comes back in any case, or is JSON.
+            Self::ElementTree(_)
+            | Self::NamedParams(_)
+            | Self::AttributeParams(_)
+            | Self::Line(_) => false,
         }
     }
 

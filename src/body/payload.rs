@@ -103,6 +103,14 @@ impl Payload {
         }
     }
 
+    /// Whether it may be any text.
+    pub fn takes_any(&self) -> bool {
+        match self {
+            Self::Json(_) | Self::Python(_) | Self::Braces(_) => false,
+            Self::Yaml(_) => true,
+        }
+    }
+
     /// Calls that were closed.
     pub fn stood(&self) -> u32 {
         match self {

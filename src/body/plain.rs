@@ -51,6 +51,11 @@ impl Plain {
         }
     }
 
+    /// Offset of its first byte.
+    pub fn start(&self) -> u64 {
+        self.start
+    }
+
     pub fn fits(&self) -> bool {
         let mut all = self.closers.iter().chain(&self.openers);
         !self.closers.is_empty() && all.all(Needle::fits)

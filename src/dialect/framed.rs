@@ -90,6 +90,8 @@ pub(crate) struct Opener {
     pub bare: bool,
     /// People type it: it is not spelled like a special token.
     pub typed: bool,
+    /// Attributes of which the tag must have one, to name a tool; none: any.
+    pub names: Vec<String>,
 }
 
 impl Opener {
@@ -112,6 +114,7 @@ struct Found {
     json: Option<spec::Bare>,
     offered: bool,
     bare: bool,
+    names: Vec<String>,
 }
 
 impl Found {
@@ -130,6 +133,7 @@ impl Found {
             json: None,
             offered: false,
             bare: false,
+            names: vec![],
         })
     }
 
@@ -154,6 +158,7 @@ impl Found {
             have
         });
         have.offered &= self.offered;
+        have.names.extend(self.names);
         Ok(())
     }
 }
@@ -334,7 +339,12 @@ impl Framed {
         };
         for (open, fix) in section_open.iter().flat_map(|open| spelt(open)) {
             let probe = evidence::of_section(&spec, &open);
-            Found::new(&open, &with(&probe, fix))?.join(&mut found)?;
+            let mut one = Found::new(&open, &with(&probe, fix))?;
+            // Attributes of its own may be any.
+            if !open.contains("$tag") {
+                one.names = spec.unit.iter().map(|unit| unit.name.clone()).collect();
+            }
+            one.join(&mut found)?;
         }
         for unit in spec.unit.iter().filter(|_| bare) {
             for (open, fix) in unit.open.iter().flat_map(|open| spelt(open)) {
@@ -343,6 +353,7 @@ impl Framed {
                 one.json = unit.bare;
                 one.offered = unit.offered;
                 one.bare = section.is_some();
+                one.names = vec![unit.name.clone()];
                 one.join(&mut found)?;
             }
         }
@@ -368,6 +379,7 @@ impl Framed {
                 json: found.json,
                 offered: found.offered,
                 bare: found.bare,
+                names: found.names,
             })
         };
         let openers: Vec<Opener> = found

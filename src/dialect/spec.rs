@@ -817,6 +817,8 @@ pub struct Reasoning {
     pub open: Vec<String>,
     #[serde(deserialize_with = "one_or_more")]
     pub close: Vec<String>,
+    /// Where its opener counts.
+    #[serde(default)]
     pub at: ReasoningAt,
     /// The same opener inside opens a level more.
     #[serde(default)]
@@ -870,18 +872,15 @@ fn one_or_more<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Vec<String>,
 }
 
 /// Where a marker counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ReasoningAt {
     /// Only blanks before it in the stream.
     Start,
     /// At most three blanks before it on its line; right after a block or reasoning counts as a line start.
+    #[default]
     LineStart,
     Anywhere,
-}
-
-fn anywhere() -> ReasoningAt {
-    ReasoningAt::Anywhere
 }
 
 /// A region without calls.
@@ -892,7 +891,7 @@ pub struct SpanSpec {
     pub open: String,
     pub close: String,
     /// Where its opener counts.
-    #[serde(default = "anywhere")]
+    #[serde(default)]
     pub at: ReasoningAt,
     /// What its opener is reported as.
     pub issue: Option<String>,

@@ -336,12 +336,14 @@ impl Machine<'_> {
                     return;
                 };
                 let (start, compiled) = (block.start, self.dialect(block.dialect));
-                let finished = body.finish(
-                    &mut self.out(chunk),
-                    &compiled.family,
-                    end,
-                    reason.stopped(),
-                );
+                let stopped = reason.stopped();
+                let family = &compiled.family;
+                let mentioned = stopped && block.quoted.is_some() && body.takes_any();
+                let mut finished = body.finish(&mut self.out(chunk), family, end, stopped);
+                if mentioned && finished == Finished::Open && !body.stands() {
+                    // It is spoken of: nothing that followed shows a call.
+                    finished = Finished::Broken(start);
+                }
                 if let Some(block) = &mut self.st.io.block {
                     block.kept |= body.stands() && self.st.io.stood > block.before.0;
                 }

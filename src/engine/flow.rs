@@ -78,11 +78,15 @@ impl Machine<'_> {
         let dfa = &self.scanner().dfa;
         let node = self.st.node;
         let safe = end.saturating_sub(dfa.hold(node) as u64);
-        if inside.start < self.st.from() {
-            // The longer one counted.
+        // The longer one is complete, or has counted already.
+        let begins = |pattern: &u16| end.saturating_sub(dfa.len_of(*pattern) as u64);
+        let mut hits = dfa.hits(node).iter();
+        let whole = dfa.is_hit(node) && hits.any(|pattern| begins(pattern) < inside.start);
+        if whole || inside.start < self.st.from() {
             self.st.inside = None;
+            return None;
         }
-        if inside.start < self.st.from() || safe < inside.start {
+        if safe < inside.start {
             return None;
         }
         self.st.inside = None;
@@ -222,7 +226,7 @@ impl Machine<'_> {
                 self.deliver(chunk, start.min(safe));
                 // A token that the host vouches for is no mention.
                 let vouched = self.st.io.vouches(start);
-                let here = vouched || self.stands(reasoning.spec.at);
+                let here = vouched || (self.stands(reasoning.spec.at) && !self.st.tail.quoted());
                 let reads = self.opts.reasoning.reads();
                 let over = reasoning.spec.first && self.st.reasoned;
                 if !reads
@@ -260,6 +264,7 @@ impl Machine<'_> {
                 let marks = &self.set.spans[usize::from(id)];
                 self.deliver(chunk, start.min(safe));
                 if !self.stands(marks.spec.at)
+                    || (self.st.tail.quoted() && !self.st.io.vouches(start))
                     || self.hidden(chunk, marks.dialect, span, safe, false)
                 {
                     return false;

@@ -196,6 +196,8 @@ impl<'p> Machine<'p> {
         self.st.blank = false;
         self.st.guided = false;
         let compiled = self.dialect(dialect);
+        let vouched = self.st.io.vouches(header.span.start);
+        let quoted = self.st.tail.quote().filter(|_| !vouched);
         let io = &mut self.st.io;
         let mut raw = std::mem::take(&mut io.spare);
         raw.clear();
@@ -214,6 +216,7 @@ impl<'p> Machine<'p> {
             kept: false,
             strangers: false,
             unmarked: false,
+            quoted,
             kinds: KindSet::default(),
             answer: None,
             number: io.opened,
@@ -350,6 +353,12 @@ impl<'p> Machine<'p> {
                 self.out(chunk)
                     .report(Kind::UnclosedBlock, severity, span, "", "", "");
                 self.abandon(chunk, at);
+                again = Some(self.rewind(chunk, at, pos));
+            }
+            Flow::Spoken { at } => {
+                self.drop_block(chunk, at, true);
+                self.flow_again(at);
+                self.st.line = Line::Other;
                 again = Some(self.rewind(chunk, at, pos));
             }
             Flow::Hidden { at } => {

@@ -1146,7 +1146,7 @@ impl Machine<'_> {
                     Go::Found {
                         action: Evidence::Attribute,
                         ..
-                    } if !self.has_attribute(chunk, walk) => Verdict::Text(look),
+                    } if !self.has_attribute(chunk, walk, &opener.names) => Verdict::Text(look),
                     Go::Found { .. } => {
                         let name = walk.span(Hole::Name);
                         // A probe without a name has no place where one stands.
@@ -1419,10 +1419,14 @@ impl Machine<'_> {
         }
     }
 
-    /// Whether the tag that a walk has been through has an attribute: without one it names no tool.
-    fn has_attribute(&self, chunk: Chunk<'_>, walk: &Walk) -> bool {
+    /// Whether the tag that a walk has been through has an attribute of these names, or any if there are none: without one it
+    /// names no tool.
+    fn has_attribute(&self, chunk: Chunk<'_>, walk: &Walk, names: &[String]) -> bool {
         let tag = walk.span(Hole::Tag);
-        !tag.is_empty() && self.bytes(chunk, tag.start, tag.end).contains(&b'=')
+        let tag = self.bytes(chunk, tag.start, tag.end);
+        let attributes = xml::loose_attributes(&tag);
+        let mut attributes = attributes.iter();
+        attributes.any(|(key, _)| names.is_empty() || names.contains(key))
     }
 
     /// Whether a name after a marker that people type cannot become one: no letter of it is ASCII, or begins a tool on

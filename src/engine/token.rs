@@ -6,7 +6,7 @@
 //! kind, or backticks, a token is spoken of and stays text, and in code nothing is framing. What cannot be told yet waits.
 
 use serde::{Deserialize, Serialize};
-use toolglot_scan::Line;
+use toolglot_scan::{Line, quote_after, quote_before};
 
 use super::Region;
 use super::machine::{Chunk, Machine};
@@ -23,7 +23,7 @@ pub(super) struct Waiting {
     pub first: u64,
     start: u64,
     pub end: u64,
-    /// The quotation mark after it that makes it a mention, by its place in [`QUOTES`].
+    /// The quotation mark after it that makes it a mention, by its number.
     quote: Option<u8>,
     /// It is framing if it is no mention.
     sure: bool,
@@ -59,25 +59,6 @@ enum What {
     Token(u16),
 }
 
-/// Quotation marks that open, and what closes them.
-const QUOTES: [(&str, &str); 15] = [
-    ("\"", "\""),
-    ("'", "'"),
-    ("`", "`"),
-    ("“", "”"),
-    ("”", "”"),
-    ("‘", "’"),
-    ("’", "’"),
-    ("「", "」"),
-    ("『", "』"),
-    ("«", "»"),
-    ("»", "«"),
-    ("„", "“"),
-    ("‹", "›"),
-    ("＂", "＂"),
-    ("《", "》"),
-];
-
 /// The last bytes of text, for the quotation mark before a token.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Tail(u32);
@@ -99,10 +80,8 @@ impl Tail {
         self.quote().is_some()
     }
 
-    fn quote(self) -> Option<u8> {
-        let bytes = self.0.to_be_bytes();
-        let ends = |(open, _): &(&str, &str)| bytes.ends_with(open.as_bytes());
-        QUOTES.iter().position(ends).map(|at| at as u8)
+    pub fn quote(self) -> Option<u8> {
+        quote_before(&self.0.to_be_bytes())
     }
 }
 
@@ -138,11 +117,11 @@ impl Waiting {
 
     /// What the bytes after it decide.
     fn decide(&mut self, behind: &[u8]) -> Decided {
-        if let Some((_, close)) = self.quote.and_then(|at| QUOTES.get(usize::from(at))) {
-            if behind.starts_with(close.as_bytes()) {
+        if let Some(close) = self.quote.map(quote_after) {
+            if behind.starts_with(close) {
                 return Decided::Text;
             }
-            if close.as_bytes().starts_with(behind) {
+            if close.starts_with(behind) {
                 return Decided::Wait;
             }
         }

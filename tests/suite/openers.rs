@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 use toolglot::{DialectSet, Finish, Grade, Kind, Options, Parser, Turn, builtin_files, parse};
 
-use crate::markers::{Does, MARKERS, set};
+use crate::markers::{Does, MARKERS, filled, set};
 use crate::support::{VECTORS, turn_of};
 
 /// Sentences about a marker, which stands for `@`.
@@ -122,6 +122,99 @@ fn openers_that_are_spoken_of_are_text() {
         *of < 6
     });
     assert!(count == 0, "{count} of {tried}:\n{}", failures.join("\n"));
+}
+
+/// What opens thoughts and protected regions of a dialect, and whether it does so in the midst of a line.
+fn regions(file: &str) -> Vec<(String, bool)> {
+    let table: toml::Table = toml::from_str(file).expect("a built-in file");
+    let list = |key| table.get(key).and_then(toml::Value::as_array);
+    let all = ["reasoning", "span"].into_iter().filter_map(list).flatten();
+    let mut out = vec![];
+    for region in all.filter_map(toml::Value::as_table) {
+        if region.get("implicit").is_some() {
+            // A stream begins inside.
+            continue;
+        }
+        let anywhere = region.get("at").and_then(toml::Value::as_str) == Some("anywhere");
+        let open = &region["open"];
+        let one = open.as_str().into_iter();
+        let many = open.as_array().into_iter().flatten();
+        let opens = one.chain(many.filter_map(toml::Value::as_str));
+        out.extend(opens.map(|open| (open.to_owned(), anywhere)));
+    }
+    out
+}
+
+/// Openers of thoughts and protected regions, and openers of calls with that of their first parameter, whose value may be any text.
+#[test]
+fn openers_of_what_may_be_any_text_are_text_where_they_are_spoken_of() {
+    let many = [set("default"), set("all")];
+    let quotes = ["`@`", "\"@\"", "“@”", "「@」"];
+    let quoted = |sentence: &&&str| quotes.iter().any(|quote| sentence.contains(quote));
+    let begins = |sentence: &str| sentence.starts_with('@') || sentence.contains("\n@");
+    let placed = |sentence: &str| begins(sentence) || sentence.contains("- @");
+    let (mut tried, mut failures) = (0, vec![]);
+    for (id, file) in builtin_files() {
+        let own = set(id);
+        let mut one = |marker: &str, sentence: &str| {
+            let text = sentence.replace('@', marker);
+            for set in many.iter().chain([&own]) {
+                tried += 1;
+                let turn = read(set, &text);
+                if turn.text != text || !turn.calls.is_empty() {
+                    failures.push(format!("{id}: {text:?} is {:?}", turn.text));
+                }
+                let Some(call) = CALLS.get(id).filter(|_| !sentence.contains("```")) else {
+                    continue;
+                };
+                let (whole, both) = (read(set, call), format!("{text} Now:\n{call}"));
+                let turn = read(set, &both);
+                let found = names(&turn) == names(&whole) && turn.text.starts_with(&text);
+                if !whole.calls.is_empty() && !found {
+                    let calls = names(&turn);
+                    failures.push(format!("{id}: {both:?} is {calls:?} in {:?}", turn.text));
+                }
+            }
+        };
+        for (open, anywhere) in regions(file) {
+            let spoken = SENTENCES.iter().filter(|sentence| !placed(sentence));
+            for sentence in spoken.filter(|sentence| !anywhere || quoted(sentence)) {
+                one(&open, sentence);
+            }
+        }
+        for opener in with_parameters(file) {
+            for sentence in SENTENCES.iter().filter(quoted) {
+                one(&opener, sentence);
+            }
+        }
+    }
+    assert!(tried > 2000, "{tried}");
+    let count = failures.len();
+    failures.truncate(40);
+    assert!(count == 0, "{count} of {tried}:\n{}", failures.join("\n"));
+}
+
+/// A framed dialect's openers of calls, each with that of a parameter.
+fn with_parameters(file: &str) -> Vec<String> {
+    let table: toml::Table = toml::from_str(file).expect("a built-in file");
+    let framed = table.get("framed").and_then(toml::Value::as_table);
+    let strings = |table: &toml::Table| -> Vec<String> {
+        let list = table.get("open").and_then(toml::Value::as_array);
+        let list = list.into_iter().flatten().filter_map(toml::Value::as_str);
+        list.map(filled).filter(|open| open.len() > 3).collect()
+    };
+    let Some(framed) = framed else { return vec![] };
+    let params = framed.get("param").and_then(toml::Value::as_table);
+    let units = framed["unit"].as_array().into_iter().flatten();
+    let units = units.filter_map(toml::Value::as_table);
+    let taken = units.filter(|unit| unit["payload"].as_str() == Some("params"));
+    let opens: Vec<String> = taken.flat_map(&strings).collect();
+    let params: Vec<String> = params.map(strings).unwrap_or_default();
+    let pairs = opens.iter().flat_map(|open| {
+        let params = params.iter();
+        params.map(move |param| format!("{open}{param}"))
+    });
+    pairs.collect()
 }
 
 /// A call that is cut anywhere after its opener is a truncated block.
