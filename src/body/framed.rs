@@ -222,15 +222,19 @@ impl Body {
     /// of its section or of values stands, or a section in which any text may stand and no call does.
     fn runs_on(&self, out: &Out<'_>, table: &Framed, end: u64) -> bool {
         let spec = &table.spec;
-        let (from, key) = match (&self.at, &self.args) {
+        let (from, end, key) = match (&self.at, &self.args) {
             (FramedAt::Gap(_), _) => {
                 let section = spec.section.as_ref().filter(|_| self.section);
-                return !self.stands() && section.is_some_and(|section| section.prose);
+                let none = self.good == out.block_span(end).start;
+                return none && section.is_some_and(|section| section.prose);
             }
-            (FramedAt::Value(value) | FramedAt::Confirm { value, .. }, Some(args)) => {
-                (value.start, args.key())
+            // In CDATA no closer means anything.
+            (FramedAt::Value(value), Some(args)) if !value.in_cdata() => {
+                (value.start, end, args.key())
             }
-            (FramedAt::Plain(plain), _) => (plain.start(), ""),
+            // The last closer may be its own.
+            (FramedAt::Confirm { value, end, .. }, Some(args)) => (value.start, *end, args.key()),
+            (FramedAt::Plain(plain), _) => (plain.start(), end, ""),
             _ => return false,
         };
         let section = spec.section.iter().flat_map(|section| &section.close);

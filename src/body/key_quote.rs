@@ -6,7 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 use toolglot_scan::Utf8;
-use toolglot_scan::{Node, ROOT, Skip};
+use toolglot_scan::{Case, Node, ROOT, Skip};
 
 use super::args::tool_name;
 use super::fields::{self, Field};
@@ -109,21 +109,29 @@ impl Body {
                 let name = self.fields.last().map_or("", |field| field.key.as_str());
                 let span = Span::new(value.start, end);
                 out.report(Kind::UnclosedValue, Severity::Error, span, "", name, "");
-                Finished::Open
-            }
-            // The reply went on after the last field: its closer is missing there.
-            KeyQuoteAt::Head(head) if stopped && !closes(out, table, head.start, end) => {
-                Finished::Broken(out.block_span(end).start)
-            }
-            KeyQuoteAt::Between
-                if stopped && self.junk.is_some_and(|junk| !closes(out, table, junk, end)) =>
-            {
-                Finished::Broken(out.block_span(end).start)
+                self.cut(out, table, stopped)
             }
             KeyQuoteAt::Between
             | KeyQuoteAt::Slash(_)
             | KeyQuoteAt::Comment
-            | KeyQuoteAt::Head(_) => Finished::Open,
+            | KeyQuoteAt::Head(_) => self.cut(out, table, stopped),
+        }
+    }
+
+    /// The stream ended and the block is not closed. Where the model stopped after text that belongs to nothing, it went on after
+    /// the call, whose closer is missing.
+    fn cut(&mut self, out: &mut Out<'_>, table: &KeyQuote, stopped: bool) -> Finished {
+        let end = out.base;
+        if stopped
+            && self
+                .junk
+                .is_some_and(|junk| !begins_marker(out, table, junk, end))
+        {
+            self.tell_junk(out, end);
+        }
+        match stopped && self.kinds.contains(Kind::JunkInBlock) {
+            true => Finished::Broken(out.block_span(end).start),
+            false => Finished::Open,
         }
     }
 
@@ -614,19 +622,26 @@ fn repeated(out: &mut Out<'_>, fields: &[Field], kinds: &mut KindSet, span: Span
     out.tell(Kind::RepeatedMarker, span, "", name);
 }
 
-/// Whether what stands from `from` to the end of the stream is the beginning of the block's closer.
-fn closes(out: &Out<'_>, table: &KeyQuote, from: u64, end: u64) -> bool {
+/// Whether what stands from `from` to the end of the stream is the beginning of a marker of blocks.
+fn begins_marker(out: &Out<'_>, table: &KeyQuote, from: u64, end: u64) -> bool {
     let Some(block) = &out.io.block else {
         return false;
     };
-    let begun = |close: &String| {
-        let mut lens = 1..close.len();
+    let begun = |marker: &String| {
+        let mut lens = 1..marker.len();
         lens.any(|len| {
-            let ends = block.raw.ends_with(&close.as_bytes()[..len]);
-            ends && end.saturating_sub(len as u64) <= from
+            let begins = &marker.as_bytes()[..len];
+            let from_end = block.raw.len().checked_sub(len);
+            let last = from_end.map_or(&[][..], |at| &block.raw[at..]);
+            let same = match table.spec.case {
+                Case::Exact => last == begins,
+                Case::Ignore => last.eq_ignore_ascii_case(begins),
+            };
+            same && end.saturating_sub(len as u64) <= from
         })
     };
-    table.spec.close.iter().any(begun)
+    let mut markers = table.spec.close.iter().chain(&table.spec.open);
+    markers.any(begun)
 }
 
 /// Delivers bytes of the open value up to `to`, and keeps them where the field asks for it.

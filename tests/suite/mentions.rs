@@ -4,8 +4,8 @@
 //! been delivered. After the input the test adds plain prose, so that a reader who was frozen by a mention would be seen
 //! waiting. Delivered bytes are counted from events, never taken from what the parser says of itself.
 //!
-//! Openers that a person can type are mentioned freely. Those spelled like special tokens open a block wherever they
-//! stand whole; `special-tokens.jsonl` names them split, misspelled, or in code where their dialect looks away from code.
+//! `special-tokens.jsonl` names those that are spelled like special tokens split, misspelled, or in code where their dialect
+//! looks away from code; `openers` names every opener whole.
 
 use std::collections::BTreeSet;
 

@@ -1,6 +1,6 @@
 //! `key:「始」value「末」` between two block markers: tam, tam2 and vcp.
 
-use super::{Block, Family, Run, char_at, stands, stands_ignore_case};
+use super::{Block, Family, Run, char_at, quote_before, stands, stands_ignore_case};
 
 const COLONS: [char; 2] = [':', '：'];
 const SEPARATORS: [char; 2] = [',', '，'];
@@ -149,7 +149,7 @@ impl Family for KeyQuote {
         let mut line_start = true;
         let end = loop {
             if at >= input.len() {
-                return Block::unclosed(run);
+                return junk.cut(run);
             }
             if let Some(len) = self.closer(input, at) {
                 junk.ends(run);
@@ -187,7 +187,7 @@ impl Family for KeyQuote {
                 continue;
             }
             if self.unclear(input, at) {
-                return Block::unclosed(run);
+                return junk.cut(run);
             }
             let key_end = key_end(input, at);
             if key_end == at {
@@ -236,7 +236,12 @@ impl Family for KeyQuote {
                 }
                 End::Stream => {
                     run.error("unclosed_value");
-                    return Block::unclosed(run);
+                    let quote = quote_before(&input[..start]);
+                    let quoted = quote.is_some() && quote == quote_before(&run.outcome.text);
+                    let block = junk.cut(run);
+                    // Its opener is spoken of.
+                    let text = block.text || quoted;
+                    return Block { text, ..block };
                 }
             };
             if text - from > run.setup.limits.value {
@@ -405,15 +410,16 @@ impl KeyQuote {
 
     /// Whether the stream ends before it is clear what stands at `at`: a marker, a comment or a field.
     fn unclear(&self, input: &str, at: usize) -> bool {
-        let begins = |sign: &str, at: usize| {
+        let begins = |sign: &str, fold: bool, at: usize| {
             let rest = &input[at..];
             rest.len() < sign.len() && sign.is_char_boundary(rest.len()) && {
-                let (start, fold) = (&sign[..rest.len()], self.ignore_case);
+                let start = &sign[..rest.len()];
                 start == rest || (fold && start.eq_ignore_ascii_case(rest))
             }
         };
         let mut signs = self.open.iter().chain(&self.close);
-        if signs.any(|sign| begins(sign, at)) || (self.kind == Kind::Vcp && begins("//", at)) {
+        let comment = self.kind == Kind::Vcp && begins("//", false, at);
+        if comment || signs.any(|sign| begins(sign, self.ignore_case, at)) {
             return true;
         }
         let key_end = key_end(input, at);
@@ -425,8 +431,11 @@ impl KeyQuote {
             return false;
         };
         let open = skip(input, colon + c.len_utf8(), char::is_whitespace);
-        let mut opens = self.quotes.iter().flat_map(|quote| quote.open.iter());
-        opens.any(|sign| begins(sign, open))
+        let opens = |quote: &Quote| {
+            let mut signs = quote.open.iter();
+            signs.any(|sign| begins(sign, quote.ignore_case, open))
+        };
+        self.quotes.iter().any(opens)
     }
 
     /// Whether a field begins in a value: in the 32 bytes up to the end of an opener stand a key and a colon, and before them
@@ -583,6 +592,16 @@ impl Junk {
             self.seen = true;
         }
         self.open = false;
+    }
+
+    /// The stream ends inside: after what belongs to nothing, the block comes back as text.
+    fn cut(mut self, run: &mut Run<'_>) -> Block {
+        self.ends(run);
+        let block = Block::unclosed(run);
+        Block {
+            text: block.text || self.seen,
+            ..block
+        }
     }
 }
 

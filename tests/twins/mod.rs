@@ -309,3 +309,14 @@ pub(super) fn is_torn(name: &str) -> bool {
     let ends = [name.chars().next(), name.chars().next_back()];
     ends.iter().flatten().any(|c| REST.contains(*c))
 }
+
+/// What closes the quotation mark that a text ends with.
+pub fn quote_before(text: &str) -> Option<char> {
+    let pairs = [
+        "\"\"", "''", "``", "“”", "””", "‘’", "’’", "「」", "『』", "«»", "»«", "„“", "‹›", "＂＂",
+        "《》",
+    ];
+    let last = text.chars().next_back()?;
+    let pair = pairs.iter().find(|pair| pair.starts_with(last))?;
+    pair.chars().next_back()
+}

@@ -3,15 +3,13 @@
 //! The text is read character by character. A small line state knows how many blanks stand before a character on its
 //! line and whether a code fence or an inline code run is open; only bytes before a marker decide whether it counts.
 
-use super::{Block, Family, Outcome, Run, char_at, stands};
+use super::{Block, Family, Outcome, Run, char_at, quote_before, stands};
 
 const REASONING: [(&str, &str); 2] = [("<think>", "</think>"), ("<thinking>", "</thinking>")];
 
-/// The one that counts at the start of a line only.
-const DEFINITION: (&str, &str) = ("<<<[TOOL_DEFINITION]>>>", "<<<[END_TOOL_DEFINITION]>>>");
-
+/// Those that begin with angle brackets count at the start of a line only.
 const SPANS: [(&str, &str); 9] = [
-    DEFINITION,
+    ("<<<[TOOL_DEFINITION]>>>", "<<<[END_TOOL_DEFINITION]>>>"),
     ("[[VCP调用结果信息汇总:", "VCP调用结果结束]]"),
     ("[[AIO工具调用结果信息汇总:", "AIO工具调用结果结束]]"),
     ("[本轮工具调用摘要:]", "[本轮工具调用摘要结束]"),
@@ -60,7 +58,9 @@ pub(super) fn read(mut run: Run<'_>, family: &dyn Family, vcp: bool) -> Outcome 
         {
             Some(Marker::Reasoning(*pair))
         } else {
-            let counts = |pair: &(&str, &str)| *pair != DEFINITION || line.is_start();
+            let quoted = quote_before(&run.outcome.text).is_some() && !line.is_start();
+            let counts =
+                |pair: &(&str, &str)| line.is_start() || (pair.0.starts_with('[') && !quoted);
             let span = SPANS
                 .iter()
                 .find(|pair| vcp && stands(input, at, pair.0) && counts(pair));
@@ -86,6 +86,9 @@ pub(super) fn read(mut run: Run<'_>, family: &dyn Family, vcp: bool) -> Outcome 
                     input[from..at].chars().for_each(|c| line.char(c));
                 } else {
                     line = Line::start();
+                    if at == input.len() && run.outcome.text.ends_with(&input[from..]) {
+                        line.comes_back(&input[from..]);
+                    }
                 }
             }
             Some(Marker::Reasoning(pair)) => {
@@ -263,6 +266,20 @@ impl Line {
                 self.spaces &= c == ' ';
             }
             _ => self.blanks = None,
+        }
+    }
+
+    /// A block that does not begin a line comes back as text.
+    fn comes_back(&mut self, text: &str) {
+        self.blanks = None;
+        let mut rest = text;
+        while let Some(c) = rest.chars().next() {
+            let run = rest.bytes().take_while(|b| *b == b'`').count();
+            match run {
+                0 => self.char(c),
+                _ => self.backticks(run),
+            }
+            rest = &rest[run.max(c.len_utf8())..];
         }
     }
 

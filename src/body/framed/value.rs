@@ -224,6 +224,11 @@ impl Value {
         lead && !self.closers.is_empty() && self.needles().chain(&self.again).all(Needle::fits)
     }
 
+    /// Whether it is in CDATA.
+    pub fn in_cdata(&self) -> bool {
+        matches!(self.lead, Lead::Cdata(_))
+    }
+
     /// What may end it.
     fn ends_at(&self) -> impl Iterator<Item = &Needle> {
         self.closers.iter().chain(&self.line)

@@ -1,9 +1,12 @@
 //! A block: sections, the calls in them, and how they end.
 
+use std::ops::Range;
+
 use toolglot::json::{Map, Value};
 
 use super::pattern::{self, Fit, Pattern, Walk, walk};
 use super::{Place, Stop, Twin};
+use crate::naive::quote_before;
 
 /// After white space.
 pub(super) fn spaced(pattern: &Pattern) -> Pattern {
@@ -28,6 +31,28 @@ fn loose(close: &Pattern) -> Pattern {
 }
 
 impl<'a> Twin<'a> {
+    /// What ends the input in that value: it runs on if a closer stands in it.
+    pub(super) fn cut_value(&self, value: Range<usize>, values: &[String]) -> Stop {
+        let section = self.spec.section.iter().flat_map(|section| &section.close);
+        let closers = self.spec.units[self.unit].close.iter().chain(section);
+        let fix = self.fix.as_deref().unwrap_or_default();
+        let mut closers = closers.map(|close| last_literal(&pattern::fixed(close, fix)));
+        let stands = |close: &String| close.len() > 1 && self.input[value.clone()].contains(close);
+        let runs_on = closers.any(|close| stands(&close)) || values.iter().any(stands);
+        match runs_on || self.quoted {
+            true => Stop::RunsOn,
+            false => Stop::Cut,
+        }
+    }
+
+    /// Whether what closes the quotation before the block stands where its first value begins.
+    pub(super) fn spoken(&self, from: usize, quote: Option<char>) -> Result<(), Stop> {
+        match quote {
+            Some(close) if self.input[from..].starts_with(close) => Err(Stop::Spoken(from)),
+            Some(_) | None => Ok(()),
+        }
+    }
+
     /// Reads the block that opens at `at`, and says where text goes on.
     pub(super) fn block(&mut self, at: usize) -> usize {
         self.opened(at, at, None)
@@ -37,6 +62,9 @@ impl<'a> Twin<'a> {
     pub(super) fn opened(&mut self, at: usize, body: usize, tool: Option<&str>) -> usize {
         (self.inside, self.unit, self.fix) = (false, 0, None);
         self.shared = None;
+        self.good = at;
+        self.quote = quote_before(&self.input[..at]);
+        self.quoted = self.quote.is_some();
         let before = self.out.calls.len();
         let stop = match self.enter(at, body, tool) {
             Ok(end) => Stop::Ends(end),
@@ -59,6 +87,15 @@ impl<'a> Twin<'a> {
                 // Where hidden bytes end is left open, and what is read after them.
                 self.out.open = true;
                 self.skip(broken)
+            }
+            Stop::Spoken(next) => {
+                self.out.text.push_str(&self.input[at..next]);
+                next
+            }
+            Stop::RunsOn => {
+                let from = if stands { self.good } else { at };
+                self.out.text.push_str(&self.input[from..]);
+                self.input.len()
             }
             Stop::Cut => {
                 // What a tag confirms that the end cuts is left open in messages.
@@ -274,12 +311,15 @@ impl<'a> Twin<'a> {
                         at = broken.max(at + next);
                         continue;
                     }
+                    Err(Stop::Cut) if section.prose && !stood => return Err(Stop::RunsOn),
                     Err(stop) => return Err(stop),
                 },
             };
             match fit.action {
                 Place::Unit(unit) => {
                     (at, known) = self.unit(unit, &fit, true)?;
+                    self.good = at;
+                    self.quoted = false;
                     stood = true;
                 }
                 Place::Separator => at = fit.end,

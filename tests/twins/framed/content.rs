@@ -24,7 +24,10 @@ impl Twin<'_> {
             let found = self.input[fit.end..].find(&close);
             ends.extend(found.map(|len| (fit.end + len, fit.end + len + close.len())));
         }
-        let (end, next) = ends.into_iter().min().ok_or(Stop::Cut)?;
+        let quote = self.quote.take().filter(|_| !closed);
+        self.spoken(fit.end, quote)?;
+        let cut = self.cut_value(fit.end..self.input.len(), &[]);
+        let (end, next) = ends.into_iter().min().ok_or(cut)?;
         let fits = |rule: &&ContentRule| rule.tools.is_empty() || rule.tools.contains(&name);
         let rule = content.rules.iter().find(fits);
         let has = |key: &String| own.iter().any(|(have, _)| have == key);

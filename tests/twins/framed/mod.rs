@@ -61,6 +61,10 @@ enum Stop {
     Malformed(usize),
     /// The input ends.
     Cut,
+    /// The input ends in what is more than a value, or in a section without a call where anything may stand.
+    RunsOn,
+    /// The opener is spoken of; text goes on there.
+    Spoken(usize),
     /// The next block begins there.
     Reopen(usize),
 }
@@ -91,6 +95,12 @@ pub struct Twin<'a> {
     shared: Option<(String, Value)>,
     /// What `$x` is in the block, once its opener has been read.
     fix: Option<String>,
+    /// Where the block's last call ended, or the block began.
+    good: usize,
+    /// What closes the quotation that stands right before the block, until a value has begun.
+    quote: Option<char>,
+    /// There is one, and no call has ended.
+    quoted: bool,
 }
 
 /// Reads an output.
@@ -106,6 +116,9 @@ pub fn read(spec: &Spec, input: &str, tools: Option<&Value>) -> Outcome {
         unit: 0,
         fix: None,
         shared: None,
+        good: 0,
+        quote: None,
+        quoted: false,
     };
     match &spec.channels {
         Some(channels) => twin.messages(channels),

@@ -258,6 +258,7 @@ impl<'a> Twin<'a> {
         all: &[(&Pattern, Place)],
         inside: bool,
     ) -> Result<usize, Stop> {
+        let quote = self.quote.take();
         let (attributes, mut closed) = match fit.holes.get("tag") {
             Some(tag) => pattern::attributes(tag),
             None => (vec![], false),
@@ -293,6 +294,7 @@ impl<'a> Twin<'a> {
             }
         } else {
             let from = self.behind_openers(param, fit.end);
+            self.spoken(from, quote)?;
             self.value(tool, &key, from, all)?
         };
         if !key.is_empty() {
@@ -404,6 +406,7 @@ impl<'a> Twin<'a> {
         let own = format!("{}>", self.opening().replace("$key", key));
         let nests = self.tree().is_some() && !self.is_text(tool, key);
         let mut depth = 0_usize;
+        let mut last = input.len();
         for at in (from..input.len()).filter(|at| input.is_char_boundary(*at)) {
             let close = closers.iter().find(|c| input[at..].starts_with(c.as_str()));
             if nests && input[at..].starts_with(&own) {
@@ -415,7 +418,15 @@ impl<'a> Twin<'a> {
             }
             if let Some(close) = close {
                 let next = at + close.len();
-                let blanks = self.unspaced(next) - next;
+                let unspaced = self.unspaced(next);
+                let blanks = unspaced - next;
+                // All arguments as an object, after one of them.
+                if param.confirm > 0
+                    && blanks <= param.confirm
+                    && input[unspaced..].starts_with('{')
+                {
+                    return Err(Stop::Malformed(unspaced));
+                }
                 let fits = blanks <= param.confirm
                     && match self.walk_on(next, all) {
                         Ok(fit) if fit.action == Place::Param => {
@@ -423,7 +434,11 @@ impl<'a> Twin<'a> {
                         }
                         Ok(_) => true,
                         // Else it may be content, if another closer follows.
-                        Err(Stop::Cut) => self.lacks_closers(self.unit, next),
+                        Err(Stop::Cut) => {
+                            // It may be its own, if more comes.
+                            last = last.min(at);
+                            self.lacks_closers(self.unit, next)
+                        }
                         Err(Stop::Malformed(broken)) => {
                             seen = broken;
                             false
@@ -445,7 +460,7 @@ impl<'a> Twin<'a> {
                 return Ok(Ended { text, next: at });
             }
         }
-        Err(Stop::Cut)
+        Err(self.cut_value(from..last, &closers))
     }
 }
 

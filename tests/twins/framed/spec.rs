@@ -308,7 +308,7 @@ fn spans(file: &Table) -> Vec<Span> {
     let span = |table: &Table| Span {
         open: word(table, "open", ""),
         close: word(table, "close", ""),
-        at: word(table, "at", ""),
+        at: word(table, "at", "line-start"),
     };
     tables.map(span).collect()
 }
@@ -391,7 +391,7 @@ impl Spec {
                 close: strings(table, "close", &[]),
                 label: word(table, "label", ""),
                 repeats: is(table, "repeats"),
-                at: word(table, "at", ""),
+                at: word(table, "at", "line-start"),
                 ended_by: strings(table, "ended_by", &[]),
             }
         });

@@ -8,6 +8,7 @@ use super::Twin;
 use super::json::Reader;
 use super::pattern::{Part, Pattern, Walk, fixed, literal, pattern, walk};
 use super::spec::Reasoning;
+use crate::naive::quote_before;
 
 /// What is looked for in text.
 struct Opener<'s> {
@@ -287,20 +288,8 @@ impl<'a> Twin<'a> {
         // Inline code ends with its line.
         let line = text.rsplit('\n').next().unwrap_or_default();
         self.out.open |= line.contains('`') || text.contains("```");
-        let pairs = [
-            "\"\"", "''", "“”", "”“", "‘’", "’‘", "「」", "『』", "«»", "»«", "„“", "‹›", "＂＂",
-            "《》",
-        ];
-        pairs.iter().any(|pair| {
-            let mut marks = pair.chars();
-            let before = marks
-                .next()
-                .is_some_and(|open| self.input[..token.start].ends_with(open));
-            before
-                && marks
-                    .next()
-                    .is_some_and(|close| self.input[token.end..].starts_with(close))
-        })
+        let close = quote_before(&self.input[..token.start]);
+        close.is_some_and(|close| self.input[token.end..].starts_with(close))
     }
 
     /// Closers of calls that are framing where they close nothing.
