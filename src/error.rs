@@ -238,6 +238,14 @@ impl KindSet {
     }
 }
 
+impl FromIterator<Kind> for KindSet {
+    fn from_iter<I: IntoIterator<Item = Kind>>(kinds: I) -> Self {
+        let mut set = Self::default();
+        kinds.into_iter().for_each(|kind| set.insert(kind));
+        set
+    }
+}
+
 impl fmt::Debug for KindSet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_set().entries(self.iter()).finish()

@@ -1228,7 +1228,12 @@ impl Machine<'_> {
                             return Verdict::Text(Some(Kind::LimitName));
                         }
                         let blob = action == Head::Blob;
-                        if offered && name.is_empty() && self.st.io.stood == 0 && !blob {
+                        let lone = name.is_empty() && self.st.io.stood == 0 && !blob;
+                        // Among many formats nothing shows that a result is made up before there was a thought or an
+                        // action; where only declared tools count, an action of one.
+                        let thought = self.st.reasoned || self.st.region != Region::Text;
+                        let result = action == Head::Observation && !thought && !self.set.chosen;
+                        if lone && (offered || result) {
                             return Verdict::Text(None);
                         }
                         if offered && !name.is_empty() && !self.offered(chunk, name, false) {

@@ -4,7 +4,7 @@
 //! Dropped are a block that was abandoned and did not become text, the raw bytes that go on from it, a call that was
 //! abandoned in a block that stands, what is hidden after a break in such a block up to its next call or its end, a step of a
 //! chain that is none or does not run, a block that closes with an error and without a call, and a call that gave way to native
-//! ones. Where native calls are preferred the calls of a block come after it, if they come: then what was lost beside them
+//! ones, a result or an answer that the model wrote where none was due, and a protected region that the stream ends in. Where native calls are preferred the calls of a block come after it, if they come: then what was lost beside them
 //! is dropped in the block's place.
 //!
 //! A native call that is refused has no bytes: what is dropped is an empty span where it would have come out.
@@ -244,8 +244,7 @@ impl Ledger {
 
     /// A call gave way, long after its block.
     fn replaced(&mut self, span: Span) {
-        let mut kinds = KindSet::default();
-        kinds.insert(Kind::ReplacedCall);
+        let kinds: KindSet = [Kind::ReplacedCall].into_iter().collect();
         match self.within(span) {
             Some(at) => self.dropped[at].kinds.extend(kinds),
             None => {
@@ -269,20 +268,23 @@ impl Ledger {
         if kind == Kind::ReplacedCall {
             return self.replaced(span);
         }
-        if told.severity != Severity::Error {
+        if kind == Kind::UnclosedSpan {
+            let kinds = [kind].into_iter().collect();
+            return self.dropped.push(Dropped { span, kinds });
+        }
+        if told.severity != Severity::Error && !hides(kind) {
             return;
         }
         // A native call is given between two bytes, and no dialect speaks of it.
         if span.is_empty() && !told.dialect && refuses_native(kind) {
-            let mut kinds = KindSet::default();
-            kinds.insert(kind);
+            let kinds = [kind].into_iter().collect();
             self.natives.push(Dropped { span, kinds });
         } else if let Some(block) = &mut self.block {
             block.kinds.insert(kind);
             if matches!(kind, Kind::UnknownTool | Kind::LimitNative) {
                 // A call that is left out, or that cannot be held, never opens.
                 block.lost.push(span);
-            } else if breaks(kind) {
+            } else if breaks(kind) || hides(kind) {
                 block.breaks.push_back((span, kind));
             }
         } else if let Some(last) = self.dropped.last_mut()
@@ -308,6 +310,14 @@ fn breaks(kind: Kind) -> bool {
             | Kind::EmptyBlock
             | Kind::UnsupportedExpression
             | Kind::NotRun
+    )
+}
+
+/// Whether what a model wrote itself in place of a host is hidden from there on.
+fn hides(kind: Kind) -> bool {
+    matches!(
+        kind,
+        Kind::HallucinatedResult | Kind::FinalAnswerWithAction
     )
 }
 
