@@ -315,10 +315,7 @@ fn breaks(kind: Kind) -> bool {
 
 /// Whether what a model wrote itself in place of a host is hidden from there on.
 fn hides(kind: Kind) -> bool {
-    matches!(
-        kind,
-        Kind::HallucinatedResult | Kind::FinalAnswerWithAction
-    )
+    matches!(kind, Kind::HallucinatedResult | Kind::FinalAnswerWithAction)
 }
 
 /// Whether a native call can be refused so.
