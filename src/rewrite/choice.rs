@@ -1,10 +1,11 @@
 //! One choice of a response: its parser, its deltas, and what the server says beside them.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use super::Same;
 use super::members::{Members, is_plain};
 use crate::dialect::DialectSet;
-use crate::engine::{Finish, Parser};
+use crate::engine::{Finish, Parser, Stage};
 use crate::limits::Options;
 use crate::sink::openai::{Delta, Deltas, Head, Settings};
 use crate::source::feeder::Flow;
@@ -20,6 +21,10 @@ pub(super) enum Made {
     Chunk(Chunk),
     /// The output broke off: an error object.
     Error(String),
+}
+
+fn locked<T>(value: &Mutex<T>) -> MutexGuard<'_, T> {
+    value.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A chunk of one choice, in parts.
@@ -58,6 +63,48 @@ impl Chunk {
     }
 }
 
+/// Compares what goes out of a choice with what came in.
+#[derive(Default)]
+struct Watch {
+    /// Text that has not come out.
+    text: String,
+    /// Reasoning that the server sent as such and that has not come out.
+    reasoning: String,
+    /// Something else came out than what came in.
+    changed: bool,
+}
+
+impl Watch {
+    fn came(&mut self, item: &Item<'_>) {
+        match item {
+            Item::Text(text) => self.text.push_str(text),
+            Item::Reasoning(text) => self.reasoning.push_str(text),
+            Item::Call(_) | Item::CallEnd(_) | Item::Finish(_) | Item::Error(_) | Item::Said(_) => {
+            }
+        }
+    }
+
+    fn goes(&mut self, delta: &Delta<'_>) {
+        let take = |waits: &mut String, text: &str| {
+            let same = waits.starts_with(text);
+            if same {
+                waits.drain(..text.len());
+            }
+            same
+        };
+        let same = match delta {
+            Delta::Role => true,
+            Delta::Content(text) => take(&mut self.text, text),
+            Delta::Reasoning { text, .. } => take(&mut self.reasoning, text),
+            Delta::Call { .. } | Delta::Arguments { .. } => false,
+            Delta::Finish { void, left, .. } => void.is_empty() && left.is_empty(),
+            // Whatever came before it came as it was.
+            Delta::Error { .. } => true,
+        };
+        self.changed |= !same;
+    }
+}
+
 type Door = Box<dyn FnMut(Delta<'_>) + Send>;
 type Queue = Arc<Mutex<Vec<Made>>>;
 
@@ -75,10 +122,19 @@ pub(super) struct Choice {
     end: End,
     /// The reason in the words of the server.
     word: Option<String>,
+    watch: Option<Arc<Mutex<Watch>>>,
+    /// The server makes calls of its own, and nothing was made of its text: all goes out as it comes.
+    native: bool,
 }
 
 impl Choice {
-    pub fn new(index: u64, set: &DialectSet, options: &Options, settings: &Settings) -> Self {
+    pub fn new(
+        index: u64,
+        set: &DialectSet,
+        options: &Options,
+        settings: &Settings,
+        passing: bool,
+    ) -> Self {
         let mut settings = settings.clone();
         // Ids differ between the choices of a response too. The first has the seed as it is.
         settings.id_seed = settings
@@ -86,7 +142,12 @@ impl Choice {
             .wrapping_add(index.wrapping_mul(0x9e37_79b9_7f4a_7c15));
         let (queue, extras) = (Queue::default(), Arc::<Mutex<Extras>>::default());
         let (out, beside) = (Arc::clone(&queue), Arc::clone(&extras));
+        let watch = passing.then(Arc::<Mutex<Watch>>::default);
+        let watched = watch.clone();
         let door: Door = Box::new(move |delta| {
+            if let Some(watch) = &watched {
+                locked(watch).goes(&delta);
+            }
             let extras = beside.lock().unwrap_or_else(PoisonError::into_inner);
             let made = made(&delta, &extras);
             out.lock()
@@ -102,6 +163,22 @@ impl Choice {
             extras,
             end: End::default(),
             word: None,
+            watch,
+            native: false,
+        }
+    }
+
+    /// Whether what has come out says the same as what came in.
+    pub fn same(&self) -> Same {
+        let Some(watch) = &self.watch else {
+            return Same::No;
+        };
+        let watch = locked(watch);
+        match watch.changed {
+            _ if self.native => Same::Yes,
+            true => Same::No,
+            false if watch.text.is_empty() && watch.reasoning.is_empty() => Same::Yes,
+            false => Same::Waits,
         }
     }
 
@@ -120,11 +197,20 @@ impl Choice {
             return self.late(choice, &delta);
         }
         self.deltas.begin();
+        if self.is_native(&delta) {
+            return self.as_it_came(line, choice, &delta, faults);
+        }
         let (beside, message) = split(delta);
         keep_extras(&self.extras, &message);
         let (flow, deltas) = (&mut self.flow, &mut self.deltas);
         let mut errors = vec![];
-        let mut give = |item: Item<'_>| flow.take(item, deltas, &mut errors);
+        let watch = self.watch.as_deref();
+        let mut give = |item: Item<'_>| {
+            if let Some(watch) = watch {
+                locked(watch).came(&item);
+            }
+            flow.take(item, deltas, &mut errors);
+        };
         if let Some(text) = choice.text("text") {
             give(Item::Text(&text));
         }
@@ -140,7 +226,53 @@ impl Choice {
         for error in errors {
             faults(Item::Error(error));
         }
+        if let Some(watch) = &self.watch {
+            // In a block something is made of the text, whatever it will be.
+            locked(watch).changed |= self.flow.stage() == Stage::TagContent;
+        }
         attach(&mut made, beside, beside_of(choice));
+        made
+    }
+
+    /// Whether the server makes its calls itself.
+    fn is_native(&mut self, delta: &Object<'_>) -> bool {
+        let calls = || delta.some("tool_calls").or(delta.some("function_call"));
+        if !self.native && self.same() != Same::No && calls().is_some() {
+            self.native = true;
+        }
+        self.native
+    }
+
+    /// A choice with calls of the server's own.
+    fn as_it_came(
+        &mut self,
+        line: u64,
+        choice: &Object<'_>,
+        delta: &Object<'_>,
+        faults: &mut Take<'_>,
+    ) -> Vec<Made> {
+        let mut made = self.made();
+        let text = self
+            .watch
+            .as_deref()
+            .map(|watch| std::mem::take(&mut locked(watch).text));
+        if let Some(text) = text.filter(|text| !text.is_empty()) {
+            made.push(self::made(&Delta::Content(&text), &Extras::default()));
+        }
+        made.extend(self.late(choice, delta));
+        if let Some(word) = choice.text("finish_reason") {
+            let mut reason = None;
+            self.end.read(line, &word, &mut |item| match item {
+                Item::Finish(finish) => reason = Some(finish),
+                item => faults(item),
+            });
+            self.reason = reason.or(self.reason);
+            let chunk = Chunk {
+                reason: choice.some("finish_reason").map(|node| node.json().to_owned()),
+                ..Chunk::empty()
+            };
+            made.push(Made::Chunk(chunk));
+        }
         made
     }
 

@@ -76,8 +76,20 @@ pub struct Rewriter {
     set: DialectSet,
     options: Options,
     settings: Settings,
+    passing: bool,
     documents: Documents,
     state: State,
+}
+
+/// How what has come out of a response compares with what came in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Same {
+    /// It says the same, so what came can go out in its place.
+    Yes,
+    /// So far, and some of the text waits.
+    Waits,
+    /// Something was made of the text.
+    No,
 }
 
 /// What the chunks of a response say of it where the host knows better than the server.
@@ -126,6 +138,9 @@ pub struct End {
     pub reason: Finish,
     /// What could not be read at the end.
     pub errors: Vec<SourceError>,
+    /// Something was made of the text: a call, a thought, or what has to be escaped or is not delivered. If not, a completion says
+    /// the same as the body that it was made of. (A [`Rewriter`] says `true` but with [`Rewriter::passing`].)
+    pub changed: bool,
 }
 
 struct State {
@@ -165,9 +180,33 @@ impl Rewriter {
             set: set.clone(),
             options,
             settings: Settings::default(),
+            passing: false,
             documents: Documents::events(DEFAULT_MAX),
             state,
         }
+    }
+
+    /// For a host that sends the bytes of the response themselves while [`same`](Self::same) allows it. Then calls of the server's
+    /// own go out as they come, piece by piece, in a choice of whose text nothing was made, and its text is left alone from there
+    /// on.
+    #[must_use]
+    pub fn passing(mut self) -> Self {
+        self.passing = true;
+        self
+    }
+
+    /// Whether what has come out says the same as what came in; always [`Same::No`] without [`passing`](Self::passing).
+    #[must_use]
+    pub fn same(&self) -> Same {
+        if !self.passing {
+            return Same::No;
+        }
+        let each = self.state.choices.iter().map(Choice::same);
+        each.fold(Same::Yes, |all, one| match (all, one) {
+            (Same::No, _) | (_, Same::No) => Same::No,
+            (Same::Waits, _) | (_, Same::Waits) => Same::Waits,
+            (Same::Yes, Same::Yes) => Same::Yes,
+        })
     }
 
     /// How calls and reasoning are written.
@@ -213,7 +252,7 @@ impl Rewriter {
                 .start
                 .extend_from_slice(&bytes[..bytes.len().min(room)]);
         }
-        let new = |index| Choice::new(index, &self.set, &self.options, &self.settings);
+        let new = |index| Choice::new(index, &self.set, &self.options, &self.settings, self.passing);
         self.documents
             .feed(bytes, &mut faults(&mut errors), |line, data, faults| {
                 state.read(line, data, faults, take, &new);
@@ -226,7 +265,7 @@ impl Rewriter {
         let mut errors = vec![];
         let state = &mut self.state;
         if !state.finished {
-            let new = |index| Choice::new(index, &self.set, &self.options, &self.settings);
+            let new = |index| Choice::new(index, &self.set, &self.options, &self.settings, self.passing);
             self.documents
                 .end(&mut faults(&mut errors), |line, data, faults| {
                     state.read(line, data, faults, take, &new);
@@ -235,9 +274,11 @@ impl Rewriter {
             state.finished = true;
         }
         let first = state.choices.first().and_then(|choice| choice.reason);
+        let reason = first.or(reason).unwrap_or(Finish::Error);
         End {
-            reason: first.or(reason).unwrap_or(Finish::Error),
+            reason,
             errors,
+            changed: self.same() == Same::No,
         }
     }
 

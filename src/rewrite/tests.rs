@@ -590,3 +590,78 @@ fn pieces_of_a_message_are_joined() {
     };
     assert_eq!(made(&spare, given)["id"], json!("z"));
 }
+
+/// What a host sends that passes bytes on where it may: each event of the body, or what was made of those that wait.
+fn passed(body: &str) -> (String, Same) {
+    let mut rewriter = Rewriter::new(&DialectSet::defaults(), Options::default()).passing();
+    let (mut out, mut raw, mut made) = (String::new(), String::new(), String::new());
+    let mut last = Same::Yes;
+    for event in body.split_inclusive("\n\n") {
+        let errors = rewriter.feed(event.as_bytes(), &mut |line| {
+            made.push_str(&format!("data: {line}\n\n"));
+        });
+        assert!(errors.is_empty(), "{errors:?}");
+        raw.push_str(event);
+        last = rewriter.same();
+        match last {
+            Same::Waits => continue,
+            Same::Yes => out.push_str(&raw),
+            Same::No => out.push_str(&made),
+        }
+        raw.clear();
+        made.clear();
+    }
+    let end = rewriter.finish(None, &mut |line| panic!("{line}"));
+    assert_eq!(end.changed, last == Same::No);
+    (out, last)
+}
+
+fn chunk(delta: &str) -> String {
+    format!("data: {{\"x\" : 1,\"choices\":[{{\"index\":0,\"delta\":{delta}}}]}}\n\n")
+}
+
+#[test]
+fn bytes_of_which_nothing_is_made_can_pass() {
+    let end = "data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n";
+    let plain: String = [
+        r#"{"role":"assistant","content":""}"#,
+        r#"{"content":"a <tool"}"#,
+        r#"{"content":"_calm> b < c"}"#,
+        r#"{"reasoning":"hm","content":"d"}"#,
+        r#"{"tool_calls":[{"index":0,"id":"x","function":{"name":"f","arguments":"{"}}]}"#,
+        r#"{"content":"<tool_call name=\"f\"></tool_call>"}"#,
+    ]
+    .map(chunk)
+    .concat();
+    let body = format!("{plain}{end}data: [DONE]\n\n");
+    assert_eq!(passed(&body), (body.clone(), Same::Yes));
+    let call = [
+        r#"{"content":"a <tool"}"#,
+        r#"{"content":"_call name=\"f\"></tool_call> b"}"#,
+    ]
+    .map(chunk)
+    .concat();
+    let (out, same) = passed(&format!("{call}{end}"));
+    assert_eq!(same, Same::No);
+    assert!(out.contains(r#""content":"a ""#) && out.contains(r#""name":"f""#), "{out}");
+    assert!(!out.contains("<tool"), "{out}");
+    // What was hidden and came back, or is escaped, is no longer what came.
+    let (_, same) = passed(&(chunk(r#"{"content":"<think>a</think>b"}"#) + end));
+    assert_eq!(same, Same::No);
+}
+
+#[test]
+fn a_completion_tells_whether_anything_was_made_of_its_text() {
+    for (content, changed) in [
+        ("plain <b>", false),
+        ("<tool_call name='f'></tool_call>", true),
+        ("<think>a</think>b", true),
+    ] {
+        let body = format!(
+            r#"{{"choices":[{{"index":0,"message":{{"content":"{content}","reasoning":"r"}},"finish_reason":"stop"}}]}}"#
+        );
+        let mut completer = Completer::new(&DialectSet::defaults(), Options::default());
+        assert!(completer.feed(body.as_bytes()).is_empty());
+        assert_eq!(completer.finish(None).1.changed, changed, "{content}");
+    }
+}

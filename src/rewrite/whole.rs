@@ -6,6 +6,7 @@ use super::{End, Given, MAX_CHOICES};
 use crate::call::Turn;
 use crate::dialect::DialectSet;
 use crate::engine::{Finish, Parser};
+use crate::event::Origin;
 use crate::limits::Options;
 use crate::sink::Collect;
 use crate::sink::openai::{self, Head, Settings};
@@ -152,16 +153,26 @@ impl Completer {
             });
         }
         if let Some(line) = self.state.instead {
-            let reason = Finish::Error;
-            return (line, End { reason, errors });
+            let end = End {
+                reason: Finish::Error,
+                errors,
+                changed: false,
+            };
+            return (line, end);
         }
         let whole = self.documents.whole();
         if self.state.choices.is_empty() && !whole {
             let first = new(self.only.unwrap_or(0));
             self.state.choices.push(first);
         }
-        let (made, reason) = self.made(reason, whole, &mut errors);
-        (made.json(), End { reason, errors })
+        let mut changed = !whole;
+        let (made, reason) = self.made(reason, whole, &mut changed, &mut errors);
+        let end = End {
+            reason,
+            errors,
+            changed,
+        };
+        (made.json(), end)
     }
 
     /// The object.
@@ -169,6 +180,7 @@ impl Completer {
         self,
         given: Option<Finish>,
         whole: bool,
+        changed: &mut bool,
         errors: &mut Vec<SourceError>,
     ) -> (Members, Finish) {
         let State {
@@ -199,7 +211,7 @@ impl Completer {
         let (mut list, mut first) = (vec![], None);
         let several = choices.len() > 1;
         for choice in choices {
-            let (mut choice, beside, reason) = choice.made(&self.settings, given, spare, errors);
+            let (mut choice, beside, reason) = choice.made(&self.settings, given, spare, changed, errors);
             first.get_or_insert(reason);
             match &beside {
                 Some(beside) if several => choice.set("toolglot", beside),
@@ -294,6 +306,9 @@ struct Choice {
     first: Pieces,
     last: Members,
     extras: Extras,
+    /// The text, and what the server says of its thoughts, as they came.
+    text: String,
+    reasoning: String,
 }
 
 impl Choice {
@@ -309,6 +324,8 @@ impl Choice {
             first: Pieces::default(),
             last: Members::default(),
             extras: Extras::default(),
+            text: String::new(),
+            reasoning: String::new(),
         }
     }
 
@@ -323,7 +340,19 @@ impl Choice {
         extras_of(&mut self.extras, &message);
         let (flow, collect) = (&mut self.flow, &mut self.collect);
         let mut errors = vec![];
-        let mut give = |item: Item<'_>| flow.take(item, collect, &mut errors);
+        let (text, reasoning) = (&mut self.text, &mut self.reasoning);
+        let mut give = |item: Item<'_>| {
+            match &item {
+                Item::Text(piece) => text.push_str(piece),
+                Item::Reasoning(piece) => reasoning.push_str(piece),
+                Item::Call(_)
+                | Item::CallEnd(_)
+                | Item::Finish(_)
+                | Item::Error(_)
+                | Item::Said(_) => {}
+            }
+            flow.take(item, collect, &mut errors);
+        };
         if let Some(text) = choice.text("text") {
             give(Item::Text(&text));
         }
@@ -343,6 +372,7 @@ impl Choice {
         settings: &Settings,
         given: Option<Finish>,
         spare: Finish,
+        changed: &mut bool,
         errors: &mut Vec<SourceError>,
     ) -> (Members, Option<String>, Finish) {
         if !self.end.told && given.unwrap_or(spare) != Finish::Error {
@@ -358,6 +388,8 @@ impl Choice {
             .id_seed
             .wrapping_add(self.index.wrapping_mul(0x9e37_79b9_7f4a_7c15));
         let turn: Turn = self.collect.turn();
+        let called = turn.calls.iter().any(|call| call.origin == Origin::Text);
+        *changed |= called || turn.text != self.text || turn.reasoning != self.reasoning;
         let written = openai::completion(&turn, &Head::default(), &settings, finish);
         let written = Node::read(1, written.as_bytes());
         let written = written.map(Node::object).unwrap_or_default();

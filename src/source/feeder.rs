@@ -2,7 +2,7 @@
 
 use super::calls::Assembly;
 use super::{Item, ServerError, Source, SourceError};
-use crate::engine::{Finish, Parser};
+use crate::engine::{Finish, Parser, Stage};
 use crate::error::Kind;
 use crate::event::{Event, Sink, Span};
 use crate::limits::Limits;
@@ -105,6 +105,11 @@ impl Flow {
             any: false,
             cut: false,
         }
+    }
+
+    /// Where the parser stands.
+    pub fn stage(&self) -> Stage {
+        self.parser.stage()
     }
 
     /// What to say in place of the response, unless its host knows better (`given`).
