@@ -259,6 +259,9 @@ pub enum Command {
     #[cfg(feature = "agent")]
     #[command(after_help = CALL_EXAMPLES)]
     Call(Box<CallArgs>),
+    /// Stand between clients and a model server: calls in its text become calls of its API
+    #[cfg(feature = "gateway")]
+    Gateway(toolglot_gateway::Args),
     /// Write the completions of a shell for this command
     #[command(after_help = COMPLETIONS_EXAMPLES)]
     Completions(CompletionsArgs),

@@ -83,6 +83,11 @@ fn run(cli: &Cli) -> Result<Verdict, Stop> {
         Some(Command::Run(args)) => agent::run::run(args),
         #[cfg(feature = "agent")]
         Some(Command::Call(args)) => agent::call::run(args),
+        #[cfg(feature = "gateway")]
+        Some(Command::Gateway(args)) => match toolglot_gateway::run(args) {
+            Ok(()) => Ok(Verdict::Clean),
+            Err(error) => Err(Stop::because(error)),
+        },
         Some(Command::Completions(args)) => manual::completions(args),
         Some(Command::Man(args)) => manual::pages(args),
     }

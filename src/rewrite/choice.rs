@@ -97,7 +97,11 @@ impl Watch {
             Delta::Content(text) => take(&mut self.text, text),
             Delta::Reasoning { text, .. } => take(&mut self.reasoning, text),
             Delta::Call { .. } | Delta::Arguments { .. } => false,
-            Delta::Finish { void, left, .. } => void.is_empty() && left.is_empty(),
+            // What has not come out by now was framing, and is hidden.
+            Delta::Finish { void, left, .. } => {
+                let all = self.text.is_empty() && self.reasoning.is_empty();
+                all && void.is_empty() && left.is_empty()
+            }
             // Whatever came before it came as it was.
             Delta::Error { .. } => true,
         };
@@ -268,7 +272,9 @@ impl Choice {
             });
             self.reason = reason.or(self.reason);
             let chunk = Chunk {
-                reason: choice.some("finish_reason").map(|node| node.json().to_owned()),
+                reason: choice
+                    .some("finish_reason")
+                    .map(|node| node.json().to_owned()),
                 ..Chunk::empty()
             };
             made.push(Made::Chunk(chunk));

@@ -252,7 +252,15 @@ impl Rewriter {
                 .start
                 .extend_from_slice(&bytes[..bytes.len().min(room)]);
         }
-        let new = |index| Choice::new(index, &self.set, &self.options, &self.settings, self.passing);
+        let new = |index| {
+            Choice::new(
+                index,
+                &self.set,
+                &self.options,
+                &self.settings,
+                self.passing,
+            )
+        };
         self.documents
             .feed(bytes, &mut faults(&mut errors), |line, data, faults| {
                 state.read(line, data, faults, take, &new);
@@ -265,7 +273,15 @@ impl Rewriter {
         let mut errors = vec![];
         let state = &mut self.state;
         if !state.finished {
-            let new = |index| Choice::new(index, &self.set, &self.options, &self.settings, self.passing);
+            let new = |index| {
+                Choice::new(
+                    index,
+                    &self.set,
+                    &self.options,
+                    &self.settings,
+                    self.passing,
+                )
+            };
             self.documents
                 .end(&mut faults(&mut errors), |line, data, faults| {
                     state.read(line, data, faults, take, &new);

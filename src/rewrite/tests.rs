@@ -643,7 +643,10 @@ fn bytes_of_which_nothing_is_made_can_pass() {
     .concat();
     let (out, same) = passed(&format!("{call}{end}"));
     assert_eq!(same, Same::No);
-    assert!(out.contains(r#""content":"a ""#) && out.contains(r#""name":"f""#), "{out}");
+    assert!(
+        out.contains(r#""content":"a ""#) && out.contains(r#""name":"f""#),
+        "{out}"
+    );
     assert!(!out.contains("<tool"), "{out}");
     // What was hidden and came back, or is escaped, is no longer what came.
     let (_, same) = passed(&(chunk(r#"{"content":"<think>a</think>b"}"#) + end));

@@ -211,7 +211,8 @@ impl Completer {
         let (mut list, mut first) = (vec![], None);
         let several = choices.len() > 1;
         for choice in choices {
-            let (mut choice, beside, reason) = choice.made(&self.settings, given, spare, changed, errors);
+            let (mut choice, beside, reason) =
+                choice.made(&self.settings, given, spare, changed, errors);
             first.get_or_insert(reason);
             match &beside {
                 Some(beside) if several => choice.set("toolglot", beside),

@@ -1,0 +1,223 @@
+//! One request and its response.
+
+mod reply;
+mod scribe;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::extract::Request;
+use axum::http::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, HeaderValue, TE};
+use axum::http::{HeaderMap, Method, StatusCode};
+use axum::response::Response;
+use toolglot::json::Value;
+use toolglot::sink::openai::Settings;
+use toolglot::{Options, ToolChoice, Tools};
+
+use crate::config::Rule;
+use crate::models::Chosen;
+use crate::server::{App, Live};
+use crate::upstream::words;
+use crate::{headers, log, seed};
+
+/// How long `/props` may take.
+const PROPS: Duration = Duration::from_secs(3);
+
+/// Why the gateway answers in place of the server.
+struct Refusal {
+    status: StatusCode,
+    why: String,
+}
+
+impl Refusal {
+    fn new(status: StatusCode, why: impl Into<String>) -> Self {
+        let why = why.into();
+        Self { status, why }
+    }
+
+    fn upstream(error: &reqwest::Error) -> Self {
+        let status = match error.is_timeout() {
+            true => StatusCode::GATEWAY_TIMEOUT,
+            false => StatusCode::BAD_GATEWAY,
+        };
+        Self::new(status, words(error))
+    }
+
+    fn response(&self) -> Response {
+        let kind = match self.status.is_client_error() {
+            true => "invalid_request_error",
+            false => "upstream_error",
+        };
+        let body = serde_json::json!({"error": {"message": self.why, "type": kind, "param": null, "code": null}});
+        let mut response = Response::new(Body::from(body.to_string()));
+        *response.status_mut() = self.status;
+        let json = HeaderValue::from_static("application/json");
+        response.headers_mut().insert(CONTENT_TYPE, json);
+        if self.status == StatusCode::SERVICE_UNAVAILABLE {
+            let wait = HeaderValue::from_static("1");
+            response.headers_mut().insert("retry-after", wait);
+        }
+        response
+    }
+}
+
+/// What an exchange goes by.
+struct Terms {
+    app: Arc<App>,
+    live: Arc<Live>,
+    model: String,
+    rule: Rule,
+    chosen: Chosen,
+    options: Options,
+    settings: Settings,
+    /// The client reads trailers.
+    trailers: bool,
+}
+
+impl Terms {
+    /// The label of the dialect.
+    fn dialect(&self) -> &str {
+        self.chosen.dialect.as_deref().unwrap_or("unknown")
+    }
+}
+
+/// Answers a request.
+pub async fn serve(app: Arc<App>, request: Request) -> Response {
+    let answered = answer(&app, request).await;
+    answered.unwrap_or_else(|refusal| {
+        app.metrics.refused();
+        log::line(&format!("{}: {}", refusal.status.as_u16(), refusal.why));
+        refusal.response()
+    })
+}
+
+async fn answer(app: &Arc<App>, request: Request) -> Result<Response, Refusal> {
+    let live = app.live();
+    let Ok(permit) = Arc::clone(&app.streams).try_acquire_owned() else {
+        let why = "as many exchanges are open as may be";
+        return Err(Refusal::new(StatusCode::SERVICE_UNAVAILABLE, why));
+    };
+    let open = (app.metrics.open(), permit);
+    let path = request.uri().path();
+    let read = request.method() == Method::POST && path.ends_with("/chat/completions");
+    if !read {
+        app.metrics.passed();
+        return reply::pass(&live, request, open).await;
+    }
+    let (parts, body) = request.into_parts();
+    let limit = live.config.limits.body;
+    let body = axum::body::to_bytes(body, limit).await.map_err(|_| {
+        let why = format!("the body cannot be read, or has more than {limit} bytes");
+        Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, why)
+    })?;
+    let asked: Option<Value> = serde_json::from_slice(&body).ok();
+    let asked = asked.unwrap_or(Value::Null);
+    let terms = terms(app, &live, &parts.headers, &asked).await?;
+    let mut to = headers::read_request(&parts.headers);
+    headers::key(&mut to, live.config.key.as_deref(), false);
+    let place = (parts.uri.path(), parts.uri.query());
+    let sent = live
+        .upstream
+        .send(parts.method, place, to, body.into(), true);
+    let sent = tokio::time::timeout(live.config.limits.first_byte(), sent).await;
+    let response = sent
+        .map_err(|_| Refusal::new(StatusCode::GATEWAY_TIMEOUT, "the server took too long"))?
+        .map_err(|error| Refusal::upstream(&error))?;
+    reply::reply(terms, response, open).await
+}
+
+/// What the configuration and the request say.
+async fn terms(
+    app: &Arc<App>,
+    live: &Arc<Live>,
+    from: &HeaderMap,
+    asked: &Value,
+) -> Result<Terms, Refusal> {
+    let model = asked
+        .get("model")
+        .and_then(Value::as_str)
+        .unwrap_or_default();
+    let rule = live.config.rule(model);
+    let tools = asked.get("tools").filter(|tools| !tools.is_null());
+    let tools = tools.and_then(|tools| Tools::from_value(tools).ok());
+    let chosen = match rule.dialect.as_deref() {
+        Some(names) if names != "auto" => live.models.named(names),
+        Some(_) | None => {
+            look_up(live, from, model).await;
+            live.models.auto(model, tools.is_some())
+        }
+    };
+    let fail = |why| Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, why);
+    let chosen = chosen.map_err(fail)?;
+    let mut options = Options::default().limits(live.config.limits.parser.clone());
+    if let Some(tools) = tools {
+        options = options.tools(Some(Arc::new(tools)));
+    }
+    options.prefer = rule.prefer.unwrap_or_default();
+    if let Some(choice) = asked.get("tool_choice")
+        && let Ok(choice) = ToolChoice::from_value(choice)
+    {
+        options.tool_choice = choice;
+    }
+    let mut settings = Settings::default();
+    settings.recovered = rule.recovered.unwrap_or_default().sink();
+    settings.id_seed = seed::fresh();
+    settings.forced = matches!(options.tool_choice, ToolChoice::Named(_));
+    let te = from
+        .get_all(TE)
+        .iter()
+        .filter_map(|value| value.to_str().ok());
+    let trailers = te
+        .flat_map(|value| value.split(','))
+        .any(|one| one.trim().eq_ignore_ascii_case("trailers"));
+    Ok(Terms {
+        app: Arc::clone(app),
+        live: Arc::clone(live),
+        model: model.to_owned(),
+        rule,
+        chosen,
+        options,
+        settings,
+        trailers,
+    })
+}
+
+/// Asks llama.cpp's server for the chat template of its model, once.
+async fn look_up(live: &Live, from: &HeaderMap, model: &str) {
+    if !live.models.is_new(model) {
+        return;
+    }
+    live.models.asked(model);
+    let mut to = headers::read_request(from);
+    to.remove(CONTENT_TYPE);
+    to.remove(CONTENT_LENGTH);
+    headers::key(&mut to, live.config.key.as_deref(), false);
+    let body = reqwest::Body::from("");
+    let ask = async {
+        let place = ("/props", None);
+        let sent = live
+            .upstream
+            .send(Method::GET, place, to, body, true)
+            .await
+            .ok()?;
+        let sent = sent.error_for_status().ok()?;
+        let props: serde_json::Value = serde_json::from_slice(&sent.bytes().await.ok()?).ok()?;
+        Some(props["chat_template"].as_str()?.to_owned())
+    };
+    if let Ok(Some(template)) = tokio::time::timeout(PROPS, ask).await {
+        live.models.template(model, &template);
+    }
+}
+
+/// The head of a response that goes on to a client.
+fn head(from: &reqwest::Response, rewritten: bool) -> Response {
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = from.status();
+    *response.headers_mut() = headers::end_to_end(from.headers());
+    if rewritten {
+        response.headers_mut().remove(CONTENT_LENGTH);
+        response.headers_mut().remove(CONTENT_ENCODING);
+    }
+    response
+}

@@ -1,0 +1,216 @@
+//! Which dialect a model writes: what the configuration says, or what was found out and is kept.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use toolglot::{Confidence, Detector, DialectSet, Options};
+
+use crate::log;
+
+/// Names of models that are kept at most; clients choose them.
+const KEPT: usize = 1024;
+/// Words for more than one dialect.
+const DEFAULT: &str = "default";
+
+/// What is found out of models, and sets that are compiled.
+pub struct Models {
+    texts: BTreeMap<String, String>,
+    detector: Mutex<Option<Arc<Detector>>>,
+    sets: Mutex<HashMap<String, DialectSet>>,
+    /// The dialect that a model writes, found out, or nothing while nothing is known.
+    found: Mutex<HashMap<String, Option<String>>>,
+}
+
+/// The dialects of one response.
+#[derive(Clone)]
+pub struct Chosen {
+    pub set: DialectSet,
+    /// The dialect, for prompts and labels. `None`: not known yet.
+    pub dialect: Option<String>,
+    /// What the set is made of, for recordings.
+    #[allow(dead_code)]
+    pub ids: Vec<String>,
+}
+
+fn locked<T>(value: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    value.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Models {
+    pub fn new(texts: BTreeMap<String, String>) -> Self {
+        Self {
+            texts,
+            detector: Mutex::default(),
+            sets: Mutex::default(),
+            found: Mutex::default(),
+        }
+    }
+
+    /// The dialects that a configuration names, with commas between them.
+    ///
+    /// # Errors
+    /// One is not known, or they do not fit together.
+    pub fn named(&self, names: &str) -> Result<Chosen, String> {
+        let ids: Vec<String> = names.split(',').map(|id| id.trim().to_owned()).collect();
+        let dialect = ids.first().filter(|id| *id != DEFAULT && *id != "any");
+        Ok(Chosen {
+            set: self.set(&ids)?,
+            dialect: dialect.cloned(),
+            ids,
+        })
+    }
+
+    /// Those of a model of which nothing is said: what was found out, or all that may be.
+    pub fn auto(&self, model: &str, tools: bool) -> Result<Chosen, String> {
+        let found = locked(&self.found).get(model).cloned().flatten();
+        let ids = match (&found, tools) {
+            // The others of the default set stay, for thoughts.
+            (Some(id), _) => vec![id.clone(), DEFAULT.to_owned()],
+            // Calls without a marker count where it is known which tools there are.
+            (None, true) => vec!["any".to_owned()],
+            (None, false) => vec![DEFAULT.to_owned()],
+        };
+        Ok(Chosen {
+            set: self.set(&ids)?,
+            dialect: found,
+            ids,
+        })
+    }
+
+    fn set(&self, ids: &[String]) -> Result<DialectSet, String> {
+        let key = ids.join(",");
+        if let Some(set) = locked(&self.sets).get(&key) {
+            return Ok(set.clone());
+        }
+        let mut builder = DialectSet::builder();
+        for (file, text) in &self.texts {
+            builder = builder.toml(file, text);
+        }
+        for id in ids {
+            builder = match id.as_str() {
+                DEFAULT => builder.defaults(),
+                id if self.texts.values().any(|text| names(text, id)) => builder,
+                id => builder.builtin(id),
+            };
+        }
+        let set = builder.build().map_err(|error| error.to_string())?;
+        locked(&self.sets).insert(key, set.clone());
+        Ok(set)
+    }
+
+    /// Whether a model was never asked about.
+    pub fn is_new(&self, model: &str) -> bool {
+        !locked(&self.found).contains_key(model)
+    }
+
+    /// Nothing is known of a model, but it was asked about.
+    pub fn asked(&self, model: &str) {
+        let mut found = locked(&self.found);
+        if found.len() < KEPT {
+            found.entry(model.to_owned()).or_default();
+        }
+    }
+
+    /// Takes the chat template of a model: the dialect most of whose markers it holds, if it is one alone.
+    pub fn template(&self, model: &str, template: &str) {
+        let mut score: BTreeMap<String, usize> = BTreeMap::new();
+        for seen in self.detector().sightings(template.as_bytes()) {
+            for id in seen.dialects {
+                // A longer marker says more.
+                *score.entry(id).or_default() += seen.opener.len();
+            }
+        }
+        let calls = |id: &String| !id.starts_with("reasoning-");
+        let mut order: Vec<_> = score.into_iter().filter(|(id, _)| calls(id)).collect();
+        order.sort_by_key(|(_, score)| std::cmp::Reverse(*score));
+        match order.as_slice() {
+            [(id, most), rest @ ..] if rest.first().is_none_or(|(_, next)| next < most) => {
+                self.keep(model, id, "its chat template");
+            }
+            _ => {}
+        }
+    }
+
+    /// Takes a whole reply of a model of which nothing is known.
+    pub fn reply(&self, model: &str, text: &str, options: &Options) {
+        if locked(&self.found).get(model).cloned().flatten().is_some() {
+            return;
+        }
+        let found = self.detector().detect(text.as_bytes(), options);
+        if let Some(first) = found.first()
+            && first.confidence >= Confidence::Fair
+        {
+            self.keep(model, &first.dialect, "its reply");
+        }
+    }
+
+    fn keep(&self, model: &str, dialect: &str, why: &str) {
+        let mut found = locked(&self.found);
+        if found.len() >= KEPT && !found.contains_key(model) {
+            return;
+        }
+        let before = found.insert(model.to_owned(), Some(dialect.to_owned()));
+        if before.flatten().is_none() {
+            log::line(&format!("model {model:?}: dialect {dialect}, by {why}"));
+        }
+    }
+
+    fn detector(&self) -> Arc<Detector> {
+        let mut detector = locked(&self.detector);
+        Arc::clone(detector.get_or_insert_with(|| Arc::new(Detector::builtin())))
+    }
+}
+
+/// Whether the text of a dialect has this id.
+fn names(text: &str, id: &str) -> bool {
+    let table: Option<toml::Table> = text.parse().ok();
+    let own = table.as_ref().and_then(|table| table.get("id"));
+    own.and_then(toml::Value::as_str) == Some(id)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_template_tells_the_dialect_and_it_is_kept() {
+        let models = Models::new(BTreeMap::new());
+        assert!(models.is_new("m"));
+        models.template("m", "{{ '<\u{ff5c}tool\u{2581}calls\u{2581}begin\u{ff5c}>' }}{{ '<\u{ff5c}tool\u{2581}call\u{2581}begin\u{ff5c}>function' }}");
+        models.asked("m");
+        assert!(!models.is_new("m"));
+        let found = models.auto("m", true).unwrap().dialect;
+        assert!(found.is_some_and(|id| id.starts_with("deepseek")), "kept");
+        assert_eq!(models.auto("other", true).unwrap().ids, ["any"]);
+    }
+
+    #[test]
+    fn the_first_reply_tells_the_dialect() {
+        let models = Models::new(BTreeMap::new());
+        let reply = "<tool_call>\n{\"name\": \"f\", \"arguments\": {}}\n</tool_call>";
+        models.reply("m", reply, &Options::default());
+        assert_eq!(
+            models.auto("m", false).unwrap().dialect.as_deref(),
+            Some("hermes")
+        );
+        models.reply("m", "<function=f>{}</function>", &Options::default());
+        assert_eq!(
+            models.auto("m", false).unwrap().dialect.as_deref(),
+            Some("hermes")
+        );
+    }
+
+    #[test]
+    fn what_is_not_known_is_refused() {
+        let models = Models::new(BTreeMap::new());
+        assert!(models.named("no-such").is_err());
+        assert_eq!(
+            models
+                .named("hermes, reasoning-think")
+                .unwrap()
+                .dialect
+                .as_deref(),
+            Some("hermes")
+        );
+    }
+}

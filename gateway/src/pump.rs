@@ -1,0 +1,202 @@
+//! Bytes of a streamed response on their way to a client: as they came while an engine makes nothing of them, and what it made
+//! of them from then on.
+//!
+//! What goes out is decided event by event. An event of whose text something waits, because it may be the beginning of a
+//! marker, waits whole; what waits is bounded by what the dialects look ahead.
+
+use memchr::memchr2;
+use toolglot::rewrite::Same;
+use toolglot::source::DEFAULT_MAX;
+
+use crate::engine::Engine;
+
+/// How a body is cut into events.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Framing {
+    /// Server-sent events.
+    Events,
+    /// One document a line.
+    #[allow(dead_code)]
+    Lines,
+}
+
+/// One streamed response.
+pub struct Pump {
+    framing: Framing,
+    engine: Box<dyn Engine>,
+    /// Bytes may go out as they came: both sides speak one protocol, and nothing was made of them yet.
+    passing: bool,
+    /// The event at hand.
+    event: Vec<u8>,
+    /// Its line at hand is empty so far.
+    blank: bool,
+    /// The last byte was a carriage return that ended a line.
+    after_return: bool,
+    /// Events that wait, and what was made of them.
+    raw: Vec<u8>,
+    made: Vec<u8>,
+    /// The engine has finished.
+    finished: bool,
+}
+
+impl Pump {
+    /// `passing`: both sides speak one protocol.
+    pub fn new(framing: Framing, engine: Box<dyn Engine>, passing: bool) -> Self {
+        Self {
+            framing,
+            engine,
+            passing,
+            event: vec![],
+            blank: true,
+            after_return: false,
+            raw: vec![],
+            made: vec![],
+            finished: false,
+        }
+    }
+
+    pub fn engine(&mut self) -> &mut dyn Engine {
+        self.engine.as_mut()
+    }
+
+    /// Takes the next bytes of the response, and adds what goes out.
+    pub fn feed(&mut self, mut bytes: &[u8], out: &mut Vec<u8>) {
+        while !bytes.is_empty() {
+            let end = match self.framing {
+                Framing::Events => self.event_end(bytes),
+                Framing::Lines => memchr::memchr(b'\n', bytes).map(|at| at + 1),
+            };
+            let Some(end) = end else {
+                self.event.extend_from_slice(bytes);
+                if self.event.len() > DEFAULT_MAX {
+                    self.event(out);
+                }
+                return;
+            };
+            self.event.extend_from_slice(&bytes[..end]);
+            self.event(out);
+            bytes = &bytes[end..];
+        }
+    }
+
+    /// Where the event at hand ends in these bytes: behind the blank line.
+    fn event_end(&mut self, bytes: &[u8]) -> Option<usize> {
+        let mut at = 0;
+        while let Some(next) = memchr2(b'\n', b'\r', &bytes[at..]) {
+            if next > 0 {
+                self.blank = false;
+                self.after_return = false;
+            }
+            at += next + 1;
+            let newline = bytes[at - 1] == b'\n';
+            if newline && std::mem::take(&mut self.after_return) {
+                continue;
+            }
+            self.after_return = !newline;
+            if std::mem::replace(&mut self.blank, true) {
+                return Some(at);
+            }
+        }
+        if at < bytes.len() {
+            self.blank = false;
+            self.after_return = false;
+        }
+        None
+    }
+
+    /// Takes the event at hand.
+    fn event(&mut self, out: &mut Vec<u8>) {
+        let event = std::mem::take(&mut self.event);
+        let last = self.framing == Framing::Events && is_done(&event);
+        if self.finished || self.framing == Framing::Events && !says(&event) {
+            // A comment, or what stands behind the end.
+            match self.raw.is_empty() && self.made.is_empty() {
+                true => out.extend_from_slice(&event),
+                false => self.raw.extend_from_slice(&event),
+            }
+            return;
+        }
+        self.engine.feed(&event, &mut self.made);
+        if last {
+            self.end(out);
+            return match self.passing {
+                true => out.extend_from_slice(&event),
+                false => self.engine.close(out),
+            };
+        }
+        if self.passing {
+            self.raw.extend_from_slice(&event);
+            self.decide(out);
+        } else {
+            out.append(&mut self.made);
+        }
+    }
+
+    /// Sends what waits, if it need not.
+    fn decide(&mut self, out: &mut Vec<u8>) {
+        match self.engine.same() {
+            Same::Yes => {
+                out.append(&mut self.raw);
+                self.made.clear();
+            }
+            Same::Waits => {}
+            Same::No => {
+                self.passing = false;
+                self.raw.clear();
+                out.append(&mut self.made);
+            }
+        }
+    }
+
+    /// Ends the engine: what waits goes out, and what only the end tells.
+    fn end(&mut self, out: &mut Vec<u8>) {
+        if std::mem::replace(&mut self.finished, true) {
+            return;
+        }
+        let mut ending = vec![];
+        self.engine.finish(&mut self.made, &mut ending);
+        if self.passing {
+            match self.engine.same() {
+                Same::Yes | Same::Waits => out.append(&mut self.raw),
+                Same::No => {
+                    self.passing = false;
+                    self.raw.clear();
+                    out.append(&mut self.made);
+                }
+            }
+            self.made.clear();
+        } else {
+            out.append(&mut self.made);
+        }
+        out.append(&mut ending);
+    }
+
+    /// The body is at its end, or broke off.
+    pub fn finish(&mut self, out: &mut Vec<u8>) {
+        if !self.event.is_empty() {
+            self.event(out);
+        }
+        let told = self.finished;
+        self.end(out);
+        if !told && !self.passing {
+            self.engine.close(out);
+        }
+    }
+}
+
+/// Whether an event says anything, or is a comment alone.
+fn says(event: &[u8]) -> bool {
+    event
+        .split(|byte| matches!(byte, b'\n' | b'\r'))
+        .any(|line| !line.is_empty() && line[0] != b':')
+}
+
+/// Whether an event is the end of a stream of OpenAI's.
+fn is_done(event: &[u8]) -> bool {
+    // Of other events the data is a document.
+    event.len() < 64
+        && event
+            .split(|byte| matches!(byte, b'\n' | b'\r'))
+            .filter_map(|line| line.strip_prefix(b"data:"))
+            .any(|data| data.trim_ascii() == b"[DONE]")
+}

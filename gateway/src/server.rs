@@ -1,0 +1,245 @@
+//! The process: connections, signals, and what all exchanges share.
+
+use std::future::Future;
+use std::net::SocketAddr;
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
+
+use axum::Router;
+use axum::extract::{Request, State};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::server::graceful::GracefulShutdown;
+use hyper_util::service::TowerToHyperService;
+use tokio::net::TcpListener;
+use tokio::sync::Semaphore;
+use tower_http::catch_panic::CatchPanicLayer;
+
+use crate::config::{Config, ConfigError};
+use crate::metrics::Metrics;
+use crate::models::Models;
+use crate::upstream::Upstream;
+use crate::{Args, exchange, log};
+
+/// How long the head of a request may take, and how long it may be.
+const HEAD_TIME: Duration = Duration::from_secs(30);
+const HEAD_SIZE: usize = 64 << 10;
+
+/// Why the gateway does not start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The configuration does not count.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// The server or a dialect that it names is none.
+    #[error("{0}")]
+    Odd(String),
+    /// The address cannot be listened on.
+    #[error("{address}: {error}")]
+    Listen {
+        /// Which.
+        address: String,
+        /// Why.
+        error: std::io::Error,
+    },
+    /// The system gives no threads.
+    #[error("the runtime does not start: {0}")]
+    Runtime(std::io::Error),
+}
+
+/// What a configuration has become. A new one takes its place whole.
+pub struct Live {
+    pub config: Config,
+    pub models: Models,
+    pub upstream: Upstream,
+}
+
+impl Live {
+    fn new(args: &Args) -> Result<Self, StartError> {
+        let config = Config::read(args)?;
+        let address = config.upstream.as_deref().unwrap_or_default();
+        let upstream = Upstream::new(address).map_err(StartError::Odd)?;
+        let models = Models::new(config.texts.clone());
+        // What is named and does not exist is told now, not by the first request.
+        for rule in config.models.iter().chain([&config.default]) {
+            if let Some(names) = rule.dialect.as_deref().filter(|names| *names != "auto") {
+                models
+                    .named(names)
+                    .map_err(|why| StartError::Odd(format!("dialect {names:?}: {why}")))?;
+            }
+        }
+        Ok(Self {
+            config,
+            models,
+            upstream,
+        })
+    }
+}
+
+/// What all exchanges share.
+pub struct App {
+    live: RwLock<Arc<Live>>,
+    pub metrics: Arc<Metrics>,
+    pub streams: Arc<Semaphore>,
+}
+
+impl App {
+    pub fn live(&self) -> Arc<Live> {
+        Arc::clone(&self.live.read().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// A gateway that listens.
+pub struct Gateway {
+    listener: TcpListener,
+    address: SocketAddr,
+    app: Arc<App>,
+    args: Args,
+}
+
+impl Gateway {
+    /// Reads the configuration and takes the address.
+    ///
+    /// # Errors
+    /// The configuration does not count, or the address cannot be had.
+    pub async fn bind(args: &Args) -> Result<Self, StartError> {
+        let live = Live::new(args)?;
+        let wanted = live.config.listen.as_deref().unwrap_or("127.0.0.1:8080");
+        let fail = |error| StartError::Listen {
+            address: wanted.to_owned(),
+            error,
+        };
+        let listener = TcpListener::bind(wanted).await.map_err(fail)?;
+        let address = listener.local_addr().map_err(fail)?;
+        let streams = Arc::new(Semaphore::new(live.config.limits.streams));
+        let app = Arc::new(App {
+            live: RwLock::new(Arc::new(live)),
+            metrics: Arc::default(),
+            streams,
+        });
+        Ok(Self {
+            listener,
+            address,
+            app,
+            args: args.clone(),
+        })
+    }
+
+    /// Where it listens.
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Serves until `end`, and then what is open, for as long as the configuration says.
+    ///
+    /// # Errors
+    /// None today: what fails is one connection.
+    pub async fn serve(self, end: impl Future<Output = ()> + Send) -> Result<(), StartError> {
+        let reload = tokio::spawn(reload(Arc::clone(&self.app), self.args.clone()));
+        let router = Router::new()
+            .route("/healthz", get(healthz))
+            .route("/metrics", get(metrics))
+            .fallback(any)
+            .layer(CatchPanicLayer::new())
+            .with_state(Arc::clone(&self.app));
+        let service = TowerToHyperService::new(router);
+        let graceful = GracefulShutdown::new();
+        let mut end = std::pin::pin!(end);
+        loop {
+            let stream = tokio::select! {
+                () = &mut end => break,
+                accepted = self.listener.accept() => match accepted {
+                    Ok((stream, _)) => stream,
+                    Err(error) => {
+                        // Too many open files: others must end first.
+                        log::line(&format!("a connection was not taken: {error}"));
+                        tokio::time::sleep(Duration::from_millis(100)).await;
+                        continue;
+                    }
+                },
+            };
+            // Chunks are small and must not wait for one another.
+            let _ = stream.set_nodelay(true);
+            let connection = http1::Builder::new()
+                .timer(TokioTimer::new())
+                .header_read_timeout(HEAD_TIME)
+                .max_buf_size(HEAD_SIZE)
+                .serve_connection(TokioIo::new(stream), service.clone());
+            let connection = graceful.watch(connection);
+            tokio::spawn(async move {
+                // The client is gone, or does not speak HTTP.
+                let _ = connection.await;
+            });
+        }
+        drop(self.listener);
+        reload.abort();
+        let patience = Duration::from_secs(self.app.live().config.limits.shutdown);
+        if tokio::time::timeout(patience, graceful.shutdown())
+            .await
+            .is_err()
+        {
+            let open = self.app.metrics.opened();
+            log::line(&format!("ends with {open} exchanges open"));
+        }
+        Ok(())
+    }
+}
+
+async fn healthz() -> &'static str {
+    "ok\n"
+}
+
+async fn metrics(State(app): State<Arc<App>>) -> Response {
+    let kind = [("content-type", "text/plain; version=0.0.4")];
+    (kind, app.metrics.page()).into_response()
+}
+
+async fn any(State(app): State<Arc<App>>, request: Request) -> Response {
+    exchange::serve(app, request).await
+}
+
+/// Waits until the process is told to end.
+pub async fn told_to_end() {
+    let interrupt = async {
+        if tokio::signal::ctrl_c().await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    };
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        let Ok(mut terminate) = signal(SignalKind::terminate()) else {
+            return interrupt.await;
+        };
+        tokio::select! {
+            () = interrupt => {}
+            _ = terminate.recv() => {}
+        }
+    }
+    #[cfg(not(unix))]
+    interrupt.await;
+}
+
+/// Reads the configuration again whenever the process is told to. One that does not count changes nothing.
+#[cfg(unix)]
+async fn reload(app: Arc<App>, args: Args) {
+    use tokio::signal::unix::{SignalKind, signal};
+    let Ok(mut hangup) = signal(SignalKind::hangup()) else {
+        return;
+    };
+    while hangup.recv().await.is_some() {
+        match Live::new(&args) {
+            Ok(live) => {
+                *app.live.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(live);
+                log::line("the configuration was read again");
+            }
+            Err(error) => log::line(&format!("the configuration stays as it was: {error}")),
+        }
+    }
+}
+
+#[cfg(not(unix))]
+async fn reload(_: Arc<App>, _: Args) {}

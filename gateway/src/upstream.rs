@@ -1,0 +1,135 @@
+//! The server behind the gateway.
+
+use std::error::Error;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::http::{HeaderMap, Method};
+use reqwest::redirect::Policy;
+use reqwest::{Client, Response, Url};
+use rustls::{ClientConfig, RootCertStore};
+use rustls_platform_verifier::BuilderVerifierExt;
+
+/// How long a connection may take.
+const CONNECT: Duration = Duration::from_secs(30);
+
+/// A server, and how it is asked.
+pub struct Upstream {
+    base: Url,
+    /// Leaves bodies as they come.
+    plain: Client,
+    /// Unpacks them, for those that are read.
+    reading: Client,
+}
+
+impl Upstream {
+    /// # Errors
+    /// The address cannot be read; TLS cannot be set up.
+    pub fn new(address: &str) -> Result<Self, String> {
+        let base = Url::parse(address).map_err(|error| format!("`{address}`: {error}"))?;
+        if !matches!(base.scheme(), "http" | "https") || base.host().is_none() {
+            return Err(format!("`{address}`: only http and https are asked"));
+        }
+        let client = |unpacks: bool| {
+            let builder = Client::builder()
+                .tls_backend_preconfigured(tls(base.scheme() == "https")?)
+                .redirect(Policy::none())
+                .connect_timeout(CONNECT)
+                .gzip(unpacks);
+            builder.build().map_err(|error| words(&error))
+        };
+        Ok(Self {
+            plain: client(false)?,
+            reading: client(true)?,
+            base,
+        })
+    }
+
+    /// Where a path of the gateway is on the server. What the address says already is not said twice (`http://host/v1`).
+    fn url(&self, path: &str, query: Option<&str>) -> Url {
+        let mut url = self.base.clone();
+        let before = url.path().trim_end_matches('/');
+        let last = before.rfind('/').map_or("", |at| &before[at..]);
+        let twice = !last.is_empty()
+            && path
+                .strip_prefix(last)
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+        let path = match twice {
+            true => format!("{before}{}", &path[last.len()..]),
+            false => format!("{before}{path}"),
+        };
+        url.set_path(&path);
+        url.set_query(query);
+        url
+    }
+
+    /// Hands a request on; `read`: the answer will be read.
+    pub async fn send(
+        &self,
+        method: Method,
+        (path, query): (&str, Option<&str>),
+        headers: HeaderMap,
+        body: reqwest::Body,
+        read: bool,
+    ) -> Result<Response, reqwest::Error> {
+        let client = if read { &self.reading } else { &self.plain };
+        let request = client.request(method, self.url(path, query));
+        request.headers(headers).body(body).send().await
+    }
+}
+
+/// The roots of the system are read only where TLS is `needed`: a machine without any can talk to itself.
+fn tls(needed: bool) -> Result<ClientConfig, String> {
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let fail = |error: rustls::Error| format!("TLS cannot be set up: {error}");
+    let config = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(fail)?;
+    Ok(match needed {
+        true => config
+            .with_platform_verifier()
+            .map_err(fail)?
+            .with_no_client_auth(),
+        false => config
+            .with_root_certificates(RootCertStore::empty())
+            .with_no_client_auth(),
+    })
+}
+
+/// An error with its causes, without the address: that may hold secrets.
+pub fn words(error: &reqwest::Error) -> String {
+    let mut words = match () {
+        () if error.is_timeout() => "the server took too long".to_owned(),
+        () if error.is_connect() => "the server cannot be reached".to_owned(),
+        () if error.is_body() || error.is_decode() => "the response broke off".to_owned(),
+        () => "the request failed".to_owned(),
+    };
+    let mut cause = error.source();
+    while let Some(one) = cause {
+        words.push_str(&format!(": {one}"));
+        cause = one.source();
+    }
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_of_the_address_are_not_said_twice() {
+        for (base, path, url) in [
+            ("http://a:1", "/v1/models", "http://a:1/v1/models"),
+            ("http://a:1/", "/v1/models", "http://a:1/v1/models"),
+            ("http://a:1/v1", "/v1/models", "http://a:1/v1/models"),
+            ("http://a:1/x/v1/", "/v1/models", "http://a:1/x/v1/models"),
+            ("http://a:1/x", "/v1/models", "http://a:1/x/v1/models"),
+            ("http://a:1/v1", "/v1beta", "http://a:1/v1/v1beta"),
+        ] {
+            let upstream = Upstream::new(base).unwrap();
+            assert_eq!(upstream.url(path, None).as_str(), url);
+        }
+        assert!(Upstream::new("ftp://a").is_err());
+        assert!(Upstream::new("localhost:80").is_err());
+    }
+}

@@ -1,0 +1,347 @@
+//! A server that says what a test gives it, byte for byte, and a gateway in front of it.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use toolglot_gateway::{Args, Gateway};
+
+/// A request as the server got it.
+#[derive(Clone, Debug)]
+pub struct Asked {
+    pub line: String,
+    pub headers: Vec<(String, String)>,
+    pub body: String,
+}
+
+impl Asked {
+    pub fn header(&self, name: &str) -> Option<&str> {
+        let mut headers = self.headers.iter();
+        let found = headers.find(|(key, _)| key.eq_ignore_ascii_case(name));
+        found.map(|(_, value)| value.as_str())
+    }
+
+    pub fn json(&self) -> serde_json::Value {
+        serde_json::from_str(&self.body).expect("a body of JSON")
+    }
+}
+
+/// What the server says: a head, pieces that are flushed one by one, and whether it breaks off then.
+#[derive(Clone, Debug, Default)]
+pub struct Answer {
+    pub status: u16,
+    pub headers: Vec<(String, String)>,
+    pub pieces: Vec<Vec<u8>>,
+    /// Breaks off without the end of the body.
+    pub dies: bool,
+    /// Between two pieces.
+    pub pause: Duration,
+}
+
+impl Answer {
+    pub fn new(kind: &str, body: &str) -> Self {
+        Self {
+            status: 200,
+            headers: vec![("content-type".to_owned(), kind.to_owned())],
+            pieces: vec![body.as_bytes().to_vec()],
+            ..Self::default()
+        }
+    }
+
+    pub fn events(body: &str) -> Self {
+        Self::new("text/event-stream", body)
+    }
+
+    pub fn json(body: &str) -> Self {
+        Self::new("application/json", body)
+    }
+
+    /// In pieces of so many bytes.
+    pub fn cut(mut self, size: usize) -> Self {
+        let body = self.pieces.concat();
+        self.pieces = body.chunks(size).map(<[u8]>::to_vec).collect();
+        self
+    }
+
+    pub fn status(mut self, status: u16) -> Self {
+        self.status = status;
+        self
+    }
+
+    pub fn header(mut self, name: &str, value: &str) -> Self {
+        self.headers.push((name.to_owned(), value.to_owned()));
+        self
+    }
+}
+
+type Say = dyn Fn(&Asked) -> Answer + Send + Sync;
+
+/// The server. It ends with the test.
+pub struct Fake {
+    pub url: String,
+    pub asked: Arc<Mutex<Vec<Asked>>>,
+    /// Connections that the other side has closed while the server was speaking.
+    pub left: Arc<Mutex<usize>>,
+}
+
+impl Fake {
+    pub async fn new(say: impl Fn(&Asked) -> Answer + Send + Sync + 'static) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let (asked, left) = (Arc::default(), Arc::<Mutex<usize>>::default());
+        let say: Arc<Say> = Arc::new(say);
+        let (log, gone) = (Arc::clone(&asked), Arc::clone(&left));
+        tokio::spawn(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                let (say, log, gone) = (Arc::clone(&say), Arc::clone(&log), Arc::clone(&gone));
+                tokio::spawn(async move {
+                    if speak(stream, &*say, &log).await.is_err() {
+                        *gone.lock().unwrap() += 1;
+                    }
+                });
+            }
+        });
+        Self { url, asked, left }
+    }
+
+    pub fn last(&self) -> Asked {
+        self.asked
+            .lock()
+            .unwrap()
+            .last()
+            .cloned()
+            .expect("a request")
+    }
+}
+
+async fn speak(mut stream: TcpStream, say: &Say, log: &Mutex<Vec<Asked>>) -> std::io::Result<()> {
+    stream.set_nodelay(true)?;
+    let mut kept = vec![];
+    while let Some(asked) = read(&mut stream, &mut kept).await {
+        log.lock().unwrap().push(asked.clone());
+        let answer = say(&asked);
+        let mut head = format!(
+            "HTTP/1.1 {} X\r\ntransfer-encoding: chunked\r\n",
+            answer.status
+        );
+        for (name, value) in &answer.headers {
+            head.push_str(&format!("{name}: {value}\r\n"));
+        }
+        head.push_str("\r\n");
+        stream.write_all(head.as_bytes()).await?;
+        for piece in answer.pieces.iter().filter(|piece| !piece.is_empty()) {
+            let mut chunk = format!("{:x}\r\n", piece.len()).into_bytes();
+            chunk.extend_from_slice(piece);
+            chunk.extend_from_slice(b"\r\n");
+            stream.write_all(&chunk).await?;
+            if !answer.pause.is_zero() {
+                tokio::time::sleep(answer.pause).await;
+            }
+        }
+        if answer.dies {
+            return Ok(());
+        }
+        stream.write_all(b"0\r\n\r\n").await?;
+    }
+    Ok(())
+}
+
+/// Reads one request.
+async fn read(stream: &mut TcpStream, kept: &mut Vec<u8>) -> Option<Asked> {
+    let mut buffer = [0; 16384];
+    let end = loop {
+        if let Some(at) = kept.windows(4).position(|four| four == b"\r\n\r\n") {
+            break at + 4;
+        }
+        match stream.read(&mut buffer).await {
+            Ok(0) | Err(_) => return None,
+            Ok(count) => kept.extend_from_slice(&buffer[..count]),
+        }
+    };
+    let head = String::from_utf8_lossy(&kept[..end]).into_owned();
+    let mut lines = head.split("\r\n");
+    let line = lines.next()?.to_owned();
+    let headers: Vec<(String, String)> = lines
+        .filter_map(|line| line.split_once(':'))
+        .map(|(name, value)| (name.to_owned(), value.trim().to_owned()))
+        .collect();
+    let length = headers
+        .iter()
+        .find(|(name, _)| name.eq_ignore_ascii_case("content-length"))
+        .map_or(0, |(_, value)| value.parse().unwrap());
+    while kept.len() < end + length {
+        match stream.read(&mut buffer).await {
+            Ok(0) | Err(_) => return None,
+            Ok(count) => kept.extend_from_slice(&buffer[..count]),
+        }
+    }
+    let body = String::from_utf8_lossy(&kept[end..end + length]).into_owned();
+    kept.drain(..end + length);
+    Some(Asked {
+        line,
+        headers,
+        body,
+    })
+}
+
+/// A gateway in this process, with a configuration as TOML.
+pub async fn gateway(upstream: &str, config: &str) -> String {
+    let text = format!("upstream = {upstream:?}\nlisten = \"127.0.0.1:0\"\n{config}");
+    let folder = std::env::temp_dir().join(format!("toolglot-gateway-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    static COUNT: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
+    let number = COUNT.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+    let path = folder.join(format!("{number}.toml"));
+    std::fs::write(&path, text).unwrap();
+    let args = Args {
+        config: Some(path),
+        ..Args::default()
+    };
+    let gateway = Gateway::bind(&args).await.unwrap();
+    let url = format!("http://{}", gateway.address());
+    tokio::spawn(gateway.serve(std::future::pending()));
+    url
+}
+
+/// A response, whole.
+#[derive(Debug)]
+pub struct Got {
+    pub status: u16,
+    pub headers: reqwest::header::HeaderMap,
+    pub body: String,
+}
+
+impl Got {
+    pub fn json(&self) -> serde_json::Value {
+        serde_json::from_str(&self.body).unwrap_or_else(|_| panic!("no JSON: {}", self.body))
+    }
+
+    /// The documents of a stream of events.
+    pub fn events(&self) -> Vec<serde_json::Value> {
+        self.body
+            .lines()
+            .filter_map(|line| line.strip_prefix("data:"))
+            .filter(|data| data.trim() != "[DONE]")
+            .map(|data| serde_json::from_str(data).unwrap_or_else(|_| panic!("no JSON: {data}")))
+            .collect()
+    }
+}
+
+pub fn client() -> reqwest::Client {
+    // Nothing here is asked with TLS.
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let tls = rustls::ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_root_certificates(rustls::RootCertStore::empty())
+        .with_no_client_auth();
+    let builder = reqwest::Client::builder().tls_backend_preconfigured(tls);
+    builder.no_gzip().no_proxy().build().unwrap()
+}
+
+pub async fn post(client: &reqwest::Client, url: &str, body: &serde_json::Value) -> Got {
+    let request = client.post(url).header("content-type", "application/json");
+    got(request.body(body.to_string()).send().await.unwrap()).await
+}
+
+pub async fn got(response: reqwest::Response) -> Got {
+    Got {
+        status: response.status().as_u16(),
+        headers: response.headers().clone(),
+        body: response.text().await.unwrap(),
+    }
+}
+
+/// Chunks of a chat completion, one for each piece of text.
+pub fn chunks<T: AsRef<str>>(pieces: &[T]) -> String {
+    let mut out = String::new();
+    let mut push = |delta: serde_json::Value, reason: Option<&str>| {
+        let chunk = serde_json::json!({
+            "id": "chatcmpl-9", "object": "chat.completion.chunk", "created": 7, "model": "m",
+            "choices": [{"index": 0, "delta": delta, "finish_reason": reason}],
+        });
+        out.push_str(&format!("data: {chunk}\n\n"));
+    };
+    push(
+        serde_json::json!({"role": "assistant", "content": ""}),
+        None,
+    );
+    for piece in pieces {
+        push(serde_json::json!({"content": piece.as_ref()}), None);
+    }
+    push(serde_json::json!({}), Some("stop"));
+    out + "data: [DONE]\n\n"
+}
+
+/// The same as one object.
+pub fn completion(text: &str, reason: &str) -> String {
+    serde_json::json!({
+        "id": "chatcmpl-9", "object": "chat.completion", "created": 7, "model": "m",
+        "choices": [{"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": reason}],
+        "usage": {"prompt_tokens": 3, "completion_tokens": 4, "total_tokens": 7},
+    })
+    .to_string()
+}
+
+/// What a client of chat completions makes of a stream.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Reply {
+    pub text: String,
+    pub thought: String,
+    /// Name and arguments.
+    pub calls: Vec<(String, String)>,
+    pub reason: Option<String>,
+    pub left: Option<serde_json::Value>,
+    pub error: bool,
+}
+
+impl Reply {
+    pub fn streamed(got: &Got) -> Self {
+        let mut reply = Self::default();
+        for chunk in got.events() {
+            reply.error |= chunk.get("error").is_some();
+            if let Some(left) = chunk.get("toolglot") {
+                reply.left = Some(left.clone());
+            }
+            let choice = &chunk["choices"][0];
+            let delta = &choice["delta"];
+            reply.text += delta["content"].as_str().unwrap_or_default();
+            reply.thought += delta["reasoning_content"].as_str().unwrap_or_default();
+            for call in delta["tool_calls"].as_array().into_iter().flatten() {
+                let index = usize::try_from(call["index"].as_u64().unwrap()).unwrap();
+                if index == reply.calls.len() {
+                    let name = call["function"]["name"].as_str().unwrap();
+                    reply.calls.push((name.to_owned(), String::new()));
+                }
+                let arguments = call["function"]["arguments"].as_str().unwrap_or_default();
+                reply.calls[index].1 += arguments;
+            }
+            if let Some(reason) = choice["finish_reason"].as_str() {
+                reply.reason = Some(reason.to_owned());
+            }
+        }
+        reply
+    }
+
+    pub fn whole(got: &Got) -> Self {
+        let body = got.json();
+        let choice = &body["choices"][0];
+        let message = &choice["message"];
+        let calls = message["tool_calls"].as_array().into_iter().flatten();
+        let text = |value: &serde_json::Value| value.as_str().unwrap_or_default().to_owned();
+        Self {
+            text: text(&message["content"]),
+            thought: text(&message["reasoning_content"]),
+            calls: calls
+                .map(|call| {
+                    let function = &call["function"];
+                    (text(&function["name"]), text(&function["arguments"]))
+                })
+                .collect(),
+            reason: choice["finish_reason"].as_str().map(str::to_owned),
+            left: body.get("toolglot").cloned(),
+            error: body.get("error").is_some(),
+        }
+    }
+}
