@@ -18,7 +18,7 @@ if (($# > 0)); then stages=("$@"); fi
 
 command_of() {
   case $1 in
-    msrv | test | c | cpp | python) echo "ci/$1.sh --quick" ;;
+    msrv | lint | test | c | cpp | python) echo "ci/$1.sh --quick" ;;
     *) echo "ci/$1.sh" ;;
   esac
 }

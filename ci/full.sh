@@ -12,7 +12,7 @@ cd "$(dirname "$0")/.."
 . ci/lib.sh
 share_target
 
-stages=(msrv public-api test host c cpp python clients instructions memory fuzz check-vectors bindings grammar json-schema tokens plugin-versions plugins templates wasm
+stages=(msrv lint public-api test host c cpp python clients instructions memory fuzz check-vectors bindings grammar json-schema tokens plugin-versions plugins templates wasm
   prose ray floods)
 
 command_of() {

@@ -29,13 +29,19 @@ install_packages() {
     cp "$wanted" "$venv/installed.txt"
 }
 
+# test_workspace [ARGUMENT]...: the tests of all crates, with the features of the library that none of them turns on. Everything is built with
+# the same features each time, so that one stage finds what another has built.
+test_workspace() {
+  cargo test --workspace --features toolglot/futures --locked "$@"
+}
+
 # flat_vectors FOLDER: the vectors as C programs read them, FOLDER/vectors.flat and FOLDER/agents.flat, made anew where something that they are made of
-# is newer. The whole workspace is built, so that what ci/test.sh has built serves.
+# is newer.
 flat_vectors() {
   local made=$1/vectors.flat
   mkdir -p "$1"
   if [[ -f $made && -z $(find Cargo.lock src tools agent cli tests bindings/c/tests -newer "$made" -print -quit) ]]; then return 0; fi
-  TOOLGLOT_FLAT=$1 cargo test -q --workspace --locked --test vectors --test agents
+  TOOLGLOT_FLAT=$1 test_workspace -q --test vectors --test agents
 }
 
 fuzz_host() {

@@ -2,7 +2,7 @@
 # All tests, those in the documentation too.
 #
 #   ci/test.sh            vectors of up to 256 bytes in every 3-way split, longer ones in a sample
-#   ci/test.sh --quick    of up to 40 bytes, all 2-way splits as ever; fewer random inputs
+#   ci/test.sh --quick    of up to 40 bytes, all 2-way splits as ever; fewer random inputs; with all features of the library alone
 set -euo pipefail
 cd "$(dirname "$0")/.."
 # shellcheck source=ci/lib.sh
@@ -16,7 +16,6 @@ if [[ ${1:-} == --quick ]]; then export TOOLGLOT_SPLITS=40 PROPTEST_CASES=${PROP
 export TOOLGLOT_FLAT=$CARGO_TARGET_DIR/c
 mkdir -p "$TOOLGLOT_FLAT"
 # What fails in one place must not hide what fails in another.
-cargo test --workspace --locked --no-fail-fast
-# What only features bring, which nothing else turns on.
-cargo test -p toolglot --lib --all-features --locked chunks::
-cargo test -p toolglot --doc --all-features --locked chunks
+test_workspace --no-fail-fast
+# The library as its hosts have it, without features.
+if [[ ${1:-} != --quick ]]; then cargo test -p toolglot --locked; fi

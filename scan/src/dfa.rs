@@ -79,6 +79,14 @@ struct Step {
     to: u16,
 }
 
+impl Branch {
+    /// Where a byte leads: to one branch in each case.
+    fn after(&self, byte: u8) -> impl Iterator<Item = u16> {
+        let steps = self.steps.iter().filter(move |step| step.takes(byte));
+        steps.map(|step| step.to)
+    }
+}
+
 impl Step {
     fn takes(&self, byte: u8) -> bool {
         self.byte == byte || (self.fold && self.byte.eq_ignore_ascii_case(&byte))
@@ -163,16 +171,25 @@ impl Dfa {
         nodes.insert(vec![], ROOT);
         let mut next: Vec<Node> = vec![];
         let mut there: Vec<u16> = vec![];
+        // What begins a pattern may do so at every node. Most bytes do nothing else, and lead to the same node from everywhere.
+        let begun = columns.iter().map(|byte| trie[0].after(*byte).collect());
+        let begun: Vec<Vec<u16>> = begun.collect();
+        let mut begins: Vec<Option<Node>> = vec![None; columns.len()];
         let mut at = 0;
         while at < order.len() {
             let row = next.len();
             next.resize(row + (1 << shift), ROOT);
             for (index, byte) in columns.iter().enumerate() {
                 there.clear();
-                for from in order[at].iter().copied().chain([0]) {
-                    let steps = trie[usize::from(from)].steps.iter();
-                    there.extend(steps.filter(|step| step.takes(*byte)).map(|step| step.to));
+                for from in &order[at] {
+                    there.extend(trie[usize::from(*from)].after(*byte));
                 }
+                let only_begins = there.is_empty();
+                if let (true, Some(node)) = (only_begins, begins[index]) {
+                    next[row + index + 1] = node;
+                    continue;
+                }
+                there.extend(&begun[index]);
                 there.sort_unstable();
                 there.dedup();
                 let fresh = order.len();
@@ -185,6 +202,9 @@ impl Dfa {
                         node
                     }
                 };
+                if only_begins {
+                    begins[index] = Some(node);
+                }
                 next[row + index + 1] = node;
             }
             at += 1;

@@ -319,12 +319,12 @@ impl SetBuilder {
 }
 
 fn find_builtin(id: &str) -> Option<(&'static str, &'static str)> {
+    let files = || builtin::FILES.iter().copied();
     let alias =
         |text: &str| Head::of(text).is_some_and(|head| head.aliases.iter().any(|a| a == id));
-    builtin::FILES
-        .iter()
-        .copied()
-        .find(|(have, text)| *have == id || alias(text))
+    // Files are read only for what is no id.
+    let by_id = files().find(|(have, _)| *have == id);
+    by_id.or_else(|| files().find(|(_, text)| alias(text)))
 }
 
 /// The part of a file that tells where it belongs.
