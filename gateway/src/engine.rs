@@ -1,6 +1,7 @@
 //! What is made of a response. An engine reads the bytes of a body, and writes what a client gets.
 
 mod chat;
+pub mod pieces;
 
 use toolglot::rewrite::Same;
 
@@ -55,6 +56,9 @@ pub trait Engine: Send {
     /// Whether that says the same as the body.
     fn same(&self) -> Same;
 
+    /// These bytes went out as they came.
+    fn passed(&mut self, _: &[u8]) {}
+
     /// The body is at its end: adds the rest, and apart from it what no body of a server that came to its end has: an error.
     fn finish(&mut self, out: &mut Vec<u8>, ending: &mut Vec<u8>);
 
@@ -63,4 +67,20 @@ pub trait Engine: Send {
 
     /// What was found.
     fn told(&self) -> &Told;
+
+    /// The end waits: calls were withheld, and the client has seen nothing but text.
+    fn asks(&self) -> bool {
+        false
+    }
+
+    /// What the model is told of it.
+    fn wrong(&self) -> String {
+        String::new()
+    }
+
+    /// The model was asked again: the next bytes are those of its second reply.
+    fn again(&mut self) {}
+
+    /// The model is not asked again: adds the end that waits.
+    fn give_up(&mut self, _: &mut Vec<u8>) {}
 }

@@ -12,14 +12,15 @@ use axum::http::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, HeaderV
 use axum::http::{HeaderMap, Method, StatusCode};
 use axum::response::Response;
 use toolglot::json::Value;
-use toolglot::sink::openai::Settings;
+use toolglot::sink::openai::{Calls, Settings};
 use toolglot::{Options, ToolChoice, Tools};
 
-use crate::config::Rule;
+use crate::config::{Api, Mode, Recovered, Rule};
+use crate::face::Face;
 use crate::models::Chosen;
 use crate::server::{App, Live};
 use crate::upstream::words;
-use crate::{headers, log, seed};
+use crate::{headers, log, prompt, seed, translate};
 
 /// How long `/props` may take.
 const PROPS: Duration = Duration::from_secs(3);
@@ -36,6 +37,10 @@ impl Refusal {
         Self { status, why }
     }
 
+    fn odd(why: impl Into<String>) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, why)
+    }
+
     fn upstream(error: &reqwest::Error) -> Self {
         let status = match error.is_timeout() {
             true => StatusCode::GATEWAY_TIMEOUT,
@@ -44,12 +49,8 @@ impl Refusal {
         Self::new(status, words(error))
     }
 
-    fn response(&self) -> Response {
-        let kind = match self.status.is_client_error() {
-            true => "invalid_request_error",
-            false => "upstream_error",
-        };
-        let body = serde_json::json!({"error": {"message": self.why, "type": kind, "param": null, "code": null}});
+    fn response(&self, face: Face) -> Response {
+        let body = face.error(self.status, &self.why);
         let mut response = Response::new(Body::from(body.to_string()));
         *response.status_mut() = self.status;
         let json = HeaderValue::from_static("application/json");
@@ -66,11 +67,23 @@ impl Refusal {
 struct Terms {
     app: Arc<App>,
     live: Arc<Live>,
+    face: Face,
+    api: Api,
     model: String,
     rule: Rule,
     chosen: Chosen,
     options: Options,
     settings: Settings,
+    /// The request as it came.
+    asked: Value,
+    /// The same as chat completions, as the server was asked.
+    chat: Value,
+    /// Where the server is asked, and with which headers.
+    path: String,
+    query: Option<String>,
+    headers: HeaderMap,
+    /// The client wants a stream.
+    streams: bool,
     /// The client reads trailers.
     trailers: bool,
 }
@@ -80,31 +93,55 @@ impl Terms {
     fn dialect(&self) -> &str {
         self.chosen.dialect.as_deref().unwrap_or("unknown")
     }
+
+    /// Both sides speak one protocol.
+    fn same(&self) -> bool {
+        self.face.is(self.api)
+    }
+
+    /// How often the model may be asked again.
+    fn rounds(&self) -> u32 {
+        match self.rule.recovered {
+            Some(Recovered::Ask) => self.rule.rounds.unwrap_or(1),
+            Some(Recovered::Withhold | Recovered::Deliver) | None => 0,
+        }
+    }
+
+    /// Asks the server.
+    async fn send(&self, body: reqwest::Body) -> Result<reqwest::Response, Refusal> {
+        let live = &self.live;
+        let place = (self.path.as_str(), self.query.as_deref());
+        let headers = self.headers.clone();
+        let sent = live.upstream.send(Method::POST, place, headers, body, true);
+        let sent = tokio::time::timeout(live.config.limits.first_byte(), sent).await;
+        let late = |_| Refusal::new(StatusCode::GATEWAY_TIMEOUT, "the server took too long");
+        sent.map_err(late)?
+            .map_err(|error| Refusal::upstream(&error))
+    }
 }
 
 /// Answers a request.
 pub async fn serve(app: Arc<App>, request: Request) -> Response {
-    let answered = answer(&app, request).await;
+    let face = Face::of(request.method(), request.uri().path());
+    let answered = answer(&app, face, request).await;
     answered.unwrap_or_else(|refusal| {
         app.metrics.refused();
         log::line(&format!("{}: {}", refusal.status.as_u16(), refusal.why));
-        refusal.response()
+        refusal.response(face.unwrap_or(Face::Chat))
     })
 }
 
-async fn answer(app: &Arc<App>, request: Request) -> Result<Response, Refusal> {
+async fn answer(app: &Arc<App>, face: Option<Face>, request: Request) -> Result<Response, Refusal> {
     let live = app.live();
     let Ok(permit) = Arc::clone(&app.streams).try_acquire_owned() else {
         let why = "as many exchanges are open as may be";
         return Err(Refusal::new(StatusCode::SERVICE_UNAVAILABLE, why));
     };
     let open = (app.metrics.open(), permit);
-    let path = request.uri().path();
-    let read = request.method() == Method::POST && path.ends_with("/chat/completions");
-    if !read {
+    let Some(face) = face else {
         app.metrics.passed();
         return reply::pass(&live, request, open).await;
-    }
+    };
     let (parts, body) = request.into_parts();
     let limit = live.config.limits.body;
     let body = axum::body::to_bytes(body, limit).await.map_err(|_| {
@@ -113,17 +150,26 @@ async fn answer(app: &Arc<App>, request: Request) -> Result<Response, Refusal> {
     })?;
     let asked: Option<Value> = serde_json::from_slice(&body).ok();
     let asked = asked.unwrap_or(Value::Null);
-    let terms = terms(app, &live, &parts.headers, &asked).await?;
-    let mut to = headers::read_request(&parts.headers);
-    headers::key(&mut to, live.config.key.as_deref(), false);
-    let place = (parts.uri.path(), parts.uri.query());
-    let sent = live
-        .upstream
-        .send(parts.method, place, to, body.into(), true);
-    let sent = tokio::time::timeout(live.config.limits.first_byte(), sent).await;
-    let response = sent
-        .map_err(|_| Refusal::new(StatusCode::GATEWAY_TIMEOUT, "the server took too long"))?
-        .map_err(|error| Refusal::upstream(&error))?;
+    let mut terms = terms(app, &live, face, &parts.headers, asked).await?;
+    let prompt = terms.rule.mode == Some(Mode::Prompt);
+    let body = match terms.same() && !prompt {
+        true => {
+            terms.path = parts.uri.path().to_owned();
+            terms.query = parts.uri.query().map(str::to_owned);
+            body.into()
+        }
+        false => {
+            if prompt {
+                let written =
+                    prompt::written(&terms.chat, &terms.rule, &terms.chosen, &mut terms.options);
+                terms.chat = written.map_err(Refusal::odd)?;
+            }
+            let (path, body) = translate::request(terms.api, &terms.chat).map_err(Refusal::odd)?;
+            terms.path = path.to_owned();
+            body.to_string().into()
+        }
+    };
+    let response = terms.send(body).await?;
     reply::reply(terms, response, open).await
 }
 
@@ -131,15 +177,23 @@ async fn answer(app: &Arc<App>, request: Request) -> Result<Response, Refusal> {
 async fn terms(
     app: &Arc<App>,
     live: &Arc<Live>,
+    face: Face,
     from: &HeaderMap,
-    asked: &Value,
+    asked: Value,
 ) -> Result<Terms, Refusal> {
+    let api = live.config.api.unwrap_or_default();
     let model = asked
         .get("model")
         .and_then(Value::as_str)
         .unwrap_or_default();
     let rule = live.config.rule(model);
-    let tools = asked.get("tools").filter(|tools| !tools.is_null());
+    let chat = match face.to_chat(&asked) {
+        Ok(chat) => chat,
+        // The server has its own words for it.
+        Err(_) if face.is(api) && rule.mode != Some(Mode::Prompt) => Value::Null,
+        Err(why) => return Err(Refusal::odd(why)),
+    };
+    let tools = chat.get("tools").filter(|tools| !tools.is_null());
     let tools = tools.and_then(|tools| Tools::from_value(tools).ok());
     let chosen = match rule.dialect.as_deref() {
         Some(names) if names != "auto" => live.models.named(names),
@@ -155,7 +209,7 @@ async fn terms(
         options = options.tools(Some(Arc::new(tools)));
     }
     options.prefer = rule.prefer.unwrap_or_default();
-    if let Some(choice) = asked.get("tool_choice")
+    if let Some(choice) = chat.get("tool_choice")
         && let Ok(choice) = ToolChoice::from_value(choice)
     {
         options.tool_choice = choice;
@@ -163,7 +217,13 @@ async fn terms(
     let mut settings = Settings::default();
     settings.recovered = rule.recovered.unwrap_or_default().sink();
     settings.id_seed = seed::fresh();
-    settings.forced = matches!(options.tool_choice, ToolChoice::Named(_));
+    if face == Face::Chat {
+        settings.forced = matches!(options.tool_choice, ToolChoice::Named(_));
+    }
+    if face != Face::Chat || rule.recovered == Some(Recovered::Ask) {
+        // These protocols have no word for a call that is taken back.
+        settings.calls = Calls::AtClose;
+    }
     let te = from
         .get_all(TE)
         .iter()
@@ -171,14 +231,31 @@ async fn terms(
     let trailers = te
         .flat_map(|value| value.split(','))
         .any(|one| one.trim().eq_ignore_ascii_case("trailers"));
+    let mut headers = headers::read_request(from);
+    let anthropic = api == Api::Anthropic;
+    headers::key(&mut headers, live.config.key.as_deref(), anthropic);
+    if anthropic && !headers.contains_key("anthropic-version") {
+        headers.insert("anthropic-version", HeaderValue::from_static("2023-06-01"));
+    }
+    if !face.is(api) {
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    }
     Ok(Terms {
         app: Arc::clone(app),
         live: Arc::clone(live),
+        face,
+        api,
         model: model.to_owned(),
         rule,
         chosen,
         options,
         settings,
+        streams: face.streams(&asked),
+        asked,
+        chat,
+        path: String::new(),
+        query: None,
+        headers,
         trailers,
     })
 }

@@ -13,13 +13,17 @@
 mod config;
 mod engine;
 mod exchange;
+mod face;
 mod headers;
 mod log;
 mod metrics;
 mod models;
+mod prompt;
 mod pump;
+mod record;
 mod seed;
 mod server;
+mod translate;
 mod upstream;
 
 use std::path::PathBuf;

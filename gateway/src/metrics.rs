@@ -21,6 +21,7 @@ struct Counts {
     responses: u64,
     calls: u64,
     withheld: u64,
+    asked_again: u64,
     failed: u64,
     kinds: BTreeMap<String, u64>,
 }
@@ -102,6 +103,11 @@ impl Metrics {
         });
     }
 
+    /// A model was asked again.
+    pub fn asked_again(&self, model: &str, dialect: &str) {
+        self.counts(model, dialect, |counts| counts.asked_again += 1);
+    }
+
     /// The page.
     pub fn page(&self) -> String {
         let mut out = String::new();
@@ -163,7 +169,12 @@ impl Metrics {
     fn labelled(&self, out: &mut String) {
         type Pick = fn(&Counts) -> u64;
         let counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
-        let each: [(&str, &str, Pick); 4] = [
+        let each: [(&str, &str, Pick); 5] = [
+            (
+                "asked_again_total",
+                "Times that a model was asked again.",
+                |c| c.asked_again,
+            ),
             ("responses_total", "Responses that were read.", |c| {
                 c.responses
             }),

@@ -28,7 +28,6 @@ pub struct Chosen {
     /// The dialect, for prompts and labels. `None`: not known yet.
     pub dialect: Option<String>,
     /// What the set is made of, for recordings.
-    #[allow(dead_code)]
     pub ids: Vec<String>,
 }
 
@@ -96,6 +95,11 @@ impl Models {
         let set = builder.build().map_err(|error| error.to_string())?;
         locked(&self.sets).insert(key, set.clone());
         Ok(set)
+    }
+
+    /// The texts of dialects beside the built-in ones, by their files.
+    pub fn texts(&self) -> &BTreeMap<String, String> {
+        &self.texts
     }
 
     /// Whether a model was never asked about.

@@ -16,7 +16,6 @@ pub enum Framing {
     /// Server-sent events.
     Events,
     /// One document a line.
-    #[allow(dead_code)]
     Lines,
 }
 
@@ -136,6 +135,7 @@ impl Pump {
     fn decide(&mut self, out: &mut Vec<u8>) {
         match self.engine.same() {
             Same::Yes => {
+                self.engine.passed(&self.raw);
                 out.append(&mut self.raw);
                 self.made.clear();
             }
@@ -169,6 +169,20 @@ impl Pump {
             out.append(&mut self.made);
         }
         out.append(&mut ending);
+    }
+
+    /// Bytes of a second response follow.
+    pub fn again(&mut self) {
+        self.passing = false;
+        self.finished = false;
+        self.blank = true;
+        self.after_return = false;
+        self.engine.again();
+    }
+
+    /// No second response follows.
+    pub fn give_up(&mut self, out: &mut Vec<u8>) {
+        self.engine.give_up(out);
     }
 
     /// The body is at its end, or broke off.

@@ -11,16 +11,20 @@ use axum::response::Response;
 use http_body::Frame;
 use http_body_util::StreamBody;
 use tokio::sync::OwnedSemaphorePermit;
-use toolglot::source::OpenAi;
+use toolglot::json::json;
+use toolglot::sink::openai::{Calls, Head};
 
 use super::scribe::Scribe;
 use super::{Refusal, Terms, head};
-use crate::engine::{ChatStream, ChatWhole, Told};
+use crate::config::Api;
+use crate::engine::pieces::{self, Gathered, Pieces, Reader};
+use crate::engine::{ChatStream, ChatWhole, Engine, Told};
+use crate::face::Face;
 use crate::metrics::Open;
-use crate::pump::{Framing, Pump};
+use crate::pump::Pump;
 use crate::server::Live;
 use crate::upstream::words;
-use crate::{headers, log};
+use crate::{headers, log, record, translate};
 
 /// What says that an exchange is open.
 pub type Held = (Open, OwnedSemaphorePermit);
@@ -70,46 +74,187 @@ pub async fn reply(
 ) -> Result<Response, Refusal> {
     let kind = upstream.headers().get(CONTENT_TYPE);
     let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or_default();
-    let streamed = kind.trim_start().starts_with("text/event-stream");
+    let streamed = match terms.api {
+        Api::OpenAi | Api::Anthropic => kind.trim_start().starts_with("text/event-stream"),
+        // Ollama says so of both.
+        Api::Ollama => terms.streams && !kind.starts_with("text/html"),
+    };
+    let status = upstream.status();
     let mut response = head(&upstream, true);
-    if streamed && upstream.status().is_success() {
+    // Some servers answer whole where a stream was asked for: a client of another protocol gets one.
+    let streams = match terms.same() {
+        true => streamed,
+        false => terms.streams,
+    };
+    if streams && status.is_success() {
         if terms.trailers {
             let name = HeaderValue::from_static("toolglot-issues");
             response.headers_mut().insert(TRAILER, name);
         }
+        if !terms.same() {
+            let kind = HeaderValue::from_static(terms.face.stream_type());
+            response.headers_mut().insert(CONTENT_TYPE, kind);
+        }
         *response.body_mut() = Stream::new(terms, upstream, held).body();
         return Ok(response);
     }
-    let status = upstream.status();
-    let body = whole(&terms, upstream).await?;
-    let mut scribe = Scribe::new(Box::new(OpenAi::new()));
-    let started = Instant::now();
-    let (made, told) = match status.is_success() {
-        true => {
+    let mut body = whole(&terms, upstream).await?;
+    if !status.is_success() {
+        let told = Told {
+            failed: true,
+            ..Told::default()
+        };
+        ended(&terms, &told, None);
+        if !terms.same() {
+            let error = terms.face.error(status, &message(&body));
+            response.headers_mut().insert(CONTENT_TYPE, JSON);
+            body = error.to_string().into();
+        }
+        *response.body_mut() = Body::from(body);
+        return Ok(response);
+    }
+    let mut left = terms.rounds();
+    loop {
+        let started = Instant::now();
+        let scribe = wants_scribe(&terms).then(|| {
+            let mut scribe = Scribe::new(pieces::source(terms.api));
             scribe.feed(&body);
             scribe.end();
-            ChatWhole::rewrite(&terms.chosen.set, &terms.options, &terms.settings, &body)
+            scribe
+        });
+        let made = Made::of(&terms, &body);
+        terms.app.metrics.chunk(started.elapsed());
+        if left > 0
+            && made.told.calls == 0
+            && made.told.withheld > 0
+            && let Some(again) = ask_again(&terms, &body, &made.wrong).await
+        {
+            left -= 1;
+            body = again;
+            continue;
         }
-        false => (
-            None,
-            Told {
-                failed: true,
-                ..Told::default()
-            },
-        ),
-    };
-    terms.app.metrics.chunk(started.elapsed());
-    ended(&terms, &told, Some(&scribe).filter(|_| status.is_success()));
-    if told.withheld > 0
-        && let Ok(words) = HeaderValue::from_str(&told.words())
-    {
-        response.headers_mut().insert(ISSUES, words);
+        ended(&terms, &made.told, scribe.as_ref());
+        if made.told.withheld > 0
+            && let Ok(words) = HeaderValue::from_str(&made.told.words())
+        {
+            response.headers_mut().insert(ISSUES, words);
+        }
+        if let Some(status) = made.status {
+            *response.status_mut() = status;
+        }
+        if made.body.is_some() {
+            response.headers_mut().insert(CONTENT_TYPE, JSON);
+        }
+        *response.body_mut() = match made.body {
+            Some(made) => Body::from(made),
+            None => Body::from(body),
+        };
+        return Ok(response);
     }
-    *response.body_mut() = match made {
-        Some(made) => Body::from(made),
-        None => Body::from(body),
-    };
-    Ok(response)
+}
+
+const JSON: HeaderValue = HeaderValue::from_static("application/json");
+
+/// What has become of a whole body.
+struct Made {
+    /// `None`: nothing.
+    body: Option<String>,
+    status: Option<StatusCode>,
+    told: Told,
+    wrong: Vec<String>,
+}
+
+impl Made {
+    fn of(terms: &Terms, body: &[u8]) -> Self {
+        let (set, options) = (&terms.chosen.set, &terms.options);
+        if terms.same() && terms.face == Face::Chat && terms.rounds() == 0 {
+            let (body, told) = ChatWhole::rewrite(set, options, &terms.settings, body);
+            return Self {
+                body,
+                status: None,
+                told,
+                wrong: vec![],
+            };
+        }
+        let mut settings = terms.settings.clone();
+        settings.calls = Calls::AtClose;
+        let mut reader = Reader::new(terms.api, set, options, &settings, spare(terms));
+        let mut told = Told::default();
+        let (all, same) = Gathered::read(&mut reader, body, &mut told);
+        let failed = all.failed.as_ref().map(|(message, _)| message.clone());
+        let (body, status) = match failed {
+            _ if same && terms.same() => (None, None),
+            Some(message) => {
+                let status = StatusCode::BAD_GATEWAY;
+                (
+                    Some(terms.face.error(status, &message).to_string()),
+                    Some(status),
+                )
+            }
+            None => {
+                let whole = terms.face.whole(&all, &reader.head(), &terms.asked);
+                (Some(whole.to_string()), None)
+            }
+        };
+        Self {
+            body,
+            status,
+            told,
+            wrong: std::mem::take(&mut reader.wrong),
+        }
+    }
+}
+
+/// What is said of a response of which the server says nothing.
+fn spare(terms: &Terms) -> Head {
+    Head {
+        id: format!("chatcmpl-{:016x}", terms.settings.id_seed),
+        model: terms.model.clone(),
+        ..Head::default()
+    }
+}
+
+/// The words of an error that a server sent.
+fn message(body: &[u8]) -> String {
+    let read: serde_json::Value = serde_json::from_slice(body).unwrap_or_default();
+    let error = &read["error"];
+    let told = error["message"]
+        .as_str()
+        .or(error.as_str())
+        .or(read["message"].as_str());
+    match told {
+        Some(told) => told.to_owned(),
+        None => String::from_utf8_lossy(&body[..body.len().min(4096)]).into_owned(),
+    }
+}
+
+/// The conversation with a reply that was withheld, and what was wrong with it.
+fn again(terms: &Terms, said: &str, wrong: &str) -> Option<(String, String)> {
+    let mut chat = terms.chat.clone();
+    let messages = chat.get_mut("messages")?.as_array_mut()?;
+    messages.push(json!({"role": "assistant", "content": said}));
+    messages.push(json!({"role": "user", "content": wrong}));
+    let (path, body) = translate::request(terms.api, &chat).ok()?;
+    Some((path.to_owned(), body.to_string()))
+}
+
+/// Asks the model once more: the body of its second reply.
+async fn ask_again(terms: &Terms, body: &[u8], wrong: &[String]) -> Option<Bytes> {
+    let mut scribe = Scribe::new(pieces::source(terms.api));
+    scribe.feed(body);
+    scribe.end();
+    let (_, request) = again(terms, &scribe.text, &wrong.join("\n"))?;
+    let upstream = terms.send(request.into()).await.ok()?;
+    if !upstream.status().is_success() {
+        return None;
+    }
+    terms.app.metrics.asked_again(&terms.model, terms.dialect());
+    whole(terms, upstream).await.ok()
+}
+
+/// Whether somebody has to look at what the model wrote.
+fn wants_scribe(terms: &Terms) -> bool {
+    terms.chosen.dialect.is_none() || terms.live.config.record.is_some() || terms.rounds() > 0
 }
 
 /// The whole body of a response, up to the limit.
@@ -149,10 +294,34 @@ fn ended(terms: &Terms, told: &Told, scribe: Option<&Scribe>) {
         .dialect
         .as_deref()
         .is_none_or(|names| names == "auto");
-    if let Some(scribe) = scribe.filter(|scribe| !scribe.over)
-        && auto
-        && terms.chosen.dialect.is_none()
-    {
+    let Some(scribe) = scribe.filter(|scribe| !scribe.over) else {
+        return;
+    };
+    if let Some(folder) = terms.live.config.record.clone() {
+        let (model, chosen) = (terms.model.clone(), terms.chosen.clone());
+        let texts = terms
+            .live
+            .models
+            .texts()
+            .clone()
+            .into_iter()
+            .collect::<Vec<_>>();
+        let (options, tools) = (terms.options.clone(), terms.chat.get("tools").cloned());
+        let (text, cuts) = (scribe.text.clone(), scribe.cuts.clone());
+        tokio::task::spawn_blocking(move || {
+            record::write(
+                &folder,
+                &model,
+                &chosen,
+                &texts,
+                &options,
+                tools.as_ref(),
+                &text,
+                &cuts,
+            );
+        });
+    }
+    if auto && terms.chosen.dialect.is_none() {
         terms
             .live
             .models
@@ -168,6 +337,8 @@ struct Stream {
     scribe: Option<Scribe>,
     /// When the exchange has to be over.
     deadline: tokio::time::Instant,
+    /// How often the model may still be asked again.
+    rounds: u32,
     state: State,
     _held: Held,
 }
@@ -181,13 +352,23 @@ enum State {
 
 impl Stream {
     fn new(terms: Terms, upstream: reqwest::Response, held: Held) -> Self {
-        let engine = ChatStream::new(&terms.chosen.set, &terms.options, &terms.settings);
-        let unknown = terms.chosen.dialect.is_none();
+        let (set, options, settings) = (&terms.chosen.set, &terms.options, &terms.settings);
+        let rounds = terms.rounds();
+        let engine: Box<dyn Engine> = match terms.same() && terms.face == Face::Chat && rounds == 0
+        {
+            true => Box::new(ChatStream::new(set, options, settings)),
+            false => {
+                let reader = Reader::new(terms.api, set, options, settings, spare(&terms));
+                let writer = terms.face.writer(&terms.asked);
+                Box::new(Pieces::new(reader, writer, rounds > 0))
+            }
+        };
         let total = Duration::from_secs(terms.live.config.limits.total);
         Self {
-            pump: Pump::new(Framing::Events, Box::new(engine), true),
-            scribe: unknown.then(|| Scribe::new(Box::new(OpenAi::new()))),
+            pump: Pump::new(Face::framing(terms.api), engine, terms.same()),
+            scribe: wants_scribe(&terms).then(|| Scribe::new(pieces::source(terms.api))),
             deadline: tokio::time::Instant::now() + total,
+            rounds,
             state: State::Open,
             terms,
             upstream,
@@ -215,7 +396,11 @@ impl Stream {
                     self.pump.feed(&bytes, &mut out);
                     self.terms.app.metrics.chunk(started.elapsed());
                 }
-                Ok(None) => self.end(&mut out),
+                Ok(None) => {
+                    if !self.asks_again(&mut out).await {
+                        self.end(&mut out);
+                    }
+                }
                 Err(why) => {
                     log::line(&format!("model {:?}: {why}", self.terms.model));
                     self.end(&mut out);
@@ -242,9 +427,44 @@ impl Stream {
         }
     }
 
+    /// Asks the model again if calls were withheld and the client has seen nothing but text: its second reply goes on where the
+    /// first has ended.
+    async fn asks_again(&mut self, out: &mut Vec<u8>) -> bool {
+        self.pump.finish(out);
+        if self.rounds == 0 || !self.pump.engine().asks() {
+            return false;
+        }
+        self.rounds -= 1;
+        let mut said = Scribe::new(pieces::source(self.terms.api));
+        if let Some(scribe) = self
+            .scribe
+            .replace(Scribe::new(pieces::source(self.terms.api)))
+        {
+            said = scribe;
+            said.end();
+        }
+        let wrong = self.pump.engine().wrong();
+        let Some((_, body)) = again(&self.terms, &said.text, &wrong) else {
+            return false;
+        };
+        match self.terms.send(body.into()).await {
+            Ok(upstream) if upstream.status().is_success() => {
+                self.terms
+                    .app
+                    .metrics
+                    .asked_again(&self.terms.model, self.terms.dialect());
+                self.upstream = upstream;
+                self.pump.again();
+                true
+            }
+            Ok(_) | Err(_) => false,
+        }
+    }
+
     fn end(&mut self, out: &mut Vec<u8>) {
         self.state = State::Trailers;
         self.pump.finish(out);
+        self.pump.give_up(out);
         if let Some(scribe) = &mut self.scribe {
             scribe.end();
         }

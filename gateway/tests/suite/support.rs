@@ -345,3 +345,185 @@ impl Reply {
         }
     }
 }
+
+/// Pieces of text as each server says them, streamed or not.
+pub fn spoken(api: &str, pieces: &[&str], stream: bool) -> Answer {
+    let text = pieces.concat();
+    match (api, stream) {
+        ("openai", true) => {
+            // What it has cost comes behind the reason.
+            let usage = "data: {\"choices\":[],\"usage\":{\"prompt_tokens\":3,\"completion_tokens\":4}}\n\n";
+            let body = chunks(pieces).replace("data: [DONE]", &format!("{usage}data: [DONE]"));
+            Answer::events(&body)
+        }
+        ("openai", false) => Answer::json(&completion(&text, "stop")),
+        ("anthropic", true) => {
+            let mut out = String::new();
+            let mut push = |value: serde_json::Value| {
+                let kind = value["type"].as_str().unwrap();
+                out.push_str(&format!("event: {kind}\ndata: {value}\n\n"));
+            };
+            push(serde_json::json!({"type": "message_start", "message": {"id": "msg_9", "type": "message", "role": "assistant", "model": "m", "content": [], "stop_reason": null, "usage": {"input_tokens": 3, "output_tokens": 0}}}));
+            push(serde_json::json!({"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}}));
+            push(serde_json::json!({"type": "ping"}));
+            for piece in pieces {
+                push(serde_json::json!({"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": piece}}));
+            }
+            push(serde_json::json!({"type": "content_block_stop", "index": 0}));
+            push(serde_json::json!({"type": "message_delta", "delta": {"stop_reason": "end_turn", "stop_sequence": null}, "usage": {"output_tokens": 4}}));
+            push(serde_json::json!({"type": "message_stop"}));
+            Answer::events(&out)
+        }
+        ("anthropic", false) => Answer::json(&serde_json::json!({"id": "msg_9", "type": "message", "role": "assistant", "model": "m", "content": [{"type": "text", "text": text}], "stop_reason": "end_turn", "stop_sequence": null, "usage": {"input_tokens": 3, "output_tokens": 4}}).to_string()),
+        ("ollama", true) => {
+            let mut out = String::new();
+            for piece in pieces {
+                let line = serde_json::json!({"model": "m", "created_at": "2025-01-01T00:00:00Z", "message": {"role": "assistant", "content": piece}, "done": false});
+                out.push_str(&format!("{line}\n"));
+            }
+            let line = serde_json::json!({"model": "m", "created_at": "2025-01-01T00:00:00Z", "message": {"role": "assistant", "content": ""}, "done": true, "done_reason": "stop", "prompt_eval_count": 3, "eval_count": 4});
+            Answer::new("application/x-ndjson", &format!("{out}{line}\n"))
+        }
+        ("ollama", false) => Answer::json(&serde_json::json!({"model": "m", "created_at": "2025-01-01T00:00:00Z", "message": {"role": "assistant", "content": text}, "done": true, "done_reason": "stop", "prompt_eval_count": 3, "eval_count": 4}).to_string()),
+        (api, _) => panic!("{api}"),
+    }
+}
+
+/// The interfaces that clients speak, and where.
+pub const FACES: [(&str, &str); 4] = [
+    ("chat", "/v1/chat/completions"),
+    ("responses", "/v1/responses"),
+    ("messages", "/v1/messages"),
+    ("ollama", "/api/chat"),
+];
+
+/// What a client of an interface makes of a response.
+pub fn read_face(face: &str, got: &Got, stream: bool) -> Reply {
+    match (face, stream) {
+        ("chat", true) => Reply::streamed(got),
+        ("chat", false) => Reply::whole(got),
+        ("responses", true) => {
+            let events = got.events();
+            let mut text = String::new();
+            for event in &events {
+                text += match event["type"].as_str().unwrap() {
+                    "response.output_text.delta" => event["delta"].as_str().unwrap(),
+                    _ => "",
+                };
+            }
+            let last = events.last().unwrap();
+            let reply = responses(&last["response"]);
+            assert_eq!(reply.text, text);
+            for (number, event) in events.iter().enumerate() {
+                assert_eq!(event["sequence_number"], number);
+            }
+            reply
+        }
+        ("responses", false) => responses(&got.json()),
+        ("messages", true) => {
+            let mut blocks: Vec<serde_json::Value> = vec![];
+            let mut reply = Reply::default();
+            let mut arguments = String::new();
+            for event in got.events() {
+                let add =
+                    |blocks: &mut Vec<serde_json::Value>, key: &str, piece: &serde_json::Value| {
+                        let index = usize::try_from(event["index"].as_u64().unwrap()).unwrap();
+                        let text = blocks[index][key].as_str().unwrap().to_owned()
+                            + piece.as_str().unwrap();
+                        blocks[index][key] = text.into();
+                    };
+                match event["type"].as_str().unwrap() {
+                    "content_block_start" => {
+                        assert_eq!(event["index"], blocks.len());
+                        blocks.push(event["content_block"].clone());
+                        arguments.clear();
+                    }
+                    "content_block_delta" => match event["delta"]["type"].as_str().unwrap() {
+                        "text_delta" => add(&mut blocks, "text", &event["delta"]["text"]),
+                        "thinking_delta" => {
+                            add(&mut blocks, "thinking", &event["delta"]["thinking"])
+                        }
+                        _ => arguments += event["delta"]["partial_json"].as_str().unwrap(),
+                    },
+                    "content_block_stop" => {
+                        let last = blocks.last_mut().unwrap();
+                        if last["type"] == "tool_use" {
+                            last["input"] = serde_json::from_str(&arguments).unwrap();
+                        }
+                    }
+                    "message_delta" => {
+                        reply.reason = event["delta"]["stop_reason"].as_str().map(str::to_owned);
+                        reply.left = event.get("toolglot").cloned();
+                        assert_eq!(event["usage"]["output_tokens"], 4, "{}", got.body);
+                    }
+                    "error" => reply.error = true,
+                    _ => {}
+                }
+            }
+            with_blocks(reply, &blocks)
+        }
+        ("messages", false) => {
+            let body = got.json();
+            let reply = Reply {
+                reason: body["stop_reason"].as_str().map(str::to_owned),
+                left: body.get("toolglot").cloned(),
+                ..Reply::default()
+            };
+            with_blocks(reply, body["content"].as_array().unwrap())
+        }
+        ("ollama", _) => {
+            let mut reply = Reply::default();
+            for line in got.body.lines() {
+                let line: serde_json::Value = serde_json::from_str(line).unwrap();
+                let message = &line["message"];
+                reply.text += message["content"].as_str().unwrap_or_default();
+                reply.thought += message["thinking"].as_str().unwrap_or_default();
+                for call in message["tool_calls"].as_array().into_iter().flatten() {
+                    let name = call["function"]["name"].as_str().unwrap().to_owned();
+                    reply
+                        .calls
+                        .push((name, call["function"]["arguments"].to_string()));
+                }
+                if line["done"] == true {
+                    reply.reason = line["done_reason"].as_str().map(str::to_owned);
+                    reply.left = line.get("toolglot").cloned();
+                    assert_eq!(line["eval_count"], 4);
+                }
+            }
+            reply
+        }
+        (face, _) => panic!("{face}"),
+    }
+}
+
+fn with_blocks(mut reply: Reply, blocks: &[serde_json::Value]) -> Reply {
+    for block in blocks {
+        reply.text += block["text"].as_str().unwrap_or_default();
+        reply.thought += block["thinking"].as_str().unwrap_or_default();
+        if block["type"] == "tool_use" {
+            let name = block["name"].as_str().unwrap().to_owned();
+            reply.calls.push((name, block["input"].to_string()));
+        }
+    }
+    reply
+}
+
+fn responses(response: &serde_json::Value) -> Reply {
+    let mut reply = Reply {
+        reason: response["status"].as_str().map(str::to_owned),
+        left: response.get("toolglot").cloned(),
+        ..Reply::default()
+    };
+    for item in response["output"].as_array().unwrap() {
+        let text = item["content"][0]["text"].as_str().unwrap_or_default();
+        match item["type"].as_str().unwrap() {
+            "message" => reply.text += text,
+            "reasoning" => reply.thought += text,
+            _ => {
+                let text = |key: &str| item[key].as_str().unwrap().to_owned();
+                reply.calls.push((text("name"), text("arguments")));
+            }
+        }
+    }
+    reply
+}

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use toolglot::{Finish, Grade, Options, Tools};
 use toolglot_testkit::vectors::{Vector, read_file};
 
-use crate::support::{Answer, Fake, Reply, chunks, client, completion, gateway, post};
+use crate::support::{Answer, FACES, Fake, Reply, client, gateway, post, read_face, spoken};
 
 /// The vectors that say nothing but what a model wrote.
 fn vectors() -> Vec<Vector> {
@@ -29,7 +29,7 @@ fn vectors() -> Vec<Vector> {
     assert!(all.len() > 1000, "{}", all.len());
     // A quick run takes a sample, as those of the laws do.
     let step = if std::env::var_os("TOOLGLOT_SPLITS").is_some() {
-        5
+        12
     } else {
         1
     };
@@ -60,55 +60,82 @@ fn calls(reply: &Reply) -> Vec<(String, Value)> {
     reply.calls.iter().filter_map(read).collect()
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn each_vector_streamed_equals_not_streamed() {
-    let vectors = std::sync::Arc::new(vectors());
-    let said = std::sync::Arc::clone(&vectors);
-    let fake = Fake::new(move |asked| {
-        let body = asked.json();
-        let vector = &said[usize::try_from(body["number"].as_u64().unwrap()).unwrap()];
-        let text = std::str::from_utf8(&vector.input).unwrap();
-        match (body["stream"].as_bool(), body["each"].as_bool()) {
-            (Some(true), Some(true)) => {
-                let each: Vec<String> = text.chars().map(String::from).collect();
-                Answer::events(&chunks(&each)).cut(4096)
-            }
-            (Some(true), _) => Answer::events(&chunks(&[text])),
-            _ => Answer::json(&completion(text, "stop")),
+/// The tools of a vector as an interface has them.
+fn tools(vector: &Vector, face: &str) -> Option<Value> {
+    let tools: Value = serde_json::from_str(&vector.tools.as_ref()?.to_string()).unwrap();
+    let each = tools.as_array().unwrap().iter().map(|tool| {
+        let own = tool.get("function").unwrap_or(tool);
+        let schema = own
+            .get("parameters")
+            .cloned()
+            .unwrap_or_else(|| json!({"type": "object"}));
+        match face {
+            "responses" => json!({"type": "function", "name": own["name"], "parameters": schema}),
+            "messages" => json!({"name": own["name"], "input_schema": schema}),
+            _ => tool.clone(),
         }
-    })
-    .await;
+    });
+    Some(each.collect())
+}
+
+/// What the vector of this number says, as the model's name has it: dialect, number, and whether each character is a chunk.
+fn said(vectors: &[Vector], asked: &Value) -> Answer {
+    let model: Vec<&str> = asked["model"].as_str().unwrap().split('/').collect();
+    let vector = &vectors[model[1].parse::<usize>().unwrap()];
+    let text = std::str::from_utf8(&vector.input).unwrap();
+    let each: Vec<String> = text.chars().map(String::from).collect();
+    let pieces: Vec<&str> = match model[2] {
+        "each" => each.iter().map(String::as_str).collect(),
+        _ => vec![text],
+    };
+    spoken("openai", &pieces, asked["stream"] == true).cut(4096)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn each_vector_streamed_equals_not_streamed_on_every_interface() {
+    let vectors = std::sync::Arc::new(vectors());
+    let given = std::sync::Arc::clone(&vectors);
+    let fake = Fake::new(move |asked| said(&given, &asked.json())).await;
     let ids: BTreeSet<&str> = vectors
         .iter()
         .map(|vector| vector.dialect.as_str())
         .collect();
     let rules: String = ids
         .iter()
-        .map(|id| format!("[[models]]\nmatch = {id:?}\ndialect = {id:?}\n"))
+        .map(|id| format!("[[models]]\nmatch = \"{id}/*\"\ndialect = {id:?}\n"))
         .collect();
-    let url = gateway(&fake.url, &rules).await + "/v1/chat/completions";
+    let url = gateway(&fake.url, &rules).await;
     let client = client();
     for (number, vector) in vectors.iter().enumerate() {
-        let mut request = json!({"model": vector.dialect, "number": number, "messages": []});
-        if let Some(tools) = &vector.tools {
-            request["tools"] = serde_json::from_str(&tools.to_string()).unwrap();
-        }
-        let whole = Reply::whole(&post(&client, &url, &request).await);
-        assert_eq!(calls(&whole), expected(vector), "{}", vector.id);
-        request["stream"] = true.into();
-        for each in [false, true] {
-            request["each"] = each.into();
-            let got = post(&client, &url, &request).await;
-            let streamed = Reply::streamed(&got);
-            let id = &vector.id;
-            assert_eq!(calls(&streamed), calls(&whole), "{id}: {}", got.body);
-            assert_eq!(streamed.text, whole.text, "{id}");
-            assert_eq!(streamed.thought, whole.thought, "{id}");
-            assert_eq!(
-                streamed.left.is_some(),
-                whole.left.is_some() || streamed.calls.len() > whole.calls.len(),
-                "{id}"
-            );
+        let mut first: Option<Reply> = None;
+        for (face, path) in FACES {
+            for (stream, how) in [(false, "all"), (true, "all"), (true, "each")] {
+                let model = format!("{}/{number}/{how}", vector.dialect);
+                let mut request = json!({"model": model, "stream": stream});
+                let key = if face == "responses" {
+                    "input"
+                } else {
+                    "messages"
+                };
+                request[key] = json!([{"role": "user", "content": "x"}]);
+                if let Some(tools) = tools(vector, face) {
+                    request["tools"] = tools;
+                }
+                let got = post(&client, &format!("{url}{path}"), &request).await;
+                let reply = read_face(face, &got, stream);
+                let what = format!("{} {face} {stream} {how}: {}", vector.id, got.body);
+                let Some(first) = &first else {
+                    assert_eq!(calls(&reply), expected(vector), "{what}");
+                    first = Some(reply);
+                    continue;
+                };
+                assert_eq!(calls(&reply), calls(first), "{what}");
+                assert_eq!(reply.text, first.text, "{what}");
+                assert_eq!(reply.thought, first.thought, "{what}");
+                // A call that was taken back is told, too.
+                let left = first.left.is_some() || reply.calls.len() > first.calls.len();
+                assert_eq!(reply.left.is_some(), left, "{what}");
+            }
         }
     }
 }

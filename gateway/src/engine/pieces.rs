@@ -1,0 +1,541 @@
+//! A response in one protocol, written in another, or in the same one by the writer of its face.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use toolglot::rewrite::{Given, Same};
+use toolglot::sink::openai::{Delta, Deltas, Head, Reason, Settings, Usage};
+use toolglot::source::{Anthropic, Feeder, Item, Ollama, OpenAi, Source, Take, Telling};
+use toolglot::{DialectSet, Event, Finish, NotDelivered, Options, Parser, Severity, Sink, Stage};
+
+use super::{Engine, Told};
+use crate::config::Api;
+use crate::face::Writer;
+
+/// One thing that a client gets.
+#[derive(Clone, Debug)]
+pub enum Piece {
+    /// The response begins.
+    Begin,
+    /// The next piece of text.
+    Text(String),
+    /// The next piece of a thought.
+    Thought(String),
+    /// A call begins.
+    Call {
+        index: u32,
+        id: String,
+        name: String,
+    },
+    /// The next piece of its arguments.
+    Arguments { index: u32, json: String },
+    /// The response is finished.
+    End {
+        reason: Reason,
+        void: Vec<u32>,
+        left: NotDelivered,
+    },
+    /// It broke off, or is an error.
+    Failed { message: String, kind: String },
+}
+
+impl From<Delta<'_>> for Piece {
+    fn from(delta: Delta<'_>) -> Self {
+        match delta {
+            Delta::Role => Self::Begin,
+            Delta::Content(text) => Self::Text(text.to_owned()),
+            Delta::Reasoning { text, .. } => Self::Thought(text.to_owned()),
+            Delta::Call { index, id, name } => Self::Call {
+                index,
+                id: id.to_owned(),
+                name: name.to_owned(),
+            },
+            Delta::Arguments { index, json } => Self::Arguments {
+                index,
+                json: json.to_owned(),
+            },
+            Delta::Finish { reason, void, left } => Self::End {
+                reason,
+                void: void.to_vec(),
+                left: left.clone(),
+            },
+            Delta::Error { message, kind } => Self::Failed {
+                message: message.to_owned(),
+                kind: kind.to_owned(),
+            },
+        }
+    }
+}
+
+/// What is left over of a response: the member `toolglot`.
+pub fn beside(void: &[u32], left: &NotDelivered) -> Option<serde_json::Value> {
+    if void.is_empty() && left.is_empty() {
+        return None;
+    }
+    let mut beside = serde_json::to_value(left).unwrap_or_default();
+    if let Some(object) = beside.as_object_mut()
+        && !void.is_empty()
+    {
+        object.insert("void".to_owned(), void.into());
+    }
+    Some(beside)
+}
+
+/// What the two ends of a parser share.
+#[derive(Default)]
+struct Shared {
+    /// What came out.
+    queue: Vec<Piece>,
+    /// Text and thoughts that came in and have not come out.
+    text: String,
+    thought: String,
+    /// The server makes its calls itself.
+    native: bool,
+    /// Something else came out than what came in.
+    changed: bool,
+}
+
+impl Shared {
+    fn came(&mut self, item: &Item<'_>) {
+        match item {
+            Item::Text(text) => self.text.push_str(text),
+            Item::Reasoning(text) => self.thought.push_str(text),
+            Item::Call(_) => self.native |= !self.changed,
+            Item::CallEnd(_) | Item::Finish(_) | Item::Error(_) | Item::Said(_) => {}
+        }
+    }
+
+    fn goes(&mut self, piece: Piece) {
+        let take = |waits: &mut String, text: &str| {
+            let same = waits.starts_with(text);
+            if same {
+                waits.drain(..text.len());
+            }
+            same
+        };
+        let same = match &piece {
+            Piece::Begin | Piece::Failed { .. } => true,
+            Piece::Text(text) => take(&mut self.text, text),
+            Piece::Thought(text) => take(&mut self.thought, text),
+            Piece::Call { .. } | Piece::Arguments { .. } => false,
+            // What has not come out by now was framing, and is hidden.
+            Piece::End { void, left, .. } => {
+                let all = self.text.is_empty() && self.thought.is_empty();
+                all && void.is_empty() && left.is_empty()
+            }
+        };
+        self.changed |= !same && !self.native;
+        self.queue.push(piece);
+    }
+}
+
+fn locked<T>(value: &Mutex<T>) -> MutexGuard<'_, T> {
+    value.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A source that shows what it finds.
+struct Tap {
+    source: Box<dyn Source + Send>,
+    shared: Arc<Mutex<Shared>>,
+}
+
+impl Source for Tap {
+    fn feed(&mut self, bytes: &[u8], take: &mut Take<'_>) {
+        let shared = &self.shared;
+        self.source.feed(bytes, &mut |item| {
+            locked(shared).came(&item);
+            take(item);
+        });
+    }
+
+    fn end(&mut self, take: &mut Take<'_>) {
+        let shared = &self.shared;
+        self.source.end(&mut |item| {
+            locked(shared).came(&item);
+            take(item);
+        });
+    }
+}
+
+/// A reader of the responses of a server.
+pub fn source(api: Api) -> Box<dyn Source + Send> {
+    match api {
+        Api::OpenAi => Box::new(OpenAi::new()),
+        Api::Anthropic => Box::new(Anthropic::new()),
+        Api::Ollama => Box::new(Ollama::new()),
+    }
+}
+
+type Door = Box<dyn FnMut(Delta<'_>) + Send>;
+
+/// A parser, and what it is fed with.
+struct Line {
+    feeder: Feeder<Tap>,
+    deltas: Deltas<Door>,
+}
+
+/// Events of a parser for the client, and the words for the model.
+struct Both<'a> {
+    deltas: &'a mut Deltas<Door>,
+    wrong: &'a mut Vec<String>,
+}
+
+impl Sink for Both<'_> {
+    fn event(&mut self, event: Event<'_>) {
+        if let Event::Issue(issue) = &event
+            && issue.severity == Severity::Error
+            && self.wrong.len() < 8
+        {
+            self.wrong.push(issue.observation());
+        }
+        self.deltas.event(event);
+    }
+}
+
+/// Bytes of a response into pieces.
+pub struct Reader {
+    api: Api,
+    set: DialectSet,
+    options: Options,
+    settings: Settings,
+    head: Arc<Mutex<Head>>,
+    shared: Arc<Mutex<Shared>>,
+    line: Line,
+    /// Observations on what was wrong, for the model.
+    pub wrong: Vec<String>,
+}
+
+impl Reader {
+    pub fn new(
+        api: Api,
+        set: &DialectSet,
+        options: &Options,
+        settings: &Settings,
+        head: Head,
+    ) -> Self {
+        let (head, shared) = (Arc::new(Mutex::new(head)), Arc::default());
+        let line = Line::new(api, set, options, settings, &head, &shared);
+        Self {
+            api,
+            set: set.clone(),
+            options: options.clone(),
+            settings: settings.clone(),
+            head,
+            shared,
+            line,
+            wrong: vec![],
+        }
+    }
+
+    pub fn head(&self) -> Head {
+        dated(locked(&self.head).clone())
+    }
+
+    /// A second response takes the place of the first.
+    pub fn again(&mut self) {
+        // Ids of calls differ from those of the first.
+        self.settings.id_seed = self.settings.id_seed.wrapping_add(1);
+        locked(&self.shared).changed = true;
+        let (options, settings) = (&self.options, &self.settings);
+        self.line = Line::new(
+            self.api,
+            &self.set,
+            options,
+            settings,
+            &self.head,
+            &self.shared,
+        );
+        self.wrong.clear();
+    }
+
+    pub fn feed(&mut self, bytes: &[u8]) -> Vec<Piece> {
+        if self.api == Api::OpenAi {
+            learn(&mut locked(&self.head), bytes);
+        }
+        let Line { feeder, deltas } = &mut self.line;
+        let wrong = &mut self.wrong;
+        // What cannot be read is no text.
+        let _ = feeder.feed(bytes, &mut Both { deltas, wrong });
+        if feeder.parser().stage() == Stage::TagContent {
+            locked(&self.shared).changed = true;
+        }
+        self.pieces()
+    }
+
+    pub fn finish(&mut self) -> Vec<Piece> {
+        let Line { feeder, deltas } = &mut self.line;
+        let wrong = &mut self.wrong;
+        let ended = feeder.finish(None, &mut Both { deltas, wrong });
+        if let Some(error) = &ended.error {
+            deltas.fail(&error.message, &error.kind);
+        }
+        // Somebody waits for the response, whatever the server did.
+        let reason = match ended.reason {
+            Finish::Cancelled => Finish::Error,
+            reason => reason,
+        };
+        deltas.finish(reason);
+        self.pieces()
+    }
+
+    fn pieces(&self) -> Vec<Piece> {
+        std::mem::take(&mut locked(&self.shared).queue)
+    }
+
+    fn same(&self) -> Same {
+        let shared = locked(&self.shared);
+        match shared.changed {
+            true => Same::No,
+            false if shared.native => Same::Yes,
+            false if shared.text.is_empty() && shared.thought.is_empty() => Same::Yes,
+            false => Same::Waits,
+        }
+    }
+}
+
+impl Line {
+    fn new(
+        api: Api,
+        set: &DialectSet,
+        options: &Options,
+        settings: &Settings,
+        head: &Arc<Mutex<Head>>,
+        shared: &Arc<Mutex<Shared>>,
+    ) -> Self {
+        let out = Arc::clone(shared);
+        let door: Door = Box::new(move |delta| locked(&out).goes(Piece::from(delta)));
+        let tell = Given::default().learn(Arc::clone(head));
+        let tap = Tap {
+            source: Box::new(Telling::new(source(api), tell)),
+            shared: Arc::clone(shared),
+        };
+        let parser = Parser::new(set, options.clone());
+        Self {
+            feeder: Feeder::new(tap, parser).max_native(options.limits.max_native),
+            deltas: Deltas::new(settings.clone(), door).guard(set),
+        }
+    }
+}
+
+/// Puts a time where the server told none.
+pub fn dated(mut head: Head) -> Head {
+    if head.created == 0 {
+        head.created = crate::seed::now();
+    }
+    head
+}
+
+/// What a response of OpenAI's form says of itself. Events come whole.
+fn learn(head: &mut Head, bytes: &[u8]) {
+    let new = head.created == 0;
+    let counts = memchr::memmem::find(bytes, b"\"usage\"").is_some();
+    if !new && !counts {
+        return;
+    }
+    let Ok(text) = std::str::from_utf8(bytes) else {
+        return;
+    };
+    let documents = text
+        .lines()
+        .map(|line| line.strip_prefix("data:").unwrap_or(line));
+    let whole = text.trim_start().starts_with('{').then_some(text);
+    for document in whole.into_iter().chain(documents) {
+        let Ok(read) = serde_json::from_str::<serde_json::Value>(document) else {
+            continue;
+        };
+        head.said(
+            read["id"].as_str(),
+            read["created"].as_u64(),
+            read["model"].as_str(),
+        );
+        let usage = &read["usage"];
+        if let Some(prompt) = usage["prompt_tokens"].as_u64() {
+            head.usage = Some(Usage {
+                prompt,
+                completion: usage["completion_tokens"].as_u64().unwrap_or_default(),
+                cached: usage["prompt_tokens_details"]["cached_tokens"].as_u64(),
+            });
+        }
+        if whole.is_some() {
+            return;
+        }
+    }
+}
+
+/// Writes pieces of a streamed response.
+pub struct Pieces {
+    reader: Reader,
+    writer: Box<dyn Writer>,
+    told: Told,
+    /// The client has seen nothing but text.
+    text_only: bool,
+    failed: bool,
+    /// The end, held back while the model may be asked again.
+    end: Option<Piece>,
+    holds: bool,
+    /// The last event alone says nothing.
+    waits: bool,
+}
+
+impl Pieces {
+    /// `holds`: the end waits for the host's word, for the model may be asked again.
+    pub fn new(reader: Reader, writer: Box<dyn Writer>, holds: bool) -> Self {
+        Self {
+            reader,
+            writer,
+            told: Told::default(),
+            text_only: true,
+            failed: false,
+            end: None,
+            holds,
+            waits: false,
+        }
+    }
+
+    fn write(&mut self, pieces: Vec<Piece>, out: &mut Vec<u8>, ending: Option<&mut Vec<u8>>) {
+        let head = self.reader.head();
+        let mut ending = ending;
+        for piece in pieces {
+            count(&piece, &mut self.told);
+            match &piece {
+                Piece::Call { .. } | Piece::Arguments { .. } => self.text_only = false,
+                Piece::Failed { .. } => self.failed = true,
+                Piece::End { .. } if self.holds => {
+                    self.end = Some(piece);
+                    continue;
+                }
+                Piece::Begin | Piece::Text(_) | Piece::Thought(_) | Piece::End { .. } => {}
+            }
+            let failed = matches!(piece, Piece::Failed { .. });
+            match ending.as_deref_mut().filter(|_| failed) {
+                Some(ending) => self.writer.piece(&piece, &head, ending),
+                None => self.writer.piece(&piece, &head, out),
+            }
+        }
+    }
+
+    /// The end that waits.
+    pub fn let_go(&mut self, out: &mut Vec<u8>) {
+        if let Some(piece) = self.end.take() {
+            let head = self.reader.head();
+            self.writer.piece(&piece, &head, out);
+        }
+    }
+}
+
+/// Counts what a piece says.
+pub fn count(piece: &Piece, told: &mut Told) {
+    match piece {
+        Piece::Call { .. } => told.calls += 1,
+        Piece::End { void, left, .. } => {
+            if let Some(left) = beside(void, left) {
+                told.left(&left);
+            }
+        }
+        Piece::Failed { .. } => told.failed = true,
+        Piece::Begin | Piece::Text(_) | Piece::Thought(_) | Piece::Arguments { .. } => {}
+    }
+}
+
+impl Engine for Pieces {
+    fn feed(&mut self, bytes: &[u8], out: &mut Vec<u8>) {
+        let pieces = self.reader.feed(bytes);
+        self.waits = self.writer.waits(bytes);
+        self.write(pieces, out, None);
+    }
+
+    fn same(&self) -> Same {
+        match self.reader.same() {
+            Same::Yes if self.waits => Same::Waits,
+            same => same,
+        }
+    }
+
+    fn passed(&mut self, bytes: &[u8]) {
+        self.writer.passed(bytes);
+    }
+
+    fn finish(&mut self, out: &mut Vec<u8>, ending: &mut Vec<u8>) {
+        let pieces = self.reader.finish();
+        self.write(pieces, out, Some(ending));
+        if !self.asks() {
+            self.let_go(out);
+        }
+    }
+
+    fn close(&mut self, out: &mut Vec<u8>) {
+        if !self.failed && self.end.is_none() {
+            self.writer.close(out);
+        }
+    }
+
+    fn told(&self) -> &Told {
+        &self.told
+    }
+
+    fn asks(&self) -> bool {
+        self.end.is_some() && self.text_only && self.told.withheld > 0
+    }
+
+    fn wrong(&self) -> String {
+        self.reader.wrong.join("\n")
+    }
+
+    fn again(&mut self) {
+        self.end = None;
+        self.told = Told::default();
+        self.reader.again();
+    }
+
+    fn give_up(&mut self, out: &mut Vec<u8>) {
+        self.holds = false;
+        if self.end.is_some() {
+            self.let_go(out);
+            self.writer.close(out);
+        }
+    }
+}
+
+/// A response that is not streamed, gathered.
+#[derive(Clone, Debug, Default)]
+pub struct Gathered {
+    pub text: String,
+    pub thought: String,
+    /// Id, name and arguments.
+    pub calls: Vec<(String, String, String)>,
+    pub reason: Option<Reason>,
+    pub beside: Option<serde_json::Value>,
+    pub failed: Option<(String, String)>,
+}
+
+impl Gathered {
+    pub fn piece(&mut self, piece: Piece) {
+        match piece {
+            Piece::Begin => {}
+            Piece::Text(text) => self.text.push_str(&text),
+            Piece::Thought(text) => self.thought.push_str(&text),
+            Piece::Call { id, name, .. } => self.calls.push((id, name, String::new())),
+            Piece::Arguments { index, json } => {
+                if let Some(call) = self.calls.get_mut(index as usize) {
+                    call.2.push_str(&json);
+                }
+            }
+            Piece::End { reason, void, left } => {
+                self.reason = Some(reason);
+                self.beside = beside(&void, &left);
+            }
+            Piece::Failed { message, kind } => self.failed = Some((message, kind)),
+        }
+    }
+
+    /// Reads a whole body. Tells whether it says the same as what was gathered.
+    pub fn read(reader: &mut Reader, body: &[u8], told: &mut Told) -> (Self, bool) {
+        let mut all = Self::default();
+        let mut pieces = reader.feed(body);
+        pieces.extend(reader.finish());
+        for piece in pieces {
+            count(&piece, told);
+            all.piece(piece);
+        }
+        (all, reader.same() != Same::No)
+    }
+}

@@ -1,0 +1,206 @@
+//! The interfaces that clients speak. Each reads its requests into chat completions, and writes responses of pieces.
+
+mod chat;
+mod messages;
+mod ollama;
+mod responses;
+
+use axum::http::{Method, StatusCode};
+use toolglot::json::{Map, Value, json};
+use toolglot::sink::openai::Head;
+
+use crate::config::Api;
+use crate::engine::pieces::{Gathered, Piece};
+use crate::pump::Framing;
+
+/// An interface.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Face {
+    /// `/v1/chat/completions`.
+    Chat,
+    /// `/v1/responses`.
+    Responses,
+    /// Anthropic's `/v1/messages`.
+    Messages,
+    /// Ollama's `/api/chat`.
+    Ollama,
+}
+
+/// Writes a streamed response.
+pub trait Writer: Send {
+    /// Adds a piece.
+    fn piece(&mut self, piece: &Piece, head: &Head, out: &mut Vec<u8>);
+
+    /// Bytes of a server that speaks the same protocol went out as they came.
+    fn passed(&mut self, _: &[u8]) {}
+
+    /// Whether an event alone says nothing, and what follows it decides whether it goes out.
+    fn waits(&self, _: &[u8]) -> bool {
+        false
+    }
+
+    /// Adds what the protocol has as its last word.
+    fn close(&mut self, _: &mut Vec<u8>) {}
+}
+
+impl Face {
+    /// The interface of a request; `None`: it is not read.
+    pub fn of(method: &Method, path: &str) -> Option<Self> {
+        let path = path.strip_prefix("/v1").unwrap_or(path);
+        match path {
+            _ if method != Method::POST => None,
+            "/chat/completions" => Some(Self::Chat),
+            "/responses" => Some(Self::Responses),
+            "/messages" => Some(Self::Messages),
+            "/api/chat" => Some(Self::Ollama),
+            _ => None,
+        }
+    }
+
+    /// Whether a server speaks it.
+    pub fn is(self, api: Api) -> bool {
+        match self {
+            Self::Chat => api == Api::OpenAi,
+            Self::Messages => api == Api::Anthropic,
+            Self::Ollama => api == Api::Ollama,
+            // Such a server is asked for chat completions.
+            Self::Responses => false,
+        }
+    }
+
+    /// A request as one of chat completions.
+    ///
+    /// # Errors
+    /// It asks for what cannot be had of chat completions: never left out without a word.
+    pub fn to_chat(self, asked: &Value) -> Result<Value, String> {
+        if asked.as_object().is_none() {
+            return Err("the body is no JSON object".to_owned());
+        }
+        match self {
+            Self::Chat => Ok(asked.clone()),
+            Self::Responses => responses::to_chat(asked),
+            Self::Messages => messages::to_chat(asked),
+            Self::Ollama => ollama::to_chat(asked),
+        }
+    }
+
+    pub fn writer(self, asked: &Value) -> Box<dyn Writer> {
+        match self {
+            Self::Chat => Box::new(chat::Chat),
+            Self::Responses => Box::new(responses::Responses::new(asked)),
+            Self::Messages => Box::<messages::Messages>::default(),
+            Self::Ollama => Box::<ollama::Ollama>::default(),
+        }
+    }
+
+    /// A response that is not streamed.
+    pub fn whole(self, reply: &Gathered, head: &Head, asked: &Value) -> serde_json::Value {
+        match self {
+            Self::Chat => chat::whole(reply, head),
+            Self::Responses => responses::whole(reply, head, asked),
+            Self::Messages => messages::whole(reply, head),
+            Self::Ollama => ollama::whole(reply, head),
+        }
+    }
+
+    /// An error in its words.
+    pub fn error(self, status: StatusCode, message: &str) -> serde_json::Value {
+        let client = status.is_client_error();
+        match self {
+            Self::Chat | Self::Responses => {
+                let kind = match client {
+                    true => "invalid_request_error",
+                    false => "upstream_error",
+                };
+                serde_json::json!({"error": {"message": message, "type": kind, "param": null, "code": null}})
+            }
+            Self::Messages => messages::error(kind_of(status), message),
+            Self::Ollama => serde_json::json!({"error": message}),
+        }
+    }
+
+    /// The type of a streamed body.
+    pub fn stream_type(self) -> &'static str {
+        match self {
+            Self::Chat | Self::Responses | Self::Messages => "text/event-stream",
+            Self::Ollama => "application/x-ndjson",
+        }
+    }
+
+    pub fn framing(api: Api) -> Framing {
+        match api {
+            Api::OpenAi | Api::Anthropic => Framing::Events,
+            Api::Ollama => Framing::Lines,
+        }
+    }
+
+    /// Whether a request wants a stream. Ollama's clients get one unless they say no.
+    pub fn streams(self, asked: &Value) -> bool {
+        let said = asked.get("stream").and_then(Value::as_bool);
+        said.unwrap_or(self == Self::Ollama)
+    }
+}
+
+/// Anthropic's names of errors.
+fn kind_of(status: StatusCode) -> &'static str {
+    match status.as_u16() {
+        401 => "authentication_error",
+        403 => "permission_error",
+        404 => "not_found_error",
+        413 => "request_too_large",
+        429 => "rate_limit_error",
+        529 | 503 => "overloaded_error",
+        400..500 => "invalid_request_error",
+        _ => "api_error",
+    }
+}
+
+/// Copies members that are there.
+pub fn copy(from: &Value, to: &mut Map, pairs: &[(&str, &str)]) {
+    for (own, other) in pairs {
+        if let Some(value) = from.get(*own).filter(|value| !value.is_null()) {
+            to.insert((*other).to_owned(), value.clone());
+        }
+    }
+}
+
+pub fn text<'v>(value: &'v Value, key: &str) -> &'v str {
+    value.get(key).and_then(Value::as_str).unwrap_or_default()
+}
+
+pub fn list<'v>(value: &'v Value, key: &str) -> &'v [Value] {
+    value
+        .get(key)
+        .and_then(Value::as_array)
+        .map_or(&[], Vec::as_slice)
+}
+
+/// A tool as chat completions have it.
+fn function(name: &str, description: Option<&Value>, parameters: Option<&Value>) -> Value {
+    let mut function = Map::new();
+    function.insert("name".to_owned(), name.into());
+    if let Some(description) = description {
+        function.insert("description".to_owned(), description.clone());
+    }
+    if let Some(parameters) = parameters {
+        function.insert("parameters".to_owned(), parameters.clone());
+    }
+    json!({"type": "function", "function": (Value::Object(function))})
+}
+
+/// A call as chat completions have it.
+fn call(id: &str, name: &str, arguments: &str) -> Value {
+    json!({"id": id, "type": "function", "function": {"name": name, "arguments": arguments}})
+}
+
+/// The content of a message: one text where there is nothing else.
+fn content(parts: Vec<Value>) -> Value {
+    let plain = |part: &Value| text(part, "type") == "text";
+    match parts.as_slice() {
+        parts if parts.iter().all(plain) => {
+            let texts: Vec<&str> = parts.iter().map(|part| text(part, "text")).collect();
+            texts.join("\n").into()
+        }
+        _ => Value::Array(parts),
+    }
+}

@@ -1,0 +1,340 @@
+//! Anthropic's `/v1/messages`.
+
+use serde_json::json as plain;
+use toolglot::json::{Map, Value, json};
+use toolglot::sink::openai::{Head, Reason};
+
+use super::{Writer, call, content, copy, function, list, text};
+use crate::engine::pieces::{Gathered, Piece, beside};
+
+/// A request as one of chat completions.
+pub fn to_chat(asked: &Value) -> Result<Value, String> {
+    let mut out = Map::new();
+    copy(
+        asked,
+        &mut out,
+        &[
+            ("model", "model"),
+            ("stream", "stream"),
+            ("max_tokens", "max_tokens"),
+            ("temperature", "temperature"),
+            ("top_p", "top_p"),
+            ("top_k", "top_k"),
+            ("stop_sequences", "stop"),
+        ],
+    );
+    let mut messages = vec![];
+    let system = match asked.get("system") {
+        Some(Value::String(system)) => system.clone(),
+        Some(_) => {
+            let texts = list(asked, "system")
+                .iter()
+                .map(|block| text(block, "text"));
+            texts.collect::<Vec<_>>().join("\n\n")
+        }
+        None => String::new(),
+    };
+    if !system.is_empty() {
+        messages.push(json!({"role": "system", "content": system}));
+    }
+    for message in list(asked, "messages") {
+        self::message(message, &mut messages)?;
+    }
+    out.insert("messages".to_owned(), Value::Array(messages));
+    let mut tools = vec![];
+    for tool in list(asked, "tools") {
+        let Some(schema) = tool.get("input_schema") else {
+            let what = text(tool, "type");
+            return Err(format!(
+                "the tool {what:?} is one of Anthropic's own servers, which are not asked"
+            ));
+        };
+        tools.push(function(
+            text(tool, "name"),
+            tool.get("description"),
+            Some(schema),
+        ));
+    }
+    if !tools.is_empty() {
+        out.insert("tools".to_owned(), Value::Array(tools));
+    }
+    if let Some(choice) = asked.get("tool_choice") {
+        let choice_of = match text(choice, "type") {
+            "auto" => "auto".into(),
+            "any" => "required".into(),
+            "none" => "none".into(),
+            "tool" => json!({"type": "function", "function": {"name": (text(choice, "name"))}}),
+            other => return Err(format!("`tool_choice` of type {other:?} is not known")),
+        };
+        out.insert("tool_choice".to_owned(), choice_of);
+        let single = choice
+            .get("disable_parallel_tool_use")
+            .and_then(Value::as_bool);
+        if single == Some(true) {
+            out.insert("parallel_tool_calls".to_owned(), Value::Bool(false));
+        }
+    }
+    Ok(Value::Object(out))
+}
+
+fn message(message: &Value, out: &mut Vec<Value>) -> Result<(), String> {
+    let role = text(message, "role");
+    if let Some(content) = message.get("content").and_then(Value::as_str) {
+        out.push(json!({"role": role, "content": content}));
+        return Ok(());
+    }
+    let (mut parts, mut calls, mut thought) = (vec![], vec![], String::new());
+    for block in list(message, "content") {
+        match text(block, "type") {
+            "text" => parts.push(json!({"type": "text", "text": (text(block, "text"))})),
+            "image" => parts.push(image(block)?),
+            "thinking" => thought.push_str(text(block, "thinking")),
+            "redacted_thinking" => {}
+            "tool_use" => {
+                let input = block.get("input").cloned().unwrap_or_else(|| json!({}));
+                calls.push(call(
+                    text(block, "id"),
+                    text(block, "name"),
+                    &input.to_string(),
+                ));
+            }
+            "tool_result" => out.push(result(block)?),
+            other => return Err(format!("content of type {other:?} is not known")),
+        }
+    }
+    if parts.is_empty() && calls.is_empty() {
+        return Ok(());
+    }
+    let mut own = Map::new();
+    own.insert("role".to_owned(), role.into());
+    own.insert("content".to_owned(), content(parts));
+    if !thought.is_empty() {
+        own.insert("reasoning_content".to_owned(), thought.into());
+    }
+    if !calls.is_empty() {
+        own.insert("tool_calls".to_owned(), Value::Array(calls));
+    }
+    out.push(Value::Object(own));
+    Ok(())
+}
+
+fn image(block: &Value) -> Result<Value, String> {
+    let source = block.get("source").unwrap_or(&Value::Null);
+    let url = match text(source, "type") {
+        "base64" => format!(
+            "data:{};base64,{}",
+            text(source, "media_type"),
+            text(source, "data")
+        ),
+        "url" => text(source, "url").to_owned(),
+        other => return Err(format!("an image of source {other:?} is not known")),
+    };
+    Ok(json!({"type": "image_url", "image_url": {"url": url}}))
+}
+
+fn result(block: &Value) -> Result<Value, String> {
+    let mut words = match block.get("content") {
+        Some(Value::String(words)) => words.clone(),
+        Some(_) | None => {
+            let mut texts = vec![];
+            for part in list(block, "content") {
+                match text(part, "type") {
+                    "text" => texts.push(text(part, "text")),
+                    other => {
+                        return Err(format!(
+                            "a result with content of type {other:?} is not known"
+                        ));
+                    }
+                }
+            }
+            texts.join("\n")
+        }
+    };
+    if block.get("is_error").and_then(Value::as_bool) == Some(true) {
+        words = format!("Error: {words}");
+    }
+    Ok(json!({"role": "tool", "tool_call_id": (text(block, "tool_use_id")), "content": words}))
+}
+
+/// What is open in the stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Block {
+    Text,
+    Thought,
+    Call,
+}
+
+/// The stream: blocks, one after the other.
+#[derive(Default)]
+pub struct Messages {
+    begun: bool,
+    open: Option<Block>,
+    /// The number of the next block.
+    next: u64,
+}
+
+fn event(value: &serde_json::Value, out: &mut Vec<u8>) {
+    let name = value["type"].as_str().unwrap_or_default();
+    out.extend_from_slice(format!("event: {name}\ndata: {value}\n\n").as_bytes());
+}
+
+fn usage(head: &Head) -> serde_json::Value {
+    let usage = head.usage.unwrap_or_default();
+    let cached = usage.cached.unwrap_or_default();
+    plain!({
+        "input_tokens": usage.prompt.saturating_sub(cached), "output_tokens": usage.completion,
+        "cache_read_input_tokens": cached, "cache_creation_input_tokens": 0,
+    })
+}
+
+fn id(head: &Head) -> String {
+    match head.id.starts_with("msg_") {
+        true => head.id.clone(),
+        false => format!("msg_{}", head.id),
+    }
+}
+
+fn word(reason: Option<Reason>) -> &'static str {
+    match reason {
+        Some(Reason::ToolCalls) => "tool_use",
+        Some(Reason::Length) => "max_tokens",
+        Some(Reason::Stop) | None => "end_turn",
+    }
+}
+
+impl Messages {
+    fn begin(&mut self, head: &Head, out: &mut Vec<u8>) {
+        if std::mem::replace(&mut self.begun, true) {
+            return;
+        }
+        let message = plain!({
+            "id": id(head), "type": "message", "role": "assistant", "model": head.model, "content": [],
+            "stop_reason": null, "stop_sequence": null, "usage": usage(head),
+        });
+        event(&plain!({"type": "message_start", "message": message}), out);
+    }
+
+    fn close_block(&mut self, out: &mut Vec<u8>) {
+        if self.open.take().is_some() {
+            let index = self.next - 1;
+            event(&plain!({"type": "content_block_stop", "index": index}), out);
+        }
+    }
+
+    fn block(&mut self, kind: Block, start: &serde_json::Value, out: &mut Vec<u8>) {
+        if self.open == Some(kind) && kind != Block::Call {
+            return;
+        }
+        self.close_block(out);
+        event(
+            &plain!({"type": "content_block_start", "index": self.next, "content_block": start}),
+            out,
+        );
+        self.open = Some(kind);
+        self.next += 1;
+    }
+
+    fn delta(&self, delta: &serde_json::Value, out: &mut Vec<u8>) {
+        let index = self.next.saturating_sub(1);
+        event(
+            &plain!({"type": "content_block_delta", "index": index, "delta": delta}),
+            out,
+        );
+    }
+}
+
+impl Writer for Messages {
+    /// The blocks of the server count as those that were written here.
+    fn passed(&mut self, bytes: &[u8]) {
+        let told = |what: &[u8]| memchr::memmem::find(bytes, what).is_some();
+        if !told(b"content_block_st") && !told(b"message_start") {
+            return;
+        }
+        let data = bytes.split(|byte| matches!(byte, b'\n' | b'\r'));
+        for data in data.filter_map(|line| line.strip_prefix(b"data:")) {
+            let read: serde_json::Value = serde_json::from_slice(data).unwrap_or_default();
+            match read["type"].as_str().unwrap_or_default() {
+                "message_start" => self.begun = true,
+                "content_block_stop" => self.open = None,
+                "content_block_start" => {
+                    self.next = read["index"].as_u64().unwrap_or_default() + 1;
+                    self.open = Some(match read["content_block"]["type"].as_str() {
+                        Some("thinking") => Block::Thought,
+                        Some("tool_use") => Block::Call,
+                        Some(_) | None => Block::Text,
+                    });
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn waits(&self, bytes: &[u8]) -> bool {
+        memchr::memmem::find(bytes, b"content_block_start").is_some()
+    }
+
+    fn piece(&mut self, piece: &Piece, head: &Head, out: &mut Vec<u8>) {
+        self.begin(head, out);
+        match piece {
+            Piece::Begin => {}
+            Piece::Text(text) => {
+                self.block(Block::Text, &plain!({"type": "text", "text": ""}), out);
+                self.delta(&plain!({"type": "text_delta", "text": text}), out);
+            }
+            Piece::Thought(text) => {
+                let start = plain!({"type": "thinking", "thinking": "", "signature": ""});
+                self.block(Block::Thought, &start, out);
+                self.delta(&plain!({"type": "thinking_delta", "thinking": text}), out);
+            }
+            Piece::Call { id, name, .. } => {
+                let start = plain!({"type": "tool_use", "id": id, "name": name, "input": {}});
+                self.block(Block::Call, &start, out);
+            }
+            Piece::Arguments { json, .. } => {
+                self.delta(
+                    &plain!({"type": "input_json_delta", "partial_json": json}),
+                    out,
+                );
+            }
+            Piece::End { reason, void, left } => {
+                self.close_block(out);
+                let delta = plain!({"stop_reason": word(Some(*reason)), "stop_sequence": null});
+                let mut last =
+                    plain!({"type": "message_delta", "delta": delta, "usage": usage(head)});
+                if let Some(beside) = beside(void, left) {
+                    last["toolglot"] = beside;
+                }
+                event(&last, out);
+                event(&plain!({"type": "message_stop"}), out);
+            }
+            Piece::Failed { message, kind } => event(&error(kind, message), out),
+        }
+    }
+}
+
+pub fn error(kind: &str, message: &str) -> serde_json::Value {
+    plain!({"type": "error", "error": {"type": kind, "message": message}})
+}
+
+pub fn whole(reply: &Gathered, head: &Head) -> serde_json::Value {
+    let mut blocks = vec![];
+    if !reply.thought.is_empty() {
+        blocks.push(plain!({"type": "thinking", "thinking": reply.thought, "signature": ""}));
+    }
+    if !reply.text.is_empty() {
+        blocks.push(plain!({"type": "text", "text": reply.text}));
+    }
+    for (id, name, arguments) in &reply.calls {
+        let input: Box<serde_json::value::RawValue> =
+            serde_json::from_str(arguments).unwrap_or_default();
+        blocks.push(plain!({"type": "tool_use", "id": id, "name": name, "input": input}));
+    }
+    let mut out = plain!({
+        "id": id(head), "type": "message", "role": "assistant", "model": head.model, "content": blocks,
+        "stop_reason": word(reply.reason), "stop_sequence": null, "usage": usage(head),
+    });
+    if let Some(beside) = &reply.beside {
+        out["toolglot"] = beside.clone();
+    }
+    out
+}

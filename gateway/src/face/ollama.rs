@@ -1,0 +1,230 @@
+//! Ollama's `/api/chat`.
+
+use serde_json::json as plain;
+use toolglot::json::{Map, Value, json};
+use toolglot::sink::openai::{Head, Reason};
+
+use super::{Writer, call, copy, list, text};
+use crate::engine::pieces::{Gathered, Piece, beside};
+
+/// A request as one of chat completions.
+pub fn to_chat(asked: &Value) -> Result<Value, String> {
+    let mut out = Map::new();
+    copy(asked, &mut out, &[("model", "model"), ("tools", "tools")]);
+    let stream = asked.get("stream").and_then(Value::as_bool).unwrap_or(true);
+    out.insert("stream".to_owned(), Value::Bool(stream));
+    if let Some(options) = asked.get("options") {
+        copy(
+            options,
+            &mut out,
+            &[
+                ("temperature", "temperature"),
+                ("top_p", "top_p"),
+                ("top_k", "top_k"),
+                ("seed", "seed"),
+                ("stop", "stop"),
+                ("num_predict", "max_tokens"),
+                ("frequency_penalty", "frequency_penalty"),
+                ("presence_penalty", "presence_penalty"),
+            ],
+        );
+    }
+    match asked.get("format") {
+        None | Some(Value::Null) => {}
+        Some(Value::String(word)) if word.is_empty() => {}
+        Some(Value::String(word)) if word == "json" => {
+            out.insert("response_format".to_owned(), json!({"type": "json_object"}));
+        }
+        Some(schema) => {
+            let schema = json!({"name": "reply", "schema": (schema.clone())});
+            let format = json!({"type": "json_schema", "json_schema": schema});
+            out.insert("response_format".to_owned(), format);
+        }
+    }
+    // Ollama's calls have no ids: results follow them in order.
+    let (mut messages, mut count, mut open) = (vec![], 0, std::collections::VecDeque::new());
+    for message in list(asked, "messages") {
+        let mut own = Map::new();
+        copy(
+            message,
+            &mut own,
+            &[
+                ("role", "role"),
+                ("content", "content"),
+                ("thinking", "reasoning_content"),
+            ],
+        );
+        let calls = list(message, "tool_calls").iter().map(|one| {
+            let function = one.get("function").unwrap_or(&Value::Null);
+            let arguments = function
+                .get("arguments")
+                .map_or("{}".to_owned(), Value::to_string);
+            let id = match text(one, "id") {
+                "" => format!("call_{count}"),
+                id => id.to_owned(),
+            };
+            count += 1;
+            open.push_back((id.clone(), text(function, "name").to_owned()));
+            call(&id, text(function, "name"), &arguments)
+        });
+        let calls: Vec<Value> = calls.collect();
+        if !calls.is_empty() {
+            own.insert("tool_calls".to_owned(), Value::Array(calls));
+        }
+        if text(message, "role") == "tool" {
+            let name = text(message, "tool_name");
+            let place = open.iter().position(|(_, own)| own == name).unwrap_or(0);
+            let id = match text(message, "tool_call_id") {
+                "" => open.remove(place).map(|(id, _)| id).unwrap_or_default(),
+                id => id.to_owned(),
+            };
+            own.insert("tool_call_id".to_owned(), id.into());
+        }
+        let images = list(message, "images");
+        if !images.is_empty() {
+            let mut parts = vec![json!({"type": "text", "text": (text(message, "content"))})];
+            for image in images {
+                let data = image.as_str().unwrap_or_default();
+                let url = format!("data:image/png;base64,{data}");
+                parts.push(json!({"type": "image_url", "image_url": {"url": url}}));
+            }
+            own.insert("content".to_owned(), Value::Array(parts));
+        }
+        messages.push(Value::Object(own));
+    }
+    out.insert("messages".to_owned(), Value::Array(messages));
+    Ok(Value::Object(out))
+}
+
+/// The stream: one document a line. Calls go whole.
+#[derive(Default)]
+pub struct Ollama {
+    name: String,
+    arguments: String,
+}
+
+/// When a response was made, as RFC 3339 has it.
+fn time(seconds: u64) -> String {
+    let (days, rest) = (seconds / 86_400, seconds % 86_400);
+    // Days since the first of March of the year 0 (Howard Hinnant's algorithm).
+    let z = days + 719_468;
+    let (era, day) = (z / 146_097, z % 146_097);
+    let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;
+    let day = day - (365 * year + year / 4 - year / 100);
+    let month = (5 * day + 2) / 153;
+    let date = day - (153 * month + 2) / 5 + 1;
+    let (month, later) = match month {
+        0..10 => (month + 3, 0),
+        _ => (month - 9, 1),
+    };
+    let year = year + era * 400 + later;
+    let (hour, minute, second) = (rest / 3600, rest / 60 % 60, rest % 60);
+    format!("{year:04}-{month:02}-{date:02}T{hour:02}:{minute:02}:{second:02}Z")
+}
+
+fn line(value: &serde_json::Value, out: &mut Vec<u8>) {
+    out.extend_from_slice(format!("{value}\n").as_bytes());
+}
+
+fn document(head: &Head, message: serde_json::Value, done: bool) -> serde_json::Value {
+    plain!({"model": head.model, "created_at": time(head.created), "message": message, "done": done})
+}
+
+fn function(name: &str, arguments: &str) -> serde_json::Value {
+    let arguments: serde_json::Value =
+        serde_json::from_str(arguments).unwrap_or_else(|_| plain!({}));
+    plain!({"function": {"name": name, "arguments": arguments}})
+}
+
+fn end(document: &mut serde_json::Value, reason: Option<Reason>, head: &Head) {
+    document["done_reason"] = match reason {
+        Some(Reason::Length) => "length".into(),
+        Some(Reason::Stop | Reason::ToolCalls) | None => "stop".into(),
+    };
+    if let Some(usage) = head.usage {
+        document["prompt_eval_count"] = usage.prompt.into();
+        document["eval_count"] = usage.completion.into();
+    }
+}
+
+impl Ollama {
+    /// Sends the call at hand.
+    fn call(&mut self, head: &Head, out: &mut Vec<u8>) {
+        if self.name.is_empty() {
+            return;
+        }
+        let (name, arguments) = (
+            std::mem::take(&mut self.name),
+            std::mem::take(&mut self.arguments),
+        );
+        let message = plain!({"role": "assistant", "content": "", "tool_calls": [function(&name, &arguments)]});
+        line(&document(head, message, false), out);
+    }
+}
+
+impl Writer for Ollama {
+    fn piece(&mut self, piece: &Piece, head: &Head, out: &mut Vec<u8>) {
+        match piece {
+            Piece::Begin => {}
+            Piece::Text(text) => {
+                self.call(head, out);
+                let message = plain!({"role": "assistant", "content": text});
+                line(&document(head, message, false), out);
+            }
+            Piece::Thought(text) => {
+                self.call(head, out);
+                let message = plain!({"role": "assistant", "content": "", "thinking": text});
+                line(&document(head, message, false), out);
+            }
+            Piece::Call { name, .. } => {
+                self.call(head, out);
+                self.name.clone_from(name);
+            }
+            Piece::Arguments { json, .. } => self.arguments.push_str(json),
+            Piece::End { reason, void, left } => {
+                self.call(head, out);
+                let message = plain!({"role": "assistant", "content": ""});
+                let mut last = document(head, message, true);
+                end(&mut last, Some(*reason), head);
+                if let Some(beside) = beside(void, left) {
+                    last["toolglot"] = beside;
+                }
+                line(&last, out);
+            }
+            Piece::Failed { message, .. } => line(&plain!({"error": message}), out),
+        }
+    }
+}
+
+pub fn whole(reply: &Gathered, head: &Head) -> serde_json::Value {
+    let mut message = plain!({"role": "assistant", "content": reply.text});
+    if !reply.thought.is_empty() {
+        message["thinking"] = reply.thought.as_str().into();
+    }
+    if !reply.calls.is_empty() {
+        let calls = reply.calls.iter();
+        let calls: Vec<_> = calls
+            .map(|(_, name, arguments)| function(name, arguments))
+            .collect();
+        message["tool_calls"] = calls.into();
+    }
+    let mut out = document(head, message, true);
+    end(&mut out, reply.reason, head);
+    if let Some(beside) = &reply.beside {
+        out["toolglot"] = beside.clone();
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::time;
+
+    #[test]
+    fn times_are_dates() {
+        assert_eq!(time(0), "1970-01-01T00:00:00Z");
+        assert_eq!(time(951_782_400), "2000-02-29T00:00:00Z");
+        assert_eq!(time(1_709_251_199), "2024-02-29T23:59:59Z");
+        assert_eq!(time(1_735_689_600), "2025-01-01T00:00:00Z");
+    }
+}

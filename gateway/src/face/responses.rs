@@ -1,0 +1,493 @@
+//! OpenAI's `/v1/responses`. The gateway keeps nothing: a request brings its whole conversation with it.
+
+use serde_json::json as plain;
+use toolglot::json::{Map, Value, json};
+use toolglot::sink::openai::{Head, Reason};
+
+use super::{Writer, call, content, copy, function, list, text};
+use crate::engine::pieces::{Gathered, Piece, beside};
+
+/// A request as one of chat completions.
+pub fn to_chat(asked: &Value) -> Result<Value, String> {
+    for key in ["previous_response_id", "conversation", "prompt"] {
+        if asked.get(key).is_some_and(|value| !value.is_null()) {
+            return Err(format!(
+                "`{key}` asks for what an earlier request has left, and nothing is kept here"
+            ));
+        }
+    }
+    if asked.get("background").and_then(Value::as_bool) == Some(true) {
+        return Err("`background` is not known: nothing is kept here".to_owned());
+    }
+    let mut out = Map::new();
+    copy(
+        asked,
+        &mut out,
+        &[
+            ("model", "model"),
+            ("stream", "stream"),
+            ("max_output_tokens", "max_tokens"),
+            ("temperature", "temperature"),
+            ("top_p", "top_p"),
+            ("parallel_tool_calls", "parallel_tool_calls"),
+            ("user", "user"),
+        ],
+    );
+    if let Some(effort) = asked
+        .pointer("/reasoning/effort")
+        .filter(|effort| !effort.is_null())
+    {
+        out.insert("reasoning_effort".to_owned(), effort.clone());
+    }
+    if let Some(format) = asked.pointer("/text/format") {
+        match text(format, "type") {
+            "json_schema" => {
+                let mut schema = Map::new();
+                copy(
+                    format,
+                    &mut schema,
+                    &[("name", "name"), ("schema", "schema"), ("strict", "strict")],
+                );
+                let format = json!({"type": "json_schema", "json_schema": (Value::Object(schema))});
+                out.insert("response_format".to_owned(), format);
+            }
+            "json_object" => {
+                out.insert("response_format".to_owned(), json!({"type": "json_object"}));
+            }
+            _ => {}
+        }
+    }
+    let mut messages = vec![];
+    if let Some(words) = asked.get("instructions").and_then(Value::as_str) {
+        messages.push(json!({"role": "system", "content": words}));
+    }
+    match asked.get("input") {
+        Some(Value::String(words)) => {
+            messages.push(json!({"role": "user", "content": (words.clone())}))
+        }
+        Some(_) | None => {
+            for item in list(asked, "input") {
+                self::item(item, &mut messages)?;
+            }
+        }
+    }
+    out.insert("messages".to_owned(), Value::Array(messages));
+    let mut tools = vec![];
+    for tool in list(asked, "tools") {
+        let kind = text(tool, "type");
+        if kind != "function" {
+            return Err(format!(
+                "the tool {kind:?} is one of OpenAI's own servers, which are not asked"
+            ));
+        }
+        tools.push(function(
+            text(tool, "name"),
+            tool.get("description"),
+            tool.get("parameters"),
+        ));
+    }
+    if !tools.is_empty() {
+        out.insert("tools".to_owned(), Value::Array(tools));
+    }
+    match asked.get("tool_choice") {
+        None | Some(Value::Null) => {}
+        Some(Value::String(word)) => {
+            out.insert("tool_choice".to_owned(), Value::from(word.as_str()));
+        }
+        Some(choice) if text(choice, "type") == "function" => {
+            let choice = json!({"type": "function", "function": {"name": (text(choice, "name"))}});
+            out.insert("tool_choice".to_owned(), choice);
+        }
+        Some(choice) => {
+            return Err(format!(
+                "`tool_choice` of type {:?} is not known",
+                text(choice, "type")
+            ));
+        }
+    }
+    Ok(Value::Object(out))
+}
+
+fn item(item: &Value, out: &mut Vec<Value>) -> Result<(), String> {
+    match text(item, "type") {
+        "function_call" => {
+            let made = call(
+                text(item, "call_id"),
+                text(item, "name"),
+                text(item, "arguments"),
+            );
+            // Calls of one reply belong to one message.
+            match out.last_mut() {
+                Some(Value::Object(last))
+                    if last.get("role").and_then(Value::as_str) == Some("assistant") =>
+                {
+                    let calls = last.or_insert("tool_calls", || Value::Array(vec![]));
+                    if let Some(calls) = calls.as_array_mut() {
+                        calls.push(made);
+                    }
+                }
+                _ => out.push(json!({"role": "assistant", "content": "", "tool_calls": [made]})),
+            }
+        }
+        "function_call_output" => {
+            let words = match item.get("output") {
+                Some(Value::String(words)) => words.clone(),
+                Some(_) | None => {
+                    let texts = list(item, "output").iter().map(|part| text(part, "text"));
+                    texts.collect::<Vec<_>>().join("\n")
+                }
+            };
+            out.push(
+                json!({"role": "tool", "tool_call_id": (text(item, "call_id")), "content": words}),
+            );
+        }
+        // A thought of an earlier turn: models are not shown those again.
+        "reasoning" => {}
+        "message" | "" => {
+            let role = match text(item, "role") {
+                "developer" => "system",
+                role => role,
+            };
+            if let Some(words) = item.get("content").and_then(Value::as_str) {
+                out.push(json!({"role": role, "content": words}));
+                return Ok(());
+            }
+            let mut parts = vec![];
+            for part in list(item, "content") {
+                match text(part, "type") {
+                    "input_text" | "output_text" | "text" => {
+                        parts.push(json!({"type": "text", "text": (text(part, "text"))}));
+                    }
+                    "refusal" => {
+                        parts.push(json!({"type": "text", "text": (text(part, "refusal"))}))
+                    }
+                    "input_image" => {
+                        let url = text(part, "image_url");
+                        parts.push(json!({"type": "image_url", "image_url": {"url": url}}));
+                    }
+                    other => return Err(format!("content of type {other:?} is not known")),
+                }
+            }
+            out.push(json!({"role": role, "content": (content(parts))}));
+        }
+        other => return Err(format!("an item of type {other:?} is not known")),
+    }
+    Ok(())
+}
+
+/// What is open in the stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Open {
+    Text,
+    Thought,
+    Call,
+}
+
+/// The stream: items, one after the other.
+pub struct Responses {
+    /// Members of the request that the response says again.
+    echo: serde_json::Value,
+    number: u64,
+    begun: bool,
+    open: Option<Open>,
+    /// Text, thought or arguments of the item at hand.
+    kept: String,
+    call: (String, String),
+    /// Items that are whole.
+    output: Vec<serde_json::Value>,
+}
+
+/// Members of a request that its response has too.
+fn echo(asked: &Value) -> serde_json::Value {
+    let plain = |key: &str| -> serde_json::Value {
+        let value = asked.get(key).map(Value::to_string);
+        value
+            .and_then(|text| serde_json::from_str(&text).ok())
+            .unwrap_or_default()
+    };
+    let or = |key: &str, other: serde_json::Value| match plain(key) {
+        serde_json::Value::Null => other,
+        value => value,
+    };
+    plain!({
+        "instructions": plain("instructions"), "max_output_tokens": plain("max_output_tokens"),
+        "metadata": or("metadata", plain!({})), "parallel_tool_calls": or("parallel_tool_calls", true.into()),
+        "temperature": plain("temperature"), "top_p": plain("top_p"), "tools": or("tools", plain!([])),
+        "tool_choice": or("tool_choice", "auto".into()), "previous_response_id": null, "store": false,
+    })
+}
+
+fn response(
+    echo: &serde_json::Value,
+    head: &Head,
+    status: &str,
+    output: &[serde_json::Value],
+) -> serde_json::Value {
+    let mut out = echo.clone();
+    out["id"] = format!("resp_{}", head.id).into();
+    out["object"] = "response".into();
+    out["created_at"] = head.created.into();
+    out["model"] = head.model.as_str().into();
+    out["status"] = status.into();
+    out["error"] = serde_json::Value::Null;
+    out["incomplete_details"] = serde_json::Value::Null;
+    out["output"] = output.into();
+    out["usage"] = match head.usage.filter(|_| status != "in_progress") {
+        None => serde_json::Value::Null,
+        Some(usage) => plain!({
+            "input_tokens": usage.prompt, "output_tokens": usage.completion,
+            "total_tokens": usage.prompt.saturating_add(usage.completion),
+            "input_tokens_details": {"cached_tokens": usage.cached.unwrap_or_default()},
+            "output_tokens_details": {"reasoning_tokens": 0},
+        }),
+    };
+    out
+}
+
+/// The end of a response: its status, and why it is no whole one.
+fn ended(
+    mut response: serde_json::Value,
+    reason: Option<Reason>,
+    left: Option<&serde_json::Value>,
+) -> serde_json::Value {
+    if reason == Some(Reason::Length) {
+        response["status"] = "incomplete".into();
+        response["incomplete_details"] = plain!({"reason": "max_output_tokens"});
+    }
+    if let Some(left) = left {
+        response["toolglot"] = left.clone();
+    }
+    response
+}
+
+fn text_item(id: &str, text: &str) -> serde_json::Value {
+    plain!({
+        "type": "message", "id": id, "role": "assistant", "status": "completed",
+        "content": [{"type": "output_text", "text": text, "annotations": [], "logprobs": []}],
+    })
+}
+
+fn thought_item(id: &str, text: &str) -> serde_json::Value {
+    plain!({"type": "reasoning", "id": id, "summary": [], "content": [{"type": "reasoning_text", "text": text}]})
+}
+
+fn call_item(
+    id: &str,
+    (call, name): (&str, &str),
+    arguments: &str,
+    status: &str,
+) -> serde_json::Value {
+    plain!({
+        "type": "function_call", "id": id, "call_id": call, "name": name, "arguments": arguments, "status": status,
+    })
+}
+
+impl Responses {
+    pub fn new(asked: &Value) -> Self {
+        Self {
+            echo: echo(asked),
+            number: 0,
+            begun: false,
+            open: None,
+            kept: String::new(),
+            call: Default::default(),
+            output: vec![],
+        }
+    }
+
+    fn event(&mut self, mut value: serde_json::Value, out: &mut Vec<u8>) {
+        value["sequence_number"] = self.number.into();
+        self.number += 1;
+        let name = value["type"].as_str().unwrap_or_default();
+        out.extend_from_slice(format!("event: {name}\ndata: {value}\n\n").as_bytes());
+    }
+
+    fn id(&self, head: &Head) -> String {
+        let kind = match self.open {
+            Some(Open::Text) | None => "msg",
+            Some(Open::Thought) => "rs",
+            Some(Open::Call) => "fc",
+        };
+        format!("{kind}_{}_{}", head.id, self.output.len())
+    }
+
+    fn begin(&mut self, head: &Head, out: &mut Vec<u8>) {
+        if std::mem::replace(&mut self.begun, true) {
+            return;
+        }
+        for kind in ["response.created", "response.in_progress"] {
+            let response = response(&self.echo, head, "in_progress", &[]);
+            self.event(plain!({"type": kind, "response": response}), out);
+        }
+    }
+
+    /// Closes the item at hand.
+    fn close_item(&mut self, head: &Head, out: &mut Vec<u8>) {
+        let Some(open) = self.open else { return };
+        let (id, index) = (self.id(head), self.output.len());
+        let kept = std::mem::take(&mut self.kept);
+        let place = plain!({"item_id": id, "output_index": index});
+        let at = |kind: &str, more: serde_json::Value| {
+            let mut value = place.clone();
+            value["type"] = kind.into();
+            for (key, one) in more.as_object().into_iter().flatten() {
+                value[key] = one.clone();
+            }
+            value
+        };
+        let item = match open {
+            Open::Text => {
+                let part = plain!({"type": "output_text", "text": kept, "annotations": [], "logprobs": []});
+                self.event(
+                    at(
+                        "response.output_text.done",
+                        plain!({"content_index": 0, "text": kept, "logprobs": []}),
+                    ),
+                    out,
+                );
+                self.event(
+                    at(
+                        "response.content_part.done",
+                        plain!({"content_index": 0, "part": part}),
+                    ),
+                    out,
+                );
+                text_item(&id, &kept)
+            }
+            Open::Thought => {
+                self.event(
+                    at(
+                        "response.reasoning_text.done",
+                        plain!({"content_index": 0, "text": kept}),
+                    ),
+                    out,
+                );
+                thought_item(&id, &kept)
+            }
+            Open::Call => {
+                let name = self.call.1.clone();
+                self.event(
+                    at(
+                        "response.function_call_arguments.done",
+                        plain!({"name": name, "arguments": kept}),
+                    ),
+                    out,
+                );
+                call_item(&id, (&self.call.0, &self.call.1), &kept, "completed")
+            }
+        };
+        self.event(
+            plain!({"type": "response.output_item.done", "output_index": index, "item": item}),
+            out,
+        );
+        self.output.push(item);
+        self.open = None;
+    }
+
+    fn open(&mut self, open: Open, head: &Head, out: &mut Vec<u8>) {
+        if self.open == Some(open) && open != Open::Call {
+            return;
+        }
+        self.close_item(head, out);
+        self.open = Some(open);
+        let (id, index) = (self.id(head), self.output.len());
+        let item = match open {
+            Open::Text => {
+                plain!({"type": "message", "id": id, "role": "assistant", "status": "in_progress", "content": []})
+            }
+            Open::Thought => plain!({"type": "reasoning", "id": id, "summary": [], "content": []}),
+            Open::Call => call_item(&id, (&self.call.0, &self.call.1), "", "in_progress"),
+        };
+        self.event(
+            plain!({"type": "response.output_item.added", "output_index": index, "item": item}),
+            out,
+        );
+        if open == Open::Text {
+            let part =
+                plain!({"type": "output_text", "text": "", "annotations": [], "logprobs": []});
+            self.event(plain!({"type": "response.content_part.added", "item_id": id, "output_index": index, "content_index": 0, "part": part}), out);
+        }
+    }
+
+    fn delta(&mut self, kind: &str, text: &str, head: &Head, out: &mut Vec<u8>) {
+        self.kept.push_str(text);
+        let (id, index) = (self.id(head), self.output.len());
+        let mut value = plain!({"type": kind, "item_id": id, "output_index": index, "delta": text});
+        match self.open {
+            Some(Open::Text) => {
+                value["content_index"] = 0.into();
+                value["logprobs"] = plain!([]);
+            }
+            Some(Open::Thought) => value["content_index"] = 0.into(),
+            Some(Open::Call) | None => {}
+        }
+        self.event(value, out);
+    }
+}
+
+impl Writer for Responses {
+    fn piece(&mut self, piece: &Piece, head: &Head, out: &mut Vec<u8>) {
+        self.begin(head, out);
+        match piece {
+            Piece::Begin => {}
+            Piece::Text(text) => {
+                self.open(Open::Text, head, out);
+                self.delta("response.output_text.delta", text, head, out);
+            }
+            Piece::Thought(text) => {
+                self.open(Open::Thought, head, out);
+                self.delta("response.reasoning_text.delta", text, head, out);
+            }
+            Piece::Call { id, name, .. } => {
+                self.close_item(head, out);
+                self.call = (id.clone(), name.clone());
+                self.open(Open::Call, head, out);
+            }
+            Piece::Arguments { json, .. } => {
+                self.delta("response.function_call_arguments.delta", json, head, out);
+            }
+            Piece::End { reason, void, left } => {
+                self.close_item(head, out);
+                let response = response(&self.echo, head, "completed", &self.output);
+                let left = beside(void, left);
+                let response = ended(response, Some(*reason), left.as_ref());
+                let kind = match reason {
+                    Reason::Length => "response.incomplete",
+                    Reason::Stop | Reason::ToolCalls => "response.completed",
+                };
+                self.event(plain!({"type": kind, "response": response}), out);
+            }
+            Piece::Failed { message, kind } => {
+                self.close_item(head, out);
+                let mut response = response(&self.echo, head, "failed", &self.output);
+                response["error"] =
+                    plain!({"code": "server_error", "message": format!("{kind}: {message}")});
+                self.event(
+                    plain!({"type": "response.failed", "response": response}),
+                    out,
+                );
+            }
+        }
+    }
+}
+
+pub fn whole(reply: &Gathered, head: &Head, asked: &Value) -> serde_json::Value {
+    let mut output = vec![];
+    let id = |kind: &str, count: usize| format!("{kind}_{}_{count}", head.id);
+    if !reply.thought.is_empty() {
+        output.push(thought_item(&id("rs", 0), &reply.thought));
+    }
+    if !reply.text.is_empty() {
+        output.push(text_item(&id("msg", output.len()), &reply.text));
+    }
+    for (call, name, arguments) in &reply.calls {
+        output.push(call_item(
+            &id("fc", output.len()),
+            (call, name),
+            arguments,
+            "completed",
+        ));
+    }
+    let response = response(&echo(asked), head, "completed", &output);
+    ended(response, reply.reason, reply.beside.as_ref())
+}

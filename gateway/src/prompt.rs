@@ -1,0 +1,212 @@
+//! For servers and models without tools: tools, calls and results become text of the dialect.
+
+use toolglot::json::{Map, Value, json};
+use toolglot::{EncodeCall, EncodeOptions, Encoder, Options, ToolChoice};
+use toolglot_tools::Inventory;
+use toolglot_tools::outcome::{RenderOptions, Renderer, Status, ToolResult};
+use toolglot_tools::prompt::grammar::CallGrammar;
+use toolglot_tools::prompt::{Layout, PromptOptions};
+use toolglot_tools::read::{self, Source};
+
+use crate::config::{Grammar, Rule};
+use crate::face::{list, text};
+use crate::models::Chosen;
+use crate::translate::words;
+
+/// So many stop sequences are taken by all servers.
+const STOPS: usize = 4;
+
+/// A request without tools, calls and results. What it says of calls is obeyed or an error.
+///
+/// # Errors
+/// What is asked for cannot be promised, or written in the dialect.
+pub fn written(
+    chat: &Value,
+    rule: &Rule,
+    chosen: &Chosen,
+    options: &mut Options,
+) -> Result<Value, String> {
+    let Some(dialect) = chosen.dialect.as_deref() else {
+        return Err("mode `prompt` needs a dialect: name one in the configuration".to_owned());
+    };
+    let layout = Layout::new(&chosen.set, dialect).map_err(|error| error.to_string())?;
+    let renderer = Renderer::new(&chosen.set, layout.clone()).map_err(|error| error.to_string())?;
+    let render = RenderOptions::new(rule.language.unwrap_or_default());
+    let mut out = chat.as_object().cloned().unwrap_or_default();
+    out.remove("tools");
+    out.remove("tool_choice");
+    out.remove("parallel_tool_calls");
+    let mut tools = match chat.get("tools").filter(|tools| !tools.is_null()) {
+        Some(tools) => {
+            read::from_value("request", Source::OpenAi, tools).map_err(|error| error.to_string())?
+        }
+        None => vec![],
+    };
+    match &options.tool_choice {
+        ToolChoice::None => tools.clear(),
+        ToolChoice::Named(name) => {
+            let name = name.to_string();
+            tools.retain(|tool| tool.id == name);
+            if tools.is_empty() {
+                return Err(format!("`tool_choice`: there is no tool {name:?}"));
+            }
+        }
+        ToolChoice::Auto | ToolChoice::Required => {}
+    }
+    let offered = Inventory::of(tools).map_err(|error| error.to_string())?;
+    let mut encoder = Encoder::new(&chosen.set, dialect).map_err(|error| error.to_string())?;
+    let mut messages = conversation(chat, &mut encoder, &renderer, &render)?;
+    if !offered.tools().is_empty() {
+        let mut prompt = PromptOptions::default();
+        prompt.lang = render.lang;
+        let taught = layout
+            .system(&offered, &prompt)
+            .map_err(|error| error.to_string())?;
+        teach(&mut messages, &taught);
+        add_stops(&mut out, layout.stops());
+        single(chat, options)?;
+    }
+    guide(&mut out, rule, &layout, &offered, options)?;
+    out.insert("messages".to_owned(), Value::Array(messages));
+    Ok(Value::Object(out))
+}
+
+/// One call a reply: the parser gives no more.
+fn single(chat: &Value, options: &mut Options) -> Result<(), String> {
+    if chat.get("parallel_tool_calls").and_then(Value::as_bool) == Some(false) {
+        options.limits.max_calls = 1;
+    }
+    Ok(())
+}
+
+/// A grammar, where the server takes one; a call that has to come cannot be promised without one.
+fn guide(
+    out: &mut Map,
+    rule: &Rule,
+    layout: &Layout,
+    offered: &Inventory,
+    options: &mut Options,
+) -> Result<(), String> {
+    let forced = match &options.tool_choice {
+        ToolChoice::Required | ToolChoice::Named(_) => true,
+        ToolChoice::None | ToolChoice::Auto => false,
+    };
+    let grammar = rule.grammar.unwrap_or_default();
+    if forced {
+        // The grammar writes the dialect, not bare arguments.
+        options.tool_choice = ToolChoice::Auto;
+    }
+    if offered.tools().is_empty() {
+        return match forced {
+            true => Err("`tool_choice` wants a call, and there are no tools".to_owned()),
+            false => Ok(()),
+        };
+    }
+    let made = || CallGrammar::new(layout, offered).map_err(|error| error.to_string());
+    match (grammar, forced) {
+        (Grammar::Gbnf, true) => {
+            out.insert("grammar".to_owned(), made()?.gbnf().into());
+        }
+        (Grammar::StructuralTag, false) => {
+            out.insert("response_format".to_owned(), made()?.structural_tag());
+        }
+        (Grammar::None | Grammar::Gbnf, false) => {}
+        (Grammar::None | Grammar::StructuralTag, true) => {
+            let why = "`tool_choice`: a call can be promised with `grammar = \"gbnf\"` alone";
+            return Err(why.to_owned());
+        }
+    }
+    Ok(())
+}
+
+fn add_stops(out: &mut Map, more: Vec<String>) {
+    let mut stops = match out.get("stop") {
+        Some(Value::String(one)) => vec![Value::from(one.as_str())],
+        Some(Value::Array(all)) => all.clone(),
+        Some(_) | None => vec![],
+    };
+    for stop in more {
+        if stops.len() < STOPS && !stops.iter().any(|have| have.as_str() == Some(&stop)) {
+            stops.push(stop.into());
+        }
+    }
+    if !stops.is_empty() {
+        out.insert("stop".to_owned(), Value::Array(stops));
+    }
+}
+
+/// Adds to the system message, or makes one.
+fn teach(messages: &mut Vec<Value>, taught: &str) {
+    match messages.first_mut() {
+        Some(Value::Object(first))
+            if first.get("role").and_then(Value::as_str) == Some("system") =>
+        {
+            let own = words(&Value::Object(first.clone()));
+            first.insert("content".to_owned(), format!("{own}\n\n{taught}").into());
+        }
+        _ => messages.insert(0, json!({"role": "system", "content": taught})),
+    }
+}
+
+/// The messages, with earlier calls and results as text.
+fn conversation(
+    chat: &Value,
+    encoder: &mut Encoder,
+    renderer: &Renderer,
+    render: &RenderOptions,
+) -> Result<Vec<Value>, String> {
+    let mut out: Vec<Value> = vec![];
+    let mut results: Vec<ToolResult> = vec![];
+    let mut names = std::collections::HashMap::new();
+    let all = list(chat, "messages");
+    for (at, message) in all.iter().enumerate() {
+        if text(message, "role") == "tool" {
+            let id = text(message, "tool_call_id");
+            let name: &String = names
+                .get(id)
+                .ok_or_else(|| format!("the result {id:?} belongs to no call"))?;
+            results.push(ToolResult::text(id, name, Status::Success, &words(message)));
+            let more = all
+                .get(at + 1)
+                .is_some_and(|next| text(next, "role") == "tool");
+            if !more {
+                let content = renderer
+                    .render(&results, render)
+                    .map_err(|error| error.to_string())?;
+                out.push(json!({"role": (renderer.role()), "content": content}));
+                results.clear();
+            }
+            continue;
+        }
+        let calls = list(message, "tool_calls");
+        if calls.is_empty() {
+            out.push(message.clone());
+            continue;
+        }
+        let mut encoded = vec![];
+        for call in calls {
+            let function = call.get("function").unwrap_or(&Value::Null);
+            names.insert(
+                text(call, "id").to_owned(),
+                text(function, "name").to_owned(),
+            );
+            encoded.push(EncodeCall {
+                id: Some(text(call, "id").to_owned()),
+                name: text(function, "name").to_owned(),
+                arguments: match text(function, "arguments").trim() {
+                    "" => "{}".to_owned(),
+                    arguments => arguments.to_owned(),
+                },
+            });
+        }
+        let written = encoder.encode(&encoded, &EncodeOptions::default());
+        let written = written.map_err(|error| error.to_string())?;
+        let own = words(message);
+        let content = match own.trim_end() {
+            "" => written,
+            own => format!("{own}\n{written}"),
+        };
+        out.push(json!({"role": "assistant", "content": content}));
+    }
+    Ok(out)
+}

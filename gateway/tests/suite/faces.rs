@@ -1,0 +1,236 @@
+//! Every interface over every server.
+
+use serde_json::{Value, json};
+
+use crate::support::{Answer, FACES, Fake, client, gateway, got, post, read_face, spoken};
+
+const PIECES: [&str; 4] = [
+    "<think>hm</think>Hi ",
+    "<tool_call>\n{\"name\": \"f\", ",
+    "\"arguments\": {\"a\": 1}}\n</tool",
+    "_call>",
+];
+
+fn config(api: &str) -> String {
+    format!("api = {api:?}\ndefault.dialect = \"hermes, reasoning-think\"\n")
+}
+
+/// A request with a tool, in the words of an interface.
+pub fn request(face: &str, stream: bool) -> Value {
+    let schema = json!({"type": "object", "properties": {"a": {"type": "integer"}}});
+    let function = json!({"name": "f", "parameters": schema});
+    match face {
+        "chat" => {
+            json!({"model": "m", "stream": stream, "messages": [{"role": "user", "content": "x"}], "tools": [{"type": "function", "function": function}]})
+        }
+        "responses" => {
+            json!({"model": "m", "stream": stream, "input": "x", "tools": [{"type": "function", "name": "f", "parameters": schema}]})
+        }
+        "messages" => {
+            json!({"model": "m", "stream": stream, "max_tokens": 9, "messages": [{"role": "user", "content": "x"}], "tools": [{"name": "f", "input_schema": schema}]})
+        }
+        _ => {
+            json!({"model": "m", "stream": stream, "messages": [{"role": "user", "content": "x"}], "tools": [{"type": "function", "function": function}]})
+        }
+    }
+}
+
+#[tokio::test]
+async fn calls_reach_every_client_from_every_server() {
+    for api in ["openai", "anthropic", "ollama"] {
+        let fake = Fake::new(move |asked| {
+            let body = asked.json();
+            assert_eq!(body["tools"].as_array().map(Vec::len), Some(1), "{body}");
+            assert_eq!(body["messages"][0]["role"], "user");
+            spoken(api, &PIECES, body["stream"] == true).cut(11)
+        })
+        .await;
+        let url = gateway(&fake.url, &config(api)).await;
+        for (face, path) in FACES {
+            let mut both = vec![];
+            for stream in [true, false] {
+                let got = post(&client(), &format!("{url}{path}"), &request(face, stream)).await;
+                assert_eq!(got.status, 200, "{}", got.body);
+                let mut reply = read_face(face, &got, stream);
+                for call in &mut reply.calls {
+                    call.1 = call.1.replace(' ', "");
+                }
+                both.push(reply);
+            }
+            assert_eq!(both[0], both[1], "{face} over {api}");
+            assert_eq!(
+                (both[0].text.as_str(), both[0].thought.as_str()),
+                ("Hi ", "hm")
+            );
+            assert_eq!(both[0].calls, [("f".to_owned(), "{\"a\":1}".to_owned())]);
+        }
+    }
+}
+
+#[tokio::test]
+async fn bytes_without_a_marker_pass_where_both_sides_speak_one_protocol() {
+    let plain = ["Hi <tool", "_belt> ", "x"];
+    for (api, path) in [
+        ("anthropic", "/v1/messages?beta=true"),
+        ("ollama", "/api/chat"),
+    ] {
+        for stream in [true, false] {
+            let fake = Fake::new(move |_| spoken(api, &plain, stream).cut(1)).await;
+            let url = gateway(&fake.url, &config(api)).await;
+            let asked = json!({"stream": stream, "model": "m", "odd": 1.50});
+            let got = post(&client(), &format!("{url}{path}"), &asked).await;
+            let body = spoken(api, &plain, stream).pieces.concat();
+            assert_eq!(got.body.as_bytes(), body, "{api}");
+            assert_eq!(fake.last().body, asked.to_string());
+            assert!(fake.last().line.contains(path), "{}", fake.last().line);
+        }
+    }
+}
+
+#[tokio::test]
+async fn conversations_are_told_in_the_words_of_the_server() {
+    let messages = json!({
+        "model": "m", "max_tokens": 9, "system": [{"type": "text", "text": "S"}], "stop_sequences": ["Z"],
+        "tool_choice": {"type": "tool", "name": "f", "disable_parallel_tool_use": true},
+        "tools": [{"name": "f", "description": "d", "input_schema": {"type": "object"}}],
+        "messages": [
+            {"role": "user", "content": [{"type": "text", "text": "x"}, {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "QQ=="}}]},
+            {"role": "assistant", "content": [{"type": "thinking", "thinking": "t", "signature": ""}, {"type": "text", "text": "y"}, {"type": "tool_use", "id": "q", "name": "f", "input": {"a": 1.50}}]},
+            {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "q", "content": [{"type": "text", "text": "r"}]}, {"type": "text", "text": "z"}]},
+        ],
+    });
+    let fake = Fake::new(|_| spoken("openai", &["x"], false)).await;
+    let url = gateway(&fake.url, &config("openai")).await;
+    let client = client();
+    let sent = client
+        .post(format!("{url}/v1/messages"))
+        .header("x-api-key", "k")
+        .body(messages.to_string());
+    assert_eq!(sent.send().await.unwrap().status(), 200);
+    let chat = fake.last().json();
+    let expected = json!({
+        "model": "m", "max_tokens": 9, "stop": ["Z"], "parallel_tool_calls": false,
+        "tool_choice": {"type": "function", "function": {"name": "f"}},
+        "tools": [{"type": "function", "function": {"name": "f", "description": "d", "parameters": {"type": "object"}}}],
+        "messages": [
+            {"role": "system", "content": "S"},
+            {"role": "user", "content": [{"type": "text", "text": "x"}, {"type": "image_url", "image_url": {"url": "data:image/png;base64,QQ=="}}]},
+            {"role": "assistant", "content": "y", "reasoning_content": "t", "tool_calls": [{"id": "q", "type": "function", "function": {"name": "f", "arguments": "{\"a\":1.5}"}}]},
+            {"role": "tool", "tool_call_id": "q", "content": "r"},
+            {"role": "user", "content": "z"},
+        ],
+    });
+    assert_eq!(chat, expected);
+    assert_eq!(fake.last().header("authorization"), Some("Bearer k"));
+    // And back: what such a request of chat completions becomes for Anthropic's servers.
+    let fake = Fake::new(|_| spoken("anthropic", &["x"], false)).await;
+    let url = gateway(&fake.url, &config("anthropic")).await;
+    post(&client, &format!("{url}/v1/chat/completions"), &chat).await;
+    let mut back = messages.clone();
+    back["system"] = "S".into();
+    // A thought has no signature of theirs, so that it cannot be told.
+    back["messages"][1]["content"]
+        .as_array_mut()
+        .unwrap()
+        .remove(0);
+    back["messages"][2]["content"][0]["content"] = "r".into();
+    assert_eq!(fake.last().json(), back);
+    assert_eq!(fake.last().header("anthropic-version"), Some("2023-06-01"));
+}
+
+#[tokio::test]
+async fn what_cannot_be_had_is_refused_with_words() {
+    let fake = Fake::new(|_| spoken("ollama", &["x"], false)).await;
+    let url = gateway(&fake.url, &config("ollama")).await;
+    let mut forced = request("chat", false);
+    forced["tool_choice"] = "required".into();
+    let mut kept = request("responses", false);
+    kept["previous_response_id"] = "resp_1".into();
+    let mut own = request("messages", false);
+    own["tools"] = json!([{"type": "web_search_20250305", "name": "web_search"}]);
+    for (path, asked, word) in [
+        ("/v1/chat/completions", forced, "tool_choice"),
+        ("/v1/responses", kept, "previous_response_id"),
+        ("/v1/messages", own, "web_search"),
+        ("/v1/messages", json!([1]), "object"),
+    ] {
+        let got = post(&client(), &format!("{url}{path}"), &asked).await;
+        assert_eq!(got.status, 400, "{}", got.body);
+        assert!(
+            got.json()["error"]["message"]
+                .as_str()
+                .unwrap()
+                .contains(word),
+            "{}",
+            got.body
+        );
+    }
+    assert!(
+        fake.asked
+            .lock()
+            .unwrap()
+            .iter()
+            .all(|asked| asked.line.contains("/props"))
+    );
+}
+
+#[tokio::test]
+async fn errors_of_servers_are_told_in_the_words_of_the_interface() {
+    let fake = Fake::new(|_| {
+        Answer::json(r#"{"error":{"message":"slow down","type":"x"}}"#)
+            .status(429)
+            .header("retry-after", "3")
+    })
+    .await;
+    let url = gateway(&fake.url, &config("openai")).await;
+    for (face, path) in FACES {
+        let got = post(&client(), &format!("{url}{path}"), &request(face, true)).await;
+        assert_eq!(
+            (got.status, &got.headers["retry-after"]),
+            (429, &"3".parse().unwrap())
+        );
+        assert!(got.body.contains("slow down"), "{}", got.body);
+    }
+    let got = post(
+        &client(),
+        &format!("{url}/v1/messages"),
+        &request("messages", true),
+    )
+    .await;
+    assert_eq!(got.json()["error"]["type"], "rate_limit_error");
+}
+
+#[tokio::test]
+async fn a_stream_that_breaks_off_is_an_error_on_every_interface() {
+    let fake = Fake::new(|_| {
+        let mut answer = spoken("openai", &["Hi ", "<tool_call>\n{\"name\": \"f\""], true);
+        let body = String::from_utf8(answer.pieces.concat()).unwrap();
+        let cut: Vec<&str> = body.split_inclusive("\n\n").take(3).collect();
+        answer.pieces = vec![cut.concat().into_bytes()];
+        answer.dies = true;
+        answer
+    })
+    .await;
+    let url = gateway(&fake.url, &config("openai")).await;
+    for (face, path) in FACES {
+        let got = post(&client(), &format!("{url}{path}"), &request(face, true)).await;
+        let told = got.body.contains("error") || got.body.contains("response.failed");
+        // Of chat completions alone a call is sent while it is written.
+        let call = ["\"function_call\"", "\"tool_use\"", "\"tool_calls\""];
+        let named = face != "chat" && call.iter().any(|word| got.body.contains(word));
+        assert!(told && !named, "{face}: {}", got.body);
+    }
+}
+
+#[tokio::test]
+async fn many_models_are_listed_by_the_server_itself() {
+    let fake = Fake::new(|_| Answer::json("{\"data\":[]}")).await;
+    let url = gateway(&fake.url, &config("openai")).await;
+    let models = got(client()
+        .get(format!("{url}/v1/models"))
+        .send()
+        .await
+        .unwrap())
+    .await;
+    assert_eq!(models.body, "{\"data\":[]}");
+}

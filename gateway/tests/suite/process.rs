@@ -1,0 +1,215 @@
+//! The gateway as a process: what it prints, signals, recordings, two of them behind one balancer.
+
+use std::path::PathBuf;
+use std::process::Stdio;
+use std::time::Duration;
+
+use tokio::io::{AsyncBufReadExt, BufReader};
+use tokio::process::{Child, Command};
+use toolglot_testkit::recording::{Ready, Recording};
+
+use crate::faces::request;
+use crate::support::{Fake, Reply, client, post, spoken};
+
+const CALL: &str = "<tool_call>\n{\"name\": \"f\", \"arguments\": {\"a\": 1}}\n</tool_call>";
+
+struct Process {
+    child: Child,
+    url: String,
+}
+
+fn folder(name: &str) -> PathBuf {
+    let folder =
+        std::env::temp_dir().join(format!("toolglot-gateway-{name}-{}", std::process::id()));
+    let _ = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
+async fn start(arguments: &[&str]) -> Process {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_toolglot-gateway"))
+        .args(arguments)
+        .args(["--listen", "127.0.0.1:0"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .kill_on_drop(true)
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().unwrap())
+        .read_line(&mut line)
+        .await
+        .unwrap();
+    let url = line
+        .trim()
+        .strip_prefix("listening on ")
+        .expect("its address")
+        .to_owned();
+    Process { child, url }
+}
+
+fn signal(process: &Process, name: &str) {
+    let id = process.child.id().unwrap().to_string();
+    let sent = std::process::Command::new("kill")
+        .args([name, &id])
+        .status();
+    assert!(sent.unwrap().success());
+}
+
+#[tokio::test]
+async fn what_is_open_ends_before_the_process() {
+    let fake = Fake::new(|_| {
+        let mut answer = spoken("openai", &["Hi ", CALL], true).cut(40);
+        answer.pause = Duration::from_millis(40);
+        answer
+    })
+    .await;
+    let mut process = start(&["--upstream", &fake.url, "--dialect", "hermes"]).await;
+    let at = format!("{}/v1/chat/completions", process.url);
+    let asked = client()
+        .post(&at)
+        .body(request("chat", true).to_string())
+        .send()
+        .await
+        .unwrap();
+    signal(&process, "-TERM");
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    assert!(
+        client().get(&at).send().await.is_err(),
+        "nothing new is taken"
+    );
+    let body = asked.text().await.unwrap();
+    assert!(body.ends_with("data: [DONE]\n\n"), "{body}");
+    assert!(process.child.wait().await.unwrap().success());
+}
+
+#[tokio::test]
+async fn a_configuration_is_read_again_and_a_bad_one_changes_nothing() {
+    let fake = Fake::new(|asked| spoken("openai", &[CALL], asked.json()["stream"] == true)).await;
+    let folder = folder("reload");
+    let path = folder.join("gateway.toml");
+    let write = |dialect: &str| {
+        let text = format!("upstream = {:?}\ndefault.dialect = {dialect:?}\n", fake.url);
+        std::fs::write(&path, text).unwrap();
+    };
+    write("hermes");
+    let mut process = start(&["--config", path.to_str().unwrap()]).await;
+    let mut log = BufReader::new(process.child.stderr.take().unwrap()).lines();
+    let at = format!("{}/v1/chat/completions", process.url);
+    for (dialect, words, calls) in [
+        ("no-such", "stays as it was: dialect \"no-such\"", 1),
+        ("vcp", "was read again", 0),
+    ] {
+        write(dialect);
+        signal(&process, "-HUP");
+        let line = log.next_line().await.unwrap().unwrap();
+        assert!(line.contains(words), "{line}");
+        let got = post(&client(), &at, &request("chat", false)).await;
+        assert_eq!(Reply::whole(&got).calls.len(), calls, "{}", got.body);
+    }
+}
+
+#[tokio::test]
+async fn a_process_that_cannot_start_says_why() {
+    for (arguments, words) in [
+        (vec!["--listen", "127.0.0.1:0"], "--upstream"),
+        (vec!["--upstream", "x"], "`x`"),
+        (vec!["--upstream", "http://x", "--dialect", "nope"], "nope"),
+        (vec!["--upstream", "http://x", "--mode", "nope"], "repair"),
+        (vec!["--config", "/no/such.toml"], "/no/such.toml"),
+    ] {
+        let command = Command::new(env!("CARGO_BIN_EXE_toolglot-gateway"))
+            .args(&arguments)
+            .output();
+        let out = command.await.unwrap();
+        let said = String::from_utf8_lossy(&out.stderr).into_owned();
+        assert_eq!(out.status.code(), Some(2), "{said}");
+        assert!(said.contains(words) && said.lines().count() == 1, "{said}");
+    }
+}
+
+#[tokio::test]
+async fn responses_are_recorded_and_can_be_replayed() {
+    let fake = Fake::new(|_| spoken("openai", &["Hi ", CALL], true)).await;
+    let folder = folder("record");
+    let place = folder.to_str().unwrap();
+    let process = start(&[
+        "--upstream",
+        &fake.url,
+        "--dialect",
+        "hermes",
+        "--record",
+        place,
+    ])
+    .await;
+    post(
+        &client(),
+        &format!("{}/v1/chat/completions", process.url),
+        &request("chat", true),
+    )
+    .await;
+    let mut found = None;
+    for _ in 0..100 {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+        let file = std::fs::read_dir(&folder).unwrap().next();
+        let text = file.map(|file| std::fs::read_to_string(file.unwrap().path()).unwrap());
+        found = text.and_then(|text| Recording::read(&text).ok());
+        if found.is_some() {
+            break;
+        }
+    }
+    let recording = found.expect("a recording");
+    assert_eq!(recording.input, format!("Hi {CALL}").as_bytes());
+    assert_eq!(recording.cuts, Some(vec![3, CALL.len()]));
+    let again = Ready::new(&recording)
+        .unwrap()
+        .run(&recording.input, &[])
+        .entries();
+    assert_eq!(recording.expect, Some(again));
+    assert!(recording.tools.is_some());
+}
+
+/// Nothing is kept between requests, so that any process can take any of them: here in turns.
+#[tokio::test]
+async fn two_processes_stand_behind_one_balancer() {
+    let fake = Fake::new(|asked| spoken("openai", &[CALL], asked.json()["stream"] == true)).await;
+    let (one, two) = (
+        start(&["--upstream", &fake.url, "--dialect", "hermes"]).await,
+        start(&["--upstream", &fake.url, "--dialect", "hermes"]).await,
+    );
+    let balancer = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!(
+        "http://{}/v1/chat/completions",
+        balancer.local_addr().unwrap()
+    );
+    let backs = [one.url.clone(), two.url.clone()];
+    tokio::spawn(async move {
+        for back in backs.iter().cycle() {
+            let Ok((mut client, _)) = balancer.accept().await else {
+                return;
+            };
+            let back = back.strip_prefix("http://").unwrap().to_owned();
+            tokio::spawn(async move {
+                let mut server = tokio::net::TcpStream::connect(back).await.unwrap();
+                let _ = tokio::io::copy_bidirectional(&mut client, &mut server).await;
+            });
+        }
+    });
+    for stream in [true, false, true, false] {
+        // A client of its own is a connection of its own.
+        let got = post(&client(), &url, &request("chat", stream)).await;
+        assert!(got.body.contains("tool_calls"), "{}", got.body);
+    }
+    for process in [&one, &two] {
+        let page = client()
+            .get(format!("{}/metrics", process.url))
+            .send()
+            .await
+            .unwrap();
+        let page = page.text().await.unwrap();
+        assert!(
+            page.contains("calls_total{model=\"m\",dialect=\"hermes\"} 2"),
+            "{page}"
+        );
+    }
+}
