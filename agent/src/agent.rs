@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use serde::Deserialize;
 use toolglot::json::{Value, json};
 use toolglot::{Dialect, DialectSet, Options, TextMode};
 use toolglot_tools::outcome::{MessageError, RenderOptions, Renderer, Shape};
@@ -27,6 +28,48 @@ toolglot::words! {
     Recovered, "fate of recovered calls":
     Answer = "answer",
     Confirm = "confirm",
+}
+
+/// What a run may use. What is left out has no bound.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+#[non_exhaustive]
+pub struct Budget {
+    /// Calls that may be started.
+    pub calls: Option<u32>,
+    /// Bytes that the model may write: text, reasoning, and calls beside the text.
+    pub bytes: Option<u64>,
+    /// Milliseconds since the first [`tick`](Run::tick).
+    pub time: Option<u64>,
+}
+
+impl Budget {
+    /// No bounds.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// With so many calls at most.
+    #[must_use]
+    pub fn calls(mut self, calls: u32) -> Self {
+        self.calls = Some(calls);
+        self
+    }
+
+    /// With so many bytes of the model at most.
+    #[must_use]
+    pub fn bytes(mut self, bytes: u64) -> Self {
+        self.bytes = Some(bytes);
+        self
+    }
+
+    /// With so many milliseconds at most.
+    #[must_use]
+    pub fn time(mut self, milliseconds: u64) -> Self {
+        self.time = Some(milliseconds);
+        self
+    }
 }
 
 /// Why an agent cannot be made, or cannot ask its model.
@@ -64,6 +107,8 @@ pub struct Agent {
     pub(crate) recovered: Recovered,
     pub(crate) max_concurrent: usize,
     pub(crate) references: bool,
+    pub(crate) budget: Budget,
+    pub(crate) task_timeout: u64,
     grammar: bool,
 }
 
@@ -90,6 +135,8 @@ impl Agent {
             recovered: Recovered::Answer,
             max_concurrent: 4,
             references: false,
+            budget: Budget::default(),
+            task_timeout: 3_600_000,
             grammar: false,
         })
     }
@@ -151,6 +198,20 @@ impl Agent {
     #[must_use]
     pub fn references(mut self, on: bool) -> Self {
         self.references = on;
+        self
+    }
+
+    /// What a run may use before it ends; no bounds by default, beside the rounds of the configuration.
+    #[must_use]
+    pub fn budget(mut self, budget: Budget) -> Self {
+        self.budget = budget;
+        self
+    }
+
+    /// How many milliseconds a task may take that a call began, an hour by default.
+    #[must_use]
+    pub fn task_timeout(mut self, milliseconds: u64) -> Self {
+        self.task_timeout = milliseconds;
         self
     }
 

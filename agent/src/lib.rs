@@ -47,10 +47,10 @@ mod step;
 mod watch;
 mod wire;
 
-pub use agent::{Agent, AgentError, Recovered};
+pub use agent::{Agent, AgentError, Budget, Recovered};
 pub use policy::{Argument, Policy, PolicyError, Rule, Verdict};
 pub use response::{Response, Said};
-pub use run::{Run, RunError, Step, Waits};
+pub use run::{Run, RunError, Spent, Step, Waits};
 pub use step::{Ask, Confirm, Decision, Do, Ended, Event, Outcome, Receipt, Start};
 pub use wire::{FormError, Told};
 

@@ -1,5 +1,8 @@
 //! One conversation of a model with its tools.
 
+mod budget;
+mod tasks;
+
 use std::collections::{BTreeSet, HashSet, VecDeque};
 
 use serde::{Deserialize, Serialize};
@@ -15,6 +18,9 @@ use crate::policy::Verdict;
 use crate::reference;
 use crate::step::{Confirm, Decision, Do, Ended, Event, Outcome, Receipt, Start};
 use crate::watch::{Note, Watch};
+use tasks::Task;
+
+pub use budget::Spent;
 
 /// How often the same call may come in a row.
 const SAME: u32 = 2;
@@ -42,6 +48,9 @@ pub enum RunError {
     /// A call of this reply stands already, so the model cannot be asked for another.
     #[error("a call of the reply stands already; end the reply instead")]
     Stands,
+    /// A task has no id, or that of a call or task that there is already.
+    #[error("`{0}` cannot be the id of a task: a call or a task has it already, or it is empty")]
+    Task(String),
     /// A prompt or a message cannot be written.
     #[error(transparent)]
     Agent(#[from] AgentError),
@@ -66,7 +75,7 @@ pub struct Step {
 pub enum Waits {
     /// For bytes of the model, or the end of its reply.
     Model,
-    /// For decisions on calls, or their results.
+    /// For decisions on calls, or their results, or for tasks that calls began.
     Calls,
     /// For nothing: it is over.
     Nothing,
@@ -157,6 +166,21 @@ struct State {
     now: u64,
     /// Results of tasks that calls began, for the next message.
     later: Vec<ToolResult>,
+    /// Tasks that calls began.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    tasks: Vec<Task>,
+    /// When the first time was told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    began: Option<u64>,
+    /// Bytes that the model wrote.
+    #[serde(default)]
+    bytes: u64,
+    /// Whether something was refused because the budget is used up.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    exhausted: bool,
+    /// Whether the budget ended a reply. What still comes of it is not read.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    cut: bool,
     /// Whether there is no model, only steps.
     workflow: bool,
     outcome: Option<Outcome>,
@@ -193,6 +217,11 @@ impl Run {
                 last: (String::new(), 0),
                 now: 0,
                 later: vec![],
+                tasks: vec![],
+                began: None,
+                bytes: 0,
+                exhausted: false,
+                cut: false,
                 workflow,
                 outcome: None,
             },
@@ -273,7 +302,18 @@ impl Run {
             .reply
             .as_mut()
             .filter(|reply| reply.finish.is_none());
-        let reply = reply.ok_or(RunError::NoReply)?;
+        let Some(reply) = reply else {
+            return self.unread();
+        };
+        let left = self
+            .agent
+            .budget
+            .bytes
+            .map(|most| most.saturating_sub(self.state.bytes));
+        let within = left.and_then(|left| bytes.get(..usize::try_from(left).ok()?));
+        let over = within.is_some_and(|within| within.len() < bytes.len());
+        let bytes = within.unwrap_or(bytes);
+        self.state.bytes += bytes.len() as u64;
         match (std::str::from_utf8(bytes), reply.pieces.last_mut()) {
             (Ok(text), Some(Piece::Text(last))) => last.push_str(text),
             (Ok(text), _) => reply.pieces.push(Piece::Text(text.to_owned())),
@@ -285,6 +325,9 @@ impl Run {
             },
             true,
         );
+        if over {
+            self.exhaust()?;
+        }
         Ok(())
     }
 
@@ -299,7 +342,15 @@ impl Run {
             .reply
             .as_mut()
             .filter(|reply| reply.finish.is_none());
-        let reply = reply.ok_or(RunError::NoReply)?;
+        let Some(reply) = reply else {
+            return self.unread();
+        };
+        let bytes = (call.name.len() + call.arguments.len()) as u64;
+        let most = self.agent.budget.bytes.unwrap_or(u64::MAX);
+        if self.state.bytes.saturating_add(bytes) > most {
+            return self.exhaust();
+        }
+        self.state.bytes += bytes;
         reply.pieces.push(Piece::Native(call.clone()));
         self.feed(|parser, watch| parser.native_call(call, watch), true);
         Ok(())
@@ -311,8 +362,13 @@ impl Run {
     /// The model was not asked, or its reply has ended.
     pub fn reasoning(&mut self, text: &str) -> Result<(), RunError> {
         if self.waits() != Waits::Model {
-            return Err(RunError::NoReply);
+            return self.unread();
         }
+        let bytes = text.len() as u64;
+        if self.state.bytes.saturating_add(bytes) > self.agent.budget.bytes.unwrap_or(u64::MAX) {
+            return self.exhaust();
+        }
+        self.state.bytes += bytes;
         self.event(Event::Reasoning {
             text: text.to_owned(),
         });
@@ -326,7 +382,7 @@ impl Run {
     /// The model was not asked, or its reply has ended.
     pub fn model_failed(&mut self, why: &str) -> Result<(), RunError> {
         if self.waits() != Waits::Model {
-            return Err(RunError::NoReply);
+            return self.unread();
         }
         if let Some(reply) = &mut self.state.reply {
             why.clone_into(&mut reply.failure);
@@ -340,7 +396,7 @@ impl Run {
     /// The model was not asked, or its reply has ended.
     pub fn model_ended(&mut self, reason: Finish) -> Result<(), RunError> {
         if self.waits() != Waits::Model {
-            return Err(RunError::NoReply);
+            return self.unread();
         }
         self.feed(|parser, watch| parser.finish(reason, watch), true);
         if let Some(reply) = &mut self.state.reply {
@@ -387,16 +443,17 @@ impl Run {
         Ok(())
     }
 
-    /// A piece of the output of a call that runs, for people who watch.
+    /// A piece of the output of a call or task that runs, for people who watch.
     ///
     /// # Errors
-    /// There is no such call, or it does not run.
+    /// There is no such call or task, or it does not run.
     pub fn progress(&mut self, id: &str, piece: &str) -> Result<(), RunError> {
-        let at = self.running(id)?;
-        self.event(Event::Progress {
-            id: self.state.calls[at].id.clone(),
-            text: piece.to_owned(),
-        });
+        let id = match self.task(id) {
+            Some(_) => id.to_owned(),
+            None => self.state.calls[self.running(id)?].id.clone(),
+        };
+        let text = piece.to_owned();
+        self.event(Event::Progress { id, text });
         Ok(())
     }
 
@@ -404,67 +461,60 @@ impl Run {
     ///
     /// # Errors
     /// There is no such call, or it does not run.
-    pub fn done(&mut self, result: ToolResult) -> Result<(), RunError> {
+    pub fn done(&mut self, mut result: ToolResult) -> Result<(), RunError> {
         let at = self.running(&result.id)?;
-        let how = match result.status {
-            Status::Success => Ended::Completed,
-            Status::Error => Ended::Failed,
-            Status::Denied => Ended::Denied,
-            Status::Cancelled => Ended::Cancelled,
-            Status::Timeout => Ended::TimedOut,
-            Status::NotRun => Ended::NotRun,
-        };
-        self.end(at, how, result);
+        result.id.clone_from(&self.state.calls[at].id);
+        self.end(at, ended(result.status), result);
         self.advance();
         Ok(())
     }
 
-    /// Nobody knows what became of a call that was started. The model is told so.
+    /// Nobody knows what became of a call or task that was started. The model is told so.
     ///
     /// # Errors
-    /// There is no such call, or it does not run.
+    /// There is no such call or task, or it does not run.
     pub fn lost(&mut self, id: &str) -> Result<(), RunError> {
-        let at = self.running(id)?;
         let words = match self.agent.render.lang {
             Lang::Zh => "该调用已开始，但结果未知；它可能已经生效，请勿直接重试",
             Lang::En => {
                 "The call was started, but its result is unknown; it may have taken effect, so do not simply repeat it"
             }
         };
+        if let Some(at) = self.task(id) {
+            self.end_task_text(at, Status::Error, words);
+            self.go_on();
+            return Ok(());
+        }
+        let at = self.running(id)?;
         self.end_text(at, Ended::Failed, words);
         self.advance();
-        Ok(())
-    }
-
-    /// A task that an earlier call began has its result: what the call gave was the task's id. The model is told with the
-    /// next message.
-    ///
-    /// # Errors
-    /// The run is over.
-    pub fn later(&mut self, result: ToolResult) -> Result<(), RunError> {
-        if self.state.outcome.is_some() {
-            return Err(RunError::NoReply);
-        }
-        self.state.later.push(result);
         Ok(())
     }
 
     /// The time, in milliseconds of any clock that does not go back. Calls whose time is over are aborted.
     pub fn tick(&mut self, now: u64) {
         self.state.now = self.state.now.max(now);
+        self.state.began.get_or_insert(self.state.now);
+        if self.time_is_over() {
+            return self.stop(Outcome::Budget {
+                message: self.exhausted_words(),
+            });
+        }
         for at in 0..self.state.calls.len() {
             let entry = &self.state.calls[at];
-            if matches!(&entry.stage, Stage::Running { deadline, .. } if *deadline <= self.state.now)
+            if let Stage::Running { deadline, receipt } = &entry.stage
+                && *deadline <= self.state.now
             {
                 let mut result = ToolResult::text(&entry.id, &entry.name, Status::Timeout, "");
                 result.duration = Some(std::time::Duration::from_millis(self.agent.config.timeout));
-                self.out.push_back(Do::Abort {
-                    call: entry.id.clone(),
-                });
+                let call = receipt.runs().to_owned();
+                self.out.push_back(Do::Abort { call });
                 self.end(at, Ended::TimedOut, result);
             }
         }
+        self.tasks_in_time();
         self.advance();
+        self.go_on();
     }
 
     /// The latest time that was told. A host that goes on with a restored run counts from here.
@@ -484,11 +534,20 @@ impl Run {
                 Stage::Running { deadline, .. } => Some(*deadline),
                 _ => None,
             });
-        running.min()
+        let tasks = self.state.tasks.iter().filter_map(Task::deadline);
+        match self.state.outcome {
+            None => running.chain(tasks).chain(self.time_ends()).min(),
+            Some(_) => None,
+        }
     }
 
     /// Ends the run. Calls that run are aborted, and all that have no result are cancelled.
     pub fn cancel(&mut self) {
+        self.stop(Outcome::Cancelled);
+    }
+
+    /// Ends the run wherever it is.
+    fn stop(&mut self, outcome: Outcome) {
         if self.state.outcome.is_some() {
             return;
         }
@@ -506,10 +565,9 @@ impl Run {
             );
         }
         for at in 0..self.state.calls.len() {
-            if matches!(self.state.calls[at].stage, Stage::Running { .. }) {
-                self.out.push_back(Do::Abort {
-                    call: self.state.calls[at].id.clone(),
-                });
+            if let Stage::Running { receipt, .. } = &self.state.calls[at].stage {
+                let call = receipt.runs().to_owned();
+                self.out.push_back(Do::Abort { call });
             }
             if self.state.calls[at].ended().is_none() {
                 self.end_text(at, Ended::Cancelled, "");
@@ -519,7 +577,7 @@ impl Run {
             let original = original(&watch);
             let _ = self.talk(&watch.turn.turn(), &original);
         }
-        self.finished(Outcome::Cancelled);
+        self.finished(outcome);
     }
 
     // Saved runs.
@@ -581,6 +639,7 @@ impl Run {
                 Stage::Pending | Stage::Approved { .. } | Stage::Ended { .. } => {}
             }
         }
+        run.recall_tasks();
         Ok(run)
     }
 
@@ -605,8 +664,14 @@ impl Run {
         }
     }
 
+    /// A call that runs, by its id or that of the task that it waits for.
     fn running(&self, id: &str) -> Result<usize, RunError> {
-        let at = self.find(id)?;
+        let mut calls = self.state.calls.iter();
+        let waits = |entry: &Entry| matches!(&entry.stage, Stage::Running { receipt, .. } if receipt.runs() == id);
+        let at = match calls.position(waits) {
+            Some(at) => at,
+            None => self.find(id)?,
+        };
         match &self.state.calls[at].stage {
             Stage::Running { .. } => Ok(at),
             _ => Err(self.wrong(at)),
@@ -628,15 +693,12 @@ impl Run {
 
     /// Asks the model.
     fn ask(&mut self) {
-        let later = std::mem::take(&mut self.state.later);
-        if !later.is_empty() {
-            let texts = later.iter().map(|result| {
-                let text = self.agent.renderer.content(result, &self.agent.render);
-                format!("{}: {}", result.name, text.unwrap_or_default())
+        if self.state.bytes >= self.agent.budget.bytes.unwrap_or(u64::MAX) {
+            return self.finished(Outcome::Budget {
+                message: self.exhausted_words(),
             });
-            let text = texts.collect::<Vec<_>>().join("\n");
-            self.say("user", &text);
         }
+        self.tell_later();
         match self.agent.ask(&self.state.messages) {
             Ok(ask) => {
                 self.state.reply = Some(Reply::default());
@@ -690,12 +752,9 @@ impl Run {
         let id = own("id")
             .map(|(_, id)| id.clone())
             .filter(|id| !id.is_empty());
-        let round: HashSet<&str> = self
-            .state
-            .calls
-            .iter()
-            .map(|entry| entry.id.as_str())
-            .collect();
+        let calls = self.state.calls.iter().map(|entry| entry.id.as_str());
+        let tasks = self.state.tasks.iter().map(Task::id);
+        let round: HashSet<&str> = calls.chain(tasks).collect();
         let mut id = id
             .filter(|id| !round.contains(id.as_str()))
             .unwrap_or_else(|| format!("{}{}", self.prefix(), self.state.calls.len()));
@@ -828,6 +887,9 @@ impl Run {
         }
         if self.state.rounds >= self.agent.config.max_iterations && !self.state.workflow {
             return self.end_text(at, Ended::NotRun, &self.too_many());
+        }
+        if self.exhausted() {
+            return self.refuse(at);
         }
         let text = match self.resolved(at) {
             Ok(Some(text)) => text,
@@ -981,6 +1043,9 @@ impl Run {
         else {
             return;
         };
+        if self.exhausted() {
+            return self.refuse(at);
+        }
         let checked = match self.checked(at, &arguments) {
             Ok(checked) => checked,
             Err(observation) => return self.end_text(at, Ended::Failed, &observation),
@@ -1005,6 +1070,7 @@ impl Run {
             id: entry.id.clone(),
             tool: tool.clone(),
             digest: digest(&arguments),
+            task: None,
         };
         entry.stage = Stage::Running {
             deadline,
@@ -1073,7 +1139,17 @@ impl Run {
             });
         }
         let broken = self.broken(&turn);
+        if self.state.exhausted {
+            return self.finished(Outcome::Budget {
+                message: self.exhausted_words(),
+            });
+        }
         if turn.calls.is_empty() && (broken.is_empty() || reason == Finish::Cancelled) {
+            self.state.calls.clear();
+            let answers = !matches!(reason, Finish::Error | Finish::Cancelled);
+            if answers && self.waits_for_tasks() {
+                return self.go_on();
+            }
             let outcome = match reason {
                 Finish::Error if turn.text.is_empty() => Outcome::ModelFailed {
                     text: failure.unwrap_or_default(),
@@ -1144,10 +1220,23 @@ impl Run {
     }
 
     fn finished(&mut self, outcome: Outcome) {
+        self.drop_tasks();
         self.live = None;
         self.state.reply = None;
         self.state.outcome = Some(outcome.clone());
         self.out.push_back(Do::Finished(outcome));
+    }
+}
+
+/// How a call ended whose result has this status.
+fn ended(status: Status) -> Ended {
+    match status {
+        Status::Success => Ended::Completed,
+        Status::Error => Ended::Failed,
+        Status::Denied => Ended::Denied,
+        Status::Cancelled => Ended::Cancelled,
+        Status::Timeout => Ended::TimedOut,
+        Status::NotRun => Ended::NotRun,
     }
 }
 

@@ -15,13 +15,14 @@ pub enum Do {
     Confirm(Confirm),
     /// Carry a call out, and tell [`Run::done`](crate::Run::done).
     Start(Start),
-    /// Stop a call that was started. Its result is settled; what still comes of it is refused.
+    /// Stop a call or task that was started. Its result is settled; what still comes of it is refused.
     Abort {
-        /// The call's id.
+        /// The call's id; that of the task, if it goes on as one.
         call: String,
     },
     /// A restored run does not know what became of a call that was started. Find its result ([`Run::done`](crate::Run::done)),
-    /// or say that nobody knows it ([`Run::lost`](crate::Run::lost)). Never start it again.
+    /// or say that nobody knows it ([`Run::lost`](crate::Run::lost)). Never start it again. If it goes on as a task, its result goes to
+    /// [`Run::later`](crate::Run::later), under the task's id.
     Recall(Receipt),
     /// Something happened; for people who watch.
     Event(Event),
@@ -101,6 +102,17 @@ pub struct Receipt {
     pub tool: String,
     /// SHA-256 of the arguments that were handed over, as 64 hexadecimal digits.
     pub digest: String,
+    /// The id of the task that the call began, if it did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task: Option<String>,
+}
+
+impl Receipt {
+    /// The id by which what runs is spoken of: that of the task, else that of the call.
+    #[must_use]
+    pub fn runs(&self) -> &str {
+        self.task.as_deref().unwrap_or(&self.id)
+    }
 }
 
 /// How a call ended.
@@ -184,7 +196,7 @@ pub enum Event {
         /// Its id.
         id: String,
     },
-    /// A call that runs gave a piece of its output.
+    /// A call or task that runs gave a piece of its output.
     Progress {
         /// Its id.
         id: String,
@@ -194,6 +206,22 @@ pub enum Event {
     /// A call has its result.
     Settled {
         /// Its id.
+        id: String,
+        /// How it ended.
+        state: Ended,
+        /// What the model is told.
+        result: ToolResult,
+    },
+    /// A call goes on as a task: its own result is the task's id, and that of the task comes later.
+    Begun {
+        /// The call's id.
+        id: String,
+        /// The task's id.
+        task: String,
+    },
+    /// A task has its result, which the model is told with the next message.
+    Later {
+        /// The task's id.
         id: String,
         /// How it ended.
         state: Ended,
@@ -219,6 +247,11 @@ pub enum Outcome {
     },
     /// There were too many rounds of calls. The last calls were not run.
     Iterations {
+        /// What to tell the user.
+        message: String,
+    },
+    /// The budget of the run is used up. Calls that were still to start were not run.
+    Budget {
         /// What to tell the user.
         message: String,
     },

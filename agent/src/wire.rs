@@ -7,7 +7,7 @@ use toolglot_tools::outcome::{RenderOptions, Shape, ToolResult};
 use toolglot_tools::prompt::Lang;
 use toolglot_tools::{CallConfig, Inventory, ReadError, RegistryError, read};
 
-use crate::agent::{Agent, AgentError, Recovered};
+use crate::agent::{Agent, AgentError, Budget, Recovered};
 use crate::policy::Policy;
 use crate::response::Said;
 use crate::run::{Run, RunError};
@@ -53,14 +53,17 @@ struct Form {
     references: bool,
     max_concurrent: Option<usize>,
     #[serde(default)]
+    budget: Budget,
+    task_timeout: Option<u64>,
+    #[serde(default)]
     grammar: bool,
 }
 
 impl Agent {
     /// Reads an agent: an object with `dialect` and, where wanted, `tools` (a list in any form that [`read::any`] takes),
     /// `callable` (ids of tools; else all that are listed), `config` ([`CallConfig`], enabled unless it says otherwise),
-    /// `policy` ([`Policy`]; without one nothing runs), `shape`, `lang`, `recovered`, `references`, `max_concurrent` and
-    /// `grammar`, as the functions of those names.
+    /// `policy` ([`Policy`]; without one nothing runs), `shape`, `lang`, `recovered`, `references`, `max_concurrent`,
+    /// `grammar`, `budget` ([`Budget`]) and `task_timeout`, as the functions of those names.
     ///
     /// ```
     /// use toolglot::DialectSet;
@@ -107,9 +110,13 @@ impl Agent {
             .recovered(form.recovered)
             .references(form.references)
             .grammar(form.grammar)
+            .budget(form.budget)
             .render(RenderOptions::new(form.lang.unwrap_or(Lang::En)));
         if let Some(shape) = form.shape {
             agent = agent.shape(shape);
+        }
+        if let Some(time) = form.task_timeout {
+            agent = agent.task_timeout(time);
         }
         if let Some(calls) = form.max_concurrent {
             agent = agent.max_concurrent(calls);
@@ -144,9 +151,11 @@ pub enum Told {
     Progress(String, String),
     /// The result of a call.
     Done(ToolResult),
-    /// The id of a call whose result nobody knows.
+    /// A call goes on as a task: the call's id, and the task's.
+    Begun(String, String),
+    /// The id of a call or task whose result nobody knows.
     Lost(String),
-    /// The result of a task that an earlier call began.
+    /// The result of a task that an earlier call began; its id is the task's.
     Later(ToolResult),
     /// The time.
     Tick(u64),
@@ -225,6 +234,7 @@ impl Run {
             Told::Decision(id, decision) => self.decision(&id, decision),
             Told::Progress(id, piece) => self.progress(&id, &piece),
             Told::Done(result) => self.done(result),
+            Told::Begun(id, task) => self.begun(&id, &task),
             Told::Lost(id) => self.lost(&id),
             Told::Later(result) => self.later(result),
             Told::Tick(now) => {

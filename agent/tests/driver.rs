@@ -15,10 +15,10 @@ use toolglot_agent::driver::{
     pieces, task,
 };
 use toolglot_agent::{
-    Agent, Ask, Confirm, Decision, Do, Ended, Event, Outcome, Policy, Receipt, Run, Said, Start,
-    Told,
+    Agent, Ask, Budget, Confirm, Decision, Do, Ended, Event, Outcome, Policy, Receipt, Run, Said,
+    Start, Told,
 };
-use toolglot_tools::outcome::{Content, Shape, ToolResult};
+use toolglot_tools::outcome::{Content, Shape, Status, ToolResult};
 use toolglot_tools::{CallConfig, Inventory, Tool};
 
 fn call(name: &str, n: u32) -> String {
@@ -380,6 +380,7 @@ async fn a_decision_can_wait_for_another_process() {
         .await;
     let waits = Stopped::Waits {
         calls: vec!["call_0_1".to_owned()],
+        tasks: vec![],
     };
     assert_eq!(stopped, Err(waits));
     let mut run = Run::restore(&agent, log.saved.last().unwrap()).unwrap();
@@ -573,4 +574,158 @@ async fn scripts_have_native_calls_and_say_what_is_wrong() {
     );
     let texts = Script::from_text("one\ntwo\n---\n\n---\nthree");
     assert_eq!(texts, Script::new(["one\ntwo", "", "three"]));
+}
+
+/// A tool that goes on as a task and takes `seconds`.
+fn slow(seconds: u64) -> Function {
+    task(move |_, progress| async move {
+        progress.goes_on_as("t1").await;
+        sleep(Duration::from_secs(seconds)).await;
+        progress.tell("half").await;
+        sleep(Duration::from_secs(seconds)).await;
+        Ok(vec![Content::Text("42".to_owned())])
+    })
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_task_gives_its_id_now_and_its_result_later() {
+    let executors = Executors::new().with("a", slow(100));
+    let model = Script::new([call("a", 1).as_str(), "I have started it.", "It is 42."]);
+    let mut log = Log::default();
+    let mut run = agent(FREE).run("Go.");
+    let began = Instant::now();
+    let outcome = Driver::new(&model, &executors, &nobody)
+        .watch(&mut log)
+        .drive(&mut run)
+        .await;
+    assert_eq!(outcome, Ok(answer("It is 42.")));
+    assert_eq!(
+        began.elapsed().as_secs(),
+        200,
+        "longer than a call may take"
+    );
+    let said = format!("{:?}", run.messages());
+    assert!(
+        said.contains("\"task\": \\\"t1\\\"") || said.contains("t1"),
+        "{said}"
+    );
+    assert!(said.contains("a t1: ") && said.contains("42"), "{said}");
+    assert_eq!(run.receipts()[0].task.as_deref(), Some("t1"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn tasks_end_with_their_time_and_with_the_run() {
+    let executors = Executors::new().with("a", slow(100));
+    let model = Script::new([call("a", 1).as_str(), "Started.", "Too slow."]);
+    let mut run = agent(FREE).task_timeout(5_000).run("Go.");
+    let driver = Driver::new(&model, &executors, &nobody);
+    assert_eq!(driver.drive(&mut run).await, Ok(answer("Too slow.")));
+    let mut run = agent(FREE).run("Go.");
+    let driver = Driver::new(&model, &executors, &nobody).cancel(sleep(Duration::from_secs(3)));
+    assert_eq!(driver.drive(&mut run).await, Ok(Outcome::Cancelled));
+}
+
+/// A task that others carry on; after a restart nobody has to be found.
+struct Handed(AtomicUsize);
+
+impl Executor for Handed {
+    fn start(&self, _: Start) -> Stream<Piece> {
+        self.0.fetch_add(1, Ordering::SeqCst);
+        let mut left = Some(Piece::Task("job 7".to_owned()));
+        Box::pin(Once(move || left.take()))
+    }
+
+    fn recall(&self, receipt: &Receipt) -> Option<Stream<Piece>> {
+        assert_eq!(receipt.task.as_deref(), Some("job 7"));
+        Some(Box::pin(Once(|| None)))
+    }
+}
+
+struct Once<F>(F);
+
+impl<F: FnMut() -> Option<Piece> + Unpin> futures_core::Stream for Once<F> {
+    type Item = Piece;
+
+    fn poll_next(
+        self: std::pin::Pin<&mut Self>,
+        _: &mut std::task::Context<'_>,
+    ) -> std::task::Poll<Option<Piece>> {
+        std::task::Poll::Ready((self.get_mut().0)())
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_task_that_others_carry_on_outlives_the_program() {
+    let handed = Handed(AtomicUsize::new(0));
+    let model = Script::new([call("a", 1).as_str(), "Started.", "Done."]);
+    let agent = agent(FREE);
+    let mut run = agent.run("Go.");
+    let waits = Stopped::Waits {
+        calls: vec![],
+        tasks: vec!["job 7".to_owned()],
+    };
+    let stopped = Driver::new(&model, &handed, &nobody).drive(&mut run).await;
+    assert_eq!(stopped, Err(waits.clone()));
+    assert_eq!(waits.to_string(), "job 7 waits for its result");
+    for _ in 0..2 {
+        run = Run::restore(&agent, &run.save()).unwrap();
+        let stopped = Driver::new(&model, &handed, &nobody).drive(&mut run).await;
+        assert_eq!(stopped, Err(waits.clone()));
+    }
+    run.later(ToolResult::text("job 7", "", Status::Success, "ready"))
+        .unwrap();
+    let outcome = Driver::new(&model, &handed, &nobody).drive(&mut run).await;
+    assert_eq!(outcome, Ok(answer("Done.")));
+    assert_eq!(
+        handed.0.load(Ordering::SeqCst),
+        1,
+        "it is never started again"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_task_without_an_id_of_its_own_fails_once() {
+    let twice = task(|_, progress| async move {
+        progress.goes_on_as("t1").await;
+        progress.goes_on_as("t2").await;
+        Ok(vec![])
+    });
+    let empty = task(|_, progress| async move {
+        progress.goes_on_as("").await;
+        Ok(vec![])
+    });
+    for (way, states) in [(twice, vec!["completed"]), (empty, vec!["failed"])] {
+        let executors = Executors::new().with("a", way);
+        let model = Script::new([call("a", 1).as_str(), "Well.", "Well."]);
+        let mut log = Log::default();
+        let outcome = Driver::new(&model, &executors, &nobody)
+            .watch(&mut log)
+            .drive(&mut agent(FREE).run("Go."))
+            .await;
+        assert_eq!(outcome, Ok(answer("Well.")));
+        let settled: Vec<String> = log.settled().iter().map(|one| one.1.to_string()).collect();
+        assert_eq!(settled, states);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_budget_ends_a_model_that_writes_for_ever() {
+    let model = Script::new(["x".repeat(100_000).as_str()]);
+    let mut run = agent(FREE).budget(Budget::new().bytes(1000)).run("Go.");
+    let executors = Executors::new();
+    let driver = Driver::new(&model, &executors, &nobody);
+    let outcome = driver.drive(&mut run).await;
+    assert!(matches!(outcome, Ok(Outcome::Budget { .. })), "{outcome:?}");
+    assert_eq!(run.spent().bytes, 1000);
+
+    let alive = Arc::new(AtomicUsize::new(0));
+    let executors = Executors::new().with("a", endless(&alive));
+    let model = Script::new([call("a", 1).as_str()]);
+    let mut run = agent(FREE).budget(Budget::new().time(500)).run("Go.");
+    let began = Instant::now();
+    let driver = Driver::new(&model, &executors, &nobody);
+    let outcome = driver.drive(&mut run).await;
+    assert!(matches!(outcome, Ok(Outcome::Budget { .. })), "{outcome:?}");
+    assert_eq!((began.elapsed().as_millis(), run.spent().time), (500, 500));
+    assert_eq!(alive.load(Ordering::SeqCst), 0);
 }

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use proptest::prelude::*;
 use toolglot::json::json;
 use toolglot::{DialectSet, Finish, NativeCall};
-use toolglot_agent::{Agent, Decision, Do, Event, Outcome, Policy, Recovered, Run, Waits};
+use toolglot_agent::{Agent, Budget, Decision, Do, Event, Outcome, Policy, Recovered, Run, Waits};
 use toolglot_tools::outcome::{Shape, Status, ToolResult};
 use toolglot_tools::{CallConfig, Inventory, Tool};
 
@@ -17,6 +17,7 @@ fn agent(
     recovered: bool,
     native: bool,
     references: bool,
+    budget: Budget,
 ) -> Agent {
     let tools = TOOLS.map(|name| {
         let mut tool = Tool::new(name).description("A tool");
@@ -43,6 +44,8 @@ fn agent(
         })
         .max_concurrent(concurrent)
         .references(references)
+        .budget(budget)
+        .task_timeout(90)
         .shape(shape)
 }
 
@@ -78,7 +81,7 @@ fn host() -> impl Strategy<Value = Host> {
         any::<bool>(),
     );
     let replies = prop::collection::vec(reply, 1..4);
-    let acts = prop::collection::vec((0..16u8, any::<u8>()), 0..60);
+    let acts = prop::collection::vec((0..18u8, any::<u8>()), 0..60);
     (replies, acts).prop_map(|(replies, acts)| Host { replies, acts })
 }
 
@@ -92,6 +95,9 @@ struct Seen {
     shown: HashMap<String, String>,
     waiting: Vec<String>,
     running: Vec<String>,
+    /// Tasks that run, and how many results each that began has.
+    open: Vec<String>,
+    tasks: HashMap<String, u32>,
     over: Option<Outcome>,
     cancelled: bool,
     round: usize,
@@ -138,7 +144,8 @@ impl Seen {
                     assert!(self.running.len() <= limit);
                 }
                 Do::Abort { call } => {
-                    assert!(self.running.contains(call), "an abort of what does not run");
+                    let runs = self.running.contains(call) || self.open.contains(call);
+                    assert!(runs, "an abort of what does not run");
                 }
                 Do::Recall(_) => {}
                 Do::Event(Event::Stands { id, .. }) => {
@@ -153,6 +160,15 @@ impl Seen {
                     self.running.retain(|one| one != id);
                     let _ = state;
                 }
+                Do::Event(Event::Begun { id, task }) => {
+                    assert!(self.running.contains(id));
+                    self.open.push(task.clone());
+                    assert_eq!(self.tasks.insert(task.clone(), 0), None);
+                }
+                Do::Event(Event::Later { id, .. }) => {
+                    self.open.retain(|one| one != id);
+                    *self.tasks.entry(id.clone()).or_default() += 1;
+                }
                 Do::Finished(outcome) => self.over = Some(outcome.clone()),
                 _ => {}
             }
@@ -162,7 +178,7 @@ impl Seen {
 }
 
 /// Plays a host to the end. With `saves` the run is saved and restored before everything it is told.
-fn play(agent: &Agent, host: &Host, limit: usize, saves: bool) -> Vec<Do> {
+fn play(agent: &Agent, host: &Host, limit: usize, budget: Budget, saves: bool) -> Vec<Do> {
     let mut run = agent.run("Go.");
     let mut seen = Seen::default();
     let mut decided = HashMap::new();
@@ -178,12 +194,17 @@ fn play(agent: &Agent, host: &Host, limit: usize, saves: bool) -> Vec<Do> {
             assert_eq!(restored.save(), run.save());
             run = restored;
             // What is asked again after a restart.
-            let mut known: HashSet<String> =
-                seen.waiting.iter().chain(&seen.running).cloned().collect();
+            let mut known: HashSet<String> = seen
+                .waiting
+                .iter()
+                .chain(&seen.running)
+                .chain(&seen.open)
+                .cloned()
+                .collect();
             while let Some(one) = run.take() {
                 let id = match one {
                     Do::Confirm(confirm) => confirm.id,
-                    Do::Recall(receipt) => receipt.id,
+                    Do::Recall(receipt) => receipt.runs().to_owned(),
                     other => panic!("a restored run says {other:?}"),
                 };
                 assert!(known.remove(&id));
@@ -242,10 +263,15 @@ fn play(agent: &Agent, host: &Host, limit: usize, saves: bool) -> Vec<Do> {
                     run.done(ToolResult::json(&id, "x", json!(8)))
                         .expect("it runs");
                     assert!(run.done(ToolResult::json(&id, "x", json!(8))).is_err());
-                } else if let Some(chunk) = left.pop() {
-                    run.model(&chunk).expect("a reply comes");
-                } else {
-                    drop(run.model_ended(Finish::Stop));
+                } else if run.waits() == Waits::Model {
+                    match left.pop() {
+                        Some(chunk) => run.model(&chunk).expect("a reply comes"),
+                        None => run.model_ended(Finish::Stop).expect("a reply comes"),
+                    }
+                } else if let Some(id) = pick(&seen.open) {
+                    run.later(ToolResult::json(&id, "x", json!(9)))
+                        .expect("it runs");
+                    assert!(run.later(ToolResult::json(&id, "x", json!(9))).is_err());
                 }
             }
             9 => {
@@ -277,6 +303,24 @@ fn play(agent: &Agent, host: &Host, limit: usize, saves: bool) -> Vec<Do> {
                         .is_err()
                 );
             }
+            16 => {
+                if let Some(id) = pick(&seen.running) {
+                    run.begun(&id, &format!("task {}", seen.tasks.len()))
+                        .expect("it runs");
+                    assert!(run.begun(&id, "another").is_err(), "it has its result");
+                }
+            }
+            17 => {
+                if let Some(id) = pick(&seen.open) {
+                    match more % 3 {
+                        0 => run.lost(&id).expect("it runs"),
+                        1 => run.progress(&id, "…").expect("it runs"),
+                        _ => run
+                            .later(ToolResult::text(&id, "x", Status::Error, "no"))
+                            .expect("it runs"),
+                    }
+                }
+            }
             14 if more < 20 => {
                 seen.cancelled = true;
                 run.cancel();
@@ -294,6 +338,14 @@ fn play(agent: &Agent, host: &Host, limit: usize, saves: bool) -> Vec<Do> {
     }
     assert_eq!(seen.stood.len(), seen.settled.len());
     assert_eq!(run.receipts().len(), seen.started.len());
+    assert!(
+        seen.tasks.values().all(|results| *results == 1),
+        "results of tasks: {:?}",
+        seen.tasks
+    );
+    let (spent, most) = (run.spent(), budget);
+    assert!(most.calls.is_none_or(|most| spent.calls <= most));
+    assert!(most.bytes.is_none_or(|most| spent.bytes <= most));
     seen.log
 }
 
@@ -308,11 +360,14 @@ proptest! {
         recovered: bool,
         native: bool,
         references: bool,
+        bounds in (prop::option::of(0..6u32), prop::option::of(0..500u64), prop::option::of(1..200u64)),
     ) {
-        let agent = agent(parallel, concurrent, recovered, native, references);
+        let mut budget = Budget::new();
+        (budget.calls, budget.bytes, budget.time) = bounds;
+        let agent = agent(parallel, concurrent, recovered, native, references, budget);
         let limit = if parallel { concurrent } else { 1 };
-        let one = play(&agent, &host, limit, false);
-        let other = play(&agent, &host, limit, true);
+        let one = play(&agent, &host, limit, budget, false);
+        let other = play(&agent, &host, limit, budget, true);
         prop_assert_eq!(one, other);
     }
 }

@@ -242,7 +242,7 @@ export class Run implements AsyncIterable<RunEvent> {
   /** Carries it on, and gives it when it is finished or waits. */
   done(onEvent?: (event: RunEvent) => unknown): Promise<Run>;
   /** How it ended; `null` if it has not. */
-  readonly outcome: "answer" | "iterations" | "model_failed" | "cancelled" | "steps" | null;
+  readonly outcome: "answer" | "iterations" | "budget" | "model_failed" | "cancelled" | "steps" | null;
   /** The model's answer; after too many rounds what to tell the user; of a model that failed what it had said, or why. */
   readonly text: string;
   /** Whether the model answered, or all steps of a workflow completed. */

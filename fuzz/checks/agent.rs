@@ -2,7 +2,7 @@
 //!
 //! | byte | what it chooses |
 //! |---|---|
-//! | 0 | what the agent allows: side by side or in order, how many, recovered calls, native ones, references |
+//! | 0 | what the agent allows: side by side or in order, how many, recovered calls, native ones, references, a budget |
 //! | then, again and again | a number for what is told, and one for what it is told of |
 //!
 //! Numbers below 32 tell a piece of a reply, the next ones raw bytes, an end, decisions, results and the rest. The run is played
@@ -34,12 +34,14 @@ const PIECES: [&str; 16] = [
     "\n",
 ];
 
+const BUDGET: &str = r#"{"calls": 2, "bytes": 400, "time": 150}"#;
+
 static SET: LazyLock<DialectSet> =
     LazyLock::new(|| DialectSet::builtin("hermes").expect("a dialect"));
 
 fn agent(choice: u8) -> Agent {
     let form = format!(
-        r#"{{"dialect": "hermes", "shape": "{}", "recovered": "{}", "references": {}, "max_concurrent": {},
+        r#"{{"dialect": "hermes", "shape": "{}", "recovered": "{}", "references": {}, "max_concurrent": {}, "budget": {}, "task_timeout": 80,
         "config": {{"parallelExecution": {}, "maxIterations": 2, "timeout": 50}},
         "policy": {{"deny": [{{"tools": ["denied"]}}], "confirm": [{{"tools": ["asked"]}}], "allow": [{{}}]}},
         "tools": [{}]}}"#,
@@ -47,6 +49,7 @@ fn agent(choice: u8) -> Agent {
         if choice & 2 == 0 { "answer" } else { "confirm" },
         choice & 4 != 0,
         1 + (choice >> 5),
+        if choice & 16 == 0 { "{}" } else { BUDGET },
         choice & 8 != 0,
         ["free", "asked", "denied"]
             .map(|name| format!(
@@ -77,11 +80,18 @@ fn told(what: u8, of: u8, known: &[String]) -> Told {
         112..120 => Told::Decision(id, Decision::Deny("no".to_owned())),
         120..128 => Told::Decision(id, Decision::Edit(format!(r#"{{"n": {of}}}"#))),
         128..192 => Told::Done(result(Status::ALL[usize::from(of) % Status::ALL.len()])),
-        192..200 => Told::Progress(id, "half".to_owned()),
+        192..196 => Told::Progress(id, "half".to_owned()),
+        196..200 => Told::Begun(id, format!("t{}", of >> 5)),
         200..208 => Told::Lost(id),
         208..224 => Told::Tick(u64::from(of)),
         224..232 => Told::AskAgain,
-        232..240 => Told::Later(result(Status::Success)),
+        232..236 => Told::Later(result(Status::Success)),
+        236..240 => Told::Later(ToolResult::text(
+            &format!("t{}", of >> 5),
+            "free",
+            Status::Error,
+            "hail",
+        )),
         240..248 => Told::Failed("gone".to_owned()),
         248..252 => Told::Reasoning("hm".to_owned()),
         252.. => Told::Cancel,
@@ -100,6 +110,9 @@ struct Round {
 #[derive(Default)]
 struct Seen {
     round: Round,
+    /// Tasks, and whether each has its result.
+    tasks: HashMap<String, bool>,
+    starts: u32,
     over: bool,
     cancelled: bool,
 }
@@ -132,6 +145,7 @@ impl Seen {
                         .started
                         .insert(call.id.clone(), call.arguments.clone());
                     assert!(before.is_none(), "{} starts twice", call.id);
+                    self.starts += 1;
                     assert!(call.tool != "denied" && call.tool != "nobody");
                     assert!(call.tool != "asked" || self.round.shown.contains_key(&call.id));
                 }
@@ -139,7 +153,19 @@ impl Seen {
                     assert!(self.round.stood.contains(id) && !self.round.settled.contains(id));
                     self.round.settled.push(id.clone());
                 }
+                Do::Event(Event::Begun { id, task }) => {
+                    assert!(self.round.started.contains_key(id));
+                    let before = self.tasks.insert(task.clone(), false);
+                    assert!(before.is_none(), "{task} begins twice");
+                }
+                Do::Event(Event::Later { id, .. }) => {
+                    assert_eq!(self.tasks.insert(id.clone(), true), Some(false), "{id}");
+                }
                 Do::Finished(_) => {
+                    assert!(
+                        self.tasks.values().all(|ended| *ended),
+                        "a task has no result"
+                    );
                     self.ends();
                     self.over = true;
                 }
@@ -159,7 +185,8 @@ impl Seen {
 }
 
 /// A run does not panic, whatever it is told. Each call that stands has one result; nothing starts that does not stand, was
-/// denied, or was not shown where it must be, or after a cancel; and saving changes nothing.
+/// denied, or was not shown where it must be, or after a cancel; each task has one result; budgets are kept; and saving changes
+/// nothing.
 pub fn agent_run(data: &[u8]) {
     let Some((choice, acts)) = data.split_first() else {
         return;
@@ -171,7 +198,13 @@ pub fn agent_run(data: &[u8]) {
     let first = seen.take(&mut run);
     assert_eq!(first, drained(&mut twin));
     for act in acts.chunks_exact(2).take(400) {
-        let told = told(act[0], act[1], &seen.round.stood);
+        let mut known = seen.round.stood.clone();
+        known.extend(
+            (0..8)
+                .map(|n| format!("t{n}"))
+                .filter(|id| seen.tasks.contains_key(id)),
+        );
+        let told = told(act[0], act[1], &known);
         let saved = twin.save();
         twin = Run::restore(&agent, &saved).expect("a saved run");
         // What it asks again was asked before.
@@ -189,6 +222,9 @@ pub fn agent_run(data: &[u8]) {
             "{told:?} was refused and changed something"
         );
         assert_eq!(does, drained(&mut twin), "{told:?}");
+        let spent = run.spent();
+        assert_eq!(spent.calls, seen.starts);
+        assert!(*choice & 16 == 0 || spent.calls <= 2 && spent.bytes <= 400);
     }
     run.cancel();
     seen.take(&mut run);

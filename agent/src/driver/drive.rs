@@ -26,11 +26,13 @@ const TURNS: u32 = 64;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Stopped {
-    /// These calls wait for a person, who has put the decision off.
-    #[error("{} waits for a decision", calls.join(", "))]
+    /// These calls wait for a person, who has put the decision off, and these tasks for somebody outside.
+    #[error("{} waits for {}", [&calls[..], tasks].concat().join(", "), if calls.is_empty() { "its result" } else { "a decision" })]
     Waits {
-        /// Their ids.
+        /// Ids of the calls.
         calls: Vec<String>,
+        /// Ids of the tasks: tell [`Run::later`], then drive the run on.
+        tasks: Vec<String>,
     },
     /// The watch could not save the run.
     #[error("the run cannot be saved: {0}")]
@@ -96,6 +98,7 @@ impl<'a> Driver<'a> {
             calls: vec![],
             questions: vec![],
             put_off: vec![],
+            handed: vec![],
             timer: None,
             first: 0,
         }
@@ -104,9 +107,10 @@ impl<'a> Driver<'a> {
     }
 }
 
-/// A call that runs.
+/// A call or task that runs.
 struct Open {
     id: String,
+    task: bool,
     name: String,
     began: Instant,
     pieces: Stream<Piece>,
@@ -122,6 +126,8 @@ struct Drive<'a> {
     questions: Vec<(String, Task<Option<Decision>>)>,
     /// Calls whose decision was put off.
     put_off: Vec<String>,
+    /// Tasks that others carry on.
+    handed: Vec<String>,
     timer: Option<(u64, Pin<Box<Sleep>>)>,
     /// Who is asked first next time, so that nobody who always has something to say keeps others from it.
     first: usize,
@@ -133,6 +139,10 @@ enum Next {
     Time,
     Said(Said),
     Call(String, String, Duration, Piece),
+    /// The task has its result.
+    Later(String, String, Duration, Gave),
+    /// Others carry the task on.
+    Handed(String),
     Decided(String, Option<Decision>),
     /// There is nothing to wait for.
     Nothing,
@@ -165,9 +175,14 @@ impl Drive<'_> {
             let next = poll_fn(|context| self.poll(deadline, context)).await;
             if let Next::Nothing = next {
                 let calls = std::mem::take(&mut self.put_off);
-                return Err(Stopped::Waits { calls });
+                let tasks = std::mem::take(&mut self.handed);
+                return Err(Stopped::Waits { calls, tasks });
             }
             self.tell(run, next);
+            if run.waits() != Waits::Model {
+                // The run may have ended the reply itself.
+                self.reply = None;
+            }
         }
     }
 
@@ -230,27 +245,32 @@ impl Drive<'_> {
                 // Nothing of the driver is touched by what panics.
                 let started = catch_unwind(AssertUnwindSafe(|| executor.start(call)));
                 let pieces = started.unwrap_or_else(|_| failed(PANIC));
-                self.open(id, name, pieces);
+                self.open(id, name, pieces, false);
             }
             Do::Recall(receipt) => {
                 let executor = self.on.executor;
                 let found = catch_unwind(AssertUnwindSafe(|| executor.recall(&receipt)));
+                let (id, task) = (receipt.runs().to_owned(), receipt.task.is_some());
                 match found {
                     // The name of the call is known to the run alone; results go by the id.
-                    Ok(Some(pieces)) => self.open(receipt.id, receipt.tool, pieces),
-                    Ok(None) | Err(_) => lost.push(receipt.id),
+                    Ok(Some(pieces)) => self.open(id, receipt.tool, pieces, task),
+                    Ok(None) | Err(_) => lost.push(id),
                 }
             }
-            Do::Abort { call } => self.calls.retain(|open| open.id != call),
+            Do::Abort { call } => {
+                self.calls.retain(|open| open.id != call);
+                self.handed.retain(|task| *task != call);
+            }
             Do::Event(_) => {}
             Do::Finished(outcome) => return Some(outcome),
         }
         None
     }
 
-    fn open(&mut self, id: String, name: String, pieces: Stream<Piece>) {
+    fn open(&mut self, id: String, name: String, pieces: Stream<Piece>, task: bool) {
         self.calls.push(Open {
             id,
+            task,
             name,
             began: Instant::now(),
             pieces,
@@ -305,16 +325,30 @@ impl Drive<'_> {
         let piece = match polled {
             Ok(Poll::Pending) => return Poll::Pending,
             Ok(Poll::Ready(Some(piece))) => piece,
+            Ok(Poll::Ready(None)) if open.task => {
+                let open = self.calls.swap_remove(at);
+                return Poll::Ready(Next::Handed(open.id));
+            }
             Ok(Poll::Ready(None)) => Piece::Done(Err("the tool ended without a result".to_owned())),
             Err(_) => Piece::Done(Err(PANIC.to_owned())),
         };
         let (id, name, took) = (open.id.clone(), open.name.clone(), open.began.elapsed());
+        let task = open.task;
+        let piece = match piece {
+            Piece::Task(_) if task => {
+                Piece::Done(Err("a task goes on as no other task".to_owned()))
+            }
+            piece => piece,
+        };
         if matches!(piece, Piece::Done(_)) {
             let open = self.calls.swap_remove(at);
             // What was begun may panic while it ends.
             let _ = catch_unwind(AssertUnwindSafe(|| drop(open)));
         }
-        Poll::Ready(Next::Call(id, name, took, piece))
+        Poll::Ready(match piece {
+            Piece::Done(gave) if task => Next::Later(id, name, took, gave),
+            piece => Next::Call(id, name, took, piece),
+        })
     }
 
     fn poll_question(&mut self, at: usize, context: &mut Context<'_>) -> Poll<Next> {
@@ -355,6 +389,11 @@ impl Drive<'_> {
             Next::Cancel => Told::Cancel,
             Next::Said(said) => Told::from(said),
             Next::Call(id, _, _, Piece::Progress(text)) => Told::Progress(id, text),
+            Next::Call(id, name, took, Piece::Task(task)) => {
+                return self.goes_on(run, &id, &name, took, task);
+            }
+            Next::Later(id, name, took, gave) => Told::Later(result(&id, &name, gave).took(took)),
+            Next::Handed(task) => return self.handed.push(task),
             Next::Call(id, name, took, Piece::Done(gave)) => {
                 Told::Done(result(&id, &name, gave).took(took))
             }
@@ -362,6 +401,24 @@ impl Drive<'_> {
             Next::Decided(id, None) => return self.put_off.push(id),
         };
         let _ = self.told(run, told);
+    }
+
+    /// A call goes on as a task.
+    fn goes_on(&mut self, run: &mut Run, id: &str, name: &str, took: Duration, task: String) {
+        let Some(at) = self.calls.iter().position(|open| open.id == id) else {
+            return;
+        };
+        match self.told(run, Told::Begun(id.to_owned(), task.clone())) {
+            Ok(()) => {
+                self.calls[at].id = task;
+                self.calls[at].task = true;
+            }
+            Err(error) => {
+                self.calls.swap_remove(at);
+                let failed = result(id, name, Err(error.to_string())).took(took);
+                let _ = self.told(run, Told::Done(failed));
+            }
+        }
     }
 }
 
@@ -379,6 +436,8 @@ fn lasts(one: &Do) -> bool {
             | Event::Retracted { .. }
             | Event::Progress { .. } => false,
             Event::Stands { .. }
+            | Event::Begun { .. }
+            | Event::Later { .. }
             | Event::Waiting { .. }
             | Event::Running { .. }
             | Event::Settled { .. }

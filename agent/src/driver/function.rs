@@ -37,6 +37,11 @@ impl Progress {
     pub async fn tell(&self, text: impl Into<String>) {
         self.out.send(Piece::Progress(text.into())).await;
     }
+
+    /// The call goes on as a task: the model is told its id now, and what the function gives with a later message.
+    pub async fn goes_on_as(&self, task: impl Into<String>) {
+        self.out.send(Piece::Task(task.into())).await;
+    }
 }
 
 /// An executor that gives the arguments to an async function and takes its value: a string as text, everything else as JSON. An

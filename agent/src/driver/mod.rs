@@ -86,6 +86,10 @@ pub type Gave = Result<Vec<Content>, String>;
 pub enum Piece {
     /// Output that people see while it runs.
     Progress(String),
+    /// It goes on as a task with this id, which is what the call gives: the run does not wait for it, and the model is told later
+    /// what [`Done`](Self::Done) has. A stream that ends before that leaves the task to others, who tell
+    /// [`Run::later`](crate::Run::later).
+    Task(String),
     /// It is over. What comes after that is not read.
     Done(Gave),
 }
@@ -100,7 +104,8 @@ pub trait Executor: Send + Sync {
     /// It is polled beside everything else, so it must not block.
     fn start(&self, call: Start) -> Stream<Piece>;
 
-    /// Finds the result of a call that was started before a restart, without starting it again. None if nobody knows.
+    /// Finds the result of a call that was started before a restart, or of the task that it [began](Receipt::task), without starting
+    /// it again. None if nobody knows.
     fn recall(&self, receipt: &Receipt) -> Option<Stream<Piece>> {
         let _ = receipt;
         None

@@ -147,19 +147,19 @@ fn ended(
                     note(format!("the model {}: {why}", asked.name));
                     Verdict::Errors
                 }
-                Outcome::Iterations { message } => {
+                Outcome::Iterations { message } | Outcome::Budget { message } => {
                     note(message);
                     Verdict::Errors
                 }
                 _ => Verdict::Errors,
             }
         }
-        End::Driven(Err(Stopped::Waits { calls })) => {
+        End::Driven(Err(Stopped::Waits { calls, tasks })) => {
             show.write(run).map_err(Stop::because)?;
-            show.event(&json!({"outcome": "waits", "calls": calls}));
+            show.event(&json!({"outcome": "waits", "calls": calls, "tasks": tasks}));
             note(format!(
                 "{}; --resume {file} goes on",
-                Stopped::Waits { calls }
+                Stopped::Waits { calls, tasks }
             ));
             Verdict::Waits
         }

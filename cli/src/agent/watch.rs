@@ -92,6 +92,8 @@ impl Show {
                     (_, why) => note(format!("{name}: {state}: {why}")),
                 }
             }
+            Event::Begun { task, .. } => note(format!("{task}: begun")),
+            Event::Later { id, state, .. } => note(format!("{id}: {state}")),
             _ => {}
         }
     }

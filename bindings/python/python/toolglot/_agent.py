@@ -281,7 +281,7 @@ class Run:
 
     @property
     def outcome(self) -> str | None:
-        """How it ended: `"answer"`, `"iterations"` (too many rounds), `"model_failed"`, `"cancelled"`, `"steps"` (of a workflow);
+        """How it ended: `"answer"`, `"iterations"` (too many rounds), `"budget"` (nothing is left of it), `"model_failed"`, `"cancelled"`, `"steps"` (of a workflow);
         `None` if it has not."""
         return self._outcome().get("outcome")
 
