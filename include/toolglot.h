@@ -1436,7 +1436,7 @@ toolglot_status toolglot_run_model(struct toolglot_run *run,
 
 // Tells the run anything else, a JSON object of one member: `{"ended": "stop"}`, `{"failed": why}`, `{"native": tool_call}`,
 // `{"decision": [id, "approve"]}` (or `{"edit": arguments}`, `{"deny": reason}`), `{"progress": [id, text]}`, `{"done": {"id", "name",
-// "status", "content"}}`, `{"lost": id}`, `{"later": result}`, `{"tick": milliseconds}`, `{"ask_again": null}`, `{"cancel": null}`.
+// "status", "content"}}`, `{"lost": id}`, `{"begun": [id, task]}`, `{"later": result}`, `{"tick": milliseconds}`, `{"ask_again": null}`, `{"cancel": null}`.
 // `TOOLGLOT_E_STATE` if it is too late for that, or too early; then nothing has changed.
 TOOLGLOT_API
 toolglot_status toolglot_run_tell(struct toolglot_run *run,

@@ -139,6 +139,7 @@ async fn all(mut stream: Stream<Piece>) -> (Vec<String>, Result<Vec<Content>, St
         {
             Some(Piece::Progress(text)) => progress.push(text),
             Some(Piece::Done(gave)) => return (progress, gave),
+            Some(Piece::Task(task)) => panic!("a task: {task}"),
             None => panic!("a stream without an end"),
         }
     }

@@ -34,6 +34,7 @@
 
 #[cfg(feature = "http")]
 mod client;
+mod delegate;
 mod drive;
 mod function;
 #[cfg(feature = "http")]
@@ -47,6 +48,7 @@ mod template;
 #[cfg(feature = "http")]
 mod tls;
 mod toolbox;
+mod workflow;
 
 use std::collections::HashMap;
 use std::pin::Pin;
@@ -61,6 +63,7 @@ use crate::wire::Told;
 
 #[cfg(feature = "http")]
 pub use client::{Api, ChatModel};
+pub use delegate::Delegate;
 pub use drive::{Driver, Stopped};
 pub use function::{Function, Progress, function, task};
 #[cfg(feature = "http")]
@@ -71,6 +74,7 @@ pub use pieces::{Out, pieces};
 pub use process::{Input, Output, Process, ProcessSpec};
 pub use script::{Reply, Script, ScriptError};
 pub use toolbox::{Toolbox, ToolboxError};
+pub use workflow::Workflow;
 
 /// A stream that its owner polls, and ends by dropping it.
 pub type Stream<T> = Pin<Box<dyn futures_core::Stream<Item = T> + Send>>;

@@ -14,6 +14,11 @@ pub struct Out<T> {
 }
 
 impl<T> Out<T> {
+    /// Sends a piece if there is room for it.
+    pub(super) fn offer(&self, piece: T) {
+        let _ = self.to.try_send(piece);
+    }
+
     /// Sends a piece; waits while nobody takes them. What comes after the end is dropped.
     pub async fn send(&self, piece: T) {
         let _ = self.to.send(piece).await;

@@ -270,7 +270,7 @@ pub unsafe extern "C" fn toolglot_run_model(
 
 /// Tells the run anything else, a JSON object of one member: `{"ended": "stop"}`, `{"failed": why}`, `{"native": tool_call}`,
 /// `{"decision": [id, "approve"]}` (or `{"edit": arguments}`, `{"deny": reason}`), `{"progress": [id, text]}`, `{"done": {"id", "name",
-/// "status", "content"}}`, `{"lost": id}`, `{"later": result}`, `{"tick": milliseconds}`, `{"ask_again": null}`, `{"cancel": null}`.
+/// "status", "content"}}`, `{"lost": id}`, `{"begun": [id, task]}`, `{"later": result}`, `{"tick": milliseconds}`, `{"ask_again": null}`, `{"cancel": null}`.
 /// `TOOLGLOT_E_STATE` if it is too late for that, or too early; then nothing has changed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn toolglot_run_tell(

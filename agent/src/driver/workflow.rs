@@ -1,0 +1,214 @@
+//! A workflow as a tool: a manifest of steps, each a call of another tool.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use toolglot::Finish;
+use toolglot::json::{Map, Value};
+use toolglot_tools::outcome::{Content, Status};
+
+use super::{Approver, Driver, Executor, Gave, Model, Piece, Stream, Watch, pieces};
+use crate::agent::Agent;
+use crate::reference::referred as referred_in;
+use crate::response::Said;
+use crate::run::Step;
+use crate::step::{Ask, Do, Event, Outcome, Start};
+
+/// Carries a call out by steps that run one after the other.
+///
+/// Arguments of a step may refer to those of the call, `{{input.name}}`, and to results of earlier steps, `{{1.result.path}}`. A text
+/// that is only a reference becomes the value itself. An argument whose only text refers to one that the call leaves out is
+/// left out. The result is that of the last step; the first that does not complete fails the call. Steps are calls of an agent: its
+/// tools, rules and [budget](Agent::budget) hold for them.
+#[derive(Clone)]
+pub struct Workflow {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    agent: Agent,
+    steps: Vec<Step>,
+    executor: Arc<dyn Executor>,
+    approver: Arc<dyn Approver>,
+}
+
+impl std::fmt::Debug for Workflow {
+    fn fmt(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        to.debug_struct("Workflow")
+            .field("steps", &self.inner.steps)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Workflow {
+    /// Of these steps.
+    #[must_use]
+    pub fn new(
+        agent: Agent,
+        steps: Vec<Step>,
+        executor: Arc<dyn Executor>,
+        approver: Arc<dyn Approver>,
+    ) -> Self {
+        let inner = Inner {
+            agent,
+            steps,
+            executor,
+            approver,
+        };
+        Self {
+            inner: Arc::new(inner),
+        }
+    }
+}
+
+impl Executor for Workflow {
+    fn start(&self, call: Start) -> Stream<Piece> {
+        let inner = self.inner.clone();
+        pieces(async move |_| Piece::Done(inner.run(&call).await))
+    }
+}
+
+impl Inner {
+    async fn run(&self, call: &Start) -> Gave {
+        let input: Map = serde_json::from_str(&call.arguments).unwrap_or_default();
+        let mut referred = BTreeSet::new();
+        input
+            .values()
+            .for_each(|value| referred_in(value, &mut referred));
+        if !referred.is_empty() {
+            // They would be filled in by results of steps, which are not the caller's.
+            return Err("arguments of a workflow have no references to results".to_owned());
+        }
+        let filled = |step: &Step| Step {
+            tool: step.tool.clone(),
+            arguments: filled(&step.arguments, &input),
+        };
+        let steps: Vec<Step> = self.steps.iter().map(filled).collect();
+        let mut run = self.agent.steps(&steps);
+        let mut last = Last::default();
+        let driver = Driver::new(&Nobody, &*self.executor, &*self.approver).watch(&mut last);
+        match driver.drive(&mut run).await {
+            Ok(Outcome::Steps { completed: true }) => Ok(last.content),
+            Ok(_) => Err(last
+                .why
+                .unwrap_or_else(|| "a step did not complete".to_owned())),
+            Err(stopped) => Err(stopped.to_string()),
+        }
+    }
+}
+
+/// What the last step gave, and why the first failed that did.
+#[derive(Default)]
+struct Last {
+    content: Vec<Content>,
+    why: Option<String>,
+}
+
+impl Watch for Last {
+    fn does(&mut self, one: &Do) {
+        let Do::Event(Event::Settled { id, state, result }) = one else {
+            return;
+        };
+        self.content.clone_from(&result.content);
+        if result.status != Status::Success && self.why.is_none() {
+            let words = result.content.iter().find_map(|content| match content {
+                Content::Text(text) => Some(text.as_str()),
+                _ => None,
+            });
+            self.why = Some(format!(
+                "{id} ({}): {state}: {}",
+                result.name,
+                words.unwrap_or_default()
+            ));
+        }
+    }
+}
+
+/// A workflow asks no model.
+struct Nobody;
+
+impl Model for Nobody {
+    fn ask(&self, _: Ask) -> Stream<Said> {
+        pieces(async move |_| Said::End(Finish::Stop))
+    }
+}
+
+/// Arguments with those of the call in the place of `{{input.name}}`.
+fn filled(arguments: &Map, input: &Map) -> Map {
+    let filled = arguments
+        .iter()
+        .filter_map(|(key, value)| Some((key.clone(), put(value, input)?)));
+    filled.collect()
+}
+
+fn put(value: &Value, input: &Map) -> Option<Value> {
+    Some(match value {
+        Value::Array(items) => items.iter().filter_map(|item| put(item, input)).collect(),
+        Value::Object(map) => Value::Object(filled(map, input)),
+        Value::String(text) => {
+            let mut out = String::new();
+            let mut rest = text.as_str();
+            while let Some((before, name, behind)) = reference(rest) {
+                let given = input.get(name);
+                if before.is_empty() && behind.is_empty() && out.is_empty() {
+                    return given.cloned();
+                }
+                out.push_str(before);
+                match given {
+                    Some(Value::String(text)) => out.push_str(text),
+                    Some(other) => out.push_str(&other.to_string()),
+                    None => {}
+                }
+                rest = behind;
+            }
+            out.push_str(rest);
+            Value::from(out)
+        }
+        other => other.clone(),
+    })
+}
+
+/// The first reference to the call: the text before it, the name, and the text behind it.
+fn reference(text: &str) -> Option<(&str, &str, &str)> {
+    let mut from = 0;
+    while let Some(open) = text[from..].find("{{") {
+        let open = from + open;
+        let inside = &text[open + 2..];
+        let close = inside.find("}}")?;
+        if let Some(name) = inside[..close].trim().strip_prefix("input.") {
+            return Some((&text[..open], name, &inside[close + 2..]));
+        }
+        from = open + 2;
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arguments_of_the_call_stand_in_those_of_steps() {
+        let input: Map = serde_json::from_str(r#"{"a": "x{{input.b}}", "n": [1], "城": "北"}"#)
+            .expect("an object");
+        for (given, wanted) in [
+            (r#"{"k":"{{input.n}}"}"#, r#"{"k":[1]}"#),
+            (
+                r#"{"k":"{{ input.a }}-{{input.n}}"}"#,
+                r#"{"k":"x{{input.b}}-[1]"}"#,
+            ),
+            (
+                r#"{"k":"{{input.none}}","l":["{{input.城}}!"]}"#,
+                r#"{"l":["北!"]}"#,
+            ),
+            (
+                r#"{"k":"{{1.result}} {{input.a"}"#,
+                r#"{"k":"{{1.result}} {{input.a"}"#,
+            ),
+            (r#"{"k":"a{{input.none}}b"}"#, r#"{"k":"ab"}"#),
+        ] {
+            let given: Map = serde_json::from_str(given).expect("an object");
+            assert_eq!(Value::Object(filled(&given, &input)).to_string(), wanted);
+        }
+    }
+}
