@@ -44,6 +44,10 @@ mod mcp;
 mod pieces;
 mod process;
 mod script;
+#[cfg(feature = "tower")]
+mod service;
+#[cfg(feature = "tracing")]
+mod spans;
 mod template;
 #[cfg(feature = "http")]
 mod tls;
@@ -73,6 +77,10 @@ pub use mcp::{Mcp, McpError, McpLimits, McpTools};
 pub use pieces::{Out, pieces};
 pub use process::{Input, Output, Process, ProcessSpec};
 pub use script::{Reply, Script, ScriptError};
+#[cfg(feature = "tower")]
+pub use service::{ServiceExecutor, ToolFailed, ToolService};
+#[cfg(feature = "tracing")]
+pub use spans::{Traced, agent_span};
 pub use toolbox::{Toolbox, ToolboxError};
 pub use workflow::Workflow;
 

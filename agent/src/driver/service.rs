@@ -1,0 +1,114 @@
+//! Executors as services of `tower`, and services as executors: so its layers (limits, retries, buffers) stand around tools.
+
+use std::error::Error;
+use std::future::poll_fn;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll};
+
+use toolglot_tools::outcome::Content;
+use tower_service::Service;
+
+use super::{Executor, Piece, Stream, Task, pieces};
+use crate::step::Start;
+
+/// Why a tool gave nothing, in its own words.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct ToolFailed(pub String);
+
+/// An executor as a service. The response is what the call gives; progress is left out, and a task is waited for.
+///
+/// It is always ready. A future that is dropped is a call that was cancelled. A panic of the executor is a panic of the future.
+#[derive(Clone)]
+pub struct ToolService {
+    executor: Arc<dyn Executor>,
+}
+
+impl std::fmt::Debug for ToolService {
+    fn fmt(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        to.write_str("ToolService")
+    }
+}
+
+impl ToolService {
+    /// Of an executor.
+    #[must_use]
+    pub fn new(executor: Arc<dyn Executor>) -> Self {
+        Self { executor }
+    }
+}
+
+impl Service<Start> for ToolService {
+    type Response = Vec<Content>;
+    type Error = ToolFailed;
+    type Future = Task<Result<Vec<Content>, ToolFailed>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), ToolFailed>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, call: Start) -> Self::Future {
+        let executor = self.executor.clone();
+        Box::pin(async move {
+            let mut stream = executor.start(call);
+            loop {
+                match poll_fn(|context| stream.as_mut().poll_next(context)).await {
+                    Some(Piece::Progress(_) | Piece::Task(_)) => {}
+                    Some(Piece::Done(gave)) => return gave.map_err(ToolFailed),
+                    None => {
+                        let why = "the tool ended without a result";
+                        return Err(ToolFailed(why.to_owned()));
+                    }
+                }
+            }
+        })
+    }
+}
+
+/// A service as an executor. Each call goes to a clone of it, as soon as that is ready; its error, in words, is the failure of the call.
+pub struct ServiceExecutor<S> {
+    service: Mutex<S>,
+}
+
+impl<S> std::fmt::Debug for ServiceExecutor<S> {
+    fn fmt(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        to.write_str("ServiceExecutor")
+    }
+}
+
+impl<S> ServiceExecutor<S> {
+    /// Of a service. Clones must share what they limit, as those of `tower` do.
+    #[must_use]
+    pub fn new(service: S) -> Self {
+        Self {
+            service: Mutex::new(service),
+        }
+    }
+}
+
+impl<S> Executor for ServiceExecutor<S>
+where
+    S: Service<Start, Response = Vec<Content>> + Clone + Send + 'static,
+    S::Error: Into<Box<dyn Error + Send + Sync>>,
+    S::Future: Send,
+{
+    fn start(&self, call: Start) -> Stream<Piece> {
+        // A clone that panicked has changed nothing of the one that is kept.
+        let kept = self.service.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut service = kept.clone();
+        drop(kept);
+        pieces(async move |_| {
+            // Errors become words at once: they need not be `Send`.
+            let ready = poll_fn(|context| service.poll_ready(context).map_err(words)).await;
+            let gave = match ready {
+                Ok(()) => service.call(call).await.map_err(words),
+                Err(why) => Err(why),
+            };
+            Piece::Done(gave)
+        })
+    }
+}
+
+fn words(error: impl Into<Box<dyn Error + Send + Sync>>) -> String {
+    error.into().to_string()
+}

@@ -1,0 +1,177 @@
+//! Spans of `tracing` with the names of OpenTelemetry's conventions for generative AI: `invoke_agent`, `chat`, `execute_tool`.
+//!
+//! What is said and done is in no span: only names, ids, how much, and how it ended. A span is entered while its model or tool is polled,
+//! so what that does stands below it. It ends with its stream; one that was dropped before its end has the error type `cancelled`.
+
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use tracing::Span;
+use tracing::field::Empty;
+
+use super::{Executor, Model, Piece, Stream};
+use crate::response::Said;
+use crate::step::{Ask, Receipt, Start};
+
+/// The span of a run: `driver.drive(&mut run).instrument(agent_span("helper"))`.
+#[must_use]
+pub fn agent_span(name: &str) -> Span {
+    tracing::info_span!(
+        "invoke_agent",
+        otel.name = format!("invoke_agent {name}"),
+        otel.kind = "internal",
+        gen_ai.operation.name = "invoke_agent",
+        gen_ai.agent.name = name,
+    )
+}
+
+/// A model or an executor whose work stands in spans.
+#[derive(Clone, Debug)]
+pub struct Traced<T> {
+    inner: T,
+    provider: String,
+    name: String,
+}
+
+impl<T> Traced<T> {
+    /// A model: who provides it (`openai`, `anthropic`, or your own word), and its name.
+    #[must_use]
+    pub fn model(inner: T, provider: &str, name: &str) -> Self {
+        Self {
+            inner,
+            provider: provider.to_owned(),
+            name: name.to_owned(),
+        }
+    }
+
+    /// An executor.
+    #[must_use]
+    pub fn executor(inner: T) -> Self {
+        Self::model(inner, "", "")
+    }
+}
+
+impl<M: Model> Model for Traced<M> {
+    fn ask(&self, ask: Ask) -> Stream<Said> {
+        let span = tracing::info_span!(
+            "chat",
+            otel.name = format!("chat {}", self.name),
+            otel.kind = "client",
+            otel.status_code = Empty,
+            gen_ai.operation.name = "chat",
+            gen_ai.provider.name = self.provider,
+            gen_ai.request.model = self.name,
+            gen_ai.response.finish_reasons = Empty,
+            "error.type" = Empty,
+        );
+        let stream = span.in_scope(|| self.inner.ask(ask));
+        within(span, stream, |said, span| match said {
+            Said::End(reason) => {
+                span.record("gen_ai.response.finish_reasons", reason.name());
+                true
+            }
+            Said::Failed(_) => {
+                failed(span, "model_failed");
+                true
+            }
+            Said::Text(_) | Said::Reasoning(_) | Said::Native(_) => false,
+        })
+    }
+}
+
+impl<E: Executor> Traced<E> {
+    fn tool(tool: &str, id: &str) -> Span {
+        tracing::info_span!(
+            "execute_tool",
+            otel.name = format!("execute_tool {tool}"),
+            otel.kind = "internal",
+            otel.status_code = Empty,
+            gen_ai.operation.name = "execute_tool",
+            gen_ai.tool.name = tool,
+            gen_ai.tool.call.id = id,
+            gen_ai.tool.r#type = "function",
+            "error.type" = Empty,
+        )
+    }
+
+    fn traced(span: Span, stream: Stream<Piece>) -> Stream<Piece> {
+        within(span, stream, |piece, span| match piece {
+            Piece::Done(gave) => {
+                if gave.is_err() {
+                    failed(span, "tool_failed");
+                }
+                true
+            }
+            Piece::Progress(_) | Piece::Task(_) => false,
+        })
+    }
+}
+
+impl<E: Executor> Executor for Traced<E> {
+    fn start(&self, call: Start) -> Stream<Piece> {
+        let span = Self::tool(&call.tool, &call.id);
+        let stream = span.in_scope(|| self.inner.start(call));
+        Self::traced(span, stream)
+    }
+
+    fn recall(&self, receipt: &Receipt) -> Option<Stream<Piece>> {
+        let span = Self::tool(&receipt.tool, &receipt.id);
+        let stream = span.in_scope(|| self.inner.recall(receipt))?;
+        Some(Self::traced(span, stream))
+    }
+}
+
+fn failed(span: &Span, kind: &str) {
+    span.record("error.type", kind);
+    span.record("otel.status_code", "ERROR");
+}
+
+/// A stream that is polled and dropped in a span. `last` notes what an item says of the end, and whether it is the end.
+fn within<T: Send + 'static>(
+    span: Span,
+    stream: Stream<T>,
+    last: fn(&T, &Span) -> bool,
+) -> Stream<T> {
+    Box::pin(Within {
+        span,
+        stream: Some(stream),
+        last,
+        over: false,
+    })
+}
+
+struct Within<T> {
+    span: Span,
+    stream: Option<Stream<T>>,
+    last: fn(&T, &Span) -> bool,
+    over: bool,
+}
+
+impl<T> futures_core::Stream for Within<T> {
+    type Item = T;
+
+    fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<T>> {
+        let this = self.get_mut();
+        let Some(stream) = &mut this.stream else {
+            return Poll::Ready(None);
+        };
+        let span = &this.span;
+        let polled = span.in_scope(|| stream.as_mut().poll_next(context));
+        match &polled {
+            Poll::Ready(Some(item)) => this.over |= (this.last)(item, span),
+            Poll::Ready(None) => this.over = true,
+            Poll::Pending => {}
+        }
+        polled
+    }
+}
+
+impl<T> Drop for Within<T> {
+    fn drop(&mut self) {
+        if !self.over {
+            failed(&self.span, "cancelled");
+        }
+        let stream = self.stream.take();
+        self.span.in_scope(|| drop(stream));
+    }
+}
