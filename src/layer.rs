@@ -17,6 +17,7 @@ pub use crate::pointer::{key, member, step};
 pub use crate::schema::{
     Doc, Place, Typed, Types, listed, ready, ref_alone, same, spelled, typed, unions,
 };
+pub use crate::yaml::{Fault, Yaml, read as yaml};
 
 /// What the file of a dialect says.
 #[must_use]

@@ -61,6 +61,7 @@ pub mod source;
 mod wire;
 #[doc(hidden)]
 pub mod words;
+mod yaml;
 
 pub use call::{Call, Dropped, NotDelivered, Report, Turn, Withheld};
 #[cfg(feature = "futures")]

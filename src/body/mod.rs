@@ -36,7 +36,6 @@ mod tree;
 mod tree_payload;
 mod typed;
 mod value;
-mod yaml;
 mod yaml_call;
 
 use serde::{Deserialize, Serialize};
@@ -55,7 +54,6 @@ pub(crate) use out::{Block, Io, Out, Stuff};
 pub(crate) use plain::Clean;
 pub(crate) use short::Short;
 pub(crate) use tree_payload::{Elements, tag_name};
-pub(crate) use yaml::plain as yaml_scalar;
 
 /// The state of an open block's body.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -1,13 +1,18 @@
-//! A call whose arguments are YAML: keeps the text up to the call's closer, then reads it (`yaml.rs`).
+//! A call whose arguments are YAML: keeps the text up to the call's closer, then reads it.
+//!
+//! One leniency: a plain value may hold `: ` (`title: Hut: repairs`).
 
 use serde::{Deserialize, Serialize};
 use toolglot_scan::Needle;
 
 use super::live::Step;
-use super::yaml::{self, Fault};
 use super::{Opened, Out};
 use crate::error::{Kind, KindSet, Severity};
 use crate::event::{Arguments, Origin, Span};
+use crate::hints::Tool;
+use crate::json::{Map, Value};
+use crate::limits::Limits;
+use crate::yaml::{self, Fault, Yaml};
 
 /// The state of an open call.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -100,37 +105,35 @@ impl Body {
 
     /// Writes what a mapping says that ends before `last`, and the call at `end`.
     fn write(&mut self, out: &mut Out<'_>, text: &str, last: u64, end: u64) -> Step {
-        let document = match yaml::read(text, out.limits()) {
-            Ok(document) => document,
+        let tool = out.tool(&self.tool);
+        let (map, read) = match mapping(text, out.limits(), tool) {
+            Ok(read) => read,
             Err(Fault::Limit(kind)) => return Step::Limit(kind),
             Err(Fault::Malformed { at, why }) => {
+                let at = text.char_indices().nth(at).map_or(text.len(), |(at, _)| at);
                 // Where bytes that are no UTF-8 were replaced, the place is further on; it stays inside the text.
                 let at = (self.from + at as u64).min(last);
                 let span = Span::new(at, at + 1);
                 let kind = Kind::MalformedBody;
-                out.report(kind, Severity::Error, span, &self.tool, why, "");
+                out.report(kind, Severity::Error, span, &self.tool, &why, "");
                 return Step::Malformed;
             }
         };
         let span = Span::new(self.start, end);
-        for key in document.keys() {
-            if out
-                .tool(&self.tool)
-                .is_some_and(|tool| tool.param(key).is_none())
-            {
+        for key in map.keys() {
+            if tool.is_some_and(|tool| tool.param(key).is_none()) {
                 out.unknown_param(&self.tool, key, span);
             }
         }
-        for key in &document.repeated {
+        for (key, _) in &read.repeated {
             self.kinds.insert(Kind::DuplicateParam);
             out.tell(Kind::DuplicateParam, span, &self.tool, key);
         }
-        let mut json = String::new();
-        for key in document.arguments(out.tool(&self.tool), &mut json) {
-            out.tell(Kind::TypeMismatch, span, &self.tool, &key);
+        for key in &read.misfits {
+            out.tell(Kind::TypeMismatch, span, &self.tool, key);
         }
-        let names: std::collections::HashSet<&str> = document.keys().collect();
-        out.missing(&self.tool, span, |name| names.contains(name));
+        out.missing(&self.tool, span, |name| map.contains_key(name));
+        let json = Value::Object(map).to_string();
         out.arg(self.call, &json, span);
         out.call_close(self.call, self.kinds, Arguments::Deltas, span);
         self.stood = true;
@@ -155,4 +158,71 @@ impl Body {
     pub fn fits(&self) -> bool {
         self.closer.fits()
     }
+}
+
+/// Reads the arguments: a mapping, or nothing.
+fn mapping(text: &str, limits: &Limits, tool: Option<&Tool>) -> Result<(Map, Yaml), Fault> {
+    let schema = |name: &str| Some(&tool?.param(name)?.schema);
+    let read = yaml::read(text, limits, schema).or_else(|fault| match &fault {
+        Fault::Malformed { .. } => match with_quotes(text) {
+            Some(text) => yaml::read(&text, limits, schema).map_err(|_| fault),
+            None => Err(fault),
+        },
+        Fault::Limit(_) => Err(fault),
+    });
+    let mut read = read?;
+    match read.value.take() {
+        None => Ok((Map::new(), read)),
+        Some(Value::Object(map)) => Ok((map, read)),
+        Some(_) => Err(Fault::Malformed {
+            at: 0,
+            why: "it is not a mapping".to_owned(),
+        }),
+    }
+}
+
+/// The text with plain values between quotes where they hold `: `. Nothing if there is none, or where a quoted or
+/// bracketed value goes on in the next line, for what stands there is not known.
+fn with_quotes(text: &str) -> Option<String> {
+    let mut out = String::new();
+    // The column of what a literal or folded scalar belongs to.
+    let mut block = None;
+    let mut mended = false;
+    for line in text.split_inclusive('\n') {
+        let body = line.trim_end();
+        let indent = body.len() - body.trim_start_matches(' ').len();
+        if block.is_some_and(|column| indent > column) || body.is_empty() {
+            out.push_str(line);
+            continue;
+        }
+        let entry = body.trim_start_matches([' ', '-']);
+        let value = match entry.find(": ") {
+            Some(at) if !entry.starts_with(['"', '\'']) => entry[at + 1..].trim_start(),
+            _ => entry,
+        };
+        let start = body.len() - value.len();
+        let scalar = value.starts_with(['|', '>']);
+        block = scalar.then_some(match value.len() == entry.len() {
+            true => indent,
+            false => body.len() - entry.len(),
+        });
+        let closed =
+            |open: char, close: char| !value.starts_with(open) || value[1..].ends_with(close);
+        if !(closed('"', '"') && closed('\'', '\'') && closed('[', ']') && closed('{', '}')) {
+            return None;
+        }
+        let plain = !value.starts_with([
+            '"', '\'', '[', '{', '|', '>', '&', '*', '!', '#', '%', '@', '`',
+        ]);
+        let text = &value[..value.find(" #").unwrap_or(value.len())];
+        if plain && value.len() < entry.len() && (text.contains(": ") || text.ends_with(':')) {
+            out.push_str(&line[..start]);
+            out.push_str(&format!("'{}'", text.replace('\'', "''")));
+            out.push_str(&line[start + text.len()..]);
+            mended = true;
+        } else {
+            out.push_str(line);
+        }
+    }
+    mended.then_some(out)
 }

@@ -8,9 +8,9 @@ use super::error::{Fault, Reason, pointer};
 use super::framed::Block;
 use super::text::find_all;
 use super::{Ctx, Item, PLAIN, fits};
-use crate::body::yaml_scalar;
 use crate::dialect::spec;
 use crate::hints::Schema;
+use crate::yaml::scalar;
 
 /// Writes the arguments of a call and its closer.
 pub(super) fn write(
@@ -75,9 +75,9 @@ fn value(ctx: &Ctx<'_>, doc: &Doc, node: usize, schema: &Schema, key: &str) -> R
                 text.whole().ok_or_else(|| fault(Reason::Surrogate))?;
             }
             Node::Null | Node::Bool(_) | Node::Number(_) => {
-                let (text, mut got) = (doc.json(node, Spelling::Plain), String::new());
-                yaml_scalar(&text, schema, &mut got);
-                if got != text {
+                let text = doc.json(node, Spelling::Plain);
+                let read = scalar(&text, schema).0.to_string();
+                if read != text {
                     return Err(fault(Reason::Coerced));
                 }
             }

@@ -10,9 +10,9 @@ use crate::support::root;
 
 /// The modules from the lowest floor to the highest.
 const FLOORS: &[&str] = &[
-    "scan", "words", "pointer", "error", "wire", "json", "schema", "hints", "limits", "dialect",
-    "issue", "event", "call", "body", "escape", "engine", "owned", "chunks", "detect", "source",
-    "sink", "encode", "rewrite", "layer", "tools", "prompt", "outcome",
+    "scan", "words", "pointer", "error", "wire", "json", "schema", "hints", "limits", "yaml",
+    "dialect", "issue", "event", "call", "body", "escape", "engine", "owned", "chunks", "detect",
+    "source", "sink", "encode", "rewrite", "layer", "tools", "prompt", "outcome",
 ];
 
 /// The crates, and which room their files are in that have none of their own.

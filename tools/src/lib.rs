@@ -30,7 +30,6 @@ mod schema;
 #[cfg(test)]
 mod tests;
 mod validate;
-mod yaml;
 
 use toolglot::json::{Map, Value};
 

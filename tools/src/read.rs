@@ -3,7 +3,9 @@
 //! Names, schemas and the order of their keys stay as they are written. Nothing is fetched: a `$ref` must stay inside its
 //! schema.
 
+use toolglot::Limits;
 use toolglot::json::{Map, Value, json};
+use toolglot::layer::{Fault, yaml};
 
 use super::{Example, Implementation, ImplementationKind, Tool, ToolKind};
 
@@ -169,7 +171,24 @@ fn document(origin: &str, text: &str) -> Result<Value, ReadError> {
     if text.trim_start().starts_with(['{', '[']) {
         return serde_json::from_str(text).map_err(|error| fail(format!("no JSON: {error}")));
     }
-    super::yaml::read(text).map_err(fail)
+    let mut limits = Limits::default();
+    (limits.max_params, limits.max_name) = (u32::MAX, u32::MAX);
+    let wrong = |at: usize, why: String| {
+        let before = text.chars().take(at);
+        let (line, column) = before.fold((1, 1), |(line, column), c| match c {
+            '\n' => (line + 1, 1),
+            _ => (line, column + 1),
+        });
+        fail(format!("line {line}, column {column}: {why}"))
+    };
+    let read = yaml(text, &limits, |_| None).map_err(|fault| match fault {
+        Fault::Malformed { at, why } => wrong(at, why),
+        Fault::Limit(_) => fail("it is nested too deep".to_owned()),
+    })?;
+    if let Some((key, at)) = read.repeated.first() {
+        return Err(wrong(*at, format!("the key {key} stands twice")));
+    }
+    read.value.ok_or_else(|| fail("it is empty".to_owned()))
 }
 
 fn guess(value: &Value) -> Option<Source> {
