@@ -1,0 +1,180 @@
+//! How patterns are written: literals and holes.
+
+use serde::{Deserialize, Serialize};
+
+use super::Paths;
+use crate::tag;
+
+/// What a hole takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Hole {
+    /// `$name`: a word.
+    Name,
+    /// `$id`: a word.
+    Id,
+    /// `$key`: a word with blanks.
+    Key,
+    /// `$type`: a word.
+    Type,
+    /// `$tag`: attributes.
+    Tag,
+    /// `$x`: a suffix, or the same again.
+    Fix,
+    /// `$digits`.
+    Number,
+    /// `$ticks`: backticks.
+    Ticks,
+    /// Blanks and attributes in a tag that shows none.
+    Loose,
+}
+
+impl Hole {
+    /// Whether a word that other patterns spell out in part may begin with the byte.
+    pub(super) fn word(self, byte: u8) -> bool {
+        let letter = byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 0x80;
+        letter && matches!(self, Self::Name | Self::Id | Self::Key | Self::Type)
+    }
+
+    pub(super) fn takes(self, byte: u8) -> bool {
+        match self {
+            Self::Name | Self::Id | Self::Type => {
+                byte > b' ' && byte != 0x7f && !matches!(byte, b'<' | b'>' | b'"' | b'\'' | b'`')
+            }
+            Self::Key => byte >= b' ' && byte != 0x7f && !matches!(byte, b'<' | b'>'),
+            Self::Tag | Self::Loose => true,
+            Self::Number => byte.is_ascii_digit(),
+            Self::Ticks => byte == b'`',
+            Self::Fix => byte.is_ascii_alphanumeric() || matches!(byte, b':' | b'_' | b'-' | b'.'),
+        }
+    }
+}
+
+/// One part of a pattern as it is written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// Literal bytes.
+    Bytes(Vec<u8>),
+    /// `$_`.
+    Blanks,
+    /// `$/`.
+    Lines,
+    /// A hole that remembers what it took.
+    Hole(Hole),
+    /// `$^`.
+    Peek,
+}
+
+/// Reads a pattern.
+pub fn parts(pattern: &str) -> Result<Vec<Part>, String> {
+    const WORDS: [(&str, Part); 11] = [
+        ("_", Part::Blanks),
+        ("/", Part::Lines),
+        ("^", Part::Peek),
+        ("id", Part::Hole(Hole::Id)),
+        ("key", Part::Hole(Hole::Key)),
+        ("type", Part::Hole(Hole::Type)),
+        ("tag", Part::Hole(Hole::Tag)),
+        ("ticks", Part::Hole(Hole::Ticks)),
+        ("name", Part::Hole(Hole::Name)),
+        ("digits", Part::Hole(Hole::Number)),
+        ("x", Part::Hole(Hole::Fix)),
+    ];
+    let mut out: Vec<Part> = vec![];
+    let mut rest = pattern;
+    while let Some(at) = rest.find('$') {
+        if at > 0 {
+            out.push(Part::Bytes(rest.as_bytes()[..at].to_vec()));
+        }
+        rest = &rest[at + 1..];
+        if let Some(tail) = rest.strip_prefix('$') {
+            out.push(Part::Bytes(b"$".to_vec()));
+            rest = tail;
+            continue;
+        }
+        let (word, part) = WORDS
+            .iter()
+            .find(|(word, _)| rest.starts_with(word))
+            .ok_or_else(|| format!("`${}` is no hole", rest.chars().take(8).collect::<String>()))?;
+        out.push(part.clone());
+        rest = &rest[word.len()..];
+    }
+    if !rest.is_empty() {
+        out.push(Part::Bytes(rest.as_bytes().to_vec()));
+    }
+    match out.iter().position(|part| *part == Part::Peek) {
+        Some(at) if !matches!(&out[at + 1..], [Part::Bytes(bytes)] if bytes.len() == 1) => {
+            Err("`$^` stands before the last byte of a pattern".to_owned())
+        }
+        _ => Ok(out),
+    }
+}
+
+/// The literal bytes that a pattern begins with.
+pub fn literal(pattern: &str) -> Result<String, String> {
+    let mut out = String::new();
+    for part in parts(pattern)? {
+        match part {
+            Part::Bytes(bytes) => out.push_str(&String::from_utf8_lossy(&bytes)),
+            _ => break,
+        }
+    }
+    Ok(out)
+}
+
+/// The tokens of a pattern that something follows, `<` to `>`, each with what stands before it. A suffix or an id may stand in
+/// them.
+pub(super) fn tokens(parts: &[Part]) -> Vec<(Vec<Part>, Vec<Part>)> {
+    let mut found = vec![];
+    let mut before: Vec<Part> = vec![];
+    // The token that has begun, and what stands before it.
+    let mut open: Option<(Vec<Part>, Vec<Part>)> = None;
+    for (index, part) in parts.iter().enumerate() {
+        let Part::Bytes(bytes) = part else {
+            match (&mut open, part) {
+                (Some((_, token)), Part::Hole(Hole::Fix | Hole::Id)) => token.push(part.clone()),
+                (_, _) => open = None,
+            }
+            before.push(part.clone());
+            continue;
+        };
+        let mut from = 0;
+        let mut begun = open.is_some().then_some(0);
+        for (at, byte) in bytes.iter().enumerate() {
+            match byte {
+                b'<' => {
+                    let mut before = before.clone();
+                    if at > 0 {
+                        before.push(Part::Bytes(bytes[..at].to_vec()));
+                    }
+                    open = Some((before, vec![]));
+                    (from, begun) = (at, Some(at));
+                }
+                b'>' => {
+                    let Some((before, mut token)) = open.take() else {
+                        continue;
+                    };
+                    token.push(Part::Bytes(bytes[begun.unwrap_or(from)..=at].to_vec()));
+                    let goes_on = at + 1 < bytes.len() || index + 1 < parts.len();
+                    if goes_on && token[0] != Part::Bytes(b"<".to_vec()) {
+                        found.push((before, token));
+                    }
+                    begun = None;
+                }
+                _ => {}
+            }
+        }
+        if let (Some((_, token)), Some(begun)) = (&mut open, begun) {
+            token.push(Part::Bytes(bytes[begun..].to_vec()));
+        }
+        before.push(part.clone());
+    }
+    found
+}
+
+/// A marker with what may stand in it that it does not show, if something may.
+pub fn spelt(marker: &str) -> Result<Option<Paths<()>>, String> {
+    if tag::rooms(marker.as_bytes()).next().is_none() {
+        return Ok(None);
+    }
+    Paths::tags([(marker.replace('$', "$$").as_str(), ())]).map(Some)
+}

@@ -1,0 +1,186 @@
+//! Messages, lines and reasoning.
+
+use serde::Deserialize;
+
+/// Headers at the start of a line: `Thought:`, `Action:`, `Action Input:`. They are patterns; see [`toolglot_scan::path`].
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Line {
+    /// Only actions of declared tools count, and other lines after such an action.
+    #[serde(skip)]
+    pub offered: bool,
+    /// Reasoning, up to the next header.
+    #[serde(default)]
+    pub thought: Vec<String>,
+    /// The name of a tool, up to the end of the line.
+    pub action: Vec<String>,
+    /// Its arguments, a JSON object.
+    pub input: Vec<String>,
+    /// A tool's result, which no model should write.
+    #[serde(default)]
+    pub observation: Vec<String>,
+    /// Text, up to the end.
+    #[serde(default)]
+    pub answer: Vec<String>,
+    /// Actions that name no tool on purpose.
+    #[serde(default)]
+    pub null: Vec<String>,
+    /// The parameter that takes an input without an object where no schema says which one does.
+    #[serde(default)]
+    pub plain: String,
+    /// JSON that names the tool, in place of the action's name and its input.
+    #[serde(default)]
+    pub blob: Option<Blob>,
+}
+
+/// An action that is one object: `{"action": "f", "action_input": {..}}`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Blob {
+    /// Key of the tool's name.
+    pub name: String,
+    /// Key of its arguments.
+    pub arguments: String,
+    /// Names that are no tool: what stands beside them is the answer.
+    #[serde(default)]
+    pub answer: Vec<String>,
+}
+
+impl Line {
+    /// All headers.
+    pub fn headers(&self) -> impl Iterator<Item = &String> {
+        let lists = [
+            &self.thought,
+            &self.action,
+            &self.input,
+            &self.observation,
+            &self.answer,
+        ];
+        lists.into_iter().flatten()
+    }
+}
+
+/// Messages with headers: `<|start|>assistant<|channel|>final<|message|>text<|end|>`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Channels {
+    /// What begins a header.
+    pub start: Vec<String>,
+    /// What begins a header at the very beginning of the stream, after what the prompt has put there.
+    #[serde(default)]
+    pub first: String,
+    /// What ends a header; one that is in `start` too is a header of its own.
+    pub end: Vec<String>,
+    /// What ends a message.
+    pub close: Vec<String>,
+    /// What stands before the parts of a header, each up to a blank or `<`.
+    #[serde(default)]
+    pub recipient: String,
+    #[serde(default)]
+    pub channel: String,
+    #[serde(default)]
+    pub content: String,
+    /// The first that fits says what the message is.
+    pub route: Vec<Route>,
+}
+
+/// What messages of some kind are. `*` stands for anything but nothing; a condition that is left out holds.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Route {
+    pub kind: RouteKind,
+    /// Who writes it: the word that the header begins with. One that ends with `*` is the beginning of a word.
+    pub role: Option<Vec<String>>,
+    pub recipient: Option<Vec<String>>,
+    pub channel: Option<Vec<String>>,
+    pub content: Option<Vec<String>>,
+    pub end: Option<Vec<String>>,
+}
+
+/// What a message is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RouteKind {
+    Text,
+    Reasoning,
+    /// What a tool answers; a model that writes it makes it up.
+    Result,
+    /// A call of the tool that is the recipient.
+    Call,
+    /// Calls that name their tools themselves.
+    Calls,
+}
+
+/// Reasoning markers.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Reasoning {
+    #[serde(deserialize_with = "one_or_more")]
+    pub open: Vec<String>,
+    #[serde(deserialize_with = "one_or_more")]
+    pub close: Vec<String>,
+    /// Where its opener counts.
+    #[serde(default)]
+    pub at: ReasoningAt,
+    /// The same opener inside opens a level more.
+    #[serde(default)]
+    pub nested: bool,
+    /// The same opener inside is framing.
+    #[serde(default)]
+    pub repeats: bool,
+    /// The stream starts inside: the prompt opened it.
+    #[serde(default)]
+    pub implicit: bool,
+    /// Only the first block of a stream counts.
+    #[serde(default)]
+    pub first: bool,
+    /// What may stand right after the opener and is framing.
+    #[serde(default)]
+    pub label: String,
+    /// Markers before which it ends without a closer.
+    #[serde(default)]
+    pub ended_by: Vec<String>,
+    /// What follows a call that ended it.
+    #[serde(default)]
+    pub after_call: AfterCall,
+    /// The markers may have a suffix before their last byte, the opener's and the closer's the same.
+    #[serde(default)]
+    pub suffix: bool,
+}
+
+/// What follows a call that ended a thought.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum AfterCall {
+    /// The answer; the thought's closer is framing if it comes.
+    #[default]
+    Text,
+    /// The thought again, up to its closer.
+    Resume,
+}
+
+/// A string, or a list of strings.
+fn one_or_more<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Vec<String>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Words {
+        One(String),
+        More(Vec<String>),
+    }
+    Ok(match Words::deserialize(from)? {
+        Words::One(word) => vec![word],
+        Words::More(words) => words,
+    })
+}
+
+/// Where a marker counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ReasoningAt {
+    /// Only blanks before it in the stream.
+    Start,
+    /// At most three blanks before it on its line; right after a block or reasoning counts as a line start.
+    #[default]
+    LineStart,
+    Anywhere,
+}

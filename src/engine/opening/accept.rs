@@ -1,0 +1,284 @@
+//! A candidate was satisfied: its block, region or message begins.
+
+use toolglot_scan::ROOT;
+use toolglot_scan::path::{Go, Hole, Walk};
+
+use super::candidate::name_attribute;
+use super::{Candidate, CandidateAt, Opening, Verdict};
+use crate::body::Opened;
+use crate::dialect::bounds::PROBE_BLANKS;
+use crate::dialect::{Begins, Family, Opener};
+use crate::engine::machine::{Chunk, Machine};
+use crate::engine::{Mode, Region};
+use crate::error::Kind;
+use crate::event::{Event, Span};
+
+impl Machine<'_> {
+    /// The same of a token.
+    pub(super) fn own_token(
+        &self,
+        opening: &Opening,
+        candidate: &mut Candidate,
+        go: Go<u16>,
+        end: u64,
+    ) -> Verdict {
+        let most = u64::from(PROBE_BLANKS.min(self.opts.limits.max_header));
+        let (id, taken) = match go {
+            Go::More if end.saturating_sub(opening.start) <= most => return Verdict::More,
+            Go::More | Go::None => return Verdict::Text(None),
+            Go::Found { action, taken } => (action, taken),
+        };
+        candidate.begins = Begins::Token(id);
+        match self.is_token_here(id) {
+            true => Verdict::Open {
+                taken,
+                closed: false,
+            },
+            false => Verdict::Text(None),
+        }
+    }
+
+    /// A token that holds what it does not show is complete: it is decided as it would be without that.
+    fn loose_token(&mut self, chunk: Chunk<'_>, id: u16, span: Span) {
+        self.st.mode = Mode::Flow;
+        if let Region::Reasoning { id: thought, .. } = self.st.region {
+            self.flow_end(chunk);
+            self.st.reasoned = true;
+            self.enter(Region::Text, span.start);
+            self.near_thought(thought, span.start);
+        }
+        let dfa = &self.set.text.dfa;
+        let looked = self.bytes(chunk, span.start, span.end);
+        let node = looked.iter().fold(ROOT, |node, byte| dfa.next(node, *byte));
+        self.st.node = node;
+        let safe = span.end - dfa.hold(node) as u64;
+        let waiting = self.st.waiting;
+        if waiting.is_some_and(|waiting| !waiting.twin && waiting.start() == span.start) {
+            // One that it begins with.
+            self.longer_token(id, span.start, span.end);
+            self.release(chunk, span.end);
+        } else if !self.token(chunk, id, span.start, span.end, safe) {
+            self.release(chunk, span.end);
+        }
+    }
+
+    /// A marker of a thought that is not as it is spelled is complete: it opens one, or closes the open one.
+    fn thought_mark(&mut self, chunk: Chunk<'_>, id: u16, span: Span, suffix: Vec<u8>) {
+        self.st.mode = Mode::Flow;
+        if let Region::Reasoning { depth, start, .. } = self.st.region
+            && depth > 1
+        {
+            self.st.region = Region::Reasoning {
+                id,
+                depth: depth - 1,
+                start,
+                label: None,
+            };
+            self.st.node = ROOT;
+            self.deliver(chunk, span.end);
+            return;
+        }
+        let closes = matches!(self.st.region, Region::Reasoning { .. });
+        if !closes {
+            self.meet_thought(chunk, id, span.start);
+        }
+        self.thought_framing(chunk, span);
+        if closes {
+            self.st.reasoned = true;
+            self.leave(chunk, span.end);
+            return;
+        }
+        self.st.suffix = suffix;
+        let region = Region::Reasoning {
+            id,
+            depth: 1,
+            start: span.start,
+            label: self.set.reasoning[usize::from(id)].label(),
+        };
+        self.enter(region, span.end);
+    }
+
+    /// A marker of a thought is complete, and is no part of it.
+    fn thought_framing(&mut self, chunk: Chunk<'_>, span: Span) {
+        let data = self.bytes(chunk, span.start, span.end);
+        self.flow_end(chunk);
+        self.out(chunk).event(Event::Reasoning {
+            data: &data,
+            span,
+            framing: true,
+        });
+        self.st.io.cursor.hold(span.end);
+    }
+
+    /// The opener of the open thought, which the prompt gave, stands once more.
+    pub fn thought_again(&mut self, chunk: Chunk<'_>, id: u16, span: Span) {
+        let Region::Reasoning { depth, start, .. } = self.st.region else {
+            return;
+        };
+        self.st.mode = Mode::Flow;
+        self.thought_framing(chunk, span);
+        let region = Region::Reasoning {
+            id,
+            depth,
+            start,
+            label: self.set.reasoning[usize::from(id)].label(),
+        };
+        self.enter(region, span.end);
+    }
+
+    /// The candidate's marker counts; what it looked at ends at `end`. Gives bytes that are to be read again: those that
+    /// a probe looked at belong to the body.
+    pub fn accept(
+        &mut self,
+        chunk: Chunk<'_>,
+        opening: Opening,
+        candidate: Candidate,
+        end: u64,
+        closed: bool,
+    ) -> Option<Vec<u8>> {
+        let Candidate {
+            dialect, at, loose, ..
+        } = candidate;
+        self.st.untagged = None;
+        let family = &self.dialect(dialect).family;
+        let span = Span::new(opening.start, end);
+        let mut again = None;
+        match at {
+            CandidateAt::Message { .. } | CandidateAt::First { .. } | CandidateAt::Rest { .. } => {
+                if let Region::Reasoning { .. } = self.st.region {
+                    self.flow_end(chunk);
+                    self.st.reasoned = true;
+                    self.enter(Region::Text, opening.start);
+                }
+                self.message_begins(chunk, dialect, span);
+            }
+            CandidateAt::Head(walk) => again = self.line_begins(chunk, dialect, &walk, span),
+            CandidateAt::Header { .. } => {
+                let mut meta = self.attributes(chunk, &candidate, end);
+                let key = name_attribute(family);
+                let name = meta
+                    .iter()
+                    .position(|(have, _)| have == key)
+                    .map(|n| meta.remove(n).1)
+                    .unwrap_or_default();
+                let name = name.trim();
+                let again = meta.iter().any(|(have, _)| have == key);
+                self.open(
+                    chunk,
+                    dialect,
+                    Opened {
+                        name,
+                        meta: &meta,
+                        span,
+                        at: end,
+                    },
+                );
+                if again {
+                    // Which of the two names the tool is a guess.
+                    self.out(chunk).repaired(Kind::ExtraKey, span);
+                }
+                if closed {
+                    self.close_empty(chunk, end);
+                }
+            }
+            CandidateAt::Suffix => {
+                let Begins::Thought(id) = candidate.begins else {
+                    return None;
+                };
+                let suffix = self.bytes(chunk, candidate.end, end - 1);
+                let inside = matches!(self.st.region, Region::Reasoning { .. });
+                if inside && self.opens(chunk, id, span.start, candidate.end) {
+                    self.st.suffix = suffix;
+                    self.thought_again(chunk, id, span);
+                } else {
+                    self.thought_mark(chunk, id, span, suffix);
+                }
+            }
+            CandidateAt::Nameless { .. } | CandidateAt::Own(_) => match candidate.begins {
+                Begins::Mark(number) => {
+                    let mark = &self.set.marks[usize::from(number)];
+                    let (id, closes) = (mark.id, mark.closes);
+                    self.tell(chunk, dialect, Kind::RepairedMarker, span);
+                    match self.st.region {
+                        Region::Reasoning { .. } if !closes => self.thought_again(chunk, id, span),
+                        _ => self.thought_mark(chunk, id, span, vec![]),
+                    }
+                }
+                Begins::Token(id) => self.loose_token(chunk, id, span),
+                Begins::Block(_)
+                | Begins::Tag(_)
+                | Begins::Message
+                | Begins::Rest
+                | Begins::Thought(_) => {
+                    let opened = Opened {
+                        name: "",
+                        meta: &[],
+                        span,
+                        at: end,
+                    };
+                    self.open(chunk, dialect, opened);
+                    if loose {
+                        self.out(chunk).repaired(Kind::RepairedMarker, span);
+                    }
+                }
+            },
+            CandidateAt::Payload(_) => {
+                self.message_begins(chunk, dialect, Span::new(opening.start, candidate.end));
+                again = Some(self.rewind(chunk, candidate.end, end));
+            }
+            CandidateAt::Tag(_)
+            | CandidateAt::Field(_)
+            | CandidateAt::Probe(_)
+            | CandidateAt::Json(_) => {
+                self.open(
+                    chunk,
+                    dialect,
+                    Opened {
+                        name: "",
+                        meta: &[],
+                        span: Span::new(opening.start, candidate.end),
+                        at: candidate.end,
+                    },
+                );
+                let bare = match family {
+                    Family::Framed(table) => {
+                        candidate.begins.of(table).is_some_and(Opener::unmarked)
+                    }
+                    _ => false,
+                };
+                if let Some(block) = self.st.io.block.as_mut().filter(|_| bare) {
+                    block.unmarked = true;
+                }
+                if loose {
+                    let span = Span::new(opening.start, candidate.end);
+                    self.out(chunk).repaired(Kind::RepairedMarker, span);
+                }
+                again = Some(self.rewind(chunk, candidate.end, end));
+            }
+        }
+        again
+    }
+
+    /// The name that a walk found, if it found one.
+    pub(super) fn named_in(&self, chunk: Chunk<'_>, walk: &Walk) -> String {
+        let span = walk.span(Hole::Name);
+        if span.is_empty() {
+            return String::new();
+        }
+        let name = self.bytes(chunk, span.start, span.end);
+        String::from_utf8_lossy(&name).into_owned()
+    }
+
+    /// The opening tag closed itself.
+    fn close_empty(&mut self, chunk: Chunk<'_>, end: u64) {
+        let mut mode = std::mem::replace(&mut self.st.mode, Mode::Flow);
+        if let Mode::Body(body) = &mut mode {
+            // A call without parameters breaks no limit.
+            let _ = body.close_empty(&mut self.out(chunk), end);
+            self.close(chunk, end);
+        } else {
+            // A limit forbade the call; there is nothing to skip.
+            self.flow_again(end);
+        }
+    }
+}

@@ -1,0 +1,235 @@
+//! A dialect that may own a marker, and how far its probe has come.
+
+use toolglot_scan::path::{Hole, Walk};
+use toolglot_scan::xml::Header;
+
+use super::{Candidate, CandidateAt};
+use crate::dialect::{Begins, Dialect, Family, OpenRef, SetInner};
+use crate::engine::bare::Bare;
+use crate::engine::evidence::{Field, Tag};
+use crate::event::Span;
+
+impl Candidate {
+    /// None if the marker alone opens a block.
+    pub fn new(dialect: &Dialect, opener: OpenRef, span: Span) -> Option<Self> {
+        let mut end = span.end;
+        let message = CandidateAt::Message {
+            from: end,
+            gap: false,
+        };
+        let at = match (&dialect.family, opener.begins) {
+            (_, Begins::Message) => message,
+            (_, Begins::Rest) => CandidateAt::Rest { marker: None },
+            (_, Begins::Thought(_)) => CandidateAt::Suffix,
+            (_, Begins::Tag(_) | Begins::Mark(_) | Begins::Token(_)) => {
+                CandidateAt::Own(Walk::default())
+            }
+            (Family::Plain, _) => return None,
+            (Family::KeyQuote(_), _) => CandidateAt::Field(Field::new()),
+            (Family::Line(table), Begins::Block(number)) => {
+                let (literal, _) = table.openers.get(usize::from(number))?;
+                let mut walk = table.heads.begin();
+                table.heads.seek(&mut walk, literal.as_bytes(), end);
+                CandidateAt::Head(walk)
+            }
+            (Family::ElementTree(_), _) => CandidateAt::Tag(Tag::new()),
+            (Family::NamedParams(_) | Family::AttributeParams(_), _) => CandidateAt::Header {
+                header: Header::Edge,
+                complete: false,
+            },
+            (Family::Framed(table), begins) => {
+                let opener = begins.of(table)?;
+                match (&opener.probe, opener.json) {
+                    (Some(probe), _) => {
+                        let mut walk = probe.begin();
+                        if opener.peek {
+                            end = span.start;
+                            probe.seek(&mut walk, opener.literal.as_bytes(), span.end);
+                        }
+                        CandidateAt::Probe(walk)
+                    }
+                    (None, Some(_)) => {
+                        // The opener is the first byte of the JSON.
+                        end = span.start;
+                        let mut bare = Bare::new(end);
+                        bare.step(*opener.literal.as_bytes().first()?, end, false);
+                        CandidateAt::Json(bare)
+                    }
+                    (None, None) => return None,
+                }
+            }
+        };
+        Some(Self {
+            dialect: opener.dialect,
+            begins: opener.begins,
+            end,
+            loose: unborn(opener.begins),
+            at,
+        })
+    }
+
+    /// Whether it is in a header at the start of a line that is not complete.
+    pub(super) fn cut_head(&self, dialect: &Dialect) -> bool {
+        match (self.at, &dialect.family, self.begins) {
+            (CandidateAt::Head(walk), Family::Line(table), Begins::Block(number)) => {
+                let opener = table.openers.get(usize::from(number));
+                walk.span(Hole::Name).is_empty() && opener.is_some_and(|(_, whole)| !whole)
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether it looks for JSON that must show a call.
+    pub(super) fn bare(&self, dialect: &Dialect) -> bool {
+        let opener = OpenRef {
+            dialect: self.dialect,
+            begins: self.begins,
+        };
+        bare(dialect, opener).is_some()
+    }
+
+    /// At the beginning of a stream, where a dialect looks for the rest of a header.
+    pub fn first(dialect: u16) -> Self {
+        Self {
+            dialect,
+            begins: Begins::Message,
+            end: 0,
+            loose: false,
+            at: CandidateAt::First { have: 0 },
+        }
+    }
+
+    /// Whether the stream may end here without a word: the marker itself is not complete.
+    pub(super) fn unborn(&self, family: &Family) -> bool {
+        match (self.at, family) {
+            // A header whose beginning nothing but its place tells.
+            (CandidateAt::Message { .. }, _) if self.end == 0 => true,
+            (
+                CandidateAt::Header {
+                    header: Header::Edge,
+                    ..
+                }
+                | CandidateAt::Nameless { .. }
+                | CandidateAt::First { .. }
+                | CandidateAt::Rest { .. }
+                | CandidateAt::Own(_)
+                | CandidateAt::Suffix,
+                _,
+            ) => true,
+            // A tag named after a tool, and a word, are no markers before their probes say so.
+            (CandidateAt::Probe(_), Family::Framed(table)) => {
+                self.begins.of(table).is_some_and(|opener| {
+                    let literal = opener.literal.as_bytes();
+                    literal.len() == 1 || literal.iter().all(u8::is_ascii_alphanumeric)
+                })
+            }
+            (
+                CandidateAt::Header { .. }
+                | CandidateAt::Tag(_)
+                | CandidateAt::Field(_)
+                | CandidateAt::Payload(_)
+                | CandidateAt::Message { .. }
+                | CandidateAt::Json(_)
+                | CandidateAt::Head(_)
+                | CandidateAt::Probe(_),
+                _,
+            ) => false,
+        }
+    }
+
+    /// Whether the state fits its tables.
+    pub fn fits(&self, set: &SetInner, dialect: &Dialect) -> bool {
+        match (self.at, &dialect.family) {
+            (
+                CandidateAt::Message { .. } | CandidateAt::First { .. } | CandidateAt::Rest { .. },
+                _,
+            ) => dialect.channels.is_some(),
+            (CandidateAt::Suffix, _) => matches!(self.begins, Begins::Thought(_)),
+            (CandidateAt::Own(walk), _) => match self.begins {
+                Begins::Tag(number) => {
+                    let spelt = dialect.spelt.get(usize::from(number));
+                    spelt.is_some_and(|paths| paths.as_ref().is_some_and(|p| p.fits(&walk)))
+                }
+                Begins::Mark(number) => {
+                    let mark = set.marks.get(usize::from(number));
+                    mark.is_some_and(|mark| mark.paths.fits(&walk))
+                }
+                Begins::Token(_) => set.loose.fits(&walk),
+                Begins::Block(_) | Begins::Message | Begins::Rest | Begins::Thought(_) => false,
+            },
+            (CandidateAt::Tag(_), Family::ElementTree(_))
+            | (CandidateAt::Field(_), Family::KeyQuote(_))
+            | (
+                CandidateAt::Header { .. } | CandidateAt::Nameless { .. },
+                Family::NamedParams(_) | Family::AttributeParams(_),
+            ) => true,
+            (CandidateAt::Json(_), Family::Framed(_)) => self.bare(dialect),
+            (CandidateAt::Head(walk), Family::Line(table)) => table.heads.fits(&walk),
+            (CandidateAt::Payload(walk), Family::Framed(table)) => table
+                .message
+                .as_ref()
+                .is_some_and(|paths| paths.fits(&walk)),
+            (CandidateAt::Probe(walk), Family::Framed(table)) => self
+                .begins
+                .of(table)
+                .and_then(|opener| opener.probe.as_ref())
+                .is_some_and(|probe| probe.fits(&walk)),
+            _ => false,
+        }
+    }
+}
+
+/// Whether a marker is a whole opener: in families that look for a tag with attributes it is only the beginning of one.
+pub(super) fn whole_opener(dialect: &Dialect, opener: OpenRef) -> bool {
+    let whole = match dialect.family {
+        Family::Framed(_) | Family::KeyQuote(_) | Family::ElementTree(_) => {
+            dialect.channels.is_none()
+        }
+        Family::NamedParams(_) | Family::AttributeParams(_) | Family::Line(_) | Family::Plain => {
+            false
+        }
+    };
+    whole && matches!(opener.begins, Begins::Block(_))
+}
+
+pub(super) fn nameless(family: &Family) -> (&[String], &str) {
+    match family {
+        Family::NamedParams(body) => (&body.spec.nameless, &body.param_open),
+        Family::AttributeParams(body) => (&body.spec.nameless, ""),
+        Family::KeyQuote(_)
+        | Family::ElementTree(_)
+        | Family::Framed(_)
+        | Family::Line(_)
+        | Family::Plain => (&[], ""),
+    }
+}
+
+pub(super) fn name_attribute(family: &Family) -> &str {
+    match family {
+        Family::NamedParams(body) => &body.spec.name,
+        Family::AttributeParams(body) => &body.spec.name,
+        Family::KeyQuote(_)
+        | Family::ElementTree(_)
+        | Family::Framed(_)
+        | Family::Line(_)
+        | Family::Plain => "",
+    }
+}
+
+/// What an opener's JSON must show, if it must.
+pub(super) fn bare(dialect: &Dialect, opener: OpenRef) -> Option<crate::dialect::spec::Bare> {
+    match &dialect.family {
+        Family::Framed(table) => opener.begins.of(table)?.json,
+        Family::KeyQuote(_)
+        | Family::ElementTree(_)
+        | Family::NamedParams(_)
+        | Family::AttributeParams(_)
+        | Family::Line(_)
+        | Family::Plain => None,
+    }
+}
+
+/// Whether what begins is a marker only once the tag in which something stands that it does not show is complete.
+pub(super) fn unborn(begins: Begins) -> bool {
+    matches!(begins, Begins::Tag(_) | Begins::Mark(_) | Begins::Token(_))
+}

@@ -1,0 +1,183 @@
+//! Which dialects may own a marker that is complete.
+
+use toolglot_scan::path::Paths;
+
+use super::candidate::{bare, unborn, whole_opener};
+use super::{Candidate, CandidateAt, Opening};
+use crate::body::Opened;
+use crate::dialect::spec::ReasoningAt;
+use crate::dialect::{Begins, Family, OpenRef};
+use crate::engine::machine::{Chunk, Machine};
+use crate::engine::{Mode, Region};
+use crate::event::Span;
+
+impl Machine<'_> {
+    /// A marker `start..end` is complete; text up to `safe` is decided. True if it opens a block or may do so.
+    pub fn candidates(
+        &mut self,
+        chunk: Chunk<'_>,
+        refs: &[OpenRef],
+        start: u64,
+        end: u64,
+        safe: u64,
+    ) -> bool {
+        let mut opening = match self.st.mode {
+            Mode::Opening(opening) if opening.start == start => Some(opening),
+            _ => None,
+        };
+        if safe < start {
+            // A marker that is under way comes before one inside it.
+            self.displace(Span::new(start, end));
+            return false;
+        }
+        let mut told = opening.is_some();
+        for opener in refs {
+            let thought = match opener.begins {
+                Begins::Thought(id) => {
+                    let inside = matches!(self.st.region, Region::Reasoning { .. });
+                    if inside
+                        && self.opens(chunk, id, start, end)
+                        && !self.echoes(chunk, start, safe)
+                    {
+                        continue;
+                    }
+                    Some(id)
+                }
+                Begins::Mark(number) => {
+                    let mark = &self.set.marks[usize::from(number)];
+                    let (id, closes) = (mark.id, mark.closes);
+                    let inside = matches!(self.st.region, Region::Reasoning { .. });
+                    let echo = inside && !closes && self.echoes(chunk, start, safe);
+                    if closes != inside && !echo {
+                        continue;
+                    }
+                    Some(id)
+                }
+                Begins::Block(_)
+                | Begins::Tag(_)
+                | Begins::Message
+                | Begins::Rest
+                | Begins::Token(_) => None,
+            };
+            let whose = (opener.dialect, thought);
+            let token = matches!(opener.begins, Begins::Token(_));
+            if token {
+                self.deliver(chunk, start.min(safe));
+            } else if !self.counts(chunk, whose, Span::new(start, end), safe, told) {
+                told = true;
+                continue;
+            }
+            let compiled = self.dialect(opener.dialect);
+            let must_show = bare(compiled, *opener);
+            let head = matches!(compiled.family, Family::Line(_));
+            let displaced = must_show.is_some_and(|bare| !self.may_show(bare.at))
+                || (head && !token && !self.begins());
+            let mut candidate = Candidate::new(compiled, *opener, Span::new(start, end));
+            if let Some(CandidateAt::Own(walk)) =
+                candidate.as_mut().map(|candidate| &mut candidate.at)
+            {
+                let bytes = self.bytes(chunk, start, end);
+                match self.spelt(*opener) {
+                    Some(paths) => {
+                        paths.seek(walk, &bytes, end);
+                    }
+                    None => {
+                        self.set.loose.seek(walk, &bytes, end);
+                    }
+                }
+            }
+            if displaced {
+                continue;
+            }
+            if opening.is_none() {
+                self.st.candidates.clear();
+            }
+            let opening = opening.get_or_insert(Opening::new(start, opener.dialect));
+            opening.count += 1;
+            let whole = whole_opener(compiled, *opener);
+            opening.whole = whole || opening.whole && end <= opening.end;
+            opening.end = opening.end.max(end);
+            // Of a single byte nothing is said either.
+            let unborn = unborn(opener.begins);
+            opening.bare &= must_show.is_some() || end == start + 1 || unborn;
+            match candidate {
+                // A marker as it is spelled comes before one that holds what it does not show.
+                Some(candidate) if candidate.loose => self.st.candidates.push(candidate),
+                Some(candidate) => {
+                    let others = self.st.candidates.iter();
+                    let at = others.take_while(|other| !other.loose).count();
+                    self.st.candidates.insert(at, candidate);
+                }
+                None => {
+                    self.st.candidates.clear();
+                    self.deliver(chunk, start);
+                    self.adopt(start);
+                    let span = Span::new(start, end);
+                    let opened = Opened {
+                        name: "",
+                        meta: &[],
+                        span,
+                        at: end,
+                    };
+                    self.open(chunk, opener.dialect, opened);
+                    return true;
+                }
+            }
+        }
+        let Some(opening) = opening else {
+            // The beginning of a thought's marker, or of a token, pairs with nothing, nor does what many things begin with.
+            let pairs = |opener: &&OpenRef| {
+                let mark = matches!(opener.begins, Begins::Mark(_) | Begins::Token(_));
+                !mark && bare(self.dialect(opener.dialect), **opener).is_none()
+            };
+            let opener = refs.iter().find(pairs).filter(|_| end > start + 1);
+            if let Some(opener) = opener.filter(|_| start <= safe) {
+                // What waits to stand once more does not, and came first.
+                self.settle_twin(chunk, start);
+                self.was_text(opener.dialect, start);
+            }
+            return false;
+        };
+        // A longer marker that began before this one is given up.
+        self.deliver(chunk, start);
+        self.adopt(start);
+        self.st.mode = Mode::Opening(opening);
+        self.whole_headers(chunk, opening, end);
+        true
+    }
+
+    /// Whether `start..end` is the beginning of a thought's opener that has a suffix.
+    pub(super) fn opens(&self, chunk: Chunk<'_>, thought: u16, start: u64, end: u64) -> bool {
+        let marker = self.bytes(chunk, start, end);
+        self.set.reasoning[usize::from(thought)].opens_with_suffix(&marker)
+    }
+
+    /// A marker with what may stand in it that it does not show.
+    pub(super) fn spelt(&self, opener: OpenRef) -> Option<&Paths<()>> {
+        match opener.begins {
+            Begins::Tag(number) => {
+                let spelt = &self.dialect(opener.dialect).spelt;
+                spelt.get(usize::from(number))?.as_ref()
+            }
+            Begins::Mark(number) => Some(&self.set.marks.get(usize::from(number))?.paths),
+            Begins::Block(_)
+            | Begins::Message
+            | Begins::Rest
+            | Begins::Thought(_)
+            | Begins::Token(_) => None,
+        }
+    }
+
+    /// Whether an opener that must show a call may do so here.
+    fn may_show(&self, at: ReasoningAt) -> bool {
+        let here = match at {
+            ReasoningAt::Anywhere => true,
+            ReasoningAt::Start => self.st.blank,
+            ReasoningAt::LineStart => self.begins(),
+        };
+        // What waits for its twin is text if something else comes.
+        let here = here && !self.st.waiting.is_some_and(|waiting| waiting.twin);
+        // Without declared tools there is nothing that it could call.
+        here && self.opts.tools.is_some()
+    }
+}

@@ -1,0 +1,208 @@
+//! Markers inside what is looked at: the undecided one may grow, or be text before one that counts.
+
+use super::candidate::bare;
+use super::{CandidateAt, Opening};
+use crate::dialect::{BESIDE, Family, Role, TOGETHER};
+use crate::engine::machine::{Chunk, Machine};
+use crate::engine::{Mode, Region};
+use crate::error::Kind;
+use crate::event::Span;
+
+impl Machine<'_> {
+    /// Whether a longer marker may come of the one that is decided: then it is that one which opens something, or nothing does.
+    /// Where nothing is said of what opens nothing, it makes no difference.
+    pub(super) fn grows(&self, opening: &Opening, end: u64) -> bool {
+        let hold = self.scanner().dfa.hold(self.st.node) as u64;
+        !opening.bare && end.saturating_sub(hold) == opening.start
+    }
+
+    /// Whether JSON that must show a call is being read, and all that a marker opens is such JSON too.
+    fn in_bare(&self, refs: u16) -> bool {
+        let mut candidates = self.st.candidates.iter();
+        let mut refs = self.set.opens[usize::from(refs)].iter();
+        candidates.any(|candidate| candidate.bare(self.dialect(candidate.dialect)))
+            && refs.all(|opener| bare(self.dialect(opener.dialect), *opener).is_some())
+    }
+
+    /// Markers end before `end` while this one is undecided. None if that changes nothing; else bytes that are to be read
+    /// again, if there are any.
+    pub(super) fn inner_marker(
+        &mut self,
+        chunk: Chunk<'_>,
+        opening: &Opening,
+        end: u64,
+    ) -> Option<Option<Vec<u8>>> {
+        let dfa = &self.scanner().dfa;
+        let hits = dfa.hits(self.st.node);
+        let mut inside = None;
+        for pattern in hits {
+            let start = end - dfa.len_of(*pattern) as u64;
+            match self.role(*pattern) {
+                Some(Role::Open { refs }) if start == opening.start => {
+                    // A longer marker at the same place: more candidates.
+                    let thinks = self.thinks();
+                    let own = match thinks {
+                        true => self.own_enders(refs),
+                        false => self.set.opens[usize::from(refs)].clone(),
+                    };
+                    self.candidates(chunk, &own, start, end, start);
+                    if !matches!(self.st.mode, Mode::Opening(_)) {
+                        return Some(None);
+                    }
+                }
+                // What is nested is part of what is looked at.
+                Some(Role::Open { refs }) if self.in_bare(refs) => {}
+                // A single byte begins many things; it has its turn if this is none.
+                Some(Role::Open { .. })
+                    if dfa.len_of(*pattern) == 1 && !self.st.candidates.is_empty() =>
+                {
+                    if let Mode::Opening(opening) = &mut self.st.mode {
+                        opening.inner = opening.inner.or(Some(start));
+                    }
+                }
+                Some(Role::Open { refs }) if self.in_header(chunk, opening, refs, start) => {}
+                Some(Role::Open { .. } | Role::Reasoning { .. } | Role::Span { .. }) => {
+                    inside = Some(start);
+                }
+                Some(Role::Token { .. }) if start == opening.start => {
+                    // A longer marker at the same place, which is framing.
+                    self.st.candidates.clear();
+                    self.st.mode = Mode::Flow;
+                    self.markers(chunk, end);
+                    self.release(chunk, end);
+                    return Some(None);
+                }
+                None if self.in_rest(chunk, opening, start) => {}
+                None if self.ends_here(*pattern) => inside = Some(start),
+                // If this is none, the token has its turn. What a header holds is its own.
+                Some(Role::Token { .. }) if self.dialect(opening.first).channels.is_none() => {
+                    if let Mode::Opening(opening) = &mut self.st.mode {
+                        opening.inner = opening.inner.or(Some(start));
+                    }
+                }
+                Some(Role::Token { .. }) | None => {}
+            }
+        }
+        let inside = inside?;
+        let expected = self.st.candidates.iter().any(|candidate| {
+            let Family::Framed(table) = &self.dialect(candidate.dialect).family else {
+                return false;
+            };
+            let opener = candidate.begins.of(table);
+            let probe = opener.and_then(|opener| opener.probe.as_ref());
+            matches!((candidate.at, probe), (CandidateAt::Probe(walk), Some(probe))
+                if walk.start().is_some_and(|start| start <= inside) && probe.literal(&walk))
+        });
+        if expected {
+            if let Mode::Opening(opening) = &mut self.st.mode {
+                opening.inner = opening.inner.or(Some(inside));
+            }
+            return None;
+        }
+        // The next marker begins in here: this one is text.
+        self.st.candidates.clear();
+        self.st.mode = Mode::Flow;
+        self.untagged(opening);
+        if let Some(marker) = self.has_twin(chunk, opening, end) {
+            self.wait_twin(chunk, opening, marker);
+            let opening = self.before_twin(chunk, *opening, marker, end);
+            return Some(self.after_text(chunk, &opening, end));
+        }
+        let told = !opening.bare && inside > opening.start;
+        if told || opening.unknown.is_some() {
+            self.settle_twin(chunk, opening.start);
+        }
+        self.tell_unknown(chunk, opening, end);
+        if told {
+            let span = Span::new(opening.start, opening.start);
+            self.was_text(opening.first, opening.start);
+            self.tell(chunk, opening.first, Kind::LookalikeMarker, span);
+        }
+        Some(self.after_text(chunk, opening, end))
+    }
+
+    /// A marker is no opener, and another one ends before `end`. Gives bytes that are to be read again.
+    fn after_text(&mut self, chunk: Chunk<'_>, opening: &Opening, end: u64) -> Option<Vec<u8>> {
+        let again = self.read_again(chunk, opening, end);
+        if again.is_none() {
+            self.markers(chunk, end);
+            self.release(chunk, end);
+        }
+        again
+    }
+
+    /// Where an opener that shows nothing has itself behind it, with white space between at most: which of the two counts is for
+    /// the last one to say. It is the marker, or the marker with the name that follows it: `<function=f>`. One in a quotation is
+    /// spoken of.
+    pub(super) fn has_twin(&self, chunk: Chunk<'_>, opening: &Opening, end: u64) -> Option<Span> {
+        let plain = matches!(opening.kind, None | Some(Kind::LookalikeMarker));
+        let plain = plain && !opening.bare && opening.unknown.is_none();
+        let here = self.st.region == Region::Text && opening.start + 1 < opening.end;
+        let most = (opening.end.saturating_sub(opening.start) + BESIDE) * (TOGETHER as u64 - 1);
+        let free = match self.st.waiting {
+            Some(waiting) => {
+                let since = opening.start.checked_sub(waiting.first);
+                waiting.twin && since.is_some_and(|since| since < most)
+            }
+            None => !self.st.tail.quoted() && self.st.from() == opening.start,
+        };
+        if !(opening.whole && plain && here && free && opening.end < end) {
+            return None;
+        }
+        let looked = self.bytes(chunk, opening.start, end);
+        let (marker, behind) = looked.split_at_checked((opening.end - opening.start) as usize)?;
+        // What a name goes on is the beginning of an opener.
+        let whole = matches!(marker.last(), Some(b'>' | b']')) && stands_before(marker, behind);
+        if whole {
+            return Some(Span::new(opening.start, opening.end));
+        }
+        let first = self.dialect(opening.first);
+        let named = match first.family {
+            Family::Framed(_) | Family::NamedParams(_) | Family::AttributeParams(_) => true,
+            Family::KeyQuote(_) | Family::ElementTree(_) | Family::Line(_) | Family::Plain => false,
+        };
+        let begins = behind.iter().rposition(|byte| Some(byte) == marker.first());
+        // Where openers stand at the start of lines, the second one does not.
+        let begins = begins.filter(|at| named && !first.spec.line_start && *at > 0)?;
+        let (opener, again) = looked.split_at_checked(marker.len() + begins)?;
+        // What holds another opener is none.
+        let alone = opening.start + opener.len() as u64;
+        if opening.inner.is_some_and(|inner| inner < alone) {
+            return None;
+        }
+        let opener = opener.trim_ascii_end();
+        let near = marker.len() + begins - opener.len() <= BESIDE as usize;
+        let span = Span::new(opening.start, opening.start + opener.len() as u64);
+        // What begins a payload is no part of it.
+        let ends = opener.last().is_some_and(|byte| {
+            byte.is_ascii_alphanumeric() || *byte >= 0x80 || matches!(byte, b'_' | b'>' | b']')
+        });
+        let near = near && ends && !opener.contains(&b'{');
+        (near && opener.len() > marker.len() && stands_before(opener, again)).then_some(span)
+    }
+
+    /// Where the scan goes back for what was looked at behind `marker`, it goes back to the marker that stands there once more:
+    /// what begins inside that one comes after it.
+    pub(super) fn before_twin(
+        &self,
+        chunk: Chunk<'_>,
+        opening: Opening,
+        marker: Span,
+        end: u64,
+    ) -> Opening {
+        let behind = self.bytes(chunk, marker.end, end);
+        let blanks = behind.len() - behind.trim_ascii_start().len();
+        let twin = marker.end + blanks as u64;
+        Opening {
+            inner: opening.inner.map(|inner| inner.min(twin)),
+            ..opening
+        }
+    }
+}
+
+/// Whether a marker stands before itself, with white space between at most, as far as that has come.
+fn stands_before(marker: &[u8], behind: &[u8]) -> bool {
+    let rest = behind.trim_ascii_start();
+    let near = (behind.len() - rest.len()) as u64 <= BESIDE;
+    near && (marker.starts_with(rest) || rest.starts_with(marker))
+}

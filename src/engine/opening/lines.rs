@@ -1,0 +1,178 @@
+//! Blocks that begin at the start of a line, and what is complete where the stream ends.
+
+use toolglot_scan::path::Walk;
+use toolglot_scan::{Line, ROOT};
+
+use super::{Candidate, CandidateAt};
+use crate::body::Opened;
+use crate::dialect::{Begins, Family, Head};
+use crate::engine::machine::{Chunk, Machine};
+use crate::engine::{Mode, Region};
+use crate::error::Kind;
+use crate::event::{Event, Span};
+
+impl Machine<'_> {
+    /// Whether what is looked at may be a token.
+    pub fn looks_at_token(&self) -> bool {
+        let token = |candidate: &Candidate| matches!(candidate.begins, Begins::Token(_));
+        self.st.candidates.iter().any(token)
+    }
+
+    /// If the stream ended here: the token that is complete, though a longer one may begin with it.
+    pub fn complete_token(&self, end: u64) -> Option<Candidate> {
+        let mut candidates = self.st.candidates.iter().copied();
+        candidates.find_map(|candidate| {
+            let (CandidateAt::Own(walk), Begins::Token(_)) = (candidate.at, candidate.begins)
+            else {
+                return None;
+            };
+            let id = self.set.loose.complete(&walk, end, b"")?;
+            let counts = self.is_token_here(id);
+            let begins = Begins::Token(id);
+            counts.then_some(Candidate {
+                begins,
+                ..candidate
+            })
+        })
+    }
+
+    /// Whether a token means something in the region: in a thought it must be one that ends it.
+    pub(super) fn is_token_here(&self, id: u16) -> bool {
+        match self.st.region {
+            Region::Text => true,
+            Region::Reasoning { id: thought, .. } => {
+                let token = self.set.tokens.get(usize::from(id));
+                token.is_some_and(|token| token.ends.contains(&thought))
+            }
+            Region::Span { .. } => false,
+        }
+    }
+
+    /// If the stream ended here: the header at the start of a line that is complete.
+    pub fn complete_head(&self, chunk: Chunk<'_>, end: u64) -> Option<Candidate> {
+        let complete = |candidate: &&Candidate| {
+            let (CandidateAt::Head(walk), Family::Line(table)) =
+                (candidate.at, &self.dialect(candidate.dialect).family)
+            else {
+                return false;
+            };
+            let name = self.named_in(chunk, &walk);
+            // A name is known to be complete if there is a tool of that name.
+            let tools = self.opts.tools.as_ref();
+            let known = tools.is_some_and(|tools| tools.get(&name).is_some());
+            if table.spec.offered && name.is_empty() {
+                return tools.is_some() && self.st.io.stood > 0;
+            }
+            known
+                || (!table.spec.offered
+                    && (table.heads.complete(&walk, end, b"").is_some() || table.is_null(&name)))
+        };
+        self.st.candidates.iter().find(complete).copied()
+    }
+
+    /// A header at the start of a line counts; `span` is what it takes. Gives bytes that are to be read again.
+    pub fn line_begins(
+        &mut self,
+        chunk: Chunk<'_>,
+        dialect: u16,
+        walk: &Walk,
+        span: Span,
+    ) -> Option<Vec<u8>> {
+        let Family::Line(table) = &self.dialect(dialect).family else {
+            return None;
+        };
+        let bytes = self.bytes(chunk, span.start, span.end);
+        let name = self.named_in(chunk, walk);
+        let kind = match (table.heads.complete(walk, span.end, b""), name.is_empty()) {
+            (Some(kind), true) => kind,
+            (_, false) | (None, true) => Head::Action,
+        };
+        self.meet_block(chunk, dialect, span.start);
+        self.flow_end(chunk);
+        if let Region::Reasoning { .. } = self.st.region {
+            self.st.region = Region::Text;
+            self.st.reasoned = true;
+        }
+        self.st.mode = Mode::Flow;
+        let opened = Opened {
+            name: &name,
+            meta: &[],
+            span,
+            at: span.end,
+        };
+        match kind {
+            Head::Thought if self.opts.reasoning.reads() => {
+                self.out(chunk).event(Event::Reasoning {
+                    data: &bytes,
+                    span,
+                    framing: true,
+                });
+                self.st.io.cursor.hold(span.end);
+                let region = Region::Reasoning {
+                    id: table.thoughts,
+                    depth: 1,
+                    start: span.start,
+                    label: None,
+                };
+                self.enter(region, span.end);
+                self.st.line = Line::Other;
+            }
+            Head::Thought => {
+                self.deliver(chunk, span.end);
+                self.st.node = ROOT;
+            }
+            Head::Answer if self.st.io.stood == 0 => {
+                self.framing(chunk, span.end);
+                self.st.line = Line::Other;
+            }
+            Head::Blob => {
+                let (at, fenced) = table.blob(&bytes);
+                let end = span.start + at as u64;
+                self.open(
+                    chunk,
+                    dialect,
+                    Opened {
+                        span: Span::new(span.start, end),
+                        at: end,
+                        ..opened
+                    },
+                );
+                if let Mode::Body(body) = &mut self.st.mode {
+                    body.begin_blob(fenced);
+                }
+                return Some(self.rewind(chunk, end, span.end));
+            }
+            Head::Action => {
+                self.open(chunk, dialect, opened);
+                if table.is_null(&name) {
+                    self.out(chunk).issue(Kind::NullAction, span, &name);
+                }
+            }
+            _ => {
+                self.open(chunk, dialect, opened);
+                let issue = match kind {
+                    Head::Answer => Kind::FinalAnswerWithAction,
+                    _ => Kind::HallucinatedResult,
+                };
+                self.out(chunk).issue(issue, span, "");
+            }
+        }
+        None
+    }
+
+    /// Whether the stream may end here without a word.
+    pub fn unborn(&self) -> bool {
+        self.under_way().is_none()
+    }
+
+    /// The first dialect whose marker is complete and still fits.
+    pub fn under_way(&self) -> Option<u16> {
+        let born = |candidate: &&Candidate| {
+            let dialect = self.dialect(candidate.dialect);
+            !(candidate.unborn(&dialect.family)
+                || candidate.bare(dialect)
+                || candidate.cut_head(dialect))
+        };
+        self.st.candidates.iter().find(born).map(|c| c.dialect)
+    }
+}

@@ -1,0 +1,515 @@
+//! A candidate takes a byte: it opens, goes on, or is text.
+
+use toolglot_scan::path::{Go, Hole, Walk};
+use toolglot_scan::xml;
+use toolglot_scan::xml::{Header, HeaderStep};
+
+use super::candidate::{name_attribute, nameless};
+use super::{Candidate, CandidateAt, MAX_SUFFIX, Opening, Verdict, member, opens};
+use crate::body::tool_name;
+use crate::dialect::bounds::PROBE_BLANKS;
+use crate::dialect::spec::RouteKind;
+use crate::dialect::{Begins, Evidence, Family, Head, OpenRef, Opener};
+use crate::engine::Region;
+use crate::engine::bare::{Bare, Shown};
+use crate::engine::evidence::Shown as Shows;
+use crate::engine::machine::{Chunk, Machine};
+use crate::error::Kind;
+use crate::event::Span;
+use crate::hints::Tool;
+
+impl Machine<'_> {
+    pub(super) fn verdict(
+        &self,
+        chunk: Chunk<'_>,
+        opening: &Opening,
+        candidate: &mut Candidate,
+        byte: u8,
+        end: u64,
+    ) -> Verdict {
+        if let (
+            CandidateAt::First { .. } | CandidateAt::Message { .. } | CandidateAt::Rest { .. },
+            Some(channels),
+        ) = (candidate.at, &self.dialect(candidate.dialect).channels)
+        {
+            return self.message(chunk, opening, candidate, &channels.spec, byte, end);
+        }
+        if let (CandidateAt::Own(walk), Begins::Token(_)) = (&mut candidate.at, candidate.begins) {
+            let go = self.set.loose.step(walk, byte, end - 1, b"");
+            return self.own_token(opening, candidate, go, end);
+        }
+        if let CandidateAt::Own(walk) = &mut candidate.at {
+            let opener = OpenRef {
+                dialect: candidate.dialect,
+                begins: candidate.begins,
+            };
+            let paths = self.spelt(opener);
+            let go = paths.map_or(Go::None, |paths| paths.step(walk, byte, end - 1, b""));
+            return self.own_tag(opening, candidate, go, end);
+        }
+        let family = &self.dialect(candidate.dialect).family;
+        let behind = candidate.end;
+        match &mut candidate.at {
+            CandidateAt::Probe(walk) => {
+                let Family::Framed(table) = family else {
+                    return Verdict::Text(None);
+                };
+                let Some(opener) = candidate.begins.of(table) else {
+                    return Verdict::Text(None);
+                };
+                let Some(probe) = &opener.probe else {
+                    return Verdict::Text(None);
+                };
+                if end.saturating_sub(candidate.end) > u64::from(PROBE_BLANKS) {
+                    return Verdict::Text(Some(Kind::LookalikeMarker));
+                }
+                // A single byte opens many things that look like nothing.
+                let look = (opener.literal.len() > 1).then_some(Kind::LookalikeMarker);
+                let go = probe.step(walk, byte, end - 1, b"");
+                let open = probe.in_hole(walk) && matches!(go, Go::More);
+                // In a thought, a wrapper before it may be quoted: only a declared tool shows that the call is meant.
+                let name = walk.span(Hole::Name);
+                let quotable = opener.bare && opener.typed && !name.is_empty();
+                let asked = opener.offered || quotable && self.thinks();
+                if asked && !self.offered(chunk, name, open) {
+                    return Verdict::Text(look);
+                }
+                match go {
+                    Go::More if self.is_prose(chunk, opener, walk, byte, end) => {
+                        Verdict::Text(look)
+                    }
+                    Go::More => Verdict::More,
+                    Go::None
+                        if self.guided_behind(
+                            chunk,
+                            (&opener.literal, behind),
+                            table,
+                            byte,
+                            end,
+                        ) =>
+                    {
+                        Verdict::Open {
+                            taken: true,
+                            closed: false,
+                        }
+                    }
+                    Go::None => Verdict::Text(look),
+                    Go::Found { taken, .. } if opener.json.is_some() => {
+                        let start = end - u64::from(!taken);
+                        let mut json = Bare::new(start);
+                        let shown = match taken {
+                            true => Shown::More,
+                            false => json.step(byte, end - 1, false),
+                        };
+                        candidate.at = CandidateAt::Json(json);
+                        if shown == Shown::More {
+                            Verdict::More
+                        } else {
+                            Verdict::Text(None)
+                        }
+                    }
+                    Go::Found {
+                        action: Evidence::Attribute,
+                        ..
+                    } if !self.has_attribute(chunk, walk, &opener.names) => Verdict::Text(look),
+                    Go::Found { .. } => {
+                        let name = walk.span(Hole::Name);
+                        // A probe without a name has no place where one stands.
+                        let name = match name.is_empty() {
+                            true => vec![],
+                            false => self.bytes(chunk, name.start, name.end),
+                        };
+                        let name = String::from_utf8_lossy(&name);
+                        let tools = self.opts.tools.as_deref();
+                        let known = tools.is_some_and(|tools| tools.get(&name).is_some());
+                        if opens(opener, &name, known) {
+                            Verdict::Open {
+                                taken: true,
+                                closed: false,
+                            }
+                        } else {
+                            Verdict::Text(look)
+                        }
+                    }
+                }
+            }
+            CandidateAt::Json(json) => {
+                let Family::Framed(table) = family else {
+                    return Verdict::Text(None);
+                };
+                let within = candidate.begins.of(table).and_then(|opener| opener.json);
+                let within = within.map_or(0, |bare| u64::from(bare.within));
+                let shown = match json.step(byte, end - 1, table.json.syntax.python) {
+                    _ if end.saturating_sub(json.start) > within => Shown::None,
+                    Shown::Key(key) => {
+                        let key = self.bytes(chunk, key.start, key.end);
+                        match json.member(member(table, &key)) {
+                            true => Shown::More,
+                            false => Shown::None,
+                        }
+                    }
+                    shown => shown,
+                };
+                let (name, alone) = match shown {
+                    Shown::Call(name) => (name, false),
+                    Shown::Name(name) => (name, true),
+                    Shown::More => return Verdict::More,
+                    Shown::Key(_) | Shown::None => return Verdict::Text(None),
+                };
+                let tool = self.bytes(chunk, name.start, name.end);
+                let tool = String::from_utf8_lossy(&tool);
+                let tools = self.opts.tools.as_ref();
+                let tool = tools.and_then(|tools| tools.get(&tool));
+                // A name alone calls a tool that needs nothing else.
+                let needs = |tool: &Tool| tool.params.iter().any(|param| param.required);
+                if tool.is_some_and(|tool| !(alone && needs(tool))) {
+                    Verdict::Open {
+                        taken: true,
+                        closed: false,
+                    }
+                } else if alone {
+                    Verdict::Text(None)
+                } else {
+                    Verdict::Unknown(name)
+                }
+            }
+            CandidateAt::Head(walk) => {
+                let Family::Line(table) = family else {
+                    return Verdict::Text(None);
+                };
+                let offered = table.spec.offered;
+                match table.heads.step(walk, byte, end - 1, b"") {
+                    _ if offered && self.opts.tools.is_none() => Verdict::Text(None),
+                    _ if end.saturating_sub(opening.start)
+                        > u64::from(self.opts.limits.max_header) =>
+                    {
+                        Verdict::Text(None)
+                    }
+                    Go::More => Verdict::More,
+                    Go::None => Verdict::Text(None),
+                    Go::Found { action, taken } => {
+                        let name = walk.span(Hole::Name);
+                        if name.len() > u64::from(self.opts.limits.max_name) {
+                            return Verdict::Text(Some(Kind::LimitName));
+                        }
+                        let blob = action == Head::Blob;
+                        let lone = name.is_empty() && self.st.io.stood == 0 && !blob;
+                        // Among many formats nothing shows that a result is made up before there was a thought or an
+                        // action; where only declared tools count, an action of one.
+                        let thought = self.st.reasoned || self.st.region != Region::Text;
+                        let result = action == Head::Observation && !thought && !self.set.chosen;
+                        if lone && (offered || result) {
+                            return Verdict::Text(None);
+                        }
+                        if offered && !name.is_empty() && !self.offered(chunk, name, false) {
+                            return Verdict::Unknown(name);
+                        }
+                        Verdict::Open {
+                            taken,
+                            closed: false,
+                        }
+                    }
+                }
+            }
+            CandidateAt::Suffix => self.suffix(chunk, behind, byte, end),
+            CandidateAt::Own(_)
+            | CandidateAt::First { .. }
+            | CandidateAt::Message { .. }
+            | CandidateAt::Rest { .. } => Verdict::Text(None),
+            CandidateAt::Payload(walk) => {
+                let Family::Framed(table) = family else {
+                    return Verdict::Text(None);
+                };
+                let long = end.saturating_sub(candidate.end) > u64::from(PROBE_BLANKS);
+                match table
+                    .message
+                    .as_ref()
+                    .map(|paths| paths.step(walk, byte, end - 1, b""))
+                {
+                    Some(Go::More) if !long => Verdict::More,
+                    Some(Go::Found { .. }) => shown(Shows::Yes),
+                    Some(Go::More | Go::None) | None => shown(Shows::No),
+                }
+            }
+            CandidateAt::Tag(tag) => {
+                let Family::ElementTree(table) = family else {
+                    return Verdict::Text(None);
+                };
+                let long =
+                    end.saturating_sub(opening.start) > u64::from(self.opts.limits.max_header);
+                shown(if long {
+                    Shows::No
+                } else {
+                    tag.step(byte, table)
+                })
+            }
+            CandidateAt::Field(field) => {
+                let Family::KeyQuote(table) = family else {
+                    return Verdict::Text(None);
+                };
+                let came = (end - 1).saturating_sub(candidate.end);
+                shown(field.step(byte, table, came, self.opts.limits.max_lookahead))
+            }
+            CandidateAt::Nameless {
+                blanks,
+                matched,
+                alive,
+            } => {
+                let (starts, param) = nameless(family);
+                if *matched == 0 && xml::is_space(byte) && *blanks < PROBE_BLANKS {
+                    *blanks += 1;
+                    return Verdict::More;
+                }
+                for (index, start) in starts.iter().enumerate().take(32) {
+                    if start.as_bytes().get(usize::from(*matched)) != Some(&byte) {
+                        *alive &= !(1 << index);
+                    } else if *alive & (1 << index) != 0 && start.len() == usize::from(*matched) + 1
+                    {
+                        return Verdict::Nameless {
+                            params: !param.is_empty() && start.starts_with(param),
+                        };
+                    }
+                }
+                *matched += 1;
+                if *alive == 0 {
+                    Verdict::Text(Some(Kind::LookalikeMarker))
+                } else {
+                    Verdict::More
+                }
+            }
+            CandidateAt::Header { header, complete } => {
+                let edge = *header == Header::Edge;
+                match header.step(byte) {
+                    // No value of a header holds the beginning of a tag: an unclosed quote ends here.
+                    HeaderStep::More if byte == b'<' => Verdict::Unquoted,
+                    HeaderStep::More
+                        if end.saturating_sub(opening.start)
+                            > u64::from(self.opts.limits.max_header) =>
+                    {
+                        Verdict::Text(Some(Kind::LimitHeader))
+                    }
+                    HeaderStep::More => {
+                        *complete |= *header == Header::AfterValue;
+                        Verdict::More
+                    }
+                    HeaderStep::Bad if edge => Verdict::Text(None),
+                    HeaderStep::Bad => Verdict::Text(Some(broken(*complete))),
+                    HeaderStep::End { closed } => self.named(chunk, candidate, end, closed),
+                }
+            }
+        }
+    }
+
+    /// A byte of a marker that holds what it does not show ends before `end`: after it must stand what is asked for after the
+    /// plain marker.
+    fn own_tag(
+        &self,
+        opening: &Opening,
+        candidate: &mut Candidate,
+        go: Go<()>,
+        end: u64,
+    ) -> Verdict {
+        let most = u64::from(PROBE_BLANKS.min(self.opts.limits.max_header));
+        match go {
+            Go::More if end.saturating_sub(opening.start) <= most => return Verdict::More,
+            Go::More | Go::None => return Verdict::Text(Some(Kind::LookalikeMarker)),
+            Go::Found { .. } => {}
+        }
+        let Begins::Tag(number) = candidate.begins else {
+            return Verdict::Open {
+                taken: true,
+                closed: false,
+            };
+        };
+        let opener = OpenRef {
+            dialect: candidate.dialect,
+            begins: Begins::Block(number),
+        };
+        let span = Span::new(opening.start, end);
+        match Candidate::new(self.dialect(candidate.dialect), opener, span) {
+            Some(plain) => {
+                *candidate = Candidate {
+                    loose: true,
+                    ..plain
+                };
+                Verdict::More
+            }
+            None => Verdict::Open {
+                taken: true,
+                closed: false,
+            },
+        }
+    }
+
+    /// Whether the tag that a walk has been through has an attribute of these names, or any if there are none: without one it
+    /// names no tool.
+    fn has_attribute(&self, chunk: Chunk<'_>, walk: &Walk, names: &[String]) -> bool {
+        let tag = walk.span(Hole::Tag);
+        let tag = self.bytes(chunk, tag.start, tag.end);
+        let attributes = xml::loose_attributes(&tag);
+        let mut attributes = attributes.iter();
+        attributes.any(|(key, _)| names.is_empty() || names.contains(key))
+    }
+
+    /// Whether a name after a marker that people type cannot become one: no letter of it is ASCII, or begins a tool on
+    /// offer.
+    fn is_prose(&self, chunk: Chunk<'_>, opener: &Opener, walk: &Walk, byte: u8, end: u64) -> bool {
+        let name = walk.span(Hole::Name);
+        if byte < 0x80 || !opener.typed || name.end != end {
+            return false;
+        }
+        let word = self.bytes(chunk, name.start, name.end);
+        let tools = self.opts.tools.as_deref();
+        !tools.is_some_and(|tools| tools.names().any(|tool| tool.as_bytes().starts_with(&word)))
+    }
+
+    /// Whether a name is one declared or, if it is still `open`, the beginning of one.
+    pub(super) fn offered(&self, chunk: Chunk<'_>, name: Span, open: bool) -> bool {
+        let Some(tools) = &self.opts.tools else {
+            return false;
+        };
+        if name.is_empty() {
+            // It has not come yet, or the probe does not ask for it.
+            return true;
+        }
+        let name = self.bytes(chunk, name.start, name.end);
+        if open {
+            tools.names().any(|tool| tool.as_bytes().starts_with(&name))
+        } else {
+            std::str::from_utf8(&name).is_ok_and(|name| tools.get(name).is_some())
+        }
+    }
+
+    /// Takes a byte of the suffix that begins at `from` in a marker of a thought. In a thought it must be the opener's, where
+    /// that has been seen.
+    pub(super) fn suffix(&self, chunk: Chunk<'_>, from: u64, byte: u8, end: u64) -> Verdict {
+        let word = byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
+        let len = (end - 1).saturating_sub(from);
+        if word && len < MAX_SUFFIX {
+            return Verdict::More;
+        }
+        let closes = matches!(self.st.region, Region::Reasoning { .. });
+        let own = !closes
+            || self.st.suffix.is_empty()
+            || self.bytes(chunk, from, end - 1) == self.st.suffix;
+        match byte == b'>' && len > 0 && own {
+            true => Verdict::Open {
+                taken: true,
+                closed: false,
+            },
+            false => Verdict::Text(None),
+        }
+    }
+
+    /// A header whose beginning is missing is complete before `end`: calls must show themselves after it.
+    pub(super) fn rest_ends(
+        &self,
+        chunk: Chunk<'_>,
+        opening: &Opening,
+        candidate: &mut Candidate,
+        end: u64,
+    ) -> Verdict {
+        let shows = match &self.dialect(candidate.dialect).family {
+            Family::Framed(table) => table.message.as_ref(),
+            _ => None,
+        };
+        match (self.route(chunk, opening, candidate, end), shows) {
+            (Some(RouteKind::Call | RouteKind::Calls), Some(shows)) => {
+                candidate.end = end;
+                candidate.at = CandidateAt::Payload(shows.begin());
+                Verdict::More
+            }
+            (Some(_), _) => Verdict::Open {
+                taken: true,
+                closed: false,
+            },
+            (None, _) => Verdict::Text(None),
+        }
+    }
+
+    /// Whether a marker stands right before `end`, in no more than `room` bytes of which `last` is the last.
+    pub(super) fn ends_with(
+        &self,
+        chunk: Chunk<'_>,
+        marker: &[u8],
+        last: u8,
+        end: u64,
+        room: u64,
+    ) -> bool {
+        let len = marker.len() as u64;
+        let may = len <= room && marker.last() == Some(&last);
+        may && self.bytes(chunk, end - len, end) == marker
+    }
+
+    /// The tag is complete: does it name a tool?
+    fn named(
+        &self,
+        chunk: Chunk<'_>,
+        candidate: &mut Candidate,
+        end: u64,
+        closed: bool,
+    ) -> Verdict {
+        let family = &self.dialect(candidate.dialect).family;
+        let attributes = self.attributes(chunk, candidate, end);
+        let Some((_, name)) = attributes
+            .iter()
+            .find(|(key, _)| key == name_attribute(family))
+        else {
+            if closed {
+                return Verdict::Text(Some(Kind::LookalikeMarker));
+            }
+            let alive = ((1_u64 << nameless(family).0.len().min(32)) - 1) as u32;
+            candidate.at = CandidateAt::Nameless {
+                blanks: 0,
+                matched: 0,
+                alive,
+            };
+            return if alive == 0 {
+                Verdict::Text(Some(Kind::LookalikeMarker))
+            } else {
+                Verdict::More
+            };
+        };
+        match tool_name(name, self.opts.limits.max_name) {
+            Ok(_) => Verdict::Open {
+                taken: true,
+                closed,
+            },
+            Err(kind) => Verdict::Text(Some(kind)),
+        }
+    }
+
+    pub(super) fn attributes(
+        &self,
+        chunk: Chunk<'_>,
+        candidate: &Candidate,
+        end: u64,
+    ) -> Vec<(String, String)> {
+        xml::attributes(&self.bytes(chunk, candidate.end, end))
+    }
+}
+
+/// Whether a word looks like the name of a tool and not like prose.
+pub(super) fn like_a_name(word: &str) -> bool {
+    let inner = |c: char| c.is_ascii_alphanumeric() || "_-.:/".contains(c);
+    word.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') && word.chars().all(inner)
+}
+
+fn shown(shown: Shows) -> Verdict {
+    match shown {
+        Shows::More => Verdict::More,
+        Shows::Yes => Verdict::Open {
+            taken: true,
+            closed: false,
+        },
+        Shows::No => Verdict::Text(Some(Kind::LookalikeMarker)),
+    }
+}
+
+fn broken(complete: bool) -> Kind {
+    if complete {
+        Kind::MalformedXml
+    } else {
+        Kind::LookalikeMarker
+    }
+}
