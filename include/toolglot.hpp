@@ -39,6 +39,7 @@
 #include <string_view>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "toolglot.h"
 
@@ -194,6 +195,18 @@ enum class finish_reason : std::uint32_t {
   tool_calls = TOOLGLOT_FINISH_TOOL_CALLS,
   error = TOOLGLOT_FINISH_ERROR,
   cancelled = TOOLGLOT_FINISH_CANCELLED,
+};
+
+/* Where a stream stands between two chunks. */
+enum class stage {
+  /* In text, a thought or a protected region. */
+  normal,
+  /* Bytes are held that may be a marker. */
+  tag_opening,
+  /* In a block, while a call of it is written or its first is still to come. */
+  tag_content,
+  /* In a block, after a call of it. */
+  tag_closing,
 };
 
 /* A look at one event: as large as a pointer, lives as long as its batch. An accessor that its kind does not have answers
@@ -398,6 +411,20 @@ inline std::size_t live_streams() noexcept { return toolglot_live_streams(); }
 /* The id of a built-in dialect by its number from 0; empty if there are not so many. */
 inline std::string_view builtin_dialect(std::size_t number) noexcept {
   return detail::view(toolglot_builtin_dialect(number));
+}
+
+/* The built-in dialects that a model writes its calls in, by the model's name; empty if none is known. */
+inline std::vector<std::string_view> model_dialects(std::string_view name) {
+  std::vector<std::string_view> ids;
+  for (;;) {
+    const std::string_view id = detail::view(toolglot_model_dialect(name.data(), name.size(), ids.size()));
+    if (id.empty()) return ids;
+    ids.push_back(id);
+  }
+}
+/* The built-in dialect that reads a model's reasoning, where no dialect of its calls does; else empty. */
+inline std::string_view model_reasoning(std::string_view name) noexcept {
+  return detail::view(toolglot_model_reasoning(name.data(), name.size()));
 }
 
 /* A list of dialects that is to become an engine. One to which nothing is added stands for the default set. */
@@ -615,6 +642,14 @@ class stream : public detail::handle<toolglot_stream, toolglot_stream_free, tool
   }
   /* A thought is open. */
   bool in_reasoning() const { return (state() & TOOLGLOT_STATE_REASONING) != 0; }
+  /* Outside, at a marker, in a call or after one. */
+  toolglot::stage stage() const {
+    const std::uint32_t flags = state();
+    if ((flags & TOOLGLOT_STATE_TAG_OPENING) != 0) return toolglot::stage::tag_opening;
+    if ((flags & TOOLGLOT_STATE_TAG_CONTENT) != 0) return toolglot::stage::tag_content;
+    if ((flags & TOOLGLOT_STATE_TAG_CLOSING) != 0) return toolglot::stage::tag_closing;
+    return toolglot::stage::normal;
+  }
   /* A marker or a block is under way. */
   bool may_hold_marker() const { return (state() & TOOLGLOT_STATE_MARKER) != 0; }
 
@@ -685,6 +720,13 @@ class turn : public detail::handle<toolglot_turn, toolglot_turn_free, toolglot_t
     return {first, size};
   }
   list<call, toolglot_call> calls() const && = delete;
+  /* The call that is open, with its arguments so far. */
+  std::optional<call> open_call() const & {
+    const toolglot_call *open = nullptr;
+    check(toolglot_turn_open_call(get(), &open));
+    return open != nullptr ? std::optional(call(*open)) : std::nullopt;
+  }
+  std::optional<call> open_call() const && = delete;
   list<issue, toolglot_issue> issues() const & {
     const toolglot_issue *first = nullptr;
     std::size_t size = 0;

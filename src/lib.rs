@@ -51,6 +51,7 @@ pub mod json;
 #[doc(hidden)]
 pub mod layer;
 mod limits;
+pub mod models;
 mod owned;
 mod pointer;
 pub mod rewrite;
@@ -69,7 +70,6 @@ pub use chunks::EventStream;
 pub use detect::{Confidence, Detector, Evidence, Sighting};
 pub use dialect::{
     Branch, DecidedBy, Decision, Dialect, DialectSet, Lint, SetBuilder, builtin_files,
-    dialects_of_model,
 };
 pub use encode::{
     EncodeCall, EncodeOptions, Encoder, NotRepresentable, Reason, TranscodeError, Transcoder,

@@ -8,6 +8,11 @@ export type Bytes = ArrayBuffer | ArrayBufferView | SharedArrayBuffer;
 export type FinishReason = "stop" | "length" | "tool_calls" | "error" | "cancelled";
 /** `repaired`: a rule was broken, but the call is not in doubt; `recovered`: something may be cut, mixed or guessed. */
 export type Grade = "complete" | "repaired" | "recovered";
+/**
+ * Where a stream stands between two chunks. `tag_opening`: bytes are held that may be a marker. `tag_content`: in a block, while a
+ * call of it is written or its first is still to come. `tag_closing`: in a block, after a call of it.
+ */
+export type Stage = "normal" | "tag_opening" | "tag_content" | "tag_closing";
 export type Start = "dialect" | "text" | "reasoning";
 export type JsonValue = null | boolean | number | string | JsonValue[] | { [key: string]: JsonValue };
 
@@ -364,6 +369,14 @@ export interface Dialect {
   reasoningClosers: string[];
 }
 
+/** The built-in dialects of a model. All of them fit in one engine. */
+export interface ModelDialects {
+  /** Those of its calls; empty if none is known. */
+  calls: string[];
+  /** That of its reasoning, where no dialect of its calls reads it. */
+  reasoning: string | null;
+}
+
 /** What speaks for one dialect. */
 export interface Evidence {
   dialect: string;
@@ -410,6 +423,30 @@ export class ToolglotError extends Error {
   readonly name: "ToolglotError";
   readonly code: ErrorCode;
   readonly cause?: unknown;
+}
+
+/** A call that is still written. */
+export interface OpenCall {
+  /** Its number among the calls of the turn, from 0. */
+  readonly index: number;
+  /** The id that the format gave it. */
+  readonly id: string | null;
+  readonly name: string;
+  /** Its arguments so far: JSON text that is final as far as it goes. */
+  readonly argumentsJson: string;
+}
+
+/**
+ * The calls of a stream so far: give it the events of one stream, in order. Memory grows with the calls, and with
+ * `retain: "none"` closed ones have no arguments.
+ */
+export class Calls {
+  /** Takes the next events. */
+  add(events: Iterable<Event>): void;
+  /** The calls that closed and were not taken back. */
+  readonly closed: Call[];
+  /** The call that is open; `null` also for formats whose calls open when their block ends. */
+  readonly open: OpenCall | null;
 }
 
 /** Dialects compiled together, and the options of streams that read them. Immutable. Made by `new toolglot.Engine()`. */
@@ -488,6 +525,8 @@ export class Stream {
   /** Bytes fed so far. */
   readonly position: number;
   readonly finished: boolean;
+  /** Where the stream stands: outside, at what may be a marker, in a call or after one. */
+  readonly stage: Stage;
   /** A thought is open: what comes next is reasoning until its closer, or a call that ends it. */
   readonly inReasoning: boolean;
   /**
@@ -558,6 +597,9 @@ export interface Toolglot {
   readonly version: string;
   /** What the built-in dialects are. */
   dialects(): Dialect[];
+  /** The built-in dialects that a model writes, by its name (`Qwen/Qwen3-8B`, `qwen3:8b`, a file's name): a guess, for
+   * fine-tuned models keep names and change formats. */
+  modelDialects(name: string): ModelDialects;
   /** The text of a built-in dialect's file, to start one of your own from. */
   dialectToml(id: string): string;
   /** The built-in dialects that a text shows, strongest evidence first. Give `tools` where you can. */

@@ -5,6 +5,7 @@
 
 import { Toolglot, loader } from "./lib/load.js";
 
+export { Calls } from "./lib/calls.js";
 export { Engine } from "./lib/engine.js";
 export { Reader, Rewriter, toOpenAI } from "./lib/reader.js";
 export { Stream } from "./lib/stream.js";

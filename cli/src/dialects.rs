@@ -88,14 +88,14 @@ fn list(out: &mut dyn Write) -> Result<Verdict, Stop> {
 
 /// The dialects of a model by its name: the one of its calls first.
 fn model(name: &str, mut out: impl Write) -> Result<Verdict, Stop> {
-    let found = toolglot::dialects_of_model(name);
+    let found = toolglot::models::dialects(name);
     if found.is_empty() {
         let why = format!(
             "no dialect names a model like `{name}`; `toolglot detect` looks at an output of it"
         );
         return Err(Stop::because(why));
     }
-    for id in found {
+    for id in found.all() {
         writeln!(out, "{id}").map_err(Stop::output)?;
     }
     Ok(Verdict::Clean)

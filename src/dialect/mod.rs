@@ -18,7 +18,6 @@ mod inner;
 mod key_quote;
 mod line;
 mod marker;
-mod model;
 pub(crate) mod payload;
 mod set;
 mod sizes;
@@ -28,12 +27,11 @@ mod thought;
 #[allow(missing_docs, reason = "public for `layer` alone")]
 pub(crate) mod tokens;
 
-pub use model::dialects_of_model;
-
 pub use decisions::{Branch, DecidedBy, Decision};
 pub use escape::EscapeError;
 pub(crate) use escape::EscapeTable;
 
+pub(crate) use set::Head as FileHead;
 pub use set::{DialectSet, Lint, SetBuilder};
 
 pub(crate) use family::{AttributeParams, ElementTree, Family, NamedParams};

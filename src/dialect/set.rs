@@ -329,10 +329,12 @@ fn find_builtin(id: &str) -> Option<(&'static str, &'static str)> {
 
 /// The part of a file that tells where it belongs.
 #[derive(Deserialize)]
-struct Head {
+pub(crate) struct Head {
     #[serde(default)]
     aliases: Vec<String>,
-    group: Option<String>,
+    #[serde(default)]
+    pub models: Vec<String>,
+    pub group: Option<String>,
     #[serde(default = "in_default")]
     default: bool,
     key_quote: Option<serde::de::IgnoredAny>,
@@ -349,7 +351,7 @@ fn in_default() -> bool {
 
 impl Head {
     /// Whether it has a grammar of calls.
-    fn calls(&self) -> bool {
+    pub fn calls(&self) -> bool {
         let families = [
             &self.key_quote,
             &self.element_tree,
@@ -361,7 +363,7 @@ impl Head {
         families.iter().any(|family| family.is_some())
     }
 
-    fn of(text: &str) -> Option<Self> {
+    pub fn of(text: &str) -> Option<Self> {
         toml::from_str(text).ok()
     }
 }

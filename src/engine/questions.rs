@@ -12,22 +12,30 @@ pub enum Stage {
     /// Bytes wait that may be a marker: the beginning of one, or a whole one, while what follows it has to show what it is. A
     /// closer of a thought or of a protected region counts too.
     TagOpening,
-    /// In a block, from its opener's last byte to its closer's. Closers belong to the grammar of a block, so what of one has come is
-    /// content until it is whole.
+    /// In a block, from its opener's last byte on, while a call of it is written or its first is still to come. Formats whose
+    /// calls are made when their block ends stay here until then.
     TagContent,
+    /// In a block, after a call of it: what comes is the block's closer, or a separator and the next call.
+    TagClosing,
 }
 
 impl Stage {
     /// All of them, in order.
-    pub const ALL: &'static [Self] = &[Self::Normal, Self::TagOpening, Self::TagContent];
+    pub const ALL: &'static [Self] = &[
+        Self::Normal,
+        Self::TagOpening,
+        Self::TagContent,
+        Self::TagClosing,
+    ];
 
-    /// Its word: `normal`, `tag_opening`, `tag_content`.
+    /// Its word: `normal`, `tag_opening`, `tag_content`, `tag_closing`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Normal => "normal",
             Self::TagOpening => "tag_opening",
             Self::TagContent => "tag_content",
+            Self::TagClosing => "tag_closing",
         }
     }
 
@@ -57,7 +65,7 @@ impl Parser {
         })
     }
 
-    /// Where the stream stands: outside, at a marker or in a block. [`in_reasoning`](Self::in_reasoning) says beside it whether
+    /// Where the stream stands: outside, at a marker, in a call or after one. [`in_reasoning`](Self::in_reasoning) says beside it whether
     /// a thought is open. After the end it is [`Stage::Normal`]. Cost: none, but before the first byte, where it reads the
     /// prompt's tail.
     ///
@@ -66,11 +74,11 @@ impl Parser {
     ///
     /// let mut parser = Parser::new(&DialectSet::defaults(), Options::default());
     /// let mut stages = vec![];
-    /// for chunk in ["Hi ", "<tool_", "call name=\"f\">", "</tool_", "call>"] {
+    /// for chunk in ["Hi ", "<tool_", "call>{\"name\": \"f\", ", "\"arguments\": {}}\n", "</tool_", "call>"] {
     ///     parser.feed(chunk.as_bytes(), &mut Collect::new());
     ///     stages.push(parser.stage().name());
     /// }
-    /// assert_eq!(stages, ["normal", "tag_opening", "tag_content", "tag_content", "normal"]);
+    /// assert_eq!(stages, ["normal", "tag_opening", "tag_content", "tag_closing", "tag_closing", "normal"]);
     /// ```
     #[must_use]
     pub fn stage(&self) -> Stage {
@@ -102,7 +110,11 @@ fn stage(state: &State) -> Stage {
     // Of the prompt, too.
     let lead = state.lead.as_ref();
     let waits = lead.is_some_and(|lead| !lead.bytes.is_empty()) || state.from() < state.pos();
+    let io = &state.io;
+    let between = io.open.is_none()
+        && (io.block.as_ref()).is_some_and(|block| block.strangers || io.stood > block.before.0);
     match state.mode {
+        Mode::Body(_) if between => Stage::TagClosing,
         Mode::Body(_) | Mode::Skip(_) => Stage::TagContent,
         // A dialect may open at the first byte, before there is one.
         Mode::Flow | Mode::Opening(_) | Mode::Guess(_) if waits => Stage::TagOpening,

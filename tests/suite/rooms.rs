@@ -11,7 +11,8 @@ use crate::support::root;
 /// The modules from the lowest floor to the highest.
 const FLOORS: &[&str] = &[
     "scan", "words", "pointer", "error", "wire", "json", "schema", "hints", "limits", "yaml",
-    "dialect", "issue", "event", "call", "body", "escape", "engine", "owned", "chunks", "detect",
+    "dialect", "models", "issue", "event", "call", "body", "escape", "engine", "owned", "chunks",
+    "detect",
     "source", "sink", "encode", "rewrite", "layer", "tools", "prompt", "outcome",
 ];
 

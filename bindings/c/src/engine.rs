@@ -6,7 +6,7 @@ use crate::handle::{self, Handle, Kind};
 use crate::memory;
 use crate::raw::{self, toolglot_view};
 use crate::status::{Done, toolglot_status};
-use crate::tg::{Dialect, DialectSet, Limits, builtin_files};
+use crate::tg::{Dialect, DialectSet, Limits, builtin_files, models};
 
 /// Compiled dialects. Immutable: any number of threads may use one engine at a time, and any number of streams are made of it.
 /// Streams keep what they need, so it may be freed before them.
@@ -189,6 +189,37 @@ pub unsafe extern "C" fn toolglot_engine_bound(engine: *const toolglot_engine) -
 pub extern "C" fn toolglot_builtin_dialect(number: usize) -> toolglot_view {
     guard::value(toolglot_view::EMPTY, || {
         let (id, _) = builtin_files().get(number)?;
+        Some(toolglot_view::of(id.as_bytes()))
+    })
+}
+
+/// The built-in dialects that a model writes its calls in, by the model's name (that of its publisher, of a server or of a file):
+/// the id of one by its number from 0, empty if there are not so many. Most models have one; those of a model can be in one engine.
+/// Empty too if no dialect is known for such a name. Static. Any thread.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn toolglot_model_dialect(
+    name: *const c_void,
+    len: usize,
+    number: usize,
+) -> toolglot_view {
+    guard::value(toolglot_view::EMPTY, || {
+        // SAFETY: the contract of the header, see the essay in lib.rs.
+        let name = unsafe { raw::text(name, len) }.ok()?;
+        let id = models::dialects(name).calls.get(number).copied()?;
+        Some(toolglot_view::of(id.as_bytes()))
+    })
+}
+
+/// The built-in dialect that reads a model's reasoning, where no dialect of its calls does; else empty. Static. Any thread.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn toolglot_model_reasoning(
+    name: *const c_void,
+    len: usize,
+) -> toolglot_view {
+    guard::value(toolglot_view::EMPTY, || {
+        // SAFETY: the contract of the header, see the essay in lib.rs.
+        let name = unsafe { raw::text(name, len) }.ok()?;
+        let id = models::dialects(name).reasoning?;
         Some(toolglot_view::of(id.as_bytes()))
     })
 }

@@ -17,7 +17,7 @@ use crate::raw::{self, toolglot_view};
 use crate::status::{
     Done, Fault, TOOLGLOT_E_SNAPSHOT, TOOLGLOT_E_STATE, TOOLGLOT_E_STOPPED, toolglot_status,
 };
-use crate::tg::{Finish, NativeCall, Options, Parser};
+use crate::tg::{Finish, NativeCall, Options, Parser, Stage};
 
 /// One model output, from its first byte to its end. One thread at a time; it may move between threads. A second thread that
 /// comes meanwhile gets `TOOLGLOT_E_BUSY`.
@@ -160,10 +160,14 @@ impl Stream {
     /// Where it stands.
     fn state(&self) -> u32 {
         let parser = &self.parser;
+        let stage = parser.stage();
         let told = [
             (parser.in_reasoning(), TOOLGLOT_STATE_REASONING),
             (parser.may_hold_marker(), TOOLGLOT_STATE_MARKER),
             (self.finished, TOOLGLOT_STATE_FINISHED),
+            (stage == Stage::TagOpening, TOOLGLOT_STATE_TAG_OPENING),
+            (stage == Stage::TagContent, TOOLGLOT_STATE_TAG_CONTENT),
+            (stage == Stage::TagClosing, TOOLGLOT_STATE_TAG_CLOSING),
         ];
         told.iter()
             .filter(|(is, _)| *is)
@@ -398,6 +402,14 @@ pub const TOOLGLOT_STATE_REASONING: u32 = 1;
 pub const TOOLGLOT_STATE_MARKER: u32 = 2;
 /// The stream is finished. Nothing is open then.
 pub const TOOLGLOT_STATE_FINISHED: u32 = 4;
+/// Bytes are held that may be a marker: the beginning of one, or a whole one, while what follows it has to show what it is. At
+/// most one of this flag and the two after it is set; none of them outside.
+pub const TOOLGLOT_STATE_TAG_OPENING: u32 = 8;
+/// In a block, while a call of it is written or its first is still to come. Formats whose calls are made when their block ends
+/// stay here until then.
+pub const TOOLGLOT_STATE_TAG_CONTENT: u32 = 16;
+/// In a block, after a call of it: what comes is the block's closer, or a separator and the next call.
+pub const TOOLGLOT_STATE_TAG_CLOSING: u32 = 32;
 
 /// Where the stream stands between two chunks: `*flags` becomes the sum of `TOOLGLOT_STATE_...`. The last batch stays alive.
 #[unsafe(no_mangle)]

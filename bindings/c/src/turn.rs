@@ -28,6 +28,7 @@ pub struct toolglot_turn {
 pub(crate) struct Turn {
     pub collect: Collect,
     calls: Vec<toolglot_call>,
+    open: Option<toolglot_call>,
     details: Vec<toolglot_detail>,
     kinds: Vec<u8>,
     issues: Vec<toolglot_issue>,
@@ -163,7 +164,7 @@ impl Turn {
         }
         self.details.clear();
         self.kinds.clear();
-        for call in self.collect.calls() {
+        for call in self.collect.calls().iter().chain(self.collect.open_call()) {
             let pair = |(key, value): &(String, String)| toolglot_detail {
                 key: of(key),
                 value: of(value),
@@ -199,6 +200,12 @@ impl Turn {
         self.calls.clear();
         self.calls
             .extend((0..).zip(self.collect.calls()).map(&mut show));
+        self.open = self.collect.open_call().map(|call| {
+            let mut open = show((self.calls.len() as u32, call));
+            // How sure it is shows when it closes.
+            open.flags &= TOOLGLOT_FLAG_NATIVE;
+            open
+        });
         let issue = |report: &Report| toolglot_issue {
             code: u32::from(report.kind.code()),
             flags: match report.severity {
@@ -395,6 +402,29 @@ pub unsafe extern "C" fn toolglot_turn_calls(
             turn.show();
             memory::check()?;
             raw::list(&turn.calls, calls, len)
+        })
+    })
+}
+
+/// The call that is open, with its arguments so far: final JSON text as far as they go, and no grade yet. `*call` becomes NULL where no call is
+/// open, and for formats whose calls open when their block ends. Cost: that of `toolglot_turn_calls`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn toolglot_turn_open_call(
+    turn: *const toolglot_turn,
+    call: *mut *const toolglot_call,
+) -> toolglot_status {
+    // SAFETY: the contract of the header, see the essay in lib.rs.
+    guard::status(|| unsafe {
+        handle::write(handle(turn), |turn| {
+            let out = raw::out(call)?;
+            turn.show();
+            memory::check()?;
+            out.write(
+                turn.open
+                    .as_ref()
+                    .map_or(std::ptr::null(), std::ptr::from_ref),
+            );
+            Ok(())
         })
     })
 }

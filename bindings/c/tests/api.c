@@ -34,6 +34,13 @@ static void library(void) {
   CHECK(strcmp(toolglot_issue_name(0), "unknown") == 0);
   CHECK(toolglot_builtin_dialect(0).len > 0);
   CHECK(is(toolglot_builtin_dialect(100000), ""));
+  CHECK(is(toolglot_model_dialect(TOOLGLOT_LITERAL("Qwen/Qwen3-8B"), 0), "hermes"));
+  CHECK(is(toolglot_model_dialect(TOOLGLOT_LITERAL("Qwen/Qwen3-8B"), 1), ""));
+  CHECK(is(toolglot_model_reasoning(TOOLGLOT_LITERAL("Qwen/Qwen3-8B")), "reasoning-think"));
+  CHECK(is(toolglot_model_dialect(TOOLGLOT_LITERAL("Llama-4-Scout-17B-16E"), 1), "llama4-pythonic"));
+  CHECK(is(toolglot_model_dialect(TOOLGLOT_LITERAL("gpt-2"), 0), ""));
+  CHECK(is(toolglot_model_dialect(TOOLGLOT_LITERAL("qwen3\xff"), 0), ""));
+  CHECK(is(toolglot_model_dialect(NULL, 3, 0), "") && is(toolglot_model_reasoning(NULL, 3), ""));
 }
 
 /* NULL handles, NULL places and NULL inputs. */
@@ -319,20 +326,25 @@ static void states(void) {
   } steps[] = {
       {"", 0},
       {"Hi. ", 0},
-      {"<", TOOLGLOT_STATE_MARKER},
+      {"<", TOOLGLOT_STATE_MARKER | TOOLGLOT_STATE_TAG_OPENING},
       {"b>", 0},
-      {"\n<thi", TOOLGLOT_STATE_MARKER},
+      {"\n<thi", TOOLGLOT_STATE_MARKER | TOOLGLOT_STATE_TAG_OPENING},
       {"nk>", TOOLGLOT_STATE_REASONING},
       {"\xe6\x83\xb3", TOOLGLOT_STATE_REASONING},
-      {"</thin", TOOLGLOT_STATE_REASONING | TOOLGLOT_STATE_MARKER},
+      {"</thin", TOOLGLOT_STATE_REASONING | TOOLGLOT_STATE_MARKER | TOOLGLOT_STATE_TAG_OPENING},
       {"k>", 0},
-      {"<tool_call name=\"f\">", TOOLGLOT_STATE_MARKER},
-      {"<param name=\"a\">1</param>", TOOLGLOT_STATE_MARKER},
+      {"<tool_call name=\"f\">", TOOLGLOT_STATE_MARKER | TOOLGLOT_STATE_TAG_CONTENT},
+      {"<param name=\"a\">1</param>", TOOLGLOT_STATE_MARKER | TOOLGLOT_STATE_TAG_CONTENT},
       {"</tool_call>", 0},
-      {"end <", TOOLGLOT_STATE_MARKER},
+      {"<tool_call>{\"name\": \"f\", \"arguments\": {}}", TOOLGLOT_STATE_MARKER | TOOLGLOT_STATE_TAG_CLOSING},
+      {"</tool_call>", 0},
+      {"end <", TOOLGLOT_STATE_MARKER | TOOLGLOT_STATE_TAG_OPENING},
   };
   toolglot_options *options;
   toolglot_batch batch;
+  toolglot_turn *turn;
+  const toolglot_call *open, *calls;
+  size_t len;
   uint32_t flags;
   toolglot_stream *stream = stream_of(NULL);
   for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
@@ -345,6 +357,27 @@ static void states(void) {
   OK(toolglot_stream_finish(stream, 0, &batch));
   OK(toolglot_stream_state(stream, &flags));
   CHECK(flags == TOOLGLOT_STATE_FINISHED && batch.len == 1);
+  toolglot_stream_free(stream);
+
+  /* The calls so far, and the one that is open. */
+  stream = stream_of(NULL);
+  OK(toolglot_turn_new(&turn));
+  OK(toolglot_turn_open_call(turn, &open));
+  CHECK(open == NULL);
+  OK(toolglot_stream_feed(stream, TOOLGLOT_LITERAL("<tool_call>{\"name\": \"f\", \"arguments\": {\"a\": \"x"), &batch));
+  OK(toolglot_turn_add(turn, &batch));
+  OK(toolglot_turn_calls(turn, &calls, &len));
+  CHECK(len == 0);
+  OK(toolglot_turn_open_call(turn, &open));
+  CHECK(open != NULL && is(open->name, "f") && is(open->arguments, "{\"a\": \"x") && open->index == 0 && open->flags == 0);
+  OK(toolglot_stream_feed(stream, TOOLGLOT_LITERAL("y\"}}"), &batch));
+  OK(toolglot_turn_add(turn, &batch));
+  OK(toolglot_turn_open_call(turn, &open));
+  CHECK(open == NULL);
+  OK(toolglot_turn_calls(turn, &calls, &len));
+  CHECK(len == 1 && is(calls[0].arguments, "{\"a\": \"xy\"}"));
+  CHECK(toolglot_turn_open_call(NULL, &open) == TOOLGLOT_E_NULL && toolglot_turn_open_call(turn, NULL) == TOOLGLOT_E_NULL);
+  toolglot_turn_free(turn);
   toolglot_stream_free(stream);
 
   /* What the prompt has opened is open before the first byte. */

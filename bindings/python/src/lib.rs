@@ -51,8 +51,8 @@ mod native {
     use crate::stream::{Stream, live_streams};
     #[pymodule_export]
     use crate::text::{
-        Dialect, Evidence, PyMask, detect, dialect_toml, dialects, encode, escape, issue_kinds,
-        transcode, unescape,
+        Dialect, Evidence, ModelDialects, PyMask, detect, dialect_toml, dialects, encode, escape,
+        issue_kinds, model_dialects, transcode, unescape,
     };
     #[pymodule_export]
     use crate::tools::{ToolSet, results};

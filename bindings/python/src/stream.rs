@@ -321,6 +321,27 @@ impl Stream {
         Ok(self.inner.with(|inner| Ok(inner.parser.in_reasoning()))?)
     }
 
+    /// Where the stream stands between two chunks: `"normal"`, `"tag_opening"` (what is held may be a marker), `"tag_content"` (a
+    /// call is written, or the first of a block is still to come) or `"tag_closing"` (in a block, after a call of it).
+    ///
+    /// ```
+    /// >>> import toolglot
+    /// >>> stream = toolglot.Engine("hermes").stream()
+    /// >>> for chunk in ["Hi ", "<tool_", 'call>{"name": "f"', ', "arguments": {}}', "</tool_call>"]:
+    /// ...     _ = stream.feed(chunk)
+    /// ...     print(stream.stage)
+    /// normal
+    /// tag_opening
+    /// tag_content
+    /// tag_closing
+    /// normal
+    ///
+    /// ```
+    #[getter]
+    fn stage(&self) -> PyResult<&'static str> {
+        Ok(self.inner.with(|inner| Ok(inner.parser.stage().name()))?)
+    }
+
     /// Whether a marker, a block or a protected region is under way: bytes are held that may be the beginning of a marker, or a
     /// call is being written. If not, whatever was fed has come out, but for half a character.
     #[getter]

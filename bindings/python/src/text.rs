@@ -305,6 +305,46 @@ pub fn dialects(engine: Option<&Bound<'_, Engine>>) -> PyResult<Vec<Dialect>> {
     })
 }
 
+/// The built-in dialects of a model; see `model_dialects`.
+#[pyclass(frozen, get_all, module = "toolglot")]
+#[derive(Debug)]
+pub struct ModelDialects {
+    /// Those of its calls; empty if none is known.
+    calls: Vec<&'static str>,
+    /// That of its reasoning, where no dialect of its calls reads it.
+    reasoning: Option<&'static str>,
+}
+
+#[pymethods]
+impl ModelDialects {
+    /// All of them, which fit in one engine.
+    #[getter]
+    fn all(&self) -> Vec<&'static str> {
+        self.calls.iter().copied().chain(self.reasoning).collect()
+    }
+}
+
+/// The built-in dialects that a model writes, by its name: that of its publisher, of a server or of a file. It is a guess:
+/// fine-tuned models keep names and change formats. `detect` looks at what a model wrote.
+///
+/// ```
+/// >>> import toolglot
+/// >>> found = toolglot.model_dialects("Qwen3-8B-Q4_K_M.gguf")
+/// >>> found.calls, found.reasoning
+/// (['hermes'], 'reasoning-think')
+/// >>> toolglot.Engine(found.all).dialects
+/// ['hermes', 'reasoning-think']
+///
+/// ```
+#[pyfunction]
+pub fn model_dialects(name: &str) -> ModelDialects {
+    let found = toolglot::models::dialects(name);
+    ModelDialects {
+        calls: found.calls,
+        reasoning: found.reasoning,
+    }
+}
+
 /// The text of a built-in dialect's file, to start one of your own from.
 ///
 /// ```

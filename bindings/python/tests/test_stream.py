@@ -233,23 +233,61 @@ def test_repr():
 def test_where_a_stream_stands():
     stream = ENGINE.stream()
     steps = [
-        ("", False, False),
-        ("Hi ", False, False),
-        ("<", False, True),
-        ("b>", False, False),
-        ("<thi", False, True),
-        ("nk>", True, False),
-        ("想", True, False),
-        ("</", True, True),
-        ("think>", False, False),
-        ('<tool_call name="f">', False, True),
-        ("</tool_call>", False, False),
-        ("<think>", True, False),
+        ("", False, "normal"),
+        ("Hi ", False, "normal"),
+        ("<", False, "tag_opening"),
+        ("b>", False, "normal"),
+        ("<thi", False, "tag_opening"),
+        ("nk>", True, "normal"),
+        ("想", True, "normal"),
+        ("</", True, "tag_opening"),
+        ("think>", False, "normal"),
+        ('<tool_call name="f">', False, "tag_content"),
+        ("</tool_call>", False, "normal"),
+        ("<think>", True, "normal"),
     ]
-    for chunk, reasoning, marker in steps:
+    for chunk, reasoning, stage in steps:
         stream.feed(chunk)
-        assert (stream.in_reasoning, stream.may_hold_marker) == (reasoning, marker), chunk
+        assert (stream.in_reasoning, stream.stage) == (reasoning, stage), chunk
+        assert stream.may_hold_marker == (stage != "normal"), chunk
     stream.finish()
-    assert not stream.in_reasoning and not stream.may_hold_marker
+    assert not stream.in_reasoning and not stream.may_hold_marker and stream.stage == "normal"
     prompted = ENGINE.stream(prompt_tail="<|im_start|>assistant\n<think>\n")
     assert prompted.in_reasoning and not prompted.may_hold_marker
+
+
+def test_the_calls_so_far():
+    stream, calls = tg.Engine("hermes").stream(), tg.Calls()
+    steps = [
+        ("Hi ", None, [], "normal"),
+        ('<tool_call>{"name": "f", "arguments": {"a": "x', (0, None, "f", '{"a": "x'), [], "tag_content"),
+        ('y"}}', None, ["f"], "tag_closing"),
+        ('</tool_call><tool_call>{"name": "g", "arguments": {', (1, None, "g", "{"), ["f"], "tag_content"),
+    ]
+    for chunk, opened, closed, stage in steps:
+        calls.add(stream.feed(chunk))
+        assert (calls.open, [call.name for call in calls.closed], stream.stage) == (opened, closed, stage), chunk
+    calls.add(stream.finish())
+    assert calls.open is None and [call.arguments for call in calls.closed] == [{"a": "xy"}]
+
+
+@pytest.mark.parametrize("size", [1, 7, 1000])
+def test_the_calls_so_far_become_those_of_the_turn(size):
+    engine = tg.Engine()
+    text = (
+        '<tool_call>{"name": "f", "arguments": {"a": 1}}</tool_call><tool_call>{"name": "g", "argume'
+        '<ACTION><f><a>1</a></f></ACTION><tool_call name="h"><param name="a">1</param><param name="a">2</param></tool_call>'
+    )
+    stream, calls = engine.stream(), tg.Calls()
+    for at in range(0, len(text), size):
+        calls.add(stream.feed(text[at : at + size]))
+    calls.add(stream.finish())
+    assert calls.closed == engine.parse(text).calls
+    assert len(calls.closed) > 1
+
+
+def test_dialects_of_a_model():
+    found = tg.model_dialects("Qwen/Qwen3-8B")
+    assert (found.calls, found.reasoning, found.all) == (["hermes"], "reasoning-think", ["hermes", "reasoning-think"])
+    found = tg.model_dialects("gpt-2")
+    assert (found.calls, found.reasoning, found.all) == ([], None, [])

@@ -26,6 +26,12 @@ export class Toolglot {
     return JSON.parse(this.#core.written((buffer) => this.#core.x.toolglot_wasm_dialects(buffer)));
   }
 
+  modelDialects(name) {
+    const core = this.#core;
+    const text = string("name", name);
+    return JSON.parse(core.written((buffer) => core.lend(text, (at, len) => core.x.toolglot_wasm_model(at, len, buffer))));
+  }
+
   dialectToml(id) {
     const core = this.#core;
     const name = string("id", id);

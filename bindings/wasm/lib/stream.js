@@ -10,6 +10,8 @@ import { FINISH, ToolglotError, bytesOf, jsonList, textOrBytes, word, wrong } fr
 export const PRIVATE = Symbol("private");
 
 const STATE = { reasoning: 1, marker: 2 };
+/** By the bits of the state after these and that of the end. */
+const STAGES = { 0: "normal", 1: "tag_opening", 2: "tag_content", 4: "tag_closing" };
 
 /** One model output, from its first byte to its end. */
 export class Stream {
@@ -98,6 +100,10 @@ export class Stream {
 
   get mayHoldMarker() {
     return (this.#state() & STATE.marker) !== 0;
+  }
+
+  get stage() {
+    return STAGES[this.#state() >>> 3];
   }
 
   get held() {

@@ -15,7 +15,7 @@ use crate::status::{Done, Fault, TOOLGLOT_E_DIALECT, toolglot_status};
 use crate::tg::sink::Gather;
 use crate::tg::{
     Arguments, CallState, Detector, Dialect, DialectSet, Event, Evidence, Kind, KindSet, Origin,
-    Span, builtin_files,
+    Span, builtin_files, models,
 };
 use crate::{guard, handle};
 
@@ -146,6 +146,22 @@ pub unsafe extern "C" fn toolglot_wasm_about(
         };
         // SAFETY: the contract of the header.
         unsafe { handle::read(engine::handle(engine), about) }
+    };
+    // SAFETY: the contract of the header.
+    unsafe { answer(buffer, make) }
+}
+
+/// The dialects of a model by its name: `calls` and `reasoning`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn toolglot_wasm_model(
+    name: *const c_void,
+    len: usize,
+    buffer: *mut toolglot_buffer,
+) -> toolglot_status {
+    let make = || {
+        // SAFETY: the contract of the header.
+        let found = models::dialects(unsafe { raw::text(name, len) }?);
+        Ok(json!({"calls": found.calls, "reasoning": found.reasoning}))
     };
     // SAFETY: the contract of the header.
     unsafe { answer(buffer, make) }

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { test } from "node:test";
-import { Engine, Reader, Rewriter, Stream, ToolglotError, load, toOpenAI } from "../toolglot.js";
+import { Calls, Engine, Reader, Rewriter, Stream, ToolglotError, load, toOpenAI } from "../toolglot.js";
 import { joined, lines } from "./log.mjs";
 import { REPLY, cuts } from "./replay.mjs";
 
@@ -377,12 +377,13 @@ test("odd definitions of tools are reported, the others count", () => {
 test("where a stream stands", () => {
   const stream = engine.stream();
   const states = [
-    ["", false, false], ["Hi ", false, false], ["<", false, true], ["b>", false, false], ["<thi", false, true], ["nk>", true, false], ["想", true, false],
-    ["</", true, true], ["think>", false, false], ['<tool_call name="f">', false, true], ["</tool_call>", false, false],
+    ["", false, "normal"], ["Hi ", false, "normal"], ["<", false, "tag_opening"], ["b>", false, "normal"], ["<thi", false, "tag_opening"],
+    ["nk>", true, "normal"], ["想", true, "normal"], ["</", true, "tag_opening"], ["think>", false, "normal"],
+    ['<tool_call name="f">', false, "tag_content"], ["</tool_call>", false, "normal"],
   ];
-  for (const [chunk, reasoning, marker] of states) {
+  for (const [chunk, reasoning, stage] of states) {
     stream.feed(chunk);
-    assert.deepEqual([stream.inReasoning, stream.mayHoldMarker], [reasoning, marker], chunk);
+    assert.deepEqual([stream.inReasoning, stream.mayHoldMarker, stream.stage], [reasoning, stage !== "normal", stage], chunk);
   }
   stream.feed("<think>");
   stream.finish();
@@ -391,6 +392,31 @@ test("where a stream stands", () => {
   const prompted = engine.stream({ promptTail: "<|im_start|>assistant\n<think>\n" });
   assert.deepEqual([prompted.inReasoning, prompted.mayHoldMarker], [true, false]);
   prompted.free();
+});
+
+test("the calls so far", () => {
+  const [stream, calls] = [new tg.Engine("hermes").stream(), new Calls()];
+  const steps = [
+    ["Hi ", null, []],
+    ['<tool_call>{"name": "f", "arguments": {"city": "Le', { index: 0, id: null, name: "f", argumentsJson: '{"city": "Le' }, []],
+    ['ith"}}', null, ["f"]],
+    ['</tool_call><tool_call>{"name": "g", "arguments": {', { index: 1, id: null, name: "g", argumentsJson: "{" }, ["f"]],
+  ];
+  for (const [chunk, open, closed] of steps) {
+    calls.add(stream.feed(chunk));
+    assert.deepEqual([calls.open, calls.closed.map((call) => call.name)], [open, closed], chunk);
+    assert.equal(stream.stage, chunk === "Hi " ? "normal" : open ? "tag_content" : "tag_closing");
+  }
+  assert.deepEqual(calls.closed[0].arguments, { city: "Leith" });
+  calls.add(stream.finish());
+  assert.deepEqual([calls.open, calls.closed.length], [null, 1]);
+  stream.free();
+});
+
+test("the dialects of a model", () => {
+  assert.deepEqual(tg.modelDialects("Qwen/Qwen3-8B"), { calls: ["hermes"], reasoning: "reasoning-think" });
+  assert.deepEqual(tg.modelDialects("gpt-2"), { calls: [], reasoning: null });
+  throws(() => tg.modelDialects(3), "argument", /^name: a string is needed/);
 });
 
 test("what the request said about calls", () => {

@@ -57,6 +57,8 @@ std::string text_of(const tg::batch &batch) {
 void library() {
   CHECK(tg::version() == TOOLGLOT_VERSION);
   CHECK(!tg::builtin_dialect(0).empty() && tg::builtin_dialect(100000).empty());
+  CHECK(tg::model_dialects("Llama-4-Scout") == std::vector<std::string_view>({"llama3-json", "llama4-pythonic"}));
+  CHECK(tg::model_dialects("gpt-2").empty() && tg::model_reasoning("Qwen3-8B") == "reasoning-think");
   tg::error plain(TOOLGLOT_E_BUSY, {});
   CHECK(plain.what() == "busy"sv && plain.message().empty());
   tg::error full(TOOLGLOT_E_ARG, "a: b");
@@ -119,9 +121,9 @@ void between(const tg::engine &engine) {
   writer.guard(engine);
   CHECK(stream.state() == 0 && !stream.in_reasoning() && !stream.may_hold_marker());
   stream.feed("<think>hm <");
-  CHECK(stream.in_reasoning() && stream.may_hold_marker());
+  CHECK(stream.in_reasoning() && stream.may_hold_marker() && stream.stage() == tg::stage::tag_opening);
   stream.feed("</think>");
-  CHECK(!stream.in_reasoning() && !stream.may_hold_marker());
+  CHECK(!stream.in_reasoning() && !stream.may_hold_marker() && stream.stage() == tg::stage::normal);
   std::string sent;
   tg::batch batch = stream.feed(R"(<tool_<tool_call name="f"></tool_call>call name="g"></tool_call>)");
   plain.add(batch);

@@ -18,6 +18,7 @@ call weather {'city': 'Leith'}
 """
 
 from ._agent import Agent, PendingCall, Run, RunCall, RunEvent
+from ._calls import Calls, OpenCall
 from ._clients import Events, aevents, ato_openai, events, to_completion, to_openai
 from ._errors import (
     BusyError,
@@ -48,6 +49,7 @@ from ._native import (
     Issue,
     Limits,
     Mask,
+    ModelDialects,
     ParamClose,
     ParamDelta,
     ParamOpen,
@@ -65,6 +67,7 @@ from ._native import (
     dialects,
     issue_kinds,
     live_streams,
+    model_dialects,
 )
 from ._tools import Checked, Tool, Tools, tool
 from ._types import Event
@@ -81,6 +84,7 @@ __all__ = [
     "CallClose",
     "CallNamed",
     "CallOpen",
+    "Calls",
     "Checked",
     "Dialect",
     "DialectError",
@@ -94,7 +98,9 @@ __all__ = [
     "LimitError",
     "Limits",
     "Mask",
+    "ModelDialects",
     "ModelError",
+    "OpenCall",
     "ParamClose",
     "ParamDelta",
     "ParamOpen",
@@ -128,6 +134,7 @@ __all__ = [
     "issue_kinds",
     "live_streams",
     "mask",
+    "model_dialects",
     "parse",
     "to_completion",
     "to_openai",

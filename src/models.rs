@@ -1,30 +1,68 @@
 //! From the name of a model to the dialects that it writes.
 //!
-//! A dialect says in words who writes it (`models`): "Qwen3.5 to 3.8", "Hermes 2 and 3". Each such entry stands for names, and a
-//! model has a dialect if one of them stands in its own name, word for word; what stands first counts, of several the longest. Sizes
-//! between the words (`9B`, `A3B`, `8x7B`) and the `v` of a version make no difference, and a size is no version. The name of
-//! a model is what its publisher, a server or a file calls it, in any spelling of blanks, dots and capitals.
+//! A dialect's file names its models in words (`models`): "Qwen3.5 to 3.8", "Hermes 2 and 3". Each entry is a pattern, and a model
+//! has the dialect if its own name holds the pattern, word for word. The first match in the name counts; of several there, the
+//! longest. Sizes between the words (`9B`, `A3B`, `8x7B`) and the `v` of a version make no difference, and a size does not count
+//! as a version. The name may be that of a publisher, a server or a file, in any spelling of blanks, dots and capitals.
 
 use std::cmp::Reverse;
 use std::sync::OnceLock;
 
-use super::{DialectSet, builtin_files};
+use crate::dialect::{FileHead, builtin_files};
 
-/// The built-in dialects that a model writes, by its name (`Qwen/Qwen3-Coder-30B-A3B-Instruct`): those of its calls first, then
-/// that of its reasoning where it has one of its own. Most models write calls in one way; of those that write them in several,
-/// as Llama 4 does, the dialects can stand in one set. Empty if no dialect names a model like it.
+/// The built-in dialects that a model writes; see [`dialects`].
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct ModelDialects {
+    /// Those of its calls. Most models write calls in one way; of those that write them in several, as Llama 4 does, the dialects
+    /// can stand in one set.
+    pub calls: Vec<&'static str>,
+    /// That of its reasoning, where no dialect of its calls reads it.
+    pub reasoning: Option<&'static str>,
+}
+
+impl ModelDialects {
+    /// No dialect names a model like it.
+    ///
+    /// ```
+    /// assert!(toolglot::models::dialects("gpt-2").is_empty());
+    /// ```
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.calls.is_empty() && self.reasoning.is_none()
+    }
+
+    /// All of them: those of its calls, then that of its reasoning.
+    ///
+    /// ```
+    /// use toolglot::{DialectSet, models};
+    ///
+    /// let found = models::dialects("Qwen3-8B-Q4_K_M.gguf");
+    /// let set = found.all().fold(DialectSet::builder(), |set, id| set.builtin(id)).build()?;
+    /// assert_eq!(set.dialects().len(), 2);
+    /// # Ok::<(), toolglot::BuildError>(())
+    /// ```
+    pub fn all(&self) -> impl Iterator<Item = &'static str> {
+        self.calls.iter().copied().chain(self.reasoning)
+    }
+}
+
+/// The built-in dialects that a model writes, by its name: that of its publisher (`Qwen/Qwen3-Coder-30B-A3B-Instruct`), of a
+/// server or of a file. None if no dialect names a model like it.
 ///
 /// It is a guess from a name: fine-tuned models keep names and change formats. [`Detector`](crate::Detector) looks at what a
 /// model wrote.
 ///
 /// ```
-/// assert_eq!(toolglot::dialects_of_model("Qwen/Qwen3-Coder-30B-A3B-Instruct")[0], "qwen3-coder");
-/// assert_eq!(toolglot::dialects_of_model("glm-4.6-q4_k_m.gguf")[0], "glm45");
-/// assert_eq!(toolglot::dialects_of_model("Llama-4-Scout-17B-16E"), ["llama3-json", "llama4-pythonic"]);
-/// assert!(toolglot::dialects_of_model("gpt-2").is_empty());
+/// use toolglot::models::dialects;
+///
+/// assert_eq!(dialects("Qwen/Qwen3-Coder-30B-A3B-Instruct").calls, ["qwen3-coder"]);
+/// assert_eq!(dialects("glm-4.6-q4_k_m.gguf").calls, ["glm45"]);
+/// assert_eq!(dialects("Llama-4-Scout-17B-16E").calls, ["llama3-json", "llama4-pythonic"]);
+/// assert_eq!(dialects("ibm-granite/granite-3.3-8b-instruct").reasoning, Some("reasoning-granite"));
 /// ```
 #[must_use]
-pub fn dialects_of_model(name: &str) -> Vec<&'static str> {
+pub fn dialects(name: &str) -> ModelDialects {
     let own = name.rsplit(['/', '\\']).next().unwrap_or(name);
     let own = words(own);
     let best = |plain: bool| -> Vec<&'static Entry> {
@@ -38,15 +76,17 @@ pub fn dialects_of_model(name: &str) -> Vec<&'static str> {
         found.retain(|(place, _)| Some(*place) == first);
         found.into_iter().map(|(_, entry)| entry).collect()
     };
-    let mut out: Vec<&Entry> = vec![];
+    let mut calls: Vec<&Entry> = vec![];
     for entry in best(false) {
         let same = |have: &&Entry| entry.group.is_some() && have.group == entry.group;
-        if !out.iter().any(same) {
-            out.push(entry);
+        if !calls.iter().any(same) {
+            calls.push(entry);
         }
     }
-    out.extend(best(true).first());
-    out.into_iter().map(|entry| entry.id).collect()
+    ModelDialects {
+        calls: calls.into_iter().map(|entry| entry.id).collect(),
+        reasoning: best(true).first().map(|entry| entry.id),
+    }
 }
 
 /// What a built-in dialect says of its models.
@@ -62,18 +102,13 @@ struct Entry {
 fn table() -> &'static [Entry] {
     static TABLE: OnceLock<Vec<Entry>> = OnceLock::new();
     TABLE.get_or_init(|| {
-        let entry = |(id, _): &(&'static str, &'static str)| {
-            let set = DialectSet::builtin(id).ok()?;
-            let dialect = set.dialects().find(|dialect| dialect.id() == *id)?;
+        let entry = |(id, text): &(&'static str, &'static str)| {
+            let head = FileHead::of(text)?;
             Some(Entry {
                 id,
-                plain: dialect.family() == "plain",
-                group: dialect.spec.group.clone(),
-                names: dialect
-                    .models()
-                    .iter()
-                    .flat_map(|entry| names(entry))
-                    .collect(),
+                plain: !head.calls(),
+                names: head.models.iter().flat_map(|entry| names(entry)).collect(),
+                group: head.group,
             })
         };
         builtin_files().iter().filter_map(entry).collect()
