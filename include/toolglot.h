@@ -418,6 +418,17 @@
 // The stream is finished. Nothing is open then.
 #define TOOLGLOT_STATE_FINISHED 4
 
+// Bytes are held that may be a marker: the beginning of one, or a whole one, while what follows it has to show what it is. At
+// most one of this flag and the two after it is set; none of them outside.
+#define TOOLGLOT_STATE_TAG_OPENING 8
+
+// In a block, while a call of it is written or its first is still to come. Formats whose calls are made when their block ends
+// stay here until then.
+#define TOOLGLOT_STATE_TAG_CONTENT 16
+
+// In a block, after a call of it: what comes is the block's closer, or a separator and the next call.
+#define TOOLGLOT_STATE_TAG_CLOSING 32
+
 // When calls are sent: 0 while they are written, the last `}` when the call stands (default); 1 whole, when their block has
 // closed.
 #define TOOLGLOT_OPENAI_CALLS 1
@@ -982,6 +993,19 @@ TOOLGLOT_API size_t toolglot_engine_bound(const struct toolglot_engine *engine);
 // The id of a built-in dialect by its number from 0; empty if there are not so many. Static. Any thread.
 TOOLGLOT_API struct toolglot_view toolglot_builtin_dialect(size_t number);
 
+// The built-in dialects that a model writes its calls in, by the model's name (that of its publisher, of a server or of a file):
+// the id of one by its number from 0, empty if there are not so many. Most models have one; those of a model can be in one engine.
+// Empty too if no dialect is known for such a name. Static. Any thread.
+TOOLGLOT_API
+struct toolglot_view toolglot_model_dialect(const void *name,
+                                            size_t len,
+                                            size_t number);
+
+// The built-in dialect that reads a model's reasoning, where no dialect of its calls does; else empty. Static. Any thread.
+TOOLGLOT_API
+struct toolglot_view toolglot_model_reasoning(const void *name,
+                                              size_t len);
+
 // Frees the engine and its markers. Streams made of it stay. NULL is nothing.
 TOOLGLOT_API void toolglot_engine_free(struct toolglot_engine *engine);
 
@@ -1208,6 +1232,12 @@ TOOLGLOT_API
 toolglot_status toolglot_turn_calls(const struct toolglot_turn *turn,
                                     const struct toolglot_call **calls,
                                     size_t *len);
+
+// The call that is open, with its arguments so far: final JSON text as far as they go, and no grade yet. `*call` becomes NULL where no call is
+// open, and for formats whose calls open when their block ends. Cost: that of `toolglot_turn_calls`.
+TOOLGLOT_API
+toolglot_status toolglot_turn_open_call(const struct toolglot_turn *turn,
+                                        const struct toolglot_call **call);
 
 // The issues, errors and warnings, in order of detection: `*issues` becomes the first of `*len`.
 TOOLGLOT_API
