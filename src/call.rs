@@ -9,6 +9,14 @@ use crate::issue::Issue;
 use crate::wire;
 
 /// Everything that one model output says.
+///
+/// ```
+/// use toolglot::{DialectSet, Finish, Options, parse};
+///
+/// let reply = br#"Looking. <tool_call>{"name": "f", "arguments": {}}</tool_call>"#;
+/// let turn = parse(&DialectSet::defaults(), Options::default(), reply, Finish::Stop);
+/// assert_eq!((&turn.text[..], turn.calls.len(), turn.errors.len()), ("Looking. ", 1, 0));
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Turn {
     /// The text outside calls and reasoning, joined.
@@ -30,6 +38,14 @@ pub struct Turn {
 
 /// What a reply holds and a host does not get. It has one shape in every output: a member `toolglot` that is absent when
 /// there is nothing to say, `{"withheld": [{"name", "kinds", "span"}], "dropped": [{"span", "kinds"}]}`.
+///
+/// ```
+/// use toolglot::{DialectSet, Finish, Options, parse};
+///
+/// let reply = br#"<tool_call>{"name": "f", "argu"#;
+/// let turn = parse(&DialectSet::defaults(), Options::default(), reply, Finish::Length);
+/// assert_eq!(turn.not_delivered.dropped[0].span.start, 0);
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct NotDelivered {
     /// Calls that need the host's word: in a [`Turn`] those that are recovered, in an output those that it left out.
@@ -46,6 +62,10 @@ impl NotDelivered {
     }
 
     /// As JSON text.
+    ///
+    /// ```
+    /// assert_eq!(toolglot::NotDelivered::default().to_json(), "{}");
+    /// ```
     #[must_use]
     pub fn to_json(&self) -> String {
         // Structs of lists of text and numbers always have a JSON text.
@@ -88,6 +108,15 @@ pub struct Dropped {
 }
 
 /// One tool invocation.
+///
+/// ```
+/// use toolglot::{DialectSet, Finish, Grade, Options, parse};
+///
+/// let reply = br#"<tool_call>{"name": "f", "arguments": {"id": 7}}</tool_call>"#;
+/// let turn = parse(&DialectSet::defaults(), Options::default(), reply, Finish::Stop);
+/// let call = &turn.calls[0];
+/// assert_eq!((&call.name[..], &call.arguments[..], call.grade), ("f", r#"{"id": 7}"#, Grade::Complete));
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Call {
     /// Name of the tool.
@@ -136,6 +165,16 @@ impl Call {
 }
 
 /// An [`Issue`] that was kept.
+///
+/// ```
+/// use toolglot::{DialectSet, Finish, Kind, Options, parse};
+///
+/// let reply = br#"<tool_call>{"name": "f", "argu"#;
+/// let turn = parse(&DialectSet::defaults(), Options::default(), reply, Finish::Length);
+/// let report = turn.errors.last().expect("it is truncated");
+/// assert_eq!(report.kind, Kind::UnclosedBlock);
+/// assert!(!report.observation.is_empty()); // for the model
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Report {
     /// What.

@@ -9,6 +9,10 @@ pub(crate) mod chinese;
 use std::fmt;
 
 /// How bad an issue is.
+///
+/// ```
+/// assert!(toolglot::Kind::UnclosedBlock.severity() == toolglot::Severity::Error);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Severity {
     /// Worth knowing; nothing was lost.
@@ -24,6 +28,14 @@ crate::words! {
 }
 
 /// How sure a call is. Ordered: the worst of its kinds decides.
+///
+/// ```
+/// use toolglot::{Grade, Kind};
+///
+/// assert_eq!(Kind::UnclosedBlock.grade(), Grade::Recovered);
+/// assert_eq!("repaired".parse::<Grade>()?, Grade::Repaired);
+/// # Ok::<(), toolglot::UnknownWord>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Grade {
     /// Well formed and closed.
@@ -174,6 +186,17 @@ impl Kind {
 crate::words!(Kind, "kind of issue");
 
 /// A set of kinds.
+///
+/// ```
+/// use toolglot::{Grade, Kind, KindSet};
+///
+/// let mut kinds = KindSet::default();
+/// assert!(kinds.is_empty() && kinds.grade() == Grade::Complete);
+/// kinds.insert(Kind::DuplicateParam);
+/// assert!(kinds.contains(Kind::DuplicateParam));
+/// assert_eq!(kinds.iter().map(Kind::name).collect::<Vec<_>>(), ["duplicate_param"]);
+/// assert_eq!(kinds.grade(), Grade::Recovered);
+/// ```
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct KindSet(u128);
 

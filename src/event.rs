@@ -20,6 +20,10 @@ use crate::wire;
 pub use toolglot_scan::Span;
 
 /// Where a call came from.
+///
+/// ```
+/// assert_eq!(toolglot::Origin::Native.name(), "native");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Origin {
     /// Written in the text.
@@ -35,6 +39,10 @@ crate::words! {
 }
 
 /// What became of the bytes of a block that turned out to be none.
+///
+/// ```
+/// assert_eq!(toolglot::Abandoned::Text.name(), "text");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Abandoned {
     /// They follow as one [`Event::Text`] that is flagged `recovered` and has the same span.
@@ -50,6 +58,16 @@ crate::words! {
 }
 
 /// How a call ended.
+///
+/// ```
+/// use toolglot::{CallState, Grade, Kind, KindSet};
+///
+/// let mut kinds = KindSet::default();
+/// assert_eq!(CallState::from(kinds), CallState::Complete);
+/// kinds.insert(Kind::DuplicateParam);
+/// let state = CallState::from(kinds);
+/// assert_eq!((state.grade(), state.kinds()), (Grade::Recovered, kinds));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CallState {
     /// Well formed and closed.

@@ -94,6 +94,14 @@ words!(Finish, "finish reason");
 words!(Stage, "stage of a stream");
 
 /// Parses a whole output at once.
+///
+/// ```
+/// use toolglot::{DialectSet, Finish, Options, parse};
+///
+/// let reply = br#"<tool_call>{"name": "f", "arguments": {}}</tool_call>"#;
+/// let turn = parse(&DialectSet::defaults(), Options::default(), reply, Finish::Stop);
+/// assert_eq!(turn.calls[0].name, "f");
+/// ```
 #[must_use]
 pub fn parse(set: &DialectSet, options: Options, input: &[u8], finish: Finish) -> Turn {
     let tools = options.hinted().cloned();

@@ -64,6 +64,12 @@ impl Default for Limits {
 }
 
 /// How text comes out.
+///
+/// ```
+/// let mut options = toolglot::Options::default();
+/// options.text = toolglot::TextMode::Chars;
+/// assert_eq!(options.text.name(), "chars");
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum TextMode {
     /// The bytes as they came; an event may end inside a character.
@@ -81,6 +87,14 @@ crate::words! {
 }
 
 /// What is kept of an open block.
+///
+/// ```
+/// use toolglot::{Options, Retain};
+///
+/// // For arguments of any length: a block that breaks cannot come back as text then.
+/// let options = Options::default().retain(Retain::None);
+/// assert_eq!(options.retain, Retain::None);
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Retain {
     /// Its bytes, up to [`Limits::max_block`]: an abandoned block can be given back as text.
@@ -99,6 +113,14 @@ crate::words! {
 }
 
 /// Which calls count when the host gives native ones beside the text.
+///
+/// ```
+/// use toolglot::{Options, Prefer};
+///
+/// let options = Options::default().prefer("both".parse::<Prefer>()?);
+/// assert_eq!(options.prefer, Prefer::Both);
+/// # Ok::<(), toolglot::UnknownWord>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Prefer {
     /// Calls in the text; native ones only if the text had none, or none but withheld ones. Where it had both, a native
@@ -133,6 +155,16 @@ impl Prefer {
 }
 
 /// What to do with reasoning.
+///
+/// ```
+/// use toolglot::{DialectSet, Finish, Options, ReasoningMode, parse};
+///
+/// let set = DialectSet::builtin("reasoning-think")?;
+/// let read = |mode| parse(&set, Options::default().reasoning(mode), b"<think>hm</think>So.", Finish::Stop);
+/// assert_eq!(read(ReasoningMode::Split).text, "So.");
+/// assert_eq!(read(ReasoningMode::Off).text, "<think>hm</think>So.");
+/// # Ok::<(), toolglot::BuildError>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum ReasoningMode {
     /// Reasoning is an event kind of its own.
@@ -159,6 +191,18 @@ impl ReasoningMode {
 }
 
 /// Whether code fences and inline code hide markers.
+///
+/// ```
+/// use toolglot::{DialectSet, Fence, Finish, Options, parse};
+///
+/// let set = DialectSet::builtin("hermes")?;
+/// let reply = b"```\n<tool_call>{\"name\": \"f\", \"arguments\": {}}</tool_call>\n```";
+/// let mut options = Options::default();
+/// options.fence = Some(Fence::Skip);
+/// assert_eq!(parse(&set, options, reply, Finish::Stop).calls.len(), 0);
+/// assert_eq!(parse(&set, Options::default(), reply, Finish::Stop).calls.len(), 1);
+/// # Ok::<(), toolglot::BuildError>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Fence {
     /// Markers in code are text.
@@ -174,6 +218,16 @@ crate::words! {
 }
 
 /// What becomes of a block that the stream ends in.
+///
+/// ```
+/// use toolglot::{DialectSet, Finish, Options, Unclosed, parse};
+///
+/// let mut options = Options::default();
+/// options.unclosed = Some(Unclosed::Text);
+/// let turn = parse(&DialectSet::builtin("hermes")?, options, b"<tool_call>{\"name\": \"f\", \"argu", Finish::Length);
+/// assert_eq!((turn.calls.len(), &turn.text[..11]), (0, "<tool_call>"));
+/// # Ok::<(), toolglot::BuildError>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Unclosed {
     /// Its bytes are no text; the issue's span says where they stood.
@@ -193,6 +247,11 @@ crate::words! {
 }
 
 /// What becomes of a block that broke its grammar, where the stream ends before anything ended the block.
+///
+/// ```
+/// assert_eq!("drop".parse::<toolglot::Broken>()?, toolglot::Broken::Drop);
+/// # Ok::<(), toolglot::UnknownWord>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Broken {
     /// What was hidden after its last call comes back as text that is flagged `recovered`.
@@ -209,6 +268,18 @@ crate::words! {
 }
 
 /// What the text of a value is of whose type nothing is known.
+///
+/// ```
+/// use toolglot::{DialectSet, Finish, Options, Untyped, parse};
+///
+/// let mut options = Options::default();
+/// options.untyped = Some(Untyped::String);
+/// let reply = b"<function=f>\n<parameter=n>\n7\n</parameter>\n</function>";
+/// let reply = [&b"<tool_call>\n"[..], reply, b"\n</tool_call>"].concat();
+/// let turn = parse(&DialectSet::builtin("qwen3-coder")?, options, &reply, Finish::Stop);
+/// assert_eq!(turn.calls[0].arguments, r#"{"n":"7"}"#);
+/// # Ok::<(), toolglot::BuildError>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Untyped {
     /// A string.
@@ -225,6 +296,18 @@ crate::words! {
 }
 
 /// What becomes of a call whose tool is not declared. Where no tools are given, every call is delivered.
+///
+/// ```
+/// use std::sync::Arc;
+/// use toolglot::{DialectSet, Finish, Options, Tools, UnknownTool, parse};
+///
+/// let tools = Tools::from_json(r#"[{"name": "weather", "parameters": {"type": "object"}}]"#)?;
+/// let mut options = Options::default().unknown_tool(UnknownTool::Text);
+/// options.tools = Some(Arc::new(tools));
+/// let reply = br#"<tool_call>{"name": "other", "arguments": {}}</tool_call>"#;
+/// assert_eq!(parse(&DialectSet::builtin("hermes")?, options, reply, Finish::Stop).calls.len(), 0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum UnknownTool {
     /// It is delivered, with a warning (`unknown_tool`).
@@ -246,6 +329,14 @@ crate::words! {
 
 /// What the host has told the server about calls, as `tool_choice` of a request to OpenAI. A server that guides a reply to a
 /// call lets the model write bare JSON.
+///
+/// ```
+/// use toolglot::{Options, ToolChoice};
+///
+/// let choice = ToolChoice::from_json(r#"{"type": "function", "function": {"name": "weather"}}"#)?;
+/// let options = Options::default().tool_choice(choice);
+/// # Ok::<(), toolglot::ToolChoiceError>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum ToolChoice {
     /// The model may call tools, in its own markup.
@@ -274,6 +365,10 @@ impl ToolChoice {
     }
 
     /// As a request says it.
+    ///
+    /// ```
+    /// assert_eq!(toolglot::ToolChoice::Required.to_value().to_string(), r#""required""#);
+    /// ```
     #[must_use]
     pub fn to_value(&self) -> Value {
         match self {
@@ -353,6 +448,14 @@ impl<'de> Deserialize<'de> for ToolChoice {
 }
 
 /// Where a stream starts.
+///
+/// ```
+/// use toolglot::{DialectSet, Options, Parser, Start};
+///
+/// let set = DialectSet::builtin("reasoning-think")?;
+/// assert!(Parser::new(&set, Options::default().start(Start::Reasoning)).in_reasoning());
+/// # Ok::<(), toolglot::BuildError>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Start {
     /// As the dialects say: inside reasoning if one of them has it opened by the prompt.

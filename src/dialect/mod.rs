@@ -51,6 +51,11 @@ use crate::limits::Limits;
 use spec::Spec;
 
 /// The built-in dialect files: `(id, TOML text)`, in the order of the default set.
+///
+/// ```
+/// let files = toolglot::builtin_files();
+/// assert!(files.iter().any(|(id, toml)| *id == "hermes" && toml.contains("<tool_call>")));
+/// ```
 #[must_use]
 pub fn builtin_files() -> &'static [(&'static str, &'static str)] {
     builtin::FILES
@@ -80,6 +85,15 @@ pub(crate) enum Sort {
 }
 
 /// One compiled dialect. Immutable.
+///
+/// ```
+/// let set = toolglot::DialectSet::builtin("hermes")?;
+/// let hermes = set.dialects().next().expect("one");
+/// assert_eq!(hermes.id(), "hermes");
+/// assert!(hermes.in_default_set() && hermes.models().iter().any(|model| model == "Qwen3"));
+/// assert!(hermes.openers().contains(&"<tool_call>".to_owned()));
+/// # Ok::<(), toolglot::BuildError>(())
+/// ```
 pub struct Dialect {
     pub(crate) spec: Spec,
     pub(crate) family: Family,

@@ -42,6 +42,14 @@ impl fmt::Display for Lint {
 
 impl DialectSet {
     /// Starts a set.
+    ///
+    /// ```
+    /// use toolglot::DialectSet;
+    ///
+    /// let set = DialectSet::builder().builtin("hermes").builtin("reasoning-think").build()?;
+    /// assert_eq!(set.dialects().len(), 2);
+    /// # Ok::<(), toolglot::BuildError>(())
+    /// ```
     #[must_use]
     pub fn builder() -> SetBuilder {
         SetBuilder::default()
@@ -51,6 +59,10 @@ impl DialectSet {
     ///
     /// # Panics
     /// Never: a test builds it.
+    ///
+    /// ```
+    /// assert!(toolglot::DialectSet::defaults().dialects().all(|dialect| dialect.in_default_set()));
+    /// ```
     #[must_use]
     pub fn defaults() -> Self {
         Self::builder()
@@ -76,6 +88,14 @@ impl DialectSet {
     ///
     /// # Errors
     /// There is no such dialect.
+    ///
+    /// ```
+    /// use toolglot::DialectSet;
+    ///
+    /// assert_eq!(DialectSet::builtin("hermes")?.dialects().len(), 1);
+    /// assert!(DialectSet::builtin("nothing").is_err());
+    /// # Ok::<(), toolglot::BuildError>(())
+    /// ```
     pub fn builtin(id: &str) -> Result<Self, BuildError> {
         Self::builder().builtin(id).build()
     }
@@ -86,6 +106,12 @@ impl DialectSet {
     }
 
     /// The most bytes of text that a stream with these dialects and limits ever withholds.
+    ///
+    /// ```
+    /// use toolglot::{DialectSet, Limits};
+    ///
+    /// assert!(DialectSet::defaults().bound(&Limits::default()) > "<tool_call>".len());
+    /// ```
     #[must_use]
     pub fn bound(&self, limits: &Limits) -> usize {
         self.inner.bound(limits)
@@ -167,6 +193,16 @@ struct File {
 const ANY: &str = "any";
 
 /// Gathers dialects for a [`DialectSet`]. Errors wait for [`build`](Self::build).
+///
+/// ```
+/// use toolglot::{DialectSet, builtin_files};
+///
+/// let (_, vcp) = builtin_files().iter().find(|(id, _)| *id == "vcp").expect("built in");
+/// let mine = vcp.replace("id = \"vcp\"", "id = \"mine\"");
+/// let set = DialectSet::builder().toml("mine.toml", &mine).switch("mine", "fuzzy").build()?;
+/// assert_eq!(set.dialects().next().map(|dialect| dialect.id()), Some("mine"));
+/// # Ok::<(), toolglot::BuildError>(())
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct SetBuilder {
     files: Vec<File>,

@@ -127,6 +127,16 @@ pub fn encode(
 }
 
 /// Writes calls in one dialect. Make it once and use it often: it holds what reading back needs.
+///
+/// ```
+/// use toolglot::{DialectSet, EncodeCall, EncodeOptions, Encoder};
+///
+/// let encoder = Encoder::new(&DialectSet::builtin("hermes")?, "hermes")?;
+/// let call = EncodeCall { name: "f".into(), arguments: "{}".into(), id: None };
+/// let text = encoder.encode(&[call], &EncodeOptions::default())?;
+/// assert!(text.starts_with("<tool_call>"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Encoder {
     /// The dialect alone.

@@ -51,6 +51,16 @@ pub enum TranscodeError {
 }
 
 /// Writes transcripts of a set of dialects in another dialect.
+///
+/// ```
+/// use toolglot::{DialectSet, EncodeOptions, Encoder, Transcoder};
+///
+/// let (from, to) = (DialectSet::builtin("tool-call-xml")?, DialectSet::builtin("hermes")?);
+/// let transcoder = Transcoder::new(&from, Encoder::new(&to, "hermes")?, EncodeOptions::default());
+/// let text = transcoder.run(br#"Hi <tool_call name="f"></tool_call>"#)?;
+/// assert!(String::from_utf8(text)?.contains(r#""name": "f""#));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Transcoder {
     from: DialectSet,

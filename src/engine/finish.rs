@@ -14,6 +14,14 @@ use crate::issue::Issue;
 use crate::limits::Unclosed;
 
 /// Why a stream ended.
+///
+/// ```
+/// use toolglot::Finish;
+///
+/// let reason: Finish = "tool_calls".parse()?;
+/// assert_eq!((reason, reason.name()), (Finish::ToolCalls, "tool_calls"));
+/// # Ok::<(), toolglot::UnknownWord>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Finish {
     /// The model stopped by itself.

@@ -58,6 +58,18 @@ pub use questions::Stage;
 /// on in text again, stepped once more.
 /// Text needs no memory. An open block is retained up to [`Limits::max_block`](crate::Limits::max_block), or not at all
 /// with [`Retain::None`](crate::Retain::None).
+///
+/// ```
+/// use toolglot::{Collect, DialectSet, Finish, Options, Parser};
+///
+/// let mut parser = Parser::new(&DialectSet::defaults(), Options::default());
+/// let mut turn = Collect::new();
+/// for chunk in ["Hi <tool_ca", "ll>{\"name\": \"f\", \"argum", "ents\": {}}</tool_call>"] {
+///     parser.feed(chunk.as_bytes(), &mut turn);
+/// }
+/// parser.finish(Finish::Stop, &mut turn);
+/// assert_eq!(turn.turn().calls[0].name, "f");
+/// ```
 #[derive(Clone, Debug)]
 pub struct Parser {
     set: DialectSet,
@@ -367,6 +379,21 @@ impl Parser {
 
     /// Takes the bytes of one special token that the host knows by its id. A marker that lies wholly in them counts also
     /// where a dialect, or [`Options::trusted_only`], requires the host to vouch for it.
+    ///
+    /// ```
+    /// use toolglot::{Collect, DialectSet, Finish, Options, Parser};
+    ///
+    /// let options = Options::default().trusted_only(true);
+    /// let mut parser = Parser::new(&DialectSet::builtin("hermes")?, options);
+    /// let mut turn = Collect::new();
+    /// parser.feed(b"<tool_call> is only spoken of here. ", &mut turn);
+    /// parser.feed_special(b"<tool_call>", &mut turn); // the host saw the token's id
+    /// parser.feed(br#"{"name": "f", "arguments": {}}"#, &mut turn);
+    /// parser.feed_special(b"</tool_call>", &mut turn);
+    /// parser.finish(Finish::Stop, &mut turn);
+    /// assert_eq!(turn.turn().calls.len(), 1);
+    /// # Ok::<(), toolglot::BuildError>(())
+    /// ```
     pub fn feed_special(&mut self, marker: &[u8], sink: &mut dyn Sink) {
         self.settle(sink);
         self.state.io.trusted_from = Some(self.state.pos());
@@ -391,6 +418,19 @@ impl Parser {
     }
 
     /// Takes a call that the host got beside the text. See [`Prefer`](crate::Prefer) for when it comes out.
+    ///
+    /// ```
+    /// use toolglot::{Collect, DialectSet, Finish, NativeCall, Options, Parser};
+    ///
+    /// let mut parser = Parser::new(&DialectSet::defaults(), Options::default());
+    /// let mut turn = Collect::new();
+    /// for call in NativeCall::from_json(r#"[{"id": "c1", "function": {"name": "f", "arguments": "{}"}}]"#)? {
+    ///     parser.native_call(&call, &mut turn);
+    /// }
+    /// parser.finish(Finish::ToolCalls, &mut turn);
+    /// assert_eq!(turn.turn().calls[0].id(), Some("c1"));
+    /// # Ok::<(), String>(())
+    /// ```
     pub fn native_call(&mut self, call: &NativeCall, sink: &mut dyn Sink) {
         if !self.state.finished {
             self.settle(sink);
@@ -421,6 +461,15 @@ impl Parser {
     }
 
     /// Starts over with the same options. Keeps allocations and no data.
+    ///
+    /// ```
+    /// use toolglot::{DialectSet, Events, Options, Parser};
+    ///
+    /// let mut parser = Parser::new(&DialectSet::defaults(), Options::default());
+    /// parser.feed(b"half a <tool_", &mut Events::default());
+    /// parser.reset();
+    /// assert_eq!((parser.position(), parser.held()), (0, 0));
+    /// ```
     pub fn reset(&mut self) {
         let mut fresh = State::new(&self.set.inner, &self.opts);
         std::mem::swap(&mut fresh.io.spare, &mut self.state.io.spare);
@@ -431,6 +480,14 @@ impl Parser {
     }
 
     /// Bytes that were fed and are in no event yet.
+    ///
+    /// ```
+    /// use toolglot::{DialectSet, Events, Options, Parser};
+    ///
+    /// let mut parser = Parser::new(&DialectSet::defaults(), Options::default());
+    /// parser.feed(b"Hi <tool_", &mut Events::default());
+    /// assert_eq!((parser.held(), parser.position(), parser.is_finished()), (6, 9, false));
+    /// ```
     #[must_use]
     pub fn held(&self) -> usize {
         let from = self.state.from().max(self.state.origin);

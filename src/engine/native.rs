@@ -14,6 +14,12 @@ use crate::json::Value;
 use crate::limits::Prefer;
 
 /// A call from the `tool_calls` of an API response.
+///
+/// ```
+/// let calls = toolglot::NativeCall::from_json(r#"[{"function": {"name": "f", "arguments": "{}"}}]"#)?;
+/// assert_eq!((&calls[0].name[..], &calls[0].arguments[..]), ("f", "{}"));
+/// # Ok::<(), String>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NativeCall {
     /// Its id, if it has one; delivered as `id` in the call's meta.

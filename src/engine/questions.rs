@@ -50,6 +50,17 @@ impl Parser {
     /// Whether a thought is open: what comes next is reasoning until its closer, or a call that ends it. A call inside a
     /// thought (with [`Options::calls_in_reasoning`](crate::Options::calls_in_reasoning)) doesn't close it. Before the first
     /// byte it says what the dialects, [`Options::start`](crate::Options::start) and the prompt's tail have opened.
+    ///
+    /// ```
+    /// use toolglot::{DialectSet, Events, Options, Parser};
+    ///
+    /// let mut parser = Parser::new(&DialectSet::builtin("reasoning-think")?, Options::default());
+    /// parser.feed(b"<think>hm", &mut Events::default());
+    /// assert!(parser.in_reasoning() && !parser.may_hold_marker());
+    /// parser.feed(b"</think>So <", &mut Events::default());
+    /// assert!(!parser.in_reasoning() && parser.may_hold_marker());
+    /// # Ok::<(), toolglot::BuildError>(())
+    /// ```
     #[must_use]
     pub fn in_reasoning(&self) -> bool {
         self.ask(|state| matches!(state.region, Region::Reasoning { .. }))

@@ -115,6 +115,20 @@ impl Escaper {
 /// Takes back what [`Escaper`] did, as the text comes.
 ///
 /// Text that was never escaped may lose backslashes where an escaped one would have them.
+///
+/// ```
+/// use toolglot::{DialectSet, Unescaper, escape};
+///
+/// let set = DialectSet::builtin("hermes")?;
+/// let escaped = escape(&set, b"<tool_call>")?;
+/// let (mut unescaper, mut out) = (Unescaper::new(&set)?, vec![]);
+/// for byte in escaped {
+///     unescaper.push(&[byte], &mut out);
+/// }
+/// unescaper.finish(&mut out);
+/// assert_eq!(out, b"<tool_call>");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Unescaper {
     table: Arc<EscapeTable>,
@@ -223,6 +237,14 @@ pub(crate) fn beside(table: &Arc<EscapeTable>, text: &[u8], beside: &Beside) -> 
 ///
 /// # Errors
 /// As [`escape`].
+///
+/// ```
+/// use toolglot::{DialectSet, escape, unescape};
+///
+/// let set = DialectSet::builtin("hermes")?;
+/// assert_eq!(unescape(&set, &escape(&set, b"<tool_call>")?)?, b"<tool_call>");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn unescape(set: &DialectSet, text: &[u8]) -> Result<Vec<u8>, EscapeError> {
     let mut unescaper = Unescaper::new(set)?;
     let mut out = Vec::with_capacity(text.len());

@@ -14,6 +14,15 @@ pub use crate::schema::{Coerced, Param, Schema, Types, coerce, is_json, may_be_j
 const WORK: u64 = 200_000;
 
 /// A list of tools. Immutable; share it with an `Arc`.
+///
+/// ```
+/// use toolglot::Tools;
+///
+/// let tools = Tools::from_json(r#"[{"name": "f", "parameters": {"properties": {"n": {"type": "integer"}}}}]"#)?;
+/// assert_eq!((tools.names().next(), tools.len()), (Some("f"), 1));
+/// assert!(tools.issues().is_empty() && !tools.is_empty());
+/// # Ok::<(), toolglot::ToolsError>(())
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct Tools {
     tools: Vec<Tool>,

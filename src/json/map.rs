@@ -5,6 +5,13 @@ use indexmap::IndexMap;
 use super::Value;
 
 /// The members of an object, in order. Each key stands once.
+///
+/// ```
+/// let mut map = toolglot::json::Map::new();
+/// map.insert("b".into(), "1".into());
+/// map.insert("a".into(), "2".into());
+/// assert_eq!(map.keys().collect::<Vec<_>>(), ["b", "a"]); // in order
+/// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Map(IndexMap<String, Value>);
 

@@ -3,6 +3,14 @@
 use std::fmt;
 
 /// A JSON number as it is spelled. Two are equal if they are spelled alike; [`Decimal`](super::Decimal) compares values.
+///
+/// ```
+/// use toolglot::json::Number;
+///
+/// let number = Number::read("1e2").expect("a number");
+/// assert_eq!((number.as_str(), number.as_f64(), number.as_u64()), ("1e2", Some(100.0), None));
+/// assert!(Number::read("1e").is_none());
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Number(String);
 

@@ -6,6 +6,14 @@ use std::str::FromStr;
 use super::{Map, Number};
 
 /// A JSON value.
+///
+/// ```
+/// let value: toolglot::json::Value = r#"{"a": [1, "b"], "n": 9007199254740993.0}"#.parse()?;
+/// assert_eq!(value["a"][1].as_str(), Some("b"));
+/// assert_eq!(value.pointer("/a/0").and_then(|one| one.as_u64()), Some(1));
+/// assert_eq!(value["n"].to_string(), "9007199254740993.0"); // numbers keep their spelling
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Value {
     /// `null`.

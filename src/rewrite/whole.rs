@@ -19,6 +19,17 @@ use crate::source::{
 
 /// Rewrites one `chat.completion` object, or the stream of one, and gives one line of JSON and what could not be read. See
 /// [`Completer`].
+///
+/// ```
+/// use toolglot::rewrite::{Given, completion};
+/// use toolglot::sink::openai::Settings;
+/// use toolglot::{DialectSet, Options};
+///
+/// let body = br#"{"choices":[{"index":0,"message":{"content":"<tool_call name=\"f\"></tool_call>"},"finish_reason":"stop"}]}"#;
+/// let (json, errors) =
+///     completion(&DialectSet::defaults(), &Options::default(), &Settings::default(), &Given::default(), body);
+/// assert!(errors.is_empty() && json.contains(r#""finish_reason":"tool_calls""#));
+/// ```
 #[must_use]
 pub fn completion(
     set: &DialectSet,

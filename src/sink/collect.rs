@@ -11,6 +11,19 @@ use crate::event::{Abandoned, Event, Sink};
 /// A sink that builds a [`Turn`]. Memory grows with the turn.
 ///
 /// Calls of a block that is abandoned are taken back. In a call that repeats a parameter the last value counts.
+///
+/// ```
+/// use toolglot::{Collect, DialectSet, Finish, Options, Parser};
+///
+/// let mut parser = Parser::new(&DialectSet::defaults(), Options::default());
+/// let mut turn = Collect::new().keep_original();
+/// parser.feed(br#"Hi <tool_call>{"name": "f", "arguments": {}}</tool_call>"#, &mut turn);
+/// assert_eq!((turn.text(), turn.calls().len()), (&b"Hi "[..], 1)); // so far
+/// parser.finish(Finish::Stop, &mut turn);
+/// assert!(turn.original().is_some_and(|bytes| bytes.ends_with(b"</tool_call>")));
+/// assert!(turn.errors().is_empty() && turn.reasoning().is_empty() && turn.not_delivered().is_empty());
+/// let turn = turn.turn();
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct Collect {
     text: Vec<u8>,

@@ -12,6 +12,17 @@ use super::{CallPiece, End, Item, Said, ServerError, Take, Usage, document, said
 /// the server runs itself (`server_tool_use` and its results), signatures, citations, encrypted reasoning, `ping` and kinds
 /// that are not known are passed over. A `tool_use` block is a complete call when it stops. Input that its start already
 /// holds counts if no piece follows.
+///
+/// ```
+/// use toolglot::source::{Feeder, Anthropic};
+/// use toolglot::{Collect, DialectSet, Options, Parser};
+///
+/// let parser = Parser::new(&DialectSet::defaults(), Options::default());
+/// let (mut feeder, mut turn) = (Feeder::new(Anthropic::new(), parser), Collect::new());
+/// assert!(feeder.feed(br#"{"type":"message","content":[{"type":"text","text":"Hi"}],"stop_reason":"end_turn"}"#, &mut turn).is_empty());
+/// feeder.finish(None, &mut turn);
+/// assert_eq!(turn.text(), b"Hi");
+/// ```
 #[derive(Clone, Debug)]
 pub struct Anthropic {
     documents: Documents,

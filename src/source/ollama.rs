@@ -8,6 +8,17 @@ use super::{CallPiece, End, Item, Said, ServerError, Take, Usage, document, said
 ///
 /// Read are `message.thinking`, `message.content` and `message.tool_calls`, or `thinking` and `response`; `done` with its
 /// `done_reason`; and `error`. Calls come whole.
+///
+/// ```
+/// use toolglot::source::{Feeder, Ollama};
+/// use toolglot::{Collect, DialectSet, Options, Parser};
+///
+/// let parser = Parser::new(&DialectSet::defaults(), Options::default());
+/// let (mut feeder, mut turn) = (Feeder::new(Ollama::new(), parser), Collect::new());
+/// assert!(feeder.feed(br#"{"message":{"role":"assistant","content":"Hi"},"done":true,"done_reason":"stop"}"#, &mut turn).is_empty());
+/// feeder.finish(None, &mut turn);
+/// assert_eq!(turn.text(), b"Hi");
+/// ```
 #[derive(Clone, Debug)]
 pub struct Ollama {
     documents: Documents,

@@ -14,6 +14,17 @@ const LEGACY: u64 = u64::MAX;
 /// completions. An `error` object is a [`SourceError::Api`](super::SourceError::Api). Within one delta reasoning comes first, then content, then calls.
 ///
 /// A `finish_reason`, or `[DONE]`, is the end of all calls. A body that ends without either broke off.
+///
+/// ```
+/// use toolglot::source::{Feeder, OpenAi};
+/// use toolglot::{Collect, DialectSet, Options, Parser};
+///
+/// let parser = Parser::new(&DialectSet::defaults(), Options::default());
+/// let (mut feeder, mut turn) = (Feeder::new(OpenAi::new(), parser), Collect::new());
+/// assert!(feeder.feed(br#"{"choices":[{"index":0,"message":{"content":"Hi"},"finish_reason":"stop"}]}"#, &mut turn).is_empty());
+/// feeder.finish(None, &mut turn);
+/// assert_eq!(turn.text(), b"Hi");
+/// ```
 #[derive(Clone, Debug)]
 pub struct OpenAi {
     documents: Documents,
