@@ -75,7 +75,7 @@ pub use encode::{
     EncodeCall, EncodeOptions, Encoder, NotRepresentable, Reason, TranscodeError, Transcoder,
     encode, transcode,
 };
-pub use engine::{Finish, NativeCall, Parser, Stage};
+pub use engine::{Finish, NativeCall, NativeCallError, Parser, Stage};
 pub use error::{BuildError, Grade, Kind, KindSet, Severity, SnapshotError};
 pub use escape::{EscapeError, Escaper, Unescaper, escape, unescape};
 pub use event::{Abandoned, Arguments, CallState, Event, Origin, Sink, Span};

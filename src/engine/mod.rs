@@ -45,7 +45,7 @@ use tail::{Lead, Shift};
 use token::{Near, Paired, Tail, Waiting};
 
 pub use finish::Finish;
-pub use native::NativeCall;
+pub use native::{NativeCall, NativeCallError};
 pub use questions::Stage;
 
 /// One stream: the output of one model turn.
@@ -429,7 +429,7 @@ impl Parser {
     /// }
     /// parser.finish(Finish::ToolCalls, &mut turn);
     /// assert_eq!(turn.turn().calls[0].id(), Some("c1"));
-    /// # Ok::<(), String>(())
+    /// # Ok::<(), toolglot::NativeCallError>(())
     /// ```
     pub fn native_call(&mut self, call: &NativeCall, sink: &mut dyn Sink) {
         if !self.state.finished {

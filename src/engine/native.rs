@@ -18,7 +18,7 @@ use crate::limits::Prefer;
 /// ```
 /// let calls = toolglot::NativeCall::from_json(r#"[{"function": {"name": "f", "arguments": "{}"}}]"#)?;
 /// assert_eq!((&calls[0].name[..], &calls[0].arguments[..]), ("f", "{}"));
-/// # Ok::<(), String>(())
+/// # Ok::<(), toolglot::NativeCallError>(())
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NativeCall {
@@ -36,9 +36,9 @@ impl NativeCall {
     ///
     /// # Errors
     /// It is no JSON, or no such array; the message says where.
-    pub fn from_json(text: &str) -> Result<Vec<Self>, String> {
+    pub fn from_json(text: &str) -> Result<Vec<Self>, NativeCallError> {
         let value: Value = serde_json::from_str(text)
-            .map_err(|error| format!("native_tool_calls: no JSON: {error}"))?;
+            .map_err(|error| NativeCallError(format!("native_tool_calls: no JSON: {error}")))?;
         let mut calls = Self::from_openai(&value)?;
         let items: Vec<HashMap<String, &RawValue>> = serde_json::from_str(text).unwrap_or_default();
         for (call, item) in calls.iter_mut().zip(items) {
@@ -57,18 +57,19 @@ impl NativeCall {
     ///
     /// # Errors
     /// It is no such array; the message says where.
-    pub fn from_openai(value: &Value) -> Result<Vec<Self>, String> {
+    pub fn from_openai(value: &Value) -> Result<Vec<Self>, NativeCallError> {
+        let wrong =
+            |place: &str, why: &str| NativeCallError(format!("native_tool_calls{place}: {why}"));
         let list = value
             .as_array()
-            .ok_or("native_tool_calls: an array is needed")?;
+            .ok_or_else(|| wrong("", "an array is needed"))?;
         let read = |(index, item): (usize, &Value)| {
             let function = item
                 .get("function")
-                .ok_or(format!("native_tool_calls[{index}]: it has no `function`"))?;
+                .ok_or_else(|| wrong(&format!("[{index}]"), "it has no `function`"))?;
             let name = function.get("name").and_then(Value::as_str);
-            let name = name.ok_or(format!(
-                "native_tool_calls[{index}].function.name: a string is needed"
-            ))?;
+            let name = name
+                .ok_or_else(|| wrong(&format!("[{index}].function.name"), "a string is needed"))?;
             let arguments = match function.get("arguments") {
                 None | Some(Value::Null) => String::new(),
                 Some(Value::String(text)) => text.clone(),
@@ -88,6 +89,16 @@ impl NativeCall {
         (self.name.len() + self.arguments.len() + self.id.as_ref().map_or(0, String::len)) as u64
     }
 }
+
+/// Native calls that cannot be read; the message says what is needed, and where.
+///
+/// ```
+/// let error = toolglot::NativeCall::from_json("{}").expect_err("it is an object");
+/// assert_eq!(error.to_string(), "native_tool_calls: an array is needed");
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct NativeCallError(String);
 
 /// A native call that waits.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -300,7 +300,8 @@ pub unsafe extern "C" fn toolglot_stream_native_calls(
     guard::status(|| unsafe {
         handle::write(handle(stream), |stream| {
             let out = raw::out(out)?;
-            let calls = NativeCall::from_json(raw::text(json, len)?).map_err(Fault::arg)?;
+            let calls = NativeCall::from_json(raw::text(json, len)?)
+                .map_err(|error| Fault::arg(error.to_string()))?;
             let give = |parser: &mut Parser, batch: &mut Batch| {
                 calls
                     .iter()

@@ -40,7 +40,7 @@ pub unsafe extern "C" fn toolglot_encode(
             how.tools = settings.options.tools;
             how.limits = settings.options.limits;
             let calls: Vec<EncodeCall> = NativeCall::from_json(calls)
-                .map_err(Fault::arg)?
+                .map_err(|error| Fault::arg(error.to_string()))?
                 .into_iter()
                 .map(call)
                 .collect();

@@ -811,7 +811,7 @@ pub fn tools_json(py: Python<'_>, tools: &Bound<'_, PyAny>) -> PyResult<String> 
 
 fn native(py: Python<'_>, calls: &Bound<'_, PyAny>) -> PyResult<Vec<NativeCall>> {
     let text = support(py, "native_json", calls)?;
-    let wrong = |why: String| PyValueError::new_err(why);
+    let wrong = |error: toolglot::NativeCallError| PyValueError::new_err(error.to_string());
     caught(|| NativeCall::from_json(&text))?.map_err(wrong)
 }
 

@@ -51,7 +51,7 @@ impl Ready {
             options.tools = Some(Arc::new(tools));
         }
         let native = match &recording.native_tool_calls {
-            Some(calls) => NativeCall::from_openai(calls)?,
+            Some(calls) => NativeCall::from_openai(calls).map_err(|e| e.to_string())?,
             None => vec![],
         };
         let finish = Finish::from_name(&recording.finish)
