@@ -7,7 +7,7 @@ from typing import Any, Final, Literal, SupportsIndex, TypeAlias, final
 
 _Event: TypeAlias = Text | Reasoning | Protected | Raw | BlockOpen | CallNamed | CallOpen | ArgDelta | ParamOpen | ParamDelta | ParamClose | CallAbandoned | CallClose | BlockClose | BlockAbandoned | Issue
 
-__all__ = ["__version__", "AgentCore", "ArgDelta", "BlockAbandoned", "BlockClose", "BlockOpen", "Call", "CallAbandoned", "CallClose", "CallNamed", "CallOpen", "Dialect", "Engine", "Evidence", "Issue", "Limits", "Mask", "ParamClose", "ParamDelta", "ParamOpen", "Protected", "Raw", "Reader", "Reasoning", "ResponseCore", "Rewriter", "RunCore", "Stream", "Text", "ToolSet", "Turn", "Turns", "detect", "dialect_toml", "dialects", "encode", "escape", "issue_kinds", "live_streams", "parse_arrow", "results", "transcode", "unescape"]
+__all__ = ["__version__", "AgentCore", "ArgDelta", "BlockAbandoned", "BlockClose", "BlockOpen", "Call", "CallAbandoned", "CallClose", "CallNamed", "CallOpen", "Dialect", "Engine", "Evidence", "Issue", "Limits", "Mask", "ModelDialects", "ParamClose", "ParamDelta", "ParamOpen", "Protected", "Raw", "Reader", "Reasoning", "ResponseCore", "Rewriter", "RunCore", "Stream", "Text", "ToolSet", "Turn", "Turns", "detect", "dialect_toml", "dialects", "encode", "escape", "issue_kinds", "live_streams", "model_dialects", "parse_arrow", "results", "transcode", "unescape"]
 
 __version__: Final[str]
 """
@@ -913,6 +913,27 @@ class Mask:
         """
 
 @final
+class ModelDialects:
+    """
+    The built-in dialects of a model; see `model_dialects`.
+    """
+    @property
+    def all(self, /) -> list[str]:
+        """
+        All of them, which fit in one engine.
+        """
+    @property
+    def calls(self, /) -> list[str]:
+        """
+        Those of its calls; empty if none is known.
+        """
+    @property
+    def reasoning(self, /) -> str | None:
+        """
+        That of its reasoning, where no dialect of its calls reads it.
+        """
+
+@final
 class ParamClose:
     """
     The open parameter ends.
@@ -1350,6 +1371,26 @@ class Stream:
         the stream but for the bytes of an open block.
         """
     @property
+    def stage(self, /) -> str:
+        """
+        Where the stream stands between two chunks: `"normal"`, `"tag_opening"` (what is held may be a marker), `"tag_content"` (a
+        call is written, or the first of a block is still to come) or `"tag_closing"` (in a block, after a call of it).
+
+        ```
+        >>> import toolglot
+        >>> stream = toolglot.Engine("hermes").stream()
+        >>> for chunk in ["Hi ", "<tool_", 'call>{"name": "f"', ', "arguments": {}}', "</tool_call>"]:
+        ...     _ = stream.feed(chunk)
+        ...     print(stream.stage)
+        normal
+        tag_opening
+        tag_content
+        tag_closing
+        normal
+
+        ```
+        """
+    @property
     def tail(self, /) -> list[_Event]:
         """
         The events that came when a `with` block ended the stream.
@@ -1567,6 +1608,22 @@ def issue_kinds() -> list[tuple[int, str, str]]:
 def live_streams() -> int:
     """
     How many streams, readers and rewriters exist in this process: a service that leaks them sees it here.
+    """
+
+def model_dialects(name: str) -> ModelDialects:
+    """
+    The built-in dialects that a model writes, by its name: that of its publisher, of a server or of a file. It is a guess:
+    fine-tuned models keep names and change formats. `detect` looks at what a model wrote.
+
+    ```
+    >>> import toolglot
+    >>> found = toolglot.model_dialects("Qwen3-8B-Q4_K_M.gguf")
+    >>> found.calls, found.reasoning
+    (['hermes'], 'reasoning-think')
+    >>> toolglot.Engine(found.all).dialects
+    ['hermes', 'reasoning-think']
+
+    ```
     """
 
 def parse_arrow(engine: Engine, column: Any, columns: list[str], finish: Literal['stop', 'length', 'tool_calls', 'error', 'cancelled']) -> Turns:
