@@ -195,7 +195,7 @@ fn twice(
             count.text
         });
         let out = count.text.max(count.params).max(count.args) as usize;
-        // Arguments may be final only at the end of their call; they are no text in any case.
+        // Arguments may be final only at the end of their call; they are not text in any case.
         let waits = !before.is_empty() && out == 0;
         assert!(
             waits || out * 4 > input.len() * 3,

@@ -75,7 +75,7 @@
 // A pointer is NULL that must not be. (NULL with length 0 is an empty input and no mistake.)
 #define TOOLGLOT_E_NULL (-1)
 
-// An argument cannot be used: an unknown number, a value out of range, text that is no UTF-8 or no JSON, a handle of
+// An argument cannot be used: an unknown number, a value out of range, text that is not UTF-8 or no JSON, a handle of
 // another type.
 #define TOOLGLOT_E_ARG (-2)
 
@@ -154,7 +154,7 @@
 // The open parameter ends.
 #define TOOLGLOT_EVENT_PARAM_CLOSE 11
 
-// The open call is none: it broke its grammar, broke a limit or was cut. It never closes, its pieces are void. `call`.
+// The open call is retracted: it broke its grammar, broke a limit or was truncated. It never closes, its pieces are void. `call`.
 #define TOOLGLOT_EVENT_CALL_ABANDONED 12
 
 // A call ends. It is final unless its block is abandoned. `call`. Flags: complete, repaired or recovered, where `data` holds
@@ -308,7 +308,7 @@
 // The bytes as they came; an event may end inside a character.
 #define TOOLGLOT_TEXT_BYTES 0
 
-// Whole UTF-8 characters; what is no UTF-8 becomes U+FFFD. At most 3 bytes wait for the rest of their character.
+// Whole UTF-8 characters; what is not UTF-8 becomes U+FFFD. At most 3 bytes wait for the rest of their character.
 #define TOOLGLOT_TEXT_CHARS 1
 
 // The bytes of an open block, up to its limit: an abandoned block can be given back as text.
@@ -347,7 +347,7 @@
 // As each dialect says.
 #define TOOLGLOT_UNCLOSED_DIALECT 0
 
-// Its bytes are no text; the span of the issue says where they stood.
+// Its bytes are not text; the span of the issue says where they stood.
 #define TOOLGLOT_UNCLOSED_DROP 1
 
 // Its bytes are text.
@@ -530,13 +530,13 @@
 // Native arguments are not a JSON object. (error)
 #define TOOLGLOT_ISSUE_MALFORMED_JSON 7
 
-// The body breaks its grammar, or the name is none. (error)
+// The body breaks its grammar, or the name cannot be one. (error)
 #define TOOLGLOT_ISSUE_MALFORMED_BODY 8
 
 // A value begins as the JSON its type demands and does not parse. (error)
 #define TOOLGLOT_ISSUE_MALFORMED_VALUE 9
 
-// The header of a message holds a word that no rule reads, or a message that is no call ends as one. (error)
+// The header of a message holds a word that no rule reads, or a message that is not a call ends as one. (error)
 #define TOOLGLOT_ISSUE_MALFORMED_HEADER 10
 
 // An action has no input, and its tool requires a parameter. (error)
@@ -554,7 +554,7 @@
 // Bytes in a block that belong to nothing. (error)
 #define TOOLGLOT_ISSUE_JUNK_IN_BLOCK 15
 
-// A Python expression that is no literal. (error)
+// A Python expression that is not a literal. (error)
 #define TOOLGLOT_ISSUE_UNSUPPORTED_EXPRESSION 16
 
 // A parameter stands more than once; the last one wins. (warning)
@@ -913,7 +913,7 @@ TOOLGLOT_API const char *toolglot_status_name(toolglot_status status);
 TOOLGLOT_API const char *toolglot_event_name(uint32_t kind);
 
 // The name of a kind of issue (`code` of an issue event), NUL-terminated, for example `unclosed_block`; `unknown` if there
-// is no such kind. Static. Any thread.
+// is not such a kind. Static. Any thread.
 TOOLGLOT_API
 const char *toolglot_issue_name(uint32_t code);
 
@@ -1184,7 +1184,7 @@ TOOLGLOT_API void toolglot_buffer_free(struct toolglot_buffer *buffer);
 TOOLGLOT_API toolglot_status toolglot_turn_new(struct toolglot_turn **out);
 
 // Keeps the text from being a call for the next reader of this engine's dialects, for hosts that send it on without the
-// calls: text that comes back from a block that was none is escaped (`toolglot_escape`), and what would join to a marker
+// calls: text that comes back from a retracted block is escaped (`toolglot_escape`), and what would join to a marker
 // around a call that was taken out stays apart. Without it the text is verbatim. NULL for `engine` takes it back. It empties
 // the turn and outlives `toolglot_turn_reset`; the engine may be freed.
 TOOLGLOT_API
@@ -1445,7 +1445,7 @@ toolglot_status toolglot_agent_steps(const struct toolglot_agent *agent,
                                      struct toolglot_run **out);
 
 // Makes a run of what was saved, by an agent with the same dialect. People are asked again about calls that wait; for each call
-// that was started there is a `recall`. `TOOLGLOT_E_SNAPSHOT` if the text is no such run.
+// that was started there is a `recall`. `TOOLGLOT_E_SNAPSHOT` if the text is not such a run.
 TOOLGLOT_API
 toolglot_status toolglot_agent_restore(const struct toolglot_agent *agent,
                                        const void *saved,

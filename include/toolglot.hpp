@@ -45,7 +45,7 @@
 
 namespace toolglot {
 
-/* A status that is no success. `what()` is the name of the status and the sentence that the handle had for it. */
+/* A status that is not a success. `what()` is the name of the status and the sentence that the handle had for it. */
 class error : public std::runtime_error {
  public:
   error(toolglot_status status, std::string_view message)

@@ -31,7 +31,7 @@ pub struct Turn {
     #[serde(rename = "toolglot", skip_serializing_if = "NotDelivered::is_empty")]
     pub not_delivered: NotDelivered,
     /// All that the model wrote, markup included, where it was asked for and all of it was retained:
-    /// [`Collect::keep_original`](crate::Collect::keep_original). Bytes that are no UTF-8 are replaced, as in `text`.
+    /// [`Collect::keep_original`](crate::Collect::keep_original). Bytes that are not UTF-8 are replaced, as in `text`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub original: Option<String>,
 }

@@ -126,7 +126,7 @@ impl Detector {
     /// Adds a dialect file. `origin` names it in errors.
     ///
     /// # Errors
-    /// It is no dialect.
+    /// It is not a dialect.
     pub fn toml(mut self, origin: &str, text: &str) -> Result<Self, BuildError> {
         let set = DialectSet::builder().toml(origin, text).build()?;
         self.sets.push(set);
@@ -165,7 +165,7 @@ impl Detector {
             for opener in dialect
                 .openers()
                 .into_iter()
-                // What is a marker only if more shows is no evidence by itself.
+                // What is a marker only if more shows is not evidence by itself.
                 .filter(|open| open.len() > 3)
             {
                 if let Some(at) = memchr::memmem::find(input, opener.as_bytes()) {
@@ -198,7 +198,7 @@ fn rank(one: &Evidence) -> impl Ord + use<> {
     )
 }
 
-/// What one dialect sees inside the blocks of another is no evidence of its own: bare JSON in somebody's tags.
+/// What one dialect sees inside the blocks of another is not evidence of its own: bare JSON in somebody's tags.
 fn demote(found: &mut [Evidence]) {
     let holds = |outer: &Evidence, inner: &Evidence| {
         let calls = |one: &Evidence| one.complete + one.recovered;

@@ -182,7 +182,7 @@ pub enum Event<'a> {
         /// The bytes are the marker (`<think>`), not the reasoning itself.
         framing: bool,
     },
-    /// Part of a region that a dialect protects: no calls are looked for inside. What is no part of the reply's text comes so,
+    /// Part of a region that a dialect protects: no calls are looked for inside. What is not part of the reply's text comes so,
     /// too: tokens of turns and messages (`<|im_end|>`) and closers that close nothing, with the kind `framing`.
     Protected {
         /// The kind of region, as its dialect names it, or `framing`.
@@ -280,7 +280,7 @@ pub enum Event<'a> {
         #[serde(serialize_with = "wire::pair")]
         span: Span,
     },
-    /// The open call is none: it broke its grammar, broke a limit or was cut. It never closes, and its deltas are void.
+    /// The open call is retracted: it broke its grammar, broke a limit or was truncated. It never closes, and its deltas are void.
     /// Calls of the same block that closed before it stand. With [`Prefer::Native`](crate::Prefer::Native) a call of the text
     /// that is abandoned never opened in the events.
     CallAbandoned {

@@ -230,7 +230,7 @@ crate::words! {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Unclosed {
-    /// Its bytes are no text; the issue's span says where they stood.
+    /// Its bytes are not text; the issue's span says where they stood.
     Drop,
     /// Its bytes are text.
     Text,
@@ -313,7 +313,7 @@ pub enum UnknownTool {
     /// It is delivered, with a warning (`unknown_tool`).
     #[default]
     Deliver,
-    /// It is no call: a block without any other call is text, flagged `recovered`. In a block with a call of a declared tool
+    /// It is not a call: a block without any other call is text, flagged `recovered`. In a block with a call of a declared tool
     /// it is left out as with [`Drop`](Self::Drop).
     Text,
     /// It is left out: its bytes are dropped, with an error (`unknown_tool`).
@@ -404,7 +404,7 @@ impl ToolChoice {
     }
 }
 
-/// A tool choice that is none.
+/// A tool choice that cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("tool_choice: {0} is needed", Self::EXPECTED)]
 #[non_exhaustive]

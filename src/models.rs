@@ -138,7 +138,7 @@ fn place(name: &[Word], entry: &[Word]) -> Option<(usize, Reverse<usize>)> {
 fn begins(name: &[Word], entry: &[Word]) -> bool {
     let mut at = 0;
     for (index, wanted) in entry.iter().enumerate() {
-        // A size is no version, unless the entry names it.
+        // A size is not a version, unless the entry names it.
         let sized = |at: usize| is_size(name.get(at + 1)) && !is_size(entry.get(index + 1));
         while !name
             .get(at)

@@ -1,5 +1,5 @@
 //! How events, issues, calls, turns and what detection found are written as JSON: spans as `[start, end]`, kinds by their names, bytes as text. Bytes
-//! that are no UTF-8 are replaced by U+FFFD.
+//! that are not UTF-8 are replaced by U+FFFD.
 
 use std::borrow::Cow;
 

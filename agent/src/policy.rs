@@ -107,7 +107,7 @@ pub enum PolicyError {
     /// They are not what rules look like.
     #[error("the policy cannot be read: {0}")]
     Shape(String),
-    /// A pattern is no regular expression, or too large.
+    /// A pattern is not a regular expression, or too large.
     #[error("{verdict} rule {index}: `{pattern}` is no pattern: {message}")]
     Pattern {
         /// Of which list.

@@ -36,7 +36,7 @@ export interface Span {
   readonly end: number;
 }
 
-/** Plain text of the reply, in whole characters. What is no UTF-8 is U+FFFD. */
+/** Plain text of the reply, in whole characters. What is not UTF-8 is U+FFFD. */
 export interface TextEvent extends Span {
   readonly type: "text";
   readonly text: string;
@@ -116,7 +116,7 @@ export interface ParamDeltaEvent extends Span {
 export interface ParamCloseEvent extends Span {
   readonly type: "param_close";
 }
-/** The open call is none: it broke its grammar or a limit, or was cut. It never closes, and its deltas are void. */
+/** The open call is retracted: it broke its grammar or a limit, or was truncated. It never closes, and its deltas are void. */
 export interface CallAbandonedEvent extends Span {
   readonly type: "call_abandoned";
   readonly call: number;
@@ -145,13 +145,13 @@ export interface CallCloseEvent extends Span {
   /** Why it is not complete. */
   readonly kinds: readonly string[];
 }
-/** The block ends. Its calls stand. */
+/** The block ends. Its calls are committed. */
 export interface BlockCloseEvent extends Span {
   readonly type: "block_close";
   /** Its bytes if they were retained, else empty. */
   readonly raw: Uint8Array;
 }
-/** The block was none after all. All calls since its `block_open` are void. */
+/** The block is retracted. All calls since its `block_open` are void. */
 export interface BlockAbandonedEvent extends Span {
   readonly type: "block_abandoned";
   /** What becomes of its bytes: they follow as one text event, or are dropped. */
@@ -225,7 +225,7 @@ export interface Turn {
   /** Absent where there is nothing to say. */
   readonly toolglot?: NotDelivered;
   /**
-   * All that the model wrote, markup included; what is no UTF-8 is U+FFFD, as in `text`. Absent where `original: true` did not
+   * All that the model wrote, markup included; what is not UTF-8 is U+FFFD, as in `text`. Absent where `original: true` did not
    * ask for it, or not all of it was kept (`retain: "none"`).
    */
   readonly original?: string;
@@ -322,7 +322,7 @@ export interface WritingOptions extends StreamOptions {
   id?: string | null;
   /** Seconds since 1970. */
   created?: number | null;
-  /** Recovered calls are delivered like complete ones. Default: they are withheld, and told (`toolglot.withheld`). */
+  /** Recovered calls are delivered like complete ones. Default: they are withheld, and reported (`toolglot.withheld`). */
   recovered?: boolean | null;
   /** The member that holds reasoning; `null` leaves it out. Default `reasoning_content`. */
   reasoning?: string | null;
@@ -417,7 +417,7 @@ export type ErrorCode =
   | "argument" | "dialect" | "tools" | "encode" | "snapshot" | "state" | "freed" | "load" | "memory" | "limit"
   | "model" | "internal" | "lost";
 
-/** What every error of this package is. Mistakes of a model are no errors but events (`issue`). */
+/** What every error of this package is. Mistakes of a model are not errors but events (`issue`). */
 export class ToolglotError extends Error {
   constructor(code: ErrorCode, message: string, options?: { cause?: unknown });
   readonly name: "ToolglotError";

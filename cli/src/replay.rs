@@ -62,7 +62,7 @@ pub fn run(args: &ReplayArgs, color: ColorChoice) -> Result<Verdict, Stop> {
     Ok(Verdict::of(other > 0, true))
 }
 
-/// What is different in the log of a run; none if the file is no such log.
+/// What is different in the log of a run; none if the file is not such a log.
 #[cfg(feature = "agent")]
 fn log(path: &Path, args: &ReplayArgs) -> Result<Option<Option<String>>, Stop> {
     use crate::agent::log;

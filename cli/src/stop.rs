@@ -49,7 +49,7 @@ impl Verdict {
 pub enum Stop {
     /// What to tell the user: what and where.
     Message(String),
-    /// Nobody reads the output any more, which is no error.
+    /// Nobody reads the output any more, which is not an error.
     Closed,
 }
 

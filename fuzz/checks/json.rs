@@ -14,7 +14,7 @@ pub struct Object {
 /// Reads the arguments of a call.
 ///
 /// # Panics
-/// They are no JSON object.
+/// They are not a JSON object.
 pub fn object(text: &str) -> Object {
     match serde_json::from_str::<Keys>(text) {
         Ok(Keys { repeats }) => Object { repeats },

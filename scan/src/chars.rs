@@ -8,7 +8,7 @@ pub fn breaks(c: char) -> bool {
     )
 }
 
-/// What nobody sees though it is no white space: Unicode's `Default_Ignorable_Code_Point`, and the blank of Braille.
+/// What nobody sees though it is not white space: Unicode's `Default_Ignorable_Code_Point`, and the blank of Braille.
 pub fn unseen(c: char) -> bool {
     matches!(
         c,

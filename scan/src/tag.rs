@@ -1,7 +1,7 @@
 //! The shape of tags: where blanks and attributes may stand that a marker does not show.
 //!
 //! Models know XML better than a format: they write `<tool_call id="1">`, `</ parameter >`, `<｜DSML｜ invoke name="f">` and
-//! `<|open|> tools <|sep|>`. Such a tag is no other tag. What is a tag is told by its shape alone, so that the rule is the
+//! `<|open|> tools <|sep|>`. Such a tag is not another tag. What is a tag is told by its shape alone, so that the rule is the
 //! same in every dialect:
 //!
 //! | shape | blanks | blanks and attributes |
@@ -237,7 +237,7 @@ pub enum LooseStep {
     More,
     /// The tag ends with it.
     End,
-    /// It is no such tag.
+    /// It is not such a tag.
     None,
 }
 

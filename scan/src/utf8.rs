@@ -1,4 +1,4 @@
-//! From bytes to text: whole characters only, U+FFFD for what is no UTF-8.
+//! From bytes to text: whole characters only, U+FFFD for what is not UTF-8.
 
 use serde::{Deserialize, Serialize};
 
@@ -156,7 +156,7 @@ mod tests {
     }
 }
 
-/// Puts characters together from bytes. What is no UTF-8 becomes U+FFFD.
+/// Puts characters together from bytes. What is not UTF-8 becomes U+FFFD.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Utf8 {
     bytes: [u8; 4],

@@ -109,7 +109,7 @@ struct Loose<'t> {
     quoted: bool,
 }
 
-/// The attributes of a tag as models write them: quoted by either quote or by none. What is no attribute is left out.
+/// The attributes of a tag as models write them: quoted by either quote or by none. What is not an attribute is left out.
 fn loose(text: &[u8]) -> Vec<Loose<'_>> {
     let mut out = vec![];
     let mut rest = text;
@@ -237,7 +237,7 @@ fn code(digits: &[u8], radix: u32) -> Option<char> {
         .filter(|c| *c != '\0')
 }
 
-/// Decodes entities of a short string; what is no entity stays.
+/// Decodes entities of a short string; what is not an entity stays.
 pub fn decode(bytes: &[u8]) -> String {
     let mut out: Vec<u8> = vec![];
     let mut rest = bytes;

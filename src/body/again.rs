@@ -1,4 +1,4 @@
-//! The opener of an open call once more, right behind it: with the same name and attributes it says the same twice.
+//! The opener of an open call once more, right after it: with the same name and attributes it says the same twice.
 
 use serde::{Deserialize, Serialize};
 use toolglot_scan::xml::{self, Header, HeaderStep};

@@ -34,7 +34,7 @@ pub(crate) struct Body {
     fact: bool,
     /// A quote inside the value was reported.
     bare: bool,
-    /// What a tag that is no parameter by its own name calls it: `<param name="k" value="v"/>`.
+    /// What a tag that is not a parameter by its own name calls it: `<param name="k" value="v"/>`.
     key: String,
     /// Tags in its content that are parameters.
     inner: Inner,

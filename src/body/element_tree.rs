@@ -46,7 +46,7 @@ enum ElementAt {
         name: u64,
         header: Header,
     },
-    /// After the name of a tool, in what is no attribute: up to the end of the tag, or the next one.
+    /// After the name of a tool, in what is not an attribute: up to the end of the tag, or the next one.
     Loose {
         name: u64,
     },
@@ -290,7 +290,7 @@ impl Body {
         i + 1
     }
 
-    /// What is under way is no tag but text, up to before the byte at `i`.
+    /// What is under way is not a tag but text, up to before the byte at `i`.
     fn literal(&mut self, out: &mut Out<'_>, i: usize) -> usize {
         if !self.bare {
             self.bare = true;

@@ -151,7 +151,7 @@ pub(super) fn assemble(
 }
 
 /// Ways to take a key apart into base and number, the longest number first. 0 is a number: some models count from it. A
-/// number with zeros before it is none. Where underscores in keys make no difference, one before the number is no part of the key.
+/// number with zeros before it is none. Where underscores in keys make no difference, one before the number is not part of the key.
 pub(crate) fn split<'a>(
     key: &'a str,
     spec: &'a spec::KeyQuote,

@@ -4,12 +4,12 @@ use super::lexer::forgiven;
 use crate::error::KindSet;
 use crate::hints::Tool;
 
-/// Attributes that say something of a call or a parameter and are no arguments.
+/// Attributes that say something of a call or a parameter and are not arguments.
 const FACTS: [&str; 5] = ["id", "type", "index", "string", "recipient"];
 /// An attribute that may hold all arguments, in any case of its letters.
 const ARGUMENTS: [&str; 5] = ["arguments", "args", "parameters", "params", "input"];
 
-/// Whether an attribute is no argument by its name.
+/// Whether an attribute is not an argument by its name.
 pub(super) fn is_fact(key: &str) -> bool {
     FACTS.contains(&key) || key.starts_with("xml")
 }

@@ -106,7 +106,7 @@ impl Head {
         self.at == HeadAt::BehindColon && self.opener.is_empty()
     }
 
-    /// Whether the character that was no part of it begins a line.
+    /// Whether the character that was not part of it begins a line.
     pub fn broke_at_line_start(&self) -> bool {
         self.line && self.opener.chars().nth(1).is_none()
     }

@@ -198,7 +198,7 @@ impl Body {
         torn
     }
 
-    /// Whether it has come to its own end, also where that is no call.
+    /// Whether it has come to its own end, also where that is not a call.
     pub fn ended(&self) -> bool {
         self.item.is_none() && self.lexer.done()
     }

@@ -38,7 +38,7 @@ enum LineAt {
     Next(Walk),
     /// After the header of the input.
     Input(Walk),
-    /// In an input that is no object, from `start` on; `line` is the walk at the beginning of a line.
+    /// In an input that is not an object, from `start` on; `line` is the walk at the beginning of a line.
     Plain {
         start: u64,
         text: Vec<u8>,
@@ -326,7 +326,7 @@ impl Body {
         None
     }
 
-    /// The input that is no object ends before the header at `end`, or with the stream.
+    /// The input that is not an object ends before the header at `end`, or with the stream.
     fn plain(&mut self, out: &mut Out<'_>, table: &Line, end: u64) -> Option<Flow> {
         let LineAt::Plain { start, text, .. } = &self.at else {
             return None;
@@ -442,7 +442,7 @@ impl Body {
         }
     }
 
-    /// The action has no input; known at `end`. `other` stands there that is no header.
+    /// The action has no input; known at `end`. `other` stands there that is not a header.
     fn no_input(&mut self, out: &mut Out<'_>, table: &Line, end: u64, other: bool) -> Option<Flow> {
         if table.is_null(&self.name) {
             return None;

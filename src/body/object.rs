@@ -124,7 +124,7 @@ impl Object {
     }
 }
 
-/// The closing tag is missing before `at`, and what follows is no part of the call.
+/// The closing tag is missing before `at`, and what follows is not part of the call.
 fn broken(at: u64) -> Flow {
     let severity = Severity::Warning;
     Flow::Broken { at, severity }

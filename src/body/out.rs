@@ -74,11 +74,11 @@ pub(crate) struct Block {
     pub strangers: bool,
     /// No marker opened it: if it breaks, it was text.
     pub unmarked: bool,
-    /// The quotation mark that its opener stands right behind, if the host does not vouch for it: it may be spoken of.
+    /// The quotation mark that its opener stands right after, if the host does not vouch for it: it may be spoken of.
     pub quoted: Option<u8>,
     /// What was repaired about the block itself: kinds of all its calls.
     pub kinds: KindSet,
-    /// The part of it that is no call but the answer.
+    /// The part of it that is not a call but the answer.
     pub answer: Option<Span>,
     /// Number of the block in the stream.
     pub number: u32,

@@ -321,7 +321,7 @@ impl Decoder {
         }
     }
 
-    /// What waits before `pos` is no entity. It is of one byte a character.
+    /// What waits before `pos` is not an entity. It is of one byte a character.
     fn give_up(&mut self, pos: u64, piece: &mut impl FnMut(&str, Span)) {
         let text = String::from_utf8_lossy(&self.waits);
         if !text.is_empty() {

@@ -128,7 +128,7 @@ impl Line {
         if step != LineStep::No || !self.anywhere {
             return step;
         }
-        // This was no field, and the next one may begin with this very character.
+        // This was not a field, and the next one may begin with this very character.
         self.begin_anywhere(self.start);
         self.try_char(c, at, table, max);
         LineStep::More

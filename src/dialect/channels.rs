@@ -121,7 +121,7 @@ impl spec::Channels {
         out
     }
 
-    /// Reads the word that `rest` begins with, which is no part of a header. Gives what is behind it. The type of the content may
+    /// Reads the word that `rest` begins with, which is not part of a header. Gives what is behind it. The type of the content may
     /// stand so where that is `due` (`to=browser.search code`).
     fn bare<'h>(&self, out: &mut Header<'h>, rest: &'h str, due: bool) -> &'h str {
         // What begins like a marker is a word of its own.
@@ -152,7 +152,7 @@ impl spec::Channels {
         let sign = stem.trim_start_matches(' ');
         let behind = sign.strip_prefix('=')?;
         let name = behind.trim_start_matches(' ');
-        // What says nothing is no part of the next one.
+        // What says nothing is not part of the next one.
         match name.starts_with(mark) {
             true => Some((behind, true)),
             false => Some((name, false)),
@@ -191,7 +191,7 @@ impl spec::Channels {
             .filter(|mark| !mark.is_empty());
         let mut rest = header.to_owned();
         if let Some(stem) = self.recipient.strip_suffix('=') {
-            // What leaves no doubt about the recipient is no prose either.
+            // What leaves no doubt about the recipient is not prose either.
             let slips = [" = ", " =", "= ", "="].map(|sign| format!("{stem}{sign}"));
             let glued = self.recipient.trim_start().to_owned();
             let slips = slips.into_iter().chain([glued]);

@@ -152,7 +152,7 @@ fn header_ends(set: &SetInner) -> Vec<Pattern> {
 }
 
 /// Where a marker is broken: after its first character, so that text stays text; after its first byte if that character
-/// is all of it, which only bytes that are no text come to.
+/// is all of it, which only bytes that are not text come to.
 fn first_char(marker: &[u8]) -> usize {
     let len = (1..marker.len()).find(|at| (marker[*at] as i8) >= -0x40);
     len.unwrap_or(1)

@@ -1,6 +1,6 @@
 //! What must follow the marker of a framed block before it opens one.
 //!
-//! A marker alone is no evidence, however it is spelled: people name markers. Evidence is the next structural token,
+//! A marker alone is not evidence, however it is spelled: people name markers. Evidence is the next structural token,
 //! complete: of JSON a bracket and what may stand first in it; of a section a call's opener with its own evidence, or the
 //! section's closer; of a name what must follow it; of a tag the whole tag, with an attribute. A file says it itself (`probe`) where its
 //! models ask for more or for less. Text that may be anything has no evidence.

@@ -80,7 +80,7 @@ pub(crate) struct Token {
     pub pairs: bool,
     /// It closes blocks or calls.
     pub closes: bool,
-    /// It closes blocks or calls, and is no framing.
+    /// It closes blocks or calls, and is not framing.
     pub stray: bool,
     /// It closes thoughts, and is nothing else.
     pub thought: bool,

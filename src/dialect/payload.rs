@@ -7,13 +7,13 @@ use super::spec::Brackets;
 pub(crate) struct Syntax {
     /// Literals of Python: its strings, names, tuples and numbers, and commas before closing brackets.
     pub python: bool,
-    /// `true`, `false` and `null` stand beside them and are no slips.
+    /// `true`, `false` and `null` stand beside them and are not slips.
     pub json_words: bool,
     /// What encloses strings beside quotes: no escapes, up to the same delimiter. No two begin with the same byte.
     pub delims: Vec<String>,
     /// Keys stand without quotes.
     pub bare_keys: bool,
-    /// What is no value otherwise is a string, up to the next comma or closing bracket.
+    /// What is not a value otherwise is a string, up to the next comma or closing bracket.
     pub bare_values: bool,
 }
 
@@ -33,7 +33,7 @@ pub(crate) struct JsonTable {
     pub name_is_key: bool,
     /// Arguments may be a text; the parameter that takes it where no schema says which one does. Empty: they may not.
     pub plain: String,
-    /// Names that are no tool: their arguments are the answer.
+    /// Names that are not a tool: their arguments are the answer.
     pub answer: Vec<String>,
 }
 
@@ -56,7 +56,7 @@ pub(crate) struct PythonTable {
     /// Of the values; `python` must be set.
     pub syntax: Syntax,
     pub brackets: Brackets,
-    /// What may stand after a name and is no part of it, for example `.call`.
+    /// What may stand after a name and is not part of it, for example `.call`.
     pub method: String,
     /// Quotes are delimiters; the schema gives their text its type.
     pub typed: bool,

@@ -37,7 +37,7 @@ pub enum Reason {
         /// What was asked for.
         dialect: String,
     },
-    /// The arguments are no JSON object, or a key stands twice in one.
+    /// The arguments are not a JSON object, or a key stands twice in one.
     #[error("the arguments are not one JSON object with different keys: {why}")]
     Arguments {
         /// What is wrong.
@@ -61,7 +61,7 @@ pub enum Reason {
         /// The marker.
         marker: String,
     },
-    /// The value is no string, the dialect writes untyped text, and no schema types the parameter.
+    /// The value is not a string, the dialect writes untyped text, and no schema types the parameter.
     #[error("the dialect writes untyped text, and no schema gives this value its type")]
     Untyped,
     /// The schema reads the text of the value as another value.

@@ -173,7 +173,7 @@ impl Encoder {
         &self.set.inner.dialects[0]
     }
 
-    /// The calls as text, several of them in one block where the dialect has such blocks. No calls are no text.
+    /// The calls as text, several of them in one block where the dialect has such blocks. No calls are not text.
     ///
     /// # Errors
     /// The first call that the dialect cannot say, with the value and the reason.

@@ -35,7 +35,7 @@ impl<'a> Checked<'a> {
             "" => "{}",
             text => text,
         };
-        // Strict: half a surrogate pair is no text, and what nests too deep is no object either.
+        // Strict: half a surrogate pair is not text, and what nests too deep is not an object either.
         let members: Map = serde_json::from_str(text).map_err(|_| Kind::MalformedJson)?;
         let spelt = Members::read(text).ok_or(Kind::MalformedJson)?;
         let repeated = spelt.repeated();
@@ -59,7 +59,7 @@ impl<'a> Checked<'a> {
 
 /// What arguments mean, however they are written: equal texts for equal meanings. The order of keys is none, nor is the
 /// spelling of numbers; and a string that holds a number, a literal, a list or an object counts as that, since untyped
-/// text cannot say which it is. None if the arguments are no JSON.
+/// text cannot say which it is. None if the arguments are not JSON.
 pub(super) fn meaning(arguments: &str) -> Option<String> {
     let text = if arguments.trim().is_empty() {
         "{}"

@@ -1,7 +1,7 @@
 //! JSON without a marker: do its first bytes show a call?
 //!
 //! It is one if the object, or the first object of the list, has a name and then arguments among its own members, or holds
-//! nothing but a name. Everything else is text from the first byte on that cannot lead there: another first byte, a name that is no string, arguments
+//! nothing but a name. Everything else is text from the first byte on that cannot lead there: another first byte, a name that is not a string, arguments
 //! before the name, the end of the object. One byte at a time; the state is a few words, and what nests is only counted.
 //!
 //! Whether the name is declared, and how many bytes may be looked at, is asked by whoever owns the scan.

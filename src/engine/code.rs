@@ -62,7 +62,7 @@ impl Code {
         }
     }
 
-    /// What follows is no backtick: the run under way is decided.
+    /// What follows is not a backtick: the run under way is decided.
     pub fn settle(&mut self) {
         let run = std::mem::take(&mut self.run);
         let fence = std::mem::take(&mut self.fence);

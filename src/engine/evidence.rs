@@ -69,7 +69,7 @@ pub(super) struct Field {
     char: Utf8,
     /// Nothing but blanks has come on this line.
     line: bool,
-    /// The marker is alone on its line: then lines that are no fields may stand before the first one.
+    /// The marker is alone on its line: then lines that are not fields may stand before the first one.
     alone: bool,
     /// Such a line has come.
     junk: bool,
@@ -83,7 +83,7 @@ enum FieldAt {
     /// After the first of two characters that begin a comment.
     Slash,
     Comment,
-    /// In a line that is no field.
+    /// In a line that is not a field.
     Junk,
     Key,
     BehindKey(u32),
@@ -229,7 +229,7 @@ impl Field {
         Shown::More
     }
 
-    /// What is no field is junk to the end of its line, where junk may stand.
+    /// What is not a field is junk to the end of its line, where junk may stand.
     fn or_junk(&mut self, byte: u8, shown: Shown) -> Shown {
         match shown {
             Shown::No => self.or_junk_char(char::from(byte)),

@@ -224,7 +224,7 @@ impl Machine<'_> {
             Role::Reasoning { id } => {
                 let reasoning = &self.set.reasoning[usize::from(id)];
                 self.deliver(chunk, start.min(safe));
-                // A token that the host vouches for is no mention.
+                // A token that the host vouches for is not a mention.
                 let vouched = self.st.io.vouches(start);
                 let here = vouched || (self.stands(reasoning.spec.at) && !self.st.tail.quoted());
                 let reads = self.opts.reasoning.reads();
@@ -398,7 +398,7 @@ impl Machine<'_> {
         }
     }
 
-    /// A marker that may end the open thought: what is not as it is spelled in it, what opens a call, or what is no part of it.
+    /// A marker that may end the open thought: what is not as it is spelled in it, what opens a call, or what is not part of it.
     fn ended_by(
         &mut self,
         chunk: Chunk<'_>,

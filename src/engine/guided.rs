@@ -174,7 +174,7 @@ impl Machine<'_> {
         self.bytes(chunk, start, start + 1) == b"["
     }
 
-    /// Whether a key can only be a parameter: it is no fact of a call.
+    /// Whether a key can only be a parameter: it is not a fact of a call.
     fn is_own(&self, chunk: Chunk<'_>, key: Span) -> bool {
         let key = self.bytes(chunk, key.start, key.end);
         !["type", "id", "index"]

@@ -412,7 +412,7 @@ impl<'p> Machine<'p> {
         self.near_block(block.dialect, end);
     }
 
-    /// A block that ends at `end` was no call but the answer: what stands around it is framing.
+    /// A block that ends at `end` was not a call but the answer: what stands around it is framing.
     fn answer(&mut self, chunk: Chunk<'_>, block: &Block, answer: Span, end: u64) {
         let to = answer.end.clamp(answer.start, end);
         let span = Span::new(answer.start, to);

@@ -35,7 +35,7 @@ impl NativeCall {
     /// stands twice in them is told, as it is of arguments in a string.
     ///
     /// # Errors
-    /// It is no JSON, or no such array; the message says where.
+    /// It is not JSON, or no such array; the message says where.
     pub fn from_json(text: &str) -> Result<Vec<Self>, NativeCallError> {
         let value: Value = serde_json::from_str(text)
             .map_err(|error| NativeCallError(format!("native_tool_calls: no JSON: {error}")))?;
@@ -56,7 +56,7 @@ impl NativeCall {
     /// Reads an OpenAI `tool_calls` array. A value has each key once: of text [`from_json`](Self::from_json) sees more.
     ///
     /// # Errors
-    /// It is no such array; the message says where.
+    /// It is not such a array; the message says where.
     pub fn from_openai(value: &Value) -> Result<Vec<Self>, NativeCallError> {
         let wrong =
             |place: &str, why: &str| NativeCallError(format!("native_tool_calls{place}: {why}"));

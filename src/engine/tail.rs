@@ -430,7 +430,7 @@ impl Sink for Shift<'_> {
     }
 }
 
-/// An event's range, and whether it is a leaf that is no block.
+/// An event's range, and whether it is a leaf that is not a block.
 fn parts<'e>(event: &'e mut Event<'_>) -> (&'e mut Span, bool) {
     match event {
         Event::Text { span, .. }

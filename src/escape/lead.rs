@@ -1,6 +1,6 @@
 //! What a reply may begin with that the prompt has opened: `f` and a line with `{`, where the prompt ends with `>>>`.
 //!
-//! Some dialects read a reply that begins so as if its opener stood there. It is no marker, and in the middle of a text it means
+//! Some dialects read a reply that begins so as if its opener stood there. It is not a marker, and in the middle of a text it means
 //! nothing; so only the start of a text is looked at, and what completes it there is broken before its last byte. Nothing has
 //! to wait for that.
 

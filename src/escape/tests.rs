@@ -135,7 +135,7 @@ fn check(escaper: &Escaper, unescaper: &Unescaper, markers: &[Pattern], text: &[
 
     let breaker = escaper.table.breaker;
     let skeleton: Vec<u8> = text.iter().copied().filter(|b| *b != breaker).collect();
-    // What a reply may begin with that a prompt has opened is no marker, and is broken at the start of a text.
+    // What a reply may begin with that a prompt has opened is not a marker, and is broken at the start of a text.
     let plain = escaper.table.codes.is_empty() && escaper.table.leads.is_empty();
     if touched(markers, &skeleton).is_none() && plain {
         assert_eq!(show(&escaped), show(text), "there is nothing to escape");

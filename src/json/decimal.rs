@@ -23,7 +23,7 @@ pub struct Decimal {
 }
 
 impl Decimal {
-    /// The value of a number's text; none if it is no JSON number, or its exponent is out of all reason.
+    /// The value of a number's text; none if it is not a JSON number, or its exponent is out of all reason.
     #[must_use]
     pub fn read(text: &str) -> Option<Self> {
         let (negative, rest) = match text.strip_prefix('-') {

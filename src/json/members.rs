@@ -30,7 +30,7 @@ impl<'de> Deserialize<'de> for Members<'de> {
 }
 
 impl<'a> Members<'a> {
-    /// Those of an object; none if the text is no object.
+    /// Those of an object; none if the text is not an object.
     pub fn read(text: &'a str) -> Option<Self> {
         serde_json::from_str(text).ok()
     }

@@ -31,7 +31,7 @@ pub use value::{Index, Value};
 /// The JSON value of anything that serde can write.
 ///
 /// # Errors
-/// It cannot be written as JSON: a map whose keys are no strings.
+/// It cannot be written as JSON: a map whose keys are not strings.
 pub fn to_value<T: ::serde::Serialize + ?Sized>(value: &T) -> Result<Value, serde_json::Error> {
     serde_json::to_string(value)?.parse()
 }

@@ -160,7 +160,7 @@ impl Reader<'_> {
             match bytes.get(end) {
                 None => return self.wrong("a string has no end"),
                 Some(b'"') => break,
-                // The character after a backslash is no end; what it is, is looked at below.
+                // The character after a backslash is not an end; what it is, is looked at below.
                 Some(b'\\') => end = (end + 2).min(bytes.len()),
                 Some(_) => return self.wrong("a string holds a control character"),
             }

@@ -254,7 +254,7 @@ impl std::ops::IndexMut<usize> for Value {
     /// What is there.
     ///
     /// # Panics
-    /// This is no list, or one that is too short.
+    /// This is not a list, or one that is too short.
     fn index_mut(&mut self, at: usize) -> &mut Value {
         self.get_mut(at).expect("a list that has the place")
     }

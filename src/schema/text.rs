@@ -36,7 +36,7 @@ pub fn typed(text: &str, types: Types) -> Option<Typed> {
     }
     if types.has(Types::BOOLEAN) {
         for (word, value) in [("true", true), ("false", false)] {
-            // Where anything may stand, only JSON's own words are no text.
+            // Where anything may stand, only JSON's own words are not text.
             let meant = match types == Types::ANY {
                 true => text == word,
                 false => text.eq_ignore_ascii_case(word),
@@ -141,7 +141,7 @@ pub fn is_json(text: &str) -> bool {
     serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok()
 }
 
-/// Whether text that begins so may become JSON that is no string. Once it cannot, nothing that follows changes that.
+/// Whether text that begins so may become JSON that is not a string. Once it cannot, nothing that follows changes that.
 pub fn may_be_json(text: &[u8]) -> bool {
     /// Longer numbers, and white space before a value, are nothing that a template writes.
     const MAX: usize = 64;

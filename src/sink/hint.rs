@@ -2,7 +2,7 @@
 //!
 //! Models that were never taught a format, or were taught another one, write `{"name": .., "arguments": ..}` into the text, in a
 //! code fence, between `<tools>` tags, or bare. Where no call was found, the text is read once more with the preset that reads
-//! everything; what it finds is no call, but the host is told.
+//! everything; what it finds is not a call, but the host is told.
 
 use std::sync::{Arc, OnceLock};
 

@@ -298,7 +298,7 @@ impl Ledger {
     }
 }
 
-/// Whether the grammar of a block breaks so, or a step of its chain is no call.
+/// Whether the grammar of a block breaks so, or a step of its chain is not a call.
 fn breaks(kind: Kind) -> bool {
     matches!(
         kind,

@@ -127,7 +127,7 @@ impl State {
             Some("text") => text(block, take),
             Some("thinking") => thinking(block, take),
             Some("tool_use") => {
-                // What is no object is handed on too: that it is none is for the one check of all calls. An empty one of a
+                // What is not an object is handed on too: that it is none is for the one check of all calls. An empty one of a
                 // stream only holds the place of what follows.
                 let empty = |input: &Node<'_>| input.is_object() && input.object().is_empty();
                 let said = block.some("input").filter(|input| !empty(input));

@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::json::{Node, Object};
 
-/// So much of a body that is no JSON goes into the message of an error.
+/// So much of a body that is not JSON goes into the message of an error.
 pub(crate) const SHOWN: usize = 4096;
 /// Members that hold the words of an error, the best first.
 const WORDS: [&str; 11] = [
@@ -86,7 +86,7 @@ impl ServerError {
         explicit(&root).is_some().then(|| Self::read(node, &root))
     }
 
-    /// The error that an object is which is no part of a response.
+    /// The error that an object is which is not part of a response.
     pub(crate) fn of(node: Node<'_>) -> Option<Self> {
         let root = node.object();
         let is = |key: &str| root.text(key).as_deref() == Some("error");

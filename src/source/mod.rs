@@ -39,7 +39,7 @@
 //! call is complete when the server says so; one that the end of the response cut is an error, never a call. (After a length
 //! limit a call counts whose arguments are a whole object: nothing can be missing in it.) *Nothing
 //! stops*: what cannot be read is a [`SourceError`] with its line and reason, and the next line is read. *Bounded*: a line,
-//! an event, or a body that is no stream, up to [`DEFAULT_MAX`] bytes is kept while it is incomplete; longer ones are
+//! an event, or a body that is not a stream, up to [`DEFAULT_MAX`] bytes is kept while it is incomplete; longer ones are
 //! errors and skipped.
 //!
 //! # Offsets
@@ -347,7 +347,7 @@ impl End {
         }
     }
 
-    /// Takes an object that is no part of a response: an error of the server, or nothing that is known.
+    /// Takes an object that is not part of a response: an error of the server, or nothing that is known.
     pub fn odd(&mut self, line: u64, node: Node<'_>, why: &str, take: &mut Take<'_>) {
         match ServerError::of(node) {
             Some(error) => self.fail(line, error, take),

@@ -2,7 +2,7 @@
 //!
 //! As the standard has it: lines end with a newline, a carriage return or both; a line that begins with a colon is a
 //! comment; `data` lines of one event are joined by newlines; a blank line ends the event. Names, ids and delays of events
-//! are not needed by any API here, but for the name `error`: if the data of that event is no object, it is the words of an error,
+//! are not needed by any API here, but for the name `error`: if the data of that event is not an object, it is the words of an error,
 //! and handed over as the object of one. Unlike the standard an event that the end of the body cuts is handed over: its reader
 //! finds out whether its JSON is whole.
 

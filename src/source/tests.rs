@@ -654,7 +654,7 @@ fn calls_that_were_cut_never_count() {
         call_names(&turn),
         [("n", "{}", Some("i")), ("o", "{}", Some("j"))]
     );
-    // Half an object is no call.
+    // Half an object is not a call.
     let half = deltas(&[
         "{\"tool_calls\":[{\"index\":0,\"function\":{\"name\":\"n\",\"arguments\":\"{\\\"a\"}}]}",
     ]) + CALLS;

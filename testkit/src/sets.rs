@@ -84,7 +84,7 @@ impl Sets {
     /// Reads dialect files.
     ///
     /// # Errors
-    /// A file cannot be read or is no dialect.
+    /// A file cannot be read or is not a dialect.
     pub fn load<P: AsRef<Path>>(paths: &[P]) -> Result<Self, SetError> {
         let mut sets = Self::new();
         for path in paths {
@@ -104,7 +104,7 @@ impl Sets {
     /// Adds a dialect file that is already in memory; `origin` names it in errors.
     ///
     /// # Errors
-    /// It is no dialect, or another file has its id.
+    /// It is not a dialect, or another file has its id.
     pub fn add(&mut self, origin: &str, text: &str) -> Result<(), SetError> {
         let alone = DialectSet::builder().toml(origin, text).build()?;
         let id = alone

@@ -62,7 +62,7 @@ pub enum Unknown {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Checked {
-    /// The tool; none if there is none of this name.
+    /// The tool, if there is one of this name.
     pub tool: Option<Arc<Tool>>,
     /// The name as the call has it.
     pub name: String,

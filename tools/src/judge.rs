@@ -27,7 +27,7 @@ pub(super) type Judge = Validator<Arguments>;
 /// Compiles a schema.
 ///
 /// # Errors
-/// It is no schema, or asks for too much.
+/// It is not a schema, or asks for too much.
 pub(super) fn compile(schema: &Value, draft: Draft) -> Result<Judge, ValidationError<'static>> {
     let patterns = PatternOptions::fancy_regex()
         .backtrack_limit(100_000)

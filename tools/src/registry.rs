@@ -59,7 +59,7 @@ impl Registry {
     /// Registers tools, after those that are there: all of them, or none.
     ///
     /// # Errors
-    /// An id is taken, or is none.
+    /// An id is taken, or cannot be one.
     pub fn register(&self, tools: impl IntoIterator<Item = Tool>) -> Result<(), RegistryError> {
         let mut now = self.now.write().unwrap_or_else(PoisonError::into_inner);
         let mut all = now.slots();
@@ -140,7 +140,7 @@ impl Inventory {
     /// A list of its own.
     ///
     /// # Errors
-    /// Two tools have one id, or an id is none.
+    /// Two tools have one id, or an id cannot be one.
     pub fn of(tools: impl IntoIterator<Item = Tool>) -> Result<Self, RegistryError> {
         Self::new(tools.into_iter().map(Slot::new).collect(), 0)
     }

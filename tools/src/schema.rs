@@ -55,7 +55,7 @@ impl Plan {
             return Err(wrong("", "it must be an object"));
         };
         map.remove("$schema");
-        // Arguments are an object; what else a schema says is no signature that a call can have.
+        // Arguments are an object; what else a schema says is not a signature that a call can have.
         match map.get("type") {
             None => {
                 map.insert("type".to_owned(), "object".into());

@@ -20,7 +20,7 @@ use super::schema::{Plan, short};
 #[non_exhaustive]
 pub struct Violation {
     /// `unknown_tool`, `unknown_param`, `missing_required`, `type_mismatch` (any rule for a value), `duplicate_param`,
-    /// `malformed_json` (the arguments are no JSON object) or `malformed_value` (nobody can tell: the tool's own schema
+    /// `malformed_json` (the arguments are not a JSON object) or `malformed_value` (nobody can tell: the tool's own schema
     /// cannot be used).
     pub kind: Kind,
     /// The value concerned, as a JSON pointer into the arguments; a missing or unknown parameter has the pointer that it

@@ -223,7 +223,7 @@ impl Mcp {
     /// it callable: the host says that of each ([`Tool::agent_callable`]).
     ///
     /// # Errors
-    /// The server does not answer, lists too many, or lists what are no tools.
+    /// The server does not answer, lists too many, or lists what are not tools.
     pub async fn tools(&self) -> Result<Vec<Tool>, McpError> {
         let all = tokio::time::timeout(self.limits.patience, self.listed()).await;
         let list = all.map_err(|_| self.fail(silent(self.limits.patience)))??;

@@ -136,7 +136,7 @@ impl Process {
                     .collect::<Vec<_>>(),
             };
             for one in list {
-                // A number is no option, whoever wrote it.
+                // A number is not an option, whoever wrote it.
                 let number = one.parse::<f64>().is_ok();
                 if !ended && item.head().is_empty() && one.starts_with('-') && !number {
                     return Err(format!("`{one}`: a value cannot begin with `-` here"));

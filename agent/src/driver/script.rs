@@ -82,7 +82,7 @@ impl Script {
     /// all of it optional.
     ///
     /// # Errors
-    /// A line is no reply.
+    /// A line is not a reply.
     pub fn from_jsonl(text: &str) -> Result<Self, ScriptError> {
         let lines = text.lines().enumerate();
         let read = lines

@@ -220,7 +220,7 @@ pub unsafe extern "C" fn toolglot_agent_steps(
 }
 
 /// Makes a run of what was saved, by an agent with the same dialect. People are asked again about calls that wait; for each call
-/// that was started there is a `recall`. `TOOLGLOT_E_SNAPSHOT` if the text is no such run.
+/// that was started there is a `recall`. `TOOLGLOT_E_SNAPSHOT` if the text is not such a run.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn toolglot_agent_restore(
     agent: *const toolglot_agent,

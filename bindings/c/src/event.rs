@@ -64,7 +64,7 @@ pub const TOOLGLOT_EVENT_PARAM_OPEN: u32 = 9;
 pub const TOOLGLOT_EVENT_PARAM_DELTA: u32 = 10;
 /// The open parameter ends.
 pub const TOOLGLOT_EVENT_PARAM_CLOSE: u32 = 11;
-/// The open call is none: it broke its grammar, broke a limit or was cut. It never closes, its pieces are void. `call`.
+/// The open call is retracted: it broke its grammar, broke a limit or was truncated. It never closes, its pieces are void. `call`.
 pub const TOOLGLOT_EVENT_CALL_ABANDONED: u32 = 12;
 /// A call ends. It is final unless its block is abandoned. `call`. Flags: complete, repaired or recovered, where `data` holds
 /// the kinds of issues that say why, one byte each (`TOOLGLOT_ISSUE_...`), ascending; params only.

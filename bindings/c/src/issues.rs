@@ -18,11 +18,11 @@ pub const TOOLGLOT_ISSUE_EMPTY_BLOCK: u32 = 5;
 pub const TOOLGLOT_ISSUE_MALFORMED_XML: u32 = 6;
 /// Native arguments are not a JSON object. (error)
 pub const TOOLGLOT_ISSUE_MALFORMED_JSON: u32 = 7;
-/// The body breaks its grammar, or the name is none. (error)
+/// The body breaks its grammar, or the name cannot be one. (error)
 pub const TOOLGLOT_ISSUE_MALFORMED_BODY: u32 = 8;
 /// A value begins as the JSON its type demands and does not parse. (error)
 pub const TOOLGLOT_ISSUE_MALFORMED_VALUE: u32 = 9;
-/// The header of a message holds a word that no rule reads, or a message that is no call ends as one. (error)
+/// The header of a message holds a word that no rule reads, or a message that is not a call ends as one. (error)
 pub const TOOLGLOT_ISSUE_MALFORMED_HEADER: u32 = 10;
 /// An action has no input, and its tool requires a parameter. (error)
 pub const TOOLGLOT_ISSUE_MISSING_INPUT: u32 = 11;
@@ -34,7 +34,7 @@ pub const TOOLGLOT_ISSUE_DTD_FORBIDDEN: u32 = 13;
 pub const TOOLGLOT_ISSUE_UNKNOWN_ENTITY: u32 = 14;
 /// Bytes in a block that belong to nothing. (error)
 pub const TOOLGLOT_ISSUE_JUNK_IN_BLOCK: u32 = 15;
-/// A Python expression that is no literal. (error)
+/// A Python expression that is not a literal. (error)
 pub const TOOLGLOT_ISSUE_UNSUPPORTED_EXPRESSION: u32 = 16;
 /// A parameter stands more than once; the last one wins. (warning)
 pub const TOOLGLOT_ISSUE_DUPLICATE_PARAM: u32 = 17;

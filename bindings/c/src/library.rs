@@ -48,7 +48,7 @@ pub extern "C" fn toolglot_event_name(kind: u32) -> *const c_char {
 }
 
 /// The name of a kind of issue (`code` of an issue event), NUL-terminated, for example `unclosed_block`; `unknown` if there
-/// is no such kind. Static. Any thread.
+/// is not such a kind. Static. Any thread.
 #[unsafe(no_mangle)]
 pub extern "C" fn toolglot_issue_name(code: u32) -> *const c_char {
     guard::value(c"unknown".as_ptr(), || {

@@ -125,7 +125,7 @@ pub const TOOLGLOT_OPTION_MAX_NATIVE: u32 = 42;
 
 /// The bytes as they came; an event may end inside a character.
 pub const TOOLGLOT_TEXT_BYTES: u64 = 0;
-/// Whole UTF-8 characters; what is no UTF-8 becomes U+FFFD. At most 3 bytes wait for the rest of their character.
+/// Whole UTF-8 characters; what is not UTF-8 becomes U+FFFD. At most 3 bytes wait for the rest of their character.
 pub const TOOLGLOT_TEXT_CHARS: u64 = 1;
 /// The bytes of an open block, up to its limit: an abandoned block can be given back as text.
 pub const TOOLGLOT_RETAIN_BLOCK: u64 = 0;
@@ -151,7 +151,7 @@ pub const TOOLGLOT_FENCE_SKIP: u64 = 1;
 pub const TOOLGLOT_FENCE_ALLOW: u64 = 2;
 /// As each dialect says.
 pub const TOOLGLOT_UNCLOSED_DIALECT: u64 = 0;
-/// Its bytes are no text; the span of the issue says where they stood.
+/// Its bytes are not text; the span of the issue says where they stood.
 pub const TOOLGLOT_UNCLOSED_DROP: u64 = 1;
 /// Its bytes are text.
 pub const TOOLGLOT_UNCLOSED_TEXT: u64 = 2;

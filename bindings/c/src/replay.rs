@@ -1,5 +1,5 @@
 //! Event structs as events of the engine, for the sinks: the way of `batch` backwards. What comes from the host is checked:
-//! unknown kinds are passed over, text that is no UTF-8 is refused.
+//! unknown kinds are passed over, text that is not UTF-8 is refused.
 
 use crate::event::*;
 use crate::raw;

@@ -13,7 +13,7 @@ pub type toolglot_status = i32;
 pub const TOOLGLOT_OK: i32 = 0;
 /// A pointer is NULL that must not be. (NULL with length 0 is an empty input and no mistake.)
 pub const TOOLGLOT_E_NULL: i32 = -1;
-/// An argument cannot be used: an unknown number, a value out of range, text that is no UTF-8 or no JSON, a handle of
+/// An argument cannot be used: an unknown number, a value out of range, text that is not UTF-8 or no JSON, a handle of
 /// another type.
 pub const TOOLGLOT_E_ARG: i32 = -2;
 /// The stream is finished: `toolglot_stream_reset` it or make another one. Or the run does not take that now.

@@ -240,7 +240,7 @@ pub unsafe extern "C" fn toolglot_turn_new(out: *mut *mut toolglot_turn) -> tool
 }
 
 /// Keeps the text from being a call for the next reader of this engine's dialects, for hosts that send it on without the
-/// calls: text that comes back from a block that was none is escaped (`toolglot_escape`), and what would join to a marker
+/// calls: text that comes back from a retracted block is escaped (`toolglot_escape`), and what would join to a marker
 /// around a call that was taken out stays apart. Without it the text is verbatim. NULL for `engine` takes it back. It empties
 /// the turn and outlives `toolglot_turn_reset`; the engine may be freed.
 #[unsafe(no_mangle)]

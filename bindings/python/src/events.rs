@@ -71,7 +71,7 @@ macro_rules! record {
 record! {
     /// Plain text of the reply, in whole characters.
     Text {
-        /// The text. What is no UTF-8 is U+FFFD.
+        /// The text. What is not UTF-8 is U+FFFD.
         text: String,
         /// Offset of its first byte in the stream.
         start: u64 = 0,
@@ -223,7 +223,7 @@ record! {
 }
 
 record! {
-    /// The open call is none: it broke its grammar or a limit, or was cut. It never closes, and its deltas are void.
+    /// The open call is retracted: it broke its grammar or a limit, or was truncated. It never closes, and its deltas are void.
     CallAbandoned {
         /// Number of the call.
         call: u32,
@@ -235,7 +235,7 @@ record! {
 }
 
 record! {
-    /// The block ends. Its calls stand.
+    /// The block ends. Its calls are committed.
     BlockClose {
         /// Offset of the whole block.
         start: u64 = 0,

@@ -1,6 +1,6 @@
 //! What can go wrong at the border to Python, and the one place where panics are caught.
 //!
-//! Python sees exceptions of `toolglot._errors`, never a `PanicException`: that one is no `Exception` and would end a
+//! Python sees exceptions of `toolglot._errors`, never a `PanicException`: that one is not an `Exception` and would end a
 //! service. Whatever runs engine code goes through [`caught`] or [`entry`].
 
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -48,7 +48,7 @@ pub struct Turn {
     /// What was not delivered, as JSON.
     left: Option<Json>,
     /// All that the model wrote, markup included; `None` where `original=True` did not ask for it, or not all of it was
-    /// retained. Bytes that are no UTF-8 are replaced, as in `text`.
+    /// retained. Bytes that are not UTF-8 are replaced, as in `text`.
     #[pyo3(get)]
     original: Option<String>,
     /// What was odd in the list of tools that this output was parsed with, one sentence each: what was left out or passed

@@ -82,7 +82,7 @@ export class Core {
     try {
       this.lost = this.panic() || this.lost;
     } catch {
-      // It was no panic, and broke more than one call: a stack that overflowed, for example.
+      // It was not a panic, and broke more than one call: a stack that overflowed, for example.
     }
     const message = `toolglot broke off (${this.lost}); this instance is lost, load() another one`;
     return new ToolglotError("internal", message, { cause: error });

@@ -53,7 +53,7 @@ export class Stream {
   }
 
   nativeCalls(calls) {
-    // They are no bytes of the text, so half a character goes on waiting.
+    // They are not bytes of the text, so half a character goes on waiting.
     return this.#lent("toolglot_stream_native_calls", jsonList("nativeCalls", calls), []);
   }
 

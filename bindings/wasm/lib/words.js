@@ -2,7 +2,7 @@
 
 export const FINISH = ["stop", "length", "tool_calls", "error", "cancelled"];
 
-/** Options with words: their number, and the words from 0; `null` where 0 is no word but the absence of one. */
+/** Options with words: their number, and the words from 0; `null` where 0 is not a word but the absence of one. */
 export const WORDS = {
   retain: [2, ["block", "none"]],
   prefer: [3, ["text", "native", "both"]],
@@ -43,7 +43,7 @@ export function kind(value) {
   return value.constructor?.name ?? "object";
 }
 
-/** Refuses names that are no options. */
+/** Refuses names that are not options. */
 export function known(what, given, names) {
   if (given === undefined || given === null) return {};
   if (typeof given !== "object" || Array.isArray(given)) throw wrong(`${what}: an object is needed, not ${kind(given)}`);

@@ -612,7 +612,7 @@ fn completion(
     })
 }
 
-/// A turn of the JSON text that JavaScript makes of one. What is no turn there is none here.
+/// A turn of the JSON text that JavaScript makes of one. What is not a turn there is none here.
 fn turn(data: &[u8]) -> Done<Turn> {
     let wrong = |why: &str| Fault::arg(format!("output: {why}"));
     let said: Value = serde_json::from_slice(data).map_err(|error| wrong(&error.to_string()))?;

@@ -10,7 +10,7 @@ use toolglot::json::Value;
 /// Members in order, with their JSON text.
 pub struct Beside(Vec<(String, Box<RawValue>)>);
 
-/// What a turn, or the answer to a line that is no record, says itself. A member of that name goes into `record`.
+/// What a turn, or the answer to a line that is not a record, says itself. A member of that name goes into `record`.
 const TURN: [&str; 10] = [
     "id",
     "text",

@@ -49,7 +49,7 @@ struct Done {
     number: u64,
     bytes: u64,
     text: Vec<u8>,
-    /// Lines that are no records.
+    /// Lines that are not records.
     bad: u64,
     /// Whether an error was reported in a record.
     errors: bool,
@@ -257,7 +257,7 @@ fn not_the_same(input: &Path, output: &Path) -> Result<(), Stop> {
     }
 }
 
-/// Only for people: nothing is drawn where standard error is no terminal.
+/// Only for people: nothing is drawn where standard error is not a terminal.
 fn progress(len: Option<u64>) -> ProgressBar {
     if !io::stderr().is_terminal() {
         return ProgressBar::hidden();

@@ -31,7 +31,7 @@ pub struct Defaults {
 /// A line of the output.
 pub struct Answer {
     pub text: String,
-    /// The line was no record.
+    /// The line was not a record.
     pub bad: bool,
     /// The turn has an issue of severity error.
     pub errors: bool,

@@ -8,7 +8,7 @@
 //! |---|---|
 //! | `tool_calls`, `tool_call`, `function_call` | a unit of the family `framed` |
 //! | `thinking`, `reasoning`, `reasoning_content`, `thought` | reasoning markers |
-//! | `content`, `response`, `text` | framing: its markers are no text |
+//! | `content`, `response`, `text` | framing: its markers are not text |
 //!
 //! Regular expressions are translated as far as they are literals, white space and groups that take a name, a key, an id
 //! or a value; anything else is refused with its place, never guessed. Transformations are programs and are not

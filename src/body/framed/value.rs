@@ -192,7 +192,7 @@ pub(crate) fn last_tag(spec: &spec::Param, fix: &str) -> Option<Needle> {
     let close = spec.close.first()?;
     let tag = &open[open.rfind('<')?..];
     let whole = tag.ends_with('>') && tag.len() > 2 && !tag.contains(['$', '=', ' ']);
-    // What follows a parameter's name in another marker is no opener by itself.
+    // What follows a parameter's name in another marker is not an opener by itself.
     let own = whole && !tag.starts_with("</") && close.starts_with('<') && open.len() > tag.len();
     own.then(|| Needle::new(tag.as_bytes().to_vec()))
 }

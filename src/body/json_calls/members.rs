@@ -1,6 +1,6 @@
 //! What the members of a call's object are: its name, its arguments, facts of it, or nothing that a rule reads.
 //!
-//! Nothing is matched by distance: a key that is no known spelling is an extra one, and what stands under it is reported.
+//! Nothing is matched by distance: a key that is not a known spelling is an extra one, and what stands under it is reported.
 
 use serde::{Deserialize, Serialize};
 

@@ -37,7 +37,7 @@
 //! |---|---|---|
 //! | a call is sent | while it is written | when its block has closed (a native call: when it closes) |
 //! | its arguments | all pieces at once, but the last `}`, which waits until the call stands | one piece, canonical: a repeated key once, with its last value |
-//! | a call that is void | was sent in part: its arguments stay without their last `}`, so they are no JSON, nor empty; the reason is never `tool_calls`, for the other calls neither | was never sent |
+//! | a call that is void | was sent in part: its arguments stay without their last `}`, so they are not JSON, nor empty; the reason is never `tool_calls`, for the other calls neither | was never sent |
 //! | a recovered call, withheld | as one that is void | was never sent |
 //!
 //! *The call stands* when its block closes. In live mode there is one exception, for the sake of the order of deltas: if

@@ -148,7 +148,7 @@ fn an_error_is_told_whatever_its_shape() {
     for (error, message, kind) in failures() {
         for body in framed(&error) {
             if body.contains("data:") {
-                // Of these [DONE] is no part of other servers' streams.
+                // Of these [DONE] is not part of other servers' streams.
                 each(&body.replace("data: [DONE]\r\n\r\n", ""), message, kind);
             } else {
                 each(&body, message, kind);
@@ -253,7 +253,7 @@ fn an_error_in_the_midst_is_told() {
         (error.clone(), Finish::Error)
     );
     assert_eq!(rewritten(halves[0].as_bytes()).last(), Some(&error));
-    // A word of a server that is no error ends nothing.
+    // A word of a server that is not an error ends nothing.
     let odd = chunk(0, "a") + &event(json!({"ping": 1})) + &chunk(0, "b") + "data: [DONE]\n\n";
     let (made, reason) = completed(&[odd.as_bytes()]);
     assert_eq!(

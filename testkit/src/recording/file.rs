@@ -73,7 +73,7 @@ impl Recording {
     /// Reads the text of a file.
     ///
     /// # Errors
-    /// It is no recording; the message says where.
+    /// It is not a recording; the message says where.
     pub fn read(text: &str) -> Result<Self, String> {
         let raw: Raw = serde_json::from_str(text).map_err(|e| e.to_string())?;
         let input = match (raw.input, raw.input_b64) {

@@ -119,7 +119,7 @@ struct Line {
     _note: String,
 }
 
-/// A line that is no vector, or a file that cannot be read (line 0).
+/// A line that is not a vector, or a file that cannot be read (line 0).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LineError {
     /// The file.

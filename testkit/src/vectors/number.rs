@@ -3,7 +3,7 @@
 use toolglot::json::Decimal;
 
 /// Whether two JSON numbers have the same value: `1e2` is `100.0`, `14.0` is `14`, and long integers differ in their
-/// last digit. Texts that are no JSON numbers, or whose exponent is beyond 38 digits, are equal only if they are
+/// last digit. Texts that are not JSON numbers, or whose exponent is beyond 38 digits, are equal only if they are
 /// spelled alike.
 #[must_use]
 pub fn same_number(a: &str, b: &str) -> bool {

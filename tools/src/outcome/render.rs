@@ -111,7 +111,7 @@ impl Renderer {
         self.bare
     }
 
-    /// Results of one turn, batched as the layout does it. No results are no text.
+    /// Results of one turn, batched as the layout does it. No results are not text.
     ///
     /// # Errors
     /// A template fails.
@@ -301,7 +301,7 @@ impl Renderer {
     }
 }
 
-/// The text of a part that is no JSON.
+/// The text of a part that is not JSON.
 fn plain(content: &Content, lang: Lang) -> Cow<'_, str> {
     match content {
         Content::Text(text) => Cow::Borrowed(text),

@@ -61,7 +61,7 @@ impl Layout {
     /// The layout of a dialect of the set.
     ///
     /// # Errors
-    /// There is no such dialect, it has no calls, or a template in its file is none.
+    /// There is no such dialect, it has no calls, or a template in its file cannot be read.
     pub fn new(set: &DialectSet, dialect: &str) -> Result<Self, PromptError> {
         let none = || PromptError::Dialect {
             dialect: dialect.to_owned(),
@@ -140,7 +140,7 @@ impl Layout {
     /// ```
     ///
     /// # Errors
-    /// There is no such dialect, or the template is none. What it does wrong when it is filled is an error there.
+    /// There is no such dialect, or the template cannot be read. What it does wrong when it is filled is an error there.
     pub fn from_template(
         set: &DialectSet,
         dialect: &str,
@@ -160,7 +160,7 @@ impl Layout {
     /// Replaces a part by a template, or by the name of a shared one.
     ///
     /// # Errors
-    /// It is no template, or no shared one has that name.
+    /// It is not a template, or no shared one has that name.
     pub fn with(self, part: Part, template: &str) -> Result<Self, PromptError> {
         let word = !template.is_empty()
             && template
@@ -186,7 +186,7 @@ impl Layout {
     /// Adds a template that others can name or include, or replaces it.
     ///
     /// # Errors
-    /// It is no template.
+    /// It is not a template.
     pub fn shared(mut self, name: &str, template: &str) -> Result<Self, PromptError> {
         let mut print = toolglot_scan::Fnv(self.fingerprint);
         print.add(name.as_bytes());

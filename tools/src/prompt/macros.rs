@@ -197,7 +197,7 @@ impl Prompts {
             examples: options.examples,
             what,
         };
-        // Knowledge that comes with one call is no part of the key.
+        // Knowledge that comes with one call is not part of the key.
         let keep = options.knowledge.is_none();
         let lock = || self.cache.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(text) = lock().get(&key).filter(|_| keep) {

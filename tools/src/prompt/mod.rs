@@ -107,7 +107,7 @@ pub enum PromptError {
         /// The id that was asked for.
         dialect: String,
     },
-    /// A template is none, or fails.
+    /// A template cannot be read, or fails.
     #[error("template {part}: {message}")]
     Template {
         /// Which one.

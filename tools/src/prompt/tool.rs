@@ -33,7 +33,7 @@ pub(super) fn facts(
         let encode = |id| encoder.encode(&[call(id)], options).ok();
         encode(None).or_else(|| encode(Some("call_0")))
     };
-    // What the dialect cannot say is no example of it.
+    // What the dialect cannot say is not an example of it.
     let mut examples = vec![];
     for example in &tool.examples {
         if let Some(call) = say(&example.arguments) {

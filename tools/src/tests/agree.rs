@@ -148,7 +148,7 @@ fn what_the_parser_makes_of_text_the_check_takes() {
                 if inner {
                     continue;
                 }
-                // A list of values is no type: only the check knows whether the value is one of them.
+                // A list of values is not a type: only the check knows whether the value is one of them.
                 let rule = |rule: &str| rule.ends_with("/const") || rule.ends_with("/enum");
                 let lists = [
                     schema.get("const"),

@@ -105,7 +105,7 @@ class BlockAbandoned:
 @final
 class BlockClose:
     """
-    The block ends. Its calls stand.
+    The block ends. Its calls are committed.
     """
     __match_args__ = ("start", "end", "raw")
     def __eq__(self, value: object, /) -> bool: ...
@@ -263,7 +263,7 @@ class Call:
 @final
 class CallAbandoned:
     """
-    The open call is none: it broke its grammar or a limit, or was cut. It never closes, and its deltas are void.
+    The open call is retracted: it broke its grammar or a limit, or was truncated. It never closes, and its deltas are void.
     """
     __match_args__ = ("call", "start", "end")
     def __eq__(self, value: object, /) -> bool: ...
@@ -1431,7 +1431,7 @@ class Text:
     @property
     def text(self, /) -> str:
         """
-        The text. What is no UTF-8 is U+FFFD.
+        The text. What is not UTF-8 is U+FFFD.
         """
 
 @final
@@ -1493,7 +1493,7 @@ class Turn:
     def original(self, /) -> str | None:
         """
         All that the model wrote, markup included; `None` where `original=True` did not ask for it, or not all of it was
-        retained. Bytes that are no UTF-8 are replaced, as in `text`.
+        retained. Bytes that are not UTF-8 are replaced, as in `text`.
         """
     @property
     def reasoning(self, /) -> str:

@@ -229,7 +229,7 @@ class Tools:
     def prompt(self, dialect: str, *, engine: Engine | None = None, lang: Literal["en", "zh"] = "en", examples: bool = True) -> str:
         """What to tell a model of the tools, so that it writes calls in a dialect: for its system message.
 
-        Raises `DialectError` for a dialect that is none, or has no calls.
+        Raises `DialectError` for an unknown dialect, or one without calls.
         """
         one, own = engine_of(engine, dialect)
         return self._native.prompt(one, own, lang, examples)

@@ -178,7 +178,7 @@ fn one_result_reads_back_as_one() {
                     let out = render(result);
                     tried += 1;
                     let have = reader.count(&out);
-                    // A name that is no harmless one may hide what it stood in, and adds nothing.
+                    // A name that is not a harmless one may hide what it stood in, and adds nothing.
                     if have.iter().zip(&want).any(|(have, want)| have > want) {
                         wrong.push(format!("{id} {status:?} {place} {attack:?}:\n{out}\n{reader:?} {have:?} {want:?}\n"));
                     }

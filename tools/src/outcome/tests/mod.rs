@@ -390,7 +390,7 @@ static RENDERERS: LazyLock<Vec<(DialectSet, Renderer)>> = LazyLock::new(|| {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Pieces of calls in any order, cut anywhere, are no call after a prompt.
+    /// Pieces of calls in any order, cut anywhere, are not a call after a prompt.
     #[test]
     fn no_mixture_of_pieces_is_a_call(pieces in prop::collection::vec((any::<prop::sample::Index>(), 0.0..1.0f64, 0.0..1.0f64), 1..6)) {
         let mut text = String::new();

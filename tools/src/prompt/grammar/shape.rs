@@ -252,7 +252,7 @@ fn closer(writer: &Writer<'_>) -> Result<String, GrammarError> {
     };
     let behind = around(&both, WORDS[0]).ok_or_else(form)?.after;
     let middle = around(&behind, WORDS[1]).ok_or_else(form)?.before;
-    // The next tag's beginning is no part of it.
+    // The next tag's beginning is not part of it.
     let closer = prefix(&middle, &single.after).trim_end_matches('<');
     if closer.is_empty() {
         Err(form())
