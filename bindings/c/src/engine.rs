@@ -1,5 +1,7 @@
 //! Dialects that are compiled together.
 
+use std::ffi::c_void;
+
 use crate::config::{self, Config, toolglot_config};
 use crate::guard;
 use crate::handle::{self, Handle, Kind};

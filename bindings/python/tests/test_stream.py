@@ -260,9 +260,9 @@ def test_the_calls_so_far():
     stream, calls = tg.Engine("hermes").stream(), tg.Calls()
     steps = [
         ("Hi ", None, [], "normal"),
-        ('<tool_call>{"name": "f", "arguments": {"a": "x', (0, None, "f", '{"a": "x'), [], "tag_content"),
+        ('<tool_call>{"name": "f", "arguments": {"a": "x', tg.OpenCall(0, None, "f", '{"a": "x'), [], "tag_content"),
         ('y"}}', None, ["f"], "tag_closing"),
-        ('</tool_call><tool_call>{"name": "g", "arguments": {', (1, None, "g", "{"), ["f"], "tag_content"),
+        ('</tool_call><tool_call>{"name": "g", "arguments": {', tg.OpenCall(1, None, "g", "{"), ["f"], "tag_content"),
     ]
     for chunk, opened, closed, stage in steps:
         calls.add(stream.feed(chunk))

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
+from dataclasses import dataclass
 
 from ._native import ArgDelta, BlockAbandoned, BlockOpen, Call, CallAbandoned, CallClose, CallOpen
 from ._types import Event
 
 
-class OpenCall(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class OpenCall:
     """A call that is still written."""
 
     index: int
