@@ -64,7 +64,7 @@ impl NotDelivered {
     /// As JSON text.
     ///
     /// ```
-    /// assert_eq!(toolglot::NotDelivered::default().to_json(), "{}");
+    /// assert_eq!(toolglot::NotDelivered::default().to_json(), r#"{"withheld":[],"dropped":[]}"#);
     /// ```
     #[must_use]
     pub fn to_json(&self) -> String {
