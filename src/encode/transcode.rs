@@ -58,7 +58,7 @@ pub enum TranscodeError {
 /// let (from, to) = (DialectSet::builtin("tool-call-xml")?, DialectSet::builtin("hermes")?);
 /// let transcoder = Transcoder::new(&from, Encoder::new(&to, "hermes")?, EncodeOptions::default());
 /// let text = transcoder.run(br#"Hi <tool_call name="f"></tool_call>"#)?;
-/// assert!(String::from_utf8(text)?.contains(r#""name": "f""#));
+/// assert!(String::from_utf8(text)?.starts_with("Hi <tool_call>{"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug)]
