@@ -59,7 +59,7 @@ impl ModelDialects {
 /// assert_eq!(dialects("Qwen/Qwen3-Coder-30B-A3B-Instruct").calls, ["qwen3-coder"]);
 /// assert_eq!(dialects("glm-4.6-q4_k_m.gguf").calls, ["glm45"]);
 /// assert_eq!(dialects("Llama-4-Scout-17B-16E").calls, ["llama3-json", "llama4-pythonic"]);
-/// assert_eq!(dialects("ibm-granite/granite-3.3-8b-instruct").reasoning, Some("reasoning-granite"));
+/// assert_eq!(dialects("ibm-granite/granite-3.2-8b-instruct").reasoning, Some("reasoning-granite"));
 /// ```
 #[must_use]
 pub fn dialects(name: &str) -> ModelDialects {

@@ -12,8 +12,7 @@ use crate::support::root;
 const FLOORS: &[&str] = &[
     "scan", "words", "pointer", "error", "wire", "json", "schema", "hints", "limits", "yaml",
     "dialect", "models", "issue", "event", "call", "body", "escape", "engine", "owned", "chunks",
-    "detect",
-    "source", "sink", "encode", "rewrite", "layer", "tools", "prompt", "outcome",
+    "detect", "source", "sink", "encode", "rewrite", "layer", "tools", "prompt", "outcome",
 ];
 
 /// The crates, and which room their files are in that have none of their own.
