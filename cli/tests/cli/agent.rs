@@ -617,15 +617,15 @@ fn an_interrupt_ends_what_runs() {
 }
 
 #[test]
-fn the_example_of_the_readme_runs() {
-    let page = fs::read_to_string(repository("README.md")).expect("the page");
+fn the_example_of_the_page_runs() {
+    let page = fs::read_to_string(repository("docs/AGENT.md")).expect("the page");
     let shown = page.replace("\\\n", " ");
     let line = shown
         .lines()
-        .find(|line| line.contains("-- run --model script:"));
+        .find(|line| line.contains("toolglot run --model script:"));
     let line = line
         .expect("the example")
-        .split_once("-- run")
+        .split_once("toolglot run")
         .expect("its arguments")
         .1;
     let (args, said) = line.split_once('"').expect("what the user says");
