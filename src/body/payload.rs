@@ -129,7 +129,7 @@ impl Payload {
         }
     }
 
-    /// Whether it has come to its own end, also where that is not a call.
+    /// Whether it has come to its own end, also where that is no call.
     pub fn ended(&self) -> bool {
         match self {
             Self::Json(body) => body.ended(),
