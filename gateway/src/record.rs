@@ -10,64 +10,58 @@ use toolglot_testkit::recording::{Dialect, Ready, Recording};
 use crate::models::Chosen;
 use crate::{log, seed};
 
-/// Writes one. It waits for the disk: a thread for such work has to call it.
-pub fn write(
-    folder: &Path,
-    model: &str,
-    chosen: &Chosen,
-    texts: &[(String, String)],
-    options: &Options,
-    tools: Option<&Value>,
-    text: &str,
-    cuts: &[usize],
-) {
-    let recording = recording(model, chosen, texts, options, tools, text, cuts);
-    let path = folder.join(format!("{}-{:016x}.json", seed::now(), seed::fresh()));
-    let written =
-        std::fs::create_dir_all(folder).and_then(|()| std::fs::write(&path, recording.text()));
-    if let Err(error) = written {
-        log::line(&format!("{}: {error}", path.display()));
-    }
+/// One response, and under what terms it was parsed.
+pub struct Record {
+    pub model: String,
+    pub chosen: Chosen,
+    /// The dialect files of the configuration: their names and their text.
+    pub texts: Vec<(String, String)>,
+    pub options: Options,
+    pub tools: Option<Value>,
+    /// What the model wrote, and where its chunks ended.
+    pub text: String,
+    pub cuts: Vec<usize>,
 }
 
-fn recording(
-    model: &str,
-    chosen: &Chosen,
-    texts: &[(String, String)],
-    options: &Options,
-    tools: Option<&Value>,
-    text: &str,
-    cuts: &[usize],
-) -> Recording {
-    let files = texts.iter().map(|(file, toml)| Dialect::File {
-        file: file.clone(),
-        toml: toml.clone(),
-    });
-    let mut said = Map::new();
-    if options.tool_choice != ToolChoice::Auto {
-        said.insert("tool_choice".to_owned(), options.tool_choice.to_value());
+impl Record {
+    /// Writes it into a folder. It waits for the disk: a thread for such work has to call it.
+    pub fn write(self, folder: &Path) {
+        let path = folder.join(format!("{}-{:016x}.json", seed::now(), seed::fresh()));
+        let recording = self.recording();
+        let written =
+            std::fs::create_dir_all(folder).and_then(|()| std::fs::write(&path, recording.text()));
+        if let Err(error) = written {
+            log::line(&format!("{}: {error}", path.display()));
+        }
     }
-    if let Ok(prefer) = to_value(&options.prefer) {
-        said.insert("prefer".to_owned(), prefer);
+
+    fn recording(self) -> Recording {
+        let names = self.chosen.ids.iter().cloned().map(Dialect::Name);
+        let files = self.texts.into_iter();
+        let files = files.map(|(file, toml)| Dialect::File { file, toml });
+        let mut said = Map::new();
+        if self.options.tool_choice != ToolChoice::Auto {
+            said.insert(
+                "tool_choice".to_owned(),
+                self.options.tool_choice.to_value(),
+            );
+        }
+        if let Ok(prefer) = to_value(&self.options.prefer) {
+            said.insert("prefer".to_owned(), prefer);
+        }
+        let mut recording = Recording {
+            note: format!("gateway, model {:?}", self.model),
+            input: self.text.as_bytes().to_vec(),
+            cuts: Some(self.cuts.clone()),
+            dialects: names.chain(files).collect(),
+            options: said,
+            tools: self.tools,
+            finish: "stop".to_owned(),
+            ..Recording::default()
+        };
+        if let Ok(ready) = Ready::new(&recording) {
+            recording.expect = Some(ready.run(self.text.as_bytes(), &self.cuts).entries());
+        }
+        recording
     }
-    let mut recording = Recording {
-        note: format!("gateway, model {model:?}"),
-        input: text.as_bytes().to_vec(),
-        cuts: Some(cuts.to_vec()),
-        dialects: chosen
-            .ids
-            .iter()
-            .cloned()
-            .map(Dialect::Name)
-            .chain(files)
-            .collect(),
-        options: said,
-        tools: tools.cloned(),
-        finish: "stop".to_owned(),
-        ..Recording::default()
-    };
-    if let Ok(ready) = Ready::new(&recording) {
-        recording.expect = Some(ready.run(text.as_bytes(), cuts).entries());
-    }
-    recording
 }

@@ -179,10 +179,10 @@ fn document(origin: &str, text: &str) -> Result<Value, ReadError> {
             '\n' => (line + 1, 1),
             _ => (line, column + 1),
         });
-        fail(format!("line {line}, column {column}: {why}"))
+        fail(format!("{why} at line {line} column {column}"))
     };
     let read = yaml(text, &limits, |_| None).map_err(|fault| match fault {
-        Fault::Malformed { at, why } => wrong(at, why),
+        Fault::Malformed { at, why } => wrong(at, format!("no YAML: {why}")),
         Fault::Limit(_) => fail("it is nested too deep".to_owned()),
     })?;
     if let Some((key, at)) = read.repeated.first() {

@@ -22,9 +22,10 @@ use crate::engine::{ChatStream, ChatWhole, Engine, Told};
 use crate::face::Face;
 use crate::metrics::Open;
 use crate::pump::Pump;
+use crate::record::Record;
 use crate::server::Live;
 use crate::upstream::words;
-use crate::{headers, log, record, translate};
+use crate::{headers, log, translate};
 
 /// What says that an exchange is open.
 pub type Held = (Open, OwnedSemaphorePermit);
@@ -298,28 +299,17 @@ fn ended(terms: &Terms, told: &Told, scribe: Option<&Scribe>) {
         return;
     };
     if let Some(folder) = terms.live.config.record.clone() {
-        let (model, chosen) = (terms.model.clone(), terms.chosen.clone());
-        let texts = terms
-            .live
-            .models
-            .texts()
-            .clone()
-            .into_iter()
-            .collect::<Vec<_>>();
-        let (options, tools) = (terms.options.clone(), terms.chat.get("tools").cloned());
-        let (text, cuts) = (scribe.text.clone(), scribe.cuts.clone());
-        tokio::task::spawn_blocking(move || {
-            record::write(
-                &folder,
-                &model,
-                &chosen,
-                &texts,
-                &options,
-                tools.as_ref(),
-                &text,
-                &cuts,
-            );
-        });
+        let texts = terms.live.models.texts().clone();
+        let record = Record {
+            model: terms.model.clone(),
+            chosen: terms.chosen.clone(),
+            texts: texts.into_iter().collect(),
+            options: terms.options.clone(),
+            tools: terms.chat.get("tools").cloned(),
+            text: scribe.text.clone(),
+            cuts: scribe.cuts.clone(),
+        };
+        tokio::task::spawn_blocking(move || record.write(&folder));
     }
     if auto && terms.chosen.dialect.is_none() {
         terms

@@ -141,11 +141,11 @@ fn what_cannot_be_read_is_told_with_its_place() {
         ),
         (
             "a: &x 1\nb: *x\n",
-            "x: line 1, column 4: anchors, aliases and tags are not read",
+            "x: no YAML: anchors, aliases and tags are not read at line 1 column 4",
         ),
         (
             "a: 1\na: 2\n",
-            "x: line 2, column 1: the key a stands twice",
+            "x: the key a stands twice at line 2 column 1",
         ),
     ] {
         assert_eq!(wrong(text), message);
