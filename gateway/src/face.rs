@@ -204,3 +204,8 @@ fn content(parts: Vec<Value>) -> Value {
         _ => Value::Array(parts),
     }
 }
+
+/// The arguments of a call as a value.
+fn input(arguments: &str) -> serde_json::Value {
+    serde_json::from_str(arguments).unwrap_or_else(|_| serde_json::json!({}))
+}

@@ -12,12 +12,12 @@ use super::given::{Given, given, is_fact, unread};
 use super::live::LiveCall;
 use super::plain::Clean;
 use super::tree_payload::{Decoder, Elements};
-use super::typed::{Typed, each, repeated, typed};
+use super::typed::{Typed, each, repeated, said_json, typed};
 use super::{Opened, Out, Short};
 use crate::dialect::spec::Deltas;
 use crate::error::Kind;
 use crate::event::{Event, Span};
-use crate::hints::{Coerced, Schema, Tools, Types, is_json, may_be_json};
+use crate::hints::{Coerced, Schema, Tools, Types, may_be_json};
 
 /// The open call.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -453,13 +453,13 @@ impl Args {
             }
             Writer::Json(bytes) => {
                 let text = String::from_utf8_lossy(&bytes);
-                let mut json = self.head(&param.key);
-                if is_json(text.trim()) {
-                    json.push_str(text.trim());
-                } else {
-                    json::string(&text, &mut json);
+                let mut json = String::new();
+                match said_json(text.trim(), out.limits().max_depth, &mut json) {
+                    Some(result) => self.typed(out, result, &param.key, span)?,
+                    None => json::string(&text, &mut json),
                 }
-                self.call.arg(out, &json, span);
+                let head = self.head(&param.key);
+                self.call.arg(out, &(head + &json), span);
             }
             Writer::List(bytes) => {
                 let text = String::from_utf8_lossy(&bytes).into_owned();

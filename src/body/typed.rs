@@ -5,7 +5,7 @@
 
 use super::lexer::forgiven;
 use crate::error::{Kind, KindSet};
-use crate::hints::{Coerced, Schema, coerce};
+use crate::hints::{Coerced, Schema, coerce, is_json};
 
 /// How a value went.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,6 +47,25 @@ pub(super) fn typed(text: &str, schema: &Schema, max_depth: u32, out: &mut Strin
             Typed { how, kinds }
         }
         _ => how.into(),
+    }
+}
+
+/// Writes a text of which is said that it is JSON. `None` if it is not.
+pub(super) fn said_json(text: &str, max_depth: u32, out: &mut String) -> Option<Typed> {
+    if !is_json(text) {
+        return None;
+    }
+    let whole = has_surrogate(text).then(|| forgiven(text, max_depth));
+    match whole.flatten() {
+        Some((json, kinds)) => {
+            out.push_str(&json);
+            let how = Coerced::Fits;
+            Some(Typed { how, kinds })
+        }
+        None => {
+            out.push_str(text);
+            Some(Coerced::Fits.into())
+        }
     }
 }
 

@@ -325,8 +325,7 @@ pub fn whole(reply: &Gathered, head: &Head) -> serde_json::Value {
         blocks.push(plain!({"type": "text", "text": reply.text}));
     }
     for (id, name, arguments) in &reply.calls {
-        let input: Box<serde_json::value::RawValue> =
-            serde_json::from_str(arguments).unwrap_or_default();
+        let input = super::input(arguments);
         blocks.push(plain!({"type": "tool_use", "id": id, "name": name, "input": input}));
     }
     let mut out = plain!({

@@ -131,8 +131,7 @@ fn document(head: &Head, message: serde_json::Value, done: bool) -> serde_json::
 }
 
 fn function(name: &str, arguments: &str) -> serde_json::Value {
-    let arguments: serde_json::Value =
-        serde_json::from_str(arguments).unwrap_or_else(|_| plain!({}));
+    let arguments = super::input(arguments);
     plain!({"function": {"name": name, "arguments": arguments}})
 }
 
