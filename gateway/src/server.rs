@@ -97,6 +97,7 @@ pub struct Gateway {
     address: SocketAddr,
     app: Arc<App>,
     args: Args,
+    hangup: Hangup,
 }
 
 impl Gateway {
@@ -105,6 +106,8 @@ impl Gateway {
     /// # Errors
     /// The configuration does not count, or the address cannot be had.
     pub async fn bind(args: &Args) -> Result<Self, StartError> {
+        // Before anybody is told that it listens: without a handler the signal ends the process.
+        let hangup = Hangup::new();
         let live = Live::new(args)?;
         let wanted = live.config.listen.as_deref().unwrap_or("127.0.0.1:8080");
         let fail = |error| StartError::Listen {
@@ -124,6 +127,7 @@ impl Gateway {
             address,
             app,
             args: args.clone(),
+            hangup,
         })
     }
 
@@ -138,7 +142,7 @@ impl Gateway {
     /// # Errors
     /// None today: what fails is one connection.
     pub async fn serve(self, end: impl Future<Output = ()> + Send) -> Result<(), StartError> {
-        let reload = tokio::spawn(reload(Arc::clone(&self.app), self.args.clone()));
+        let reload = tokio::spawn(reload(Arc::clone(&self.app), self.args, self.hangup));
         let router = Router::new()
             .route("/healthz", get(healthz))
             .route("/metrics", get(metrics))
@@ -223,14 +227,35 @@ pub async fn told_to_end() {
     interrupt.await;
 }
 
+/// The signal that says to read the configuration again; never on systems without it.
+struct Hangup {
+    #[cfg(unix)]
+    signal: Option<tokio::signal::unix::Signal>,
+}
+
+impl Hangup {
+    fn new() -> Self {
+        Self {
+            #[cfg(unix)]
+            signal: tokio::signal::unix::signal(tokio::signal::unix::SignalKind::hangup()).ok(),
+        }
+    }
+
+    async fn told(&mut self) {
+        #[cfg(unix)]
+        if let Some(signal) = &mut self.signal
+            && signal.recv().await.is_some()
+        {
+            return;
+        }
+        std::future::pending().await
+    }
+}
+
 /// Reads the configuration again whenever the process is told to. One that does not count changes nothing.
-#[cfg(unix)]
-async fn reload(app: Arc<App>, args: Args) {
-    use tokio::signal::unix::{SignalKind, signal};
-    let Ok(mut hangup) = signal(SignalKind::hangup()) else {
-        return;
-    };
-    while hangup.recv().await.is_some() {
+async fn reload(app: Arc<App>, args: Args, mut hangup: Hangup) {
+    loop {
+        hangup.told().await;
         match Live::new(&args) {
             Ok(live) => {
                 *app.live.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(live);
@@ -240,6 +265,3 @@ async fn reload(app: Arc<App>, args: Args) {
         }
     }
 }
-
-#[cfg(not(unix))]
-async fn reload(_: Arc<App>, _: Args) {}
