@@ -1763,15 +1763,6 @@ impl Body {
             FramedAt::Payload(payload) if stopped && payload.unquoted() => {
                 Finished::Broken(self.good.max(out.io.closed))
             }
-            // And a word after the calls, or in a tag that shows none, is a sentence.
-            FramedAt::Payload(payload) if stopped && payload.word() && self.stands() => {
-                Finished::Broken(self.good.max(out.io.closed))
-            }
-            FramedAt::Gap(walk) | FramedAt::Tail(walk)
-                if stopped && self.stands() && walk.loose().is_some() =>
-            {
-                Finished::Broken(self.good.max(out.io.closed))
-            }
             FramedAt::Gap(walk) | FramedAt::Tail(walk) if self.stood > 0 && walk.blank() => {
                 Finished::Forgotten
             }

@@ -165,14 +165,6 @@ impl Payload {
         }
     }
 
-    /// Whether what is under way is a word, which begins a call or is none.
-    pub fn word(&self) -> bool {
-        match self {
-            Self::Python(body) => body.word(),
-            Self::Json(_) | Self::Braces(_) | Self::Yaml(_) => false,
-        }
-    }
-
     /// The stream ended: a call that waits for what follows it ends.
     pub fn finish(&mut self, out: &mut Out<'_>, stopped: bool) {
         match self {

@@ -120,11 +120,6 @@ impl Body {
             || matches!(self.at, PythonAt::Name | PythonAt::Bracket | PythonAt::Args)
     }
 
-    /// Whether what is under way is a word, which begins a call or is none.
-    pub fn word(&self) -> bool {
-        self.ended.is_none() && matches!(self.at, PythonAt::Name | PythonAt::Bracket)
-    }
-
     /// The call that waits for what follows it ends as it is.
     fn settle(&mut self, out: &mut Out<'_>) {
         if let Some((call, end)) = self.call.as_ref().zip(self.ended.take()) {
