@@ -275,7 +275,7 @@ def test_the_calls_so_far():
 def test_the_calls_so_far_become_those_of_the_turn(size):
     engine = tg.Engine()
     text = (
-        '<tool_call>{"name": "f", "arguments": {"a": 1}}</tool_call><tool_call>{"name": "g", "argume</tool_call>'
+        '<tool_call>{"name": "f", "arguments": {"a": 1}}</tool_call><tool_call>{"name": "g", "arguments": {"b": 2</tool_call>'
         '<ACTION><f><a>1</a></f></ACTION><tool_call name="h"><param name="a">1</param><param name="a">2</param></tool_call>'
     )
     stream, calls = engine.stream(), tg.Calls()
