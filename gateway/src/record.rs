@@ -1,6 +1,7 @@
 //! Recordings of responses, for `toolglot replay`: what a model wrote, how it came, and what was made of it. What a client asked is
 //! not in them, but for its tools.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use toolglot::json::{Map, Value, to_value};
@@ -15,7 +16,7 @@ pub struct Record {
     pub model: String,
     pub chosen: Chosen,
     /// The dialect files of the configuration: their names and their text.
-    pub texts: Vec<(String, String)>,
+    pub texts: BTreeMap<String, String>,
     pub options: Options,
     pub tools: Option<Value>,
     /// What the model wrote, and where its chunks ended.

@@ -299,11 +299,10 @@ fn ended(terms: &Terms, told: &Told, scribe: Option<&Scribe>) {
         return;
     };
     if let Some(folder) = terms.live.config.record.clone() {
-        let texts = terms.live.models.texts().clone();
         let record = Record {
             model: terms.model.clone(),
             chosen: terms.chosen.clone(),
-            texts: texts.into_iter().collect(),
+            texts: terms.live.models.texts().clone(),
             options: terms.options.clone(),
             tools: terms.chat.get("tools").cloned(),
             text: scribe.text.clone(),
