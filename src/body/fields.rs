@@ -8,14 +8,14 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use serde::{Deserialize, Serialize};
 use toolglot_scan::json;
 
-use super::typed::{Typed, repeated, typed};
+use super::typed::{Typed, repeated, said_json, typed};
 use super::{Block, Out, tool_name};
 use crate::dialect::KeyQuote;
 use crate::dialect::spec::fold;
 use crate::dialect::spec::{self, Fold, Trim};
 use crate::error::{Kind, KindSet};
 use crate::event::{Arguments, Origin, Span};
-use crate::hints::{Coerced, Tool, Types, closest, is_json};
+use crate::hints::{Coerced, Tool, Types, closest};
 
 /// The fact of a call that tells its number in a chain.
 const INDEX: &str = "index";
@@ -558,19 +558,14 @@ impl<'a> Plan<'a> {
         }
         json::string(&argument.key, json);
         json.push(':');
+        let depth = out.limits().max_depth;
         let value = text(self.table, out, argument.field);
         let folded = fold(&argument.key, &self.table.spec.fold);
         if hints.get(&folded).is_some_and(|hint| hint == "json") {
-            let text = value.trim();
-            if !is_json(text) {
-                return Coerced::Malformed.into();
-            }
-            json.push_str(text);
-            return Coerced::Fits.into();
+            return said_json(value.trim(), depth, json).unwrap_or(Coerced::Malformed.into());
         }
         let param = tool.and_then(|t| t.param(&argument.key));
         let schema = out.known(param.map(|param| &param.schema));
-        let depth = out.limits().max_depth;
         if argument.before.is_empty() {
             return typed(&value, schema, depth, json);
         }

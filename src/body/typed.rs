@@ -55,18 +55,17 @@ pub(super) fn said_json(text: &str, max_depth: u32, out: &mut String) -> Option<
     if !is_json(text) {
         return None;
     }
-    let whole = has_surrogate(text).then(|| forgiven(text, max_depth));
-    match whole.flatten() {
-        Some((json, kinds)) => {
-            out.push_str(&json);
-            let how = Coerced::Fits;
-            Some(Typed { how, kinds })
-        }
-        None => {
-            out.push_str(text);
-            Some(Coerced::Fits.into())
-        }
-    }
+    let mended = match has_surrogate(text) {
+        true => forgiven(text, max_depth),
+        false => None,
+    };
+    let (json, kinds) = match &mended {
+        Some((json, kinds)) => (json.as_str(), *kinds),
+        None => (text, KindSet::default()),
+    };
+    out.push_str(json);
+    let how = Coerced::Fits;
+    Some(Typed { how, kinds })
 }
 
 /// Whether escapes of surrogates may be in a text; they are checked in pairs.
