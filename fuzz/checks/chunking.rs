@@ -92,7 +92,7 @@ pub fn cuts(case: &Case<'_>) {
     }
 }
 
-/// Whole and in chunks of one size, for any set.
+/// Whole and in chunks of one size, for any set: the same events, and the same state before the end.
 pub fn pieces(set: &DialectSet, options: &Options, stream: &[u8], size: usize) {
     let run = |size: usize| {
         let (mut parser, mut watch) = (
@@ -103,8 +103,14 @@ pub fn pieces(set: &DialectSet, options: &Options, stream: &[u8], size: usize) {
             watch.fed += chunk.len() as u64;
             parser.feed(chunk, &mut watch);
         }
+        let state = parser.snapshot();
         parser.finish(Finish::Stop, &mut watch);
-        watch.log
+        (watch.log, state)
     };
-    run(stream.len().max(1)).same(&run(size), "whole and in chunks of one size");
+    let ((whole, one), (cut, other)) = (run(stream.len().max(1)), run(size));
+    whole.same(&cut, "whole and in chunks of one size");
+    assert!(
+        one == other,
+        "the states differ, whole and in chunks of {size}"
+    );
 }

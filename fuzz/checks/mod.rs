@@ -22,7 +22,7 @@ pub use agent::agent_run;
 pub use case::Case;
 pub use chunking::chunking;
 #[allow(unused_imports, reason = "the tests of the repository use it")]
-pub use chunking::cuts;
+pub use chunking::{cuts, pieces};
 pub use encode::encode;
 pub use escape::escape;
 pub use payload::{json, pythonic, tagged};

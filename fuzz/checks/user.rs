@@ -49,7 +49,7 @@ pub fn user_dialect(data: &[u8]) {
         options.text = TextMode::Chars;
     }
     super::laws(&set, &options, stream, usize::from(cut & 63) + 1);
-    super::chunking::pieces(&set, &options, stream, usize::from(cut & 63) + 1);
+    super::pieces(&set, &options, stream, usize::from(cut & 63) + 1);
 }
 
 fn builder(mode: u8, text: &str) -> SetBuilder {

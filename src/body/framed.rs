@@ -260,7 +260,10 @@ impl Body {
     pub fn short(&self, table: &Framed, limits: &Limits) -> Option<Short> {
         match &self.at {
             FramedAt::Payload(payload) => payload.short(table, limits),
-            FramedAt::Value(value) => value.short(self.args.as_ref()?, limits),
+            // The first byte may show a mention.
+            FramedAt::Value(value) if self.spoken.is_none() => {
+                value.short(self.args.as_ref()?, limits)
+            }
             _ => None,
         }
     }
@@ -336,7 +339,8 @@ impl Body {
                     self.payload(out, table, step, out.base + i as u64)
                 }
                 FramedAt::Plain(plain) => {
-                    let (next, came) = plain.feed(out, self.args.as_mut(), i, stop);
+                    let (next, came) =
+                        plain.feed(out, self.args.as_mut(), i, stop, self.spoken.unwrap_or(0));
                     i = next;
                     self.plain(out, table, came, out.base + i as u64)
                 }
@@ -1461,7 +1465,9 @@ impl Body {
             }
         }
         if value.lead == Lead::Past {
-            let have = value.have().max(u64::from(value.twin.unwrap_or(0)));
+            // Of a quotation mark that may show a mention no byte is the value's yet.
+            let waits = value.twin.max(self.spoken.map(u16::from)).unwrap_or(0);
+            let have = value.have().max(u64::from(waits));
             let settled = value.settled(out, out.base + (i as u64) - have);
             args.value(out, settled);
         }

@@ -65,13 +65,15 @@ impl Plain {
         self.closers.iter().map(Needle::have).max().unwrap_or(0)
     }
 
-    /// Takes the chunk from index `i` up to `end`. Without a call its bytes are left out.
+    /// Takes the chunk from index `i` up to `end`. Without a call its bytes are left out. The last `waits` bytes may be none of
+    /// the text.
     pub fn feed(
         &mut self,
         out: &mut Out<'_>,
         mut args: Option<&mut Args>,
         mut i: usize,
         end: usize,
+        waits: u8,
     ) -> (usize, Came) {
         let max = self.start.saturating_add(out.limits().max_value);
         let max = max.saturating_add(1);
@@ -128,7 +130,8 @@ impl Plain {
                 return (i, Came::Limit);
             }
         }
-        deliver(out, &mut args, out.base + i as u64 - self.have());
+        let have = self.have().max(u64::from(waits));
+        deliver(out, &mut args, out.base + i as u64 - have);
         (i, Came::More)
     }
 }

@@ -12,7 +12,20 @@ use std::collections::BTreeSet;
 use serde::Deserialize;
 use toolglot::{Event, Finish, Options, Parser, Severity, parse};
 
-use crate::support::{DEFAULTS, root};
+use crate::markers::set;
+use crate::openers::CALLS;
+use crate::replay::checks::pieces;
+use crate::support::{DEFAULTS, root, some};
+
+/// Pairs of quotation marks, of one byte and of more.
+const QUOTATION: [[&str; 2]; 6] = [
+    ["'", "'"],
+    ["\"", "\""],
+    ["`", "`"],
+    ["‘", "’"],
+    ["“", "”"],
+    ["「", "」"],
+];
 
 /// Plain prose, longer than any `within`.
 const TAIL: &str = "\n\nThe ferry left the pier at nine. It carried mail, two bicycles and a crate of lamps. \
@@ -205,6 +218,24 @@ fn every_plain_opener_of_the_default_set_is_mentioned() {
             let mentioned = |case: &Case| case.input.contains(&opener);
             let count = cases.iter().filter(|case| mentioned(case)).count();
             assert!(count > 0, "nothing mentions `{opener}` of {}", dialect.id());
+        }
+    }
+}
+
+#[test]
+fn a_quotation_may_end_anywhere_in_a_call() {
+    let step = (64 / some(64)) as usize;
+    for (&dialect, &call) in CALLS.iter() {
+        let set = set(dialect);
+        let places = (0..=call.len()).filter(|&at| call.is_char_boundary(at));
+        for (n, at) in places.enumerate() {
+            for (m, [open, close]) in QUOTATION.iter().enumerate() {
+                if !(n + m).is_multiple_of(step) {
+                    continue;
+                }
+                let input = format!("As {open}{}{close}, or so.", &call[..at]);
+                pieces(&set, &Options::default(), input.as_bytes(), 1);
+            }
         }
     }
 }
