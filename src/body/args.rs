@@ -589,9 +589,11 @@ impl Args {
                 }
             }
             Given::Each(all) => {
-                for (key, value) in all {
-                    if self.call.has(key) {
-                        self.told(out, Kind::ExtraKey, span, key);
+                for (n, (key, value)) in all.iter().enumerate() {
+                    // The last one wins, and parameters inside come after the tag.
+                    let again = all[n + 1..].iter().any(|(later, _)| later == key);
+                    if again || self.call.has(key) {
+                        self.told(out, Kind::DuplicateParam, span, key);
                         continue;
                     }
                     let mut json = String::new();

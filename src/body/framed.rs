@@ -462,11 +462,11 @@ impl Body {
         };
         let (quoted, rows) = (lost.in_string(), lost.rows());
         let taken = match hit {
-            Found::Opener { taken, .. } | Found::Payload { taken } => taken,
-            Found::Call | Found::Section | Found::Turn(_) | Found::Item => true,
+            Found::Opener { taken, .. } | Found::Payload { taken } | Found::Item { taken } => taken,
+            Found::Call | Found::Section | Found::Turn(_) => true,
         };
         let i = i - usize::from(!taken);
-        if hit == Found::Item {
+        if let Found::Item { .. } = hit {
             let unit = &table.spec.unit[usize::from(self.unit)];
             out.skip(out.base + i as u64);
             if let Some(payload) = Payload::resume(table, unit, rows) {
@@ -489,7 +489,7 @@ impl Body {
         let at = match hit {
             Found::Turn(len) => pos.saturating_sub(len),
             Found::Opener { walk, .. } => walk.start().unwrap_or(pos),
-            Found::Call | Found::Section | Found::Payload { .. } | Found::Item => pos,
+            Found::Call | Found::Section | Found::Payload { .. } | Found::Item { .. } => pos,
         };
         if quoted {
             out.open_string(Span::new(at, pos));
@@ -507,7 +507,7 @@ impl Body {
             }
             Found::Turn(_) => Some(Flow::Hidden { at }),
             // The payload goes on.
-            Found::Item => None,
+            Found::Item { .. } => None,
             Found::Opener { action, walk, .. } => {
                 let Action::Unit(unit) = action else {
                     return Some(Flow::Hidden { at });

@@ -175,6 +175,8 @@ enum LexerAt {
     },
     /// The value is complete.
     Done,
+    /// Before the next item of a list of calls, in an object whose bracket is missing.
+    Unclosed,
 }
 
 /// The state of a value.
@@ -327,6 +329,7 @@ impl Lexer {
             LexerAt::Delim { which, .. } => Some(Quote::Delim(which)),
             _ => None,
         };
+        torn.key |= self.at == LexerAt::NextKey;
         if let LexerAt::DelimOpen { which, len, .. } = self.at
             && let Some(delim) = syntax.delims.get(usize::from(which))
         {
@@ -431,6 +434,10 @@ impl Lexer {
             LexerAt::Number(number) => self.number(rules, f, i, byte, number),
             LexerAt::Word { which, len } => self.word(rules, f, i, byte, which, len),
             LexerAt::Done => (i, Some(Token::Close)),
+            LexerAt::Unclosed => {
+                self.stack.pop();
+                self.end(i)
+            }
         }
     }
 

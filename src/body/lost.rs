@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use toolglot_scan::Needle;
 use toolglot_scan::path::{Go, Walk};
 
-use crate::dialect::{Action, Framed};
+use crate::dialect::{Action, Framed, spec};
 
 /// More open brackets than this are not kept track of.
 const MAX_BRACKETS: usize = 1024;
@@ -29,6 +29,8 @@ pub(super) struct Torn {
     pub between: bool,
     /// Calls follow one another without a list around them.
     pub rows: bool,
+    /// A key was to come.
+    pub key: bool,
 }
 
 /// What ends an open string.
@@ -61,8 +63,9 @@ pub(super) enum Hit {
     Turn(u64),
     /// After the bracket that ends the payload, which needs no closer, and the end of its line; or before the byte at hand.
     Payload { taken: bool },
-    /// After a comma of the list that the call stood in, or after a call of those that follow one another.
-    Item,
+    /// After a comma of the list that the call stood in, before the next object of it, or after a call of those that follow one
+    /// another.
+    Item { taken: bool },
     /// An opener is complete.
     Opener {
         action: Action,
@@ -88,6 +91,12 @@ pub(super) struct Lost {
     /// The payload ends by itself.
     bare: bool,
     rows: bool,
+    /// Items of its list are objects.
+    objects: bool,
+    /// A key was to come where it broke, and nothing has come yet.
+    key: bool,
+    /// Its line has ended: the list goes on if the next one begins with an object.
+    ended: bool,
     /// Blanks so far on this line, if there is nothing else.
     indent: Option<u8>,
     /// Openers of calls count anywhere.
@@ -158,6 +167,9 @@ impl Lost {
             brackets: torn.brackets,
             bare,
             rows: torn.rows,
+            objects: unit.payload == spec::Payload::Json,
+            key: torn.key,
+            ended: false,
             indent: None,
             between: torn.between,
             walk: None,
@@ -235,11 +247,22 @@ impl Lost {
             Some((End::Call, _)) => return Some(Hit::Call),
             Some((End::Section, _)) => return Some(Hit::Section),
             Some((End::Turn, len)) => return Some(Hit::Turn(len)),
+            Some((End::Line, _)) if self.in_list() && !self.ended => self.ended = true,
             Some((End::Line, _)) => return Some(Hit::Payload { taken: true }),
+            None if self.ended && !matches!(byte, b' ' | b'\t' | b'{') => {
+                return Some(Hit::Payload { taken: false });
+            }
             None => {}
         }
         if opener.is_some() {
             return opener;
+        }
+        if std::mem::take(&mut self.key) && byte == b'{' && self.objects {
+            // No key begins so: brackets are missing, and the next item of the list begins.
+            self.brackets = self.brackets.take().map(|mut open| {
+                open.truncate(1);
+                open
+            });
         }
         let inside = self.string.is_some();
         self.string(byte);
@@ -247,6 +270,11 @@ impl Lost {
             return None;
         }
         self.bracket(byte)
+    }
+
+    /// Whether it broke between the objects of a list.
+    fn in_list(&self) -> bool {
+        self.objects && self.string.is_none() && self.brackets.as_deref() == Some(b"]")
     }
 
     fn opener(&mut self, table: &Framed, byte: u8, pos: u64, fix: &[u8], max: u32) -> Option<Hit> {
@@ -325,19 +353,25 @@ impl Lost {
     fn bracket(&mut self, byte: u8) -> Option<Hit> {
         let open = self.brackets.as_mut()?;
         match byte {
+            // Between the items of a list the next one begins with its own bracket, whatever stands before it; a closing
+            // one has nothing to close.
+            b'{' if self.objects && open.as_slice() == b"]" => {
+                return Some(Hit::Item { taken: false });
+            }
+            b'}' if self.objects && open.as_slice() == b"]" => {}
             b'{' => open.push(b'}'),
             b'[' => open.push(b']'),
             b'(' => open.push(b')'),
             b'}' | b']' | b')' if open.last() == Some(&byte) => {
                 open.pop();
                 if open.is_empty() && self.rows {
-                    return Some(Hit::Item);
+                    return Some(Hit::Item { taken: true });
                 }
                 self.done = open.is_empty() && self.bare;
             }
             // They do not nest: nothing tells any more where the call ends.
             b'}' | b']' | b')' => self.brackets = None,
-            b',' if open.as_slice() == b"]" => return Some(Hit::Item),
+            b',' if open.as_slice() == b"]" => return Some(Hit::Item { taken: true }),
             _ => {}
         }
         if self

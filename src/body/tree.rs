@@ -287,10 +287,11 @@ impl<'a> Writer<'a> {
             }
             Given::Object(..) => self.remarks.push(Remark::Of(Kind::ExtraKey, index)),
             Given::Each(each) => {
-                for (key, value) in each {
+                for (n, (key, value)) in each.iter().enumerate() {
                     let told = |kind| Remark::Attribute(kind, key.to_owned(), index);
-                    if inside(key) {
-                        self.remarks.push(told(Kind::ExtraKey));
+                    // The last one wins, and elements come after the tag.
+                    if inside(key) || each[n + 1..].iter().any(|(later, _)| later == key) {
+                        self.remarks.push(told(Kind::DuplicateParam));
                         continue;
                     }
                     self.out

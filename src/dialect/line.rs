@@ -53,6 +53,44 @@ fn blob(spec: &spec::Line) -> JsonTable {
     }
 }
 
+/// What models put around a header: emphasis, and the signs of a heading.
+const EMPHASIS: [&str; 5] = ["***", "**", "*", "__", "_"];
+const BOLD: &str = "**";
+const HEADINGS: [&str; 4] = ["# ", "## ", "### ", "#### "];
+
+/// Adds each header as models decorate it: with its colon inside or outside of the emphasis, or as a heading.
+fn decorate(headers: &mut Vec<String>) {
+    let plain: Vec<_> = headers
+        .iter()
+        .filter(|header| header.starts_with(char::is_alphanumeric))
+        .cloned()
+        .collect();
+    for header in plain {
+        let colon = header
+            .chars()
+            .next_back()
+            .filter(|c| matches!(c, ':' | '：'));
+        let Some((colon, label)) = colon.map(|colon| (colon, header.trim_end_matches(colon)))
+        else {
+            continue;
+        };
+        let mut add = |text: String| {
+            if !headers.contains(&text) {
+                headers.push(text);
+            }
+        };
+        for mark in EMPHASIS {
+            add(format!("{mark}{label}{colon}{mark}"));
+            add(format!("{mark}{label}{mark}{colon}"));
+        }
+        // The emphasis ends with the line.
+        add(format!("{BOLD}{header}"));
+        for sign in HEADINGS {
+            add(format!("{sign}{header}"));
+        }
+    }
+}
+
 /// Tables of the line family. Immutable.
 #[derive(Debug)]
 pub(crate) struct Line {
@@ -76,7 +114,16 @@ pub(crate) struct Line {
 
 impl Line {
     /// Tables of a description, or what is wrong with it.
-    pub fn new(spec: spec::Line) -> Result<Self, String> {
+    pub fn new(mut spec: spec::Line) -> Result<Self, String> {
+        for patterns in [
+            &mut spec.thought,
+            &mut spec.action,
+            &mut spec.input,
+            &mut spec.observation,
+            &mut spec.answer,
+        ] {
+            decorate(patterns);
+        }
         let kinds = [
             (&spec.thought, Head::Thought),
             (&spec.action, Head::Action),
@@ -99,6 +146,9 @@ impl Line {
                     Head::Input => continue,
                     Head::Action => {
                         heads.push((format!("{pattern}$_$name$_\n"), kind));
+                        if pattern.starts_with(BOLD) {
+                            heads.push((format!("{pattern}$_$name{BOLD}$_\n"), kind));
+                        }
                         if let Some(blob) = &spec.blob {
                             heads.extend(blobs(pattern, blob));
                         }
@@ -128,7 +178,7 @@ impl Line {
             all: build(&all)?.with_blanks(),
             input: build(&input)?.with_blanks(),
             tails: [
-                Paths::new([("\n", Head::Tail)])?.with_blanks(),
+                Paths::new([("\n", Head::Tail), ("**$_\n", Head::Tail)])?.with_blanks(),
                 Paths::new([("```$_\n", Head::Tail)])?.with_blanks(),
             ],
             openers,

@@ -52,6 +52,12 @@ impl Lexer {
         } else {
             rules.syntax.bare_keys && Self::in_bare_key(byte)
         };
+        // No key begins so: the bracket of a call's object is missing, and the next call of the list begins.
+        let list = self.stack.as_slice() == [Frame::Array, Frame::Object];
+        if byte == b'{' && self.at == LexerAt::NextKey && self.watch > 0 && list {
+            self.at = LexerAt::Unclosed;
+            return (i, Some(Token::Repaired(Kind::UnclosedValue, f.pos(i))));
+        }
         if !(quoted || bare || lenient) {
             return (i, Some(Self::unfit(rules, byte)));
         }

@@ -139,6 +139,11 @@ impl Lexer {
         (i, (!rules.syntax.python).then_some(repaired))
     }
 
+    /// Whether the innermost bracket is that of a list of calls.
+    fn lists_calls(&self) -> bool {
+        self.watch > 0 && self.stack.as_slice() == [Frame::Array]
+    }
+
     pub(super) fn behind<E: Emit>(
         &mut self,
         rules: &Rules<'_>,
@@ -164,11 +169,23 @@ impl Lexer {
         let top = *top;
         match top {
             // Of a list of calls each object ends by itself.
-            Frame::Array if byte == b'{' && self.watch > 0 && self.stack.len() == 1 => {
+            Frame::Array if byte == b'{' && self.lists_calls() => {
                 f.hold = Some(i);
                 self.pen.swap(f, i, ",", Meaning::Text(""));
                 self.at = LexerAt::Item;
                 (i, Some(Token::Repaired(Kind::RepairedComma, f.pos(i))))
+            }
+            Frame::Array if byte == b';' && self.lists_calls() => {
+                f.hold = Some(i);
+                self.pen.swap(f, i + 1, ",", Meaning::Text(""));
+                self.at = LexerAt::NextItem;
+                (i + 1, Some(Token::Repaired(Kind::RepairedComma, f.pos(i))))
+            }
+            // It closes what is closed.
+            Frame::Array if byte == b'}' && self.lists_calls() => {
+                f.hold = Some(i);
+                self.pen.swap(f, i + 1, "", Meaning::Text(""));
+                (i + 1, Some(Token::Repaired(Kind::RepeatedMarker, f.pos(i))))
             }
             // A value in brackets is an expression.
             Frame::Tuple if byte == b')' => {
