@@ -53,40 +53,30 @@ fn blob(spec: &spec::Line) -> JsonTable {
     }
 }
 
-/// What models put around a header: emphasis, and the signs of a heading.
+/// Emphasis that models put around a header.
 const EMPHASIS: [&str; 5] = ["***", "**", "*", "__", "_"];
-const BOLD: &str = "**";
-const HEADINGS: [&str; 4] = ["# ", "## ", "### ", "#### "];
 
-/// Adds each header as models decorate it: with its colon inside or outside of the emphasis, or as a heading.
-fn decorate(headers: &mut Vec<String>) {
-    let plain: Vec<_> = headers
-        .iter()
-        .filter(|header| header.starts_with(char::is_alphanumeric))
-        .cloned()
-        .collect();
-    for header in plain {
-        let colon = header
+/// Adds each header as models emphasise it, with its colon inside or outside.
+fn emphasise(headers: &mut Vec<String>) {
+    let plain = |header: &&String| header.starts_with(char::is_alphanumeric);
+    for header in headers.iter().filter(plain).cloned().collect::<Vec<_>>() {
+        let Some(colon) = header
             .chars()
             .next_back()
-            .filter(|c| matches!(c, ':' | '：'));
-        let Some((colon, label)) = colon.map(|colon| (colon, header.trim_end_matches(colon)))
+            .filter(|c| matches!(c, ':' | '：'))
         else {
             continue;
         };
-        let mut add = |text: String| {
-            if !headers.contains(&text) {
-                headers.push(text);
-            }
-        };
+        let label = header.trim_end_matches(colon);
         for mark in EMPHASIS {
-            add(format!("{mark}{label}{colon}{mark}"));
-            add(format!("{mark}{label}{mark}{colon}"));
-        }
-        // The emphasis ends with the line.
-        add(format!("{BOLD}{header}"));
-        for sign in HEADINGS {
-            add(format!("{sign}{header}"));
+            for text in [
+                format!("{mark}{label}{colon}{mark}"),
+                format!("{mark}{label}{mark}{colon}"),
+            ] {
+                if !headers.contains(&text) {
+                    headers.push(text);
+                }
+            }
         }
     }
 }
@@ -122,7 +112,7 @@ impl Line {
             &mut spec.observation,
             &mut spec.answer,
         ] {
-            decorate(patterns);
+            emphasise(patterns);
         }
         let kinds = [
             (&spec.thought, Head::Thought),
@@ -146,9 +136,6 @@ impl Line {
                     Head::Input => continue,
                     Head::Action => {
                         heads.push((format!("{pattern}$_$name$_\n"), kind));
-                        if pattern.starts_with(BOLD) {
-                            heads.push((format!("{pattern}$_$name{BOLD}$_\n"), kind));
-                        }
                         if let Some(blob) = &spec.blob {
                             heads.extend(blobs(pattern, blob));
                         }
@@ -178,7 +165,7 @@ impl Line {
             all: build(&all)?.with_blanks(),
             input: build(&input)?.with_blanks(),
             tails: [
-                Paths::new([("\n", Head::Tail), ("**$_\n", Head::Tail)])?.with_blanks(),
+                Paths::new([("\n", Head::Tail)])?.with_blanks(),
                 Paths::new([("```$_\n", Head::Tail)])?.with_blanks(),
             ],
             openers,

@@ -346,17 +346,11 @@ impl Machine<'_> {
                 let (start, compiled) = (block.start, self.dialect(block.dialect));
                 let stopped = reason.stopped();
                 let family = &compiled.family;
-                let unmarked = block.unmarked;
                 let mentioned = stopped && block.quoted.is_some() && body.takes_any();
                 let mut finished = body.finish(&mut self.out(chunk), family, end, stopped);
-                if finished == Finished::Open {
-                    if mentioned && !body.stands() {
-                        // It is spoken of: nothing that followed shows a call.
-                        finished = Finished::Broken(start);
-                    } else if stopped && unmarked {
-                        // Nothing but its grammar showed a call, and the model was done before it was one.
-                        finished = Finished::Broken(if body.stands() { closed } else { start });
-                    }
+                if mentioned && finished == Finished::Open && !body.stands() {
+                    // It is spoken of: nothing that followed shows a call.
+                    finished = Finished::Broken(start);
                 }
                 if let Some(block) = &mut self.st.io.block {
                     block.kept |= body.stands() && self.st.io.stood > block.before.0;

@@ -537,7 +537,7 @@ impl<'a> Twin<'a> {
             reader.blanks();
         }
         let mut alone = None;
-        let whole = reader.members(|reader, key| {
+        let mut take = |reader: &mut Reader<'_>, key: String| {
             others |= !rules.name.contains(&key);
             if rules.name_is_key || named && rules.arguments.contains(&key) {
                 let begins = match rules.python {
@@ -562,10 +562,23 @@ impl<'a> Twin<'a> {
                 alone = value.as_str().map(str::to_owned);
             }
             Ok(())
+        };
+        let mut wrapped = false;
+        let whole = reader.members(|reader, key| {
+            if rules.wrapper.contains(&key) && reader.peek() == Some(b'{') {
+                // What it holds shows a call, or nothing does.
+                wrapped = true;
+                reader.members(&mut take)?;
+                return Err(reader.fault());
+            }
+            take(reader, key)
         });
         // A name alone is a call where its tool requires nothing.
         let tool = alone.and_then(|name| schema::tool(self.tools, &name));
-        if whole.is_ok() && !others && tool.is_some_and(|tool| schema::required(tool).is_empty()) {
+        if whole.is_ok()
+            && !(others || wrapped)
+            && tool.is_some_and(|tool| schema::required(tool).is_empty())
+        {
             shown = Some(reader.at - 1);
         }
         match shown {
