@@ -83,7 +83,9 @@ impl Line {
         ];
         let (mut text, mut block, mut words) = (vec![], vec![], vec![]);
         for (key, head) in heads {
-            for header in list(key) {
+            let plain = list(key);
+            let emphasised = plain.iter().flat_map(|header| emphasised(header));
+            for header in plain.iter().cloned().chain(emphasised) {
                 let both = [header.clone(), format!("{header} ")];
                 block.extend(both.iter().map(|p| (spaced(&pattern(p)), head)));
                 match head {
@@ -113,6 +115,24 @@ impl Line {
             blob,
         })
     }
+}
+
+/// A header as Markdown may emphasise it, its colon inside or outside.
+fn emphasised(header: &str) -> Vec<String> {
+    let word = header.chars().next().is_some_and(char::is_alphanumeric);
+    let Some(colon) = header.chars().last().filter(|c| ":：".contains(*c) && word) else {
+        return vec![];
+    };
+    let label = header.strip_suffix(colon).expect("its last character");
+    let marks = ["*", "**", "***", "_", "__"].iter();
+    marks
+        .flat_map(|m| {
+            [
+                format!("{m}{label}{colon}{m}"),
+                format!("{m}{label}{m}{colon}"),
+            ]
+        })
+        .collect()
 }
 
 /// What shows an action in JSON: everything up to the colon after its first key.
