@@ -261,9 +261,8 @@ impl Body {
         match &self.at {
             FramedAt::Payload(payload) => payload.short(table, limits),
             // The first byte may show a mention.
-            FramedAt::Value(value) if self.spoken.is_none() => {
-                value.short(self.args.as_ref()?, limits)
-            }
+            _ if self.spoken.is_some() => None,
+            FramedAt::Value(value) => value.short(self.args.as_ref()?, limits),
             _ => None,
         }
     }
@@ -322,10 +321,13 @@ impl Body {
     ) -> (usize, Flow) {
         while i < end {
             let pos = out.base + i as u64;
-            // A byte at a time while the quotation mark may follow that shows a mention.
-            let stop = if self.spoken.is_some() { i + 1 } else { end };
-            if let Some(at) = self.mentions(out, out.seg[i], pos) {
-                return (i + 1, Flow::Spoken { at });
+            let mut stop = end;
+            if self.spoken.is_some() {
+                if let Some(at) = self.mentions(out, out.seg[i], pos) {
+                    return (i + 1, Flow::Spoken { at });
+                }
+                // A byte at a time while the quotation mark may follow that shows a mention.
+                stop = i + 1;
             }
             let flow = match &mut self.at {
                 FramedAt::Lost(_) => {

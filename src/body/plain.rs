@@ -61,6 +61,12 @@ impl Plain {
         !self.closers.is_empty() && all.all(Needle::fits)
     }
 
+    /// Nothing of a closer or opener stands right before the present place.
+    fn idle(&self) -> bool {
+        let mut all = self.closers.iter().chain(&self.openers);
+        !self.opened && all.all(|needle| needle.have() == 0)
+    }
+
     fn have(&self) -> u64 {
         self.closers.iter().map(Needle::have).max().unwrap_or(0)
     }
@@ -82,20 +88,25 @@ impl Plain {
             None => out.skip(to),
         };
         while i < end {
-            let idle = !self.opened && self.openers.iter().all(|opener| opener.have() == 0);
-            if idle && self.have() == 0 {
+            if self.idle() {
                 let stop = out.clip(max, i, end);
                 let mut hay = &out.seg[i..stop];
-                for closer in self.closers.iter().chain(&self.openers) {
-                    hay = &hay[..closer.first(hay)];
+                let mut looked_for = None;
+                for needle in self.closers.iter().chain(&self.openers) {
+                    if looked_for != needle.begins() {
+                        looked_for = needle.begins();
+                        hay = &hay[..needle.first(hay)];
+                    }
                 }
                 i += hay.len();
                 if i >= stop {
-                    if out.base + (i as u64) < max {
-                        break;
-                    }
-                    deliver(out, &mut args, max - 1);
-                    return (i, Came::Limit);
+                    let pos = out.base + i as u64;
+                    let (to, came) = match pos < max {
+                        true => (pos.saturating_sub(waits.into()), Came::More),
+                        false => (max - 1, Came::Limit),
+                    };
+                    deliver(out, &mut args, to);
+                    return (i, came);
                 }
             }
             let byte = out.seg[i];
