@@ -260,9 +260,9 @@ async fn terms(
     })
 }
 
-/// Asks llama.cpp's server for the chat template of its model, once.
+/// Looks a new model up: its name, or else the chat template that llama.cpp's server tells, once.
 async fn look_up(live: &Live, from: &HeaderMap, model: &str) {
-    if !live.models.is_new(model) {
+    if !live.models.is_new(model) || live.models.name(model) {
         return;
     }
     live.models.asked(model);

@@ -17,8 +17,8 @@ pub struct Models {
     texts: BTreeMap<String, String>,
     detector: Mutex<Option<Arc<Detector>>>,
     sets: Mutex<HashMap<String, DialectSet>>,
-    /// The dialect that a model writes, found out, or nothing while nothing is known.
-    found: Mutex<HashMap<String, Option<String>>>,
+    /// The dialects that a model writes, found out, that of its calls first; none while nothing is known.
+    found: Mutex<HashMap<String, Vec<String>>>,
 }
 
 /// The dialects of one response.
@@ -61,17 +61,17 @@ impl Models {
 
     /// Those of a model of which nothing is said: what was found out, or all that may be.
     pub fn auto(&self, model: &str, tools: bool) -> Result<Chosen, String> {
-        let found = locked(&self.found).get(model).cloned().flatten();
-        let ids = match (&found, tools) {
+        let mut ids = locked(&self.found).get(model).cloned().unwrap_or_default();
+        let dialect = ids.first().cloned();
+        ids.push(match (&dialect, tools) {
             // The others of the default set stay, for thoughts.
-            (Some(id), _) => vec![id.clone(), DEFAULT.to_owned()],
+            (Some(_), _) | (None, false) => DEFAULT.to_owned(),
             // Calls without a marker count where it is known which tools there are.
-            (None, true) => vec!["any".to_owned()],
-            (None, false) => vec![DEFAULT.to_owned()],
-        };
+            (None, true) => "any".to_owned(),
+        });
         Ok(Chosen {
             set: self.set(&ids)?,
-            dialect: found,
+            dialect,
             ids,
         })
     }
@@ -115,6 +115,17 @@ impl Models {
         }
     }
 
+    /// Takes the name of a model: whether the library knows what such a model writes.
+    pub fn name(&self, model: &str) -> bool {
+        let known = toolglot::models::dialects(model);
+        if known.calls.is_empty() {
+            return false;
+        }
+        let ids = known.all().map(str::to_owned).collect();
+        self.keep(model, ids, "its name");
+        true
+    }
+
     /// Takes the chat template of a model: the dialect most of whose markers it holds, if it is one alone.
     pub fn template(&self, model: &str, template: &str) {
         let mut score: BTreeMap<String, usize> = BTreeMap::new();
@@ -129,7 +140,7 @@ impl Models {
         order.sort_by_key(|(_, score)| std::cmp::Reverse(*score));
         match order.as_slice() {
             [(id, most), rest @ ..] if rest.first().is_none_or(|(_, next)| next < most) => {
-                self.keep(model, id, "its chat template");
+                self.keep(model, vec![id.clone()], "its chat template");
             }
             _ => {}
         }
@@ -137,25 +148,31 @@ impl Models {
 
     /// Takes a whole reply of a model of which nothing is known.
     pub fn reply(&self, model: &str, text: &str, options: &Options) {
-        if locked(&self.found).get(model).cloned().flatten().is_some() {
+        if self.is_known(model) {
             return;
         }
         let found = self.detector().detect(text.as_bytes(), options);
         if let Some(first) = found.first()
             && first.confidence >= Confidence::Fair
         {
-            self.keep(model, &first.dialect, "its reply");
+            self.keep(model, vec![first.dialect.clone()], "its reply");
         }
     }
 
-    fn keep(&self, model: &str, dialect: &str, why: &str) {
+    fn is_known(&self, model: &str) -> bool {
+        let found = locked(&self.found);
+        found.get(model).is_some_and(|ids| !ids.is_empty())
+    }
+
+    fn keep(&self, model: &str, ids: Vec<String>, why: &str) {
         let mut found = locked(&self.found);
         if found.len() >= KEPT && !found.contains_key(model) {
             return;
         }
-        let before = found.insert(model.to_owned(), Some(dialect.to_owned()));
-        if before.flatten().is_none() {
-            log::line(&format!("model {model:?}: dialect {dialect}, by {why}"));
+        let words = ids.join(", ");
+        let before = found.insert(model.to_owned(), ids);
+        if before.is_none_or(|before| before.is_empty()) {
+            log::line(&format!("model {model:?}: dialect {words}, by {why}"));
         }
     }
 
@@ -186,6 +203,25 @@ mod tests {
         let found = models.auto("m", true).unwrap().dialect;
         assert!(found.is_some_and(|id| id.starts_with("deepseek")), "kept");
         assert_eq!(models.auto("other", true).unwrap().ids, ["any"]);
+    }
+
+    #[test]
+    fn a_name_that_the_library_knows_tells_the_dialect() {
+        let models = Models::new(BTreeMap::new());
+        assert!(!models.name("gpt-2") && models.is_new("gpt-2"));
+        assert!(models.name("glm-4.6-q4_k_m.gguf"));
+        let chosen = models.auto("glm-4.6-q4_k_m.gguf", true).unwrap();
+        assert_eq!(chosen.dialect.as_deref(), Some("glm45"));
+        // Those that write calls in several ways, or have a dialect of their own for thoughts.
+        for name in [
+            "Qwen/Qwen3-8B",
+            "Llama-4-Scout-17B-16E",
+            "ibm-granite/granite-3.2-8b-instruct",
+        ] {
+            assert!(models.name(name), "{name}");
+            let ids = models.auto(name, true).unwrap().ids;
+            assert!(ids.len() > 2, "{name}: {ids:?}");
+        }
     }
 
     #[test]
