@@ -518,11 +518,15 @@ impl Starter<'_> {
         })
     }
 
-    /// Whether two dialects mean the same by it.
+    /// Whether both may stand: they mean the same, or one is read where the other is not.
     fn shared(&self, other: &Self) -> bool {
+        // Of two tokens the longer one takes the place of the other, and a token that is an opener too is one where it opens nothing.
+        if self.framing && (other.framing || other.probed) || self.probed && other.framing {
+            return true;
+        }
         let same = |(a, b): (&Reasoning, &Reasoning)| a.close == b.close;
         let reasoning = self.reasoning.zip(other.reasoning).is_some_and(same);
-        self.marker == other.marker && (reasoning || (self.framing && other.framing))
+        self.marker == other.marker && reasoning
     }
 }
 

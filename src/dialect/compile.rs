@@ -28,7 +28,10 @@ impl SetInner {
         let mut tables = Tables::default();
         tables.calls(&dialects);
         tables.regions(&dialects).map_err(too_big)?;
-        tables.tokens(&dialects);
+        let calls_of = |dialect: &&Dialect| !matches!(dialect.family, Family::Plain);
+        let with_calls = dialects.iter().filter(calls_of).count();
+        let chosen = with_calls == 1 || (with_calls == 0 && dialects.len() == 1);
+        tables.tokens(&dialects, chosen);
         tables.enders(&dialects);
         tables.marks().map_err(too_big)?;
         let loose = tables.loose().map_err(too_big)?;
@@ -39,8 +42,6 @@ impl SetInner {
         for (id, thought) in tables.thoughts.iter().enumerate() {
             dialects[usize::from(thought.dialect)].thinks_by(thought.of, id as u16);
         }
-        let calls_of = |dialect: &&Dialect| !matches!(dialect.family, Family::Plain);
-        let with_calls = dialects.iter().filter(calls_of).count();
         let begins_so = |dialect: &Dialect| {
             let channels = dialect.channels.as_ref();
             channels.is_some_and(|channels| !channels.spec.first.is_empty())
@@ -59,8 +60,9 @@ impl SetInner {
             begins,
             skips: dialects.iter().any(|d| d.spec.fence == Fence::Skip),
             tokens: tables.tokens,
+            seconds: tables.seconds,
             loose,
-            chosen: with_calls == 1 || (with_calls == 0 && dialects.len() == 1),
+            chosen,
             thinks: !tables.enders.is_empty(),
             fingerprint,
             any: false,
@@ -124,6 +126,8 @@ struct Tables {
     thoughts: Vec<Thought>,
     spans: Vec<SpanMarks>,
     tokens: Vec<Token>,
+    /// Tokens that are openers too.
+    seconds: Vec<(String, u16)>,
     /// Tokens as they are written, by their numbers.
     spelt: Vec<(String, u16)>,
     /// Openers of calls that end thoughts.
@@ -259,9 +263,12 @@ impl Tables {
         self.thoughts.push(Thought { dialect, spec, of });
     }
 
-    fn tokens(&mut self, dialects: &[Dialect]) {
+    fn tokens(&mut self, dialects: &[Dialect], chosen: bool) {
         for (index, dialect) in dialects.iter().enumerate() {
-            for (marker, sort) in dialect.tokens() {
+            // A role before its token begins as words do. Where many models are looked for, no word waits for one.
+            let role = |m: &str| m.starts_with(char::is_alphanumeric) && spec::special(m);
+            let tokens = dialect.tokens().into_iter();
+            for (marker, sort) in tokens.filter(|(marker, _)| chosen || !role(marker)) {
                 let plain = Some(tag::plain(&marker)).filter(|plain| *plain != marker);
                 for marker in std::iter::once(marker).chain(plain) {
                     self.token(index as u16, dialect, marker, sort);
@@ -283,6 +290,8 @@ impl Tables {
         }
         let id = match at.map(|at| self.roles[at]) {
             Some(Role::Token { id }) => id,
+            _ if dialect.begins_header(&marker) && sort == Sort::Turn => self.second(&marker),
+            Some(Role::Open { .. }) if sort == Sort::Turn => self.second(&marker),
             Some(_) => return,
             None => {
                 let id = self.tokens.len() as u16;
@@ -298,6 +307,18 @@ impl Tables {
         if sort != Sort::Stray && !tag::has_one_letter(&marker) {
             self.spelt.push((marker, id));
         }
+    }
+
+    /// The token that an opener is where it opens nothing.
+    fn second(&mut self, marker: &str) -> u16 {
+        let same = |(have, _): &&(String, u16)| have == marker;
+        if let Some((_, id)) = self.seconds.iter().find(same) {
+            return *id;
+        }
+        let id = self.tokens.len() as u16;
+        self.tokens.push(Token::default());
+        self.seconds.push((marker.to_owned(), id));
+        id
     }
 
     /// Calls that end thoughts, and the closers that thoughts may still have then.

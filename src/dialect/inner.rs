@@ -29,6 +29,8 @@ pub(crate) struct SetInner {
     pub calls: Vec<(Pattern, Role)>,
     pub spans: Vec<SpanMarks>,
     pub tokens: Vec<Token>,
+    /// Openers that are tokens where they open nothing.
+    pub seconds: Vec<(String, u16)>,
     /// Tokens with what may stand in them that they do not show, by their numbers.
     pub loose: Paths<u16>,
     /// It has one dialect of calls, or is one of reasoning alone: the host has chosen a model.

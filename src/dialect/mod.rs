@@ -217,16 +217,14 @@ impl Dialect {
         for marker in &self.spec.framing {
             add(Sort::Turn, marker);
         }
-        // What opens a turn is no word of a reply that goes on after it. In a dialect of messages it opens one of these.
-        let turns = self.spec.turn.iter().filter(|turn| turn.starts_with('<'));
-        for turn in turns.filter(|_| self.spec.channels.is_none()) {
-            let own = |token: &String| turn.starts_with(token) || token.starts_with(turn);
-            let special = spec::special(turn) || self.spec.framing.iter().any(own);
-            let sort = if special { Sort::Turn } else { Sort::Markup };
-            add(sort, turn);
+        // What opens a turn is no word of a reply that goes on after it.
+        let markup = |turn: &&String| self.spec.markup.contains(turn);
+        let turns = self.spec.turn.iter().filter(|turn| !markup(turn));
+        for turn in turns {
+            add(Sort::Turn, turn);
             // A role stands on a line of its own.
             if turn.ends_with(char::is_alphanumeric) {
-                add(sort, &format!("{turn}\n"));
+                add(Sort::Turn, &format!("{turn}\n"));
             }
         }
         if let Some(channels) = &self.spec.channels {
@@ -273,6 +271,16 @@ impl Dialect {
                 .for_each(|marker| add(thought, marker));
         }
         out
+    }
+
+    /// Whether a marker begins as a message's header does: the header comes first.
+    pub(crate) fn begins_header(&self, marker: &str) -> bool {
+        let starts = self
+            .spec
+            .channels
+            .iter()
+            .flat_map(|channels| &channels.start);
+        starts.into_iter().any(|start| marker.starts_with(start))
     }
 
     /// What opens reasoning in it.

@@ -262,6 +262,9 @@ impl Machine<'_> {
         } else if self.unborn() || self.thinks() {
             self.st.candidates.clear();
             self.text_at_end(chunk, opening);
+        } else if let Some(again) = self.second_at_end(chunk, reason, opening) {
+            self.st.candidates.clear();
+            self.again(again);
         } else if reason != Finish::Length {
             // What follows never came. Only a length limit cuts what was about to come.
             self.st.candidates.clear();
@@ -273,6 +276,21 @@ impl Machine<'_> {
             self.text_at_end(chunk, opening);
         } else {
             self.cut_opening(chunk, reason, opening);
+        }
+    }
+
+    /// The opener that is undecided where the model stopped is a token, if it is one too: what is behind it is read again.
+    fn second_at_end(
+        &mut self,
+        chunk: Chunk<'_>,
+        reason: Finish,
+        opening: &Opening,
+    ) -> Option<Vec<u8>> {
+        match reason {
+            Finish::Length => None,
+            Finish::Stop | Finish::ToolCalls | Finish::Error | Finish::Cancelled => {
+                self.second_token(chunk, opening.start, self.st.pos())
+            }
         }
     }
 

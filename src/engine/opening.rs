@@ -265,6 +265,9 @@ impl Machine<'_> {
             return None;
         };
         self.st.mode = Mode::Flow;
+        if let Some(again) = self.second_token(chunk, opening.start, end) {
+            return Some(again);
+        }
         self.untagged(&opening);
         let span = Span::new(opening.start, end);
         let several = opening.count > 1;

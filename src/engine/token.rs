@@ -6,11 +6,11 @@
 //! kind, or backticks, a token is spoken of and stays text, and in code nothing is framing. What cannot be told yet waits.
 
 use serde::{Deserialize, Serialize};
-use toolglot_scan::{Line, quote_after, quote_before};
+use toolglot_scan::{Line, ROOT, quote_after, quote_before};
 
-use super::Region;
 use super::machine::{Chunk, Machine};
 use super::opening::Opening;
+use super::{Mode, Region};
 use crate::dialect::{BESIDE, TOGETHER, Token};
 use crate::error::{Kind, Severity};
 use crate::event::{Event, Span};
@@ -219,6 +219,30 @@ impl Machine<'_> {
         self.framing(chunk, end);
         self.framed(chunk, id, span);
         true
+    }
+
+    /// An opener that opens nothing up to `end` and is a token too is decided as one. Gives what is behind it, which is to be
+    /// read again; none if it is text.
+    pub fn second_token(&mut self, chunk: Chunk<'_>, start: u64, end: u64) -> Option<Vec<u8>> {
+        if self.st.region != Region::Text || self.set.seconds.is_empty() {
+            return None;
+        }
+        let looked = self.bytes(chunk, start, end);
+        let stands = |(marker, _): &&(String, u16)| looked.starts_with(marker.as_bytes());
+        let found = self.set.seconds.iter().filter(stands);
+        let (marker, id) = found.max_by_key(|(marker, _)| marker.len())?;
+        let behind = start + marker.len() as u64;
+        let framing = self.token(chunk, *id, start, behind, behind);
+        let waits = self
+            .st
+            .waiting
+            .is_some_and(|waiting| waiting.start == start);
+        if !framing && !waits {
+            return None;
+        }
+        self.st.mode = Mode::Flow;
+        self.st.node = ROOT;
+        Some(self.rewind(chunk, behind, end))
     }
 
     /// Whether a thought that a call has ended waits for this closer.

@@ -56,11 +56,9 @@ pub static MARKERS: LazyLock<Vec<Marker>> = LazyLock::new(|| {
             list.into_iter().flatten().filter_map(toml::Value::as_str)
         };
         for turn in strings("turn").filter(|_| !table.contains_key("channels")) {
-            let framed =
-                strings("framing").any(|token| turn.starts_with(token) || token.starts_with(turn));
-            match turn.starts_with("<|") || turn.starts_with("<｜") || framed {
-                true => add(Does::Frame, turn),
-                false => add(Does::Inner, turn),
+            match strings("markup").any(|token| token == turn) {
+                true => add(Does::Inner, turn),
+                false => add(Does::Frame, turn),
             }
         }
         for family in ["named_params", "attribute_params"] {
