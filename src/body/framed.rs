@@ -11,6 +11,7 @@ mod value;
 
 use serde::{Deserialize, Serialize};
 
+use self::shorter::{parts, shortest};
 use self::value::{Hit, Lead, SPACED, Value};
 pub(crate) use self::value::{Strange, last_tag};
 use super::args::As;
@@ -593,10 +594,10 @@ impl Body {
                     out.skip(pos + u64::from(!again));
                     return (!again, None);
                 }
-                if let Some(flow) = self.shorter(out, table, pos) {
-                    return (false, Some(flow));
+                match self.shorter(out, table, pos) {
+                    Some(flow) => (false, flow),
+                    None => (false, self.broken(out, table, pos)),
                 }
-                (false, self.broken(out, table, pos))
             }
         }
     }
@@ -653,8 +654,8 @@ impl Body {
                 }
                 self.section_ends(out, table, start, end)
             }
-            Action::Close | Action::WrongClose => {
-                if action == Action::WrongClose || walk.loose().is_some() {
+            Action::Close | Action::WrongClose | Action::Half => {
+                if action != Action::Close || walk.loose().is_some() {
                     self.misspelt(out, Span::new(start, end));
                 }
                 self.call_closes(out, table, end)
@@ -1253,6 +1254,10 @@ impl Body {
                 }
             }
         }
+        // A key with a piece of the markup in it is not the one that was meant.
+        if key.contains(['=', '<', '>', '"']) && !param_known(out, self.args.as_ref(), key.trim()) {
+            doubt = Some(key.clone());
+        }
         if let Some(loose) = walk.loose().filter(|_| tag.is_empty()) {
             pairs.extend(match loose.start == word.end {
                 true => xml::loose_attributes(out.slice(loose.start, loose.end).as_bytes()),
@@ -1543,25 +1548,31 @@ impl Body {
         } else {
             paths.step(walk, byte, pos, &self.fix)
         };
-        match go {
-            Go::More => {
+        let found = match go {
+            Go::Found { action, taken } => Some((action, *walk, pos + u64::from(taken))),
+            Go::None if !late => shortest(out, paths, walk, pos, &self.fix),
+            Go::None | Go::More => None,
+        };
+        let found = found.filter(|(action, walk, end)| parts(out, *action, walk, *end, pos));
+        match (go, found) {
+            (Go::More, _) => {
                 // What follows may turn out to be content: its closers are looked for all the same.
                 if let hit @ Some(Hit::Close { .. }) = value.step(byte) {
                     return (true, self.content_after_all(out, hit, pos + 1));
                 }
                 (true, None)
             }
-            Go::Found {
-                action: Action::Param,
-                ..
-            } if named && foreign(out, self.args.as_ref(), walk.span(Hole::Key)) => {
+            (_, Some((Action::Param, walk, _)))
+                if named && foreign(out, self.args.as_ref(), walk.span(Hole::Key)) =>
+            {
                 // Some tag follows and none that could: content goes on.
                 let hit = value.step(byte);
                 (true, self.content_after_all(out, hit, pos + 1))
             }
-            Go::Found { action, taken } => {
-                let (ends, walk) = (*end, *walk);
+            (_, Some((action, walk, to))) => {
+                let ends = *end;
                 let start = walk.start().unwrap_or(pos);
+                let taken = to > pos;
                 let (mixed, tag) = (value.mixed, Span::new(ends, *closed));
                 let half = usize::from(*which & !SPACED) >= spec.close.len();
                 if wrong(table, spec, *which) {
@@ -1580,21 +1591,18 @@ impl Body {
                     // What follows may have ended the block.
                     let ended = match action {
                         Action::End | Action::WrongEnd => true,
-                        Action::Close | Action::WrongClose => !self.section,
+                        Action::Close | Action::WrongClose | Action::Half => !self.section,
                         _ => false,
                     };
-                    let end = pos + u64::from(taken);
-                    let end = if ended { end } else { pos };
+                    let end = if ended { to } else { pos };
                     self.value_fails(out, table, kind, end);
                     let flow = super::named_params::fail(kind, ended);
                     return (taken, Some(flow));
                 }
-                (
-                    taken,
-                    self.found(out, table, action, &walk, pos + u64::from(taken)),
-                )
+                let flow = self.found(out, table, action, &walk, to);
+                (taken, flow.or_else(|| self.walk_again(out, table, to, pos)))
             }
-            Go::None => {
+            (_, None) => {
                 let hit = value.step(byte);
                 (true, self.content_after_all(out, hit, pos + 1))
             }
@@ -1726,7 +1734,7 @@ impl Body {
         stopped: bool,
     ) -> Finished {
         if self.lacks_closers(out, table, end) {
-            return self.close_cut(out, end);
+            return self.close_cut(out, table, end);
         }
         if let FramedAt::Value(_) | FramedAt::Plain(_) = self.at
             && let Some(args) = &self.args
@@ -1747,7 +1755,7 @@ impl Body {
             let tail = &table.units[usize::from(self.unit)].tail;
             let flow = match tail.complete(&walk, end, &self.fix) {
                 Some(action) => self.found(out, table, action, &walk, end),
-                None => self.shorter(out, table, end),
+                None => self.shorter(out, table, end).flatten(),
             };
             if let Some(Flow::Closed { end }) = flow {
                 return Finished::Closed(end);
@@ -1806,7 +1814,8 @@ impl Body {
     }
 
     /// Only closers are missing where the stream ended: the call counts, but more of it may have been meant.
-    fn close_cut(&mut self, out: &mut Out<'_>, end: u64) -> Finished {
+    fn close_cut(&mut self, out: &mut Out<'_>, table: &Framed, end: u64) -> Finished {
+        let half = self.half(out, table, end);
         if let (
             FramedAt::Confirm {
                 value, end: ends, ..
@@ -1820,8 +1829,13 @@ impl Body {
                 return Finished::Open;
             }
         }
-        if let Some(args) = &mut self.args {
-            args.recovered(Kind::UnclosedBlock);
+        match half {
+            Some((start, to)) => self.misspelt(out, Span::new(start, to)),
+            None => {
+                if let Some(args) = &mut self.args {
+                    args.recovered(Kind::UnclosedBlock);
+                }
+            }
         }
         out.skip(end);
         match self.close_args(out, end) {

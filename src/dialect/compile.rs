@@ -290,8 +290,8 @@ impl Tables {
         }
         let id = match at.map(|at| self.roles[at]) {
             Some(Role::Token { id }) => id,
-            _ if dialect.begins_header(&marker) && sort == Sort::Turn => self.second(&marker),
-            Some(Role::Open { .. }) if sort == Sort::Turn => self.second(&marker),
+            _ if sort == Sort::Markup && dialect.begins_header(&marker) => self.second(&marker),
+            Some(Role::Open { .. }) if sort == Sort::Markup => self.second(&marker),
             Some(_) => return,
             None => {
                 let id = self.tokens.len() as u16;

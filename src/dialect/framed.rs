@@ -33,6 +33,8 @@ pub(crate) enum Action {
     WrongEnd,
     /// The call closes by a misspelt closer.
     WrongClose,
+    /// One of several markers that close the call together stands alone.
+    Half,
     /// The next object of a call stands after the last one, without markers of its own.
     Further,
 }
@@ -206,7 +208,14 @@ impl Framed {
                 };
                 repeated(p).into_iter().map(move |p| (p, action))
             });
-            once.chain(again).collect()
+            let half = |p: &String| match action {
+                Action::Close => parted(p),
+                _ => vec![],
+            };
+            let half = patterns.iter().flat_map(half);
+            let half = half.filter(|half| !patterns.contains(half));
+            let half = half.map(|half| (half, Action::Half));
+            once.chain(again).chain(half).collect()
         };
         let build = |groups: Vec<Vec<(String, Action)>>| {
             let all = || groups.iter().flatten().map(|(p, a)| (p.as_str(), *a));
@@ -682,6 +691,20 @@ fn repeated(pattern: &str) -> Vec<String> {
         }
     }
     out
+}
+
+/// The markers of a closer that has several, as far as one of them may stand for all: each closes the call by itself.
+fn parted(close: &str) -> Vec<String> {
+    let parts: Vec<&str> = close.split("$_").collect();
+    let marker = |part: &&str| !part.is_empty() && !part.contains('$');
+    match parts.len() {
+        0 | 1 => vec![],
+        _ => parts
+            .into_iter()
+            .filter(marker)
+            .map(str::to_owned)
+            .collect(),
+    }
 }
 
 /// A closer of several parts with one of them twice, as far as a value may end with it, and its last part, which may stand

@@ -220,11 +220,16 @@ impl Dialect {
         // What opens a turn is no word of a reply that goes on after it.
         let markup = |turn: &&String| self.spec.markup.contains(turn);
         let turns = self.spec.turn.iter().filter(|turn| !markup(turn));
+        // Where messages have headers it begins one of these.
+        let sort = match self.spec.channels {
+            Some(_) => Sort::Markup,
+            None => Sort::Turn,
+        };
         for turn in turns {
-            add(Sort::Turn, turn);
+            add(sort, turn);
             // A role stands on a line of its own.
             if turn.ends_with(char::is_alphanumeric) {
-                add(Sort::Turn, &format!("{turn}\n"));
+                add(sort, &format!("{turn}\n"));
             }
         }
         if let Some(channels) = &self.spec.channels {

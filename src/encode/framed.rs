@@ -421,7 +421,9 @@ impl<'a> Block<'a> {
             .iter()
             .chain(&spec.messages)
             .chain(&spec.markup);
-        if framing.any(|marker| self.text.starts_with(marker.as_str())) {
+        // One that the opener begins with is framing only where that opens nothing.
+        let longer = |marker: &&String| marker.len() > opener.literal.len();
+        if framing.any(|marker| longer(&marker) && self.text.starts_with(marker.as_str())) {
             return Err(Reason::Name {
                 why: "with its opener it is framing",
             }

@@ -51,6 +51,7 @@ mod stops;
 mod support;
 mod tags;
 mod thoughts;
+mod tokens;
 mod twins;
 mod vectors;
 mod words;

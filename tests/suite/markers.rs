@@ -56,7 +56,9 @@ pub static MARKERS: LazyLock<Vec<Marker>> = LazyLock::new(|| {
             list.into_iter().flatten().filter_map(toml::Value::as_str)
         };
         for turn in strings("turn").filter(|_| !table.contains_key("channels")) {
-            match strings("markup").any(|token| token == turn) {
+            // A role after a tag stands nowhere with blanks in the tag.
+            let role = turn.starts_with('<') && !turn.ends_with('>') && !turn.contains('|');
+            match role || strings("markup").any(|token| token == turn) {
                 true => add(Does::Inner, turn),
                 false => add(Does::Frame, turn),
             }
@@ -105,6 +107,20 @@ fn walk(table: &toml::Table, place: &str, add: &mut impl FnMut(Does, &str)) {
         one.chain(many.filter_map(toml::Value::as_str))
             .for_each(|text| add(does, text));
     }
+}
+
+/// What opens a turn in a dialect, or is ordinary markup there.
+pub fn turns(id: &str) -> Vec<String> {
+    let mut files = builtin_files().iter();
+    let text = files
+        .find(|(have, _)| *have == id)
+        .map_or("", |(_, text)| *text);
+    let table: toml::Table = text.parse().expect("a built-in file");
+    let lists = ["turn", "markup"].map(|key| table.get(key).and_then(toml::Value::as_array));
+    let words = lists.into_iter().flatten().flatten();
+    words
+        .filter_map(|word| Some(word.as_str()?.to_owned()))
+        .collect()
 }
 
 /// A pattern with its holes filled.

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 use toolglot::{DialectSet, Finish, Grade, Kind, Options, Parser, Turn, builtin_files, parse};
 
-use crate::markers::{Does, MARKERS, filled, set};
+use crate::markers::{self, Does, MARKERS, filled, set};
 use crate::support::{VECTORS, turn_of};
 
 /// Sentences about a marker, which stands for `@`.
@@ -73,6 +73,7 @@ fn openers_that_are_spoken_of_are_text() {
         let ends = MARKERS.iter().filter(|marker| marker.dialect == *id);
         let ends = ends.filter(|marker| marker.does == Does::Inner);
         let header: Vec<String> = ends.map(|marker| marker.text.clone()).collect();
+        let turns = markers::turns(id);
         let openers = own.dialects().flat_map(|dialect| dialect.openers());
         for opener in openers.collect::<Vec<_>>() {
             for set in many.iter().chain([&own]) {
@@ -81,7 +82,10 @@ fn openers_that_are_spoken_of_are_text() {
                     let line =
                         header.contains(&opener) || own.dialects().any(|d| d.family() == "line");
                     let begins = sentence.starts_with('@') || sentence.contains("\n@");
-                    if line && begins {
+                    // What opens a turn is no text at the edge of a reply.
+                    let edge = turns.contains(&opener)
+                        && (sentence.starts_with('@') || sentence.ends_with('@'));
+                    if line && begins || edge {
                         continue;
                     }
                     tried += 1;

@@ -331,7 +331,14 @@ impl Lexer {
             }
             _ => {}
         }
+        // The next line may be no part of it.
+        let mut over = false;
         if f.hold.is_some() {
+            over = self
+                .pen
+                .held(f, i)
+                .iter()
+                .any(|b| matches!(b, b'\n' | b'\r'));
             self.spell(f, i, "");
         }
         if byte < 0x20 || byte == b'"' || byte == b'\\' {
@@ -345,7 +352,9 @@ impl Lexer {
             false => LexerAt::BareText { which, len },
         };
         let at = (f.pos(i) + 1).saturating_sub(u64::from(len));
-        (i + 1, whole.then_some(Token::Repaired(Kind::BareQuote, at)))
+        let quote = whole.then_some(Token::Repaired(Kind::BareQuote, at));
+        let line = over.then(|| Token::Repaired(Kind::UnclosedValue, f.pos(i)));
+        (i + 1, quote.or(line))
     }
 
     /// What is on hold before `i` means itself, after `open`.
