@@ -1255,7 +1255,8 @@ impl Body {
             }
         }
         // A key with a piece of the markup in it is not the one that was meant.
-        if key.contains(['=', '<', '>', '"']) && !param_known(out, self.args.as_ref(), key.trim()) {
+        let piece = tag.is_empty() && key.contains(['=', '<', '>', '"']);
+        if piece && !param_known(out, self.args.as_ref(), key.trim()) {
             doubt = Some(key.clone());
         }
         if let Some(loose) = walk.loose().filter(|_| tag.is_empty()) {

@@ -279,6 +279,27 @@ impl Machine<'_> {
         }
     }
 
+    /// Whether a header that the end cuts shows more than a role: a part of it, or the beginning of one.
+    fn header_goes_on(&self, chunk: Chunk<'_>, opening: &Opening) -> bool {
+        let begun = self.bytes(chunk, opening.start, self.st.pos());
+        let channels = self.dialect(opening.first).channels.as_ref();
+        channels.is_some_and(|channels| {
+            let parts = [&channels.spec.recipient, &channels.spec.channel];
+            let starts = channels.spec.start.iter();
+            let rest = starts.filter_map(|start| begun.strip_prefix(start.as_bytes()));
+            let rest = rest.min_by_key(|rest| rest.len()).unwrap_or_default();
+            let word = rest.iter().take_while(|b| b.is_ascii_lowercase()).count();
+            let rest = &rest[word..];
+            let shows = |part: &&&String| {
+                let part = part.as_bytes();
+                !rest.is_empty()
+                    && !part.is_empty()
+                    && (rest.starts_with(part) || rest.len() > 1 && part.starts_with(rest))
+            };
+            parts.iter().any(|part| shows(&part))
+        })
+    }
+
     /// The opener that is undecided where the model stopped is a token, if it is one too: what is behind it is read again.
     fn second_at_end(
         &mut self,
@@ -288,6 +309,7 @@ impl Machine<'_> {
     ) -> Option<Vec<u8>> {
         match reason {
             Finish::Length => None,
+            _ if self.header_goes_on(chunk, opening) => None,
             Finish::Stop | Finish::ToolCalls | Finish::Error | Finish::Cancelled => {
                 self.second_token(chunk, opening.start, self.st.pos())
             }

@@ -221,16 +221,25 @@ impl Machine<'_> {
         true
     }
 
-    /// An opener that opens nothing up to `end` and is a token too is decided as one. Gives what is behind it, which is to be
+    /// An opener of the chosen dialect that opens nothing up to `end` and is a token too is decided as one. Gives what is behind it, which is to be
     /// read again; none if it is text.
     pub fn second_token(&mut self, chunk: Chunk<'_>, start: u64, end: u64) -> Option<Vec<u8>> {
-        if self.st.region != Region::Text || self.set.seconds.is_empty() {
+        if !self.set.chosen || self.st.region != Region::Text {
             return None;
         }
         let looked = self.bytes(chunk, start, end);
         let stands = |(marker, _): &&(String, u16)| looked.starts_with(marker.as_bytes());
         let found = self.set.seconds.iter().filter(stands);
         let (marker, id) = found.max_by_key(|(marker, _)| marker.len())?;
+        // What closes messages for another reader begins them for it, too.
+        if self
+            .set
+            .tokens
+            .get(usize::from(*id))
+            .is_none_or(|token| token.plain)
+        {
+            return None;
+        }
         let behind = start + marker.len() as u64;
         let framing = self.token(chunk, *id, start, behind, behind);
         let waits = self
