@@ -265,8 +265,10 @@ impl Tables {
 
     fn tokens(&mut self, dialects: &[Dialect], chosen: bool) {
         for (index, dialect) in dialects.iter().enumerate() {
-            // A role before its token begins as words do. Where many models are looked for, no word waits for one.
-            let role = |m: &str| m.starts_with(char::is_alphanumeric) && spec::special(m);
+            // What opens a turn and is no tag begins as words and brackets do: where many models are looked for, these do not wait
+            // for one.
+            let opens = |m: &str| dialect.spec.turn.iter().any(|turn| m.starts_with(turn));
+            let role = |m: &str| !m.starts_with('<') && opens(m);
             let tokens = dialect.tokens().into_iter();
             for (marker, sort) in tokens.filter(|(marker, _)| chosen || !role(marker)) {
                 let plain = Some(tag::plain(&marker)).filter(|plain| *plain != marker);

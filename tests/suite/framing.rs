@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use toolglot::{DialectSet, Finish, Options, Parser, Turn, builtin_files, parse};
 
-use crate::markers::{Does, MARKERS, Marker, set};
+use crate::markers::{self, Does, MARKERS, Marker, set};
 use crate::openers::CALLS;
 use crate::support::cut_turn;
 use crate::tags;
@@ -218,8 +218,11 @@ fn tokens_in_quotation_and_code_are_text() {
 fn tokens_beside_a_call_of_their_dialect_are_framing() {
     let mut failures = vec![];
     let many = ["default", "all"].map(set);
-    // A role before its token begins as a word does, and is looked for only where the host chose its dialect.
-    let role = |marker: &Marker| marker.text.starts_with(char::is_alphanumeric);
+    // What opens a turn and is no tag is looked for only where the host chose its dialect.
+    let role = |marker: &Marker| {
+        let turns = markers::turns(marker.dialect);
+        !marker.text.starts_with('<') && turns.iter().any(|turn| marker.text.starts_with(turn))
+    };
     for marker in tokens().filter(|marker| !stray(marker) && !role(marker)) {
         let dialect = &marker.dialect;
         let Some(call) = CALLS.get(dialect) else {
