@@ -311,7 +311,7 @@ impl Machine<'_> {
             Finish::Length => None,
             _ if self.header_goes_on(chunk, opening) => None,
             Finish::Stop | Finish::ToolCalls | Finish::Error | Finish::Cancelled => {
-                self.second_token(chunk, opening.start, self.st.pos())
+                self.second_token(chunk, opening.start, self.st.pos(), self.st.pos())
             }
         }
     }

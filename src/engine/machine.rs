@@ -501,6 +501,7 @@ impl<'p> Machine<'p> {
             });
             out.skip(end);
             self.st.io.spare = block.raw;
+            self.near_block(block.dialect, end);
             return;
         }
         self.st.io.open = None;

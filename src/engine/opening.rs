@@ -265,7 +265,7 @@ impl Machine<'_> {
             return None;
         };
         self.st.mode = Mode::Flow;
-        if let Some(again) = self.second_token(chunk, opening.start, end) {
+        if let Some(again) = self.second_token(chunk, opening.start, end, end) {
             return Some(again);
         }
         self.untagged(&opening);

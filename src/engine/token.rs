@@ -221,13 +221,19 @@ impl Machine<'_> {
         true
     }
 
-    /// An opener of the chosen dialect that opens nothing up to `end` and is a token too is decided as one. Gives what is behind it, which is to be
-    /// read again; none if it is text.
-    pub fn second_token(&mut self, chunk: Chunk<'_>, start: u64, end: u64) -> Option<Vec<u8>> {
+    /// An opener of the chosen dialect that opens nothing and is a token too, as its bytes up to `to` show, is decided as one.
+    /// Gives what is behind it up to `end`, which is to be read again; none if it is text.
+    pub fn second_token(
+        &mut self,
+        chunk: Chunk<'_>,
+        start: u64,
+        to: u64,
+        end: u64,
+    ) -> Option<Vec<u8>> {
         if !self.set.chosen || self.st.region != Region::Text {
             return None;
         }
-        let looked = self.bytes(chunk, start, end);
+        let looked = self.bytes(chunk, start, to);
         let stands = |(marker, _): &&(String, u16)| looked.starts_with(marker.as_bytes());
         let found = self.set.seconds.iter().filter(stands);
         let (marker, id) = found.max_by_key(|(marker, _)| marker.len())?;

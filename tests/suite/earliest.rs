@@ -16,6 +16,7 @@ fn starters(set: &DialectSet) -> Vec<String> {
         .iter()
         .filter(|(id, _)| set.dialects().any(|d| d.id() == *id));
     let mut out: Vec<String> = set.dialects().flat_map(|d| d.openers()).collect();
+    let chosen = set.dialects().count() == 1;
     for (_, text) in files {
         let file: toml::Table = text.parse().expect("a dialect file");
         let texts = |value: &toml::Value| -> Vec<String> {
@@ -36,13 +37,17 @@ fn starters(set: &DialectSet) -> Vec<String> {
                 out.extend(closers.flat_map(texts));
             }
         }
-        for key in ["framing", "messages", "markup"] {
-            out.extend(file.get(key).into_iter().flat_map(texts));
-        }
         let channels = file.get("channels");
-        let turns = file.get("turn").into_iter().flat_map(texts);
-        let turns = turns.filter(|turn| channels.is_none() && turn.starts_with('<'));
-        for turn in turns {
+        let turns: Vec<String> = file.get("turn").into_iter().flat_map(texts).collect();
+        // What opens a turn and is no tag is looked for only where the host chose its dialect.
+        let opens = |marker: &String| turns.iter().any(|turn| marker.starts_with(turn.as_str()));
+        let here = |marker: &String| chosen || marker.starts_with('<') || !opens(marker);
+        for key in ["framing", "messages", "markup"] {
+            let markers = file.get(key).into_iter().flat_map(texts);
+            out.extend(markers.filter(here));
+        }
+        let turns = turns.iter().filter(|turn| channels.is_none() && here(turn));
+        for turn in turns.cloned() {
             if turn.ends_with(char::is_alphanumeric) {
                 out.push(format!("{turn}\n"));
             }

@@ -339,13 +339,15 @@ fn opened() -> Vec<(&'static str, DialectSet, String, &'static str)> {
     out
 }
 
-/// The opener stands twice or three times: all but the last are framing, and the call is repaired.
+/// The opener stands twice or three times: all but the last are framing, and the call is repaired, but where they are tokens
+/// of the chosen dialect by themselves.
 #[test]
 fn an_opener_that_stands_twice_is_one() {
     let many = [set("default"), set("all")];
     let mut failures = vec![];
     let mut tried = 0;
     for (id, own, opener, call) in opened() {
+        let token = markers::turns(id).contains(&opener);
         for set in many.iter().chain([&own]) {
             let plain = read(set, call);
             if names(&plain) != names(&read(&own, call)) || !plain.errors.is_empty() {
@@ -363,7 +365,8 @@ fn an_opener_that_stands_twice_is_one() {
                             && turn.calls.iter().zip(&plain.calls).all(|(have, want)| {
                                 have.name == want.name
                                     && have.arguments == want.arguments
-                                    && have.grade == Grade::Repaired
+                                    && (have.grade == Grade::Repaired
+                                        || token && std::ptr::eq(set, &own))
                             });
                         let told = turn.errors.iter().all(|e| e.kind == Kind::RepeatedMarker);
                         if !same || !told || turn.text.trim() != before.trim() {
@@ -404,7 +407,9 @@ fn an_opener_that_stands_twice_and_opens_nothing_is_text() {
     let many = [set("default"), set("all")];
     let mut failures = vec![];
     for (id, own, opener, call) in opened() {
-        for set in many.iter().chain([&own]) {
+        // A token that is an opener too is framing where the host has chosen its dialect.
+        let token = markers::turns(id).contains(&opener);
+        for set in many.iter().chain(Some(&own).filter(|_| !token)) {
             for between in BETWEEN {
                 for rest in ["", " 和正文。", "\nand text.", "x", "`"] {
                     for before in ["", "标记：", "\""] {

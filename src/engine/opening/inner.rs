@@ -101,6 +101,9 @@ impl Machine<'_> {
         }
         // The next marker begins in here: this one is text.
         self.st.candidates.clear();
+        if let Some(again) = self.second_token(chunk, opening.start, inside, end) {
+            return Some(Some(again));
+        }
         self.st.mode = Mode::Flow;
         self.untagged(opening);
         if let Some(marker) = self.has_twin(chunk, opening, end) {

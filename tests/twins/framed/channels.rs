@@ -35,6 +35,8 @@ impl<'a> Twin<'a> {
         // Openers that were text, whose closers are text too.
         let mut paired = 0;
         let mut doubt = false;
+        // The last message was to hold calls and held none.
+        let mut lost = false;
         // Where something of the dialect ended.
         let mut near = None;
         let mut at = 0;
@@ -58,10 +60,15 @@ impl<'a> Twin<'a> {
                 let loose = [format!("{sign} "), sign.replace('=', " =")];
                 let rest = input[at..].split('\n').next().unwrap_or_default();
                 self.out.open |= sign.len() > 1 && loose.iter().any(|sign| rest.contains(sign));
-                let broken = match read(channels, input, at, start) {
+                let ends = read(channels, input, at, start);
+                let cut = matches!(ends, Ends::Cut);
+                let broken = match ends {
                     Ends::At(end, header) => match route(channels, &header) {
                         Some(route) if self.counts(channels, route, at..end, &line, near) => {
+                            let calls = self.out.calls.len();
                             (at, open) = self.message(channels, route, at, end, &header);
+                            let callable = route.kind.starts_with("call");
+                            lost = callable && self.out.calls.len() == calls;
                             called = open && route.kind == "calls";
                             paired = 0;
                             near = Some(at);
@@ -95,6 +102,29 @@ impl<'a> Twin<'a> {
                 if broken == input.len() && first.is_none() && role && near.is_some_and(blank) {
                     self.out.open |= open;
                     return;
+                }
+                let goes_on = cut && goes_on(channels, &input[at..]);
+                let token = self.second(at, broken).filter(|_| !goes_on);
+                if let Some(len) = token {
+                    let end = at + len;
+                    // What it may stand beside is left open: a message, or another token.
+                    let behind = input[end..].trim_start();
+                    let company = [&channels.start, &channels.close, &channels.end];
+                    let mut company = company.into_iter().chain([&self.spec.framing]).flatten();
+                    let beside = near.is_some_and(blank) || self.at_start();
+                    let meets = company.any(|marker| behind.starts_with(marker.as_str()));
+                    // So is what follows a block without a call.
+                    self.out.open |= meets && !beside || lost && near.is_some_and(blank);
+                    let ends = behind.is_empty() && input.len() - end <= 64;
+                    match (beside || meets || ends) && !self.is_quoted(at..end) {
+                        true => near = Some(end),
+                        false => {
+                            self.out.text.push_str(&input[at..end]);
+                            line.push_str(&input[at..end]);
+                        }
+                    }
+                    at = end;
+                    continue;
                 }
                 self.out.text.push_str(&input[at..broken]);
                 line.push_str(&input[at..broken]);
@@ -134,6 +164,16 @@ impl<'a> Twin<'a> {
             }
             at += c.len_utf8();
         }
+    }
+
+    /// The token that the beginning of a header is which is none, as the byte at `broken` shows: its length.
+    fn second(&self, at: usize, broken: usize) -> Option<usize> {
+        // What closes messages for another reader begins them for it, too.
+        let reads = !self.spec.units.is_empty();
+        let looked = &self.input.as_bytes()[at..self.input.len().min(broken + 1)];
+        let stands = |marker: &&String| looked.starts_with(marker.as_bytes());
+        let found = self.spec.markup.iter().filter(stands).map(String::len);
+        found.max().filter(|_| reads)
     }
 
     /// Whether the header counts: one that is a marker alone needs a place, and what it says is a call must look like one.
@@ -216,6 +256,20 @@ impl<'a> Twin<'a> {
 fn closed(channels: &Channels, text: &str) -> bool {
     let mut close = channels.close.iter();
     close.any(|close| text.ends_with(close.as_str()))
+}
+
+/// Whether a header that the end cuts shows more than a role: a part of it, or the beginning of one.
+fn goes_on(channels: &Channels, begun: &str) -> bool {
+    let starts = channels.start.iter();
+    let rest = starts.filter_map(|start| begun.strip_prefix(start.as_str()));
+    let rest = rest.min_by_key(|rest| rest.len()).unwrap_or_default();
+    let rest = rest.trim_start_matches(|c: char| c.is_ascii_lowercase());
+    let shows = |part: &&String| {
+        let begins = rest.len() > 1 && part.starts_with(rest);
+        !rest.is_empty() && !part.is_empty() && (rest.starts_with(part.as_str()) || begins)
+    };
+    let parts = [&channels.recipient, &channels.channel];
+    parts.iter().any(shows)
 }
 
 /// The header that begins at `at` with a marker of `start` bytes.

@@ -118,6 +118,7 @@ fn special(g: &mut Gen, spec: &Spec) -> String {
         let lists = [&channels.start, &channels.end, &channels.close];
         words.extend(lists.into_iter().flatten().cloned());
         words.extend([channels.first.clone(), channels.recipient.clone()]);
+        words.extend(spec.markup.iter().cloned());
     }
     words.extend(
         spec.spans

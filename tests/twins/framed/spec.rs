@@ -263,18 +263,12 @@ fn number(table: &Table, key: &str, default: usize) -> usize {
     given.map_or(default, |n| usize::try_from(n).expect("a size"))
 }
 
-/// What opens a turn, with and without its line end: special tokens, or what is ordinary markup too.
-fn turns(file: &Table, special: bool) -> Vec<String> {
-    let framing = strings(file, "framing", &[]);
-    let is_special = |turn: &String| {
-        let mut framing = framing.iter();
-        let token = framing.any(|token| turn.starts_with(token) || token.starts_with(turn));
-        token || turn.starts_with("<|") || turn.starts_with("<｜")
-    };
+/// What opens a turn, with and without its line end, unless the file calls it markup.
+fn turns(file: &Table) -> Vec<String> {
+    let markup = strings(file, "markup", &[]);
     strings(file, "turn", &[])
         .into_iter()
-        .filter(|turn| turn.starts_with('<') && !file.contains_key("channels"))
-        .filter(|turn| is_special(turn) == special)
+        .filter(|turn| !markup.contains(turn))
         .flat_map(|turn| match turn.ends_with(char::is_alphanumeric) {
             true => vec![format!("{turn}\n"), turn],
             false => vec![turn],
@@ -396,6 +390,11 @@ impl Spec {
             }
         });
         let channels = file.get("channels").map(channels);
+        // Where messages have headers, what opens a turn begins one.
+        let (turns, begun) = match channels {
+            Some(_) => (vec![], turns(&file)),
+            None => (turns(&file), vec![]),
+        };
         let starts = channels.iter().flat_map(|channels| &channels.start);
         Some(Self {
             headers: starts.map(|start| pattern(start)).collect(),
@@ -425,9 +424,9 @@ impl Spec {
             doubled: word(framed, "doubled", ""),
             reasoning: reasoning.collect(),
             ends_thought: is(&file, "ends_thought"),
-            framing: [strings(&file, "framing", &[]), turns(&file, true)].concat(),
+            framing: [strings(&file, "framing", &[]), turns].concat(),
             messages: strings(&file, "messages", &[]),
-            markup: [strings(&file, "markup", &[]), turns(&file, false)].concat(),
+            markup: [strings(&file, "markup", &[]), begun].concat(),
             begins: begins(&file),
             channels,
             malformed_is_text: word(&file, "malformed", "drop") == "text",

@@ -77,9 +77,11 @@ fn with_blanks(closers: &[String]) -> Vec<String> {
 impl<'a> Twin<'a> {
     fn openers(&self) -> Vec<Opener<'a>> {
         let mut out: Vec<Opener<'a>> = vec![];
-        let mut add = |open: &Pattern, probe: Vec<Pattern>, offered, alone, bare| {
+        let mut add = |open: &Pattern, probe: Vec<Pattern>, offered, alone, bare: Option<_>| {
             let literal = literal(open);
-            if literal.is_empty() {
+            let peek = matches!(open.first(), Some(Part::Peek(_)));
+            // The first byte of a payload shows nothing by itself.
+            if literal.is_empty() || (peek && probe.is_empty() && bare.is_none()) {
                 return;
             }
             match out.iter_mut().find(|have| have.literal == literal) {
@@ -89,7 +91,7 @@ impl<'a> Twin<'a> {
                     have.offered &= offered;
                 }
                 None => out.push(Opener {
-                    peek: matches!(open.first(), Some(Part::Peek(_))),
+                    peek,
                     literal,
                     sure: probe.is_empty(),
                     probe,
@@ -330,7 +332,7 @@ impl<'a> Twin<'a> {
     }
 
     /// Nothing stood here but white space and framing.
-    fn at_start(&self) -> bool {
+    pub(super) fn at_start(&self) -> bool {
         !self.begun && self.out.text.trim().is_empty()
     }
 
