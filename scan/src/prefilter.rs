@@ -293,6 +293,9 @@ impl Dense {
                 false => Some(commonest(&begins)),
             };
             begins.retain(|begin| pair.is_none_or(|pair| !begin.starts_with(pair)));
+            if prefix == PRINT {
+                begins = merged(begins);
+            }
             if begins.len() <= TEDDY {
                 let finder = |pair| Box::new(memmem::Finder::new(pair).into_owned());
                 return Some(Self {
@@ -311,6 +314,37 @@ fn within(begin: &[u8], most: usize) -> &[u8] {
     let begin = &begin[..begin.len().min(most)];
     let blank = begin.iter().skip(1).position(u8::is_ascii_whitespace);
     blank.map_or(begin, |at| &begin[..at + 2])
+}
+
+/// No more than Teddy takes, if it can be: of those that differ in their last byte alone, what they share is looked for, first
+/// where that has the fewest letters, for it is the rarest in text.
+fn merged<'m>(mut begins: BTreeSet<&'m [u8]>) -> BTreeSet<&'m [u8]> {
+    fn shared(begin: &[u8]) -> &[u8] {
+        &begin[..PRINT - 1]
+    }
+    while begins.len() > TEDDY {
+        let twins = |begin: &[u8]| {
+            let others = begins.iter();
+            others
+                .filter(|other| other.starts_with(shared(begin)))
+                .count()
+                > 1
+        };
+        let letters = |begin: &[u8]| {
+            let letters = shared(begin)
+                .iter()
+                .filter(|byte| byte.is_ascii_alphabetic());
+            letters.count()
+        };
+        let whole = begins.iter().filter(|begin| begin.len() == PRINT);
+        let whole = whole.filter(|begin| twins(begin));
+        let Some(begin) = whole.min_by_key(|begin| letters(begin)).copied() else {
+            break;
+        };
+        begins.retain(|other| !other.starts_with(shared(begin)));
+        begins.insert(shared(begin));
+    }
+    begins
 }
 
 /// The two bytes that most begin with.
@@ -517,6 +551,27 @@ mod tests {
         markers.retain(|marker| !marker.starts_with("<|"));
         let teddy = scanner(&markers);
         assert!(teddy.dense.is_some_and(|dense| dense.pair.is_none()));
+    }
+
+    #[test]
+    fn beginnings_that_differ_in_their_last_byte_are_one() {
+        let mut markers: Vec<String> = ('a'..='z')
+            .flat_map(|a| ['<', '('].map(|mark| format!("{mark}{a}wx")))
+            .collect();
+        markers.extend(('a'..='i').map(|a| format!("]{a}wx")));
+        let twins = [
+            "<<<[", "<<<D", "</ma", "</mb", "[max", "[may", "{qqx", "{qqy",
+        ];
+        markers.extend(twins.map(str::to_owned));
+        let pattern = |marker: &String| Pattern::new(marker, Case::Exact);
+        let scanner = Scanner::new(markers.iter().map(pattern).collect()).expect("few patterns");
+        let dense = scanner.dense.as_ref().expect("no more than Teddy takes");
+        assert_eq!(dense.prefix, PRINT);
+        let pieces = [
+            "<", "<<", "<<<", "<<<[", "<<<D", "</m", "</ma", "</mc", "<bwx", "<bw", "]awx",
+            "a < b; ",
+        ];
+        same(&scanner, &pieces);
     }
 
     #[test]
