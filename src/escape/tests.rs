@@ -261,7 +261,9 @@ fn every_marker_of_every_set_alone_and_cut() {
             all.filter(some).map(move |(from, to)| &bytes[from..to])
         };
         let parts: BTreeSet<&[u8]> = markers.iter().flat_map(|m| parts(&m.bytes)).collect();
-        for part in parts {
+        // Each part is held against each marker: of a large set a quick run takes some.
+        let quick = std::env::var_os("TOOLGLOT_SPLITS").is_some() && markers.len() > 100;
+        for part in parts.into_iter().step_by(if quick { 8 } else { 1 }) {
             check(&escaper, &unescaper, markers, part, part.len() / 2);
         }
     }

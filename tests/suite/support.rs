@@ -139,9 +139,11 @@ pub fn says_the_same(one: &Turn, other: &Turn) -> bool {
     one.text == other.text && one.reasoning == other.reasoning && calls(one) == calls(other)
 }
 
-/// Cuts to try for an input: all of them, or an even sample of a long one.
+/// Cuts to try for an input: all of them, or an even sample of a long one, which begins elsewhere for another length.
 pub fn places(len: usize, most: usize) -> impl Iterator<Item = usize> {
-    (0..=len).step_by((len / most).max(1))
+    let most = some(most as u64) as usize;
+    let step = (len / most.max(1)).max(1);
+    (len % step..=len).step_by(step)
 }
 
 /// So many of `count` random inputs: a quarter in a quick run (`TOOLGLOT_SPLITS`, as vectors have fewer cuts there).

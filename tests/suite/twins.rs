@@ -303,7 +303,7 @@ fn framed_at_line_starts_agrees_on_random_inputs() {
         };
         let built = DialectSet::builder().toml(id, &text).build();
         let set = built.unwrap_or_else(|why| panic!("{id} at line starts: {why}"));
-        compare_random(id, &set, &Second::Framed(Box::new(spec)), SECONDS / 4);
+        compare_random(id, &set, &Second::Framed(Box::new(spec)), some(SECONDS));
         compared += 1;
     }
     assert!(compared > 50, "{compared} dialects");
