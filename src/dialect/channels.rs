@@ -189,6 +189,14 @@ impl spec::Channels {
             .into_iter()
             .chain(&self.start)
             .filter(|mark| !mark.is_empty());
+        let word = |c: char| c.is_ascii_alphanumeric() || "_.:-/".contains(c);
+        // One word after a marker needs no closer look.
+        let mut begun = marks
+            .clone()
+            .filter_map(|mark| header.strip_prefix(mark.as_str()));
+        if begun.any(|rest| rest.chars().all(word)) {
+            return true;
+        }
         let mut rest = header.to_owned();
         if let Some(stem) = self.recipient.strip_suffix('=') {
             // What leaves no doubt about the recipient is not prose either.
@@ -198,7 +206,6 @@ impl spec::Channels {
             slips.for_each(|slip| rest = rest.replace(&slip, "\n"));
         }
         marks.for_each(|mark| rest = rest.replace(mark.as_str(), "\n"));
-        let word = |c: char| c.is_ascii_alphanumeric() || "_.:-/".contains(c);
         let words = |part: &str| part.split(' ').filter(|word| !word.is_empty()).count();
         rest.split('\n').all(|part| {
             let part = part.strip_suffix(' ').unwrap_or(part);

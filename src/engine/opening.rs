@@ -87,8 +87,12 @@ enum CandidateAt {
     /// In a header at the start of a line.
     Head(Walk),
     /// In the header of a message, after its first marker, which ends at `from`; in a `gap` a line has ended, and only a
-    /// marker may follow.
-    Message { from: u64, gap: bool },
+    /// marker may follow. Up to a marker at `shaped` it looks like a header; none if it does not.
+    Message {
+        from: u64,
+        gap: bool,
+        shaped: Option<u64>,
+    },
     /// After a message's header that was one marker alone.
     Payload(Walk),
     /// At the beginning of the stream, with so many bytes of what begins a header there.

@@ -16,6 +16,7 @@ impl Candidate {
         let message = CandidateAt::Message {
             from: end,
             gap: false,
+            shaped: Some(span.start),
         };
         let at = match (&dialect.family, opener.begins) {
             (_, Begins::Message) => message,

@@ -86,25 +86,38 @@ impl Machine<'_> {
     }
 
     /// Whether a marker that begins at `inside` is part of a message's header: it is one of the dialect's own, and what
-    /// stands before it looks like a header.
+    /// stands before it looks like a header. A marker ends a part of the header, and no part is looked at twice.
     pub(super) fn in_header(
-        &self,
+        &mut self,
         chunk: Chunk<'_>,
         opening: &Opening,
         refs: u16,
         inside: u64,
     ) -> bool {
         let refs = &self.set.opens[usize::from(refs)];
-        let header = self.bytes(chunk, opening.start, inside);
-        let header = String::from_utf8_lossy(&header);
-        let (header, _) = channels::joined(&header);
-        self.st.candidates.iter().any(|candidate| {
+        let mut candidates = std::mem::take(&mut self.st.candidates);
+        let mut found = false;
+        for candidate in &mut candidates {
             let own = refs.iter().any(|open| open.dialect == candidate.dialect);
             let channels = self.dialect(candidate.dialect).channels.as_ref();
-            matches!(candidate.at, CandidateAt::Message { .. })
-                && own
-                && channels.is_some_and(|channels| channels.spec.shaped(&header))
-        })
+            let (CandidateAt::Message { shaped, .. }, Some(channels), true) =
+                (&mut candidate.at, channels, own)
+            else {
+                continue;
+            };
+            let Some(to) = *shaped else { continue };
+            // A marker around another one ends after it.
+            let from = if to <= inside { to } else { opening.start };
+            let part = self.bytes(chunk, from, inside);
+            let part = String::from_utf8_lossy(&part);
+            let looks = channels.spec.shaped(&channels::joined(&part).0);
+            found |= looks;
+            if to <= inside {
+                *shaped = looks.then_some(inside);
+            }
+        }
+        self.st.candidates = candidates;
+        found
     }
 
     /// Whether a marker that begins at `inside` is the first one of a header whose beginning is missing.
@@ -139,11 +152,12 @@ impl Machine<'_> {
                     candidate.at = CandidateAt::Message {
                         from: end,
                         gap: false,
+                        shaped: Some(opening.start),
                     };
                 }
                 Verdict::More
             }
-            CandidateAt::Message { from, gap } => {
+            CandidateAt::Message { from, gap, .. } => {
                 if end.saturating_sub(opening.start) > MAX_HEADER {
                     return Verdict::Text(Some(Kind::MalformedHeader));
                 }
@@ -179,6 +193,7 @@ impl Machine<'_> {
                     candidate.at = CandidateAt::Message {
                         from: end,
                         gap: false,
+                        shaped: Some(opening.start),
                     };
                     return Verdict::More;
                 }
