@@ -27,10 +27,8 @@ libs=(-lpthread -ldl -lm)
 say() { printf -- '-- %s\n' "$*"; }
 
 say "libraries"
-cargo build -q -p toolglot-c --profile quick --locked --features test-panic
-cp "$CARGO_TARGET_DIR/quick/libtoolglot.a" "$out/panic/"
-cargo build -q -p toolglot-c --profile quick --locked
-cp "$CARGO_TARGET_DIR"/quick/libtoolglot.{a,so} "$out/"
+c_library "$out/panic" toolglot-c/test-panic
+c_library "$out"
 ln -sf libtoolglot.so "$out/libtoolglot.so.0"
 
 say "header, sources, vectors"

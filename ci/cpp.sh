@@ -61,8 +61,7 @@ if [[ ${1:-} == --abi ]]; then
 fi
 
 say "library and vectors"
-cargo build -q -p toolglot-c --profile quick --locked
-cp "$CARGO_TARGET_DIR"/quick/libtoolglot.{a,so} "$out/"
+c_library "$out"
 ln -sf libtoolglot.so "$out/libtoolglot.so.0"
 flat_vectors "$out" > /dev/null
 

@@ -35,6 +35,12 @@ test_workspace() {
   cargo test --workspace --features toolglot/futures --locked "$@"
 }
 
+# c_library FOLDER [FEATURE]: the C library, static and shared, of what the tests are built of.
+c_library() {
+  cargo build -q --workspace --tests --lib --features "toolglot/futures${2:+,$2}" --profile test --locked
+  cp "$CARGO_TARGET_DIR"/debug/libtoolglot.{a,so} "$1/"
+}
+
 # flat_vectors FOLDER: the vectors as C programs read them, FOLDER/vectors.flat and FOLDER/agents.flat, made anew where something that they are made of
 # is newer.
 flat_vectors() {

@@ -4,7 +4,7 @@
 //!
 //! * `turn`: what no reply should go on after. Marks of results, which a model that writes them invents (the openers of
 //!   spans of kind `result`, the headers of observations), then the markers that are part of no text (`framing`), but for
-//!   what opens the model's turn.
+//!   what opens the model's turn and what ends its header.
 //! * `block`: closers of blocks, for hosts that want one block of calls a reply. Most servers cut what stopped them: ask for
 //!   it to be kept, or put it back before parsing. Dialects whose calls end by themselves have none.
 
@@ -64,8 +64,9 @@ fn turn(spec: &Spec) -> Vec<String> {
             .filter_map(|pattern| path::literal(pattern).ok())
             .filter(|text| text.ends_with([':', '*'])),
     );
-    // What opens a turn stands at its beginning.
-    let begins = |token: &String| spec.turn.iter().any(|turn| token.starts_with(turn));
+    // What opens a turn stands at its beginning; where the prompt has written some of it, the reply begins with the rest.
+    let opens = |token: &str, turn: &str| token.starts_with(turn) || turn.ends_with(token);
+    let begins = |token: &String| spec.turn.iter().any(|turn| opens(token, turn));
     all.extend(spec.framing.iter().filter(|token| !begins(token)).cloned());
     all
 }

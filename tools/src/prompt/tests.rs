@@ -746,7 +746,16 @@ fn stop_sequences_follow_their_rule() {
     assert_eq!(stops("tool-action").block, ["</tool_action>"]);
     assert_eq!(
         stops("llama3-json").turn,
-        ["<|eom_id|>", "<|eot_id|>", "<|eom|>", "<|eot|>"]
+        [
+            "<|eom_id|>",
+            "<|eot_id|>",
+            "<|eom|>",
+            "<|eot|>",
+            "<|begin_of_text|>",
+            "<|end_of_text|>",
+            "<|start_header_id|>",
+            "<|header_start|>"
+        ]
     );
     assert!(
         stops("react-text")
