@@ -3,4 +3,4 @@
 # many bytes are enough (100 MiB). The repository's own files name every marker with its grammar; they are not read.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-cargo test --locked --profile quick -p toolglot-suite -- --ignored --nocapture prose::
+cargo test --locked --release -p toolglot-suite -- --ignored --nocapture prose::

@@ -318,7 +318,7 @@ fn within(begin: &[u8], most: usize) -> &[u8] {
 
 /// No more than Teddy takes, if it can be: of those that differ in their last byte alone, what they share is looked for, first
 /// where that has the fewest letters, for it is the rarest in text.
-fn merged<'m>(mut begins: BTreeSet<&'m [u8]>) -> BTreeSet<&'m [u8]> {
+fn merged(mut begins: BTreeSet<&[u8]>) -> BTreeSet<&[u8]> {
     fn shared(begin: &[u8]) -> &[u8] {
         &begin[..PRINT - 1]
     }
