@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use toolglot_scan::{Gate, json};
 
 use super::call::{CallWriter, UNTYPED};
-use super::given::{Given, given, is_fact, unread};
+use super::given::{Attribute, Given, given, is_fact, unread};
 use super::live::LiveCall;
 use super::plain::Clean;
 use super::tree_payload::{Decoder, Elements};
@@ -589,9 +589,8 @@ impl Args {
                 }
             }
             Given::Each(all) => {
-                for (n, (key, value)) in all.iter().enumerate() {
-                    // The last one wins, and parameters inside come after the tag.
-                    let again = all[n + 1..].iter().any(|(later, _)| later == key);
+                for Attribute { key, value, again } in all {
+                    // Parameters inside come after the tag.
                     if again || self.call.has(key) {
                         self.told(out, Kind::DuplicateParam, span, key);
                         continue;

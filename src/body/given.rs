@@ -1,5 +1,7 @@
 //! Arguments that stand as attributes of a tag that has parameters inside.
 
+use std::collections::HashSet;
+
 use super::lexer::forgiven;
 use crate::error::KindSet;
 use crate::hints::Tool;
@@ -20,7 +22,16 @@ pub(super) enum Given<'a> {
     /// One of them holds the arguments: the object, its keys, and what was forgiven.
     Object(String, Vec<String>, KindSet),
     /// Each is an argument.
-    Each(Vec<&'a (String, String)>),
+    Each(Vec<Attribute<'a>>),
+}
+
+/// An attribute that is an argument.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Attribute<'a> {
+    pub key: &'a str,
+    pub value: &'a str,
+    /// Another one of its name follows: the last one wins.
+    pub again: bool,
 }
 
 /// The arguments among the attributes of a call's tag. Where the call has parameters inside (`inside`) and its tool is known,
@@ -50,7 +61,18 @@ pub(super) fn given<'a>(
             );
         }
     }
-    Given::Each(all)
+    let mut later = HashSet::new();
+    let mut each: Vec<_> = all
+        .into_iter()
+        .rev()
+        .map(|(key, value)| Attribute {
+            key,
+            value,
+            again: !later.insert(key.as_str()),
+        })
+        .collect();
+    each.reverse();
+    Given::Each(each)
 }
 
 /// The attributes of the tag of a call with parameters inside that are neither facts nor arguments of its tool.

@@ -11,7 +11,7 @@ use toolglot_scan::json;
 use toolglot_scan::xml;
 
 use super::call::UNTYPED;
-use super::given::{Given, given, is_fact};
+use super::given::{Attribute, Given, given, is_fact};
 use super::typed::typed;
 use super::{Flow, Out, tool_name};
 use crate::dialect::ElementTree;
@@ -287,10 +287,10 @@ impl<'a> Writer<'a> {
             }
             Given::Object(..) => self.remarks.push(Remark::Of(Kind::ExtraKey, index)),
             Given::Each(each) => {
-                for (n, (key, value)) in each.iter().enumerate() {
+                for Attribute { key, value, again } in each {
                     let told = |kind| Remark::Attribute(kind, key.to_owned(), index);
-                    // The last one wins, and elements come after the tag.
-                    if inside(key) || each[n + 1..].iter().any(|(later, _)| later == key) {
+                    // Elements come after the tag.
+                    if again || inside(key) {
                         self.remarks.push(told(Kind::DuplicateParam));
                         continue;
                     }
