@@ -1,0 +1,174 @@
+//! What becomes of a block where the stream ends.
+
+use super::{Body, FramedAt};
+use crate::body::{Finished, Flow, Out};
+use crate::dialect::Framed;
+use crate::error::{Kind, Severity};
+use crate::event::Span;
+
+impl Body {
+    /// Whether what is open goes on to the end of the stream, at `end`, for want of a closer: a value in which a closer of the call,
+    /// of its section or of values stands, or a section in which any text may stand and no call does.
+    fn runs_on(&self, out: &Out<'_>, table: &Framed, end: u64) -> bool {
+        let spec = &table.spec;
+        let (from, end, key) = match (&self.at, &self.args) {
+            (FramedAt::Gap(_), _) => {
+                let section = spec.section.as_ref().filter(|_| self.section);
+                let none = self.good == out.block_span(end).start;
+                return none && section.is_some_and(|section| section.prose);
+            }
+            // In CDATA no closer means anything.
+            (FramedAt::Value(value), Some(args)) if !value.in_cdata() => {
+                (value.start, end, args.key())
+            }
+            // The last closer may be its own.
+            (FramedAt::Confirm { value, end, .. }, Some(args)) => (value.start, *end, args.key()),
+            (FramedAt::Plain(plain), _) => (plain.start(), end, ""),
+            _ => return false,
+        };
+        let section = spec.section.iter().flat_map(|section| &section.close);
+        let unit = &spec.unit[usize::from(self.unit)];
+        let param = spec.params(unit).into_iter().flat_map(|param| &param.close);
+        let mut closers = unit.close.iter().chain(section).chain(param);
+        let fix = String::from_utf8_lossy(&self.fix);
+        let block = out.io.block.as_ref();
+        let value = block.map_or(&[][..], |block| block.slice(from, end));
+        closers.any(|close| {
+            let close = close.replace("$x", &fix).replace("$key", key);
+            let literal = table.last_literal(&close, &fix);
+            literal.is_some_and(|literal| memchr::memmem::find(value, literal.as_bytes()).is_some())
+        })
+    }
+
+    /// The stream ended at `end`; `stopped` if the model ended it.
+    pub fn finish(
+        &mut self,
+        out: &mut Out<'_>,
+        table: &Framed,
+        end: u64,
+        stopped: bool,
+    ) -> Finished {
+        if self.lacks_closers(out, table, end) {
+            return self.close_cut(out, table, end);
+        }
+        if let FramedAt::Value(_) | FramedAt::Plain(_) = self.at
+            && let Some(args) = &self.args
+        {
+            let span = Span::new(args.value_start(), out.from().max(args.value_start()));
+            let (tool, key) = (args.tool().to_owned(), args.key().to_owned());
+            out.report(
+                Kind::UnclosedValue,
+                Severity::Warning,
+                span,
+                &tool,
+                &key,
+                "",
+            );
+        }
+        if let FramedAt::Tail(walk) = self.at {
+            // A closer that might have gone on.
+            let tail = &table.units[usize::from(self.unit)].tail;
+            let flow = match tail.complete(&walk, end, &self.fix) {
+                Some(action) => self.found(out, table, action, &walk, end),
+                None => self.shorter(out, table, end).flatten(),
+            };
+            if let Some(Flow::Closed { end }) = flow {
+                return Finished::Closed(end);
+            }
+        }
+        if let FramedAt::Payload(payload) = &mut self.at {
+            payload.finish(out, stopped);
+        }
+        let finished = match &self.at {
+            FramedAt::Lost(lost) if lost.done() || self.invented => Finished::Hidden(end),
+            FramedAt::Lost(_) => Finished::Broken(self.good.max(out.io.closed)),
+            FramedAt::More(_) => Finished::Closed(self.last),
+            FramedAt::Gap(_) if self.looks_ahead(table) && self.stands() => {
+                Finished::Closed(self.last)
+            }
+            FramedAt::Gap(_) if self.looks_ahead(table) => Finished::Hidden(self.last),
+            FramedAt::Payload(payload) if !payload.under_way() && self.stands() => {
+                Finished::Forgotten
+            }
+            // The model was done: what looks like a string without end began or ended elsewhere.
+            FramedAt::Payload(payload) if stopped && payload.unquoted() => {
+                Finished::Broken(self.good.max(out.io.closed))
+            }
+            FramedAt::Gap(walk) | FramedAt::Tail(walk) if self.stood > 0 && walk.blank() => {
+                Finished::Forgotten
+            }
+            _ if stopped && self.runs_on(out, table, end) => {
+                Finished::Broken(self.good.max(out.io.closed))
+            }
+            _ => Finished::Open,
+        };
+        self.drop_call(out, end);
+        finished
+    }
+
+    /// Whether the stream ended at `end` after a closed parameter, with nothing or a beginning of what closes the call.
+    fn lacks_closers(&self, out: &Out<'_>, table: &Framed, end: u64) -> bool {
+        let walk = match &self.at {
+            FramedAt::Confirm { walk, .. } => walk,
+            FramedAt::Inner(walk) if self.args.as_ref().is_some_and(|args| args.count() > 0) => {
+                walk
+            }
+            _ => return false,
+        };
+        let began = walk.start().map(|start| out.slice(start, end));
+        let section = table.spec.section.iter().flat_map(|section| &section.close);
+        let unit = table.spec.unit[usize::from(self.unit)].close.iter();
+        let fix = String::from_utf8_lossy(&self.fix);
+        let closes = |began: &str| {
+            let mut closers = unit.chain(section).map(|close| close.replace("$x", &fix));
+            closers.any(|close| began_with(&close, began))
+        };
+        walk.blank() || began.is_none_or(|began| closes(&began))
+    }
+
+    /// Only closers are missing where the stream ended: the call counts, but more of it may have been meant.
+    fn close_cut(&mut self, out: &mut Out<'_>, table: &Framed, end: u64) -> Finished {
+        let half = self.half(out, table, end);
+        if let (
+            FramedAt::Confirm {
+                value, end: ends, ..
+            },
+            Some(args),
+        ) = (&self.at, &mut self.args)
+        {
+            args.mixed(out, value.mixed, *ends);
+            if args.param_close(out, *ends).is_err() {
+                self.drop_call(out, end);
+                return Finished::Open;
+            }
+        }
+        match half {
+            Some((start, to)) => self.misspelt(out, Span::new(start, to)),
+            None => {
+                if let Some(args) = &mut self.args {
+                    args.recovered(Kind::UnclosedBlock);
+                }
+            }
+        }
+        out.skip(end);
+        match self.close_args(out, end) {
+            None if self.stood > 0 => Finished::Forgotten,
+            None | Some(_) => Finished::Open,
+        }
+    }
+}
+
+/// Whether `began` is a beginning of the pattern `close`, which has no holes but white space.
+fn began_with(close: &str, began: &str) -> bool {
+    let mut rest = began;
+    for literal in close.split("$_") {
+        if literal.starts_with(rest) {
+            return true;
+        }
+        match rest.strip_prefix(literal) {
+            Some(more) => rest = more.trim_ascii_start(),
+            None => return false,
+        }
+    }
+    false
+}

@@ -1,0 +1,564 @@
+//! The parameters of a call that is framed: what opens one, its value, and what shows that a closer ended it.
+
+use super::shorter::{parts, shortest};
+use super::value::{Hit, Lead, SPACED, Strange, Value, last_tag};
+use super::{Body, FramedAt, misspells};
+use crate::body::args::As;
+use crate::body::given::is_fact;
+use crate::body::tree_payload::tag_name;
+use crate::body::{Args, Flow, Out};
+use crate::dialect::spec::{self, Framing};
+use crate::dialect::{Action, Framed};
+use crate::error::{Kind, Severity};
+use crate::event::Span;
+use toolglot_scan::path::{Go, Hole, Walk};
+use toolglot_scan::{Needle, tag, xml};
+
+/// The attribute that holds the value of a parameter whose tag closes itself.
+const VALUE: &str = "value";
+
+impl Body {
+    /// A parameter's opener ends at `end`.
+    pub(super) fn param(
+        &mut self,
+        out: &mut Out<'_>,
+        table: &Framed,
+        walk: &Walk,
+        end: u64,
+    ) -> Option<Flow> {
+        let spec = table.params(self.unit)?;
+        (self.shut, self.doubled) = (false, false);
+        let unit = &table.spec.unit[usize::from(self.unit)];
+        let start = walk.start().unwrap_or(end);
+        let span = Span::new(start, end);
+        self.opener.clear();
+        if table.units[usize::from(self.unit)].twins {
+            self.opener.extend(out.bytes(start, end));
+        }
+        let mut key = String::new();
+        let mut closed = false;
+        let mut kind = None;
+        let mut slip = walk.loose().is_some() || misspells(out, table, span);
+        let mut pairs = vec![];
+        let mut doubt = None;
+        let tag = walk.span(Hole::Tag);
+        if !tag.is_empty() {
+            let text = out.slice(tag.start, tag.end);
+            closed = text.ends_with('/');
+            (pairs, doubt) = xml::checked_attributes(text.as_bytes());
+            key = taken(&mut pairs, &spec.name).unwrap_or_default();
+            let hint = spec.hint.as_ref();
+            kind = hint.and_then(|hint| taken(&mut pairs, hint.attribute.as_deref()?));
+        }
+        let word = walk.span(Hole::Key);
+        if !word.is_empty() {
+            key = out.slice(word.start, word.end);
+            let named = spec.close.iter().any(|close| close.contains("$key"));
+            let behind = out.slice(word.end, end);
+            slip |= repeats(&behind);
+            let ends = behind == ">";
+            let name = key.trim_end_matches('/');
+            let blank = name.find([' ', '\n', '\t', '\r']);
+            let loose = blank.is_some_and(|at| tag::is_loose(&name[at..]));
+            if named || ends && (key.ends_with('/') || loose) {
+                // It is a tag's name, with or without attributes.
+                closed = key.ends_with('/');
+                let name = match (tag_name(name), blank) {
+                    (Some(name), _) => Some(name),
+                    // Where tags are not named after it, it may hold what no tag's name does.
+                    (None, Some(at)) if !named && at > 0 => Some(&name[..at]),
+                    (None, _) => None,
+                };
+                match name {
+                    Some(name) => {
+                        pairs = xml::loose_attributes(&key.as_bytes()[name.len()..]);
+                        key = name.to_owned();
+                    }
+                    None => return Some(self.refuse(out, Kind::MalformedBody, span)),
+                }
+            }
+            if ends && !param_known(out, self.args.as_ref(), &key) {
+                match xml::unquoted(&key) {
+                    Some(plain) if plain.len() < key.len() => {
+                        key = plain.to_owned();
+                        slip = true;
+                    }
+                    Some(_) => {}
+                    None => doubt = Some(key.clone()),
+                }
+            }
+        }
+        // A key with a piece of the markup in it is not the one that was meant.
+        let piece = tag.is_empty() && key.contains(['=', '<', '>', '"']);
+        if piece && !param_known(out, self.args.as_ref(), key.trim()) {
+            doubt = Some(key.clone());
+        }
+        if let Some(loose) = walk.loose().filter(|_| tag.is_empty()) {
+            pairs.extend(match loose.start == word.end {
+                true => xml::loose_attributes(out.slice(loose.start, loose.end).as_bytes()),
+                false => tag::attributes(&out.slice(start, end)),
+            });
+        }
+        if unit.fix_name && key_is_tool(out, self.args.as_ref(), &key) {
+            // No parameter but the next call, or the call's own opener once more.
+            if let Some(args) = &mut self.args
+                && !closed
+                && pairs.is_empty()
+                && args.opens_again(&key, &[])
+            {
+                args.told(out, Kind::RepeatedMarker, span, "");
+                out.skip(end);
+                self.inner(table);
+                return None;
+            }
+            self.drop_call(out, start);
+            out.hold(start);
+            return Some(Flow::Broken {
+                at: start,
+                severity: Severity::Error,
+            });
+        }
+        let frame = if spec.newline.contains(&key) {
+            Framing::Newline
+        } else {
+            spec.frame
+        };
+        let word = walk.span(Hole::Type);
+        if !word.is_empty() {
+            kind = Some(out.slice(word.start, word.end));
+        }
+        let form = match (&spec.hint, kind) {
+            (Some(hint), Some(kind)) if hint.text.contains(&kind) => As::Text,
+            (Some(_), Some(_)) => As::Json,
+            (Some(hint), None) if hint.json => As::Json,
+            _ if frame == Framing::Trim => As::Trimmed,
+            _ if unit.payload == spec::Payload::Tree => As::Element,
+            _ => As::Schema,
+        };
+        out.skip(end);
+        let args = self.args.as_mut()?;
+        let value = closed.then(|| taken(&mut pairs, VALUE)).flatten();
+        let unread = pairs.iter().find(|(key, _)| !is_fact(key));
+        if let Some(key) = doubt.or_else(|| unread.map(|(key, _)| key.clone())) {
+            args.told(out, Kind::ExtraKey, span, &key);
+        }
+        if slip {
+            args.told(out, Kind::RepairedMarker, span, "");
+        }
+        if let Some(value) = value {
+            let result = args.given(out, key.trim(), &value, span, end);
+            self.inner(table);
+            return match result {
+                Ok(()) => None,
+                Err(Kind::MalformedValue) => {
+                    Some(self.value_fails(out, table, Kind::MalformedValue, end))
+                }
+                Err(kind) => Some(self.limit(out, kind, end)),
+            };
+        }
+        if let Err(kind) = args.param_open_as(out, key.trim(), span, end, form) {
+            return Some(self.limit(out, kind, end));
+        }
+        if closed {
+            let result = args.param_close(out, end);
+            self.inner(table);
+            return result
+                .err()
+                .map(|kind| self.value_fails(out, table, kind, end));
+        }
+        let halves = &table.units[usize::from(self.unit)];
+        let fix = String::from_utf8_lossy(&self.fix).into_owned();
+        let tag = |tag: &String| {
+            let tag = tag.replace("$x", &fix).replace("$key", key.trim());
+            Needle::new(tag.into_bytes())
+        };
+        let closer = |close: &String| {
+            let tag = close.replace("$x", &fix).replace("$key", key.trim());
+            Needle::tag(tag.as_bytes())
+        };
+        let nest = args.nests().then(|| spec.open.first().map(tag)).flatten();
+        let strange = nest.is_none().then(|| Strange::new(spec, &fix, key.trim()));
+        let line = spec.line.then(|| {
+            let literal = spec
+                .open
+                .first()
+                .and_then(|open| toolglot_scan::path::literal(open).ok());
+            Needle::new(format!("\n{}", literal.unwrap_or_default()).into_bytes())
+        });
+        self.spoken = self.may_be_spoken(out);
+        self.at = FramedAt::Value(Box::new(Value {
+            closers: spec.close.iter().chain(&halves.close).map(closer).collect(),
+            nest: nest.map(|open| (open, 0)),
+            line,
+            strange: strange.flatten(),
+            again: last_tag(spec, &fix),
+            twin: (!self.opener.is_empty()).then_some(0),
+            line_at: None,
+            mixed: false,
+            start: end,
+            framed: false,
+            newline: frame == Framing::Newline,
+            lead: Lead::first(spec, frame == Framing::Newline),
+        }));
+        None
+    }
+
+    /// Takes bytes of an open value.
+    pub(super) fn value(
+        &mut self,
+        out: &mut Out<'_>,
+        table: &Framed,
+        mut i: usize,
+        end: usize,
+    ) -> (usize, Option<Flow>) {
+        let (FramedAt::Value(value), Some(args), Some(spec)) =
+            (&mut self.at, &mut self.args, table.params(self.unit))
+        else {
+            return (end, None);
+        };
+        let longest = out.limits().max_value.saturating_add(1);
+        let mut max = value.start.saturating_add(longest);
+        while i < end {
+            let pos = out.base + i as u64;
+            if value.lead != Lead::Past {
+                i += usize::from(value.lead(out, args, spec, out.seg[i], pos, &self.opener));
+                continue;
+            }
+            if let Some(have) = value.twin {
+                // What comes may be the value's own opener once more.
+                let byte = out.seg[i];
+                if self.opener.get(usize::from(have)) == Some(&byte) {
+                    i += 1;
+                    if let Some(Hit::Line(len)) = value.step(byte) {
+                        value.line_at = Some((pos + 1 - len, pos + 1));
+                    }
+                    value.twin = Some(have + 1);
+                    if usize::from(have) + 1 == self.opener.len() {
+                        let span = Span::new(pos + 1 - self.opener.len() as u64, pos + 1);
+                        value.begin_again(spec, pos + 1);
+                        max = value.start.saturating_add(longest);
+                        self.doubled = true;
+                        out.skip(pos + 1);
+                        let key = args.key().to_owned();
+                        args.told(out, Kind::RepeatedMarker, span, &key);
+                    }
+                    continue;
+                }
+                value.twin = None;
+                if let Some((newline, begun)) = value.line_at.take() {
+                    return (i, self.next_line(out, table, newline, begun, pos));
+                }
+            }
+            if value.idle() {
+                let stop = out.clip(max, i, end);
+                i += value.skip(&out.seg[i..stop]);
+                if i >= stop {
+                    if out.base + (i as u64) < max {
+                        break;
+                    }
+                    args.value(out, max - 1);
+                    return (i, Some(self.limit(out, Kind::LimitValue, max)));
+                }
+            }
+            let pos = out.base + i as u64;
+            i += 1;
+            match value.step(out.seg[i - 1]) {
+                Some(Hit::Close { len, which }) => {
+                    let start = pos + 1 - len;
+                    let ends = value.ends(out, start);
+                    args.value(out, ends);
+                    let value = value.clone();
+                    let walk = table.units[usize::from(self.unit)].inner.begin();
+                    if spec.confirm == 0 && !wrong(table, spec, which) {
+                        args.mixed(out, value.mixed, ends);
+                        if usize::from(which & !SPACED) >= spec.close.len() {
+                            args.told(out, Kind::RepeatedMarker, Span::new(start, pos + 1), "");
+                        }
+                        return (i, self.value_ends(out, table, ends, pos + 1));
+                    }
+                    self.at = FramedAt::Confirm {
+                        value,
+                        end: ends,
+                        closed: pos + 1,
+                        which,
+                        walk,
+                    };
+                    return (i, None);
+                }
+                Some(Hit::Opener(len)) if pos + 1 - len == value.start => {
+                    // Nothing stands between it and the value's own.
+                    value.start = pos + 1;
+                    max = value.start.saturating_add(longest);
+                    let span = Span::new(pos + 1 - len, pos + 1);
+                    out.skip(pos + 1);
+                    let key = args.key().to_owned();
+                    args.told(out, Kind::RepeatedMarker, span, &key);
+                }
+                Some(Hit::Opener(_)) => value.mixed = true,
+                Some(Hit::Line(len)) => {
+                    let newline = pos + 1 - len;
+                    return (i, self.next_line(out, table, newline, pos + 1, pos + 1));
+                }
+                None => {}
+            }
+            if out.base + (i as u64) - value.have() >= max {
+                args.value(out, max - 1);
+                return (i, Some(self.limit(out, Kind::LimitValue, max)));
+            }
+        }
+        if value.lead == Lead::Past {
+            // Of a quotation mark that may show a mention no byte is the value's yet.
+            let waits = value.twin.max(self.spoken.map(u16::from)).unwrap_or(0);
+            let have = value.have().max(u64::from(waits));
+            let settled = value.settled(out, out.base + (i as u64) - have);
+            args.value(out, settled);
+        }
+        (i, None)
+    }
+
+    /// The next parameter's opener began on a line of its own: the value ends before that `newline`, which may be the one that
+    /// belongs to its opener. The opener, which is known from there up to `begun`, is read again from its first byte up to `to`.
+    fn next_line(
+        &mut self,
+        out: &mut Out<'_>,
+        table: &Framed,
+        newline: u64,
+        begun: u64,
+        to: u64,
+    ) -> Option<Flow> {
+        let (FramedAt::Value(value), Some(args)) = (&mut self.at, &mut self.args) else {
+            return None;
+        };
+        let start = newline.max(out.from());
+        args.value(out, start);
+        let key = args.key().to_owned();
+        args.recovered(Kind::UnclosedValue);
+        let span = Span::new(value.start, start);
+        out.report(
+            Kind::UnclosedValue,
+            Severity::Warning,
+            span,
+            args.tool(),
+            &key,
+            "",
+        );
+        out.skip(newline + 1);
+        if let Err(kind) = args.param_close(out, start) {
+            return Some(self.value_fails(out, table, kind, begun));
+        }
+        let literal = out.bytes(newline + 1, to);
+        let paths = &table.units[usize::from(self.unit)].inner;
+        let mut walk = paths.begin();
+        paths.seek(&mut walk, &literal, to);
+        self.at = FramedAt::Inner(walk);
+        None
+    }
+
+    /// Takes a byte after the closer of a value: does it confirm that the value ended?
+    pub(super) fn confirm(
+        &mut self,
+        out: &mut Out<'_>,
+        table: &Framed,
+        byte: u8,
+        pos: u64,
+    ) -> (bool, Option<Flow>) {
+        let (
+            FramedAt::Confirm {
+                value,
+                end,
+                closed,
+                which,
+                walk,
+            },
+            Some(spec),
+        ) = (&mut self.at, table.params(self.unit))
+        else {
+            return (true, None);
+        };
+        let paths = &table.units[usize::from(self.unit)].inner;
+        let named = table.spec.unit[usize::from(self.unit)].fix_name;
+        let late = walk.blank() && pos - *closed >= u64::from(spec.confirm) && xml::is_space(byte);
+        let go = if late {
+            Go::None
+        } else {
+            paths.step(walk, byte, pos, &self.fix)
+        };
+        let found = match go {
+            Go::Found { action, taken } => Some((action, *walk, pos + u64::from(taken))),
+            Go::None if !late => shortest(out, paths, walk, pos, &self.fix),
+            Go::None | Go::More => None,
+        };
+        let found = found.filter(|(action, walk, end)| parts(out, *action, walk, *end, pos));
+        match (go, found) {
+            (Go::More, _) => {
+                // What follows may turn out to be content: its closers are looked for all the same.
+                if let hit @ Some(Hit::Close { .. }) = value.step(byte) {
+                    return (true, self.content_after_all(out, hit, pos + 1));
+                }
+                (true, None)
+            }
+            (_, Some((Action::Param, walk, _)))
+                if named && foreign(out, self.args.as_ref(), walk.span(Hole::Key)) =>
+            {
+                // Some tag follows and none that could: content goes on.
+                let hit = value.step(byte);
+                (true, self.content_after_all(out, hit, pos + 1))
+            }
+            (_, Some((action, walk, to))) => {
+                let ends = *end;
+                let start = walk.start().unwrap_or(pos);
+                let taken = to > pos;
+                let (mixed, tag) = (value.mixed, Span::new(ends, *closed));
+                let half = usize::from(*which & !SPACED) >= spec.close.len();
+                if wrong(table, spec, *which) {
+                    self.misspelt(out, tag);
+                }
+                out.skip(start);
+                let Some(args) = &mut self.args else {
+                    return (taken, None);
+                };
+                if half {
+                    args.told(out, Kind::RepeatedMarker, tag, "");
+                }
+                args.mixed(out, mixed, ends);
+                self.shut = true;
+                if let Err(kind) = args.param_close(out, ends) {
+                    // What follows may have ended the block.
+                    let ended = match action {
+                        Action::End | Action::WrongEnd => true,
+                        Action::Close | Action::WrongClose | Action::Half => !self.section,
+                        _ => false,
+                    };
+                    let end = if ended { to } else { pos };
+                    self.value_fails(out, table, kind, end);
+                    let flow = crate::body::named_params::fail(kind, ended);
+                    return (taken, Some(flow));
+                }
+                let flow = self.found(out, table, action, &walk, to);
+                (taken, flow.or_else(|| self.walk_again(out, table, to, pos)))
+            }
+            (_, None) => {
+                let hit = value.step(byte);
+                (true, self.content_after_all(out, hit, pos + 1))
+            }
+        }
+    }
+
+    /// The closer that waited was content; `pos` is after the last byte looked at, which may end another closer.
+    fn content_after_all(&mut self, out: &mut Out<'_>, hit: Option<Hit>, pos: u64) -> Option<Flow> {
+        let (
+            FramedAt::Confirm {
+                value,
+                end,
+                closed,
+                walk,
+                ..
+            },
+            Some(args),
+        ) = (&mut self.at, &mut self.args)
+        else {
+            return None;
+        };
+        let key = args.key().to_owned();
+        args.recovered(Kind::AmbiguousClose);
+        out.tell(
+            Kind::AmbiguousClose,
+            Span::new(*end, *closed),
+            args.tool(),
+            &key,
+        );
+        let value = std::mem::replace(value, Box::new(Value::none()));
+        let walk = *walk;
+        match hit {
+            Some(Hit::Close { len, which }) => {
+                let ends = value.ends(out, pos.saturating_sub(len));
+                args.value(out, ends);
+                self.at = FramedAt::Confirm {
+                    value,
+                    end: ends,
+                    closed: pos,
+                    which,
+                    walk: walk.restart(),
+                };
+            }
+            Some(Hit::Line(_) | Hit::Opener(_)) | None => {
+                let settled = value.settled(out, pos.saturating_sub(value.have()));
+                args.value(out, settled);
+                self.at = FramedAt::Value(value);
+            }
+        }
+        None
+    }
+
+    /// The value ends at `ends`, its closer at `closed`, and nothing need confirm it.
+    fn value_ends(
+        &mut self,
+        out: &mut Out<'_>,
+        table: &Framed,
+        ends: u64,
+        closed: u64,
+    ) -> Option<Flow> {
+        out.skip(closed);
+        self.shut = true;
+        let result = self.args.as_mut()?.param_close(out, ends);
+        self.inner(table);
+        result
+            .err()
+            .map(|kind| self.value_fails(out, table, kind, closed))
+    }
+
+    /// A value is not what its type demands, or broke a limit.
+    pub(super) fn value_fails(
+        &mut self,
+        out: &mut Out<'_>,
+        _table: &Framed,
+        kind: Kind,
+        pos: u64,
+    ) -> Flow {
+        self.drop_call(out, pos);
+        out.skip(pos);
+        crate::body::named_params::fail(kind, false)
+    }
+}
+
+/// Whether a parameter's tag is that of another tool.
+fn key_is_tool(out: &Out<'_>, args: Option<&Args>, key: &str) -> bool {
+    !param_known(out, args, key) && out.tool(key).is_some()
+}
+
+/// Whether the open call's tool is known to have a parameter of that name.
+fn param_known(out: &Out<'_>, args: Option<&Args>, key: &str) -> bool {
+    let param = args.and_then(|args| out.tool(args.tool())?.param(key));
+    param.is_some()
+}
+
+/// Whether a tag is that of no parameter of the open call's tool, which has some.
+fn foreign(out: &Out<'_>, args: Option<&Args>, key: Span) -> bool {
+    let Some(tool) = args.and_then(|args| out.tool(args.tool())) else {
+        return false;
+    };
+    let key = out.slice(key.start, key.end);
+    let name = tag_name(key.trim_end_matches('/'));
+    !tool.params.is_empty() && name.is_none_or(|name| tool.param(name).is_none())
+}
+
+/// Takes the value of an attribute out of those of a tag.
+fn taken(pairs: &mut Vec<(String, String)>, name: &str) -> Option<String> {
+    let at = pairs.iter().position(|(key, _)| key == name)?;
+    let value = pairs.remove(at).1;
+    pairs.retain(|(key, _)| key != name);
+    Some(value)
+}
+
+/// Whether a closer of values is a misspelt one, or holds blanks that are none of its own.
+fn wrong(table: &Framed, spec: &spec::Param, which: u16) -> bool {
+    let close = spec.close.get(usize::from(which & !SPACED));
+    which & SPACED != 0 || close.is_some_and(|close| table.spec.misspelt.contains(close))
+}
+
+/// Whether a closing tag stands twice in a row.
+fn repeats(text: &str) -> bool {
+    let tags: Vec<&str> = text.split("</").skip(1).map(str::trim).collect();
+    let twice = |pair: &[&str]| pair[0].ends_with('>') && pair[1].starts_with(pair[0]);
+    tags.windows(2).any(twice)
+}
