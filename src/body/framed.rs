@@ -1167,6 +1167,9 @@ impl Body {
             | FramedAt::Lost(_)
             | FramedAt::Confirm { .. } => None,
         };
+        if let Some(word) = self.said(out) {
+            self.good = word;
+        }
         let start = walk.unwrap_or(pos).max(out.from());
         self.torn = Some(Torn {
             prefix: out.slice(start, pos).into_bytes(),
@@ -1178,6 +1181,16 @@ impl Body {
         out.issue(Kind::MalformedBody, Span::new(pos, pos + 1), "");
         self.drop_call(out, pos);
         Some(Flow::Malformed { ended: false })
+    }
+
+    /// Where, after calls, words stand in a tag that closes nothing.
+    fn said(&self, out: &Out<'_>) -> Option<u64> {
+        let (FramedAt::Gap(walk) | FramedAt::Tail(walk)) = &self.at else {
+            return None;
+        };
+        let word = walk.loose().filter(|_| self.stood > 0)?;
+        let bytes = out.bytes(word.start, word.end);
+        (!bytes.trim_ascii().is_empty()).then_some(word.start)
     }
 
     fn refuse(&mut self, out: &mut Out<'_>, kind: Kind, span: Span) -> Flow {

@@ -155,6 +155,14 @@ impl Payload {
         }
     }
 
+    /// Whether nothing but a name that may open a further call of its rows is open.
+    pub fn only_name(&self) -> bool {
+        match self {
+            Self::Python(body) => body.only_name(),
+            Self::Json(_) | Self::Braces(_) | Self::Yaml(_) => false,
+        }
+    }
+
     /// Whether a string of the open call holds a quote that may have ended it.
     pub fn unquoted(&self) -> bool {
         match self {

@@ -120,6 +120,11 @@ impl Body {
             || matches!(self.at, PythonAt::Name | PythonAt::Bracket | PythonAt::Args)
     }
 
+    /// Whether a name that may open a further call stands where one call a line does.
+    pub fn only_name(&self) -> bool {
+        !self.list && matches!(self.at, PythonAt::Name | PythonAt::Bracket)
+    }
+
     /// The call that waits for what follows it ends as it is.
     fn settle(&mut self, out: &mut Out<'_>) {
         if let Some((call, end)) = self.call.as_ref().zip(self.ended.take()) {

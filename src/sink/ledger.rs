@@ -2,10 +2,11 @@
 //! of the sink that withholds them.
 //!
 //! Dropped are a block that was abandoned and did not become text, the raw bytes that go on from it, a call that was
-//! abandoned in a block that stands, what is hidden after a break in such a block up to its next call or its end, a step of a
-//! chain that is none or does not run, a block that closes with an error and without a call, and a call that gave way to native
-//! ones, a result or an answer that the model wrote where none was due, and a protected region that the stream ends in. Where native calls are preferred the calls of a block come after it, if they come: then what was lost beside them
-//! is dropped in the block's place.
+//! abandoned in a block that stands, what is hidden after a break in such a block up to its next call or its end, what follows the
+//! last call of a block that the stream ends in, a step of a chain that is none or does not run, a block that closes with an error
+//! and without a call, a call that gave way to native ones, a result or an answer that the model wrote where none was due, and a
+//! protected region that the stream ends in. Where native calls are preferred the calls of a block come after it, if they come:
+//! then what was lost beside them is dropped in the block's place.
 //!
 //! A native call that is refused has no bytes: what is dropped is an empty span where it would have come out.
 
@@ -75,6 +76,8 @@ struct Block {
     breaks: VecDeque<(Span, Kind)>,
     /// Calls that were abandoned, and what was hidden.
     lost: Vec<Span>,
+    /// The end of the stream cuts it: what follows the last call is lost.
+    cut: bool,
 }
 
 impl Block {
@@ -116,11 +119,21 @@ impl Block {
     /// The block ends: what was lost in it. What stands after the block's end came back as text.
     fn ends(mut self, end: u64) -> Vec<Span> {
         self.hidden(self.breaks.len(), end);
+        if self.cut {
+            self.lost.push(Span::new(self.until, end));
+        }
         self.lost.retain_mut(|lost| {
             lost.end = lost.end.min(end);
             lost.start < lost.end
         });
         self.lost.sort_by_key(|lost| lost.start);
+        self.lost.dedup_by(|next, last| {
+            let meets = next.start < last.end;
+            if meets {
+                last.end = last.end.max(next.end);
+            }
+            meets
+        });
         self.lost
     }
 }
@@ -286,6 +299,9 @@ impl Ledger {
                 block.lost.push(span);
             } else if breaks(kind) || hides(kind) {
                 block.breaks.push_back((span, kind));
+            } else if kind == Kind::UnclosedBlock {
+                // A block that broke before ends where its last call does.
+                block.cut |= !span.is_empty();
             }
         } else if let Some(last) = self.dropped.last_mut()
             && last.span.start <= span.start

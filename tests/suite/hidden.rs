@@ -1,5 +1,6 @@
 //! Nothing is hidden without a word: three calls of every built-in dialect, from which any one byte of markup is taken out.
-//! Each value is in the text, in a call, or in what the turn says was withheld or dropped.
+//! Each value is in the text, in a call, or in what the turn says was withheld or dropped. So is a word that a model ends such calls
+//! with wherever it breaks them off.
 
 use std::sync::Arc;
 
@@ -69,6 +70,39 @@ fn nothing_is_hidden_without_a_word() {
         }
     }
     let shown: Vec<_> = failures.iter().take(20).collect();
+    assert!(failures.is_empty(), "{}: {shown:#?}", failures.len());
+    assert!(tried > 10_000, "{tried}");
+}
+
+#[test]
+fn a_word_after_calls_that_break_off_is_not_lost() {
+    let tools = Arc::new(Tools::from_json(TOOLS).expect("tools"));
+    let mut failures = vec![];
+    let mut tried = 0;
+    for (id, _) in builtin_files() {
+        let set = DialectSet::builtin(id).expect("a built-in dialect");
+        let Some(good) = written(&set, id, &tools) else {
+            continue;
+        };
+        for (at, _) in good.char_indices() {
+            for (glue, word) in [
+                ("\n", "Done."),
+                (" ", "好了。"),
+                ("", "Done"),
+                ("\n", "好 了"),
+            ] {
+                let text = format!("{}{glue}{word}", &good[..at]);
+                let mut options = Options::default();
+                options.tools = Some(Arc::clone(&tools));
+                let turn = turn_of(Parser::new(&set, options), [text.as_bytes()], Finish::Stop);
+                if !told(&turn, &text, word) {
+                    failures.push(format!("{id}: {text:?}: {word:?}"));
+                }
+                tried += 1;
+            }
+        }
+    }
+    let shown: Vec<_> = failures.iter().collect();
     assert!(failures.is_empty(), "{}: {shown:#?}", failures.len());
     assert!(tried > 10_000, "{tried}");
 }

@@ -79,6 +79,11 @@ impl Body {
         if let FramedAt::Payload(payload) = &mut self.at {
             payload.finish(out, stopped);
         }
+        // The model was done: what stands in a closer whose end is missing is what it went on with.
+        if let Some(word) = self.said(out).filter(|_| stopped) {
+            self.drop_call(out, end);
+            return Finished::Broken(word);
+        }
         let finished = match &self.at {
             FramedAt::Lost(lost) if lost.done() || self.invented => Finished::Hidden(end),
             FramedAt::Lost(_) => Finished::Broken(self.good.max(out.io.closed)),
@@ -92,6 +97,10 @@ impl Body {
             }
             // The model was done: what looks like a string without end began or ended elsewhere.
             FramedAt::Payload(payload) if stopped && payload.unquoted() => {
+                Finished::Broken(self.good.max(out.io.closed))
+            }
+            // It was: a word that no bracket follows is what it went on with.
+            FramedAt::Payload(payload) if stopped && self.stands() && payload.only_name() => {
                 Finished::Broken(self.good.max(out.io.closed))
             }
             FramedAt::Gap(walk) | FramedAt::Tail(walk) if self.stood > 0 && walk.blank() => {

@@ -92,6 +92,10 @@ impl<'a> Twin<'a> {
                 self.out.text.push_str(&self.input[at..next]);
                 next
             }
+            Stop::Word(from) => {
+                self.out.text.push_str(&self.input[from..]);
+                self.input.len()
+            }
             Stop::RunsOn => {
                 let from = if stands { self.good } else { at };
                 self.out.text.push_str(&self.input[from..]);

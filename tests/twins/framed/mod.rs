@@ -63,6 +63,8 @@ enum Stop {
     Cut,
     /// The input ends in what is more than a value, or in a section without a call where anything may stand.
     RunsOn,
+    /// The input ends in a word that no bracket follows; calls end there.
+    Word(usize),
     /// The opener is spoken of; text goes on there.
     Spoken(usize),
     /// The next block begins there.

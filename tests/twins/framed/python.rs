@@ -4,6 +4,7 @@ use toolglot::json::{Map, Value};
 
 use crate::naive::schema::{self, Typed};
 
+use super::Stop;
 use super::json::{Fault, Reader};
 use super::spec::Python;
 
@@ -13,7 +14,7 @@ pub fn calls(
     rules: &Python,
     tools: Option<&Value>,
     mut call: impl FnMut(&str, Map),
-) -> Result<(), Fault> {
+) -> Result<(), Stop> {
     reader.blanks();
     let list = match rules.brackets.as_str() {
         "required" => true,
@@ -28,14 +29,22 @@ pub fn calls(
             return Ok(());
         }
     }
+    let mut called = None;
     loop {
         reader.blanks();
+        if let Some(end) = called.filter(|_| !list)
+            && reader.input[reader.at + dotted(reader)..]
+                .trim_ascii()
+                .is_empty()
+        {
+            return Err(Stop::Word(end));
+        }
         let name = name(reader)?;
         let name = match rules.method.as_str() {
             "" => name.as_str(),
             method => match name.strip_suffix(method) {
                 Some(name) => name,
-                None => return Err(reader.fault()),
+                None => return Err(reader.fault().into()),
             },
         };
         reader.blanks();
@@ -46,6 +55,7 @@ pub fn calls(
             return Ok(());
         }
         let end = reader.at;
+        called = Some(end);
         reader.blanks();
         if list {
             match reader.peek() {
@@ -76,13 +86,19 @@ pub fn calls(
     }
 }
 
-/// A dotted name.
-fn name(reader: &mut Reader<'_>) -> Result<String, Fault> {
+/// How many bytes of a dotted name come next.
+fn dotted(reader: &Reader<'_>) -> usize {
     let rest = &reader.input[reader.at..];
     let part = |c: char| {
         c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-' | '/' | ':') || !c.is_ascii()
     };
-    let len = rest.find(|c| !part(c)).unwrap_or(rest.len());
+    rest.find(|c| !part(c)).unwrap_or(rest.len())
+}
+
+/// A dotted name.
+fn name(reader: &mut Reader<'_>) -> Result<String, Fault> {
+    let rest = &reader.input[reader.at..];
+    let len = dotted(reader);
     if !rest.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_' || !c.is_ascii()) {
         return Err(reader.fault());
     }

@@ -221,11 +221,14 @@ void one(reader &r, std::map<std::string, std::optional<tg::engine>> &last, bool
   c.id = r.text();
   const char *key = r.at();
   bool defaults = r.number(1) != 0;
-  config.add_builtin(r.text());
-  if (defaults) config.add_defaults();
+  std::string_view dialect = r.text();
+  // A set of all dialects takes longer to build than a case to run.
+  if (wanted) config.add_builtin(dialect);
+  if (wanted && defaults) config.add_defaults();
   for (std::uint32_t n = r.u32(); n > 0; n--) {
-    std::string_view dialect = r.text();
-    config.switch_on(dialect, r.text());
+    dialect = r.text();
+    std::string_view name = r.text();
+    if (wanted) config.switch_on(dialect, name);
   }
   std::string dialects(key, r.at());
   for (std::uint32_t n = r.u32(); n > 0; n--) {
