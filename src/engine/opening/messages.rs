@@ -170,7 +170,10 @@ impl Machine<'_> {
                 }
                 let ends_line = matches!(byte, b'\n' | b'\r' | b'\t');
                 if !ends_line && (!in_header(byte) || *gap && !b" <".contains(&byte)) {
-                    return Verdict::Text(Some(Kind::MalformedHeader));
+                    return match self.unended(chunk, opening, candidate, end - 1) {
+                        true => self.verdict(chunk, opening, candidate, byte, end),
+                        false => Verdict::Text(Some(Kind::MalformedHeader)),
+                    };
                 }
                 *gap = ends_line || *gap && byte == b' ';
                 Verdict::More
@@ -205,6 +208,26 @@ impl Machine<'_> {
             }
             _ => Verdict::Text(None),
         }
+    }
+
+    /// Whether a header that nothing ends is that of a call, which the byte at `end` may begin: then it must show itself there.
+    fn unended(
+        &self,
+        chunk: Chunk<'_>,
+        opening: &Opening,
+        candidate: &mut Candidate,
+        end: u64,
+    ) -> bool {
+        let Family::Framed(table) = &self.dialect(candidate.dialect).family else {
+            return false;
+        };
+        let kind = self.route(chunk, opening, candidate, end);
+        let (Some(RouteKind::Call), Some(shows)) = (kind, &table.message) else {
+            return false;
+        };
+        candidate.end = end;
+        candidate.at = CandidateAt::Payload(shows.begin());
+        true
     }
 
     /// A message begins; `span` is its header.
@@ -280,8 +303,9 @@ impl Machine<'_> {
                     at: span.end,
                 };
                 self.open(chunk, dialect, opened);
-                // A header of one call has a channel in every dialect that has such headers.
-                let lacks = kind == RouteKind::Call && read.channel.is_empty();
+                // A header of one call has a channel in every dialect that has such headers, and an end.
+                let lacks = read.channel.is_empty() || read.end.is_empty();
+                let lacks = kind == RouteKind::Call && lacks;
                 if read.slipped || lacks {
                     self.out(chunk).repaired(Kind::RepairedMarker, span);
                 }

@@ -289,7 +289,10 @@ fn read(channels: &Channels, input: &str, at: usize, start: usize) -> Ends {
         // Chosen: the end of a line, or a tab, may stand before a marker, with blanks beside it.
         let line = b"\n\r\t".contains(byte);
         if !(line || may(*byte)) || (gap && !line && !b" <".contains(byte)) {
-            return Ends::Broken(index);
+            return match unended(channels, &input[at..index], &input[index..]) {
+                Some(header) => Ends::At(index, header),
+                None => Ends::Broken(index),
+            };
         }
         gap = line || (gap && *byte == b' ');
         // Another header begins where this one does not look like one.
@@ -306,6 +309,19 @@ fn read(channels: &Channels, input: &str, at: usize, start: usize) -> Ends {
         }
     }
     Ends::Cut
+}
+
+/// What a header without an end says, if it is that of a call whose arguments follow at once.
+fn unended(channels: &Channels, header: &str, behind: &str) -> Option<Header> {
+    let shows = behind.strip_prefix('{')?.trim_start();
+    let blanks = behind.len() - 1 - shows.len();
+    let shows = shows.starts_with(['"', '}']) && blanks < 64;
+    let header = parts(
+        channels,
+        &format!("{}{}", unbroken(header), channels.end[0]),
+    );
+    let called = route(channels, &header).is_some_and(|route| route.kind == "call");
+    (shows && called).then_some(header)
 }
 
 /// A header without line ends and the blanks beside them.
