@@ -8,12 +8,13 @@
 mod common;
 
 use std::alloc::{GlobalAlloc, Layout, System};
+use std::collections::BTreeSet;
 use std::hint::black_box;
 
 use common::arguments::SHAPES;
 use common::corpus::{self, Kind};
 use common::{Count, every, one, retaining, yardsticks};
-use toolglot::{DialectSet, Finish, Options, Parser, Retain};
+use toolglot::{DialectSet, Finish, Options, Parser, Retain, builtin_files};
 
 const KIB: usize = 1024;
 
@@ -80,6 +81,9 @@ fn main() {
     }
     if wanted("growth") || wanted("floods") {
         growing_floods(reach, only);
+    }
+    if wanted("growth") || wanted("markers") {
+        markers(only);
     }
 }
 
@@ -265,6 +269,60 @@ fn growing_floods(reach: Reach, only: &str) {
                 );
             }
         }
+    }
+}
+
+/// Nothing but one marker, for every marker of a built-in dialect: bare, with a blank, and with a word behind it. What is looked at again
+/// and again up to a limit does not grow with the input; it shows in what a byte costs.
+fn markers(only: &str) {
+    let set = DialectSet::any();
+    let mut all = BTreeSet::new();
+    for (_, text) in builtin_files() {
+        let file: toml::Table = toml::from_str(text).expect("a dialect file");
+        literals(&toml::Value::Table(file), "", &mut all);
+    }
+    assert!(all.len() > 200, "{} markers", all.len());
+    let options = retaining(Retain::Block);
+    for marker in &all {
+        for behind in ["", " ", "w "] {
+            let name = format!("{marker}{behind}").replace(char::is_whitespace, "_");
+            if !name.contains(only) {
+                continue;
+            }
+            let input = fill(&format!("{marker}{behind}"), 4 * KIB);
+            let mut parser = Parser::new(&set, options.clone());
+            println!("bytes {name} 1 {}", input.len());
+            measured(&mut || {
+                let mut count = common::feed(&mut parser, input.as_bytes(), &[input.len()]);
+                parser.finish(Finish::Stop, &mut count);
+                count.text
+            });
+        }
+    }
+}
+
+/// The markers without holes under the keys that name them.
+fn literals(value: &toml::Value, key: &str, all: &mut BTreeSet<String>) {
+    const KEYS: [&str; 8] = [
+        "open", "close", "start", "end", "turn", "framing", "messages", "channel",
+    ];
+    match value {
+        toml::Value::Table(table) => {
+            for (key, value) in table {
+                literals(value, key, all);
+            }
+        }
+        toml::Value::Array(list) => {
+            for value in list {
+                literals(value, key, all);
+            }
+        }
+        toml::Value::String(text) if KEYS.contains(&key) && !text.contains('$') => {
+            if text.len() > 1 {
+                all.insert(text.clone());
+            }
+        }
+        _ => {}
     }
 }
 

@@ -10,7 +10,8 @@ instructions per chunk and per byte, and how total costs grow. Ends with status 
   more than 1.01 over all of them and over the last three),
 * the cost of an argument grows with an exponent of more than 1.01 from the smallest to the largest of at least four
   sizes,
-* a chunk costs more than its line in ci/instructions.budget allows.
+* a chunk costs more than its line in ci/instructions.budget allows,
+* a byte of a stream that is nothing but one marker costs more than MOST_A_BYTE.
 
 `--record` writes that file anew: what was measured and a tenth more. `--all` prints every doubling, not only the worst.
 """
@@ -30,6 +31,8 @@ MOVE = 2.0
 LEAST = 0.1
 # An exponent needs more sizes than that: over two doublings of small inputs it is the header's.
 LEAST_POINTS = 3
+# Instructions that a byte of a flood of one marker may cost.
+MOST_A_BYTE = 8000
 HEAD = """# Instructions that a chunk may cost, written by `ci/instructions.sh --record`: what was measured and a tenth more.
 # A larger number needs a reason in the commit that records it.
 """
@@ -130,6 +133,20 @@ def growth(calls, verbose):
     return faults
 
 
+def each_byte(calls, verbose):
+    """What a byte costs where one marker floods the stream."""
+    rows = [(cost / length, name) for what, name, _, length, cost in calls if what == "bytes"]
+    if not rows:
+        return []
+    rows.sort(reverse=True)
+    print(f"\n## Floods of one marker: the dearest of {len(rows)}\n")
+    print("| input | instructions/byte |\n|---|---|")
+    for cost, name in rows if verbose else rows[:25]:
+        print(f"| `{name}` | {cost:.0f} |")
+    dear = [row for row in rows if row[0] > MOST_A_BYTE]
+    return [f"{name}: {cost:.0f} instructions a byte, {MOST_A_BYTE} are allowed" for cost, name in dear]
+
+
 def steps(costs):
     """Growth of the total at each doubling, from costs per byte, less what a buffer costs that happens to move."""
     return [2 * max(a, b - MOVE) / a if b > a else 2 * b / a for a, b in zip(costs, costs[1:])]
@@ -145,7 +162,8 @@ def main():
     folder = pathlib.Path(sys.argv[1])
     calls = list(read(folder))
     costs = chunks(calls)
-    faults = judge(costs, "--record" in sys.argv) + growth(calls, "--all" in sys.argv)
+    verbose = "--all" in sys.argv
+    faults = judge(costs, "--record" in sys.argv) + growth(calls, verbose) + each_byte(calls, verbose)
     print()
     for fault in faults:
         print(f"FAIL {fault}")

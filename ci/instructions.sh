@@ -5,7 +5,7 @@
 #   ci/instructions.sh --short    small inputs, for every change (below a minute)
 #   ci/instructions.sh --long     inputs of up to 4 MiB in one chunk
 #   ci/instructions.sh --only=X   only floods whose names hold X
-#   ci/instructions.sh floods     this part alone; parts are text, bodies, arguments, floods, and growth for the last two
+#   ci/instructions.sh floods     this part alone; parts are text, bodies, arguments, floods, markers, and growth for the last three
 #   ci/instructions.sh --record   write ci/instructions.budget anew
 #   ci/instructions.sh --all      print every growth, not only the largest
 #

@@ -1,8 +1,9 @@
 //! Calls as Python writes them: `[f(a=1, b='x'), g()]`, or one call a line.
 //!
 //! Names are read here, arguments by [`LiveCall`]: keyword arguments become an object while they come. What is no
-//! literal is refused. A call closes at its own bracket; in a list it waits for the comma or bracket that follows it, and
-//! where nothing but the list itself marks it, for the next call or the list's end: `[f(x=1) and more` is text.
+//! literal is refused. A single call closes at its own bracket. One of several on lines waits for the next byte, which may make
+//! another expression of it (`f(x=1).g()`); in a list for the comma or bracket that follows it, and where nothing but the list
+//! itself marks it, for the next call or the list's end: `[f(x=1) and more` is text.
 
 #[cfg(test)]
 mod tests;
@@ -28,7 +29,7 @@ pub(crate) struct Body {
     name: Vec<u8>,
     name_at: u64,
     call: Option<LiveCall>,
-    /// Where the call ended that waits for what follows it in its list.
+    /// Where the call ended that waits for what follows it.
     ended: Option<u64>,
     json: Option<json_calls::Body>,
     calls: u32,
@@ -196,6 +197,13 @@ impl Body {
         i: usize,
     ) -> (usize, Step) {
         let byte = source.bytes[i];
+        if !self.list && self.ended == Some(source.pos(i)) {
+            if table.goes_on.contains(&byte) {
+                self.doubt(out, Kind::MalformedBody);
+                return self.broken(out, source.pos(i), i);
+            }
+            self.settle(out);
+        }
         match self.at {
             PythonAt::Open | PythonAt::Item | PythonAt::Bracket | PythonAt::Behind
                 if is_blank(byte) =>
@@ -328,10 +336,8 @@ impl Body {
         }
         self.ended = Some(source.pos(i));
         self.at = PythonAt::Behind;
-        if !self.list {
-            self.settle(out);
-        }
         if table.brackets == Brackets::One {
+            self.settle(out);
             return (i, Step::Done);
         }
         (i, Step::More)

@@ -7,6 +7,10 @@ use super::spec::{self, RouteKind};
 /// Longest header of a message.
 pub(crate) const MAX_HEADER: u64 = 512;
 
+/// How many markers that begin a header may stand in one: a role and a channel, and both once more where it is begun again. What repeats
+/// them without end is not looked at anew for each of them up to the longest header.
+const MAX_BEGUN: usize = 4;
+
 /// Channels of one dialect.
 #[derive(Debug)]
 pub(crate) struct Channels {
@@ -184,33 +188,53 @@ impl spec::Channels {
 
     /// Whether what has come looks like the beginning of a header and not like prose: words right after the markers.
     pub fn shaped(&self, header: &str) -> bool {
-        let marks = [&self.recipient, &self.channel, &self.content];
-        let marks = marks
-            .into_iter()
-            .chain(&self.start)
-            .filter(|mark| !mark.is_empty());
         let word = |c: char| c.is_ascii_alphanumeric() || "_.:-/".contains(c);
-        // One word after a marker needs no closer look.
-        let mut begun = marks
-            .clone()
-            .filter_map(|mark| header.strip_prefix(mark.as_str()));
-        if begun.any(|rest| rest.chars().all(word)) {
-            return true;
-        }
-        let mut rest = header.to_owned();
-        if let Some(stem) = self.recipient.strip_suffix('=') {
-            // What leaves no doubt about the recipient is not prose either.
-            let slips = [" = ", " =", "= ", "="].map(|sign| format!("{stem}{sign}"));
-            let glued = self.recipient.trim_start().to_owned();
-            let slips = slips.into_iter().chain([glued]);
-            slips.for_each(|slip| rest = rest.replace(&slip, "\n"));
-        }
-        marks.for_each(|mark| rest = rest.replace(mark.as_str(), "\n"));
-        let words = |part: &str| part.split(' ').filter(|word| !word.is_empty()).count();
-        rest.split('\n').all(|part| {
+        let shaped = |part: &str| {
             let part = part.strip_suffix(' ').unwrap_or(part);
-            part.chars().all(|c| word(c) || c == ' ') && !part.starts_with(' ') && words(part) < 3
-        })
+            let words = part.split(' ').filter(|word| !word.is_empty()).count();
+            part.chars().all(|c| word(c) || c == ' ') && !part.starts_with(' ') && words < 3
+        };
+        let (mut from, mut skip) = (0, 0);
+        for (at, _) in header.char_indices() {
+            let len = if at < skip {
+                None
+            } else {
+                self.part_begins(&header[at..])
+            };
+            let Some(len) = len else { continue };
+            if !shaped(&header[from..at]) {
+                return false;
+            }
+            (from, skip) = (at + len, at + len);
+        }
+        shaped(&header[from..])
+    }
+
+    /// The length of what begins a part of a header, if `rest` begins with it: a marker, or what leaves no doubt about the recipient.
+    fn part_begins(&self, rest: &str) -> Option<usize> {
+        if let Some(stem) = self.recipient.strip_suffix('=') {
+            let sign = |behind: &str| {
+                [" = ", " =", "= ", "="]
+                    .into_iter()
+                    .find(|s| behind.starts_with(s))
+            };
+            if let Some(sign) = rest.strip_prefix(stem).and_then(sign) {
+                return Some(stem.len() + sign.len());
+            }
+        }
+        let marks = [self.recipient.trim_start(), &self.channel, &self.content].into_iter();
+        let mut marks = marks.chain(self.start.iter().map(String::as_str));
+        let mark = marks.find(|mark| !mark.is_empty() && rest.starts_with(mark));
+        mark.map(str::len)
+    }
+
+    /// Whether so many markers that begin a header stand in it that one more begins another one.
+    pub fn crowded(&self, header: &[u8]) -> bool {
+        let begins = |at: &usize| {
+            let mut starts = self.start.iter();
+            starts.any(|start| header[*at..].starts_with(start.as_bytes()))
+        };
+        (0..header.len()).filter(begins).count() >= MAX_BEGUN
     }
 
     /// What a message with that header is.

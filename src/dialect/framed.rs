@@ -622,6 +622,21 @@ fn contents(spec: &spec::Framed) -> Result<(), String> {
     Ok(())
 }
 
+/// What makes an expression of Python go on behind a call, but for what may begin a marker there.
+fn goes_on(spec: &spec::Framed) -> Vec<u8> {
+    let section = spec.section.iter();
+    let section = section.flat_map(|section| section.open.iter().chain(&section.close));
+    let units = spec.unit.iter();
+    let markers = section.chain(units.flat_map(|unit| unit.open.iter().chain(&unit.close)));
+    let begins = |marker: &String| {
+        let literal = marker.trim_start_matches("$_").trim_start_matches("$^");
+        literal.bytes().next()
+    };
+    let taken: Vec<u8> = markers.filter_map(begins).collect();
+    let goes_on = b".([+-*/%=&|^@?".iter().copied();
+    goes_on.filter(|byte| !taken.contains(byte)).collect()
+}
+
 /// Tables of what stands inside calls.
 fn payloads(spec: &spec::Framed) -> (JsonTable, PythonTable, BraceTable) {
     let json = JsonTable {
@@ -643,6 +658,7 @@ fn payloads(spec: &spec::Framed) -> (JsonTable, PythonTable, BraceTable) {
             ..Syntax::default()
         },
         brackets: spec.python.brackets,
+        goes_on: goes_on(spec),
         method: spec.python.method.clone(),
         typed: spec.python.quoted_typed,
         json: spec.python.json.then(|| json.clone()),

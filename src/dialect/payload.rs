@@ -56,6 +56,8 @@ pub(crate) struct PythonTable {
     /// Of the values; `python` must be set.
     pub syntax: Syntax,
     pub brackets: Brackets,
+    /// Bytes with which the expression goes on behind a call that stands in no list: it is not the call that it began with.
+    pub goes_on: Vec<u8>,
     /// What may stand after a name and is not part of it, for example `.call`.
     pub method: String,
     /// Quotes are delimiters; the schema gives their text its type.

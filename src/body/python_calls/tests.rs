@@ -34,6 +34,7 @@ fn table(brackets: Brackets) -> PythonTable {
             ..Syntax::default()
         },
         brackets,
+        goes_on: b".(".to_vec(),
         ..PythonTable::default()
     }
 }
@@ -116,7 +117,13 @@ fn calls_on_lines() {
             r#"tune {"band":"FM", "mhz":98.5, "stereo":true} {RepairedLiteral}; ring {} | repaired_literal | done 4"#,
         ),
         ("a(), b(),</x>", "a {}; b {} |  | done 4"),
-        ("a()b()", "a {}; b {} |  | more"),
+        ("a()b()\n", "a {}; b {} |  | more"),
+        // The expression may go on.
+        ("a()b()", "a {} |  | more"),
+        (
+            "a().b()",
+            "a {} {MalformedBody} | malformed_body | malformed",
+        ),
         ("</x>", " |  | done 4"),
         ("[a()]", " |  | done 5"),
         ("a b()", " | malformed_body | malformed"),
@@ -138,22 +145,25 @@ fn quotes_may_be_delimiters() {
     );
     let cases = [
         (
-            "t.call(port=\"7\", days=\"4\")",
+            "t.call(port=\"7\", days=\"4\")\n",
             r#"t {"port":"7", "days":4} |  | more"#,
         ),
         (
-            "t.call(days='\\x34\\'')",
+            "t.call(days='\\x34\\'')\n",
             "t {\"days\":\"4'\"} | type_mismatch | more",
         ),
         (
-            "t.call(tags='[\"née\"]', days=3)",
+            "t.call(tags='[\"née\"]', days=3)\n",
             r#"t {"tags":["née"], "days":3} |  | more"#,
         ),
         (
-            "t.call(tags='[\"n', days=3)",
+            "t.call(tags='[\"n', days=3)\n",
             " | malformed_value | malformed",
         ),
-        ("t(other='1')", r#"t {"other":"1"} | unknown_param | more"#),
+        (
+            "t(other='1')\n",
+            r#"t {"other":"1"} | unknown_param | more"#,
+        ),
         (".call()", " |  | done 7"),
     ];
     check(&table, &options, &cases);

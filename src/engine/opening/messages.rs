@@ -110,7 +110,10 @@ impl Machine<'_> {
             let from = if to <= inside { to } else { opening.start };
             let part = self.bytes(chunk, from, inside);
             let part = String::from_utf8_lossy(&part);
-            let looks = channels.spec.shaped(&channels::joined(&part).0);
+            let looks = channels.spec.shaped(&channels::joined(&part).0)
+                && !channels
+                    .spec
+                    .crowded(&self.bytes(chunk, opening.start, inside));
             found |= looks;
             if to <= inside {
                 *shaped = looks.then_some(inside);

@@ -24,6 +24,8 @@ enum Ends {
     Cut,
 }
 
+/// How many markers that begin a header may stand in one.
+const MAX_BEGUN: usize = 4;
 const MAX_HEADER: usize = 512;
 
 impl<'a> Twin<'a> {
@@ -299,8 +301,12 @@ fn read(channels: &Channels, input: &str, at: usize, start: usize) -> Ends {
         let begins = |marker: &String| {
             bytes[index..].starts_with(marker.as_bytes()) && !channels.end.contains(marker)
         };
-        if channels.start.iter().any(begins) && !looks(channels, &unbroken(&input[at..index])) {
-            return Ends::Broken(index);
+        if channels.start.iter().any(begins) {
+            let begun = |start: &String| input[at..index].matches(start.as_str()).count();
+            let crowded = channels.start.iter().map(begun).sum::<usize>() >= MAX_BEGUN;
+            if crowded || !looks(channels, &unbroken(&input[at..index])) {
+                return Ends::Broken(index);
+            }
         }
         let end = index + 1;
         let mut ends = channels.end.iter();
