@@ -177,13 +177,17 @@ fn python(spec: &spec::Framed) -> Vec<String> {
     out
 }
 
-/// Patterns of a file, and each that shows a parameter with an object of all arguments in its place.
+/// Patterns of a file, and each that shows a parameter, or the end of a call without any, with an object of all arguments in
+/// its place.
 fn with_objects(spec: &spec::Framed, probe: &[String]) -> Vec<String> {
     let params = [&spec.param, &spec.tree];
-    let opens = params.into_iter().flatten().flat_map(|param| &param.open);
-    let opens: Vec<&String> = opens.collect();
+    let mut opens: Vec<&String> = params.into_iter().flatten().flat_map(|p| &p.open).collect();
+    if opens.is_empty() {
+        return probe.to_vec();
+    }
+    opens.extend(spec.unit.iter().flat_map(|unit| &unit.close));
     let object = |pattern: &String| -> Vec<String> {
-        // The first token of the parameter's opener, or some of it.
+        // The first token of what stands there, or some of it.
         let cut = pattern.rfind('<').filter(|at| {
             let token = &pattern[*at..];
             let token = token.trim_end_matches('>');
@@ -193,7 +197,9 @@ fn with_objects(spec: &spec::Framed, probe: &[String]) -> Vec<String> {
         let all = head.map(|head| OBJECT.map(|first| format!("{head}{first}")));
         all.into_iter().flatten().collect()
     };
-    let objects = probe.iter().flat_map(object);
+    let mut objects: Vec<String> = probe.iter().flat_map(object).collect();
+    objects.sort();
+    objects.dedup();
     probe.iter().cloned().chain(objects).collect()
 }
 

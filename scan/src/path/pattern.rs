@@ -37,6 +37,8 @@ impl Hole {
 
     pub(super) fn takes(self, byte: u8) -> bool {
         match self {
+            // No tool is named so, and what may follow a name is an object.
+            Self::Name if byte == b'{' => false,
             Self::Name | Self::Id | Self::Type => {
                 byte > b' ' && byte != 0x7f && !matches!(byte, b'<' | b'>' | b'"' | b'\'' | b'`')
             }
