@@ -317,10 +317,10 @@ fn literals(value: &toml::Value, key: &str, all: &mut BTreeSet<String>) {
                 literals(value, key, all);
             }
         }
-        toml::Value::String(text) if KEYS.contains(&key) && !text.contains('$') => {
-            if text.len() > 1 {
-                all.insert(text.clone());
-            }
+        toml::Value::String(text)
+            if KEYS.contains(&key) && text.len() > 1 && !text.contains('$') =>
+        {
+            all.insert(text.clone());
         }
         _ => {}
     }
