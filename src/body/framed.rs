@@ -6,7 +6,9 @@
 //!
 //! A call is final at its own end: what goes wrong after it in the same block takes nothing back.
 
+mod broken;
 mod ending;
+mod opener;
 mod parameter;
 mod shorter;
 mod value;
@@ -17,12 +19,11 @@ use self::value::Value;
 pub(crate) use self::value::{Strange, last_tag};
 use super::args::As;
 use super::live::Step;
-use super::lost::{Hit as Found, Lost, Torn};
+use super::lost::{Lost, Torn};
 use super::payload::Payload;
 use super::plain::{Came, Clean, Plain};
-use super::tree_payload::Elements;
-use super::{Args, Flow, Opened, Out, Short, tool_name};
-use crate::dialect::spec::{self, Malformed};
+use super::{Args, Flow, Opened, Out, Short};
+use crate::dialect::spec;
 use crate::dialect::{Action, Framed};
 use crate::error::{Kind, Severity};
 use crate::event::Span;
@@ -368,126 +369,6 @@ impl Body {
             .map(|_| 0)
     }
 
-    /// Whether a block that breaks is hidden: a list in Python that nothing marked but itself, without a call, is text.
-    fn hides(&self, out: &Out<'_>, table: &Framed) -> bool {
-        let python = table.spec.unit[usize::from(self.unit)].payload == spec::Payload::Python;
-        let block = out.io.block.as_ref().filter(|_| python && !self.stands());
-        let text = block.is_some_and(|block| block.unmarked);
-        let dialect = out.dialect();
-        !text && dialect.is_some_and(|dialect| dialect.spec.malformed == Malformed::Drop)
-    }
-
-    /// What stands from `pos` on is hidden; see [`super::Body::hide`].
-    pub fn hide(&mut self, out: &mut Out<'_>, table: &Framed, pos: u64) {
-        self.lose(out, table, pos);
-        self.invented = true;
-    }
-
-    /// A call, or what should be one, broke before `pos`: it is hidden from here on.
-    fn lose(&mut self, out: &mut Out<'_>, table: &Framed, pos: u64) {
-        let mut torn = self.torn.take().unwrap_or_default();
-        let fix = String::from_utf8_lossy(&self.fix);
-        let prefix = std::mem::take(&mut torn.prefix);
-        let dialect = out.dialect();
-        let turns = dialect.map_or(&[][..], |dialect| &dialect.spec.framing);
-        let channels = dialect.and_then(|dialect| dialect.channels.as_ref());
-        let headers =
-            channels.map(|channels| channels.spec.start.iter().chain(&channels.spec.close));
-        let turns = turns.iter().chain(headers.into_iter().flatten());
-        let turns = turns.map(String::as_str);
-        let mut lost = Lost::new(table, self.unit, &fix, torn, turns);
-        lost.prime(&prefix);
-        // What it looked at already may begin a marker.
-        out.skip(lost.keeps(pos));
-        self.at = FramedAt::Lost(Box::new(lost));
-    }
-
-    /// Takes bytes that are hidden.
-    fn lost(
-        &mut self,
-        out: &mut Out<'_>,
-        table: &Framed,
-        mut i: usize,
-        end: usize,
-    ) -> (usize, Option<Flow>) {
-        let FramedAt::Lost(lost) = &mut self.at else {
-            return (end, None);
-        };
-        let max = out.limits().max_header;
-        let mut hit = None;
-        while i < end && hit.is_none() {
-            let pos = out.base + i as u64;
-            hit = lost.step(table, out.seg[i], pos, &self.fix, max);
-            i += 1;
-        }
-        let pos = out.base + i as u64;
-        let Some(hit) = hit else {
-            let keeps = lost.keeps(pos);
-            out.skip(keeps);
-            return (i, None);
-        };
-        let (quoted, rows) = (lost.in_string(), lost.rows());
-        let taken = match hit {
-            Found::Opener { taken, .. } | Found::Payload { taken } | Found::Item { taken } => taken,
-            Found::Call | Found::Section | Found::Turn(_) => true,
-        };
-        let i = i - usize::from(!taken);
-        if let Found::Item { .. } = hit {
-            let unit = &table.spec.unit[usize::from(self.unit)];
-            out.skip(out.base + i as u64);
-            if let Some(payload) = Payload::resume(table, unit, rows) {
-                self.at = FramedAt::Payload(Box::new(payload));
-            }
-            return (i, None);
-        }
-        (i, self.hidden(out, table, hit, quoted, out.base + i as u64))
-    }
-
-    /// Hidden bytes end before `pos`; `quoted` if a string is open there.
-    fn hidden(
-        &mut self,
-        out: &mut Out<'_>,
-        table: &Framed,
-        hit: Found,
-        quoted: bool,
-        pos: u64,
-    ) -> Option<Flow> {
-        let at = match hit {
-            Found::Turn(len) => pos.saturating_sub(len),
-            Found::Opener { walk, .. } => walk.start().unwrap_or(pos),
-            Found::Call | Found::Section | Found::Payload { .. } | Found::Item { .. } => pos,
-        };
-        if quoted {
-            out.open_string(Span::new(at, pos));
-        }
-        out.skip(at);
-        (self.last, self.broke) = (at, true);
-        match hit {
-            Found::Call | Found::Payload { .. } if self.section => {
-                self.at = FramedAt::Gap(table.gap.begin());
-                None
-            }
-            Found::Call | Found::Section | Found::Payload { .. } => {
-                self.at = FramedAt::Gap(Walk::default());
-                Some(Flow::Malformed { ended: true })
-            }
-            Found::Turn(_) => Some(Flow::Hidden { at }),
-            // The payload goes on.
-            Found::Item { .. } => None,
-            Found::Opener { action, walk, .. } => {
-                let Action::Unit(unit) = action else {
-                    return Some(Flow::Hidden { at });
-                };
-                if !self.section {
-                    return Some(Flow::Hidden { at });
-                }
-                self.at = FramedAt::Gap(table.gap.begin());
-                self.unit = unit;
-                self.begin(out, table, &walk, pos)
-            }
-        }
-    }
-
     /// Takes a byte of a place where one of some patterns must stand.
     fn walk(
         &mut self,
@@ -505,7 +386,7 @@ impl Body {
             FramedAt::Inner(walk) => (&unit.inner, walk),
             FramedAt::More(walk) => match &unit.more {
                 Some(more) => (more, walk),
-                None => return (false, self.broken(out, table, pos)),
+                None => return (false, self.broken(out, pos)),
             },
             FramedAt::Payload(_)
             | FramedAt::Plain(_)
@@ -559,7 +440,7 @@ impl Body {
                 }
                 match self.shorter(out, table, pos) {
                     Some(flow) => (false, flow),
-                    None => (false, self.broken(out, table, pos)),
+                    None => (false, self.broken(out, pos)),
                 }
             }
         }
@@ -744,215 +625,6 @@ impl Body {
                 self.fix = out.slice(span.start, span.end).into_bytes();
             }
         }
-    }
-
-    /// What the opener of a call says, beside what a header has `given`.
-    fn head(
-        &self,
-        out: &Out<'_>,
-        table: &Framed,
-        walk: &Walk,
-        end: u64,
-        (name, meta): (String, Vec<(String, String)>),
-    ) -> Head {
-        let unit = &table.spec.unit[usize::from(self.unit)];
-        let mut head = Head {
-            name,
-            meta,
-            doubt: None,
-            closed: false,
-            slip: false,
-        };
-        let tag = walk.span(Hole::Tag);
-        if !tag.is_empty() {
-            let text = out.slice(tag.start, tag.end);
-            head.closed = text.ends_with('/');
-            (head.meta, head.doubt) = xml::checked_attributes(text.as_bytes());
-            if let Some(at) = head.meta.iter().position(|(key, _)| *key == unit.name) {
-                head.name = head.meta.remove(at).1;
-                head.meta.retain(|(key, _)| *key != unit.name);
-            }
-        }
-        let word = walk.span(Hole::Name);
-        if !word.is_empty() {
-            head.name = out.slice(word.start, word.end);
-            if let Some(loose) = walk.loose().filter(|loose| loose.start == word.end) {
-                // The tag names the tool, and its attributes may be arguments.
-                let text = out.slice(loose.start, loose.end);
-                (head.meta, head.doubt) = xml::checked_attributes(text.as_bytes());
-            }
-            // What has parameters inside or after it does not close itself.
-            head.slip =
-                head.name.len() > 1 && head.name.ends_with('/') && out.slice(word.end, end) == ">";
-            if head.slip {
-                head.name.pop();
-            }
-            head.closed |= unit.fix_name && out.slice(word.end, end).trim_start() == "/>";
-        }
-        let id = walk.span(Hole::Id);
-        if !id.is_empty() {
-            let id = out.slice(id.start, id.end);
-            if head.name.is_empty() {
-                head.name = name_in_id(&id, &table.spec.ids).to_owned();
-            }
-            head.meta.push(("id".to_owned(), id));
-        }
-        head
-    }
-
-    /// Whether the opener of the open call stands once more right behind it: it says the same twice.
-    fn again(
-        &mut self,
-        out: &mut Out<'_>,
-        table: &Framed,
-        action: Action,
-        walk: &Walk,
-        end: u64,
-    ) -> bool {
-        if !matches!(self.at, FramedAt::Inner(_)) || self.args.is_none() {
-            return false;
-        }
-        let head = self.head(out, table, walk, end, Default::default());
-        let name = single(out, head.name.trim(), &table.spec.doubled);
-        let Some(args) = self.args.as_mut().filter(|args| {
-            let plain = !head.closed && !head.slip && head.doubt.is_none();
-            plain && !name.is_empty() && args.opens_again(name, &head.meta)
-        }) else {
-            return false;
-        };
-        // The second one may show that all arguments follow as JSON.
-        let other = match action {
-            Action::Unit(unit) if unit != self.unit => Some(unit),
-            _ => None,
-        };
-        let form = other.map(|unit| table.spec.unit[usize::from(unit)].payload);
-        if form.is_some_and(|form| form != spec::Payload::Arguments) {
-            return false;
-        }
-        let span = Span::new(walk.start().unwrap_or(end), end);
-        args.told(out, Kind::RepeatedMarker, span, "");
-        out.skip(end);
-        match other {
-            Some(unit) => {
-                self.at = FramedAt::Payload(Box::new(Payload::of(out, args)));
-                (self.unit, self.args) = (unit, None);
-            }
-            None => self.inner(table),
-        }
-        true
-    }
-
-    /// A call begins with the pattern `walk`, which ends at `end`.
-    fn begin(&mut self, out: &mut Out<'_>, table: &Framed, walk: &Walk, end: u64) -> Option<Flow> {
-        self.shut = false;
-        let unit = &table.spec.unit[usize::from(self.unit)];
-        let start = walk.start().unwrap_or(end);
-        let mut span = Span::new(start, end);
-        let mut given = Default::default();
-        if let Some((name, meta, place)) = self.header.take() {
-            (given, span) = ((name, meta), place);
-        }
-        let Head {
-            name,
-            mut meta,
-            doubt,
-            closed,
-            slip,
-        } = self.head(out, table, walk, end, given);
-        out.skip(end);
-        let named = !matches!(
-            unit.payload,
-            spec::Payload::Json | spec::Payload::Python | spec::Payload::Braces
-        );
-        if named && let Err(kind) = tool_name(&name, out.limits().max_name) {
-            self.last = self.last.max(start);
-            return Some(self.refuse(out, kind, span));
-        }
-        let name = single(out, name.trim(), &table.spec.doubled).to_owned();
-        if unit.fix_name {
-            self.fix = name.clone().into_bytes();
-        }
-        let framed = matches!(
-            unit.payload,
-            spec::Payload::Params | spec::Payload::Tree | spec::Payload::Content
-        );
-        if !framed {
-            if slip {
-                out.repaired(Kind::RepairedMarker, span);
-            }
-            if doubt.is_some() {
-                out.repaired(Kind::ExtraKey, span);
-            }
-            let opened = Opened {
-                name: &name,
-                meta: &meta,
-                span,
-                at: end,
-            };
-            return match Payload::open(out, unit, &opened) {
-                Ok(mut payload) => {
-                    if closed && payload.empty(out, end) {
-                        self.stood += payload.stood();
-                        return self.after_call(table, end);
-                    }
-                    self.at = FramedAt::Payload(Box::new(payload));
-                    None
-                }
-                Err(kind) => Some(self.limit(out, kind, end)),
-            };
-        }
-        let rule = unit.content.as_ref().and_then(|c| c.rule(&name));
-        let lacks = |key: &&String| !meta.iter().any(|(have, _)| have == *key);
-        if let Some(key) = rule.and_then(|rule| rule.requires.iter().find(lacks)) {
-            let severity = Severity::Error;
-            out.report(Kind::MissingRequired, severity, span, &name, key, "");
-            return self.content(out, table, None, end, closed);
-        }
-        let clean = rule.map_or(Clean::default(), |rule| Clean {
-            trim: rule.trim,
-            unfence: rule.unfences(&meta),
-            newline: rule.newline,
-        });
-        let arguments = if unit.attributes {
-            std::mem::take(&mut meta)
-        } else {
-            vec![]
-        };
-        let opened = Opened {
-            name: &name,
-            meta: &meta,
-            span,
-            at: end,
-        };
-        let mut args = match Args::open(out, &opened) {
-            Ok(args) => args,
-            Err(kind) => return Some(self.limit(out, kind, end)),
-        };
-        if let Some(param) = table
-            .params(self.unit)
-            .filter(|_| unit.payload == spec::Payload::Tree)
-        {
-            let fix = String::from_utf8_lossy(&self.fix);
-            args.with_elements(Elements::new(param, &fix));
-        }
-        if slip {
-            args.told(out, Kind::RepairedMarker, span, "");
-        }
-        if let Some(key) = doubt {
-            args.told(out, Kind::ExtraKey, span, &key);
-        }
-        for (key, value) in arguments {
-            args.whole(out, &key, &value, span);
-        }
-        self.args = Some(args);
-        if unit.payload == spec::Payload::Content {
-            return self.content(out, table, Some(clean), end, closed);
-        }
-        self.inner(table);
-        if closed {
-            return self.call_closes(out, table, end);
-        }
-        None
     }
 
     /// Text that is one argument begins at `at`; `None` if its call is none. It is empty if its tag is `closed`.
@@ -1152,75 +824,6 @@ impl Body {
         }
         Some(Flow::Closed { end })
     }
-
-    /// Something stands at `pos` that nothing of the block can be.
-    fn broken(&mut self, out: &mut Out<'_>, _table: &Framed, pos: u64) -> Option<Flow> {
-        let walk = match &self.at {
-            FramedAt::Enter(walk)
-            | FramedAt::Gap(walk)
-            | FramedAt::Tail(walk)
-            | FramedAt::More(walk)
-            | FramedAt::Inner(walk) => walk.start(),
-            FramedAt::Payload(_)
-            | FramedAt::Plain(_)
-            | FramedAt::Value(_)
-            | FramedAt::Lost(_)
-            | FramedAt::Confirm { .. } => None,
-        };
-        if let Some(word) = self.said(out) {
-            self.good = word;
-        }
-        let start = walk.unwrap_or(pos).max(out.from());
-        self.torn = Some(Torn {
-            prefix: out.slice(start, pos).into_bytes(),
-            between: matches!(self.at, FramedAt::Gap(_)),
-            ..Torn::default()
-        });
-        // What was looked at may begin a marker that ends what is hidden.
-        out.skip(start);
-        out.issue(Kind::MalformedBody, Span::new(pos, pos + 1), "");
-        self.drop_call(out, pos);
-        Some(Flow::Malformed { ended: false })
-    }
-
-    /// Where, after calls, words stand in a tag that closes nothing.
-    fn said(&self, out: &Out<'_>) -> Option<u64> {
-        let (FramedAt::Gap(walk) | FramedAt::Tail(walk)) = &self.at else {
-            return None;
-        };
-        let word = walk.loose().filter(|_| self.stood > 0)?;
-        let bytes = out.bytes(word.start, word.end);
-        (!bytes.trim_ascii().is_empty()).then_some(word.start)
-    }
-
-    fn refuse(&mut self, out: &mut Out<'_>, kind: Kind, span: Span) -> Flow {
-        out.skip(span.start);
-        out.issue(kind, span, "");
-        self.drop_call(out, span.start);
-        Flow::Malformed { ended: false }
-    }
-
-    fn limit(&mut self, out: &mut Out<'_>, kind: Kind, pos: u64) -> Flow {
-        self.drop_call(out, pos);
-        Flow::Limit { kind, ended: false }
-    }
-
-    /// The open call, if there is one, is none: it goes no further than `pos`.
-    pub fn drop_call(&mut self, out: &mut Out<'_>, pos: u64) {
-        self.count(out, pos);
-        self.args = None;
-        out.call_abandon(Span::new(self.last.min(pos), pos));
-    }
-}
-
-/// The name of a tool that is written twice, where there is one of that name and none of the doubled.
-fn single<'n>(out: &Out<'_>, name: &'n str, between: &str) -> &'n str {
-    let halves = name.split_once(between).filter(|_| !between.is_empty());
-    let Some((head, tail)) = halves else {
-        return name;
-    };
-    let doubled = head == tail && out.tool(name).is_none() && out.tool(head).is_some();
-    if doubled { head } else { name }
 }
 
 /// Whether an opener begins as a misspelt one does.

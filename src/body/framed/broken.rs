@@ -1,0 +1,192 @@
+//! What breaks in a framed block: a call that is none, and what is hidden up to where the block goes on.
+
+use super::{Body, FramedAt};
+use crate::body::lost::{Hit as Found, Lost, Torn};
+use crate::body::payload::Payload;
+use crate::body::{Flow, Out};
+use crate::dialect::spec::{self, Malformed};
+use crate::dialect::{Action, Framed};
+use crate::error::Kind;
+use crate::event::Span;
+use toolglot_scan::path::Walk;
+
+impl Body {
+    /// Whether a block that breaks is hidden: a list in Python that nothing marked but itself, without a call, is text.
+    pub(super) fn hides(&self, out: &Out<'_>, table: &Framed) -> bool {
+        let python = table.spec.unit[usize::from(self.unit)].payload == spec::Payload::Python;
+        let block = out.io.block.as_ref().filter(|_| python && !self.stands());
+        let text = block.is_some_and(|block| block.unmarked);
+        let dialect = out.dialect();
+        !text && dialect.is_some_and(|dialect| dialect.spec.malformed == Malformed::Drop)
+    }
+
+    /// What stands from `pos` on is hidden; see [`super::Body::hide`].
+    pub fn hide(&mut self, out: &mut Out<'_>, table: &Framed, pos: u64) {
+        self.lose(out, table, pos);
+        self.invented = true;
+    }
+
+    /// A call, or what should be one, broke before `pos`: it is hidden from here on.
+    pub(super) fn lose(&mut self, out: &mut Out<'_>, table: &Framed, pos: u64) {
+        let mut torn = self.torn.take().unwrap_or_default();
+        let fix = String::from_utf8_lossy(&self.fix);
+        let prefix = std::mem::take(&mut torn.prefix);
+        let dialect = out.dialect();
+        let turns = dialect.map_or(&[][..], |dialect| &dialect.spec.framing);
+        let channels = dialect.and_then(|dialect| dialect.channels.as_ref());
+        let headers =
+            channels.map(|channels| channels.spec.start.iter().chain(&channels.spec.close));
+        let turns = turns.iter().chain(headers.into_iter().flatten());
+        let turns = turns.map(String::as_str);
+        let mut lost = Lost::new(table, self.unit, &fix, torn, turns);
+        lost.prime(&prefix);
+        // What it looked at already may begin a marker.
+        out.skip(lost.keeps(pos));
+        self.at = FramedAt::Lost(Box::new(lost));
+    }
+
+    /// Takes bytes that are hidden.
+    pub(super) fn lost(
+        &mut self,
+        out: &mut Out<'_>,
+        table: &Framed,
+        mut i: usize,
+        end: usize,
+    ) -> (usize, Option<Flow>) {
+        let FramedAt::Lost(lost) = &mut self.at else {
+            return (end, None);
+        };
+        let max = out.limits().max_header;
+        let mut hit = None;
+        while i < end && hit.is_none() {
+            let pos = out.base + i as u64;
+            hit = lost.step(table, out.seg[i], pos, &self.fix, max);
+            i += 1;
+        }
+        let pos = out.base + i as u64;
+        let Some(hit) = hit else {
+            let keeps = lost.keeps(pos);
+            out.skip(keeps);
+            return (i, None);
+        };
+        let (quoted, rows) = (lost.in_string(), lost.rows());
+        let taken = match hit {
+            Found::Opener { taken, .. } | Found::Payload { taken } | Found::Item { taken } => taken,
+            Found::Call | Found::Section | Found::Turn(_) => true,
+        };
+        let i = i - usize::from(!taken);
+        if let Found::Item { .. } = hit {
+            let unit = &table.spec.unit[usize::from(self.unit)];
+            out.skip(out.base + i as u64);
+            if let Some(payload) = Payload::resume(table, unit, rows) {
+                self.at = FramedAt::Payload(Box::new(payload));
+            }
+            return (i, None);
+        }
+        (i, self.hidden(out, table, hit, quoted, out.base + i as u64))
+    }
+
+    /// Hidden bytes end before `pos`; `quoted` if a string is open there.
+    pub(super) fn hidden(
+        &mut self,
+        out: &mut Out<'_>,
+        table: &Framed,
+        hit: Found,
+        quoted: bool,
+        pos: u64,
+    ) -> Option<Flow> {
+        let at = match hit {
+            Found::Turn(len) => pos.saturating_sub(len),
+            Found::Opener { walk, .. } => walk.start().unwrap_or(pos),
+            Found::Call | Found::Section | Found::Payload { .. } | Found::Item { .. } => pos,
+        };
+        if quoted {
+            out.open_string(Span::new(at, pos));
+        }
+        out.skip(at);
+        (self.last, self.broke) = (at, true);
+        match hit {
+            Found::Call | Found::Payload { .. } if self.section => {
+                self.at = FramedAt::Gap(table.gap.begin());
+                None
+            }
+            Found::Call | Found::Section | Found::Payload { .. } => {
+                self.at = FramedAt::Gap(Walk::default());
+                Some(Flow::Malformed { ended: true })
+            }
+            Found::Turn(_) => Some(Flow::Hidden { at }),
+            // The payload goes on.
+            Found::Item { .. } => None,
+            Found::Opener { action, walk, .. } => {
+                let Action::Unit(unit) = action else {
+                    return Some(Flow::Hidden { at });
+                };
+                if !self.section {
+                    return Some(Flow::Hidden { at });
+                }
+                self.at = FramedAt::Gap(table.gap.begin());
+                self.unit = unit;
+                self.begin(out, table, &walk, pos)
+            }
+        }
+    }
+
+    /// Something stands at `pos` that nothing of the block can be.
+    pub(super) fn broken(&mut self, out: &mut Out<'_>, pos: u64) -> Option<Flow> {
+        let walk = match &self.at {
+            FramedAt::Enter(walk)
+            | FramedAt::Gap(walk)
+            | FramedAt::Tail(walk)
+            | FramedAt::More(walk)
+            | FramedAt::Inner(walk) => walk.start(),
+            FramedAt::Payload(_)
+            | FramedAt::Plain(_)
+            | FramedAt::Value(_)
+            | FramedAt::Lost(_)
+            | FramedAt::Confirm { .. } => None,
+        };
+        if let Some(word) = self.said(out) {
+            self.good = word;
+        }
+        let start = walk.unwrap_or(pos).max(out.from());
+        self.torn = Some(Torn {
+            prefix: out.slice(start, pos).into_bytes(),
+            between: matches!(self.at, FramedAt::Gap(_)),
+            ..Torn::default()
+        });
+        // What was looked at may begin a marker that ends what is hidden.
+        out.skip(start);
+        out.issue(Kind::MalformedBody, Span::new(pos, pos + 1), "");
+        self.drop_call(out, pos);
+        Some(Flow::Malformed { ended: false })
+    }
+
+    /// Where, after calls, words stand in a tag that closes nothing.
+    pub(super) fn said(&self, out: &Out<'_>) -> Option<u64> {
+        let (FramedAt::Gap(walk) | FramedAt::Tail(walk)) = &self.at else {
+            return None;
+        };
+        let word = walk.loose().filter(|_| self.stood > 0)?;
+        let bytes = out.bytes(word.start, word.end);
+        (!bytes.trim_ascii().is_empty()).then_some(word.start)
+    }
+
+    pub(super) fn refuse(&mut self, out: &mut Out<'_>, kind: Kind, span: Span) -> Flow {
+        out.skip(span.start);
+        out.issue(kind, span, "");
+        self.drop_call(out, span.start);
+        Flow::Malformed { ended: false }
+    }
+
+    pub(super) fn limit(&mut self, out: &mut Out<'_>, kind: Kind, pos: u64) -> Flow {
+        self.drop_call(out, pos);
+        Flow::Limit { kind, ended: false }
+    }
+
+    /// The open call, if there is one, is none: it goes no further than `pos`.
+    pub fn drop_call(&mut self, out: &mut Out<'_>, pos: u64) {
+        self.count(out, pos);
+        self.args = None;
+        out.call_abandon(Span::new(self.last.min(pos), pos));
+    }
+}

@@ -1,0 +1,240 @@
+//! The opener of a call that is framed: what it says, and how the call begins.
+
+use super::{Body, FramedAt, Head, name_in_id};
+use crate::body::payload::Payload;
+use crate::body::plain::Clean;
+use crate::body::tree_payload::Elements;
+use crate::body::{Args, Flow, Opened, Out, tool_name};
+use crate::dialect::spec;
+use crate::dialect::{Action, Framed};
+use crate::error::{Kind, Severity};
+use crate::event::Span;
+use toolglot_scan::path::{Hole, Walk};
+use toolglot_scan::xml;
+
+impl Body {
+    /// What the opener of a call says, beside what a header has `given`.
+    pub(super) fn head(
+        &self,
+        out: &Out<'_>,
+        table: &Framed,
+        walk: &Walk,
+        end: u64,
+        (name, meta): (String, Vec<(String, String)>),
+    ) -> Head {
+        let unit = &table.spec.unit[usize::from(self.unit)];
+        let mut head = Head {
+            name,
+            meta,
+            doubt: None,
+            closed: false,
+            slip: false,
+        };
+        let tag = walk.span(Hole::Tag);
+        if !tag.is_empty() {
+            let text = out.slice(tag.start, tag.end);
+            head.closed = text.ends_with('/');
+            (head.meta, head.doubt) = xml::checked_attributes(text.as_bytes());
+            if let Some(at) = head.meta.iter().position(|(key, _)| *key == unit.name) {
+                head.name = head.meta.remove(at).1;
+                head.meta.retain(|(key, _)| *key != unit.name);
+            }
+        }
+        let word = walk.span(Hole::Name);
+        if !word.is_empty() {
+            head.name = out.slice(word.start, word.end);
+            if let Some(loose) = walk.loose().filter(|loose| loose.start == word.end) {
+                // The tag names the tool, and its attributes may be arguments.
+                let text = out.slice(loose.start, loose.end);
+                (head.meta, head.doubt) = xml::checked_attributes(text.as_bytes());
+            }
+            // What has parameters inside or after it does not close itself.
+            head.slip =
+                head.name.len() > 1 && head.name.ends_with('/') && out.slice(word.end, end) == ">";
+            if head.slip {
+                head.name.pop();
+            }
+            head.closed |= unit.fix_name && out.slice(word.end, end).trim_start() == "/>";
+        }
+        let id = walk.span(Hole::Id);
+        if !id.is_empty() {
+            let id = out.slice(id.start, id.end);
+            if head.name.is_empty() {
+                head.name = name_in_id(&id, &table.spec.ids).to_owned();
+            }
+            head.meta.push(("id".to_owned(), id));
+        }
+        head
+    }
+
+    /// Whether the opener of the open call stands once more right behind it: it says the same twice.
+    pub(super) fn again(
+        &mut self,
+        out: &mut Out<'_>,
+        table: &Framed,
+        action: Action,
+        walk: &Walk,
+        end: u64,
+    ) -> bool {
+        if !matches!(self.at, FramedAt::Inner(_)) || self.args.is_none() {
+            return false;
+        }
+        let head = self.head(out, table, walk, end, Default::default());
+        let name = single(out, head.name.trim(), &table.spec.doubled);
+        let Some(args) = self.args.as_mut().filter(|args| {
+            let plain = !head.closed && !head.slip && head.doubt.is_none();
+            plain && !name.is_empty() && args.opens_again(name, &head.meta)
+        }) else {
+            return false;
+        };
+        // The second one may show that all arguments follow as JSON.
+        let other = match action {
+            Action::Unit(unit) if unit != self.unit => Some(unit),
+            _ => None,
+        };
+        let form = other.map(|unit| table.spec.unit[usize::from(unit)].payload);
+        if form.is_some_and(|form| form != spec::Payload::Arguments) {
+            return false;
+        }
+        let span = Span::new(walk.start().unwrap_or(end), end);
+        args.told(out, Kind::RepeatedMarker, span, "");
+        out.skip(end);
+        match other {
+            Some(unit) => {
+                self.at = FramedAt::Payload(Box::new(Payload::of(out, args)));
+                (self.unit, self.args) = (unit, None);
+            }
+            None => self.inner(table),
+        }
+        true
+    }
+
+    /// A call begins with the pattern `walk`, which ends at `end`.
+    pub(super) fn begin(
+        &mut self,
+        out: &mut Out<'_>,
+        table: &Framed,
+        walk: &Walk,
+        end: u64,
+    ) -> Option<Flow> {
+        self.shut = false;
+        let unit = &table.spec.unit[usize::from(self.unit)];
+        let start = walk.start().unwrap_or(end);
+        let mut span = Span::new(start, end);
+        let mut given = Default::default();
+        if let Some((name, meta, place)) = self.header.take() {
+            (given, span) = ((name, meta), place);
+        }
+        let Head {
+            name,
+            mut meta,
+            doubt,
+            closed,
+            slip,
+        } = self.head(out, table, walk, end, given);
+        out.skip(end);
+        let named = !matches!(
+            unit.payload,
+            spec::Payload::Json | spec::Payload::Python | spec::Payload::Braces
+        );
+        if named && let Err(kind) = tool_name(&name, out.limits().max_name) {
+            self.last = self.last.max(start);
+            return Some(self.refuse(out, kind, span));
+        }
+        let name = single(out, name.trim(), &table.spec.doubled).to_owned();
+        if unit.fix_name {
+            self.fix = name.clone().into_bytes();
+        }
+        let framed = matches!(
+            unit.payload,
+            spec::Payload::Params | spec::Payload::Tree | spec::Payload::Content
+        );
+        if !framed {
+            if slip {
+                out.repaired(Kind::RepairedMarker, span);
+            }
+            if doubt.is_some() {
+                out.repaired(Kind::ExtraKey, span);
+            }
+            let opened = Opened {
+                name: &name,
+                meta: &meta,
+                span,
+                at: end,
+            };
+            return match Payload::open(out, unit, &opened) {
+                Ok(mut payload) => {
+                    if closed && payload.empty(out, end) {
+                        self.stood += payload.stood();
+                        return self.after_call(table, end);
+                    }
+                    self.at = FramedAt::Payload(Box::new(payload));
+                    None
+                }
+                Err(kind) => Some(self.limit(out, kind, end)),
+            };
+        }
+        let rule = unit.content.as_ref().and_then(|c| c.rule(&name));
+        let lacks = |key: &&String| !meta.iter().any(|(have, _)| have == *key);
+        if let Some(key) = rule.and_then(|rule| rule.requires.iter().find(lacks)) {
+            let severity = Severity::Error;
+            out.report(Kind::MissingRequired, severity, span, &name, key, "");
+            return self.content(out, table, None, end, closed);
+        }
+        let clean = rule.map_or(Clean::default(), |rule| Clean {
+            trim: rule.trim,
+            unfence: rule.unfences(&meta),
+            newline: rule.newline,
+        });
+        let arguments = if unit.attributes {
+            std::mem::take(&mut meta)
+        } else {
+            vec![]
+        };
+        let opened = Opened {
+            name: &name,
+            meta: &meta,
+            span,
+            at: end,
+        };
+        let mut args = match Args::open(out, &opened) {
+            Ok(args) => args,
+            Err(kind) => return Some(self.limit(out, kind, end)),
+        };
+        if let Some(param) = table
+            .params(self.unit)
+            .filter(|_| unit.payload == spec::Payload::Tree)
+        {
+            let fix = String::from_utf8_lossy(&self.fix);
+            args.with_elements(Elements::new(param, &fix));
+        }
+        if slip {
+            args.told(out, Kind::RepairedMarker, span, "");
+        }
+        if let Some(key) = doubt {
+            args.told(out, Kind::ExtraKey, span, &key);
+        }
+        for (key, value) in arguments {
+            args.whole(out, &key, &value, span);
+        }
+        self.args = Some(args);
+        if unit.payload == spec::Payload::Content {
+            return self.content(out, table, Some(clean), end, closed);
+        }
+        self.inner(table);
+        if closed {
+            return self.call_closes(out, table, end);
+        }
+        None
+    }
+}
+
+/// The name of a tool that is written twice, where there is one of that name and none of the doubled.
+fn single<'n>(out: &Out<'_>, name: &'n str, between: &str) -> &'n str {
+    let halves = name.split_once(between).filter(|_| !between.is_empty());
+    let Some((head, tail)) = halves else {
+        return name;
+    };
+    let doubled = head == tail && out.tool(name).is_none() && out.tool(head).is_some();
+    if doubled { head } else { name }
+}
