@@ -1,0 +1,70 @@
+//! A run as text, and back.
+
+use std::collections::VecDeque;
+
+use super::{Piece, Run, RunError, Stage, State, VERSION};
+use crate::agent::Agent;
+use crate::step::Do;
+
+impl Run {
+    /// The run as JSON text. Instructions that were not taken are not in it: take them first.
+    #[must_use]
+    pub fn save(&self) -> String {
+        // Strings, numbers and maps with strings as keys always have a JSON text.
+        serde_json::to_string(&self.state).unwrap_or_default()
+    }
+
+    /// Goes on with a saved run. People are asked again about calls that wait for them; for each call that was started and has
+    /// no result there is [`Do::Recall`]. A reply that was coming can go on, be ended or be asked for again.
+    ///
+    /// # Errors
+    /// The text is no saved run, or one of another dialect or version.
+    pub fn restore(agent: &Agent, saved: &str) -> Result<Self, RunError> {
+        let state: State =
+            serde_json::from_str(saved).map_err(|error| RunError::Saved(error.to_string()))?;
+        if state.version != VERSION {
+            return Err(RunError::Saved(format!("its version is {}", state.version)));
+        }
+        if state.dialect != agent.dialect {
+            return Err(RunError::Saved(format!("its dialect is {}", state.dialect)));
+        }
+        let mut run = Self {
+            agent: agent.clone(),
+            state,
+            live: None,
+            out: VecDeque::new(),
+        };
+        if let Some(reply) = run.state.reply.clone() {
+            // The same bytes give the same events: what came of them is known already.
+            let (mut parser, mut watch) = run.reader();
+            for piece in &reply.pieces {
+                match piece {
+                    Piece::Text(text) => {
+                        parser.feed(text.as_bytes(), &mut watch);
+                    }
+                    Piece::Bytes(bytes) => {
+                        parser.feed(bytes, &mut watch);
+                    }
+                    Piece::Native(call) => parser.native_call(call, &mut watch),
+                }
+            }
+            if let Some(reason) = reply.finish {
+                parser.finish(reason, &mut watch);
+            }
+            watch.notes.clear();
+            run.live = Some((parser, watch));
+        }
+        for at in 0..run.state.calls.len() {
+            match &run.state.calls[at].stage {
+                Stage::Waiting { shown } => {
+                    let shown = shown.clone();
+                    run.confirm(at, &shown);
+                }
+                Stage::Running { receipt, .. } => run.out.push_back(Do::Recall(receipt.clone())),
+                Stage::Pending | Stage::Approved { .. } | Stage::Ended { .. } => {}
+            }
+        }
+        run.recall_tasks();
+        Ok(run)
+    }
+}
