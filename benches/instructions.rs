@@ -83,7 +83,7 @@ fn main() {
         growing_floods(reach, only);
     }
     if wanted("growth") || wanted("markers") {
-        markers(only);
+        markers(reach, only);
     }
 }
 
@@ -274,7 +274,7 @@ fn growing_floods(reach: Reach, only: &str) {
 
 /// Nothing but one marker, for every marker of a built-in dialect: bare, with a blank, and with a word behind it. What is looked at again
 /// and again up to a limit does not grow with the input; it shows in what a byte costs.
-fn markers(only: &str) {
+fn markers(reach: Reach, only: &str) {
     let set = DialectSet::any();
     let mut all = BTreeSet::new();
     for (_, text) in builtin_files() {
@@ -284,7 +284,11 @@ fn markers(only: &str) {
     assert!(all.len() > 200, "{} markers", all.len());
     let options = retaining(Retain::Block);
     for marker in &all {
-        for behind in ["", " ", "w "] {
+        let behind: &[&str] = match reach {
+            Reach::Short => &[" "],
+            Reach::Usual | Reach::Long => &["", " ", "w "],
+        };
+        for behind in behind {
             let name = format!("{marker}{behind}").replace(char::is_whitespace, "_");
             if !name.contains(only) {
                 continue;
