@@ -240,8 +240,10 @@ impl Choice {
 
     /// Whether the server makes its calls itself.
     fn is_native(&mut self, delta: &Object<'_>) -> bool {
-        let calls = || delta.some("tool_calls").or(delta.some("function_call"));
-        if !self.native && self.same() != Same::No && calls().is_some() {
+        // Some servers have the list in each delta, without calls.
+        let calls =
+            || !delta.items("tool_calls").is_empty() || delta.some("function_call").is_some();
+        if !self.native && self.same() != Same::No && calls() {
             self.native = true;
         }
         self.native

@@ -92,6 +92,25 @@ async fn calls_in_the_text_become_calls_of_the_api() {
 }
 
 #[tokio::test]
+async fn members_without_a_value_say_nothing() {
+    let empty = |body: String| {
+        let more = "\"tool_calls\":[],\"function_call\":null,\"refusal\":null,\"reasoning_content\":null,\"content\":";
+        body.replace("\"content\":", more)
+    };
+    let fake = Fake::new(move |asked| match asked.json()["stream"].as_bool() {
+        Some(true) => Answer::events(&empty(chunks(&["Hm. <tool", &CALL[9..]]))),
+        _ => Answer::json(&empty(completion(CALL, "stop"))),
+    })
+    .await;
+    let url = gateway(&fake.url, HERMES).await + "/v1/chat/completions";
+    let streamed = Reply::streamed(&post(&client(), &url, &request(true)).await);
+    let whole = Reply::whole(&post(&client(), &url, &request(false)).await);
+    assert_eq!(streamed, whole);
+    assert_eq!((streamed.text.as_str(), streamed.calls.len()), ("Hm. ", 1));
+    assert_eq!(streamed.reason.as_deref(), Some("tool_calls"));
+}
+
+#[tokio::test]
 async fn text_comes_before_its_call_is_written() {
     let fake = Fake::new(|_| {
         let mut answer = Answer::events(&chunks(&["Hi ", "<tool_call>"]));
