@@ -19,10 +19,22 @@ pub enum Framing {
     Lines,
 }
 
+/// What the client understands of what no engine reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Client {
+    /// Everything: it speaks the protocol of the server.
+    Same,
+    /// Comments: its protocol has events, too.
+    Comments,
+    /// Nothing.
+    Nothing,
+}
+
 /// One streamed response.
 pub struct Pump {
     framing: Framing,
     engine: Box<dyn Engine>,
+    to: Client,
     /// Bytes may go out as they came: both sides speak one protocol, and nothing was made of them yet.
     passing: bool,
     /// The event at hand.
@@ -39,12 +51,12 @@ pub struct Pump {
 }
 
 impl Pump {
-    /// `passing`: both sides speak one protocol.
-    pub fn new(framing: Framing, engine: Box<dyn Engine>, passing: bool) -> Self {
+    pub fn new(framing: Framing, engine: Box<dyn Engine>, to: Client) -> Self {
         Self {
             framing,
             engine,
-            passing,
+            to,
+            passing: to == Client::Same,
             event: vec![],
             blank: true,
             after_return: false,
@@ -107,9 +119,16 @@ impl Pump {
     fn event(&mut self, out: &mut Vec<u8>) {
         let event = std::mem::take(&mut self.event);
         let last = self.framing == Framing::Events && is_done(&event);
-        if self.finished || self.framing == Framing::Events && !says(&event) {
+        let comment = self.framing == Framing::Events && !says(&event);
+        if self.finished || comment {
             // A comment, or what stands behind the end.
+            let understood = match self.to {
+                Client::Same => true,
+                Client::Comments => comment,
+                Client::Nothing => false,
+            };
             match self.raw.is_empty() && self.made.is_empty() {
+                _ if !understood => {}
                 true => out.extend_from_slice(&event),
                 false => self.raw.extend_from_slice(&event),
             }

@@ -21,7 +21,7 @@ use crate::engine::pieces::{self, Gathered, Pieces, Reader};
 use crate::engine::{ChatStream, ChatWhole, Engine, Told};
 use crate::face::Face;
 use crate::metrics::Open;
-use crate::pump::Pump;
+use crate::pump::{Client, Framing, Pump};
 use crate::record::Record;
 use crate::server::Live;
 use crate::upstream::words;
@@ -353,8 +353,13 @@ impl Stream {
             }
         };
         let total = Duration::from_secs(terms.live.config.limits.total);
+        let to = match Face::framing(terms.api) {
+            _ if terms.same() => Client::Same,
+            Framing::Events if terms.face != Face::Ollama => Client::Comments,
+            Framing::Events | Framing::Lines => Client::Nothing,
+        };
         Self {
-            pump: Pump::new(Face::framing(terms.api), engine, terms.same()),
+            pump: Pump::new(Face::framing(terms.api), engine, to),
             scribe: wants_scribe(&terms).then(|| Scribe::new(pieces::source(terms.api))),
             deadline: tokio::time::Instant::now() + total,
             rounds,

@@ -122,8 +122,23 @@ fn time(seconds: u64) -> String {
     format!("{year:04}-{month:02}-{date:02}T{hour:02}:{minute:02}:{second:02}Z")
 }
 
+/// Characters that end a line for some readers, Ollama's own client among them. JSON has them bare; of the other such characters it
+/// has escapes alone.
+const LINE_ENDS: [(char, &str); 3] = [
+    ('\u{85}', "\\u0085"),
+    ('\u{2028}', "\\u2028"),
+    ('\u{2029}', "\\u2029"),
+];
+
 fn line(value: &serde_json::Value, out: &mut Vec<u8>) {
-    out.extend_from_slice(format!("{value}\n").as_bytes());
+    let mut text = value.to_string();
+    for (end, escape) in LINE_ENDS {
+        if text.contains(end) {
+            text = text.replace(end, escape);
+        }
+    }
+    text.push('\n');
+    out.extend_from_slice(text.as_bytes());
 }
 
 fn document(head: &Head, message: serde_json::Value, done: bool) -> serde_json::Value {

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{Answer, FACES, Fake, client, gateway, got, post, read_face, spoken};
+use crate::support::{Answer, FACES, Fake, chunks, client, gateway, got, post, read_face, spoken};
 
 const PIECES: [&str; 4] = [
     "<think>hm</think>Hi ",
@@ -219,6 +219,56 @@ async fn a_stream_that_breaks_off_is_an_error_on_every_interface() {
         let call = ["\"function_call\"", "\"tool_use\"", "\"tool_calls\""];
         let named = face != "chat" && call.iter().any(|word| got.body.contains(word));
         assert!(told && !named, "{face}: {}", got.body);
+    }
+}
+
+#[tokio::test]
+async fn comments_reach_clients_that_know_them_and_what_stands_behind_the_end_no_other_protocol() {
+    for lines in ["\n", "\r\n"] {
+        let fake = Fake::new(move |_| {
+            let body = chunks(&PIECES) + &chunks(&["behind"]);
+            Answer::events(&format!(": ping\n\n{body}").replace('\n', lines)).cut(7)
+        })
+        .await;
+        let url = gateway(&fake.url, &config("openai")).await;
+        for (face, path) in FACES {
+            let got = post(&client(), &format!("{url}{path}"), &request(face, true)).await;
+            assert_eq!(got.body.contains(": ping"), face != "ollama", "{face}");
+            assert_eq!(got.body.contains("behind"), face == "chat", "{face}");
+            if face == "ollama" {
+                let documents = got.body.lines().map(serde_json::from_str::<Value>);
+                let last = documents.map(Result::unwrap).last().unwrap();
+                assert_eq!(last["done"], true, "{}", got.body);
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn documents_of_ollama_have_no_character_inside_that_ends_a_line() {
+    let text = "a\u{85}b\u{2028}c\u{2029}\u{b}\u{c}\u{1c}\u{1e}é";
+    for api in ["openai", "ollama"] {
+        let call = json!({"name": "f", "arguments": {"a": text}});
+        let call = format!("{text}<tool_call>\n{call}\n</tool_call>");
+        let fake = Fake::new(move |_| spoken(api, &[&call], true)).await;
+        let url = gateway(&fake.url, &config(api)).await;
+        let got = post(
+            &client(),
+            &format!("{url}/api/chat"),
+            &request("ollama", true),
+        )
+        .await;
+        let mut reply = (String::new(), Value::Null);
+        let end = |c: char| matches!(c, '\n'..='\r' | '\x1c'..='\x1e' | '\u{85}' | '\u{2028}' | '\u{2029}');
+        for line in got.body.split_terminator(end) {
+            let document: Value = serde_json::from_str(line).unwrap();
+            let message = &document["message"];
+            reply.0 += message["content"].as_str().unwrap();
+            if let Some(call) = message["tool_calls"].get(0) {
+                reply.1 = call["function"]["arguments"]["a"].clone();
+            }
+        }
+        assert_eq!(reply, (text.to_owned(), text.into()));
     }
 }
 
