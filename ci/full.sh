@@ -12,8 +12,8 @@ cd "$(dirname "$0")/.."
 . ci/lib.sh
 share_target
 
-stages=(msrv lint public-api test host c cpp python clients instructions memory fuzz check-vectors bindings grammar json-schema tokens plugin-versions plugins templates wasm
-  prose ray floods)
+stages=(msrv lint public-api test host c cpp python clients gateway instructions memory fuzz check-vectors bindings grammar json-schema tokens plugin-versions plugins templates
+  wasm prose ray floods)
 
 command_of() {
   case $1 in

@@ -1,0 +1,18 @@
+#!/usr/bin/env bash
+# The official clients of OpenAI, Anthropic and Ollama talk through the gateway. They are installed below target/ and nowhere else.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+# shellcheck source=ci/lib.sh
+. ci/lib.sh
+share_target
+
+venv=$CARGO_TARGET_DIR/gateway-venv
+wanted=tests/clients/gateway-requirements.txt
+if ! install_packages "$venv" "$wanted"; then
+  echo "SKIPPED: the official clients cannot be installed (no venv, or no registry), so nobody talked through the gateway"
+  exit 77
+fi
+
+# The program that the tests of the gateway use.
+cargo test -q --workspace --locked --test gateway --no-run
+PYTHONDONTWRITEBYTECODE=1 "$venv/bin/python" tests/clients/gateway_clients.py "$CARGO_TARGET_DIR/debug/toolglot-gateway" tests/vectors/*.jsonl
