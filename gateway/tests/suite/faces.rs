@@ -236,9 +236,9 @@ async fn comments_reach_clients_that_know_them_and_what_stands_behind_the_end_no
             assert_eq!(got.body.contains(": ping"), face != "ollama", "{face}");
             assert_eq!(got.body.contains("behind"), face == "chat", "{face}");
             if face == "ollama" {
-                let documents = got.body.lines().map(serde_json::from_str::<Value>);
-                let last = documents.map(Result::unwrap).last().unwrap();
-                assert_eq!(last["done"], true, "{}", got.body);
+                let documents = got.body.lines().map(serde_json::from_str);
+                let documents: Vec<Value> = documents.map(Result::unwrap).collect();
+                assert_eq!(documents.last().unwrap()["done"], true, "{}", got.body);
             }
         }
     }
