@@ -2,8 +2,8 @@
 """Talks through the gateway with the official clients of OpenAI, Anthropic and Ollama.
 
 A server says one vector of each dialect as text, in the protocol of each of the three. The gateway in front of it gives every
-client its calls; streamed equals not streamed, and both equal what the vector expects. Then the clients answer the calls, and
-servers misbehave.
+client its calls; streamed equals not streamed, and both equal what the vector expects. Then the clients answer the calls, also
+where the server knows no tools, and servers misbehave.
 
     gateway_clients.py GATEWAY VECTORS.jsonl...
 """
@@ -133,27 +133,43 @@ def asked_of(api, asked):
         if role == "tool":
             told.append((message["tool_name"] if api == "ollama" else names[message["tool_call_id"]], content))
     tools = [tool.get("function", tool)["name"] for tool in asked["tools"]]
-    # Results that follow one another are one message of Anthropic's.
-    roles = [role for place, role in enumerate(roles) if place == 0 or roles[place - 1] != role]
+    # Results that follow one another are one message of Anthropic's; a reply is one message everywhere.
+    roles = [role for place, role in enumerate(roles) if role != "tool" or roles[place - 1] != role]
     return roles, text.strip(), calls, told, tools
 
 
+def is_asked(server, model):
+    """The server was asked for the turn behind the calls, in its own words."""
+    calls = [(call["name"], call["arguments"]) for call in TALKED["expect"]["calls"]]
+    expected = ["user", "assistant", "tool"], "Hi", calls, [("f", "f is done"), ("g", "g is done")], ["f", "g"]
+    check("asked", asked_of(server.api, server.asked[model]), expected)
+
+
+def is_prompted(server, model):
+    """The same as text, for a server that knows no tools."""
+    asked = server.asked[model]
+    text = json.dumps(asked)
+    odd = [word for word in ['"tools"', '"tool_calls"', '"tool_use"', '"tool_result"', '"role": "tool"'] if word in text]
+    missing = [word for word in ["<tools>", "<tool_call>", "f is done", "g is done"] if word not in text]
+    roles = [message["role"] for message in asked["messages"] if message["role"] != "system"]
+    check("prompt", (odd, missing, roles), ([], [], ["user", "assistant", "user"]))
+
+
 def check_talk(clients, server):
-    expected = (["user", "assistant", "tool"], "Hi", [(call["name"], call["arguments"]) for call in TALKED["expect"]["calls"]],
-                [("f", "f is done"), ("g", "g is done")], ["f", "g"])
-    for face, own in FACES.items():
-        for way in own.ways:
-            try:
-                model, tools, reply = "talk/lot", tools_for(face, TALKED), Reply()
-                back = way(clients, model, QUESTION, tools, reply)
-                check_reply(face, TALKED, reply)
-                if back is None:
-                    continue
-                way(clients, model, [*QUESTION, *back, *results(face, back)], tools, Reply())
-                check("asked", asked_of(server.api, server.asked[model]), expected)
-                yield None
-            except Exception as error:
-                yield f"talk, {way.__name__}: {type(error).__name__}: {error}"
+    for name, asked in [("talk", is_asked), ("prompt", is_prompted)]:
+        for face, own in FACES.items():
+            for way in own.ways:
+                try:
+                    model, tools, reply = f"{name}/lot", tools_for(face, TALKED), Reply()
+                    back = way(clients, model, QUESTION, tools, reply)
+                    check_reply(face, TALKED, reply)
+                    if back is None:
+                        continue
+                    way(clients, model, [*QUESTION, *back, *results(face, back)], tools, Reply())
+                    asked(server, model)
+                    yield None
+                except Exception as error:
+                    yield f"{name}, {way.__name__}: {type(error).__name__}: {error}"
 
 
 # Servers that misbehave.
@@ -231,10 +247,12 @@ def check_server(program, api, vectors, folder):
     server = Server(api)
     for vector in [*vectors, TALKED]:
         server.answers[vector["dialect"]] = lambda stream, text=vector["input"]: spoken(api, text, stream)
-    server.answers |= misbehaviours(api)
+    server.answers |= misbehaviours(api) | {"prompt": server.answers["talk"]}
     rules = {vector["dialect"]: vector["dialect"] for vector in vectors}
-    rules |= dict.fromkeys(misbehaviours(api), "hermes") | {"talk": "hermes,reasoning-think"}
+    rules |= dict.fromkeys(misbehaviours(api), "hermes") | dict.fromkeys(["talk", "prompt"], "hermes,reasoning-think")
     rules = "".join(f'[[models]]\nmatch = {json.dumps(name.replace("[", "?") + "/*")}\ndialect = "{ids}"\n' for name, ids in rules.items())
+    # The last rule.
+    rules += 'mode = "prompt"\n'
     with Gateway(program, server, rules, folder) as url:
         clients = Clients(url)
         for place, vector in enumerate(vectors):

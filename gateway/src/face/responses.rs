@@ -148,31 +148,44 @@ fn item(item: &Value, out: &mut Vec<Value>) -> Result<(), String> {
                 "developer" => "system",
                 role => role,
             };
-            if let Some(words) = item.get("content").and_then(Value::as_str) {
-                out.push(json!({"role": role, "content": words}));
+            let content = match item.get("content") {
+                Some(Value::String(words)) => words.as_str().into(),
+                Some(_) | None => content(parts(item)?),
+            };
+            // Text between calls of one reply belongs to their message.
+            if role == "assistant"
+                && let Some(Value::Object(last)) = out.last_mut()
+                && last.get("tool_calls").is_some()
+                && let Some(Value::String(have)) = last.get_mut("content")
+                && let Value::String(more) = &content
+            {
+                have.push_str(more);
                 return Ok(());
             }
-            let mut parts = vec![];
-            for part in list(item, "content") {
-                match text(part, "type") {
-                    "input_text" | "output_text" | "text" => {
-                        parts.push(json!({"type": "text", "text": (text(part, "text"))}));
-                    }
-                    "refusal" => {
-                        parts.push(json!({"type": "text", "text": (text(part, "refusal"))}))
-                    }
-                    "input_image" => {
-                        let url = text(part, "image_url");
-                        parts.push(json!({"type": "image_url", "image_url": {"url": url}}));
-                    }
-                    other => return Err(format!("content of type {other:?} is not known")),
-                }
-            }
-            out.push(json!({"role": role, "content": (content(parts))}));
+            out.push(json!({"role": role, "content": content}));
         }
         other => return Err(format!("an item of type {other:?} is not known")),
     }
     Ok(())
+}
+
+/// The parts of a message.
+fn parts(item: &Value) -> Result<Vec<Value>, String> {
+    let mut parts = vec![];
+    for part in list(item, "content") {
+        match text(part, "type") {
+            "input_text" | "output_text" | "text" => {
+                parts.push(json!({"type": "text", "text": (text(part, "text"))}));
+            }
+            "refusal" => parts.push(json!({"type": "text", "text": (text(part, "refusal"))})),
+            "input_image" => {
+                let url = text(part, "image_url");
+                parts.push(json!({"type": "image_url", "image_url": {"url": url}}));
+            }
+            other => return Err(format!("content of type {other:?} is not known")),
+        }
+    }
+    Ok(parts)
 }
 
 /// What is open in the stream.

@@ -139,6 +139,33 @@ async fn conversations_are_told_in_the_words_of_the_server() {
 }
 
 #[tokio::test]
+async fn a_reply_of_several_items_is_one_message() {
+    let fake = Fake::new(|_| spoken("openai", &["x"], false)).await;
+    let url = gateway(&fake.url, &config("openai")).await;
+    let text = |text: &str| json!({"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": text}]});
+    let call =
+        |id: &str| json!({"type": "function_call", "call_id": id, "name": "f", "arguments": "{}"});
+    let result = |id: &str| json!({"type": "function_call_output", "call_id": id, "output": "r"});
+    let made = |id: &str| json!({"id": id, "type": "function", "function": {"name": "f", "arguments": "{}"}});
+    let mut asked = request("responses", false);
+    asked["input"] = json!([
+        {"role": "user", "content": "x"},
+        text("Hi"), call("p"), text(" and"), call("q"), text("."), result("p"), result("q"),
+        text("Done"), {"role": "user", "content": "y"},
+    ]);
+    post(&client(), &format!("{url}/v1/responses"), &asked).await;
+    let expected = json!([
+        {"role": "user", "content": "x"},
+        {"role": "assistant", "content": "Hi and.", "tool_calls": [made("p"), made("q")]},
+        {"role": "tool", "tool_call_id": "p", "content": "r"},
+        {"role": "tool", "tool_call_id": "q", "content": "r"},
+        {"role": "assistant", "content": "Done"},
+        {"role": "user", "content": "y"},
+    ]);
+    assert_eq!(fake.last().json()["messages"], expected);
+}
+
+#[tokio::test]
 async fn what_cannot_be_had_is_refused_with_words() {
     let fake = Fake::new(|_| spoken("ollama", &["x"], false)).await;
     let url = gateway(&fake.url, &config("ollama")).await;
