@@ -193,7 +193,10 @@ async fn terms(
         Err(_) if face.is(api) && rule.mode != Some(Mode::Prompt) => Value::Null,
         Err(why) => return Err(Refusal::odd(why)),
     };
+    // An empty list offers none.
+    let some = |tools: &&Value| tools.as_array().is_none_or(|all| !all.is_empty());
     let tools = chat.get("tools").filter(|tools| !tools.is_null());
+    let tools = tools.filter(some);
     let tools = tools.and_then(|tools| Tools::from_value(tools).ok());
     let chosen = match rule.dialect.as_deref() {
         Some(names) if names != "auto" => live.models.named(names),

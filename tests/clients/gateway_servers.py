@@ -131,6 +131,10 @@ class Handler(BaseHTTPRequestHandler):
         if self.path.split("?")[0] != APIS[self.server.api]:
             self.send_error(404)
             return
+        # As OpenAI's own server does.
+        if self.server.api == "openai" and ask.get("tools") == []:
+            self.send_error(400)
+            return
         self.server.asked[ask["model"]] = ask
         answer = self.server.answers[name](ask.get("stream", self.server.api == "ollama"))
         self.send_response(answer.status)

@@ -10,7 +10,11 @@ use crate::engine::pieces::{Gathered, Piece, beside};
 /// A request as one of chat completions.
 pub fn to_chat(asked: &Value) -> Result<Value, String> {
     let mut out = Map::new();
-    copy(asked, &mut out, &[("model", "model"), ("tools", "tools")]);
+    copy(asked, &mut out, &[("model", "model")]);
+    // Ollama's own client sends an empty list where there are none, which OpenAI's server refuses.
+    if !list(asked, "tools").is_empty() {
+        copy(asked, &mut out, &[("tools", "tools")]);
+    }
     let stream = asked.get("stream").and_then(Value::as_bool).unwrap_or(true);
     out.insert("stream".to_owned(), Value::Bool(stream));
     if let Some(options) = asked.get("options") {

@@ -166,6 +166,19 @@ async fn a_reply_of_several_items_is_one_message() {
 }
 
 #[tokio::test]
+async fn an_empty_list_of_tools_offers_none() {
+    let fake = Fake::new(|_| spoken("openai", &["x"], false)).await;
+    let url = gateway(&fake.url, &config("openai")).await;
+    for (face, path) in FACES.into_iter().filter(|(face, _)| *face != "chat") {
+        let mut asked = request(face, false);
+        asked["tools"] = json!([]);
+        let got = post(&client(), &format!("{url}{path}"), &asked).await;
+        assert_eq!(got.status, 200, "{}", got.body);
+        assert_eq!(fake.last().json().get("tools"), None, "{face}");
+    }
+}
+
+#[tokio::test]
 async fn what_cannot_be_had_is_refused_with_words() {
     let fake = Fake::new(|_| spoken("ollama", &["x"], false)).await;
     let url = gateway(&fake.url, &config("ollama")).await;
