@@ -16,3 +16,13 @@ fi
 # The program that the tests of the gateway use.
 cargo test -q --workspace --locked --test gateway --no-run
 PYTHONDONTWRITEBYTECODE=1 "$venv/bin/python" tests/clients/gateway_clients.py "$CARGO_TARGET_DIR/debug/toolglot-gateway" tests/vectors/*.jsonl
+
+# The unit, with a program that is here.
+if command -v systemd-analyze > /dev/null; then
+  unit=$(mktemp -d)
+  trap 'rm -rf "$unit"' EXIT
+  sed "s|^ExecStart=[^ ]*|ExecStart=$CARGO_TARGET_DIR/debug/toolglot-gateway|" gateway/toolglot-gateway.service > "$unit/toolglot-gateway.service"
+  systemd-analyze verify "$unit/toolglot-gateway.service"
+else
+  echo "systemd-analyze is missing: the unit was not verified"
+fi
