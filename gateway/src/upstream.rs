@@ -26,7 +26,9 @@ impl Upstream {
     /// # Errors
     /// The address cannot be read; TLS cannot be set up.
     pub fn new(address: &str) -> Result<Self, String> {
-        let base = Url::parse(address).map_err(|error| format!("`{address}`: {error}"))?;
+        let base = Url::parse(address).map_err(|error| {
+            format!("`{address}` is not the address of a server (http://localhost:8000): {error}")
+        })?;
         if !matches!(base.scheme(), "http" | "https") || base.host().is_none() {
             return Err(format!("`{address}`: only http and https are asked"));
         }
