@@ -246,8 +246,7 @@ fn step<A: Copy>(
         _ => {
             let key = hole == "key";
             let word = |b: u8| {
-                !goes_on(b)
-                    && !(hole == "name" && b == b'{')
+                !(goes_on(b) || hole == "name" && b == b'{')
                     && (is_word(b) || key && matches!(b, b' ' | b'"' | b'\'' | b'`' | b'\t'))
             };
             at + bytes[at..].iter().take_while(|b| word(**b)).count()
