@@ -283,12 +283,12 @@ fn markers(reach: Reach, only: &str) {
     }
     assert!(all.len() > 200, "{} markers", all.len());
     let options = retaining(Retain::Block);
+    let all_behind: &[&str] = match reach {
+        Reach::Short => &[" "],
+        Reach::Usual | Reach::Long => &["", " ", "w "],
+    };
     for marker in &all {
-        let behind: &[&str] = match reach {
-            Reach::Short => &[" "],
-            Reach::Usual | Reach::Long => &["", " ", "w "],
-        };
-        for behind in behind {
+        for behind in all_behind {
             let name = format!("{marker}{behind}").replace(char::is_whitespace, "_");
             if !name.contains(only) {
                 continue;

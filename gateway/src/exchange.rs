@@ -194,9 +194,8 @@ async fn terms(
         Err(why) => return Err(Refusal::odd(why)),
     };
     // An empty list offers none.
-    let some = |tools: &&Value| tools.as_array().is_none_or(|all| !all.is_empty());
-    let tools = chat.get("tools").filter(|tools| !tools.is_null());
-    let tools = tools.filter(some);
+    let none = |tools: &Value| tools.is_null() || tools.as_array().is_some_and(Vec::is_empty);
+    let tools = chat.get("tools").filter(|tools| !none(tools));
     let tools = tools.and_then(|tools| Tools::from_value(tools).ok());
     let chosen = match rule.dialect.as_deref() {
         Some(names) if names != "auto" => live.models.named(names),

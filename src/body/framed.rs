@@ -105,18 +105,6 @@ enum FramedAt {
     },
 }
 
-/// What the opener of a call says.
-struct Head {
-    name: String,
-    meta: Vec<(String, String)>,
-    /// An attribute that is not what it looks like.
-    doubt: Option<String>,
-    /// The tag closes itself.
-    closed: bool,
-    /// A slash stands behind the name that closes nothing.
-    slip: bool,
-}
-
 impl Body {
     /// The body of a block whose literal opener has just come. `bare` if the opener is that of a call whose section is
     /// missing.

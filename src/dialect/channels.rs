@@ -194,20 +194,16 @@ impl spec::Channels {
             let words = part.split(' ').filter(|word| !word.is_empty()).count();
             part.chars().all(|c| word(c) || c == ' ') && !part.starts_with(' ') && words < 3
         };
-        let (mut from, mut skip) = (0, 0);
-        for (at, _) in header.char_indices() {
-            let len = if at < skip {
-                None
-            } else {
-                self.part_begins(&header[at..])
-            };
-            let Some(len) = len else { continue };
-            if !shaped(&header[from..at]) {
-                return false;
+        let mut rest = header;
+        loop {
+            let mut places = rest.char_indices();
+            let next = places.find_map(|(at, _)| Some((at, self.part_begins(&rest[at..])?)));
+            match next {
+                Some((at, _)) if !shaped(&rest[..at]) => return false,
+                Some((at, len)) => rest = &rest[at + len..],
+                None => return shaped(rest),
             }
-            (from, skip) = (at + len, at + len);
         }
-        shaped(&header[from..])
     }
 
     /// The length of what begins a part of a header, if `rest` begins with it: a marker, or what leaves no doubt about the recipient.

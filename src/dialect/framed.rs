@@ -629,8 +629,15 @@ fn goes_on(spec: &spec::Framed) -> Vec<u8> {
     let units = spec.unit.iter();
     let markers = section.chain(units.flat_map(|unit| unit.open.iter().chain(&unit.close)));
     let begins = |marker: &String| {
-        let literal = marker.trim_start_matches("$_").trim_start_matches("$^");
-        literal.bytes().next()
+        let blank = |part: &path::Part| matches!(part, path::Part::Blanks | path::Part::Peek);
+        match path::parts(marker)
+            .ok()?
+            .into_iter()
+            .find(|part| !blank(part))?
+        {
+            path::Part::Bytes(bytes) => bytes.first().copied(),
+            _ => None,
+        }
     };
     let taken: Vec<u8> = markers.filter_map(begins).collect();
     let goes_on = b".([+-*/%=&|^@?".iter().copied();

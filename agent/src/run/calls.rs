@@ -113,14 +113,9 @@ impl Run {
             Ok(None) => return,
             Err(why) => return self.end_text(at, Ended::Failed, &why),
         };
-        let checked = match self.checked(at, &text) {
-            Ok(checked) => checked,
-            Err(observation) => return self.end_text(at, Ended::Failed, &observation),
+        let Some((checked, verdict)) = self.permitted(at, &text) else {
+            return;
         };
-        let (verdict, reason) = self.verdict(&checked);
-        if verdict == Verdict::Deny {
-            return self.end_text(at, Ended::Denied, &reason);
-        }
         let tool = checked.tool.as_ref().map_or("", |tool| tool.id.as_str());
         let same = digest(&format!(
             "{tool}\n{}",
@@ -188,7 +183,7 @@ impl Run {
     }
 
     /// The arguments with what they refer to; none if that is not there yet.
-    pub(super) fn resolved(&self, at: usize) -> Result<Option<String>, String> {
+    fn resolved(&self, at: usize) -> Result<Option<String>, String> {
         let text = &self.state.calls[at].arguments;
         if !(self.agent.references || self.state.workflow) || !text.contains("{{") {
             return Ok(Some(text.clone()));
@@ -235,6 +230,23 @@ impl Run {
         }
     }
 
+    /// The call with these arguments and whether a person must confirm it. Where it is not valid or denied, it ends here.
+    fn permitted(&mut self, at: usize, arguments: &str) -> Option<(Checked, Verdict)> {
+        let checked = match self.checked(at, arguments) {
+            Ok(checked) => checked,
+            Err(observation) => {
+                self.end_text(at, Ended::Failed, &observation);
+                return None;
+            }
+        };
+        let (verdict, reason) = self.verdict(&checked);
+        if verdict == Verdict::Deny {
+            self.end_text(at, Ended::Denied, &reason);
+            return None;
+        }
+        Some((checked, verdict))
+    }
+
     pub(super) fn verdict(&self, checked: &Checked) -> (Verdict, String) {
         match &checked.tool {
             Some(tool) => {
@@ -263,14 +275,9 @@ impl Run {
         if self.exhausted() {
             return self.refuse(at);
         }
-        let checked = match self.checked(at, &arguments) {
-            Ok(checked) => checked,
-            Err(observation) => return self.end_text(at, Ended::Failed, &observation),
+        let Some((checked, verdict)) = self.permitted(at, &arguments) else {
+            return;
         };
-        let (verdict, reason) = self.verdict(&checked);
-        if verdict == Verdict::Deny {
-            return self.end_text(at, Ended::Denied, &reason);
-        }
         // Of what changed, only the shown bytes were approved.
         if checked.text() != arguments || verdict == Verdict::Confirm && !by_person {
             let shown = checked.text();
@@ -306,7 +313,7 @@ impl Run {
     }
 
     /// What to say of a recovered call.
-    pub(super) fn recovered_words(&self, at: usize) -> String {
+    fn recovered_words(&self, at: usize) -> String {
         let call = self
             .live
             .as_ref()

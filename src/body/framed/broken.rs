@@ -87,7 +87,7 @@ impl Body {
     }
 
     /// Hidden bytes end before `pos`; `quoted` if a string is open there.
-    pub(super) fn hidden(
+    fn hidden(
         &mut self,
         out: &mut Out<'_>,
         table: &Framed,

@@ -80,13 +80,14 @@ impl Body {
             payload.finish(out, stopped);
         }
         // The model was done: what stands in a closer whose end is missing is what it went on with.
-        if let Some(word) = self.said(out).filter(|_| stopped) {
+        if stopped && let Some(word) = self.said(out) {
             self.drop_call(out, end);
             return Finished::Broken(word);
         }
+        let broken = Finished::Broken(self.good.max(out.io.closed));
         let finished = match &self.at {
             FramedAt::Lost(lost) if lost.done() || self.invented => Finished::Hidden(end),
-            FramedAt::Lost(_) => Finished::Broken(self.good.max(out.io.closed)),
+            FramedAt::Lost(_) => broken,
             FramedAt::More(_) => Finished::Closed(self.last),
             FramedAt::Gap(_) if self.looks_ahead(table) && self.stands() => {
                 Finished::Closed(self.last)
@@ -95,20 +96,17 @@ impl Body {
             FramedAt::Payload(payload) if !payload.under_way() && self.stands() => {
                 Finished::Forgotten
             }
-            // The model was done: what looks like a string without end began or ended elsewhere.
-            FramedAt::Payload(payload) if stopped && payload.unquoted() => {
-                Finished::Broken(self.good.max(out.io.closed))
-            }
-            // It was: a word that no bracket follows is what it went on with.
-            FramedAt::Payload(payload) if stopped && self.stands() && payload.only_name() => {
-                Finished::Broken(self.good.max(out.io.closed))
+            // The model was done: what looks like a string without end began or ended elsewhere, and after calls a word that no
+            // bracket follows is what it went on with.
+            FramedAt::Payload(payload)
+                if stopped && (payload.unquoted() || self.stands() && payload.only_name()) =>
+            {
+                broken
             }
             FramedAt::Gap(walk) | FramedAt::Tail(walk) if self.stood > 0 && walk.blank() => {
                 Finished::Forgotten
             }
-            _ if stopped && self.runs_on(out, table, end) => {
-                Finished::Broken(self.good.max(out.io.closed))
-            }
+            _ if stopped && self.runs_on(out, table, end) => broken,
             _ => Finished::Open,
         };
         self.drop_call(out, end);

@@ -1,6 +1,6 @@
 //! The opener of a call that is framed: what it says, and how the call begins.
 
-use super::{Body, FramedAt, Head, name_in_id};
+use super::{Body, FramedAt, name_in_id};
 use crate::body::payload::Payload;
 use crate::body::plain::Clean;
 use crate::body::tree_payload::Elements;
@@ -12,9 +12,21 @@ use crate::event::Span;
 use toolglot_scan::path::{Hole, Walk};
 use toolglot_scan::xml;
 
+/// What the opener of a call says.
+pub(super) struct Head {
+    name: String,
+    meta: Vec<(String, String)>,
+    /// An attribute that is not what it looks like.
+    doubt: Option<String>,
+    /// The tag closes itself.
+    closed: bool,
+    /// A slash stands behind the name that closes nothing.
+    slip: bool,
+}
+
 impl Body {
     /// What the opener of a call says, beside what a header has `given`.
-    pub(super) fn head(
+    fn head(
         &self,
         out: &Out<'_>,
         table: &Framed,
