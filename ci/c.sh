@@ -68,10 +68,7 @@ build() {
 }
 
 say "tests, static and shared"
-# A quick run links what proves nothing about the static library with the shared one, in a tenth of the time.
-usual=$out/libtoolglot.a
-if [[ ${1:-} == --quick ]]; then usual=$out/libtoolglot.so; fi
-for name in layout threads vectors agent; do build $name "$usual" -Wl,-rpath,"$out"; done
+for name in layout threads vectors agent; do build $name "$(usual_library "$out" "${1:-}")" -Wl,-rpath,"$out"; done
 build minimal "$out/libtoolglot.a"
 build alloc "$out/libtoolglot.a" -Wno-missing-prototypes -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 build nomem "$out/libtoolglot.a" -Wno-missing-prototypes \

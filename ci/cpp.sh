@@ -91,9 +91,8 @@ done
 echo "${compilers[*]}"
 if [[ ${1:-} != --quick && " ${compilers[*]} " != *clang* ]]; then echo "clang++ is missing: not tried"; fi
 
-# build NAME FLAGS...: compiles one test. A quick run links the shared library, which takes a tenth of the time.
-usual=$out/libtoolglot.a
-if [[ ${1:-} == --quick ]]; then usual=$out/libtoolglot.so; fi
+# build NAME FLAGS...: compiles one test.
+usual=$(usual_library "$out" "${1:-}")
 build() {
   local name=$1
   shift

@@ -41,6 +41,12 @@ c_library() {
   cp "$CARGO_TARGET_DIR"/debug/libtoolglot.{a,so} "$1/"
 }
 
+# usual_library FOLDER [--quick]: what programs link that prove nothing about one of the two libraries. In a quick run that is the shared
+# one, which takes a tenth of the time.
+usual_library() {
+  if [[ ${2:-} == --quick ]]; then echo "$1/libtoolglot.so"; else echo "$1/libtoolglot.a"; fi
+}
+
 # flat_vectors FOLDER: the vectors as C programs read them, FOLDER/vectors.flat and FOLDER/agents.flat, made anew where something that they are made of
 # is newer.
 flat_vectors() {
