@@ -15,4 +15,4 @@ fi
 
 # The program that the tests of the command use.
 cargo test -q --workspace --locked --test cli --no-run
-"$venv/bin/python" tests/clients/openai_client.py "$CARGO_TARGET_DIR/debug/toolglot" tests/vectors/*.jsonl
+PYTHONDONTWRITEBYTECODE=1 "$venv/bin/python" tests/clients/openai_client.py "$CARGO_TARGET_DIR/debug/toolglot" tests/vectors/*.jsonl

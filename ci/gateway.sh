@@ -6,8 +6,8 @@ cd "$(dirname "$0")/.."
 . ci/lib.sh
 share_target
 
-venv=$CARGO_TARGET_DIR/gateway-venv
-wanted=tests/clients/gateway-requirements.txt
+venv=$CARGO_TARGET_DIR/clients-venv
+wanted=tests/clients/requirements.txt
 if ! install_packages "$venv" "$wanted"; then
   echo "SKIPPED: the official clients cannot be installed (no venv, or no registry), so nobody talked through the gateway"
   exit 77

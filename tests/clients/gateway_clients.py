@@ -17,8 +17,9 @@ from importlib import metadata
 import anthropic
 import ollama
 import openai
+from cutting import CUTS
 from gateway_readers import FACES, Clients, Reply, Wrong, check, claim, tools_for
-from gateway_servers import APIS, CUTS, LINED, Gateway, Server, misbehaviours, spoken
+from gateway_servers import APIS, LINED, Gateway, Server, misbehaviours, spoken
 
 QUESTION = [{"role": "user", "content": "go"}]
 

@@ -2,16 +2,14 @@
 
 import json
 import pathlib
-import random
 import subprocess
 import threading
 from dataclasses import dataclass
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import cutting
 
 APIS = {"openai": "/v1/chat/completions", "anthropic": "/v1/messages", "ollama": "/api/chat"}
 EVENTS, LINES, JSON, HTML = "text/event-stream", "application/x-ndjson", "application/json", "text/html"
-# Ways to cut a body: whole, bytes, by lot.
-CUTS = ["whole", "bytes", "lot"]
 
 
 @dataclass
@@ -21,20 +19,6 @@ class Answer:
     status: int = 200
     # The connection ends before the body does.
     dies: bool = False
-
-
-def cut(body, how):
-    if how == "whole":
-        return [body]
-    if how == "bytes":
-        return [body[i : i + 1] for i in range(len(body))]
-    lot = random.Random(len(body))
-    pieces, at = [], 0
-    while at < len(body):
-        size = lot.choice([1, 1, 2, 3, 5, 17, 64])
-        pieces.append(body[at : at + size])
-        at += size
-    return pieces
 
 
 def event(value, name=None):
@@ -88,27 +72,14 @@ SAY = {"openai": say_openai, "anthropic": say_anthropic, "ollama": say_ollama}
 
 def spoken(api, text, stream):
     """What a server of this protocol answers that writes this text."""
-    said = SAY[api](text, characters(text), stream)
+    said = SAY[api](text, cutting.by_lot(text, text, range(1, 7)), stream)
     if not stream:
         return Answer(json.dumps(said).encode(), JSON)
     return Answer(said.encode(), LINES if api == "ollama" else EVENTS)
 
 
-def characters(text):
-    """Pieces of one to six characters, by lot."""
-    lot = random.Random(text)
-    pieces, at = [], 0
-    while at < len(text):
-        size = lot.randint(1, 6)
-        pieces.append(text[at : at + size])
-        at += size
-    return pieces
-
-
-class Server(ThreadingHTTPServer):
+class Server(cutting.Server):
     """Answers by the name of the model, `NAME/CUT`, which `answers` has; keeps what it was asked last by that name."""
-
-    daemon_threads = True
 
     def __init__(self, api):
         super().__init__(("127.0.0.1", 0), Handler)
@@ -116,17 +87,10 @@ class Server(ThreadingHTTPServer):
         self.url = f"http://127.0.0.1:{self.server_port}"
         threading.Thread(target=self.serve_forever, daemon=True).start()
 
-    def handle_error(self, *_):
-        # Somebody hung up. What matters is what the client has read.
-        pass
 
-
-class Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    disable_nagle_algorithm = True
-
+class Handler(cutting.Handler):
     def do_POST(self):
-        ask = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        ask = self.asked()
         name, how = ask["model"].rsplit("/", 1)
         if self.path.split("?")[0] != APIS[self.server.api]:
             self.send_error(404)
@@ -137,19 +101,7 @@ class Handler(BaseHTTPRequestHandler):
             return
         self.server.asked[ask["model"]] = ask
         answer = self.server.answers[name](ask.get("stream", self.server.api == "ollama"))
-        self.send_response(answer.status)
-        self.send_header("Content-Type", answer.kind)
-        self.send_header("Transfer-Encoding", "chunked")
-        self.end_headers()
-        for piece in cut(answer.body, how):
-            self.wfile.write(b"%x\r\n%s\r\n" % (len(piece), piece))
-        if answer.dies:
-            self.close_connection = True
-        else:
-            self.wfile.write(b"0\r\n\r\n")
-
-    def log_message(self, *_):
-        pass
+        self.say(answer.kind, answer.body, how, answer.status, answer.dies)
 
 
 class Gateway:

@@ -9,65 +9,28 @@ with its own accumulator. Both must equal the turn that `--output turn` gives, a
 
 import json
 import pathlib
-import random
 import subprocess
 import sys
 import tempfile
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
+import cutting
 import openai
+from cutting import CUTS, Server
 
 # Vectors of each file; those with calls and those without take turns.
 EACH = 4
 MESSAGES = [{"role": "user", "content": "go"}]
-# Ways to cut the body: whole, bytes, by lot.
-CUTS = ["whole", "bytes", "lot"]
 
 # What the server says, by the name of the model that is asked for: content type and body.
 BODIES = {}
 
 
-def cut(body, how):
-    if how == "whole":
-        return [body]
-    if how == "bytes":
-        return [body[i : i + 1] for i in range(len(body))]
-    lot = random.Random(len(body))
-    pieces, at = [], 0
-    while at < len(body):
-        size = lot.choice([1, 1, 2, 3, 5, 17, 64])
-        pieces.append(body[at : at + size])
-        at += size
-    return pieces
-
-
-class Server(ThreadingHTTPServer):
-    daemon_threads = True
-
-    def handle_error(self, *_):
-        # The client hangs up after `[DONE]`. What matters is what it has read.
-        pass
-
-
-class Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    disable_nagle_algorithm = True
-
+class Handler(cutting.Handler):
     def do_POST(self):
-        ask = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        kind, body = BODIES[ask["model"]]
-        self.send_response(200)
-        self.send_header("Content-Type", kind)
-        self.send_header("Transfer-Encoding", "chunked")
-        self.end_headers()
-        for piece in cut(body, self.path.split("/")[1]):
-            self.wfile.write(b"%x\r\n%s\r\n" % (len(piece), piece))
-        self.wfile.write(b"0\r\n\r\n")
-
-    def log_message(self, *_):
-        pass
+        kind, body = BODIES[self.asked()["model"]]
+        self.say(kind, body, self.path.split("/")[1])
 
 
 class Case:

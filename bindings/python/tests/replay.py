@@ -1,24 +1,12 @@
 """A local server that replays model outputs as responses of the OpenAI and Anthropic APIs, cut in hostile ways."""
 
 import json
-import random
 import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-CUTS = ["whole", "bytes", "lot"]
+import cutting
+from cutting import CUTS, pieces
 
-
-def pieces(data, how, seed=0):
-    """Whole, one by one, or by lot."""
-    if how == "whole":
-        return [data] if data else []
-    lot = random.Random(f"{len(data)} {seed}")
-    out, at = [], 0
-    while at < len(data):
-        size = 1 if how == "bytes" else lot.choice([1, 1, 2, 3, 5, 17, 64])
-        out.append(data[at : at + size])
-        at += size
-    return out
+__all__ = ["CUTS", "Server"]
 
 
 def openai_body(text, how):
@@ -49,42 +37,23 @@ def anthropic_body(text, how):
     return "".join(f"event: {event['type']}\ndata: {json.dumps(event, ensure_ascii=False)}\n\n" for event in events).encode()
 
 
-class Handler(BaseHTTPRequestHandler):
+class Handler(cutting.Handler):
     """The path begins with how to cut the body; the model is the number of the output."""
 
-    protocol_version = "HTTP/1.1"
-    disable_nagle_algorithm = True
-
     def do_POST(self):
-        ask = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         how = self.path.split("/")[1]
         make = anthropic_body if self.path.endswith("/messages") else openai_body
-        body = make(self.server.outputs[int(ask["model"])], how)
-        self.send_response(200)
-        self.send_header("Content-Type", "text/event-stream")
-        self.send_header("Transfer-Encoding", "chunked")
-        self.end_headers()
+        body = make(self.server.outputs[int(self.asked()["model"])], how)
         # Text and body are cut in opposite ways, so that a byte at a time costs what it must and no more.
-        for piece in pieces(body, {"whole": "bytes", "bytes": "lot", "lot": "lot"}[how]):
-            self.wfile.write(b"%x\r\n%s\r\n" % (len(piece), piece))
-        self.wfile.write(b"0\r\n\r\n")
-
-    def log_message(self, *_):
-        pass
+        self.say("text/event-stream", body, {"whole": "bytes", "bytes": "lot", "lot": "lot"}[how])
 
 
-class Server(ThreadingHTTPServer):
+class Server(cutting.Server):
     """Serves while it is entered."""
-
-    daemon_threads = True
 
     def __init__(self, outputs):
         super().__init__(("127.0.0.1", 0), Handler)
         self.outputs = outputs
-
-    def handle_error(self, *_):
-        # Clients hang up after the end. What matters is what they have read.
-        pass
 
     def __enter__(self):
         threading.Thread(target=self.serve_forever, daemon=True).start()
