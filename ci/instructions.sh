@@ -2,7 +2,7 @@
 # Counts instructions under callgrind: what a chunk costs, and whether costs grow with the input (benches/instructions.rs).
 #
 #   ci/instructions.sh            inputs of up to 1 MiB, in each way to cut them (an hour or two)
-#   ci/instructions.sh --short    small inputs, for every change (below a minute)
+#   ci/instructions.sh --short    small inputs, for every change (about a minute)
 #   ci/instructions.sh --long     inputs of up to 4 MiB in one chunk
 #   ci/instructions.sh --only=X   only floods whose names hold X
 #   ci/instructions.sh floods     this part alone; parts are text, bodies, arguments, floods, markers, and growth for the last three
