@@ -330,6 +330,7 @@ impl Lexer {
             _ => None,
         };
         torn.key |= self.at == LexerAt::NextKey;
+        torn.closers |= matches!(self.at, LexerAt::Behind | LexerAt::NextKey);
         if let LexerAt::DelimOpen { which, len, .. } = self.at
             && let Some(delim) = syntax.delims.get(usize::from(which))
         {

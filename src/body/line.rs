@@ -142,7 +142,7 @@ impl Body {
                     let (next, step) = payload.feed(out, json, i, end);
                     let fenced = *fenced;
                     i = next;
-                    self.json(out, step, fenced, out.base + i as u64)
+                    self.json(out, table, step, fenced, out.base + i as u64)
                 }
                 LineAt::Plain {
                     start, text, line, ..
@@ -387,7 +387,14 @@ impl Body {
     }
 
     /// The arguments came as far as `pos`.
-    fn json(&mut self, out: &mut Out<'_>, step: Step, fenced: bool, pos: u64) -> Option<Flow> {
+    fn json(
+        &mut self,
+        out: &mut Out<'_>,
+        table: &Line,
+        step: Step,
+        fenced: bool,
+        pos: u64,
+    ) -> Option<Flow> {
         match step {
             Step::More => None,
             Step::Done => {
@@ -406,10 +413,15 @@ impl Body {
                     self.stood += payload.calls();
                     self.last = out.io.closed;
                 }
+                // Where only brackets are missing, the next header may follow.
+                let closers = match &self.at {
+                    LineAt::Json { payload, .. } => payload.torn(self.json_table(table)).closers,
+                    _ => false,
+                };
                 self.abandon(out, pos);
                 out.skip(pos);
                 self.broke = true;
-                self.at = LineAt::Hidden(None);
+                self.at = LineAt::Hidden(closers.then(|| table.all.begin()));
                 None
             }
             Step::Limit(kind) => {

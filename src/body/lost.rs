@@ -31,6 +31,8 @@ pub(super) struct Torn {
     pub rows: bool,
     /// A key was to come.
     pub key: bool,
+    /// A value was complete, or a key was to come: an opener there begins the next call, and closers are missing.
+    pub closers: bool,
 }
 
 /// What ends an open string.
@@ -59,6 +61,8 @@ pub(super) enum Hit {
     Call,
     /// After the section's closer.
     Section,
+    /// Before the byte at that offset.
+    Passed(u64),
     /// Before a header or turn token of so many bytes, which has just ended.
     Turn(u64),
     /// After the bracket that ends the payload, which needs no closer, and the end of its line; or before the byte at hand.
@@ -102,6 +106,8 @@ pub(super) struct Lost {
     /// Openers of calls count anywhere.
     between: bool,
     walk: Option<Walk>,
+    /// What is hidden ends there, unless it belongs to the opener that is under way: after a line, or before a turn token.
+    provisional: Option<u64>,
     /// The payload's own bracket has come: the end of the line belongs to it.
     done: bool,
 }
@@ -170,9 +176,10 @@ impl Lost {
             objects: unit.payload == spec::Payload::Json,
             key: torn.key,
             ended: false,
-            indent: None,
+            indent: torn.closers.then_some(0),
             between: torn.between,
             walk: None,
+            provisional: None,
             done: false,
         }
     }
@@ -219,6 +226,7 @@ impl Lost {
             for (needle, _) in &mut self.ends {
                 needle.step(*byte);
             }
+            self.indents(*byte);
         }
     }
 
@@ -246,7 +254,14 @@ impl Lost {
         match ended {
             Some((End::Call, _)) => return Some(Hit::Call),
             Some((End::Section, _)) => return Some(Hit::Section),
+            Some((End::Turn, len)) if self.walk.is_some() => {
+                self.provisional
+                    .get_or_insert((pos + 1).saturating_sub(len));
+            }
             Some((End::Turn, len)) => return Some(Hit::Turn(len)),
+            Some((End::Line, _)) if self.walk.is_some() => {
+                self.provisional.get_or_insert(pos + 1);
+            }
             Some((End::Line, _)) if self.in_list() && !self.ended => self.ended = true,
             Some((End::Line, _)) => return Some(Hit::Payload { taken: true }),
             None if self.ended && !matches!(byte, b' ' | b'\t' | b'{') => {
@@ -256,6 +271,11 @@ impl Lost {
         }
         if opener.is_some() {
             return opener;
+        }
+        if self.walk.is_none()
+            && let Some(at) = self.provisional.take()
+        {
+            return Some(Hit::Passed(at));
         }
         if std::mem::take(&mut self.key) && byte == b'{' && self.objects {
             // No key begins so: brackets are missing, and the next item of the list begins.
@@ -279,11 +299,7 @@ impl Lost {
 
     fn opener(&mut self, table: &Framed, byte: u8, pos: u64, fix: &[u8], max: u32) -> Option<Hit> {
         let begins = self.between || self.indent.is_some();
-        self.indent = match (byte, self.indent) {
-            (b'\n', _) => Some(0),
-            (b' ' | b'\t', Some(n)) if n < MAX_INDENT => Some(n + 1),
-            _ => None,
-        };
+        self.indents(byte);
         let blank = matches!(byte, b' ' | b'\t' | b'\r' | b'\n');
         for fresh in [false, true] {
             if fresh {
@@ -309,6 +325,15 @@ impl Lost {
             }
         }
         None
+    }
+
+    /// Follows where lines begin.
+    fn indents(&mut self, byte: u8) {
+        self.indent = match (byte, self.indent) {
+            (b'\n', _) => Some(0),
+            (b' ' | b'\t', Some(n)) if n < MAX_INDENT => Some(n + 1),
+            _ => None,
+        };
     }
 
     /// Takes a byte for the string that is open, or may open.

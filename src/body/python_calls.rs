@@ -101,6 +101,7 @@ impl Body {
         let mut torn = Torn {
             brackets: Some(if self.list { vec![b']'] } else { vec![] }),
             rows: !self.list && table.brackets != Brackets::One,
+            closers: self.at == PythonAt::Behind,
             ..Torn::default()
         };
         if let Some(call) = self.call.as_ref().filter(|_| self.at == PythonAt::Args) {

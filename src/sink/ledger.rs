@@ -100,10 +100,11 @@ impl Block {
         }
     }
 
-    /// What the first so many breaks hide: all from the last call up to `end`, as a break may be seen late. A break inside of
-    /// calls that stand is theirs, or that of a step of their chain.
+    /// What the first so many breaks hide: all from the last call up to `end`. A break may be seen late, also at the byte where
+    /// the next call begins. A break inside valid calls is theirs, or that of a step of their chain.
     fn hidden(&mut self, breaks: usize, end: u64) {
-        let hides = |at: Span| self.until <= at.start && at.start < end;
+        let late = Span::new(end, end + 1);
+        let hides = |at: Span| self.until <= at.start && (at.start < end || at == late);
         let mut hidden = false;
         for (at, kind) in self.breaks.drain(..breaks) {
             hidden |= hides(at);

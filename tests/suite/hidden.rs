@@ -5,30 +5,38 @@
 use std::sync::Arc;
 
 use toolglot::{
-    DialectSet, EncodeCall, EncodeOptions, Finish, Options, Parser, Tools, Turn, builtin_files,
-    encode,
+    Call, DialectSet, EncodeCall, EncodeOptions, Finish, Grade, Options, Parser, Tools, Turn,
+    builtin_files, encode,
 };
 
-use crate::support::turn_of;
+use crate::support::{cut_turn, turn_of};
 
 const TOOLS: &str = r#"[{"name": "first", "parameters": {"properties": {"path": {"type": "string"}}}},
     {"name": "second", "parameters": {"properties": {"path": {"type": "string"}}}},
     {"name": "third", "parameters": {"properties": {"path": {"type": "string"}}}}]"#;
 const CALLS: [(&str, &str); 3] = [("first", "Qa 甲"), ("second", "Qb"), ("third", "Qc")];
 
-/// The calls as a model writes them, as many as a reply may hold.
-fn written(set: &DialectSet, id: &str, tools: &Arc<Tools>) -> Option<String> {
+/// Calls as a model writes them.
+fn encoded(
+    set: &DialectSet,
+    id: &str,
+    tools: &Arc<Tools>,
+    calls: &[(&str, &str)],
+) -> Option<String> {
     let mut options = EncodeOptions::default();
     options.tools = Some(Arc::clone(tools));
-    (1..=CALLS.len()).rev().find_map(|count| {
-        let calls = CALLS[..count].iter().map(|(name, value)| EncodeCall {
-            name: (*name).to_owned(),
-            arguments: format!(r#"{{"path":"{value}"}}"#),
-            id: None,
-        });
-        let calls: Vec<_> = calls.collect();
-        encode(set, id, &calls, &options).ok()
-    })
+    let calls = calls.iter().map(|(name, value)| EncodeCall {
+        name: (*name).to_owned(),
+        arguments: format!(r#"{{"path":"{value}"}}"#),
+        id: None,
+    });
+    encode(set, id, &calls.collect::<Vec<_>>(), &options).ok()
+}
+
+/// As many calls as a reply may hold.
+fn written(set: &DialectSet, id: &str, tools: &Arc<Tools>) -> Option<String> {
+    let mut counts = (1..=CALLS.len()).rev();
+    counts.find_map(|count| encoded(set, id, tools, &CALLS[..count]))
 }
 
 fn told(turn: &Turn, text: &str, value: &str) -> bool {
@@ -101,4 +109,48 @@ fn a_word_after_calls_that_break_off_is_not_lost() {
         });
         cut.collect()
     });
+}
+
+/// Values that run on to the next of their closers, in which the second block is the value's, or breaks it.
+const RUNS_ON: [&str; 5] = ["functiongemma", "gemma4", "tool-action", "vcp", "yaml-xml"];
+
+/// What breaks in them is text, and what it holds opens nothing.
+const TEXT: [&str; 4] = ["command-r-plus", "json-bare", "markdown-json", "morph-xml"];
+
+/// A call whose last closers are missing or truncated takes no block with it that begins on the next line.
+#[test]
+fn a_truncated_closer_takes_no_later_block_with_it() {
+    let tools = Arc::new(Tools::from_json(TOOLS).expect("tools"));
+    let (mut failures, mut valid, mut swallowed) = (vec![], 0, 0);
+    for (id, _) in builtin_files() {
+        let set = DialectSet::builtin(id).expect("a built-in dialect");
+        let block = |call| encoded(&set, id, &tools, &CALLS[call..=call]);
+        let (Some(first), Some(second)) = (block(0), block(1)) else {
+            continue;
+        };
+        let (name, value) = (CALLS[1].0, CALLS[1].1);
+        let begins = first.find(CALLS[0].1).expect("the value is written") + CALLS[0].1.len();
+        let places = first.char_indices().map(|(at, _)| at);
+        for at in places.filter(|at| *at > begins) {
+            let text = format!("{}\n{second}", &first[..at]);
+            let parser = || {
+                let mut options = Options::default();
+                options.tools = Some(Arc::clone(&tools));
+                Parser::new(&set, options)
+            };
+            let turn = cut_turn(parser, &text, Finish::Stop);
+            let within =
+                |call: &Call| call.arguments.contains(value) && call.grade == Grade::Recovered;
+            if turn.calls.iter().any(|call| call.name == name) {
+                valid += 1;
+            } else if turn.calls.iter().any(within) || RUNS_ON.contains(&id) {
+                swallowed += 1;
+            } else if !TEXT.contains(&id) || !turn.text.contains(value) {
+                failures.push(format!("{id}: {text:?}"));
+            }
+        }
+    }
+    let shown: Vec<_> = failures.iter().take(20).collect();
+    assert!(failures.is_empty(), "{}: {shown:#?}", failures.len());
+    assert!(valid > 600 && swallowed < 800, "{valid}, {swallowed}");
 }

@@ -72,7 +72,7 @@ impl Body {
         let (quoted, rows) = (lost.in_string(), lost.rows());
         let taken = match hit {
             Found::Opener { taken, .. } | Found::Payload { taken } | Found::Item { taken } => taken,
-            Found::Call | Found::Section | Found::Turn(_) => true,
+            Found::Call | Found::Section | Found::Turn(_) | Found::Passed(_) => true,
         };
         let i = i - usize::from(!taken);
         if let Found::Item { .. } = hit {
@@ -97,6 +97,7 @@ impl Body {
     ) -> Option<Flow> {
         let at = match hit {
             Found::Turn(len) => pos.saturating_sub(len),
+            Found::Passed(at) => at.min(pos).max(out.from()),
             Found::Opener { walk, .. } => walk.start().unwrap_or(pos),
             Found::Call | Found::Section | Found::Payload { .. } | Found::Item { .. } => pos,
         };
@@ -114,7 +115,7 @@ impl Body {
                 self.at = FramedAt::Gap(Walk::default());
                 Some(Flow::Malformed { ended: true })
             }
-            Found::Turn(_) => Some(Flow::Hidden { at }),
+            Found::Turn(_) | Found::Passed(_) => Some(Flow::Hidden { at }),
             // The payload goes on.
             Found::Item { .. } => None,
             Found::Opener { action, walk, .. } => {

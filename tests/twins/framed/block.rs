@@ -30,6 +30,15 @@ fn loose(close: &Pattern) -> Pattern {
     out
 }
 
+/// Whether a text after `<` is a name and blanks up to a bracket or the end, or the beginning of a closer with more in it.
+fn blank_before_bracket(text: &str) -> bool {
+    let (tag, ends) = text
+        .split_once('>')
+        .map_or((text, false), |(tag, _)| (tag, true));
+    let (name, rest) = tag.split_once(char::is_whitespace).unwrap_or(("", tag));
+    !name.is_empty() && (!ends && name.starts_with('/') || rest.trim().is_empty())
+}
+
 impl<'a> Twin<'a> {
     /// What ends the input in that value: it runs on if a closer stands in it.
     pub(super) fn cut_value(&self, value: Range<usize>, values: &[String]) -> Stop {
@@ -71,6 +80,10 @@ impl<'a> Twin<'a> {
             Err(stop) => stop,
         };
         let stands = self.out.calls.len() > before;
+        // Blanks before the bracket of a tag, and words in a closer, are the vectors'.
+        let mut tags = self.input[at..].split('<').skip(1);
+        let ends = matches!(stop, Stop::Ends(_));
+        self.out.open |= !ends && tags.any(blank_before_bracket);
         match stop {
             Stop::Ends(end) => self.again(end),
             Stop::Reopen(next) => {

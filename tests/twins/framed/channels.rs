@@ -95,7 +95,11 @@ impl<'a> Twin<'a> {
                         self.out.open = true;
                         return;
                     }
-                    Ends::Cut => input.len(),
+                    Ends::Cut => {
+                        // So is what of a header after text the end cuts.
+                        self.out.open |= !self.out.text.trim().is_empty();
+                        input.len()
+                    }
                 };
                 // The next header has begun after a message, and the reply ends: no text.
                 let role = &input[at + start..broken];

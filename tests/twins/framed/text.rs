@@ -149,6 +149,8 @@ impl<'a> Twin<'a> {
         let mut line = 0;
         // Up to there stands what looked like a call in JSON: nothing in it begins another one.
         let mut spoilt = 0;
+        // Up to there stands a marker that opened nothing.
+        let mut passed = 0;
         while at < input.len() {
             // Whether openers and framing count here.
             let counts = !self.spec.line_start || begins_line(&input[line..at]);
@@ -170,6 +172,7 @@ impl<'a> Twin<'a> {
             let framing = framing.map(String::len).max().unwrap_or(0);
             let here = |o: &&Opener<'_>| {
                 let own = framing <= o.literal.len() && (o.bare.is_none() || at >= spoilt);
+                let own = own && at >= passed;
                 own && input[at..].starts_with(&o.literal)
             };
             let all: Vec<&Opener<'_>> = openers.iter().filter(here).collect();
@@ -191,6 +194,11 @@ impl<'a> Twin<'a> {
                     if let Opens::Spoilt(end) = no {
                         spoilt = end;
                     }
+                    // After a marker of equal bytes that opens nothing, the next one begins behind it.
+                    let equal =
+                        |o: &&&Opener<'_>| o.literal[1..] == o.literal[..o.literal.len() - 1];
+                    let passed_by = all.iter().find(equal).map_or(0, |o| o.literal.len());
+                    passed = passed.max(at + passed_by);
                 }
                 None => {}
             }

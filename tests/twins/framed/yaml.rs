@@ -26,7 +26,8 @@ impl Twin<'_> {
             let len = self.input[fit.end..].find(&close)?;
             Some((fit.end + len, fit.end + len + close.len()))
         });
-        let (end, next) = ends.min().ok_or(Stop::Cut)?;
+        let cut = if self.quoted { Stop::RunsOn } else { Stop::Cut };
+        let (end, next) = ends.min().ok_or(cut)?;
         let members = mapping(&self.input[fit.end..end]).ok_or(Stop::Malformed(end))?;
         let tool = schema::tool(self.tools, &name);
         let params = tool.map(schema::params).unwrap_or_default();

@@ -1,10 +1,10 @@
 """Model outputs for the drivers: those of the vectors, and what they say, read by the package without a server."""
 
 import json
-import random
 from pathlib import Path
 
 import toolglot
+from cutting import by_lot
 
 ROOT = Path(__file__).parents[4]
 TOOLS = [{"type": "function", "function": {"name": "nothing", "parameters": {"type": "object", "properties": {}}}}]
@@ -31,14 +31,8 @@ class Output:
         """Whole, by characters, by lot."""
         yield [self.text]
         yield list(self.text)
-        lot = random.Random(self.id)
-        for _ in range(3):
-            pieces, at = [], 0
-            while at < len(self.text):
-                size = lot.choice([1, 1, 2, 3, 5, 17, 64])
-                pieces.append(self.text[at : at + size])
-                at += size
-            yield pieces
+        for number in range(3):
+            yield by_lot(self.text, f"{self.id} {number}")
 
 
 def outputs():
