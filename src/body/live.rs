@@ -1,8 +1,8 @@
-//! Writes the arguments of a call whose values carry their types: the source as JSON text, while it comes.
+//! Writes the arguments of a call whose values have their own types: emits the source as JSON text while it arrives.
 //!
-//! A [`Lexer`] reads one object. What leaves it is the arguments text; its keys at the top are the call's parameters. Only
-//! where a dialect says that quotes are delimiters and no types ([`LiveCall::typed`]) a value waits for its end, up to
-//! `max_value` bytes.
+//! A [`Lexer`] reads one object. Its output is the arguments text; its top-level keys are the call's parameters. A value is
+//! buffered until it ends, up to `max_value` bytes, only if a dialect says that quotes are delimiters and not types
+//! ([`LiveCall::typed`]).
 
 #[cfg(test)]
 pub(super) mod rig;
@@ -21,34 +21,34 @@ use crate::event::{Event, Span};
 use crate::hints::Types;
 use crate::limits::Limits;
 
-/// How a payload left off.
+/// How far a payload was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
-    /// It took everything.
+    /// All bytes were consumed.
     More,
-    /// It is complete; the index is after its last byte.
+    /// The payload is complete; the index is after its last byte.
     Done,
-    /// It broke its grammar at the index, or the value before it did; it has been reported.
+    /// The payload is malformed at the index, or the value before it is; that was reported.
     Malformed,
-    /// A limit fired; it has not been reported.
+    /// A limit fired, which was not reported.
     Limit(Kind),
 }
 
-/// Where a payload's bytes come from.
+/// The source of a payload's bytes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Source<'s> {
     pub bytes: &'s [u8],
-    /// Offset of the first of them.
+    /// Offset of the first byte.
     pub base: u64,
-    /// Offset of what follows. A character that replaces an ill-formed byte is longer than that byte, so this may be less
-    /// than the bytes would reach.
+    /// Offset after the last byte. A character that replaces an ill-formed byte is longer than that byte, so this may be
+    /// less than `base` plus the length.
     pub until: u64,
-    /// They are bytes of the stream, and leave as parameter deltas.
+    /// The bytes come from the stream and are emitted as parameter deltas.
     pub raw: bool,
 }
 
 impl<'s> Source<'s> {
-    /// The chunk at hand, up to `end`.
+    /// The current chunk, up to `end`.
     pub fn chunk(out: &Out<'s>, end: usize) -> Self {
         Self {
             bytes: &out.seg[..end],
@@ -69,7 +69,7 @@ impl<'s> Source<'s> {
     }
 }
 
-/// The rules of a stream for values that are spelled as `syntax` says.
+/// The rules of a stream for values in this syntax.
 pub(crate) fn rules<'r>(out: &Out<'_>, syntax: &'r Syntax) -> Rules<'r> {
     Rules {
         syntax,
@@ -82,13 +82,13 @@ pub(crate) fn rules<'r>(out: &Out<'_>, syntax: &'r Syntax) -> Rules<'r> {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct LiveCall {
     call: CallWriter,
-    /// Strings at the top have the types of the schema.
+    /// Top-level strings are typed by the schema.
     typed: bool,
     /// The object has begun.
     begun: bool,
     param: Option<Param>,
     lexer: Lexer,
-    /// The parameter that takes a text in place of the object where no schema says which one; empty if none may stand.
+    /// The parameter that takes a text in place of the object if no schema says which one; empty if none may appear.
     plain: String,
 }
 

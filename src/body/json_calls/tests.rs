@@ -215,7 +215,7 @@ fn another_key_than_that_of_the_arguments_is_read_or_reported() {
     for (input, want) in cases {
         assert_eq!(line(&table(), input), want, "{input}");
     }
-    // A tool that has such a parameter may have been given it.
+    // The value may be meant for a tool's parameter of that name.
     let options = rig::tools(
         r#"[{"name": "a", "parameters": {"properties": {"input": {"type": "object"}}}}]"#,
     );
@@ -361,7 +361,7 @@ fn limits_fire_at_one_offset() {
     ];
     for (input, want) in cases {
         let table = JsonTable {
-            // Keys around the call are held to the same length.
+            // Keys around the call are subject to the same limit.
             args: vec!["a".to_owned()],
             ..table()
         };
@@ -440,7 +440,7 @@ fn arguments_may_stand_alone() {
     }
 }
 
-/// A list whose bracket is gone.
+/// A list whose bracket was consumed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct InList(Body);
 

@@ -1,4 +1,4 @@
-//! Every case runs under all cuts into two; the joined log and the state must not depend on them.
+//! Every case runs under all splits into two; the joined log and the state must not depend on them.
 
 use proptest::prelude::*;
 
@@ -106,7 +106,7 @@ impl Case<'_> {
         }
     }
 
-    /// The log of the whole, the same for every cut into two.
+    /// The log of the whole, equal for every split into two.
     fn log(&self) -> Log {
         let whole = self.run(&[]);
         for cut in 0..=self.input.len() {
@@ -119,7 +119,7 @@ impl Case<'_> {
         whole
     }
 
-    /// What was forgiven, and where.
+    /// What was repaired, and where.
     fn slips(&self) -> Vec<(u64, Kind)> {
         let slip = |(_, token): &(u64, Token)| match token {
             Token::Repaired(kind, at) => Some((*at, *kind)),
@@ -141,7 +141,7 @@ impl Case<'_> {
     }
 }
 
-/// JSON as it is, without a slip.
+/// Strict JSON, without a slip.
 fn strict(input: &[u8]) -> Result<String, Token> {
     let case = case(Syntax::default(), input);
     let slips = case.slips();
@@ -244,7 +244,7 @@ const SAMPLES: &[&str] = &[
 #[test]
 fn plain_json_is_what_serde_takes_and_leaves_as_it_came() {
     for sample in SAMPLES {
-        // A number ends at what follows it.
+        // A number ends at the byte that follows it.
         let sample = format!("[{sample}]");
         let real = serde_json::from_str::<serde::de::IgnoredAny>(&sample).is_ok();
         let ours = strict(sample.as_bytes());
@@ -253,7 +253,7 @@ fn plain_json_is_what_serde_takes_and_leaves_as_it_came() {
             assert_eq!(json, sample);
         }
     }
-    // Blanks before the value are none of it.
+    // Blanks before the value are not part of it.
     assert_eq!(strict(b" \n{ }").as_deref(), Ok("{ }"));
     assert_eq!(
         strict(b"\"a\xffb\xe4\xb8\"").as_deref(),
