@@ -95,9 +95,9 @@ pub(crate) struct LiveCall {
 /// The open parameter.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Param {
-    /// Offset of its value; none before it begins.
+    /// Offset of its value, once that begins.
     start: Option<u64>,
-    /// The text that waits for its type.
+    /// The text that is buffered for its type.
     wait: Option<String>,
 }
 
@@ -124,7 +124,7 @@ impl Emit for Writer<'_, '_> {
 }
 
 impl LiveCall {
-    /// Opens a call that `span` names. Its own bytes begin at `start`.
+    /// Opens a call that `span` names. The call's own bytes begin at `start`.
     pub fn open(
         out: &mut Out<'_>,
         name: &str,
@@ -135,7 +135,7 @@ impl LiveCall {
         Ok(Self::of(CallWriter::open(out, name, meta, span, start)?))
     }
 
-    /// A call that is open.
+    /// Continues a call that is open.
     pub fn of(call: CallWriter) -> Self {
         Self {
             call,
@@ -147,28 +147,28 @@ impl LiveCall {
         }
     }
 
-    /// Strings at the top have the types of the schema: their quotes are delimiters.
+    /// Lets the schema type top-level strings: their quotes are delimiters.
     pub fn typed(mut self, typed: bool) -> Self {
         self.typed = typed;
         self
     }
 
-    /// Something was recovered before the call was open; it has been reported.
+    /// Adds issues that were reported before the call was open to its grade.
     pub fn recovered(&mut self, kinds: KindSet) {
         self.call.insert(kinds.iter());
     }
 
-    /// A slip at `at` was forgiven. Each kind is reported once a call.
+    /// Reports a repaired slip at `at`, each kind once per call.
     pub fn repaired(&mut self, out: &mut Out<'_>, kind: Kind, at: u64) {
         self.call.tell_once(out, kind, Span::new(at, at + 1), "");
     }
 
-    /// What stands at `span` was repaired, or could not be read. Told each time.
+    /// Reports, each time, that the bytes at `span` were repaired or could not be read.
     pub fn recovered_at(&mut self, out: &mut Out<'_>, kind: Kind, span: Span, subject: &str) {
         self.call.tell(out, kind, span, subject);
     }
 
-    /// Whether a string of it holds a quote that may have ended it.
+    /// Whether one of its strings contains a quote that may have ended it.
     pub fn unquoted(&self) -> bool {
         self.call.doubts(Kind::BareQuote)
     }
@@ -188,7 +188,7 @@ impl LiveCall {
         self.begun
     }
 
-    /// The call broke its grammar at `at`.
+    /// Reports that the call is malformed at `at`.
     pub fn broken(&self, out: &mut Out<'_>, kind: Kind, at: u64) -> Step {
         let key = if self.param.is_some() {
             self.lexer.key()
@@ -199,7 +199,7 @@ impl LiveCall {
         Step::Malformed
     }
 
-    /// Begins the arguments of a call in Python with the bracket `(` at index `i`.
+    /// Begins the arguments of a Python call with the bracket `(` at index `i`.
     pub fn begin_call(
         &mut self,
         out: &mut Out<'_>,
@@ -223,7 +223,7 @@ impl LiveCall {
         }
     }
 
-    /// Takes the source from index `i` on: one object, after blanks.
+    /// Consumes the source from index `i` on: one object, after blanks.
     pub fn feed(
         &mut self,
         out: &mut Out<'_>,
@@ -271,12 +271,12 @@ impl LiveCall {
         }
     }
 
-    /// What is open where the call broke.
+    /// What was open where the call broke.
     pub(super) fn torn(&self, syntax: &Syntax, torn: &mut Torn) {
         self.lexer.torn(syntax, torn);
     }
 
-    /// The open string, if its next bytes leave as they stand.
+    /// The open string, if its next bytes can be delivered unchanged.
     pub fn short(&self, syntax: &Syntax, limits: &Limits) -> Option<Short> {
         let stop = self.lexer.inside(syntax)?;
         let start = self.param.as_ref()?.start?;
@@ -294,7 +294,7 @@ impl LiveCall {
         })
     }
 
-    /// A key ends at `pos`.
+    /// Ends a key at `pos`.
     fn key(&mut self, out: &mut Out<'_>, raw: bool, pos: u64) -> Option<Step> {
         let name = self.lexer.key();
         let span = Span::new(self.lexer.key_at(), pos);
@@ -317,7 +317,7 @@ impl LiveCall {
         None
     }
 
-    /// A value begins at `pos`.
+    /// Begins a value at `pos`.
     fn value(&mut self, out: &mut Out<'_>, shape: Shape, pos: u64) -> Option<Step> {
         if self.lexer.depth() == 0 {
             self.begun = shape == Shape::Object;
@@ -343,7 +343,7 @@ impl LiveCall {
         None
     }
 
-    /// The value of a parameter ends at `pos`.
+    /// Ends the value of a parameter at `pos`.
     fn end(&mut self, out: &mut Out<'_>, raw: bool, pos: u64) -> Option<Step> {
         let param = self.param.take()?;
         let span = Span::new(param.start.unwrap_or(pos), pos);
@@ -362,19 +362,19 @@ impl LiveCall {
         None
     }
 
-    /// There are no arguments; known at `at`.
+    /// Writes empty arguments, as is known at `at`.
     pub fn empty(&mut self, out: &mut Out<'_>, at: u64) {
         self.call.arg(out, "{}", Span::new(at, at));
     }
 
-    /// The call ends at `end`.
+    /// Closes the call, which ends at `end`.
     pub fn close(&self, out: &mut Out<'_>, end: u64) {
         self.call.missing(out, end);
         self.call.close(out, end);
     }
 }
 
-/// Whether a schema asks for text where a literal stands.
+/// Whether a schema demands text in place of a literal.
 fn text_only(types: Types) -> bool {
     let literals = [Types::INTEGER, Types::NUMBER, Types::BOOLEAN, Types::NULL];
     types.has(Types::STRING) && !literals.iter().any(|literal| types.has(*literal))

@@ -1,9 +1,9 @@
-//! What is left of a call that broke its grammar: bytes that are hidden up to where the block goes on or ends.
+//! The rest of a malformed call: bytes that are hidden up to where the block continues or ends.
 //!
-//! A broken call takes nothing with it but itself. It is hidden up to the first of: its own closer, its section's closer, a
-//! header or turn token of its dialect, an opener with its evidence at the start of a line; and, where a payload ends by
-//! itself, the bracket that ends it or its item of a list. Strings go on to be told from what stands around them: whoever
-//! quotes a closer in a string that broke gets no complete call out of what follows.
+//! A broken call affects only itself. It is hidden up to the first of these: its own closer, its section's closer, a header
+//! or turn token of its dialect, an opener with its evidence at the start of a line; and, if a payload ends by itself, the
+//! bracket that ends the payload or its item of a list. Strings are still recognized in the hidden bytes: a closer that is
+//! quoted in a broken string does not turn the following text into a complete call.
 
 use serde::{Deserialize, Serialize};
 use toolglot_scan::Needle;
@@ -11,25 +11,25 @@ use toolglot_scan::path::{Go, Walk};
 
 use crate::dialect::{Action, Framed, spec};
 
-/// More open brackets than this are not kept track of.
+/// More open brackets than this are not tracked.
 const MAX_BRACKETS: usize = 1024;
 
-/// So many blanks may stand before an opener on its line.
+/// The most blanks before an opener on its line.
 const MAX_INDENT: u8 = 3;
 
 /// What was open where a payload broke.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Torn {
     pub string: Option<Quote>,
-    /// The closers of brackets that are open, the outermost first; none if that cannot be told.
+    /// The closers of open brackets, the outermost first; `None` if they are unknown.
     pub brackets: Option<Vec<u8>>,
-    /// The beginning of a delimiter that was taken and is none.
+    /// The beginning of a delimiter that was consumed and is not one.
     pub prefix: Vec<u8>,
-    /// It broke between calls: openers of calls count wherever they stand.
+    /// It broke between calls: openers of calls count anywhere.
     pub between: bool,
-    /// Calls follow one another without a list around them.
+    /// Calls follow one another without an enclosing list.
     pub rows: bool,
-    /// A key was to come.
+    /// A key was expected.
     pub key: bool,
 }
 
@@ -37,7 +37,7 @@ pub(super) struct Torn {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Quote {
     Byte(u8),
-    /// One of the syntax's delimiters, by its number.
+    /// One of the syntax's delimiters, by index.
     Delim(u8),
     /// The closer of a parameter.
     Param,
@@ -59,14 +59,13 @@ pub(super) enum Hit {
     Call,
     /// After the section's closer.
     Section,
-    /// Before a header or turn token of so many bytes, which has just ended.
+    /// Before a header or turn token of that length, which has just ended.
     Turn(u64),
-    /// After the bracket that ends the payload, which needs no closer, and the end of its line; or before the byte at hand.
+    /// After the bracket that ends a payload without a closer, and the end of its line; or before the current byte.
     Payload { taken: bool },
-    /// After a comma of the list that the call stood in, before the next object of it, or after a call of those that follow one
-    /// another.
+    /// After a comma of the call's list, before the next object of the list, or after one of several calls that follow one another.
     Item { taken: bool },
-    /// An opener is complete.
+    /// After a complete opener.
     Opener {
         action: Action,
         walk: Walk,
@@ -74,13 +73,13 @@ pub(super) enum Hit {
     },
 }
 
-/// The state of bytes that are hidden.
+/// The state of hidden bytes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Lost {
     ends: Vec<(Needle, End)>,
-    /// The string that is open.
+    /// The open string.
     string: Option<Quote>,
-    /// After a backslash in it.
+    /// After a backslash in the string.
     escaped: bool,
     /// Bytes that open strings.
     quotes: Vec<u8>,
@@ -91,23 +90,23 @@ pub(super) struct Lost {
     /// The payload ends by itself.
     bare: bool,
     rows: bool,
-    /// Items of its list are objects.
+    /// The items of its list are objects.
     objects: bool,
-    /// A key was to come where it broke, and nothing has come yet.
+    /// A key was expected where it broke, and nothing has come yet.
     key: bool,
-    /// Its line has ended: the list goes on if the next one begins with an object.
+    /// Its line has ended: the list continues if the next line begins with an object.
     ended: bool,
-    /// Blanks so far on this line, if there is nothing else.
+    /// Blanks so far on this line, if there has been nothing else.
     indent: Option<u8>,
     /// Openers of calls count anywhere.
     between: bool,
     walk: Option<Walk>,
-    /// The payload's own bracket has come: the end of the line belongs to it.
+    /// The payload's own bracket has come; the end of the line belongs to it.
     done: bool,
 }
 
 impl Lost {
-    /// `unit` is the form of the broken call, `fix` the suffix of the block's markers, `turns` what ends a turn.
+    /// `unit` is the form of the broken call, `fix` the suffix of the block's markers, `turns` the tokens that end a turn.
     pub fn new<'t>(
         table: &Framed,
         unit: u16,
@@ -127,7 +126,7 @@ impl Lost {
             }
         };
         if torn.between {
-            // Which form it should have been is open.
+            // The intended form is unknown.
             let units = table.spec.unit.iter();
             units.for_each(|unit| add(&unit.close, End::Call));
         } else {
@@ -190,7 +189,7 @@ impl Lost {
         needles.all(Needle::fits) && self.walk.as_ref().is_none_or(|walk| table.again.fits(walk))
     }
 
-    /// Whether calls follow one another without a list around them.
+    /// Whether calls follow one another without an enclosing list.
     pub fn rows(&self) -> bool {
         self.rows
     }
@@ -200,12 +199,12 @@ impl Lost {
         self.string.is_some()
     }
 
-    /// Whether the payload has ended all the same, so that a closer is missing nowhere.
+    /// Whether the payload has ended all the same, so that no closer is missing.
     pub fn done(&self) -> bool {
         self.done
     }
 
-    /// The first byte that may be read again, at `pos` at the latest.
+    /// The offset, at most `pos`, of the first byte that may be read again.
     pub fn keeps(&self, pos: u64) -> u64 {
         let turns = self.ends.iter().filter(|(_, end)| *end == End::Turn);
         let have = turns.map(|(needle, _)| needle.have()).max().unwrap_or(0);
@@ -213,7 +212,7 @@ impl Lost {
         walk.unwrap_or(pos).min(pos.saturating_sub(have))
     }
 
-    /// Takes bytes that were looked at before the call broke: only a closer may begin in them.
+    /// Consumes bytes that were read before the call broke: only a closer may begin in them.
     pub fn prime(&mut self, bytes: &[u8]) {
         for byte in bytes {
             for (needle, _) in &mut self.ends {
@@ -222,7 +221,7 @@ impl Lost {
         }
     }
 
-    /// Takes the byte at `pos`.
+    /// Consumes the byte at `pos`.
     pub fn step(
         &mut self,
         table: &Framed,
@@ -258,7 +257,7 @@ impl Lost {
             return opener;
         }
         if std::mem::take(&mut self.key) && byte == b'{' && self.objects {
-            // No key begins so: brackets are missing, and the next item of the list begins.
+            // A key cannot begin like this: brackets are missing, and the next item of the list begins.
             self.brackets = self.brackets.take().map(|mut open| {
                 open.truncate(1);
                 open
@@ -311,7 +310,7 @@ impl Lost {
         None
     }
 
-    /// Takes a byte for the string that is open, or may open.
+    /// Consumes a byte in a string, or one that may open a string.
     fn string(&mut self, byte: u8) {
         if std::mem::take(&mut self.escaped) {
             return;
@@ -328,7 +327,7 @@ impl Lost {
             }
             Some(Quote::Param) => {
                 let closers = self.param.iter_mut().flat_map(|(_, closers)| closers);
-                // All of them take the byte.
+                // Every closer must consume the byte.
                 if closers.fold(false, |hit, closer| closer.step(byte) | hit) {
                     self.string = None;
                 }
@@ -349,12 +348,12 @@ impl Lost {
         self.quotes.contains(&byte).then_some(Quote::Byte(byte))
     }
 
-    /// Takes a byte outside strings.
+    /// Consumes a byte outside strings.
     fn bracket(&mut self, byte: u8) -> Option<Hit> {
         let open = self.brackets.as_mut()?;
         match byte {
-            // Between the items of a list the next one begins with its own bracket, whatever stands before it; a closing
-            // one has nothing to close.
+            // Between the items of a list, the next item begins with its own bracket, whatever precedes it, and a closing
+            // bracket has nothing to close.
             b'{' if self.objects && open.as_slice() == b"]" => {
                 return Some(Hit::Item { taken: false });
             }
@@ -369,7 +368,7 @@ impl Lost {
                 }
                 self.done = open.is_empty() && self.bare;
             }
-            // They do not nest: nothing tells any more where the call ends.
+            // The brackets do not nest: the end of the call is unknown from here on.
             b'}' | b']' | b')' => self.brackets = None,
             b',' if open.as_slice() == b"]" => return Some(Hit::Item { taken: true }),
             _ => {}

@@ -75,7 +75,7 @@ fn a_list_of_calls() {
         ),
         ("[f(a='Unt", " |  | more"),
         ("[f(a=1), g(b=", r#"f {"a":1} |  | more"#),
-        // Whether this is a list of calls, what follows the call must tell.
+        // The text after the call decides whether this is a list of calls.
         ("[f(a=1)", " |  | more"),
     ];
     check(&table(Brackets::Required), &Options::default(), &cases);
@@ -118,7 +118,7 @@ fn calls_on_lines() {
         ),
         ("a(), b(),</x>", "a {}; b {} |  | done 4"),
         ("a()b()\n", "a {}; b {} |  | more"),
-        // The expression may go on.
+        // The expression may continue.
         ("a()b()", "a {} |  | more"),
         (
             "a().b()",
