@@ -249,7 +249,7 @@ fn search(searches: &[Search], hay: &[u8], at: usize, end: usize) -> Option<usiz
                 if found.is_none() && to == hay.len() {
                     // The end of the chunk may split a marker.
                     let tail = at.max((to + 1).saturating_sub(needle.len()));
-                    cut(needle, hay, tail).map(|n| n - at)
+                    split_by_end(needle, hay, tail).map(|n| n - at)
                 } else {
                     found
                 }
@@ -373,7 +373,7 @@ fn beginning<'p>(dfa: &Dfa, marker: &'p Pattern) -> &'p [u8] {
 }
 
 /// Where a marker begins, from `at` on, that the end of `hay` splits.
-fn cut(marker: &[u8], hay: &[u8], at: usize) -> Option<usize> {
+fn split_by_end(marker: &[u8], hay: &[u8], at: usize) -> Option<usize> {
     (at..hay.len()).find(|start| marker.starts_with(&hay[*start..]))
 }
 

@@ -36,11 +36,11 @@ pub const SHOWN: u8 = 2;
 /// The bar that special tokens of some models are spelled with.
 const BAR: &[u8] = "｜".as_bytes();
 
-/// What a tag may hold between `before` and `behind` without spelling it out.
-pub fn room(before: &[u8], behind: &[u8]) -> Option<Room> {
-    let first = *behind.first()?;
+/// What a tag may hold between `before` and `after` without spelling it out.
+pub fn room(before: &[u8], after: &[u8]) -> Option<Room> {
+    let first = *after.first()?;
     let last = *before.last()?;
-    if behind.starts_with(BAR) {
+    if after.starts_with(BAR) {
         return None;
     }
     if letter(first) || first == WORD {
@@ -51,7 +51,7 @@ pub fn room(before: &[u8], behind: &[u8]) -> Option<Room> {
     }
     match first {
         b'>' => named(before).then_some(Room::Attributes),
-        b'<' if behind.starts_with(b"<|") => between(before).then_some(Room::Attributes),
+        b'<' if after.starts_with(b"<|") => between(before).then_some(Room::Attributes),
         b']' => {
             let open = before.iter().rposition(|b| *b == b'[')?;
             let name = before[open + 1..].strip_prefix(b"/")?;

@@ -60,7 +60,7 @@ impl Again {
         if xml::doubtful(&header).is_some() || !args.opens_again(name.trim(), &meta) {
             return Step::Other;
         }
-        args.told(out, Kind::RepeatedMarker, Span::new(start, pos + 1), "");
+        args.report(out, Kind::RepeatedMarker, Span::new(start, pos + 1), "");
         out.skip(pos + 1);
         Step::Same
     }

@@ -12,7 +12,7 @@ use super::given::{Attribute, Given, given, is_fact, unread};
 use super::live::LiveCall;
 use super::plain::Clean;
 use super::tree_payload::{Decoder, Elements};
-use super::typed::{Typed, each, repeated, said_json, typed};
+use super::typed::{Typed, declared_json, each, repeated, typed};
 use super::{Opened, Out, Short};
 use crate::dialect::spec::Deltas;
 use crate::error::Kind;
@@ -182,7 +182,7 @@ impl Args {
     pub(super) fn live(&mut self, out: &mut Out<'_>) -> LiveCall {
         let attributes = std::mem::take(&mut self.attributes);
         for (key, _) in attributes.iter().filter(|(key, _)| !is_fact(key)) {
-            self.told(out, Kind::ExtraKey, self.tag, key);
+            self.report(out, Kind::ExtraKey, self.tag, key);
         }
         LiveCall::of(self.call.clone())
     }
@@ -220,7 +220,7 @@ impl Args {
         });
         let mut writer = Writer::Left;
         if name.is_empty() {
-            self.call.tell(out, Kind::MissingParamName, span, "");
+            self.call.report(out, Kind::MissingParamName, span, "");
         } else {
             writer = match (self.writer(out, name, span), form) {
                 (_, As::Text) => Writer::Live(Gate::default()),
@@ -243,7 +243,7 @@ impl Args {
                 self.lists.retain(|(key, _)| key != name);
             }
             if !self.call.remember(name) && !list {
-                self.call.tell(out, Kind::DuplicateParam, span, name);
+                self.call.report(out, Kind::DuplicateParam, span, name);
             }
         }
         if matches!(writer, Writer::Live(_) | Writer::Decoded(_)) {
@@ -317,7 +317,7 @@ impl Args {
             if data.is_empty() {
                 continue;
             }
-            if out.io.stranger.is_some() {
+            if out.io.undeclared.is_some() {
                 // The tool is not declared: nobody gets the value.
                 continue;
             }
@@ -454,7 +454,7 @@ impl Args {
             Writer::Json(bytes) => {
                 let text = String::from_utf8_lossy(&bytes);
                 let mut json = String::new();
-                match said_json(text.trim(), out.limits().max_depth, &mut json) {
+                match declared_json(text.trim(), out.limits().max_depth, &mut json) {
                     Some(result) => self.typed(out, result, &param.key, span)?,
                     None => json::string(&text, &mut json),
                 }
@@ -567,7 +567,7 @@ impl Args {
         if inside {
             let unread: Vec<_> = unread(&attributes, out.tool(self.tool())).collect();
             for key in unread {
-                self.told(out, Kind::ExtraKey, span, key);
+                self.report(out, Kind::ExtraKey, span, key);
             }
         }
         match given(&attributes, out.tool(self.tool()), inside, depth) {
@@ -576,7 +576,7 @@ impl Args {
                     self.call.remember(&key);
                 }
                 self.call.insert(kinds.iter());
-                self.told(out, Kind::AttributeArguments, span, "");
+                self.report(out, Kind::AttributeArguments, span, "");
                 // Without its last bracket, which the end of the call adds.
                 let inner = json
                     .trim_end()
@@ -592,17 +592,17 @@ impl Args {
                 for Attribute { key, value, again } in all {
                     // The parameters inside take precedence over the tag's attributes.
                     if again || self.call.has(key) {
-                        self.told(out, Kind::DuplicateParam, span, key);
+                        self.report(out, Kind::DuplicateParam, span, key);
                         continue;
                     }
                     let mut json = String::new();
                     let value = typed(value, self.call.schema(out, key), depth, &mut json);
                     if value.how == Coerced::Malformed {
-                        self.told(out, Kind::ExtraKey, span, key);
+                        self.report(out, Kind::ExtraKey, span, key);
                         continue;
                     }
                     self.call.known(out, key, span);
-                    self.told(out, Kind::AttributeArguments, span, key);
+                    self.report(out, Kind::AttributeArguments, span, key);
                     // Neither of the two remaining outcomes ends the call.
                     self.typed(out, value, key, span).unwrap_or_default();
                     self.json(out, key, &json, span);
@@ -615,13 +615,13 @@ impl Args {
     pub fn mixed(&mut self, out: &mut Out<'_>, mixed: bool, end: u64) {
         if mixed {
             let (span, key) = (Span::new(self.value_start(), end), self.key().to_owned());
-            self.told(out, Kind::BareMarkup, span, &key);
+            self.report(out, Kind::BareMarkup, span, &key);
         }
     }
 
     /// Reports an issue and adds it to the call's grade.
-    pub fn told(&mut self, out: &mut Out<'_>, kind: Kind, span: Span, subject: &str) {
-        self.call.tell(out, kind, span, subject);
+    pub fn report(&mut self, out: &mut Out<'_>, kind: Kind, span: Span, subject: &str) {
+        self.call.report(out, kind, span, subject);
     }
 
     /// Writes a whole parameter whose value is in its tag, which ends at `end`.
@@ -633,7 +633,7 @@ impl Args {
         span: Span,
         end: u64,
     ) -> Result<(), Kind> {
-        self.told(out, Kind::AttributeArguments, span, name);
+        self.report(out, Kind::AttributeArguments, span, name);
         self.param_open(out, name, span, end)?;
         self.value_as(out, end, value);
         self.param_close(out, end)

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use toolglot_scan::xml;
 
 use super::again::{self, Again};
-use super::content::{Content, EntityStep, Step, entity, tell_spaced};
+use super::content::{Content, EntityStep, Step, entity, report_spaced};
 use super::given::is_fact;
 use super::inner::Inner;
 use super::named_params::{fail, limit, malformed};
@@ -223,8 +223,8 @@ impl Body {
     }
 
     /// Whether the call is final, whatever follows.
-    pub fn stands(&self) -> bool {
-        self.object.as_ref().is_some_and(|object| object.stands())
+    pub fn is_final(&self) -> bool {
+        self.object.as_ref().is_some_and(|object| object.is_final())
     }
 
     /// Ends the stream at `end`: the call is not closed.
@@ -282,7 +282,7 @@ impl Body {
                         Step::Limit(kind) => Err((next, limit(kind))),
                         Step::Closed => {
                             let to = out.base + next as u64;
-                            content.tell_spaced(out, &mut self.args, to);
+                            content.report_spaced(out, &mut self.args, to);
                             self.param_end(out, out.from(), out.base + next as u64, next)
                         }
                     }
@@ -391,7 +391,7 @@ impl Body {
                 MatchStep::Found { .. } => {
                     let span = Span::new(pos.saturating_sub(closing.len()), pos);
                     let name = tag(&self.closer).to_owned();
-                    self.args.told(out, Kind::RepeatedMarker, span, &name);
+                    self.args.report(out, Kind::RepeatedMarker, span, &name);
                     self.at = AttributesAt::End;
                     return Ok(i);
                 }
@@ -473,7 +473,7 @@ impl Body {
             AttributesAt::Empty(None) if blank => AttributesAt::Empty(None),
             AttributesAt::Empty(None) if byte == b'<' => {
                 self.tag_start = pos;
-                AttributesAt::Empty(Some(Match::behind_lt(1)))
+                AttributesAt::Empty(Some(Match::after_lt(1)))
             }
             AttributesAt::Empty(Some(closing)) if closing.len() == 1 && byte != b'/' => {
                 self.at = AttributesAt::Reopens(0);
@@ -523,7 +523,7 @@ impl Body {
     fn spaced(&mut self, out: &mut Out<'_>, closing: Match, pos: u64) {
         if closing.spaced() {
             let start = pos.saturating_sub(closing.len());
-            tell_spaced(out, &mut self.args, Span::new(start, pos));
+            report_spaced(out, &mut self.args, Span::new(start, pos));
         }
     }
 
@@ -538,14 +538,14 @@ impl Body {
         let pos = out.base + i as u64;
         let first = pos == out.from() + 1;
         if first && byte == b'!' {
-            let mut bang = Match::behind_lt(1);
+            let mut bang = Match::after_lt(1);
             bang.step(byte, &[(b"<!--", Edge::None)]);
             self.at = AttributesAt::Bang(bang);
             out.skip(pos + 1);
             return Ok(i + 1);
         }
         if first && byte == b'/' {
-            let mut closing = Match::behind_lt(2);
+            let mut closing = Match::after_lt(2);
             closing.step(byte, &self.closers(table));
             self.at = AttributesAt::Closing(closing);
             out.skip(pos + 1);
@@ -625,7 +625,7 @@ impl Body {
             .map_err(|kind| (next, fail(kind, false)))?;
         if !self.key.is_empty() {
             let key = self.key.clone();
-            self.args.told(out, Kind::AttributeArguments, span, &key);
+            self.args.report(out, Kind::AttributeArguments, span, &key);
         }
         Ok(next)
     }
@@ -643,7 +643,7 @@ impl Body {
         }
         match is_fact(name) {
             true => self.fact = true,
-            false => self.args.told(out, Kind::ExtraKey, span, name),
+            false => self.args.report(out, Kind::ExtraKey, span, name),
         }
         Role::Other
     }
@@ -671,7 +671,7 @@ impl Body {
         self.args
             .param_open(out, &name, span, end)
             .map_err(|kind| (next, fail(kind, false)))?;
-        out.tell(
+        out.tool_issue(
             Kind::MissingValueAttr,
             span,
             self.args.tool(),
@@ -680,7 +680,7 @@ impl Body {
         if self.fact {
             // That attribute may be the value.
             let name = tag(&self.closer).to_owned();
-            self.args.told(out, Kind::ExtraKey, span, &name);
+            self.args.report(out, Kind::ExtraKey, span, &name);
         }
         if closed {
             return self.param_end(out, end, end, next);
@@ -783,7 +783,7 @@ impl Body {
                     self.bare = true;
                     let span = Span::new(end, end + 1);
                     self.args.recovered(Kind::BareQuote);
-                    out.tell(Kind::BareQuote, span, self.args.tool(), tag(&self.closer));
+                    out.tool_issue(Kind::BareQuote, span, self.args.tool(), tag(&self.closer));
                 }
                 self.args.value(out, pos);
                 self.at = AttributesAt::Value { quote };

@@ -21,7 +21,7 @@ use crate::limits::Prefer;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Names {
     /// How many names were announced in this block.
-    said: u32,
+    announced: u32,
     /// The provisional names, and how many of them were replaced or skipped.
     early: Vec<String>,
     taken: usize,
@@ -29,12 +29,12 @@ pub(crate) struct Names {
 
 impl Names {
     /// Records a name; returns how many this block had before.
-    fn say(&mut self, name: &str, provisional: bool) -> u32 {
-        self.said += 1;
+    fn announce(&mut self, name: &str, provisional: bool) -> u32 {
+        self.announced += 1;
         if provisional {
             self.early.push(name.to_owned());
         }
-        self.said - 1
+        self.announced - 1
     }
 
     /// Whether a call of that name was announced. Calls open in the order of their names. Names that opened no call are
@@ -117,15 +117,15 @@ impl CallWriter {
     }
 
     /// Reports an issue and adds it to the call's grade.
-    pub fn tell(&mut self, out: &mut Out<'_>, kind: Kind, span: Span, subject: &str) {
+    pub fn report(&mut self, out: &mut Out<'_>, kind: Kind, span: Span, subject: &str) {
         self.kinds.insert(kind);
-        out.tell(kind, span, &self.tool, subject);
+        out.tool_issue(kind, span, &self.tool, subject);
     }
 
     /// The same, but reports each kind once per call.
-    pub fn tell_once(&mut self, out: &mut Out<'_>, kind: Kind, span: Span, subject: &str) {
+    pub fn report_once(&mut self, out: &mut Out<'_>, kind: Kind, span: Span, subject: &str) {
         if !self.kinds.contains(kind) {
-            self.tell(out, kind, span, subject);
+            self.report(out, kind, span, subject);
         }
     }
 
@@ -168,21 +168,21 @@ impl CallWriter {
     /// Remembers a key and reports one that came before.
     pub fn comes(&mut self, out: &mut Out<'_>, key: &str, span: Span) {
         if !self.remember(key) {
-            self.tell(out, Kind::DuplicateParam, span, key);
+            self.report(out, Kind::DuplicateParam, span, key);
         }
     }
 
     /// Reports how a value fits its schema. Returns false if it is not what the schema demands; then the call is not valid.
     pub fn typed(&mut self, out: &mut Out<'_>, result: Typed, key: &str, span: Span) -> bool {
         for kind in result.kinds.iter() {
-            self.tell_once(out, kind, span, key);
+            self.report_once(out, kind, span, key);
         }
         let kind = match result.how {
             Coerced::Fits => return true,
             Coerced::Mismatch => Kind::TypeMismatch,
             Coerced::Malformed => Kind::MalformedValue,
         };
-        out.tell(kind, span, &self.tool, key);
+        out.tool_issue(kind, span, &self.tool, key);
         kind == Kind::TypeMismatch
     }
 
@@ -230,7 +230,7 @@ impl Out<'_> {
         self.io.calls += 1;
         self.io.open = Some(call);
         if self.is_left_out(name) {
-            self.io.stranger = Some(name.to_owned());
+            self.io.undeclared = Some(name.to_owned());
             return call;
         }
         let holds = self.opts.prefer == Prefer::Native && origin == Origin::Text;
@@ -272,7 +272,7 @@ impl Out<'_> {
         let Some(block) = &mut self.io.block else {
             return;
         };
-        let (number, ordinal) = (block.number, block.names.say(name, provisional));
+        let (number, ordinal) = (block.number, block.names.announce(name, provisional));
         // An API tool call can retract every name in the text.
         let provisional = provisional || self.opts.prefer == Prefer::Native;
         self.sink.event(Event::CallNamed {
@@ -286,7 +286,7 @@ impl Out<'_> {
 
     /// Emits a piece of a call's arguments.
     pub fn arg(&mut self, call: u32, json: &str, span: Span) {
-        if self.io.stranger.is_some() {
+        if self.io.undeclared.is_some() {
             return;
         }
         let max = self.opts.limits.max_native;
@@ -327,7 +327,7 @@ impl Out<'_> {
         }
         let state = CallState::from(kinds);
         let withheld = matches!(state, CallState::Recovered(_));
-        self.io.stood += 1;
+        self.io.valid += 1;
         self.io.good += u32::from(!withheld);
         self.io.heard.close(withheld, self.opts.prefer);
         self.io.open = None;
@@ -348,7 +348,7 @@ impl Out<'_> {
         let max = self.opts.limits.max_native;
         if let Some(long) = self.io.heard.keep(kinds, arguments, span, max) {
             self.io.open = Some(call);
-            self.tell(Kind::LimitNative, span, &long.name, "");
+            self.tool_issue(Kind::LimitNative, span, &long.name, "");
             self.io.open = None;
         }
     }
@@ -389,12 +389,12 @@ impl Out<'_> {
 
     /// Ends the open call if its tool is not declared, which is an error at `span`. Returns whether it did.
     fn leaves_out(&mut self, span: Span) -> bool {
-        let Some(tool) = self.io.stranger.take() else {
+        let Some(tool) = self.io.undeclared.take() else {
             return false;
         };
         self.io.open = None;
         if let Some(block) = &mut self.io.block {
-            block.strangers = true;
+            block.undeclared = true;
         }
         let close = self.tools().map(|tools| self.suggest(&tool, tools.names()));
         let (kind, severity) = (Kind::UnknownTool, Severity::Error);

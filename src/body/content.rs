@@ -146,9 +146,9 @@ impl Content {
     }
 
     /// Reports blanks after the `</` of the closing tag that ended the content. The carry begins with that tag.
-    pub fn tell_spaced(&self, out: &mut Out<'_>, args: &mut Args, end: u64) {
+    pub fn report_spaced(&self, out: &mut Out<'_>, args: &mut Args, end: u64) {
         if self.spaced {
-            tell_spaced(out, args, Span::new(out.from(), end));
+            report_spaced(out, args, Span::new(out.from(), end));
         }
     }
 
@@ -183,7 +183,7 @@ impl Content {
                 ContentAt::Text if inner.looks() && !matches!(byte, b'<' | b'&') => {
                     inner.step(byte);
                     i += 1;
-                    if inner.stands() {
+                    if inner.found_tag() {
                         // The caller asks about one tag before the next one comes.
                         break;
                     }
@@ -301,13 +301,13 @@ impl Content {
             self.bare = true;
             let span = Span::new(out.from(), out.from() + 1);
             let subject = args.key().to_owned();
-            out.tell(Kind::BareMarkup, span, args.tool(), &subject);
+            out.tool_issue(Kind::BareMarkup, span, args.tool(), &subject);
         }
     }
 }
 
 /// Reports blanks after the `</` of a closing tag, which is valid all the same.
-pub(super) fn tell_spaced(out: &mut Out<'_>, args: &mut Args, span: Span) {
+pub(super) fn report_spaced(out: &mut Out<'_>, args: &mut Args, span: Span) {
     out.issue(Kind::RepairedCloseTag, span, "");
     args.recovered(Kind::RepairedCloseTag);
 }
@@ -351,7 +351,7 @@ pub(super) fn entity(
         None => {
             let span = Span::new(out.from(), pos + 1);
             let entity = format!("&{};", String::from_utf8_lossy(name));
-            out.tell(Kind::UnknownEntity, span, args.tool(), &entity);
+            out.tool_issue(Kind::UnknownEntity, span, args.tool(), &entity);
         }
     }
     EntityStep::Done

@@ -243,7 +243,7 @@ impl Body {
     }
 
     /// Reports text directly in the block, now that the block continues after it.
-    fn tell_junk(&mut self, out: &mut Out<'_>) {
+    fn report_junk(&mut self, out: &mut Out<'_>) {
         if let Some(at) = self.junk.take() {
             self.kinds.insert(Kind::JunkInBlock);
             out.issue(Kind::JunkInBlock, Span::new(at, at + 1), "");
@@ -278,7 +278,7 @@ impl Body {
                 blanks: 0,
             },
             b'!' => {
-                let mut bang = Match::behind_lt(BANGS.len());
+                let mut bang = Match::after_lt(BANGS.len());
                 bang.step(byte, &BANGS);
                 ElementAt::Bang(bang)
             }
@@ -366,7 +366,7 @@ impl Body {
     ) -> Result<usize, (usize, Flow)> {
         let start = out.from();
         let name = out.slice(start + 1, name_end);
-        self.tell_junk(out);
+        self.report_junk(out);
         if name == table.tag && self.open.len() > 1 {
             // Inside a parameter it is data.
             return Ok(self.literal(out, next));
@@ -484,7 +484,7 @@ impl Body {
         let start = out.from();
         out.skip(end);
         self.at = ElementAt::Text;
-        self.tell_junk(out);
+        self.report_junk(out);
         let block = tag == table.tag;
         let keep = if block {
             Some(0)
@@ -536,7 +536,7 @@ impl Body {
 
     fn bang(&mut self, out: &mut Out<'_>, index: usize, pos: u64, i: usize) -> usize {
         let span = Span::new(out.from(), pos + 1);
-        self.tell_junk(out);
+        self.report_junk(out);
         out.skip(pos + 1);
         self.at = match index {
             0 => ElementAt::Comment(CommentEnd::default()),

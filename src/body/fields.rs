@@ -8,7 +8,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use serde::{Deserialize, Serialize};
 use toolglot_scan::json;
 
-use super::typed::{Typed, repeated, said_json, typed};
+use super::typed::{Typed, declared_json, repeated, typed};
 use super::{Block, Out, tool_name};
 use crate::dialect::KeyQuote;
 use crate::dialect::spec::fold;
@@ -118,7 +118,7 @@ pub(super) fn assemble(
     let mut kinds = kinds;
     for field in orphans(out, table, &mut read, &numbers) {
         kinds.insert(Kind::OrphanParam);
-        out.tell(Kind::OrphanParam, field.span, "", &field.key);
+        out.tool_issue(Kind::OrphanParam, field.span, "", &field.key);
     }
     let named_by_chain = chain.as_deref() == Some(name.as_str());
     let first = read.iter().any(|r| r.number.is_none() && r.folded == name);
@@ -273,20 +273,20 @@ pub(crate) fn doubts(
     let doubt = |key: &Key<'_>, (base, whole): (&str, u32)| {
         let name = base.strip_suffix(spec.chain_infix.as_str()).unwrap_or(base);
         let folded = fold(name, &spec.fold);
-        let told = next.is_some_and(|next| whole <= next) || steps.contains(folded.as_str());
+        let is_step = next.is_some_and(|next| whole <= next) || steps.contains(folded.as_str());
         match key.number {
             None => {
                 let fact = spec.meta.iter().chain(&spec.ignore);
                 let mut facts = fact.map(|key| fold(key, &spec.fold));
                 let near = || closest(name, [chain].into_iter()).is_some();
-                told || near() && !facts.any(|fact| fact == folded)
+                is_step || near() && !facts.any(|fact| fact == folded)
             }
             Some(number) => {
                 let zeros = || {
                     let before = key.whole.len().checked_sub(number.to_string().len());
                     before.is_some_and(|at| key.whole[..at].ends_with('0'))
                 };
-                more(key, base, number) && (told || zeros())
+                more(key, base, number) && (is_step || zeros())
             }
         }
     };
@@ -366,7 +366,7 @@ impl<'a> Plan<'a> {
             .iter()
             .find(|(result, _)| result.how == Coerced::Malformed)
         {
-            out.tell(Kind::MalformedValue, bad.field.span, name, &bad.key);
+            out.tool_issue(Kind::MalformedValue, bad.field.span, name, &bad.key);
             return Ok(false);
         }
         let call = out.call_open(name, &meta, last.field.span, Origin::Text)?;
@@ -379,7 +379,7 @@ impl<'a> Plan<'a> {
                 Kind::DuplicateParam
             };
             kinds.insert(kind);
-            out.tell(kind, span, name, &key);
+            out.tool_issue(kind, span, name, &key);
         }
         if retained {
             out.arg(call, &json, self.span);
@@ -387,7 +387,7 @@ impl<'a> Plan<'a> {
         for (result, argument) in remarks {
             let mismatch = (result.how == Coerced::Mismatch).then_some(Kind::TypeMismatch);
             for kind in result.kinds.iter().chain(mismatch) {
-                out.tell(kind, argument.field.span, name, &argument.key);
+                out.tool_issue(kind, argument.field.span, name, &argument.key);
             }
             kinds.extend(result.kinds);
         }
@@ -420,12 +420,12 @@ impl<'a> Plan<'a> {
         let key = fold(&go_on.key, &spec.fold);
         let mine = |r: &&Read| r.folded == key && (r.number.is_none() || r.number == self.number);
         // The step's own field takes precedence over a shared one.
-        let said = self
+        let field = self
             .read
             .iter()
             .filter(mine)
             .max_by_key(|r| r.number.is_some());
-        said.is_some_and(|r| {
+        field.is_some_and(|r| {
             text(self.table, out, r.field)
                 .trim()
                 .eq_ignore_ascii_case(&go_on.value)
@@ -440,7 +440,7 @@ impl<'a> Plan<'a> {
         let step = self
             .number
             .map_or(String::new(), |number| number.to_string());
-        out.tell(Kind::NotRun, span, tool.trim(), &step);
+        out.tool_issue(Kind::NotRun, span, tool.trim(), &step);
     }
 
     /// The fields that are arguments of this call, each key once, and those that are facts about it.
@@ -562,7 +562,7 @@ impl<'a> Plan<'a> {
         let value = text(self.table, out, argument.field);
         let folded = fold(&argument.key, &self.table.spec.fold);
         if hints.get(&folded).is_some_and(|hint| hint == "json") {
-            return said_json(value.trim(), depth, json).unwrap_or(Coerced::Malformed.into());
+            return declared_json(value.trim(), depth, json).unwrap_or(Coerced::Malformed.into());
         }
         let param = tool.and_then(|t| t.param(&argument.key));
         let schema = out.known(param.map(|param| &param.schema));

@@ -45,7 +45,7 @@ pub(crate) struct Body {
     /// The section's opener has been read.
     section: bool,
     /// How many calls are closed.
-    stood: u32,
+    calls: u32,
     /// Where the last call, or the opener, ended.
     last: u64,
     /// The suffix of this block's markers.
@@ -69,7 +69,7 @@ pub(crate) struct Body {
     /// The hidden part is a result that the model invented.
     invented: bool,
     /// At the beginning of the first value of a block that may be a mention: how many bytes of the closing quotation mark have come.
-    spoken: Option<u8>,
+    mention: Option<u8>,
     /// What was open where a call has just broken.
     #[serde(skip)]
     torn: Option<Torn>,
@@ -121,7 +121,7 @@ impl Body {
             at: FramedAt::Gap(table.gap.begin()),
             unit: 0,
             section: false,
-            stood: 0,
+            calls: 0,
             last: header.at,
             fix: vec![],
             shared: None,
@@ -133,7 +133,7 @@ impl Body {
             opener: vec![],
             doubled: false,
             invented: false,
-            spoken: None,
+            mention: None,
             torn: None,
         };
         let spelt = out.dialect().map_or(&[][..], |dialect| &dialect.spelt);
@@ -172,7 +172,7 @@ impl Body {
             },
             unit: 0,
             section: false,
-            stood: 0,
+            calls: 0,
             last: header.at,
             fix: vec![],
             shared: None,
@@ -184,7 +184,7 @@ impl Body {
             opener: vec![],
             doubled: false,
             invented: false,
-            spoken: None,
+            mention: None,
             torn: None,
         }
     }
@@ -204,8 +204,8 @@ impl Body {
     }
 
     /// Whether a call of this block is final, whatever follows.
-    pub fn stands(&self) -> bool {
-        self.stood > 0 || matches!(&self.at, FramedAt::Payload(payload) if payload.stood() > 0)
+    pub fn is_final(&self) -> bool {
+        self.calls > 0 || matches!(&self.at, FramedAt::Payload(payload) if payload.calls() > 0)
     }
 
     /// The open value, if its next bytes can be delivered unchanged.
@@ -213,7 +213,7 @@ impl Body {
         match &self.at {
             FramedAt::Payload(payload) => payload.short(table, limits),
             // The first byte may reveal a mention.
-            _ if self.spoken.is_some() => None,
+            _ if self.mention.is_some() => None,
             FramedAt::Value(value) => value.short(self.args.as_ref()?, limits),
             _ => None,
         }
@@ -274,9 +274,9 @@ impl Body {
         while i < end {
             let pos = out.base + i as u64;
             let mut stop = end;
-            if self.spoken.is_some() {
+            if self.mention.is_some() {
                 if let Some(at) = self.mentions(out, out.seg[i], pos) {
-                    return (i + 1, Flow::Spoken { at });
+                    return (i + 1, Flow::Mention { at });
                 }
                 // Byte by byte while a quotation mark that reveals a mention may follow.
                 stop = i + 1;
@@ -294,7 +294,7 @@ impl Body {
                 }
                 FramedAt::Plain(plain) => {
                     let (next, came) =
-                        plain.feed(out, self.args.as_mut(), i, stop, self.spoken.unwrap_or(0));
+                        plain.feed(out, self.args.as_mut(), i, stop, self.mention.unwrap_or(0));
                     i = next;
                     self.plain(out, table, came, out.base + i as u64)
                 }
@@ -332,7 +332,7 @@ impl Body {
     /// Consumes a byte at the beginning of the first value, whose opener follows a quotation mark. If the byte completes the
     /// closing quotation mark, the openers are a mention; then returns where the value began.
     fn mentions(&mut self, out: &Out<'_>, byte: u8, pos: u64) -> Option<u64> {
-        let have = self.spoken?;
+        let have = self.mention?;
         let start = match &self.at {
             FramedAt::Value(value) => value.start,
             FramedAt::Plain(plain) => plain.start(),
@@ -342,13 +342,13 @@ impl Body {
         let close = quote.map_or(&[][..], quote_after);
         let place = pos.checked_sub(start) == Some(u64::from(have));
         let fits = place && close.get(usize::from(have)) == Some(&byte);
-        self.spoken = fits.then_some(have + 1);
+        self.mention = fits.then_some(have + 1);
         (fits && usize::from(have) + 1 == close.len()).then_some(start)
     }
 
     /// Before a value: zero if the closing quotation mark may follow.
-    fn may_be_spoken(&self, out: &Out<'_>) -> Option<u8> {
-        let block = out.io.block.as_ref().filter(|_| !self.stands());
+    fn may_be_mention(&self, out: &Out<'_>) -> Option<u8> {
+        let block = out.io.block.as_ref().filter(|_| !self.is_final());
         let first = self.args.as_ref().is_none_or(|args| args.count() <= 1);
         block
             .and_then(|block| block.quoted)
@@ -406,7 +406,7 @@ impl Body {
             Go::None => {
                 if ahead {
                     let end = self.last;
-                    let flow = if self.stands() {
+                    let flow = if self.is_final() {
                         Flow::Closed { end }
                     } else {
                         Flow::Hidden { at: end }
@@ -438,7 +438,7 @@ impl Body {
         match self.at {
             FramedAt::More(_) => true,
             FramedAt::Gap(_) => {
-                let some = self.stood > 0 || self.broke;
+                let some = self.calls > 0 || self.broke;
                 some && self.section && !table.section_closes()
             }
             _ => false,
@@ -518,7 +518,7 @@ impl Body {
                     (false, _) => Kind::OrphanClose,
                 };
                 if let Some(args) = &mut self.args {
-                    args.told(out, kind, span, "");
+                    args.report(out, kind, span, "");
                 }
                 out.skip(end);
                 self.inner(table);
@@ -534,7 +534,7 @@ impl Body {
                 let mut args = self.args.as_mut().filter(|args| args.count() == 0);
                 // No marker announces it.
                 if let Some(args) = args.as_mut().filter(|_| span.is_empty()) {
-                    args.told(
+                    args.report(
                         out,
                         Kind::RepairedArguments,
                         Span::new(start, start + 1),
@@ -591,7 +591,7 @@ impl Body {
     fn twice(&mut self, out: &mut Out<'_>, action: Action, span: Span) {
         match (action, &mut self.args) {
             (Action::Unit(_) | Action::Section, _) => out.repaired(Kind::RepeatedMarker, span),
-            (_, Some(args)) => args.told(out, Kind::RepeatedMarker, span, ""),
+            (_, Some(args)) => args.report(out, Kind::RepeatedMarker, span, ""),
             (_, None) => out.issue(Kind::RepeatedMarker, span, ""),
         }
     }
@@ -635,7 +635,7 @@ impl Body {
                 return Some(self.limit(out, kind, at));
             }
         }
-        self.spoken = self.may_be_spoken(out);
+        self.mention = self.may_be_mention(out);
         self.at = FramedAt::Plain(Box::new(Plain::new(&unit.close, &unit.open, at)));
         let end = Came::Closed {
             end: at,
@@ -695,7 +695,7 @@ impl Body {
             Step::Done => {
                 self.count(out, pos);
                 self.last = pos;
-                if self.stood > 0 {
+                if self.calls > 0 {
                     // The end of the payload is not text, whatever becomes of the closer.
                     self.good = pos;
                 }
@@ -715,7 +715,7 @@ impl Body {
     fn count(&mut self, out: &mut Out<'_>, pos: u64) {
         if let FramedAt::Payload(payload) = &mut self.at {
             payload.abandon(out, pos);
-            self.stood += payload.stood();
+            self.calls += payload.calls();
             self.at = FramedAt::Gap(Walk::default());
         }
     }
@@ -751,7 +751,7 @@ impl Body {
         }
         match args.close(out, end) {
             Ok(()) => {
-                self.stood += 1;
+                self.calls += 1;
                 None
             }
             Err(Kind::MalformedValue) => {

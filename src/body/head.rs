@@ -29,8 +29,8 @@ pub(super) struct Head {
 enum HeadAt {
     #[default]
     Key,
-    BehindKey,
-    BehindColon,
+    AfterKey,
+    AfterColon,
 }
 
 /// The effect of one character.
@@ -85,15 +85,15 @@ impl Head {
                     return HeadStep::TooLong;
                 }
             }
-            HeadAt::Key | HeadAt::BehindKey if colon() => self.at = HeadAt::BehindColon,
-            HeadAt::Key | HeadAt::BehindKey if c.is_whitespace() && c != '\n' => {
-                self.at = HeadAt::BehindKey
+            HeadAt::Key | HeadAt::AfterKey if colon() => self.at = HeadAt::AfterColon,
+            HeadAt::Key | HeadAt::AfterKey if c.is_whitespace() && c != '\n' => {
+                self.at = HeadAt::AfterKey
             }
-            HeadAt::Key | HeadAt::BehindKey => return HeadStep::No,
-            HeadAt::BehindColon if self.opener.is_empty() && c.is_whitespace() => {
+            HeadAt::Key | HeadAt::AfterKey => return HeadStep::No,
+            HeadAt::AfterColon if self.opener.is_empty() && c.is_whitespace() => {
                 self.line |= c == '\n';
             }
-            HeadAt::BehindColon => {
+            HeadAt::AfterColon => {
                 self.opener.push(c);
                 return self.opener(table);
             }
@@ -103,7 +103,7 @@ impl Head {
 
     /// Whether only blanks have come after the colon.
     pub fn waits(&self) -> bool {
-        self.at == HeadAt::BehindColon && self.opener.is_empty()
+        self.at == HeadAt::AfterColon && self.opener.is_empty()
     }
 
     /// Whether the character that ended the head begins a line.

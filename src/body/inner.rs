@@ -68,7 +68,7 @@ impl Inner {
     }
 
     /// Whether a tag was found.
-    pub fn stands(&self) -> bool {
+    pub fn found_tag(&self) -> bool {
         self.found.is_some()
     }
 

@@ -108,25 +108,25 @@ impl Body {
                 let name = self.fields.last().map_or("", |field| field.key.as_str());
                 let span = Span::new(value.start, end);
                 out.report(Kind::UnclosedValue, Severity::Error, span, "", name, "");
-                self.cut(out, table, stopped)
+                self.truncated(out, table, stopped)
             }
             KeyQuoteAt::Between
             | KeyQuoteAt::Slash(_)
             | KeyQuoteAt::Comment
-            | KeyQuoteAt::Head(_) => self.cut(out, table, stopped),
+            | KeyQuoteAt::Head(_) => self.truncated(out, table, stopped),
         }
     }
 
     /// Ends a block that is not closed with the stream. If the model stopped after text that belongs to nothing, that text
     /// follows the call, whose closer is missing.
-    fn cut(&mut self, out: &mut Out<'_>, table: &KeyQuote, stopped: bool) -> Finished {
+    fn truncated(&mut self, out: &mut Out<'_>, table: &KeyQuote, stopped: bool) -> Finished {
         let end = out.base;
         if stopped
             && self
                 .junk
                 .is_some_and(|junk| !begins_marker(out, table, junk, end))
         {
-            self.tell_junk(out, end);
+            self.report_junk(out, end);
         }
         match stopped && self.kinds.contains(Kind::JunkInBlock) {
             true => Finished::Broken(out.block_span(end).start),
@@ -238,11 +238,11 @@ impl Body {
             | KeyQuoteAt::Value(_)
             | KeyQuoteAt::Wide(_) => {}
         }
-        self.tell_junk(out, start);
+        self.report_junk(out, start);
     }
 
     /// Reports bytes up to `end` that belong to nothing.
-    fn tell_junk(&mut self, out: &mut Out<'_>, end: u64) {
+    fn report_junk(&mut self, out: &mut Out<'_>, end: u64) {
         let Some(start) = self.junk.take().filter(|start| *start < end) else {
             return;
         };
@@ -252,7 +252,7 @@ impl Body {
             bytes.extend(block.slice(start, end).iter().take(80));
         }
         let text = String::from_utf8_lossy(&bytes);
-        out.tell(Kind::JunkInBlock, Span::new(start, end), "", text.trim());
+        out.tool_issue(Kind::JunkInBlock, Span::new(start, end), "", text.trim());
     }
 
     /// Consumes a byte outside values; `pos` is the offset after it.
@@ -307,7 +307,7 @@ impl Body {
                     .and_then(|comment| comment.open.chars().nth(1));
                 if second == Some(c) {
                     let start = *at;
-                    self.tell_junk(out, start);
+                    self.report_junk(out, start);
                     self.at = KeyQuoteAt::Comment;
                 } else {
                     self.junk = Some(self.junk.unwrap_or(*at));
@@ -337,7 +337,7 @@ impl Body {
 
     fn between(&mut self, out: &mut Out<'_>, table: &KeyQuote, c: char, start: u64) {
         if c == '\n' {
-            self.tell_junk(out, start);
+            self.report_junk(out, start);
             self.line_start = true;
             self.white(c, start);
             return;
@@ -357,7 +357,7 @@ impl Body {
                 KeyQuoteAt::Comment
             };
             if self.at == KeyQuoteAt::Comment {
-                self.tell_junk(out, start);
+                self.report_junk(out, start);
             }
         } else if is_key(c) {
             self.at = KeyQuoteAt::Head(Head::new(c, start));
@@ -387,7 +387,7 @@ impl Body {
         quote: u16,
         start: u64,
     ) -> Result<(), Kind> {
-        self.tell_junk(out, head.start);
+        self.report_junk(out, head.start);
         if self.fields.len() >= out.limits().max_params as usize {
             return Err(Kind::LimitParams);
         }
@@ -428,7 +428,7 @@ impl Body {
         field.value = (start, value_end);
         if matches!(&self.at, KeyQuoteAt::Value(value) if value.mixed) {
             self.kinds.insert(Kind::BareMarkup);
-            out.tell(Kind::BareMarkup, span, "", &field.key);
+            out.tool_issue(Kind::BareMarkup, span, "", &field.key);
         }
         if let Some(kind) = kind {
             if kind == Kind::UnclosedValue {
@@ -476,8 +476,8 @@ impl Body {
             Some(Kind::UnclosedValue),
         );
         let extra = table.spec.extra.as_bytes();
-        let behind = out.slice(ahead.end, pos.min(ahead.end + extra.len() as u64));
-        let wide = behind
+        let after = out.slice(ahead.end, pos.min(ahead.end + extra.len() as u64));
+        let wide = after
             .bytes()
             .take_while(|byte| extra.first() == Some(byte))
             .count();
@@ -619,7 +619,7 @@ impl Body {
 fn repeated(out: &mut Out<'_>, fields: &[Field], kinds: &mut KindSet, span: Span) {
     kinds.insert(Kind::RepeatedMarker);
     let name = fields.last().map_or("", |field| field.key.as_str());
-    out.tell(Kind::RepeatedMarker, span, "", name);
+    out.tool_issue(Kind::RepeatedMarker, span, "", name);
 }
 
 /// Whether the bytes from `from` to the end of the stream are a prefix of a block's marker.

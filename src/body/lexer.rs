@@ -137,7 +137,7 @@ enum LexerAt {
     NextKey,
     Colon,
     /// After a value.
-    Behind,
+    After,
     /// After this many quotes that open a Python string.
     Quote(Quoted, u8),
     String(Quoted),
@@ -299,7 +299,7 @@ impl Lexer {
 
     /// Notes that another reader has read the reported value to its end.
     pub fn taken(&mut self) {
-        self.at = self.behind_value();
+        self.at = self.after_value();
     }
 
     /// The byte that may end the open string, in addition to what JSON escapes, if its text is emitted unchanged.
@@ -407,7 +407,7 @@ impl Lexer {
             | LexerAt::Key
             | LexerAt::NextKey
             | LexerAt::Colon
-            | LexerAt::Behind
+            | LexerAt::After
                 if is_blank(byte) =>
             {
                 self.blank(f, i)
@@ -420,7 +420,7 @@ impl Lexer {
             LexerAt::Begin(shape) => self.begin(rules, f, i, byte, shape),
             LexerAt::Key | LexerAt::NextKey => self.open_key(rules, f, i, byte),
             LexerAt::Colon => self.colon(rules, f, i, byte),
-            LexerAt::Behind => self.behind(rules, f, i, byte),
+            LexerAt::After => self.after(rules, f, i, byte),
             LexerAt::Quote(quoted, len) => self.quote(f, i, byte, quoted, len),
             LexerAt::Closing(quoted) => self.closing(rules, f, i, byte, quoted),
             LexerAt::String(quoted) => self.string(rules, f, i, quoted),
@@ -446,11 +446,11 @@ impl Lexer {
         self.stack.len() <= usize::from(self.watch)
     }
 
-    fn behind_value(&self) -> LexerAt {
+    fn after_value(&self) -> LexerAt {
         if self.stack.is_empty() {
             LexerAt::Done
         } else {
-            LexerAt::Behind
+            LexerAt::After
         }
     }
 

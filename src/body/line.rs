@@ -25,7 +25,7 @@ pub(crate) struct Body {
     name: String,
     span: Span,
     /// How many calls are closed.
-    stood: u32,
+    calls: u32,
     /// Its JSON broke, and nothing has closed the hidden part after it.
     broke: bool,
     /// Where the last line that counts ended.
@@ -68,14 +68,14 @@ impl Body {
             },
             name: header.name.to_owned(),
             span: header.span,
-            stood: 0,
+            calls: 0,
             broke: false,
             last: header.at,
         }
     }
 
     /// Whether a call of this block is final, whatever follows.
-    pub fn stands(&self) -> bool {
+    pub fn is_final(&self) -> bool {
         let inner = match &self.at {
             LineAt::Json { payload, .. } => payload.calls(),
             LineAt::Next(_)
@@ -85,7 +85,7 @@ impl Body {
             | LineAt::After(_)
             | LineAt::Hidden(_) => 0,
         };
-        self.stood + inner > 0
+        self.calls + inner > 0
     }
 
     /// Begins JSON that names the tool and follows the block's header, in a fence or not.
@@ -247,7 +247,7 @@ impl Body {
                 self.at = if table.is_null(&self.name) {
                     LineAt::Hidden(None)
                 } else if table.spec.plain.is_empty() {
-                    out.tell(Kind::MalformedBody, Span::new(at, at + 1), &self.name, "");
+                    out.tool_issue(Kind::MalformedBody, Span::new(at, at + 1), &self.name, "");
                     self.broke = true;
                     LineAt::Hidden(None)
                 } else {
@@ -313,9 +313,9 @@ impl Body {
         }
         let span = Span::new(start, end);
         match head {
-            Head::Observation => out.tell(Kind::HallucinatedResult, span, &self.name, ""),
-            Head::Answer if out.io.stood > 0 => {
-                out.tell(Kind::FinalAnswerWithAction, span, &self.name, "");
+            Head::Observation => out.tool_issue(Kind::HallucinatedResult, span, &self.name, ""),
+            Head::Answer if out.io.valid > 0 => {
+                out.tool_issue(Kind::FinalAnswerWithAction, span, &self.name, "");
             }
             Head::Input => {}
             _ => return Some(Flow::Closed { end: start }),
@@ -362,7 +362,7 @@ impl Body {
             Step::Malformed | Step::More => out.call_abandon(live.span(end)),
             Step::Done => {
                 live.close(out, span.end);
-                self.stood += 1;
+                self.calls += 1;
             }
         }
         self.last = end;
@@ -403,7 +403,7 @@ impl Body {
                 if let LineAt::Json { payload, .. } = &self.at
                     && payload.calls() > 0
                 {
-                    self.stood += payload.calls();
+                    self.calls += payload.calls();
                     self.last = out.io.closed;
                 }
                 self.abandon(out, pos);
@@ -424,12 +424,12 @@ impl Body {
         let LineAt::Json { payload, .. } = &self.at else {
             return;
         };
-        self.stood += payload.calls();
+        self.calls += payload.calls();
         let Some(answer) = payload.answer() else {
             return;
         };
-        if out.io.stood > 0 {
-            out.tell(Kind::FinalAnswerWithAction, answer, &self.name, "");
+        if out.io.valid > 0 {
+            out.tool_issue(Kind::FinalAnswerWithAction, answer, &self.name, "");
         } else if let Some(block) = &mut out.io.block {
             block.answer = Some(answer);
         }
@@ -449,7 +449,7 @@ impl Body {
         }
         let tool = out.tool(&self.name);
         if tool.is_some_and(|tool| tool.params.iter().any(|param| param.required)) {
-            out.tell(Kind::MissingInput, self.span, &self.name, "");
+            out.tool_issue(Kind::MissingInput, self.span, &self.name, "");
             return None;
         }
         let takes = tool.is_none_or(|tool| !tool.params.is_empty());
@@ -462,7 +462,7 @@ impl Body {
         match json_calls::Body::arguments(out, &self.name, &[], self.span) {
             Ok(mut payload) => {
                 payload.close_empty(out, end, doubts);
-                self.stood += 1;
+                self.calls += 1;
                 None
             }
             Err(kind) => Some(Flow::Limit { kind, ended: false }),

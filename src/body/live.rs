@@ -160,12 +160,12 @@ impl LiveCall {
 
     /// Reports a repaired slip at `at`, each kind once per call.
     pub fn repaired(&mut self, out: &mut Out<'_>, kind: Kind, at: u64) {
-        self.call.tell_once(out, kind, Span::new(at, at + 1), "");
+        self.call.report_once(out, kind, Span::new(at, at + 1), "");
     }
 
     /// Reports, each time, that the bytes at `span` were repaired or could not be read.
     pub fn recovered_at(&mut self, out: &mut Out<'_>, kind: Kind, span: Span, subject: &str) {
-        self.call.tell(out, kind, span, subject);
+        self.call.report(out, kind, span, subject);
     }
 
     /// Whether one of its strings contains a quote that may have ended it.
@@ -195,7 +195,7 @@ impl LiveCall {
         } else {
             ""
         };
-        out.tell(kind, Span::new(at, at + 1), self.tool(), key);
+        out.tool_issue(kind, Span::new(at, at + 1), self.tool(), key);
         Step::Malformed
     }
 

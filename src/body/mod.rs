@@ -79,7 +79,7 @@ pub(crate) enum Flow {
     /// The block ended at `at` without its closer; the bytes after it are read again as text.
     Broken { at: u64, severity: Severity },
     /// The opener is a mention: the block is text up to `at`, and the bytes after it are read again.
-    Spoken { at: u64 },
+    Mention { at: u64 },
     /// The block contains a broken call and ends at `at`; the bytes after it are read again.
     Hidden { at: u64 },
     /// The body is malformed, which was reported. `ended` if the block ended here all the same.
@@ -233,12 +233,12 @@ impl Body {
     }
 
     /// Whether a call of the block is final, whatever follows.
-    pub fn stands(&self) -> bool {
+    pub fn is_final(&self) -> bool {
         match self {
-            Self::Framed(body) => body.stands(),
-            Self::Line(body) => body.stands(),
-            Self::NamedParams(body) => body.stands(),
-            Self::AttributeParams(body) => body.stands(),
+            Self::Framed(body) => body.is_final(),
+            Self::Line(body) => body.is_final(),
+            Self::NamedParams(body) => body.is_final(),
+            Self::AttributeParams(body) => body.is_final(),
             Self::KeyQuote(_) | Self::ElementTree(_) => false,
         }
     }

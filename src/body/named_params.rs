@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use toolglot_scan::xml::{self, Header, HeaderStep};
 
 use super::again::{self, Again};
-use super::content::{Content, Lt, Step, tell_spaced};
+use super::content::{Content, Lt, Step, report_spaced};
 use super::given::is_fact;
 use super::inner::Inner;
 use super::object::Object;
@@ -126,8 +126,8 @@ impl Body {
     }
 
     /// Whether the call is final, whatever follows.
-    pub fn stands(&self) -> bool {
-        self.object.as_ref().is_some_and(|object| object.stands())
+    pub fn is_final(&self) -> bool {
+        self.object.as_ref().is_some_and(|object| object.is_final())
     }
 
     /// Ends the stream at `end`: the call is not closed.
@@ -179,7 +179,7 @@ impl Body {
                         out.hold(pos);
                         self.at = NamedAt::Tag {
                             start: pos,
-                            tag: Match::behind_lt(TWIN),
+                            tag: Match::after_lt(TWIN),
                         };
                     } else if xml::is_space(byte) {
                         out.skip(pos + 1);
@@ -246,7 +246,7 @@ impl Body {
                     if *have as usize == self.opener.len() {
                         let span = Span::new(out.from(), pos + 1);
                         let key = self.args.key().to_owned();
-                        self.args.told(out, Kind::RepeatedMarker, span, &key);
+                        self.args.report(out, Kind::RepeatedMarker, span, &key);
                         out.skip(pos + 1);
                         self.twice = true;
                         self.at = NamedAt::Value(Content::new());
@@ -310,7 +310,7 @@ impl Body {
     /// Acts on a tag that may appear between parameters; it begins at `start`, and its name is complete.
     fn tag(&mut self, out: &mut Out<'_>, index: usize, start: u64, tag: Match) -> Option<Flow> {
         if tag.spaced() {
-            tell_spaced(out, &mut self.args, Span::new(start, start + tag.len()));
+            report_spaced(out, &mut self.args, Span::new(start, start + tag.len()));
         }
         match index {
             PARAM => {
@@ -376,7 +376,7 @@ impl Body {
         };
         let unread = attributes.iter().find(unread).map(|(key, _)| key.clone());
         if let Some(key) = unread.or_else(|| xml::doubtful(&header)) {
-            self.args.told(out, Kind::ExtraKey, span, &key);
+            self.args.report(out, Kind::ExtraKey, span, &key);
         }
         if let Some((_, value)) = value.filter(|_| closed && !name.is_empty()) {
             self.at = NamedAt::Between;
@@ -433,7 +433,7 @@ impl Body {
                 return (true, None);
             }
             None if byte == b'<' && !twins.open => {
-                *next = Some((Match::behind_lt(COUNT), Some(Lt::new())));
+                *next = Some((Match::after_lt(COUNT), Some(Lt::new())));
                 return (true, None);
             }
             None => None,
@@ -454,8 +454,8 @@ impl Body {
                     MatchStep::Found { index: TWIN, .. } => *lt,
                     MatchStep::Found { index, taken } => {
                         let (tag, end, twins) = (*tag, *end, *twins);
-                        value.tell_spaced(out, &mut self.args, end);
-                        self.tell_twins(out, end, twins);
+                        value.report_spaced(out, &mut self.args, end);
+                        self.report_twins(out, end, twins);
                         let flow = self.ended(out, index, start, tag);
                         return (taken, flow);
                     }
@@ -468,23 +468,23 @@ impl Body {
         let span = Span::new(out.from(), *end);
         let key = self.args.key().to_owned();
         self.args.recovered(Kind::AmbiguousClose);
-        out.tell(Kind::AmbiguousClose, span, self.args.tool(), &key);
+        out.tool_issue(Kind::AmbiguousClose, span, self.args.tool(), &key);
         value.resume(out, &mut self.args, (lt, closer), pos);
         self.at = NamedAt::Value(value);
         (false, None)
     }
 
     /// Reports repeated closers after that of the open value, which ends at `end`.
-    fn tell_twins(&mut self, out: &mut Out<'_>, end: u64, twins: Twins) {
+    fn report_twins(&mut self, out: &mut Out<'_>, end: u64, twins: Twins) {
         if twins.count == 0 {
             return;
         }
         let key = self.args.key().to_owned();
         let span = Span::new(end, twins.end);
-        self.args.told(out, Kind::RepeatedMarker, span, &key);
+        self.args.report(out, Kind::RepeatedMarker, span, &key);
         if self.twice {
             // Its opener is repeated as well: the value may quote its parameter.
-            self.args.told(out, Kind::BareMarkup, span, &key);
+            self.args.report(out, Kind::BareMarkup, span, &key);
         }
     }
 

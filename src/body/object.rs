@@ -38,7 +38,7 @@ impl Object {
             return None;
         }
         out.skip(pos);
-        args.told(out, Kind::RepairedArguments, Span::new(pos, pos + 1), "");
+        args.report(out, Kind::RepairedArguments, Span::new(pos, pos + 1), "");
         Some(Box::new(Self {
             body: json_calls::Body::of(args.live(out)),
             at: ObjectAt::Object,
@@ -46,7 +46,7 @@ impl Object {
     }
 
     /// Whether the call is final.
-    pub fn stands(&self) -> bool {
+    pub fn is_final(&self) -> bool {
         self.at != ObjectAt::Object
     }
 
@@ -57,7 +57,7 @@ impl Object {
 
     /// Ends the stream at `end`.
     pub fn finish(&mut self, out: &mut Out<'_>, end: u64) -> Finished {
-        if self.stands() {
+        if self.is_final() {
             return Finished::Forgotten;
         }
         self.body.abandon(out, end);
@@ -96,7 +96,7 @@ impl Object {
                 }
                 ObjectAt::After if byte == b'<' => {
                     out.hold(pos);
-                    self.at = ObjectAt::Tag(Match::behind_lt(1));
+                    self.at = ObjectAt::Tag(Match::after_lt(1));
                     i += 1;
                 }
                 ObjectAt::After | ObjectAt::Close if xml::is_space(byte) => {

@@ -27,7 +27,7 @@ pub(crate) struct Io {
     /// The open call.
     pub open: Option<u32>,
     /// The tool of the open call, if the call is not delivered because that tool is not declared.
-    pub stranger: Option<String>,
+    pub undeclared: Option<String>,
     /// Whether the name of the open call contains a remainder of markup.
     pub torn: bool,
     /// Where the last closed call in the text ended.
@@ -35,7 +35,7 @@ pub(crate) struct Io {
     /// Where a block ended whose hidden part ended inside a string: blocks that follow directly are recovered.
     pub quoted: Option<u64>,
     /// Valid calls in the text so far.
-    pub stood: u32,
+    pub valid: u32,
     /// How many of them are not withheld.
     pub good: u32,
     /// Issues so far.
@@ -71,7 +71,7 @@ pub(crate) struct Block {
     /// Some of its calls are final, whatever follows.
     pub kept: bool,
     /// Calls of it were left out because their tools are not declared.
-    pub strangers: bool,
+    pub undeclared: bool,
     /// No marker opened it: if it breaks, it is text.
     pub unmarked: bool,
     /// The quotation mark right before its opener, if the host does not vouch for the opener: it may be a mention.
@@ -111,11 +111,11 @@ impl Io {
             gate: Gate::default(),
             calls: 0,
             open: None,
-            stranger: None,
+            undeclared: None,
             torn: false,
             closed: 0,
             quoted: None,
-            stood: 0,
+            valid: 0,
             good: 0,
             issues: 0,
             doubted: 0,
@@ -204,8 +204,8 @@ impl<'p> Out<'p> {
 
     /// The same, unless `schema` gives a type.
     pub fn known<'s>(&self, schema: Option<&'s Schema>) -> &'s Schema {
-        let said = schema.filter(|schema| schema.types != Types::none());
-        said.unwrap_or_else(|| self.unknown())
+        let typed = schema.filter(|schema| schema.types != Types::none());
+        typed.unwrap_or_else(|| self.unknown())
     }
 
     pub fn retains(&self) -> bool {
@@ -239,7 +239,7 @@ impl<'p> Out<'p> {
                 | Event::ParamClose { .. }
                 | Event::ArgDelta { .. }
         );
-        if part && self.io.stranger.is_some() {
+        if part && self.io.undeclared.is_some() {
             return;
         }
         if self.opts.text == TextMode::Chars {
@@ -275,9 +275,9 @@ impl<'p> Out<'p> {
     }
 
     /// What becomes of calls of tools that are not declared.
-    pub fn strangers(&self) -> UnknownTool {
+    pub fn unknown_tool_policy(&self) -> UnknownTool {
         match (self.opts.unknown_tool, self.set.any) {
-            (Some(said), _) => said,
+            (Some(policy), _) => policy,
             (None, true) => UnknownTool::Text,
             (None, false) => UnknownTool::Deliver,
         }
@@ -286,7 +286,7 @@ impl<'p> Out<'p> {
     /// Whether a call of that name is left out.
     pub fn is_left_out(&self, name: &str) -> bool {
         let unknown = self.tools().is_some_and(|tools| tools.get(name).is_none());
-        unknown && self.strangers() != UnknownTool::Deliver
+        unknown && self.unknown_tool_policy() != UnknownTool::Deliver
     }
 
     #[inline]
@@ -340,7 +340,7 @@ impl<'p> Out<'p> {
     pub fn param(&mut self, to: u64) {
         let (chunk, from) = (self.chunk(), self.from());
         for (data, at) in self.io.cursor.pieces(chunk, from, to) {
-            if !data.is_empty() && self.io.stranger.is_none() {
+            if !data.is_empty() && self.io.undeclared.is_none() {
                 self.sink.event(Event::ParamDelta {
                     data,
                     span: Span::new(at, at + data.len() as u64),
@@ -413,7 +413,7 @@ impl<'p> Out<'p> {
     }
 
     /// Reports an issue about a tool with its usual severity.
-    pub fn tell(&mut self, kind: Kind, span: Span, tool: &str, subject: &str) {
+    pub fn tool_issue(&mut self, kind: Kind, span: Span, tool: &str, subject: &str) {
         self.report(kind, kind.severity(), span, tool, subject, "");
     }
 

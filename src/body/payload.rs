@@ -112,7 +112,7 @@ impl Payload {
     }
 
     /// How many calls were closed.
-    pub fn stood(&self) -> u32 {
+    pub fn calls(&self) -> u32 {
         match self {
             Self::Json(body) => body.calls(),
             Self::Python(body) => body.calls(),

@@ -117,7 +117,7 @@ impl Plain {
                 let args = args.as_mut().filter(|args| !args.doubts(Kind::BareMarkup));
                 if let Some(args) = args {
                     let key = args.key().to_owned();
-                    args.told(out, Kind::BareMarkup, Span::new(at, at), &key);
+                    args.report(out, Kind::BareMarkup, Span::new(at, at), &key);
                 }
             }
             self.opened = false;
@@ -203,7 +203,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_fence_around_the_whole_goes() {
+    fn a_fence_around_the_whole_text_is_removed() {
         for (text, inner) in [
             ("```python\nprint(1)\n```", Some("print(1)")),
             ("````\n```\nx\n```\n````", Some("```\nx\n```")),
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_are_cleaned_as_they_are_told() {
+    fn texts_are_cleaned_as_configured() {
         let all = Clean {
             trim: true,
             unfence: true,

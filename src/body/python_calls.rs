@@ -45,7 +45,7 @@ enum PythonAt {
     Bracket,
     Args,
     /// After a call.
-    Behind,
+    After,
     Json,
 }
 
@@ -84,7 +84,7 @@ impl Body {
     pub fn resume(rows: bool) -> Self {
         Self {
             at: if rows {
-                PythonAt::Behind
+                PythonAt::After
             } else {
                 PythonAt::Item
             },
@@ -205,7 +205,7 @@ impl Body {
             self.settle(out);
         }
         match self.at {
-            PythonAt::Open | PythonAt::Item | PythonAt::Bracket | PythonAt::Behind
+            PythonAt::Open | PythonAt::Item | PythonAt::Bracket | PythonAt::After
                 if is_blank(byte) =>
             {
                 return (i + 1, Step::More);
@@ -232,22 +232,22 @@ impl Body {
                 self.json = Some(json_calls::Body::in_list(json));
                 self.at = PythonAt::Json;
             }
-            PythonAt::Item | PythonAt::Behind if self.list && byte == b']' => {
+            PythonAt::Item | PythonAt::After if self.list && byte == b']' => {
                 self.settle(out);
                 return (i + 1, Step::Done);
             }
-            PythonAt::Behind if byte == b',' => {
+            PythonAt::After if byte == b',' => {
                 if !unmarked(out) {
                     self.settle(out);
                 }
                 self.at = PythonAt::Item;
                 return (i + 1, Step::More);
             }
-            PythonAt::Behind if !self.list => self.at = PythonAt::Item,
+            PythonAt::After if !self.list => self.at = PythonAt::Item,
             PythonAt::Item if !self.list && table.brackets != Brackets::One => {
                 return (i, Step::Done);
             }
-            PythonAt::Item | PythonAt::Behind => {
+            PythonAt::Item | PythonAt::After => {
                 if !unmarked(out) {
                     self.doubt(out, Kind::MalformedBody);
                 }
@@ -335,7 +335,7 @@ impl Body {
             return (i, step);
         }
         self.ended = Some(source.pos(i));
-        self.at = PythonAt::Behind;
+        self.at = PythonAt::After;
         if table.brackets == Brackets::One {
             self.settle(out);
             return (i, Step::Done);

@@ -135,7 +135,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_bytes_that_mean_nothing_are_taken() {
+    fn only_bytes_without_a_meaning_are_accepted() {
         let json = Short::json(0, 10);
         assert_eq!(json.takes(b"a'<&", 10), Some("a'<&"));
         assert_eq!(json.takes("中".as_bytes(), 3), Some("中"));

@@ -60,7 +60,7 @@ impl Match {
     }
 
     /// The same, after the first byte (`<` in all literals).
-    pub fn behind_lt(count: usize) -> Self {
+    pub fn after_lt(count: usize) -> Self {
         Self {
             len: 1,
             ..Self::new(count)

@@ -146,7 +146,7 @@ fn call(out: &mut Out<'_>, tree: &Tree<'_>, index: u32, mut kinds: KindSet) -> R
             .map_err(|kind| Flow::Limit { kind, ended: true })?;
         if element.text && !tree.children[index as usize].is_empty() {
             kinds.insert(Kind::JunkInBlock);
-            out.tell(Kind::JunkInBlock, span, name, "");
+            out.tool_issue(Kind::JunkInBlock, span, name, "");
         }
         let form = if retained {
             Arguments::Deltas
@@ -157,17 +157,17 @@ fn call(out: &mut Out<'_>, tree: &Tree<'_>, index: u32, mut kinds: KindSet) -> R
             out.arg(call, &text, span);
         }
         params(out, tree, index, name, span);
-        tell(out, tree, &remarks, name);
+        report(out, tree, &remarks, name);
         kinds.extend(slips(&remarks));
         out.call_close(call, kinds, form, span);
     } else {
-        tell(out, tree, &remarks, name);
+        report(out, tree, &remarks, name);
     }
     Ok(())
 }
 
 /// Reports the issues found while values were written.
-fn tell(out: &mut Out<'_>, tree: &Tree<'_>, remarks: &[Remark], tool: &str) {
+fn report(out: &mut Out<'_>, tree: &Tree<'_>, remarks: &[Remark], tool: &str) {
     for remark in remarks {
         match remark {
             Remark::Of(kind, index) => {
@@ -177,11 +177,11 @@ fn tell(out: &mut Out<'_>, tree: &Tree<'_>, remarks: &[Remark], tool: &str) {
             }
             Remark::Attribute(kind, name, index) => {
                 let element = &tree.elements[*index as usize];
-                out.tell(*kind, Span::new(element.start, element.end), tool, name);
+                out.tool_issue(*kind, Span::new(element.start, element.end), tool, name);
             }
-            Remark::Bare(span) => out.tell(Kind::BareMarkup, *span, tool, ""),
+            Remark::Bare(span) => out.tool_issue(Kind::BareMarkup, *span, tool, ""),
             Remark::Entity(entity, span) => {
-                out.tell(Kind::UnknownEntity, *span, tool, entity);
+                out.tool_issue(Kind::UnknownEntity, *span, tool, entity);
             }
         }
     }
@@ -191,14 +191,14 @@ fn tell(out: &mut Out<'_>, tree: &Tree<'_>, remarks: &[Remark], tool: &str) {
 fn params(out: &mut Out<'_>, tree: &Tree<'_>, index: u32, tool: &str, span: Span) {
     let Some(known) = out.tool(tool) else { return };
     let children = &tree.children[index as usize];
-    let mut told: Vec<&str> = vec![];
+    let mut reported: Vec<&str> = vec![];
     for child in children {
         let element = &tree.elements[*child as usize];
         if known.param(&element.name).is_none()
-            && !told.contains(&element.name.as_str())
-            && told.len() < 64
+            && !reported.contains(&element.name.as_str())
+            && reported.len() < 64
         {
-            told.push(&element.name);
+            reported.push(&element.name);
             out.unknown_param(tool, &element.name, Span::new(element.start, element.end));
         }
     }
@@ -289,10 +289,10 @@ impl<'a> Writer<'a> {
             Given::Object(..) => self.remarks.push(Remark::Of(Kind::ExtraKey, index)),
             Given::Each(each) => {
                 for Attribute { key, value, again } in each {
-                    let told = |kind| Remark::Attribute(kind, key.to_owned(), index);
+                    let about = |kind| Remark::Attribute(kind, key.to_owned(), index);
                     // Elements take precedence over the tag's attributes.
                     if again || inside(key) {
-                        self.remarks.push(told(Kind::DuplicateParam));
+                        self.remarks.push(about(Kind::DuplicateParam));
                         continue;
                     }
                     self.out
@@ -303,7 +303,7 @@ impl<'a> Writer<'a> {
                         .and_then(|t| t.param(key))
                         .map_or(&UNTYPED, |p| &p.schema);
                     self.text(value, index, schema);
-                    self.remarks.push(told(Kind::AttributeArguments));
+                    self.remarks.push(about(Kind::AttributeArguments));
                 }
             }
         }

@@ -371,7 +371,7 @@ mod tests {
     }
 
     #[test]
-    fn elements_become_what_the_schema_says() {
+    fn elements_become_what_the_schema_demands() {
         let plain = elements(PLAIN, true);
         for (schema, text, want) in [
             ("{}", "a &lt; b", "\"a < b\""),
@@ -437,7 +437,7 @@ mod tests {
     }
 
     #[test]
-    fn entities_are_decoded_once_for_every_cut() {
+    fn entities_are_decoded_once_for_every_split() {
         let text = "a &lt;b&gt; &amp;amp; &nope; &x & &#x4e2d;é&";
         let want = "a <b> &amp; &nope; &x & 中é&";
         for cut in 0..=text.len() {

@@ -52,7 +52,7 @@ pub(super) fn typed(text: &str, schema: &Schema, max_depth: u32, out: &mut Strin
 }
 
 /// Writes a text that is declared to be JSON. Returns `None` if it is not.
-pub(super) fn said_json(text: &str, max_depth: u32, out: &mut String) -> Option<Typed> {
+pub(super) fn declared_json(text: &str, max_depth: u32, out: &mut String) -> Option<Typed> {
     if !is_json(text) {
         return None;
     }
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn what_python_prints_is_read_where_the_schema_asks_for_it() {
+    fn python_output_is_read_where_the_schema_demands_a_type() {
         use Kind::{LoneSurrogate, RepairedComma, RepairedLiteral, RepairedQuotes};
         let cases: [(&str, &str, &str, &[Kind]); 9] = [
             (

@@ -27,7 +27,7 @@ pub(crate) struct Body {
     text: Vec<u8>,
     /// The closer has come.
     closed: bool,
-    stood: bool,
+    written: bool,
 }
 
 impl Body {
@@ -43,7 +43,7 @@ impl Body {
             closer: Needle::tag(closer.as_bytes()),
             text: vec![],
             closed: false,
-            stood: false,
+            written: false,
         })
     }
 
@@ -75,7 +75,7 @@ impl Body {
                     let kind = Kind::RepairedCloseTag;
                     self.kinds.insert(kind);
                     let span = Span::new(pos.saturating_sub(self.closer.len() as u64), pos);
-                    out.tell(kind, span, &self.tool, "");
+                    out.tool_issue(kind, span, &self.tool, "");
                 }
                 out.skip(pos);
                 self.closed = true;
@@ -127,28 +127,28 @@ impl Body {
         }
         for (key, _) in &read.repeated {
             self.kinds.insert(Kind::DuplicateParam);
-            out.tell(Kind::DuplicateParam, span, &self.tool, key);
+            out.tool_issue(Kind::DuplicateParam, span, &self.tool, key);
         }
         for key in &read.misfits {
-            out.tell(Kind::TypeMismatch, span, &self.tool, key);
+            out.tool_issue(Kind::TypeMismatch, span, &self.tool, key);
         }
         out.missing(&self.tool, span, |name| map.contains_key(name));
         let json = Value::Object(map).to_string();
         out.arg(self.call, &json, span);
         out.call_close(self.call, self.kinds, Arguments::Deltas, span);
-        self.stood = true;
+        self.written = true;
         Step::Done
     }
 
     /// Abandons the call unless it is closed; it ends at `end` at the latest.
     pub fn abandon(&mut self, out: &mut Out<'_>, end: u64) {
-        if !self.stood {
+        if !self.written {
             out.call_abandon(Span::new(self.start, end.max(self.start)));
         }
     }
 
     pub fn calls(&self) -> u32 {
-        u32::from(self.stood)
+        u32::from(self.written)
     }
 
     pub fn closed(&self) -> bool {

@@ -132,7 +132,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_means_the_same_is_the_same() {
+    fn equal_meanings_give_equal_texts() {
         for (a, b) in [
             ("", "{}"),
             ("{\"a\":1,\"b\":2}", " {\"b\":2, \"a\":1.0}"),

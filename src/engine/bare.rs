@@ -55,7 +55,7 @@ enum BareAt {
         string: Option<Quoted>,
     },
     /// After a value.
-    Behind,
+    After,
 }
 
 /// In a string.
@@ -140,7 +140,7 @@ impl Bare {
             BareAt::Start if byte == b'{' => BareAt::First,
             BareAt::Start if byte == b'[' => BareAt::Item,
             BareAt::Item if byte == b'{' => BareAt::First,
-            BareAt::Item | BareAt::First | BareAt::Key | BareAt::Behind if blank => self.at,
+            BareAt::Item | BareAt::First | BareAt::Key | BareAt::After if blank => self.at,
             BareAt::Colon(_) | BareAt::Value(_) if blank => self.at,
             BareAt::First | BareAt::Key => match Quoted::open(byte) {
                 Some(string) => BareAt::InKey {
@@ -163,16 +163,16 @@ impl Bare {
                 Inside::More => BareAt::String { string, name },
                 Inside::End => {
                     self.name = name.map(|from| Span::new(from, pos)).or(self.name);
-                    BareAt::Behind
+                    BareAt::After
                 }
                 Inside::Bad => return Shown::None,
             },
             BareAt::Scalar if byte.is_ascii_alphanumeric() || b"+-._".contains(&byte) => {
                 BareAt::Scalar
             }
-            BareAt::Scalar if blank => BareAt::Behind,
-            BareAt::Scalar | BareAt::Behind if byte == b',' => BareAt::Key,
-            BareAt::Behind if byte == b'}' && !(self.others || self.wrapped) => {
+            BareAt::Scalar if blank => BareAt::After,
+            BareAt::Scalar | BareAt::After if byte == b',' => BareAt::Key,
+            BareAt::After if byte == b'}' && !(self.others || self.wrapped) => {
                 return self.name.map_or(Shown::None, Shown::Name);
             }
             BareAt::Nested { depth, string } => match self.nested(depth, string, byte, tuples) {
@@ -184,7 +184,7 @@ impl Bare {
             | BareAt::Asked
             | BareAt::Colon(_)
             | BareAt::Scalar
-            | BareAt::Behind => {
+            | BareAt::After => {
                 return Shown::None;
             }
         };
@@ -275,7 +275,7 @@ impl Bare {
             _ => return None,
         };
         if depth == 0 {
-            return Some(BareAt::Behind);
+            return Some(BareAt::After);
         }
         Some(BareAt::Nested { depth, string })
     }
@@ -340,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn where_python_is_written_tuples_may_stand() {
+    fn tuples_may_appear_in_python() {
         for (text, len) in [
             ("{'size': (1, 2), 'name': 'f', 'arguments': {", 10),
             ("[{'name': 'f', 'of': [(), ('a)', 2)], 'arguments': {", 23),

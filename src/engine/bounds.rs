@@ -205,7 +205,7 @@ mod tests {
     use crate::event::Span;
 
     #[test]
-    fn offsets_are_found_wherever_they_stand() {
+    fn offsets_are_found_wherever_they_appear() {
         let spans = vec![("a", Some(Span::new(3, 9)))];
         assert!(within(&spans, 9));
         assert!(!within(&spans, 8));

@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn code_is_what_markdown_says() {
+    fn code_is_what_markdown_defines() {
         for text in [
             "```\n",
             "a\n```rust\nx",

@@ -86,8 +86,8 @@ enum FieldAt {
     /// In a line that is not a field.
     Junk,
     Key,
-    BehindKey(u32),
-    BehindColon(u32),
+    AfterKey(u32),
+    AfterColon(u32),
     Quote(Several),
     Close(Several),
 }
@@ -144,8 +144,8 @@ impl Field {
             | FieldAt::Comment
             | FieldAt::Junk
             | FieldAt::Key
-            | FieldAt::BehindKey(_)
-            | FieldAt::BehindColon(_) => {}
+            | FieldAt::AfterKey(_)
+            | FieldAt::AfterColon(_) => {}
         }
         // Markers are compared as bytes: one begins where a character begins.
         let begins = byte & 0xc0 != 0x80;
@@ -158,7 +158,7 @@ impl Field {
                 return shown;
             }
         }
-        if begins && let FieldAt::BehindColon(_) = self.at {
+        if begins && let FieldAt::AfterColon(_) = self.at {
             let mut quote = Several::new();
             let shown = quote.step(byte, quotes(table));
             if shown != Shown::No {
@@ -212,17 +212,17 @@ impl Field {
                 FieldAt::Comment
             }
             FieldAt::Key if is_key(c) => FieldAt::Key,
-            FieldAt::Key | FieldAt::BehindKey(_) if colon => FieldAt::BehindColon(0),
-            FieldAt::Key if blank && c != '\n' => FieldAt::BehindKey(1),
-            FieldAt::BehindKey(n) if blank && c != '\n' && n < LINE_BLANKS => {
-                FieldAt::BehindKey(n + 1)
+            FieldAt::Key | FieldAt::AfterKey(_) if colon => FieldAt::AfterColon(0),
+            FieldAt::Key if blank && c != '\n' => FieldAt::AfterKey(1),
+            FieldAt::AfterKey(n) if blank && c != '\n' && n < LINE_BLANKS => {
+                FieldAt::AfterKey(n + 1)
             }
-            FieldAt::BehindColon(n) if blank && n < LINE_BLANKS => FieldAt::BehindColon(n + 1),
+            FieldAt::AfterColon(n) if blank && n < LINE_BLANKS => FieldAt::AfterColon(n + 1),
             FieldAt::Marker(_)
             | FieldAt::Slash
             | FieldAt::Key
-            | FieldAt::BehindKey(_)
-            | FieldAt::BehindColon(_)
+            | FieldAt::AfterKey(_)
+            | FieldAt::AfterColon(_)
             | FieldAt::Quote(_)
             | FieldAt::Close(_) => return self.or_junk_char(c),
         };
@@ -277,7 +277,7 @@ impl Tag {
         Self::Blanks(0)
     }
 
-    /// Takes the next byte.
+    /// Consumes the next byte.
     pub fn step(&mut self, byte: u8, table: &ElementTree) -> Shown {
         // More bytes may appear in a tag's name than may begin it.
         let name = |byte: u8| byte > b' ' && byte != 0x7f && !b"<>=\"'`&".contains(&byte);

@@ -123,7 +123,7 @@ impl Machine<'_> {
                 if !self.set.reasoning[usize::from(id)].headers.is_empty() => {}
             Region::Reasoning { start, .. } => {
                 let span = Span::new(start, self.st.pos());
-                self.tell_all(
+                self.plain_issue(
                     chunk,
                     Kind::UnclosedReasoning,
                     Severity::Error,
@@ -133,7 +133,7 @@ impl Machine<'_> {
             }
             Region::Span { id, start } => {
                 let dialect = self.set.spans[usize::from(id)].dialect;
-                self.tell(
+                self.dialect_issue(
                     chunk,
                     dialect,
                     Kind::UnclosedSpan,
@@ -144,7 +144,7 @@ impl Machine<'_> {
         self.st.code.settle();
         let fence = skips_code(self.opts, self.set) && self.st.code.in_fence();
         if fence && self.st.region == Region::Text {
-            self.tell_all(
+            self.plain_issue(
                 chunk,
                 Kind::UnclosedFence,
                 Severity::Warning,
@@ -153,8 +153,8 @@ impl Machine<'_> {
             );
         }
         self.natives_last();
-        let told = self.opts.limits.max_issues;
-        if self.st.io.issues > told {
+        let most = self.opts.limits.max_issues;
+        if self.st.io.issues > most {
             // Reported beyond the limit, or nobody would know of it.
             self.sink.event(Event::Issue(Issue {
                 kind: Kind::LimitIssues,
@@ -163,7 +163,7 @@ impl Machine<'_> {
                 dialect: None,
                 call: None,
                 tool: "",
-                subject: &format!("{} more", self.st.io.issues - told),
+                subject: &format!("{} more", self.st.io.issues - most),
                 suggestion: "",
             }));
         }
@@ -272,10 +272,10 @@ impl Machine<'_> {
                 self.was_text(opening.first, opening.start);
             }
             let span = Span::new(opening.start, end);
-            self.tell(chunk, opening.first, Kind::LookalikeMarker, span);
+            self.dialect_issue(chunk, opening.first, Kind::LookalikeMarker, span);
             self.text_at_end(chunk, opening);
         } else {
-            self.cut_opening(chunk, reason, opening);
+            self.end_truncated(chunk, reason, opening);
         }
     }
 
@@ -318,7 +318,7 @@ impl Machine<'_> {
     }
 
     /// Ends a marker that a length limit truncated, in it or in what had to follow.
-    fn cut_opening(&mut self, chunk: Chunk<'_>, reason: Finish, opening: &Opening) {
+    fn end_truncated(&mut self, chunk: Chunk<'_>, reason: Finish, opening: &Opening) {
         let end = self.st.pos();
         let compiled = self.dialect(self.under_way().unwrap_or(opening.first));
         self.st.candidates.clear();
@@ -365,7 +365,7 @@ impl Machine<'_> {
                 self.guess_ends(chunk, guess, end);
             }
             Mode::Skip(skip) => {
-                self.tell(
+                self.dialect_issue(
                     chunk,
                     skip.dialect,
                     Kind::UnclosedBlock,
@@ -389,12 +389,12 @@ impl Machine<'_> {
                 let family = &compiled.family;
                 let mentioned = stopped && block.quoted.is_some() && body.takes_any();
                 let mut finished = body.finish(&mut self.out(chunk), family, end, stopped);
-                if mentioned && finished == Finished::Open && !body.stands() {
+                if mentioned && finished == Finished::Open && !body.is_final() {
                     // It is a mention: nothing that followed shows a call.
                     finished = Finished::Broken(start);
                 }
                 if let Some(block) = &mut self.st.io.block {
-                    block.kept |= body.stands() && self.st.io.stood > block.before.0;
+                    block.kept |= body.is_final() && self.st.io.valid > block.before.0;
                 }
                 match finished {
                     Finished::Forgotten => {

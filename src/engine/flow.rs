@@ -226,7 +226,7 @@ impl Machine<'_> {
                 self.deliver(chunk, start.min(safe));
                 // A token that the host vouches for is not a mention.
                 let vouched = self.st.io.vouches(start);
-                let here = vouched || (self.stands(reasoning.spec.at) && !self.st.tail.quoted());
+                let here = vouched || (self.counts_at(reasoning.spec.at) && !self.st.tail.quoted());
                 let reads = self.opts.reasoning.reads();
                 let over = reasoning.spec.first && self.st.reasoned;
                 if !reads
@@ -263,7 +263,7 @@ impl Machine<'_> {
             Role::Span { id } => {
                 let marks = &self.set.spans[usize::from(id)];
                 self.deliver(chunk, start.min(safe));
-                if !self.stands(marks.spec.at)
+                if !self.counts_at(marks.spec.at)
                     || (self.st.tail.quoted() && !self.st.io.vouches(start))
                     || self.hidden(chunk, marks.dialect, span, safe, false)
                 {
@@ -272,7 +272,7 @@ impl Machine<'_> {
                 self.settle_token(chunk, start, false);
                 self.flow_end(chunk);
                 if let Some(kind) = marks.spec.issue.as_deref().and_then(Kind::from_name) {
-                    self.tell(chunk, marks.dialect, kind, span);
+                    self.dialect_issue(chunk, marks.dialect, kind, span);
                 }
                 self.adopt(start);
                 self.enter(Region::Span { id, start }, start);
@@ -287,11 +287,11 @@ impl Machine<'_> {
         let spec = &self.set.reasoning[usize::from(id)].spec;
         let open = matches!(self.st.region, Region::Reasoning { .. });
         let over = spec.first && self.st.reasoned;
-        open || (self.opts.reasoning.reads() && !over && self.stands(spec.at))
+        open || (self.opts.reasoning.reads() && !over && self.counts_at(spec.at))
     }
 
     /// Whether the next marker is at a place where it counts.
-    fn stands(&self, at: ReasoningAt) -> bool {
+    fn counts_at(&self, at: ReasoningAt) -> bool {
         match at {
             ReasoningAt::Anywhere => true,
             ReasoningAt::Start => self.st.blank,
@@ -419,12 +419,12 @@ impl Machine<'_> {
         if let Some(own) = self.enders(pattern) {
             self.deliver(chunk, start.min(safe));
             self.st.code.settle();
-            let spoken = self.st.code.hides() || self.st.tail.quoted();
+            let mentioned = self.st.code.hides() || self.st.tail.quoted();
             // If it opens a block, the thought is over, and its mentions no longer matter.
-            if spoken || !self.st.line.begins() {
+            if mentioned || !self.st.line.begins() {
                 self.mentions(&own);
             }
-            return !spoken && self.candidates(chunk, &own, start, end, safe);
+            return !mentioned && self.candidates(chunk, &own, start, end, safe);
         }
         let set = self.set;
         let marker = &self.scanner().dfa.patterns()[usize::from(pattern)].bytes;
@@ -477,7 +477,7 @@ impl Machine<'_> {
         };
         // The owner of that call is unknown: it belongs to the mention.
         let mut calls = refs.iter().filter(lacks);
-        let spoken = calls.any(|open| self.st.mentioned.contains(&open.dialect));
+        let mentioned = calls.any(|open| self.st.mentioned.contains(&open.dialect));
         refs.iter()
             .filter(|open| {
                 !matches!(
@@ -486,7 +486,7 @@ impl Machine<'_> {
                 )
             })
             .filter(|open| self.dialect(open.dialect).spec.ends_thought)
-            .filter(|open| !(spoken && lacks(open)))
+            .filter(|open| !(mentioned && lacks(open)))
             .copied()
             .collect()
     }
@@ -567,27 +567,27 @@ impl Machine<'_> {
         self.candidates(chunk, refs, start, end, safe)
     }
 
-    /// Whether a call marker counts for a dialect; `told` if it was already reported that it does not.
+    /// Whether a call marker counts for a dialect; `reported` if it was already reported that it does not.
     pub fn counts(
         &mut self,
         chunk: Chunk<'_>,
         (dialect, thought): (u16, Option<u16>),
         span: Span,
         safe: u64,
-        told: bool,
+        reported: bool,
     ) -> bool {
         self.deliver(chunk, span.start.min(safe));
         if thought.is_some_and(|id| !self.may_think(id)) {
             return false;
         }
         if thought.is_some() {
-            return !self.hidden(chunk, dialect, span, safe, told);
+            return !self.hidden(chunk, dialect, span, safe, reported);
         }
         let denied = self.opts.tool_choice == ToolChoice::None;
         if denied || (self.opts.prefer == Prefer::Native && self.st.native) {
             return false;
         }
-        if self.hidden(chunk, dialect, span, safe, told) {
+        if self.hidden(chunk, dialect, span, safe, reported) {
             return false;
         }
         let compiled = self.dialect(dialect);
@@ -598,8 +598,8 @@ impl Machine<'_> {
             }
         }
         if !self.out(chunk).trusts(compiled, span.start) {
-            if !told {
-                self.tell(chunk, dialect, Kind::LookalikeMarker, span);
+            if !reported {
+                self.dialect_issue(chunk, dialect, Kind::LookalikeMarker, span);
             }
             return false;
         }
@@ -628,15 +628,15 @@ impl Machine<'_> {
         dialect: u16,
         span: Span,
         safe: u64,
-        told: bool,
+        reported: bool,
     ) -> bool {
         self.deliver(chunk, span.start.min(safe));
         if self.looks_into_code(dialect) {
             return false;
         }
         self.st.code.settle();
-        if self.st.code.hides() && !told {
-            self.tell(chunk, dialect, Kind::HiddenByCode, span);
+        if self.st.code.hides() && !reported {
+            self.dialect_issue(chunk, dialect, Kind::HiddenByCode, span);
         }
         self.st.code.hides()
     }
@@ -648,14 +648,14 @@ impl Machine<'_> {
     }
 
     /// Reports an issue of a dialect whose block is not open.
-    pub fn tell(&mut self, chunk: Chunk<'_>, dialect: u16, kind: Kind, span: Span) {
+    pub fn dialect_issue(&mut self, chunk: Chunk<'_>, dialect: u16, kind: Kind, span: Span) {
         let compiled: &Dialect = self.dialect(dialect);
         self.out(chunk)
             .report_for(Some(compiled), kind, kind.severity(), span, "", "", "");
     }
 
-    /// As [`tell`](Self::tell), but without a dialect.
-    pub fn tell_all(
+    /// As [`dialect_issue`](Self::dialect_issue), but without a dialect.
+    pub fn plain_issue(
         &mut self,
         chunk: Chunk<'_>,
         kind: Kind,

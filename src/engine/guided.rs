@@ -255,10 +255,10 @@ impl Machine<'_> {
     }
 
     /// Whether right after a marker of JSON calls there begins what only a guided model would write: a list of calls, or no arguments.
-    pub fn guided_behind(
+    pub fn guided_after(
         &self,
         chunk: Chunk<'_>,
-        (literal, behind): (&str, u64),
+        (literal, after): (&str, u64),
         table: &Framed,
         byte: u8,
         end: u64,
@@ -268,7 +268,7 @@ impl Machine<'_> {
         if !looks(self.opts) || !marker || !table.spec.unit.iter().all(reads) {
             return false;
         }
-        let looked = self.bytes(chunk, behind.min(end - 1), end - 1);
+        let looked = self.bytes(chunk, after.min(end - 1), end - 1);
         let looked = looked.trim_ascii();
         match looked.strip_prefix(literal.as_bytes()).unwrap_or(looked) {
             [] => byte == b'[',

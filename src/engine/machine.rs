@@ -212,9 +212,9 @@ impl<'p> Machine<'p> {
             dialect,
             start: header.span.start,
             raw,
-            before: (io.stood, io.good, io.heard.mark(self.opts.prefer)),
+            before: (io.valid, io.good, io.heard.mark(self.opts.prefer)),
             kept: false,
-            strangers: false,
+            undeclared: false,
             unmarked: false,
             quoted,
             kinds: KindSet::default(),
@@ -326,11 +326,11 @@ impl<'p> Machine<'p> {
             base: chunk.base,
         };
         let (to, flow) = body.feed(&mut out, family, at, end);
-        let stands = body.stands();
+        let is_final = body.is_final();
         let pos = chunk.base + to as u64;
         if let Some(block) = &mut self.st.io.block {
             // Calls that were left out do not keep the block.
-            block.kept |= stands && self.st.io.stood > block.before.0;
+            block.kept |= is_final && self.st.io.valid > block.before.0;
             if retained {
                 block
                     .raw
@@ -355,7 +355,7 @@ impl<'p> Machine<'p> {
                 self.abandon(chunk, at);
                 again = Some(self.rewind(chunk, at, pos));
             }
-            Flow::Spoken { at } => {
+            Flow::Mention { at } => {
                 self.drop_block(chunk, at, true);
                 self.flow_again(at);
                 self.st.line = Line::Other;
@@ -379,11 +379,11 @@ impl<'p> Machine<'p> {
 
     /// Closes the block, which ends at `end`.
     pub fn close(&mut self, chunk: Chunk<'_>, end: u64) {
-        let stood = self.st.io.stood;
-        let strange = |block: &Block| block.strangers && stood == block.before.0;
-        if self.st.io.block.as_ref().is_some_and(strange) {
+        let valid = self.st.io.valid;
+        let left_out = |block: &Block| block.undeclared && valid == block.before.0;
+        if self.st.io.block.as_ref().is_some_and(left_out) {
             // All its calls were left out.
-            let text = self.out(chunk).strangers() == UnknownTool::Text;
+            let text = self.out(chunk).unknown_tool_policy() == UnknownTool::Text;
             self.drop_block(chunk, end, text);
             return self.flow_again(end);
         }
@@ -505,8 +505,8 @@ impl<'p> Machine<'p> {
             return;
         }
         self.st.io.open = None;
-        self.st.io.stranger = None;
-        (self.st.io.stood, self.st.io.good, _) = block.before;
+        self.st.io.undeclared = None;
+        (self.st.io.valid, self.st.io.good, _) = block.before;
         self.st.io.heard.forget(block.before.2, self.opts.prefer);
         let becomes = if text && retained {
             Abandoned::Text

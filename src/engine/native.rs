@@ -134,9 +134,9 @@ fn meant((name, arguments): &(String, Option<String>)) -> Option<(String, String
 }
 
 /// Whether an API tool call repeats one of the text.
-fn repeats(said: &BTreeSet<(String, String)>, call: &NativeCall) -> bool {
+fn repeats(known: &BTreeSet<(String, String)>, call: &NativeCall) -> bool {
     let meant = meaning(&call.arguments).map(|meant| (call.name.clone(), meant));
-    meant.is_some_and(|meant| said.contains(&meant))
+    meant.is_some_and(|meant| known.contains(&meant))
 }
 
 impl Machine<'_> {
@@ -205,8 +205,8 @@ impl Machine<'_> {
                 instead(&heard.lost(), natives, &good)
             }
             Prefer::Both => {
-                let said: BTreeSet<_> = heard.calls.iter().filter_map(meant).collect();
-                let new = natives.iter().map(|native| !repeats(&said, &native.call));
+                let known: BTreeSet<_> = heard.calls.iter().filter_map(meant).collect();
+                let new = natives.iter().map(|native| !repeats(&known, &native.call));
                 new.collect()
             }
         };
@@ -265,7 +265,7 @@ impl Out<'_> {
         let mut kinds = KindSet::default();
         for key in &native.repeated {
             kinds.insert(Kind::DuplicateParam);
-            self.tell(Kind::DuplicateParam, span, name, key);
+            self.tool_issue(Kind::DuplicateParam, span, name, key);
         }
         let tool = self.tool(name);
         let known = |key: &str| tool.is_none_or(|tool| tool.param(key).is_some());

@@ -276,18 +276,18 @@ impl Machine<'_> {
         let span = Span::new(opening.start, end);
         let several = opening.count > 1;
         let twin = self.has_twin(chunk, &opening, end);
-        let told = twin.is_none() && !opening.bare && (opening.kind.is_some() || several);
+        let reported = twin.is_none() && !opening.bare && (opening.kind.is_some() || several);
         if let Some(marker) = twin {
             self.wait_twin(chunk, &opening, marker);
-        } else if told || opening.unknown.is_some() {
+        } else if reported || opening.unknown.is_some() {
             self.settle_twin(chunk, opening.start);
         }
-        self.tell_unknown(chunk, &opening, end);
-        if told {
+        self.report_unknown(chunk, &opening, end);
+        if reported {
             self.was_text(opening.first, opening.start);
         }
         match opening.kind {
-            _ if !told => {}
+            _ if !reported => {}
             Some(Kind::MalformedXml) if opening.unquoted => {
                 let compiled = self.dialect(opening.first);
                 let (kind, severity) = (Kind::MalformedXml, Severity::Warning);
@@ -295,10 +295,10 @@ impl Machine<'_> {
                     .report_for(Some(compiled), kind, severity, span, "", "", "");
             }
             Some(Kind::MalformedHeader) => {
-                self.tell(chunk, opening.first, Kind::LookalikeMarker, span);
+                self.dialect_issue(chunk, opening.first, Kind::LookalikeMarker, span);
             }
-            Some(kind) => self.tell(chunk, opening.first, kind, span),
-            None => self.tell(chunk, opening.first, Kind::LookalikeMarker, span),
+            Some(kind) => self.dialect_issue(chunk, opening.first, kind, span),
+            None => self.dialect_issue(chunk, opening.first, Kind::LookalikeMarker, span),
         }
         if opening.count == 0 && self.st.guided {
             // What did not begin a header may be guided output.
@@ -336,7 +336,7 @@ impl Machine<'_> {
     }
 
     /// Reports the tool that a call would have named if it were valid.
-    fn tell_unknown(&mut self, chunk: Chunk<'_>, opening: &Opening, end: u64) {
+    fn report_unknown(&mut self, chunk: Chunk<'_>, opening: &Opening, end: u64) {
         if let Some(name) = opening.unknown {
             let name = self.bytes(chunk, name.start, name.end);
             let tool = String::from_utf8_lossy(&name);

@@ -46,13 +46,13 @@ impl Pace {
         if !matches!(state.mode, Mode::Flow) {
             return Self::Careful;
         }
-        let told = match state.region {
+        let decided = match state.region {
             Region::Text => true,
             Region::Reasoning { .. } => opts.reasoning == ReasoningMode::Split,
             Region::Span { .. } => false,
         };
         let flows = !state.finished
-            && told
+            && decided
             && !state.region.labelled()
             && state.io.cursor.carried() == 0
             && state.from() >= state.origin
@@ -79,7 +79,7 @@ impl Pace {
     fn value(state: &State, body: &Body, set: &SetInner, opts: &Options) -> Option<Short> {
         let io = &state.io;
         let waits = state.from() != state.pos() || io.cursor.carried() > 0;
-        if waits || state.finished || opts.prefer.remembers() || io.stranger.is_some() {
+        if waits || state.finished || opts.prefer.remembers() || io.undeclared.is_some() {
             return None;
         }
         let block = io.block.as_ref()?;

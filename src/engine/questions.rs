@@ -93,12 +93,12 @@ impl Parser {
     /// ```
     #[must_use]
     pub fn stage(&self) -> Stage {
-        let mut told = Stage::Normal;
+        let mut found = Stage::Normal;
         self.ask(|state| {
-            told = stage(state);
+            found = stage(state);
             true
         });
-        told
+        found
     }
 
     /// Asks the state or, if the prompt's tail was not read yet, a copy that has read it. Nothing is open after the end.
@@ -122,7 +122,7 @@ fn stage(state: &State) -> Stage {
     let waits = lead.is_some_and(|lead| !lead.bytes.is_empty()) || state.from() < state.pos();
     let io = &state.io;
     let between = io.open.is_none()
-        && (io.block.as_ref()).is_some_and(|block| block.strangers || io.stood > block.before.0);
+        && (io.block.as_ref()).is_some_and(|block| block.undeclared || io.valid > block.before.0);
     match state.mode {
         Mode::Body(_) if between => Stage::TagClosing,
         Mode::Body(_) | Mode::Skip(_) => Stage::TagContent,

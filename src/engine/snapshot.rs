@@ -190,8 +190,8 @@ impl State {
         };
         let node = scanner.is_some_and(|s| s.dfa.knows(self.node));
         let waits = self.waiting.is_none_or(|waiting| {
-            let stands = waiting.stands(self.from(), &self.together);
-            stands && waiting.end <= self.pos() && self.region == Region::Text
+            let ordered = waiting.in_order(self.from(), &self.together);
+            ordered && waiting.end <= self.pos() && self.region == Region::Text
         });
         let carried = self.pos().checked_sub(self.from());
         let exact = matches!(self.mode, Mode::Flow)

@@ -92,7 +92,7 @@ impl Parser {
             at += 1;
             match lead.step(&set.begins, &opts, *byte) {
                 Leads::More => {}
-                Leads::Behind(index) => break set.begins.get(index),
+                Leads::After(index) => break set.begins.get(index),
                 Leads::Nowhere => break None,
             }
         };
@@ -125,7 +125,7 @@ pub(super) struct Lead {
 /// What a byte shows.
 enum Leads {
     More,
-    Behind(usize),
+    After(usize),
     Nowhere,
 }
 
@@ -162,7 +162,7 @@ impl Lead {
             let whole = !(more && begins.paths.in_hole(walk));
             let named = name.is_empty() || offered(opts, bytes, name, whole);
             match go {
-                Go::Found { .. } if named => return Leads::Behind(index),
+                Go::Found { .. } if named => return Leads::After(index),
                 Go::More if named => open = true,
                 Go::Found { .. } | Go::More | Go::None => *slot = None,
             }
@@ -475,7 +475,7 @@ close = "</think>"
 at = "line-start"
 "#;
 
-    fn said(tail: &str) -> Option<String> {
+    fn opened(tail: &str) -> Option<String> {
         let set = DialectSet::builder().toml("tags", TAGS).build();
         let set = set.expect("it is well formed");
         match says(&set.inner, tail) {
@@ -502,13 +502,13 @@ at = "line-start"
             ("any words <tool_call>", Some("<tool_call>")),
             ("any words <think></think>", Some("closed")),
         ] {
-            assert_eq!(said(tail).as_deref(), says, "{tail:?}");
+            assert_eq!(opened(tail).as_deref(), says, "{tail:?}");
         }
     }
 
     #[test]
-    fn a_tail_is_cut_at_a_character() {
+    fn a_tail_is_split_at_a_character() {
         let far = format!("<think>{}", "思".repeat(1400));
-        assert_eq!(said(&far), None);
+        assert_eq!(opened(&far), None);
     }
 }

@@ -103,7 +103,7 @@ impl Waiting {
     }
 
     /// Whether it and those held back with it are in order from `from` on.
-    pub fn stands(&self, from: u64, together: &[(u16, Span)]) -> bool {
+    pub fn in_order(&self, from: u64, together: &[(u16, Span)]) -> bool {
         let mut at = self.first;
         let spans = together.iter().map(|(_, span)| *span);
         let mut spans = spans.chain([Span::new(self.start, self.end)]);
@@ -116,20 +116,20 @@ impl Waiting {
     }
 
     /// Decides by the bytes after it.
-    fn decide(&mut self, behind: &[u8]) -> Decided {
+    fn decide(&mut self, after: &[u8]) -> Decided {
         if let Some(close) = self.quote.map(quote_after) {
-            if behind.starts_with(close) {
+            if after.starts_with(close) {
                 return Decided::Text;
             }
-            if close.starts_with(behind) {
+            if close.starts_with(after) {
                 return Decided::Wait;
             }
         }
-        if !behind.is_empty() {
+        if !after.is_empty() {
             self.quote = None;
         }
-        let blank = behind.iter().all(u8::is_ascii_whitespace);
-        match (self.sure, blank && behind.len() as u64 <= BESIDE) {
+        let blank = after.iter().all(u8::is_ascii_whitespace);
+        match (self.sure, blank && after.len() as u64 <= BESIDE) {
             (true, _) if self.quote.is_none() => Decided::Framing,
             (_, true) => Decided::Wait,
             (_, false) => Decided::Text,
@@ -152,14 +152,14 @@ impl Machine<'_> {
         let to = if token.stray { safe } else { start.min(safe) };
         self.deliver(chunk, to);
         self.st.code.settle();
-        let paired = self.closes_no_xml(chunk, token, span)
+        let paired = self.closes_malformed_xml(chunk, token, span)
             || self.closes_text(chunk, token, span)
             || (token.thought && (!self.opts.reasoning.reads() || self.closes_mention()));
         if paired || self.st.code.hides() {
             return false;
         }
         if token.stray {
-            self.tell(chunk, token.dialects[0], Kind::OrphanClose, span);
+            self.dialect_issue(chunk, token.dialects[0], Kind::OrphanClose, span);
             return false;
         }
         if start < self.st.from() {
@@ -182,7 +182,7 @@ impl Machine<'_> {
         }
         let message = self.in_message(id, token);
         if token.closes && !near && !message {
-            self.tell(chunk, token.dialects[0], Kind::OrphanClose, span);
+            self.dialect_issue(chunk, token.dialects[0], Kind::OrphanClose, span);
         }
         let vouched = self.st.io.vouches(start);
         let waiting = Waiting {
@@ -234,8 +234,8 @@ impl Machine<'_> {
             return None;
         }
         let looked = self.bytes(chunk, start, to);
-        let stands = |(marker, _): &&(String, u16)| looked.starts_with(marker.as_bytes());
-        let found = self.set.seconds.iter().filter(stands);
+        let begins = |(marker, _): &&(String, u16)| looked.starts_with(marker.as_bytes());
+        let found = self.set.seconds.iter().filter(begins);
         let (marker, id) = found.max_by_key(|(marker, _)| marker.len())?;
         // Such a token closes messages for another reader, and so it also opens them.
         if self
@@ -246,8 +246,8 @@ impl Machine<'_> {
         {
             return None;
         }
-        let behind = start + marker.len() as u64;
-        let framing = self.token(chunk, *id, start, behind, behind);
+        let after = start + marker.len() as u64;
+        let framing = self.token(chunk, *id, start, after, after);
         let waits = self
             .st
             .waiting
@@ -257,7 +257,7 @@ impl Machine<'_> {
         }
         self.st.mode = Mode::Flow;
         self.st.node = ROOT;
-        Some(self.rewind(chunk, behind, end))
+        Some(self.rewind(chunk, after, end))
     }
 
     /// Whether a thought that a call ended awaits this closer.
@@ -309,8 +309,8 @@ impl Machine<'_> {
 
     /// Whether a waiting token also waits for the bytes after the next one, at `start`.
     fn waits_with(&self, chunk: Chunk<'_>, mut waiting: Waiting, start: u64) -> bool {
-        let behind = self.bytes(chunk, waiting.end, start);
-        let waits = matches!(waiting.decide(&behind), Decided::Wait);
+        let after = self.bytes(chunk, waiting.end, start);
+        let waits = matches!(waiting.decide(&after), Decided::Wait);
         waits && !waiting.sure && self.st.together.len() + 1 < TOGETHER
     }
 
@@ -353,7 +353,7 @@ impl Machine<'_> {
     }
 
     /// Whether a closer belongs to a pair around text that is not XML; reports that.
-    fn closes_no_xml(&mut self, chunk: Chunk<'_>, token: &Token, span: Span) -> bool {
+    fn closes_malformed_xml(&mut self, chunk: Chunk<'_>, token: &Token, span: Span) -> bool {
         let most = u64::from(self.opts.limits.max_lookahead);
         let pair = |(dialect, from): &(u16, u64)| {
             token.closes && token.dialects.contains(dialect) && span.end - from <= most
@@ -385,7 +385,7 @@ impl Machine<'_> {
         if self.st.code.hides() {
             return true;
         }
-        self.tell(chunk, paired.dialect, Kind::OrphanClose, span);
+        self.dialect_issue(chunk, paired.dialect, Kind::OrphanClose, span);
         true
     }
 
@@ -495,7 +495,7 @@ impl Machine<'_> {
         let Some(mut waiting) = self.st.waiting.filter(twin) else {
             return;
         };
-        let decided = self.told_behind(chunk, &mut waiting, marker.end);
+        let decided = self.decide_after(chunk, &mut waiting, marker.end);
         if matches!(decided, Decided::Text) {
             self.settle_twin(chunk, marker.start.min(safe));
         }
@@ -538,23 +538,23 @@ impl Machine<'_> {
         while at < waiting.end {
             self.was_text(waiting.token, at);
             let span = Span::new(at, (at + len).min(waiting.end));
-            self.tell(chunk, waiting.token, Kind::LookalikeMarker, span);
-            let behind = text.get((span.end - waiting.first) as usize..);
-            let behind = behind.unwrap_or_default();
-            at = span.end + (behind.len() - behind.trim_ascii_start().len()) as u64;
+            self.dialect_issue(chunk, waiting.token, Kind::LookalikeMarker, span);
+            let after = text.get((span.end - waiting.first) as usize..);
+            let after = after.unwrap_or_default();
+            at = span.end + (after.len() - after.trim_ascii_start().len()) as u64;
         }
     }
 
     /// What the bytes up to `to` decide about the waiting token or opener.
-    fn told_behind(&self, chunk: Chunk<'_>, waiting: &mut Waiting, to: u64) -> Decided {
+    fn decide_after(&self, chunk: Chunk<'_>, waiting: &mut Waiting, to: u64) -> Decided {
         let len = waiting.end - waiting.start;
         let most = waiting.end + BESIDE + 1 + if waiting.twin { len } else { 0 };
-        let behind = self.bytes(chunk, waiting.end, to.min(most).max(waiting.end));
+        let after = self.bytes(chunk, waiting.end, to.min(most).max(waiting.end));
         if !waiting.twin {
-            return waiting.decide(&behind);
+            return waiting.decide(&after);
         }
-        let rest = behind.trim_ascii_start();
-        let near = (behind.len() - rest.len()) as u64 <= BESIDE;
+        let rest = after.trim_ascii_start();
+        let near = (after.len() - rest.len()) as u64 <= BESIDE;
         let marker = self.bytes(chunk, waiting.start, waiting.end);
         match near && marker.starts_with(rest) {
             true => Decided::Wait,
@@ -588,7 +588,7 @@ impl Machine<'_> {
             return;
         };
         let together = std::mem::take(&mut self.st.together);
-        let framing = match self.told_behind(chunk, &mut waiting, start) {
+        let framing = match self.decide_after(chunk, &mut waiting, start) {
             Decided::Framing => true,
             Decided::Wait => waiting.sure || beside,
             Decided::Text => false,
@@ -638,7 +638,7 @@ impl Machine<'_> {
         if to <= waiting.end || self.st.region != Region::Text {
             return to <= waiting.first;
         }
-        match self.told_behind(chunk, &mut waiting, to) {
+        match self.decide_after(chunk, &mut waiting, to) {
             Decided::Wait => {
                 self.st.waiting = Some(waiting);
                 return false;

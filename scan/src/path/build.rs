@@ -66,7 +66,7 @@ impl<A: Copy> Paths<A> {
                 if !text.is_empty() && but.iter().any(|but| but.ends_with(&text)) {
                     continue;
                 }
-                if let Some(at) = self.behind_token(&before, &token) {
+                if let Some(at) = self.after_token(&before, &token) {
                     self.twin(at, &token);
                 }
             }
@@ -75,7 +75,7 @@ impl<A: Copy> Paths<A> {
     }
 
     /// Where a token leads that follows the beginning of a pattern.
-    fn behind_token(&self, before: &[Part], token: &[Part]) -> Option<u16> {
+    fn after_token(&self, before: &[Part], token: &[Part]) -> Option<u16> {
         let node = |at: &u16| &self.nodes[usize::from(*at)];
         let mut here: Vec<u16> = vec![0];
         for part in before.iter().chain(token) {

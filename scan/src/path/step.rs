@@ -75,11 +75,11 @@ impl<A: Copy> Paths<A> {
                 Some(_) => {}
                 // There is no suffix: the node after it counts, and those beside it.
                 None => {
-                    let behind = &self.nodes[usize::from(there)];
+                    let after = &self.nodes[usize::from(there)];
                     let stays = node.byte(byte).is_some() || node.skips(byte);
-                    if behind.byte(byte).is_some() || !stays {
+                    if after.byte(byte).is_some() || !stays {
                         walk.node = there;
-                        node = behind;
+                        node = after;
                     }
                 }
             }
@@ -126,16 +126,16 @@ impl<A: Copy> Paths<A> {
             };
         }
         if let Some((hole, inside)) = node.hole {
-            let behind = &self.nodes[usize::from(inside)];
-            let loose = behind.loose.is_some() && xml::is_space(byte);
+            let after = &self.nodes[usize::from(inside)];
+            let loose = after.loose.is_some() && xml::is_space(byte);
             let empty =
-                matches!(hole, Hole::Tag | Hole::Fix) && (behind.byte(byte).is_some() || loose);
+                matches!(hole, Hole::Tag | Hole::Fix) && (after.byte(byte).is_some() || loose);
             let begins = match hole {
                 Hole::Tag => xml::is_space(byte) || byte == b'/' || empty || walk.blanks > 0,
                 Hole::Fix => byte == b':' || empty,
                 // A tool name is not empty: what ends it cannot begin it.
                 Hole::Name => {
-                    hole.takes(byte) && behind.byte(byte).is_none() && behind.peek(byte).is_none()
+                    hole.takes(byte) && after.byte(byte).is_none() && after.peek(byte).is_none()
                 }
                 _ => hole.takes(byte),
             };

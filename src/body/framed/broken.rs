@@ -14,7 +14,7 @@ impl Body {
     /// Whether a block that breaks is hidden. A Python list that has no marker and no call is text.
     pub(super) fn hides(&self, out: &Out<'_>, table: &Framed) -> bool {
         let python = table.spec.unit[usize::from(self.unit)].payload == spec::Payload::Python;
-        let block = out.io.block.as_ref().filter(|_| python && !self.stands());
+        let block = out.io.block.as_ref().filter(|_| python && !self.is_final());
         let text = block.is_some_and(|block| block.unmarked);
         let dialect = out.dialect();
         !text && dialect.is_some_and(|dialect| dialect.spec.malformed == Malformed::Drop)
@@ -145,7 +145,7 @@ impl Body {
             | FramedAt::Lost(_)
             | FramedAt::Confirm { .. } => None,
         };
-        if let Some(word) = self.said(out) {
+        if let Some(word) = self.trailing_words(out) {
             self.good = word;
         }
         let start = walk.unwrap_or(pos).max(out.from());
@@ -162,11 +162,11 @@ impl Body {
     }
 
     /// Where words, after calls, begin in a tag that closes nothing.
-    pub(super) fn said(&self, out: &Out<'_>) -> Option<u64> {
+    pub(super) fn trailing_words(&self, out: &Out<'_>) -> Option<u64> {
         let (FramedAt::Gap(walk) | FramedAt::Tail(walk)) = &self.at else {
             return None;
         };
-        let word = walk.loose().filter(|_| self.stood > 0)?;
+        let word = walk.loose().filter(|_| self.calls > 0)?;
         let bytes = out.bytes(word.start, word.end);
         (!bytes.trim_ascii().is_empty()).then_some(word.start)
     }

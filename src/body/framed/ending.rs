@@ -49,7 +49,7 @@ impl Body {
         stopped: bool,
     ) -> Finished {
         if self.lacks_closers(out, table, end) {
-            return self.close_cut(out, table, end);
+            return self.close_truncated(out, table, end);
         }
         if let FramedAt::Value(_) | FramedAt::Plain(_) = self.at
             && let Some(args) = &self.args
@@ -80,7 +80,7 @@ impl Body {
             payload.finish(out, stopped);
         }
         // The model was done: words in a closer that lacks its end are the rest of its reply.
-        if stopped && let Some(word) = self.said(out) {
+        if stopped && let Some(word) = self.trailing_words(out) {
             self.drop_call(out, end);
             return Finished::Broken(word);
         }
@@ -89,21 +89,21 @@ impl Body {
             FramedAt::Lost(lost) if lost.done() || self.invented => Finished::Hidden(end),
             FramedAt::Lost(_) => broken,
             FramedAt::More(_) => Finished::Closed(self.last),
-            FramedAt::Gap(_) if self.looks_ahead(table) && self.stands() => {
+            FramedAt::Gap(_) if self.looks_ahead(table) && self.is_final() => {
                 Finished::Closed(self.last)
             }
             FramedAt::Gap(_) if self.looks_ahead(table) => Finished::Hidden(self.last),
-            FramedAt::Payload(payload) if !payload.under_way() && self.stands() => {
+            FramedAt::Payload(payload) if !payload.under_way() && self.is_final() => {
                 Finished::Forgotten
             }
             // The model was done: a string that seems to have no end began or ended elsewhere, and after calls a word
             // without a bracket is the rest of the reply.
             FramedAt::Payload(payload)
-                if stopped && (payload.unquoted() || self.stands() && payload.only_name()) =>
+                if stopped && (payload.unquoted() || self.is_final() && payload.only_name()) =>
             {
                 broken
             }
-            FramedAt::Gap(walk) | FramedAt::Tail(walk) if self.stood > 0 && walk.blank() => {
+            FramedAt::Gap(walk) | FramedAt::Tail(walk) if self.calls > 0 && walk.blank() => {
                 Finished::Forgotten
             }
             _ if stopped && self.runs_on(out, table, end) => broken,
@@ -134,7 +134,7 @@ impl Body {
     }
 
     /// Closes a call that lacks only closers where the stream ended. More of it may have been meant.
-    fn close_cut(&mut self, out: &mut Out<'_>, table: &Framed, end: u64) -> Finished {
+    fn close_truncated(&mut self, out: &mut Out<'_>, table: &Framed, end: u64) -> Finished {
         let half = self.half(out, table, end);
         if let (
             FramedAt::Confirm {
@@ -159,7 +159,7 @@ impl Body {
         }
         out.skip(end);
         match self.close_args(out, end) {
-            None if self.stood > 0 => Finished::Forgotten,
+            None if self.calls > 0 => Finished::Forgotten,
             None | Some(_) => Finished::Open,
         }
     }

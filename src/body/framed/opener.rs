@@ -109,7 +109,7 @@ impl Body {
             return false;
         }
         let span = Span::new(walk.start().unwrap_or(end), end);
-        args.told(out, Kind::RepeatedMarker, span, "");
+        args.report(out, Kind::RepeatedMarker, span, "");
         out.skip(end);
         match other {
             Some(unit) => {
@@ -177,7 +177,7 @@ impl Body {
             return match Payload::open(out, unit, &opened) {
                 Ok(mut payload) => {
                     if closed && payload.empty(out, end) {
-                        self.stood += payload.stood();
+                        self.calls += payload.calls();
                         return self.after_call(table, end);
                     }
                     self.at = FramedAt::Payload(Box::new(payload));
@@ -221,10 +221,10 @@ impl Body {
             args.with_elements(Elements::new(param, &fix));
         }
         if slip {
-            args.told(out, Kind::RepairedMarker, span, "");
+            args.report(out, Kind::RepairedMarker, span, "");
         }
         if let Some(key) = doubt {
-            args.told(out, Kind::ExtraKey, span, &key);
+            args.report(out, Kind::ExtraKey, span, &key);
         }
         for (key, value) in arguments {
             args.whole(out, &key, &value, span);

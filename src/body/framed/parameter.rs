@@ -1,6 +1,6 @@
 //! The parameters of a framed call: what opens one, its value, and what confirms that a closer ended it.
 
-use super::shorter::{parts, shortest};
+use super::shorter::{last_complete, parts};
 use super::value::{Hit, Lead, SPACED, Strange, Value, last_tag};
 use super::{Body, FramedAt, misspells};
 use crate::body::args::As;
@@ -54,9 +54,9 @@ impl Body {
         if !word.is_empty() {
             key = out.slice(word.start, word.end);
             let named = spec.close.iter().any(|close| close.contains("$key"));
-            let behind = out.slice(word.end, end);
-            slip |= repeats(&behind);
-            let ends = behind == ">";
+            let after = out.slice(word.end, end);
+            slip |= repeats(&after);
+            let ends = after == ">";
             let name = key.trim_end_matches('/');
             let blank = name.find([' ', '\n', '\t', '\r']);
             let loose = blank.is_some_and(|at| tag::is_loose(&name[at..]));
@@ -106,7 +106,7 @@ impl Body {
                 && pairs.is_empty()
                 && args.opens_again(&key, &[])
             {
-                args.told(out, Kind::RepeatedMarker, span, "");
+                args.report(out, Kind::RepeatedMarker, span, "");
                 out.skip(end);
                 self.inner(table);
                 return None;
@@ -140,10 +140,10 @@ impl Body {
         let value = closed.then(|| taken(&mut pairs, VALUE)).flatten();
         let unread = pairs.iter().find(|(key, _)| !is_fact(key));
         if let Some(key) = doubt.or_else(|| unread.map(|(key, _)| key.clone())) {
-            args.told(out, Kind::ExtraKey, span, &key);
+            args.report(out, Kind::ExtraKey, span, &key);
         }
         if slip {
-            args.told(out, Kind::RepairedMarker, span, "");
+            args.report(out, Kind::RepairedMarker, span, "");
         }
         if let Some(value) = value {
             let result = args.given(out, key.trim(), &value, span, end);
@@ -185,7 +185,7 @@ impl Body {
                 .and_then(|open| toolglot_scan::path::literal(open).ok());
             Needle::new(format!("\n{}", literal.unwrap_or_default()).into_bytes())
         });
-        self.spoken = self.may_be_spoken(out);
+        self.mention = self.may_be_mention(out);
         self.at = FramedAt::Value(Box::new(Value {
             closers: spec.close.iter().chain(&halves.close).map(closer).collect(),
             nest: nest.map(|open| (open, 0)),
@@ -240,7 +240,7 @@ impl Body {
                         self.doubled = true;
                         out.skip(pos + 1);
                         let key = args.key().to_owned();
-                        args.told(out, Kind::RepeatedMarker, span, &key);
+                        args.report(out, Kind::RepeatedMarker, span, &key);
                     }
                     continue;
                 }
@@ -272,7 +272,7 @@ impl Body {
                     if spec.confirm == 0 && !wrong(table, spec, which) {
                         args.mixed(out, value.mixed, ends);
                         if usize::from(which & !SPACED) >= spec.close.len() {
-                            args.told(out, Kind::RepeatedMarker, Span::new(start, pos + 1), "");
+                            args.report(out, Kind::RepeatedMarker, Span::new(start, pos + 1), "");
                         }
                         return (i, self.value_ends(out, table, ends, pos + 1));
                     }
@@ -292,7 +292,7 @@ impl Body {
                     let span = Span::new(pos + 1 - len, pos + 1);
                     out.skip(pos + 1);
                     let key = args.key().to_owned();
-                    args.told(out, Kind::RepeatedMarker, span, &key);
+                    args.report(out, Kind::RepeatedMarker, span, &key);
                 }
                 Some(Hit::Opener(_)) => value.mixed = true,
                 Some(Hit::Line(len)) => {
@@ -308,7 +308,7 @@ impl Body {
         }
         if value.lead == Lead::Past {
             // While a quotation mark may reveal a mention, its bytes are not part of the value.
-            let waits = value.twin.max(self.spoken.map(u16::from)).unwrap_or(0);
+            let waits = value.twin.max(self.mention.map(u16::from)).unwrap_or(0);
             let have = value.have().max(u64::from(waits));
             let settled = value.settled(out, out.base + (i as u64) - have);
             args.value(out, settled);
@@ -385,7 +385,7 @@ impl Body {
         };
         let found = match go {
             Go::Found { action, taken } => Some((action, *walk, pos + u64::from(taken))),
-            Go::None if !late => shortest(out, paths, walk, pos, &self.fix),
+            Go::None if !late => last_complete(out, paths, walk, pos, &self.fix),
             Go::None | Go::More => None,
         };
         let found = found.filter(|(action, walk, end)| parts(out, *action, walk, *end, pos));
@@ -418,7 +418,7 @@ impl Body {
                     return (taken, None);
                 };
                 if half {
-                    args.told(out, Kind::RepeatedMarker, tag, "");
+                    args.report(out, Kind::RepeatedMarker, tag, "");
                 }
                 args.mixed(out, mixed, ends);
                 self.shut = true;
@@ -462,7 +462,7 @@ impl Body {
         };
         let key = args.key().to_owned();
         args.recovered(Kind::AmbiguousClose);
-        out.tell(
+        out.tool_issue(
             Kind::AmbiguousClose,
             Span::new(*end, *closed),
             args.tool(),

@@ -8,7 +8,7 @@ use toolglot_scan::path::{Paths, Walk};
 use toolglot_scan::xml;
 
 /// The longest pattern that was complete along a walk that ends before `pos`, with its end.
-pub(super) fn shortest(
+pub(super) fn last_complete(
     out: &Out<'_>,
     paths: &Paths<Action>,
     walk: &Walk,
@@ -30,10 +30,10 @@ pub(super) fn shortest(
 /// Whether part of a closer, read by a walk up to `end`, counts. A special token does. A marker that people type counts only
 /// before another marker: text that a value quotes is content.
 pub(super) fn parts(out: &Out<'_>, action: Action, walk: &Walk, end: u64, pos: u64) -> bool {
-    let mut behind = (end..=pos).filter_map(|at| out.byte(at));
+    let mut after = (end..=pos).filter_map(|at| out.byte(at));
     action != Action::Half
         || spec::special(&out.slice(walk.start().unwrap_or(end), end))
-        || behind.find(|byte| !xml::is_space(*byte)) == Some(b'<')
+        || after.find(|byte| !xml::is_space(*byte)) == Some(b'<')
 }
 
 impl Body {
@@ -51,7 +51,7 @@ impl Body {
             FramedAt::Inner(walk) => (&unit.inner, walk),
             _ => return None,
         };
-        let (action, walk, end) = shortest(out, paths, walk, pos, &self.fix)?;
+        let (action, walk, end) = last_complete(out, paths, walk, pos, &self.fix)?;
         let flow = self.found(out, table, action, &walk, end);
         Some(flow.or_else(|| self.walk_again(out, table, end, pos)))
     }
@@ -81,9 +81,9 @@ impl Body {
             return None;
         };
         let paths = &table.units[usize::from(self.unit)].inner;
-        let (action, walk, to) = shortest(out, paths, walk, end, &self.fix)?;
-        let mut behind = (to..end).filter_map(|at| out.byte(at));
-        let ends = action == Action::Half && behind.all(xml::is_space);
+        let (action, walk, to) = last_complete(out, paths, walk, end, &self.fix)?;
+        let mut after = (to..end).filter_map(|at| out.byte(at));
+        let ends = action == Action::Half && after.all(xml::is_space);
         ends.then(|| (walk.start().unwrap_or(to), to))
     }
 }

@@ -66,14 +66,14 @@ impl Strange {
     pub fn new(spec: &spec::Param, fix: &str, key: &str) -> Option<Self> {
         let open = spec.open.first()?.replace("$x", fix);
         let literal = path::literal(&open).ok()?;
-        let behind = open.get(literal.len()..).unwrap_or_default();
+        let after = open.get(literal.len()..).unwrap_or_default();
         let close = spec
             .close
             .first()
             .and_then(|close| close.strip_prefix(&literal));
         let next = close.and_then(|rest| rest.bytes().next());
         let then = match next {
-            _ if behind.starts_with("$tag") => Then::Blank,
+            _ if after.starts_with("$tag") => Then::Blank,
             Some(byte) => Then::Not(byte),
             None => Then::Any,
         };

@@ -66,7 +66,7 @@ impl Lexer {
         if self.watched() {
             self.pen.key.clear();
             self.pen.decode = Decode::Key;
-            f.said = i;
+            f.decoded = i;
         }
         if quoted {
             return self.open_string(rules, f, i, byte, true);

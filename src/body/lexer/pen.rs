@@ -54,7 +54,7 @@ pub(super) struct Feed<'f, E> {
     /// The first byte that was not emitted as JSON.
     pub from: usize,
     /// The first byte that was not decoded, while a string is decoded.
-    pub said: usize,
+    pub decoded: usize,
     /// Where the undecided bytes begin, if there are any.
     pub hold: Option<usize>,
     pub emit: &'f mut E,
@@ -83,7 +83,7 @@ impl Pen {
             src,
             base,
             from: i,
-            said: i,
+            decoded: i,
             hold: (!self.held.is_empty()).then_some(i),
             emit,
         }
@@ -136,7 +136,7 @@ impl Pen {
 
     /// Drops bytes before `i`.
     pub fn skip<E>(&self, f: &mut Feed<'_, E>, i: usize) {
-        (f.from, f.said) = (i, i);
+        (f.from, f.decoded) = (i, i);
     }
 
     /// Emits the bytes on hold before `i` unchanged: they are JSON.
@@ -220,14 +220,15 @@ impl Pen {
 
     /// Decodes source bytes up to `to`, which mean themselves.
     fn read<E: Emit>(&mut self, f: &mut Feed<'_, E>, to: usize) {
-        if self.decode == Decode::No || to <= f.said {
+        if self.decode == Decode::No || to <= f.decoded {
             return;
         }
-        let (bytes, at) = (&f.src[f.said..to], f.base + f.said as u64);
+        let (bytes, at) = (&f.src[f.decoded..to], f.base + f.decoded as u64);
         let (decode, key, emit) = (self.decode, &mut self.key, &mut *f.emit);
-        self.reader
-            .push(bytes, at, |text, span| say(decode, key, emit, text, span));
-        f.said = to;
+        self.reader.push(bytes, at, |text, span| {
+            hand_over(decode, key, emit, text, span)
+        });
+        f.decoded = to;
     }
 
     /// Decodes the bytes from `hold` to `i` (`span` in the stream) as something else.
@@ -243,13 +244,14 @@ impl Pen {
             return;
         }
         self.read(f, hold);
-        f.said = i;
+        f.decoded = i;
         let (decode, key, emit) = (self.decode, &mut self.key, &mut *f.emit);
-        self.reader
-            .end(span.start, |text, span| say(decode, key, emit, text, span));
+        self.reader.end(span.start, |text, span| {
+            hand_over(decode, key, emit, text, span)
+        });
         match meaning {
             Meaning::Text("") => {}
-            Meaning::Text(text) => say(self.decode, &mut self.key, f.emit, text, span),
+            Meaning::Text(text) => hand_over(self.decode, &mut self.key, f.emit, text, span),
         }
     }
 
@@ -261,12 +263,12 @@ impl Pen {
         let at = f.pos(i);
         let (decode, key, emit) = (self.decode, &mut self.key, &mut *f.emit);
         self.reader
-            .end(at, |text, span| say(decode, key, emit, text, span));
+            .end(at, |text, span| hand_over(decode, key, emit, text, span));
         self.decode = Decode::No;
     }
 }
 
-fn say<E: Emit>(decode: Decode, key: &mut String, emit: &mut E, text: &str, span: Span) {
+fn hand_over<E: Emit>(decode: Decode, key: &mut String, emit: &mut E, text: &str, span: Span) {
     match decode {
         Decode::No => {}
         Decode::Key => key.push_str(text),

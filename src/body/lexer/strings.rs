@@ -29,7 +29,7 @@ pub(super) struct Escape {
 }
 
 /// The most blanks after a quote that are examined.
-const MAX_BEHIND: usize = 64;
+const MAX_BLANKS_AFTER: usize = 64;
 /// The replacement for half of a surrogate pair.
 const LONE: (&str, &str) = ("\\ufffd", "\u{FFFD}");
 
@@ -51,7 +51,7 @@ impl Lexer {
         byte: u8,
         key: bool,
     ) -> Took {
-        f.said = i + 1;
+        f.decoded = i + 1;
         if byte != b'"' && byte != b'\'' {
             f.hold = Some(i);
             self.at = LexerAt::DelimOpen {
@@ -180,7 +180,7 @@ impl Lexer {
         quoted: Quoted,
     ) -> Took {
         let waits = self.pen.waits(f, i);
-        if is_blank(byte) && waits < MAX_BEHIND {
+        if is_blank(byte) && waits < MAX_BLANKS_AFTER {
             return (i + 1, None);
         }
         if waits > 1 && matches!(byte, b'"' | b'\'') && self.joins(rules, quoted) {

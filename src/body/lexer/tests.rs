@@ -242,7 +242,7 @@ const SAMPLES: &[&str] = &[
 ];
 
 #[test]
-fn plain_json_is_what_serde_takes_and_leaves_as_it_came() {
+fn plain_json_is_what_serde_accepts_and_stays_unchanged() {
     for sample in SAMPLES {
         // A number ends at the byte that follows it.
         let sample = format!("[{sample}]");
@@ -262,7 +262,7 @@ fn plain_json_is_what_serde_takes_and_leaves_as_it_came() {
 }
 
 #[test]
-fn nothing_waits_but_what_may_be_a_slip() {
+fn only_possible_slips_are_held_back() {
     let input = r#"{"k\u00e9": [12.5e-3, true, "größe \ud83d\udea2\n 📌 ", null], "x": {}}"#;
     for to in 0..=input.len() {
         let log = case(Syntax::default(), &input.as_bytes()[..to]).run(&[]);
@@ -276,7 +276,7 @@ fn nothing_waits_but_what_may_be_a_slip() {
 }
 
 #[test]
-fn tokens_stand_where_values_do() {
+fn tokens_are_where_the_values_are() {
     let log = case(Syntax::default(), br#"{"k": 12, "o": {"x": []}}"#).log();
     use Token::{Close, Key, Open};
     let tokens = [
@@ -638,7 +638,7 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(200) })]
 
     #[test]
-    fn valid_json_leaves_as_it_came(value in value(), pretty: bool, cut in any::<prop::sample::Index>()) {
+    fn valid_json_stays_unchanged(value in value(), pretty: bool, cut in any::<prop::sample::Index>()) {
         let text = if pretty { serde_json::to_string_pretty(&value) } else { serde_json::to_string(&value) };
         let text = text.expect("a value");
         let text = format!("[{text}]");
@@ -651,7 +651,7 @@ proptest! {
     }
 
     #[test]
-    fn json_is_taken_as_it_is_and_what_leaves_is_json(
+    fn json_is_accepted_unchanged_and_output_is_json(
         value in value(),
         edits in prop::collection::vec((any::<prop::sample::Index>(), 0..3u8, "[\\[\\]{},:\"\\\\0-9etu .+-]"), 1..3),
     ) {
@@ -684,7 +684,7 @@ proptest! {
     }
 
     #[test]
-    fn nothing_depends_on_the_cut(input in "([\\[\\](){}:=,'\"\\\\x0-9ntu_.<|>zy \n-]|\\\\ud83d|\\\\udea2|None){0,24}", first in any::<prop::sample::Index>(), second in any::<prop::sample::Index>()) {
+    fn nothing_depends_on_the_chunks(input in "([\\[\\](){}:=,'\"\\\\x0-9ntu_.<|>zy \n-]|\\\\ud83d|\\\\udea2|None){0,24}", first in any::<prop::sample::Index>(), second in any::<prop::sample::Index>()) {
         for (syntax, decode) in [(Syntax::default(), true), (Syntax::default(), false), (python(), true), (gemma(), false), (gemma(), true)] {
             let mut wrapped = String::from("[");
             wrapped.push_str(&input);

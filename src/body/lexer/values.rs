@@ -121,7 +121,7 @@ impl Lexer {
 
     /// Ends the value before `i`.
     pub(super) fn end(&mut self, i: usize) -> Took {
-        self.at = self.behind_value();
+        self.at = self.after_value();
         (i, self.watched().then_some(Token::Close))
     }
 
@@ -134,7 +134,7 @@ impl Lexer {
     ) -> Took {
         let at = self.pen.held_at(f).unwrap_or(f.pos(i));
         self.pen.swap(f, i, "", Meaning::Text(""));
-        self.at = LexerAt::Behind;
+        self.at = LexerAt::After;
         let repaired = Token::Repaired(Kind::RepairedComma, at);
         (i, (!rules.syntax.python).then_some(repaired))
     }
@@ -144,7 +144,7 @@ impl Lexer {
         self.watch > 0 && self.stack.as_slice() == [Frame::Array]
     }
 
-    pub(super) fn behind<E: Emit>(
+    pub(super) fn after<E: Emit>(
         &mut self,
         rules: &Rules<'_>,
         f: &mut Feed<'_, E>,

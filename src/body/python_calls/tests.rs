@@ -83,7 +83,7 @@ fn a_list_of_calls() {
 }
 
 #[test]
-fn what_is_no_literal_is_refused() {
+fn values_that_are_not_literals_are_refused() {
     let unsupported = " | unsupported_expression | malformed";
     let malformed = " | malformed_body | malformed";
     let cases = [
@@ -259,7 +259,7 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(300) })]
 
     #[test]
-    fn nothing_depends_on_the_cut(
+    fn nothing_depends_on_the_chunks(
         parts in prop::collection::vec(prop::sample::select(PARTS), 0..14),
         cuts in prop::collection::vec(any::<prop::sample::Index>(), 2),
         typed: bool,

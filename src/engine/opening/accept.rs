@@ -198,7 +198,7 @@ impl Machine<'_> {
                 Begins::Mark(number) => {
                     let mark = &self.set.marks[usize::from(number)];
                     let (id, closes) = (mark.id, mark.closes);
-                    self.tell(chunk, dialect, Kind::RepairedMarker, span);
+                    self.dialect_issue(chunk, dialect, Kind::RepairedMarker, span);
                     match self.st.region {
                         Region::Reasoning { .. } if !closes => self.thought_again(chunk, id, span),
                         _ => self.thought_mark(chunk, id, span, vec![]),

@@ -70,7 +70,7 @@ impl Candidate {
     }
 
     /// Whether it is in an incomplete header at the start of a line.
-    pub(super) fn cut_head(&self, dialect: &Dialect) -> bool {
+    pub(super) fn in_partial_head(&self, dialect: &Dialect) -> bool {
         match (self.at, &dialect.family, self.begins) {
             (CandidateAt::Head(walk), Family::Line(table), Begins::Block(number)) => {
                 let opener = table.openers.get(usize::from(number));

@@ -30,7 +30,7 @@ impl Machine<'_> {
             self.displace(Span::new(start, end));
             return false;
         }
-        let mut told = opening.is_some();
+        let mut reported = opening.is_some();
         for opener in refs {
             let thought = match opener.begins {
                 Begins::Thought(id) => {
@@ -63,8 +63,8 @@ impl Machine<'_> {
             let token = matches!(opener.begins, Begins::Token(_));
             if token {
                 self.deliver(chunk, start.min(safe));
-            } else if !self.counts(chunk, whose, Span::new(start, end), safe, told) {
-                told = true;
+            } else if !self.counts(chunk, whose, Span::new(start, end), safe, reported) {
+                reported = true;
                 continue;
             }
             let compiled = self.dialect(opener.dialect);

@@ -111,15 +111,15 @@ impl Machine<'_> {
             let opening = self.before_twin(chunk, *opening, marker, end);
             return Some(self.after_text(chunk, &opening, end));
         }
-        let told = !opening.bare && inside > opening.start;
-        if told || opening.unknown.is_some() {
+        let reported = !opening.bare && inside > opening.start;
+        if reported || opening.unknown.is_some() {
             self.settle_twin(chunk, opening.start);
         }
-        self.tell_unknown(chunk, opening, end);
-        if told {
+        self.report_unknown(chunk, opening, end);
+        if reported {
             let span = Span::new(opening.start, opening.start);
             self.was_text(opening.first, opening.start);
-            self.tell(chunk, opening.first, Kind::LookalikeMarker, span);
+            self.dialect_issue(chunk, opening.first, Kind::LookalikeMarker, span);
         }
         Some(self.after_text(chunk, opening, end))
     }
@@ -153,9 +153,9 @@ impl Machine<'_> {
             return None;
         }
         let looked = self.bytes(chunk, opening.start, end);
-        let (marker, behind) = looked.split_at_checked((opening.end - opening.start) as usize)?;
+        let (marker, after) = looked.split_at_checked((opening.end - opening.start) as usize)?;
         // A marker that a name continues is only the beginning of an opener.
-        let whole = matches!(marker.last(), Some(b'>' | b']')) && stands_before(marker, behind);
+        let whole = matches!(marker.last(), Some(b'>' | b']')) && is_repeated(marker, after);
         if whole {
             return Some(Span::new(opening.start, opening.end));
         }
@@ -164,7 +164,7 @@ impl Machine<'_> {
             Family::Framed(_) | Family::NamedParams(_) | Family::AttributeParams(_) => true,
             Family::KeyQuote(_) | Family::ElementTree(_) | Family::Line(_) | Family::Plain => false,
         };
-        let begins = behind.iter().rposition(|byte| Some(byte) == marker.first());
+        let begins = after.iter().rposition(|byte| Some(byte) == marker.first());
         // If openers must start a line, the second one does not count.
         let begins = begins.filter(|at| named && !first.spec.line_start && *at > 0)?;
         let (opener, again) = looked.split_at_checked(marker.len() + begins)?;
@@ -181,7 +181,7 @@ impl Machine<'_> {
             byte.is_ascii_alphanumeric() || *byte >= 0x80 || matches!(byte, b'_' | b'>' | b']')
         });
         let near = near && ends && !opener.contains(&b'{');
-        (near && opener.len() > marker.len() && stands_before(opener, again)).then_some(span)
+        (near && opener.len() > marker.len() && is_repeated(opener, again)).then_some(span)
     }
 
     /// Where the scan goes back to what was read after `marker`, it goes back to the repetition of the marker: whatever
@@ -193,8 +193,8 @@ impl Machine<'_> {
         marker: Span,
         end: u64,
     ) -> Opening {
-        let behind = self.bytes(chunk, marker.end, end);
-        let blanks = behind.len() - behind.trim_ascii_start().len();
+        let after = self.bytes(chunk, marker.end, end);
+        let blanks = after.len() - after.trim_ascii_start().len();
         let twin = marker.end + blanks as u64;
         Opening {
             inner: opening.inner.map(|inner| inner.min(twin)),
@@ -204,8 +204,8 @@ impl Machine<'_> {
 }
 
 /// Whether a marker is repeated after itself, with at most white space between, as far as the repetition has come.
-fn stands_before(marker: &[u8], behind: &[u8]) -> bool {
-    let rest = behind.trim_ascii_start();
-    let near = (behind.len() - rest.len()) as u64 <= BESIDE;
+fn is_repeated(marker: &[u8], after: &[u8]) -> bool {
+    let rest = after.trim_ascii_start();
+    let near = (after.len() - rest.len()) as u64 <= BESIDE;
     near && (marker.starts_with(rest) || rest.starts_with(marker))
 }

@@ -61,7 +61,7 @@ impl Machine<'_> {
             let tools = self.opts.tools.as_ref();
             let known = tools.is_some_and(|tools| tools.get(&name).is_some());
             if table.spec.offered && name.is_empty() {
-                return tools.is_some() && self.st.io.stood > 0;
+                return tools.is_some() && self.st.io.valid > 0;
             }
             known
                 || (!table.spec.offered
@@ -121,7 +121,7 @@ impl Machine<'_> {
                 self.deliver(chunk, span.end);
                 self.st.node = ROOT;
             }
-            Head::Answer if self.st.io.stood == 0 => {
+            Head::Answer if self.st.io.valid == 0 => {
                 self.framing(chunk, span.end);
                 self.st.line = Line::Other;
             }
@@ -171,7 +171,7 @@ impl Machine<'_> {
             let dialect = self.dialect(candidate.dialect);
             !(candidate.unborn(&dialect.family)
                 || candidate.bare(dialect)
-                || candidate.cut_head(dialect))
+                || candidate.in_partial_head(dialect))
         };
         self.st.candidates.iter().find(born).map(|c| c.dialect)
     }

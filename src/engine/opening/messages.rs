@@ -42,7 +42,7 @@ impl Machine<'_> {
                 if self.st.candidates.is_empty() {
                     self.st.mode = Mode::Flow;
                     let span = Span::new(opening.start, end);
-                    self.tell(chunk, opening.first, Kind::LookalikeMarker, span);
+                    self.dialect_issue(chunk, opening.first, Kind::LookalikeMarker, span);
                     self.release(chunk, end);
                 }
             }
@@ -275,12 +275,12 @@ impl Machine<'_> {
                     label: None,
                 };
                 self.enter(region, span.end);
-                self.told_header(chunk, dialect, &read, span);
+                self.report_header(chunk, dialect, &read, span);
             }
             RouteKind::Reasoning | RouteKind::Text => {
                 self.flow_end(chunk);
                 self.framing(chunk, span.end);
-                self.told_header(chunk, dialect, &read, span);
+                self.report_header(chunk, dialect, &read, span);
             }
             RouteKind::Result => {
                 let opened = Opened {
@@ -320,7 +320,7 @@ impl Machine<'_> {
     }
 
     /// Reports errors in the header of a message that is not a call.
-    fn told_header(
+    fn report_header(
         &mut self,
         chunk: Chunk<'_>,
         dialect: u16,
@@ -328,17 +328,17 @@ impl Machine<'_> {
         span: Span,
     ) {
         if read.slipped {
-            self.tell(chunk, dialect, Kind::RepairedMarker, span);
+            self.dialect_issue(chunk, dialect, Kind::RepairedMarker, span);
         }
         if read.unread {
-            self.tell(chunk, dialect, Kind::MalformedHeader, span);
+            self.dialect_issue(chunk, dialect, Kind::MalformedHeader, span);
         }
     }
 
     /// Reports a message that is not a call but ends like one: a call may have been meant.
     pub fn ends_as_call(&mut self, chunk: Chunk<'_>, dialect: u16, span: Span) {
         if !std::mem::replace(&mut self.st.odd_header, true) {
-            self.tell(chunk, dialect, Kind::MalformedHeader, span);
+            self.dialect_issue(chunk, dialect, Kind::MalformedHeader, span);
         }
     }
 }

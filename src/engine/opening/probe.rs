@@ -48,7 +48,7 @@ impl Machine<'_> {
             return self.own_tag(opening, candidate, go, end);
         }
         let family = &self.dialect(candidate.dialect).family;
-        let behind = candidate.end;
+        let after = candidate.end;
         match &mut candidate.at {
             CandidateAt::Probe(walk) => {
                 let Family::Framed(table) = family else {
@@ -80,13 +80,7 @@ impl Machine<'_> {
                     }
                     Go::More => Verdict::More,
                     Go::None
-                        if self.guided_behind(
-                            chunk,
-                            (&opener.literal, behind),
-                            table,
-                            byte,
-                            end,
-                        ) =>
+                        if self.guided_after(chunk, (&opener.literal, after), table, byte, end) =>
                     {
                         Verdict::Open {
                             taken: true,
@@ -193,7 +187,7 @@ impl Machine<'_> {
                             return Verdict::Text(Some(Kind::LimitName));
                         }
                         let blob = action == Head::Blob;
-                        let lone = name.is_empty() && self.st.io.stood == 0 && !blob;
+                        let lone = name.is_empty() && self.st.io.valid == 0 && !blob;
                         // Among many formats, nothing shows that a result is invented before there was a thought or an
                         // action; if only declared tools count, before an action of one.
                         let thought = self.st.reasoned || self.st.region != Region::Text;
@@ -211,7 +205,7 @@ impl Machine<'_> {
                     }
                 }
             }
-            CandidateAt::Suffix => self.suffix(chunk, behind, byte, end),
+            CandidateAt::Suffix => self.suffix(chunk, after, byte, end),
             CandidateAt::Own(_)
             | CandidateAt::First { .. }
             | CandidateAt::Message { .. }
