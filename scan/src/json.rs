@@ -73,7 +73,7 @@ pub fn string(text: &str, out: &mut String) {
     out.push('"');
 }
 
-/// An object of strings.
+/// A JSON object of strings.
 pub fn object(pairs: &[(String, String)]) -> String {
     let mut out = String::from("{");
     for (index, (key, value)) in pairs.iter().enumerate() {

@@ -1,11 +1,11 @@
 //! Skips over bytes at which no marker can begin.
 //!
 //! Chunks of a token's size go through a byte table. Longer ones are searched with vector instructions: `memchr` for
-//! first bytes of markers that are rare in text, and a substring search for each marker that begins with a letter. What
-//! they find is compared with the first bytes of the markers before the automaton looks at it. Where candidates come
-//! dense (code full of `<`), packed Teddy over whole markers takes over for a while, or the table where markers are too
-//! many for Teddy; both cost the same whatever the text. The choice lives in [`Skip`], which belongs to one feed and never
-//! to the parser's state.
+//! first bytes of markers that are rare in text, and a substring search for each marker that begins with a letter. A hit
+//! is compared with the first bytes of the markers before the automaton sees it. Where candidates are dense (code full of
+//! `<`), packed Teddy over whole markers takes over for a while, or the table if there are too many markers for Teddy; both
+//! cost the same whatever the text. The choice is kept in [`Skip`], which belongs to one feed and never to the parser's
+//! state.
 
 use std::collections::BTreeSet;
 
@@ -163,7 +163,7 @@ impl Scanner {
         hay.len()
     }
 
-    /// Whether a marker may begin at `at`, as far as its first bytes tell.
+    /// Whether a marker may begin at `at`, as far as its first bytes show.
     #[inline]
     fn may(&self, hay: &[u8], at: usize) -> bool {
         let places = self.prints.iter().zip(&hay[at..]);

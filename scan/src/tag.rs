@@ -4,7 +4,7 @@
 //! `<|open|> tools <|sep|>`. Such a tag is not a different tag. Its shape alone decides what it may hold, so the rule is the
 //! same in every dialect:
 //!
-//! | shape | blanks | blanks and attributes |
+//! | shape | white space | white space and attributes |
 //! |---|---|---|
 //! | `<name>`, `<prefix=name>` | | before `>` |
 //! | `</name>` | after `</` | before `>` |

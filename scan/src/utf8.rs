@@ -36,7 +36,7 @@ impl TryFrom<Written> for Gate {
 
 impl Gate {
     /// How many bytes are held.
-    #[expect(clippy::len_without_is_empty, reason = "nobody asks")]
+    #[expect(clippy::len_without_is_empty, reason = "not needed")]
     pub fn len(&self) -> usize {
         usize::from(self.len)
     }

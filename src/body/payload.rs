@@ -12,7 +12,7 @@ use crate::limits::Limits;
 /// The state of an open payload.
 #[expect(
     clippy::large_enum_variant,
-    reason = "whoever holds one holds it in a box"
+    reason = "always held in a box"
 )]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) enum Payload {

@@ -81,7 +81,7 @@ impl Finish {
     const fn why(self) -> &'static str {
         match self {
             Self::Stop | Self::ToolCalls => "",
-            Self::Length => "the output was cut by its length limit",
+            Self::Length => "the output was truncated by its length limit",
             Self::Error => "the output broke off",
             Self::Cancelled => "the output was cancelled",
         }

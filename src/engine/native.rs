@@ -38,7 +38,7 @@ impl NativeCall {
     /// The text is not JSON or not such an array; the message says where.
     pub fn from_json(text: &str) -> Result<Vec<Self>, NativeCallError> {
         let value: Value = serde_json::from_str(text)
-            .map_err(|error| NativeCallError(format!("native_tool_calls: no JSON: {error}")))?;
+            .map_err(|error| NativeCallError(format!("native_tool_calls: not JSON: {error}")))?;
         let mut calls = Self::from_openai(&value)?;
         let items: Vec<HashMap<String, &RawValue>> = serde_json::from_str(text).unwrap_or_default();
         for (call, item) in calls.iter_mut().zip(items) {

@@ -25,7 +25,7 @@ const MIDDLE: usize = 4096;
 /// The fast paths that the next chunk may take. Follows from the state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Pace {
-    /// None: a block is open, or the carry holds bytes.
+    /// None: the engine must read the chunk.
     #[default]
     Careful,
     /// Text or reasoning, in which a marker may be under way.
@@ -46,13 +46,13 @@ impl Pace {
         if !matches!(state.mode, Mode::Flow) {
             return Self::Careful;
         }
-        let decided = match state.region {
+        let suitable = match state.region {
             Region::Text => true,
             Region::Reasoning { .. } => opts.reasoning == ReasoningMode::Split,
             Region::Span { .. } => false,
         };
         let flows = !state.finished
-            && decided
+            && suitable
             && !state.region.labelled()
             && state.io.cursor.carried() == 0
             && state.from() >= state.origin

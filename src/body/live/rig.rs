@@ -107,10 +107,10 @@ pub(crate) fn run<P: Payload>(
         if from < to && step == Step::More {
             let (i, now) = payload.feed(&mut out, table, 0, to - from);
             (end, step) = (from + i, now);
-            assert_eq!(out.from(), end as u64, "bytes wait");
+            assert_eq!(out.from(), end as u64, "bytes are held back");
             assert!(
                 step != Step::More || end == to,
-                "it took all but not everything"
+                "`More` before the end of the input"
             );
         }
         if to == input.len() && step != Step::Done && from <= to {
