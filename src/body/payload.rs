@@ -10,10 +10,7 @@ use crate::error::Kind;
 use crate::limits::Limits;
 
 /// The state of an open payload.
-#[expect(
-    clippy::large_enum_variant,
-    reason = "always held in a box"
-)]
+#[expect(clippy::large_enum_variant, reason = "always held in a box")]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) enum Payload {
     Json(json_calls::Body),

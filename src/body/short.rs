@@ -145,9 +145,7 @@ mod tests {
         assert_eq!(json.takes(b"a", 11), None);
         let single = json.stops_at(b'\'').expect("a kind exists");
         assert_eq!(single.takes(b"it's", 4), None);
-        let text = Short::text(0, 10)
-            .stops_at(b'<')
-            .expect("a kind exists");
+        let text = Short::text(0, 10).stops_at(b'<').expect("a kind exists");
         assert_eq!(text.takes(b"\"\n&", 4), Some("\"\n&"));
         assert_eq!(text.takes(b"a<", 4), None);
         assert_eq!(text.stops_at(b'x'), None);
