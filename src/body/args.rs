@@ -139,7 +139,7 @@ impl Args {
         self.elements.is_some() && self.param.as_ref().is_some_and(waits)
     }
 
-    /// Adds an issue that was already reported to the call's grade.
+    /// Adds to the call's grade an issue that was already reported.
     pub fn recovered(&mut self, kind: Kind) {
         self.call.insert([kind]);
     }
@@ -611,7 +611,8 @@ impl Args {
         }
     }
 
-    /// Reports that the open value, which ends at `end`, contains the beginning of a parameter: its closer may be missing before that.
+    /// Reports that the open value, which ends at `end`, contains the beginning of a parameter: its closer may be missing
+    /// before that.
     pub fn mixed(&mut self, out: &mut Out<'_>, mixed: bool, end: u64) {
         if mixed {
             let (span, key) = (Span::new(self.value_start(), end), self.key().to_owned());

@@ -111,7 +111,7 @@ impl CallWriter {
         self.kinds.contains(kind)
     }
 
-    /// Adds issues that were already reported to the call's grade.
+    /// Adds to the call's grade issues that were already reported.
     pub fn insert(&mut self, kinds: impl IntoIterator<Item = Kind>) {
         kinds.into_iter().for_each(|kind| self.kinds.insert(kind));
     }

@@ -126,7 +126,7 @@ impl Content {
         }
     }
 
-    /// Continues before `pos`, after a closing tag that was not one; `lt` is a construct that has begun since.
+    /// Continues before `pos`, after a closing tag that turned out to be content; `lt` is a construct that has begun since.
     pub fn resume(
         &mut self,
         out: &mut Out<'_>,

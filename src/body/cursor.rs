@@ -1,7 +1,8 @@
 //! The position in a stream: what was read, what of it was delivered, what is held back and what is read again.
 //!
-//! `from` is the first byte that no event covers yet. Bytes from there on are in the chunk or, if they came with an earlier one, in the
-//! carry, which always ends where the chunk begins. Nothing else keeps bytes of the input, and nothing else goes back in it.
+//! `from` is the first byte that no event covers yet. Bytes from there on are in the chunk or, if they came with an earlier
+//! one, in the carry, which always ends where the chunk begins. Nothing else keeps bytes of the input, and nothing else goes
+//! back in it.
 
 use serde::{Deserialize, Serialize};
 
@@ -150,14 +151,15 @@ impl Cursor {
         }
     }
 
-    /// Reads a chunk of that length while nothing is carried, and delivers everything before `to`. A table determines the rest.
+    /// Records that a chunk of that length was read while nothing was carried, and everything before `to` delivered. A table
+    /// determines the rest.
     #[inline]
     pub fn read(&mut self, len: usize, to: u64) {
         self.pos = self.pos.wrapping_add(len as u64);
         self.from = to;
     }
 
-    /// Reads and delivers a chunk of that length while nothing is held back.
+    /// Records that a chunk of that length was read and delivered while nothing was held back.
     #[inline]
     pub fn take(&mut self, len: usize) {
         self.read(len, self.pos.wrapping_add(len as u64));

@@ -246,10 +246,11 @@ pub(crate) struct Key<'a> {
     pub number: Option<u32>,
 }
 
-/// The keys, by index, whose digits may mean a step that the chain does not have: its own field was forgotten or misspelt, or its number
-/// has leading zeros. Digits mean a step if the steps reach that far, counting the next one, or if another step has a field of that name,
-/// or if the name is close to the one that makes steps. Otherwise, as in `sha256`, they belong to the key. Where only the last digits are
-/// a number of the chain (`path11`, `path01`), all of them may have been meant.
+/// The keys, by index, whose digits may mean a step that the chain does not have: its own field was forgotten or misspelt,
+/// or its number has leading zeros. Digits mean a step if the steps reach that far, counting the next one, or if another
+/// step has a field of that name, or if the name is close to the one that makes steps. Otherwise, as in `sha256`, they
+/// belong to the key. Where only the last digits are a number of the chain (`path11`, `path01`), all of them may have been
+/// meant.
 pub(crate) fn doubts(
     spec: &spec::KeyQuote,
     numbers: &BTreeSet<u32>,

@@ -68,7 +68,8 @@ pub(crate) struct Body {
     doubled: bool,
     /// The hidden part is a result that the model invented.
     invented: bool,
-    /// At the beginning of the first value of a block that may be a mention: how many bytes of the closing quotation mark have come.
+    /// At the beginning of the first value of a block that may be a mention: how many bytes of the closing quotation mark
+    /// have come.
     mention: Option<u8>,
     /// What was open where a call has just broken.
     #[serde(skip)]
@@ -509,7 +510,8 @@ impl Body {
                 None
             }
             Action::Stray => {
-                // Only blanks separate it from what came before. A closer that is named after its parameter may be another parameter's.
+                // Only blanks separate it from what came before. A closer that is named after its parameter may be another
+                // parameter's.
                 let twice = self.shut && walk.span(Hole::Key).is_empty();
                 let kind = match (twice, self.doubled) {
                     // Two openers and two closers may be a value that quotes its parameter.
@@ -614,7 +616,8 @@ impl Body {
         }
     }
 
-    /// Begins text that is one argument at `at`; `clean` is `None` if its call is not valid. The text is empty if its tag is `closed`.
+    /// Begins text that is one argument at `at`; `clean` is `None` if its call is not valid. The text is empty if its tag is
+    /// `closed`.
     fn content(
         &mut self,
         out: &mut Out<'_>,

@@ -10,8 +10,9 @@ use crate::limits::Prefer;
 /// Calls in the text, as far as API tool calls make it necessary to remember them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Heard {
-    /// Name and arguments. The arguments are missing if they need no comparison or were too long to remember. Under [`Prefer::Text`] these
-    /// are the calls that nobody gets and, marked by arguments, the good ones since the last block opened.
+    /// Name and arguments. The arguments are missing if they need no comparison or were too long to remember. Under
+    /// [`Prefer::Text`] these are the calls that nobody gets and, marked by arguments, the good ones since the last block
+    /// opened.
     pub calls: Vec<(String, Option<String>)>,
     /// How many of them preceded that block.
     settled: usize,

@@ -1,4 +1,5 @@
-//! Finds tags in the content of a value that open a parameter, as their attribute shows: a closer may be missing before them.
+//! Finds tags in the content of a value that open a parameter, as their attribute shows: a closer may be missing before
+//! them.
 
 use serde::{Deserialize, Serialize};
 use toolglot_scan::xml::{self, Header, HeaderStep};

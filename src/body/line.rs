@@ -469,7 +469,8 @@ impl Body {
         }
     }
 
-    /// Ends the stream at `end`. An action without input ends there if the model `stopped`; otherwise its input may be truncated.
+    /// Ends the stream at `end`. An action without input ends there if the model `stopped`; otherwise its input may be
+    /// truncated.
     pub fn finish(&mut self, out: &mut Out<'_>, table: &Line, end: u64, stopped: bool) -> Finished {
         let header = match &self.at {
             LineAt::Next(walk) | LineAt::After(walk) | LineAt::Hidden(Some(walk)) => {

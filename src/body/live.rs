@@ -153,7 +153,7 @@ impl LiveCall {
         self
     }
 
-    /// Adds issues that were reported before the call was open to its grade.
+    /// Adds to the call's grade issues that were reported before it was open.
     pub fn recovered(&mut self, kinds: KindSet) {
         self.call.insert(kinds.iter());
     }

@@ -63,7 +63,8 @@ pub(super) enum Hit {
     Turn(u64),
     /// After the bracket that ends a payload without a closer, and the end of its line; or before the current byte.
     Payload { taken: bool },
-    /// After a comma of the call's list, before the next object of the list, or after one of several calls that follow one another.
+    /// After a comma of the call's list, before the next object of the list, or after one of several calls that follow one
+    /// another.
     Item { taken: bool },
     /// After a complete opener.
     Opener {

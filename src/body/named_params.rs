@@ -1,8 +1,9 @@
 //! `<tool_call name="n"><param name="k">v</param></tool_call>`.
 //!
-//! A value's closing tag is provisional. The value ended there only if the next parameter, the end of the call, the next call or a comment
-//! follows, with blanks between; otherwise the tag was content. At most `confirm` blanks and one tag name decide that, and the bytes in
-//! between are held in the carry. The same closing tag may be repeated in between, at most twice.
+//! A value's closing tag is provisional. The value ended there only if the next parameter, the end of the call, the next
+//! call or a comment follows, with blanks between; otherwise the tag was content. At most `confirm` blanks and one tag name
+//! decide that, and the bytes in between are held in the carry. The same closing tag may be repeated in between, at most
+//! twice.
 
 use memchr::memchr2;
 use serde::{Deserialize, Serialize};

@@ -66,7 +66,8 @@ pub(crate) struct Block {
     pub start: u64,
     /// Its bytes from `start` on, if they are retained.
     pub raw: Vec<u8>,
-    /// The state before the block: valid calls, how many of them are not withheld, and what was remembered for API tool calls.
+    /// The state before the block: valid calls, how many of them are not withheld, and what was remembered for API tool
+    /// calls.
     pub before: (u32, u32, Mark),
     /// Some of its calls are final, whatever follows.
     pub kept: bool,
@@ -350,7 +351,8 @@ impl<'p> Out<'p> {
         self.skip(to);
     }
 
-    /// Delivers bytes up to `to` as text-like data, in whole characters if asked for. `held` replaces the bytes before the chunk.
+    /// Delivers bytes up to `to` as text-like data, in whole characters if asked for. `held` replaces the bytes before the
+    /// chunk.
     pub fn flow(&mut self, held: &[u8], to: u64, stuff: Stuff<'_>) {
         let from = self.from();
         if to <= from {

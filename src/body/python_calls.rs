@@ -170,7 +170,8 @@ impl Body {
         }
     }
 
-    /// Consumes the chunk from index `i` up to `end`. Without brackets, the payload ends at the first byte that cannot begin a call.
+    /// Consumes the chunk from index `i` up to `end`. Without brackets, the payload ends at the first byte that cannot begin
+    /// a call.
     pub fn feed(
         &mut self,
         out: &mut Out<'_>,

@@ -272,7 +272,8 @@ impl<'a> Writer<'a> {
             names.any(|name| name == key)
         };
         let from = self.out.len();
-        // With `inside` false, attributes that the tool does not have count even beside parameters: nothing else reports them.
+        // With `inside` false, attributes that the tool does not have count even beside parameters: nothing else reports
+        // them.
         match given(&all, tool, false, self.max_depth) {
             Given::Object(json, _, kinds) if children.is_empty() && !element.text => {
                 let inner = json

@@ -110,7 +110,8 @@ impl Line {
         self.anywhere = true;
     }
 
-    /// Consumes the byte at `pos`. Returns the index of the quote if a field's value opens with it, or whether one still may.
+    /// Consumes the byte at `pos`. Returns the index of the quote if a field's value opens with it, or whether one still
+    /// may.
     fn step(&mut self, byte: u8, pos: u64, table: &KeyQuote, max: u32) -> LineStep {
         let mut result = LineStep::More;
         let mut chars = std::mem::take(&mut self.chars);

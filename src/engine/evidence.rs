@@ -251,7 +251,8 @@ impl Field {
     }
 }
 
-/// The state after the opening tag of an element tree: blanks up to a complete opening tag, a comment, or the block's closing tag.
+/// The state after the opening tag of an element tree: blanks up to a complete opening tag, a comment, or the block's
+/// closing tag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Tag {
     Blanks(u32),

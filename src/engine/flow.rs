@@ -398,7 +398,8 @@ impl Machine<'_> {
         }
     }
 
-    /// Acts on a marker that may end the open thought: a loose marker, an opener of calls, or a marker that is not part of a thought.
+    /// Acts on a marker that may end the open thought: a loose marker, an opener of calls, or a marker that is not part of a
+    /// thought.
     fn ended_by(
         &mut self,
         chunk: Chunk<'_>,

@@ -254,7 +254,8 @@ impl Machine<'_> {
         Some(self.rewind(chunk, start, end))
     }
 
-    /// Whether right after a marker of JSON calls there begins what only a guided model would write: a list of calls, or no arguments.
+    /// Whether right after a marker of JSON calls there begins what only a guided model would write: a list of calls, or no
+    /// arguments.
     pub fn guided_after(
         &self,
         chunk: Chunk<'_>,

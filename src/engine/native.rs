@@ -53,7 +53,8 @@ impl NativeCall {
         Ok(calls)
     }
 
-    /// Reads an OpenAI `tool_calls` array. A value has each key only once; [`from_json`](Self::from_json) also sees repeated keys.
+    /// Reads an OpenAI `tool_calls` array. A value has each key only once; [`from_json`](Self::from_json) also sees repeated
+    /// keys.
     ///
     /// # Errors
     /// The value is not such an array; the message says where.
@@ -157,7 +158,8 @@ impl Machine<'_> {
         }
     }
 
-    /// Reports an invalid API tool call. The issue has no dialect and an empty span, by which sinks tell it from issues of the text.
+    /// Reports an invalid API tool call. The issue has no dialect and an empty span, by which sinks tell it from issues of
+    /// the text.
     fn refuse(&mut self, kind: Kind, name: &str, span: Span) {
         let chunk = self.nothing();
         self.out(chunk)

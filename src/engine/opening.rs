@@ -99,7 +99,8 @@ enum CandidateAt {
     First { have: u8 },
     /// In the suffix of a thought's marker.
     Suffix,
-    /// In a thought, in the recipient of a header that lacks its beginning, or in the marker after it, which begins at `marker`.
+    /// In a thought, in the recipient of a header that lacks its beginning, or in the marker after it, which begins at
+    /// `marker`.
     Rest { marker: Option<u64> },
 }
 
@@ -263,7 +264,8 @@ impl Machine<'_> {
         self.st.untagged = begins.then_some((opening.first, opening.start));
     }
 
-    /// Gives up before `end`, because no candidate is left: the marker is text, or a hidden block whose bytes are read again.
+    /// Gives up before `end`, because no candidate is left: the marker is text, a token, or the beginning of guided output.
+    /// Returns the bytes to read again, if any.
     pub fn give_up(&mut self, chunk: Chunk<'_>, end: u64) -> Option<Vec<u8>> {
         let Mode::Opening(opening) = self.st.mode else {
             return None;

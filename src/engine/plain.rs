@@ -91,7 +91,7 @@ impl Pace {
 }
 
 impl State {
-    /// Passes on bytes all of which are delivered at once, and returns their span.
+    /// Advances over bytes that are all delivered at once, and returns their span.
     #[inline]
     pub fn pass(&mut self, len: usize) -> Span {
         let start = self.pos();
@@ -118,7 +118,8 @@ impl State {
 }
 
 impl Parser {
-    /// Consumes a chunk of an open value. Returns false, with nothing changed, if the chunk may have a meaning or is too long.
+    /// Consumes a chunk of an open value. Returns false, with nothing changed, if the chunk may have a meaning or is too
+    /// long.
     pub(super) fn writes(&mut self, short: Short, chunk: &[u8], sink: &mut dyn Sink) -> bool {
         if chunk.len() > SHORT {
             return false;

@@ -1,9 +1,10 @@
 //! Tokens that, as framing, are not part of the text: those of turns and messages, and closers that close nothing.
 //!
-//! In a set with one dialect of calls they are framing anywhere. In a set of many they are framing beside a call, a message or a thought
-//! of their dialect, with at most white space between, and text elsewhere. Tokens that are also ordinary markup must be at an end of the
-//! reply, or beside another such token or a call. Between two quotation marks of one kind, or backticks, a token is a mention and stays
-//! text. In code nothing is framing. A token that cannot be decided yet is held back.
+//! In a set with one dialect of calls they are framing anywhere. In a set of many they are framing beside a call, a message
+//! or a thought of their dialect, with at most white space between, and text elsewhere. Tokens that are also ordinary markup
+//! must be at an end of the reply, or beside another such token or a call. Between two quotation marks of one kind, or
+//! backticks, a token is a mention and stays text. In code nothing is framing. A token that cannot be decided yet is held
+//! back.
 
 use serde::{Deserialize, Serialize};
 use toolglot_scan::{Line, ROOT, quote_after, quote_before};

@@ -62,7 +62,8 @@ enum Then {
 }
 
 impl Strange {
-    /// For parameters that a description spells this way. `fix` is the suffix of the block's markers, `key` the open parameter.
+    /// For parameters that a description spells this way. `fix` is the suffix of the block's markers, `key` the open
+    /// parameter.
     pub fn new(spec: &spec::Param, fix: &str, key: &str) -> Option<Self> {
         let open = spec.open.first()?.replace("$x", fix);
         let literal = path::literal(&open).ok()?;

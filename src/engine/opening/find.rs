@@ -125,7 +125,8 @@ impl Machine<'_> {
             }
         }
         let Some(opening) = opening else {
-            // The beginning of a thought's marker or of a token does not pair with anything, nor does what begins many things.
+            // The beginning of a thought's marker or of a token does not pair with anything, nor does what begins many
+            // things.
             let pairs = |opener: &&OpenRef| {
                 let mark = matches!(opener.begins, Begins::Mark(_) | Begins::Token(_));
                 !mark && bare(self.dialect(opener.dialect), **opener).is_none()

@@ -213,7 +213,8 @@ impl Machine<'_> {
         }
     }
 
-    /// Whether an unterminated header is that of a call, which the byte at `end` may begin: the call must then show itself there.
+    /// Whether an unterminated header is that of a call, which the byte at `end` may begin: the call must then show itself
+    /// there.
     fn unended(
         &self,
         chunk: Chunk<'_>,

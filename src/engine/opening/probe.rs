@@ -294,7 +294,8 @@ impl Machine<'_> {
         }
     }
 
-    /// Acts on a byte of a loose marker, which ends before `end`. After a complete one, the evidence for the plain marker must follow.
+    /// Acts on a byte of a loose marker, which ends before `end`. After a complete one, the evidence for the plain marker
+    /// must follow.
     fn own_tag(
         &self,
         opening: &Opening,
