@@ -146,7 +146,7 @@ pub struct Walk {
     blanks: u16,
     /// Bytes of the checkpoint's suffix so far.
     fixed: u16,
-    /// State within a tag's attributes: the quote, or a state of [`tag`].
+    /// State within a tag's attributes: the quote, or a state of [`tag`](crate::tag).
     tag: u8,
     /// Inside of the word to use if the literal bytes break off.
     word: Option<u16>,

@@ -222,7 +222,7 @@ impl State {
         }
     }
 
-    /// Whether the stream is in text, has seen no thought and is not in a header.
+    /// Whether the stream is in plain text: no thought or block so far, not in a message, and no marker under way.
     fn plain(&self) -> bool {
         self.region == Region::Text
             && matches!(self.mode, Mode::Flow)
